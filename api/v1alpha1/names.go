@@ -1,0 +1,32 @@
+package v1alpha1
+
+// Condition types.
+const (
+	// ConditionReady: everything is as it should be. On a ProxyReport its reason
+	// is one of the reasons of package resolve, or one of those below.
+	ConditionReady = "Ready"
+	// ConditionNameTaken: a Secret of ours exists and is not ours.
+	ConditionNameTaken = "NameTaken"
+	// ConditionContended: somebody undoes what the operator writes.
+	ConditionContended = "Contended"
+	// ConditionPaused: the Cluster is paused, nothing is written.
+	ConditionPaused = "Paused"
+)
+
+// Reasons of the condition Ready, besides those of package resolve.
+const (
+	ReasonApplied   = "Applied"   // both Secrets are as resolved
+	ReasonNameTaken = "NameTaken" // a Secret of that name belongs to somebody else
+	ReasonContended = "Contended" // a rival reverts the Secret; writes are spaced out
+	ReasonRefused   = "Refused"   // the API server refused a write
+	ReasonPaused    = "Paused"
+	ReasonAccepted  = "Accepted" // of a CorporateProxy: it can be used
+)
+
+// ReapplyAnnotation on a ProxyReport asks the operator to apply both Secrets at
+// once, whatever it remembers; any new value does.
+const ReapplyAnnotation = "fairlead.io/reapply"
+
+// ProviderFactsLabel on a ConfigMap in the operator's namespace makes its data
+// additional rows of the table of providers.
+const ProviderFactsLabel = "fairlead.io/provider-facts"

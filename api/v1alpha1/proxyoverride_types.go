@@ -1,0 +1,59 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// The modes of a ProxyOverride.
+const (
+	ModeProxied = "Proxied"
+	ModeDirect  = "Direct"
+)
+
+// ProxyOverrideSpec is what one cluster wants differently.
+type ProxyOverrideSpec struct {
+	// mode: Proxied, or Direct where the CorporateProxy delegates it. Direct keeps
+	// both Secrets and blanks them.
+	// +optional
+	// +kubebuilder:default=Proxied
+	// +kubebuilder:validation:Enum=Proxied;Direct
+	Mode string `json:"mode,omitempty"`
+
+	// noProxy lists entries to add, as far as delegation.noProxy of the
+	// CorporateProxy allows.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	NoProxy []NoProxyEntry `json:"noProxy,omitempty"`
+
+	// exclude lists derived entries that are not wanted: the service domain, CIDRs
+	// and endpoint of the Cluster, and the built-in ones.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=300
+	Exclude []string `json:"exclude,omitempty"`
+}
+
+// ProxyOverride is the wish of one cluster's owner. Name and namespace are the
+// Cluster's.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=fairlead
+// +kubebuilder:metadata:labels={"clusterctl.cluster.x-k8s.io=","clusterctl.cluster.x-k8s.io/move="}
+// +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type ProxyOverride struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec ProxyOverrideSpec `json:"spec"`
+}
+
+// ProxyOverrideList is a list of ProxyOverrides.
+//
+// +kubebuilder:object:root=true
+type ProxyOverrideList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []ProxyOverride `json:"items"`
+}

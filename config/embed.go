@@ -1,0 +1,10 @@
+// Package config holds the manifests that install Fairlead: the CRDs, which are
+// generated from api/v1alpha1, and the operator's permissions.
+package config
+
+import "embed"
+
+// Files are crd/*.yaml and rbac/*.yaml.
+//
+//go:embed crd/*.yaml rbac/*.yaml
+var Files embed.FS

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/fairlead-io/fairlead/operator/internal/controller"
+	"github.com/fairlead-io/fairlead/operator/internal/version"
+)
+
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+func command() *cobra.Command {
+	opts := controller.Options{}
+	var kubeconfig, level string
+	cmd := &cobra.Command{
+		Use:           "fairlead-operator",
+		Short:         "Keeps the proxy configuration of a fleet of Cluster API clusters",
+		Example:       "  fairlead-operator --namespace fairlead-system --kubeconfig ./operator.kubeconfig --leader-elect=false",
+		Version:       version.Version,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := setLogger(level); err != nil {
+				return err
+			}
+			if opts.ReapplyInterval < time.Second {
+				return fmt.Errorf("--reapply-interval is at least 1s, not %s", opts.ReapplyInterval)
+			}
+			return run(cmd, kubeconfig, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; the pod's service account if empty")
+	flags.StringVar(&opts.Namespace, "namespace", "", "the operator's own namespace; the pod's if empty")
+	flags.BoolVar(&opts.LeaderElection, "leader-elect", true, "take part in leader election")
+	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
+	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
+	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often Secrets are applied although nothing changed, which mends drift")
+	flags.IntVar(&opts.Concurrency, "concurrency", 10, "clusters reconciled at a time")
+	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
+	return cmd
+}
+
+func run(cmd *cobra.Command, kubeconfig string, opts controller.Options) error {
+	config, err := restConfig(kubeconfig)
+	if err != nil {
+		return err
+	}
+	if opts.Namespace == "" {
+		text, err := os.ReadFile(namespaceFile)
+		if err != nil {
+			return errors.New("--namespace is needed outside a pod")
+		}
+		opts.Namespace = strings.TrimSpace(string(text))
+	}
+	mgr, err := controller.NewManager(config, opts)
+	if err != nil {
+		return err
+	}
+	if err := controller.CheckCage(cmd.Context(), mgr.GetAPIReader()); err != nil {
+		return err
+	}
+	return mgr.Start(cmd.Context())
+}
+
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig) // the pod's service account for ""
+	if err != nil {
+		return nil, fmt.Errorf("no way to reach the API server: %w", err)
+	}
+	config.UserAgent = "fairlead-operator/" + version.Version
+	config.QPS = -1 // the API server's priority and fairness limits, not the client
+	return config, nil
+}
+
+// setLogger writes JSON to stderr. The levels end at trace, 5 in klog's
+// counting: from 8 on, client-go logs the bodies of requests, and ours hold
+// passwords.
+func setLogger(name string) error {
+	levels := map[string]slog.Level{"error": slog.LevelError, "info": slog.LevelInfo, "debug": -1, "trace": -5}
+	level, known := levels[name]
+	if !known {
+		return fmt.Errorf("--log-level is error, info, debug or trace, not %q", name)
+	}
+	logger := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	return nil
+}

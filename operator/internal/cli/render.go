@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/apply"
+	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+type renderOptions struct {
+	values, proxy      string
+	clusters, override []string
+	form, output       string
+}
+
+var (
+	outputs = []string{"yaml", "values", "systemd", "noproxy"}
+	forms   = []string{string(resolve.FormExact)}
+)
+
+func renderCommand() *cobra.Command {
+	var opts renderOptions
+	cmd := &cobra.Command{
+		Use:   "render (--values FILE | --proxy FILE) --cluster FILE",
+		Short: "Print the Secrets that the operator writes for a cluster",
+		Long: `Print the Secrets that the operator writes for a cluster.
+
+The proxy is given by the config repository's patch (--values) or by a
+CorporateProxy with the Secret that it names (--proxy). The clusters are
+Cluster API Clusters, v1beta1 or v1beta2; infrastructure objects may stand
+beside them. A file may hold several documents; - reads standard input.
+
+The output contains the proxy's password.`,
+		Example: `  # the Secrets, as the operator applies them
+  fairlead render --values secret-values.yaml --cluster cluster.yaml
+
+  # one decoded part of them
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
+
+  # of a running fleet
+  kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
+		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opts.check(); err != nil {
+				return usage(err)
+			}
+			return runRender(cmd, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.values, "values", "", "the config repository's patch: proxy: {http, https, noProxy}")
+	flags.StringVar(&opts.proxy, "proxy", "", "CorporateProxy manifest with its Secret")
+	flags.StringArrayVar(&opts.clusters, "cluster", nil, "Cluster manifest, may be repeated")
+	flags.StringArrayVar(&opts.override, "override", nil, "ProxyOverride manifest, may be repeated")
+	flags.StringVar(&opts.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
+	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
+	return cmd
+}
+
+func (o renderOptions) check() error {
+	switch {
+	case (o.values == "") == (o.proxy == ""):
+		return errors.New("give exactly one of --values and --proxy")
+	case len(o.clusters) == 0:
+		return errors.New("--cluster is missing")
+	case !slices.Contains(outputs, o.output):
+		return fmt.Errorf("-o is one of %s, not %q", strings.Join(outputs, ", "), o.output)
+	case o.form != "" && !slices.Contains(forms, o.form):
+		return fmt.Errorf("--form is one of %s, not %q", strings.Join(forms, ", "), o.form)
+	}
+	files := append([]string{o.values, o.proxy}, slices.Concat(o.clusters, o.override)...)
+	if stdins := len(files) - len(slices.DeleteFunc(files, func(f string) bool { return f == "-" })); stdins > 1 {
+		return errors.New("only one file can be standard input (-)")
+	}
+	return nil
+}
+
+func runRender(cmd *cobra.Command, opts renderOptions) error {
+	fleet, err := readFleet(opts, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if opts.output != "yaml" && len(fleet.clusters) != 1 {
+		return fmt.Errorf("-o %s prints one cluster, and %s holds %d", opts.output, strings.Join(opts.clusters, ", "), len(fleet.clusters))
+	}
+	for _, cluster := range fleet.clusters {
+		effective, err := fleet.resolve(cluster, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		if err := printEffective(cmd.OutOrStdout(), effective, opts.output); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printEffective(out io.Writer, effective resolve.Effective, output string) error {
+	secrets, err := render.Secrets(effective)
+	if err != nil {
+		return err
+	}
+	switch output {
+	case "values":
+		_, err = out.Write(secrets[0].Data[render.ValuesKey])
+	case "systemd":
+		_, err = out.Write(secrets[1].Data[render.ContainerdKey])
+	case "noproxy":
+		_, err = fmt.Fprintln(out, effective.NoProxy)
+	default:
+		for _, secret := range secrets {
+			text, marshalErr := yaml.Marshal(apply.Object(secret, nil))
+			if marshalErr != nil {
+				return marshalErr
+			}
+			if _, err = fmt.Fprintf(out, "---\n%s", text); err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// fleet is what the files say.
+type fleet struct {
+	documents []document // of the clusters' files
+	clusters  []*clusterv1.Cluster
+	overrides []v1alpha1.ProxyOverride
+	choose    func(*clusterv1.Cluster) (resolve.Installation, error)
+	form      resolve.Form
+}
+
+func readFleet(opts renderOptions, stdin io.Reader) (*fleet, error) {
+	f := &fleet{form: resolve.Form(opts.form)}
+	var err error
+	if f.choose, err = readProxy(opts, stdin); err != nil {
+		return nil, err
+	}
+	if f.documents, err = readDocuments(opts.clusters, stdin); err != nil {
+		return nil, err
+	}
+	if f.clusters, err = clusters(f.documents); err != nil {
+		return nil, err
+	}
+	if len(f.clusters) == 0 {
+		return nil, fmt.Errorf("%s: no Cluster of cluster.x-k8s.io in it", strings.Join(opts.clusters, ", "))
+	}
+	documents, err := readDocuments(opts.override, stdin)
+	if err != nil {
+		return nil, err
+	}
+	if f.overrides, err = ofKind[v1alpha1.ProxyOverride](documents, "ProxyOverride"); err != nil {
+		return nil, err
+	}
+	return f, f.checkOverrides()
+}
+
+// checkOverrides refuses an override that would silently do nothing.
+func (f *fleet) checkOverrides() error {
+	for _, o := range f.overrides {
+		if !slices.ContainsFunc(f.clusters, func(c *clusterv1.Cluster) bool { return concerns(o, c) }) {
+			return fmt.Errorf("ProxyOverride %s/%s: there is no Cluster of that name and namespace in the files", o.Namespace, o.Name)
+		}
+	}
+	return nil
+}
+
+func concerns(o v1alpha1.ProxyOverride, c *clusterv1.Cluster) bool {
+	return o.Name == c.Name && (o.Namespace == c.Namespace || o.Namespace == "" && c.Namespace == "default")
+}
+
+// resolve does what the operator does, but for waiting: required facts that the
+// files lack are a warning.
+func (f *fleet) resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.Effective, error) {
+	installation, err := f.choose(cluster)
+	var problem *resolve.Problem
+	if errors.As(err, &problem) && problem.Reason == resolve.ReasonNotSelected {
+		return resolve.Unproxied(inputs.Cluster(cluster)), nil
+	}
+	if err != nil {
+		return resolve.Effective{}, err
+	}
+	if f.form != "" {
+		installation.Form = f.form
+	}
+	in := resolve.Input{Installation: installation, Cluster: inputs.Cluster(cluster)}
+	for i := range f.overrides {
+		if concerns(f.overrides[i], cluster) {
+			in.Override = inputs.Override(&f.overrides[i])
+		}
+	}
+	if missing, err := f.missingFacts(in.Cluster); err != nil {
+		return resolve.Effective{}, err
+	} else if len(missing) > 0 {
+		_, _ = fmt.Fprintf(warnings, "warning: %s: not known yet: %s; the operator waits for it\n", in.Cluster.Infrastructure(), strings.Join(missing, ", "))
+	}
+	return resolve.Resolve(in)
+}
+
+// readProxy returns the function that chooses a cluster's installation.
+func readProxy(opts renderOptions, stdin io.Reader) (func(*clusterv1.Cluster) (resolve.Installation, error), error) {
+	if opts.values != "" {
+		data, err := readFile(opts.values, stdin)
+		if err != nil {
+			return nil, err
+		}
+		installation, err := inputs.Values(opts.values, data)
+		return func(*clusterv1.Cluster) (resolve.Installation, error) { return installation, nil }, err
+	}
+	documents, err := readDocuments([]string{opts.proxy}, stdin)
+	if err != nil {
+		return nil, err
+	}
+	proxies, err := ofKind[v1alpha1.CorporateProxy](documents, "CorporateProxy")
+	if err != nil {
+		return nil, err
+	}
+	if len(proxies) == 0 {
+		return nil, fmt.Errorf("%s: no CorporateProxy in it", opts.proxy)
+	}
+	named, err := secrets(documents)
+	if err != nil {
+		return nil, err
+	}
+	return func(cluster *clusterv1.Cluster) (resolve.Installation, error) {
+		// Every namespace has this label; others stand in the cluster.
+		namespace := map[string]string{"kubernetes.io/metadata.name": cluster.Namespace}
+		return inputs.Choose(proxies, cluster, namespace, secretGetter(named))
+	}, nil
+}
+
+func secretGetter(named map[string]*corev1.Secret) inputs.SecretGetter {
+	return func(name string) (*corev1.Secret, error) { return named[name], nil }
+}
+
+// missingFacts names the required facts that the infrastructure object lacks,
+// if it stands in the files.
+func (f *fleet) missingFacts(cluster resolve.Cluster) ([]string, error) {
+	key := types.NamespacedName{Namespace: cluster.Namespace, Name: cluster.InfraName}
+	for _, d := range f.documents {
+		gvk := d.object.GroupVersionKind()
+		at := types.NamespacedName{Namespace: d.object.GetNamespace(), Name: d.object.GetName()}
+		if at.Namespace == "" {
+			at.Namespace = "default"
+		}
+		if gvk.Group == cluster.InfraGroup && gvk.Kind == cluster.InfraKind && at == key {
+			return inputs.MissingFacts(gvk.Group, gvk.Kind, d.object.Object)
+		}
+	}
+	return nil, nil
+}

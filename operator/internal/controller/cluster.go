@@ -1,0 +1,46 @@
+package controller
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/operator/provider"
+)
+
+// ClusterReconciler keeps the two Secrets and the ProxyReport of each Cluster.
+type ClusterReconciler struct {
+	Client    client.Client // reads from caches
+	Live      client.Reader // reads from the API server
+	Events    events.EventRecorder
+	Namespace string         // the operator's own
+	Table     provider.Table // the built-in rows
+	Pace      *Pace
+	memory    memory
+}
+
+// Reconcile brings one cluster to where it should be.
+func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	s, err := r.read(ctx, request.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if s.cluster == nil {
+		return ctrl.Result{}, r.forget(ctx, request.NamespacedName, s)
+	}
+	return r.write(ctx, s, decide(s))
+}
+
+// forget removes the report of a Cluster that is gone; the Secrets, which the
+// report owns, go with it.
+func (r *ClusterReconciler) forget(ctx context.Context, key types.NamespacedName, s state) error {
+	r.Pace.forget(key)
+	if s.report == nil {
+		return nil
+	}
+	same := client.Preconditions{UID: &s.report.UID}
+	return client.IgnoreNotFound(r.Client.Delete(ctx, s.report, same))
+}

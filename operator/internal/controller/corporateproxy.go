@@ -1,0 +1,157 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// CorporateProxyReconciler keeps the status of each CorporateProxy: whether it
+// can be used, and by how many clusters it is. It decides nothing for clusters.
+type CorporateProxyReconciler struct {
+	Client    client.Client
+	Namespace string // the operator's own
+}
+
+// Reconcile writes the status of one CorporateProxy.
+func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	proxy, err := get[v1alpha1.CorporateProxy](ctx, r.Client, request.NamespacedName)
+	if err != nil || proxy == nil {
+		return ctrl.Result{}, err
+	}
+	reports := &v1alpha1.ProxyReportList{}
+	if err := r.Client.List(ctx, reports); err != nil {
+		return ctrl.Result{}, err
+	}
+	installation, err := inputs.Installation(proxy, func(name string) (*corev1.Secret, error) {
+		return get[corev1.Secret](ctx, r.Client, types.NamespacedName{Namespace: r.Namespace, Name: name})
+	})
+	var problem *resolve.Problem
+	if err != nil && !errors.As(err, &problem) {
+		return ctrl.Result{}, err
+	}
+	status := proxyStatus(proxy, installation, problem, usedBy(proxy.Name, reports.Items))
+	if equality.Semantic.DeepEqual(proxy.Status, status) {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, applyStatus(ctx, r.Client, &v1alpha1.CorporateProxy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CorporateProxy"},
+		ObjectMeta: metav1.ObjectMeta{Name: proxy.Name, UID: proxy.UID},
+		Status:     status,
+	})
+}
+
+func usedBy(proxy string, reports []v1alpha1.ProxyReport) int32 {
+	var clusters int32
+	for _, report := range reports {
+		if report.Status.ProxyName == proxy {
+			clusters++
+		}
+	}
+	return clusters
+}
+
+func proxyStatus(proxy *v1alpha1.CorporateProxy, installation resolve.Installation, problem *resolve.Problem, clusters int32) v1alpha1.CorporateProxyStatus {
+	status := *proxy.Status.DeepCopy()
+	status.ObservedGeneration, status.Clusters = proxy.Generation, clusters
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, ObservedGeneration: proxy.Generation}
+	if problem != nil {
+		ready.Status, ready.Reason = metav1.ConditionFalse, string(problem.Reason)
+		ready.Message = shorten(problem.Error() + "; clusters keep what was last written")
+	} else {
+		status.Entries = int32(len(installation.NoProxy))
+		ready.Status, ready.Reason = metav1.ConditionTrue, v1alpha1.ReasonAccepted
+		ready.Message = fmt.Sprintf("http %s, https %s", orNone(installation.HTTP.String()), orNone(installation.HTTPS.String()))
+	}
+	meta.SetStatusCondition(&status.Conditions, ready)
+	return status
+}
+
+func orNone(url string) string {
+	if url == "" {
+		return "direct"
+	}
+	return url
+}
+
+// Register adds the controller to the manager.
+func (r *CorporateProxyReconciler) Register(mgr ctrl.Manager) error {
+	inputsOf := handler.EnqueueRequestsFromMapFunc(r.readers)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("corporateproxy").
+		For(&v1alpha1.CorporateProxy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Secret{}, inputsOf).
+		Watches(&v1alpha1.ProxyReport{}, countAgain{}).
+		WithOptions(controller.Options{EnableWarmup: ptr.To(true), UsePriorityQueue: ptr.To(false)}).
+		Complete(r)
+}
+
+// readers returns the CorporateProxies that name a Secret.
+func (r *CorporateProxyReconciler) readers(ctx context.Context, secret client.Object) []reconcile.Request {
+	proxies := &v1alpha1.CorporateProxyList{}
+	if err := r.Client.List(ctx, proxies); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range proxies.Items {
+		for _, name := range inputs.SecretNames(&proxies.Items[i]) {
+			if name == secret.GetName() {
+				requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: proxies.Items[i].Name}})
+			}
+		}
+	}
+	return requests
+}
+
+// countAgain asks for a new count of a proxy's clusters when a report changes
+// its proxy, a moment later: a fan-out changes hundreds at once.
+type countAgain struct{}
+
+const countDelay = time.Second
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func (countAgain) Create(_ context.Context, e event.CreateEvent, q queue) { count(q, e.Object) }
+func (countAgain) Delete(_ context.Context, e event.DeleteEvent, q queue) { count(q, e.Object) }
+func (countAgain) Generic(context.Context, event.GenericEvent, queue)     {}
+func (countAgain) Update(_ context.Context, e event.UpdateEvent, q queue) {
+	if proxyOf(e.ObjectOld) != proxyOf(e.ObjectNew) {
+		count(q, e.ObjectOld)
+		count(q, e.ObjectNew)
+	}
+}
+
+func count(q queue, report client.Object) {
+	if name := proxyOf(report); name != "" {
+		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, countDelay)
+	}
+}
+
+func proxyOf(object client.Object) string {
+	report, ok := object.(*v1alpha1.ProxyReport)
+	if !ok {
+		return ""
+	}
+	return report.Status.ProxyName
+}

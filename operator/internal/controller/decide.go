@@ -1,0 +1,104 @@
+package controller
+
+import (
+	"errors"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// decision is what is to be written: the Secrets, or none if they are to stay as
+// they are, and a status that lacks only what the writing will show.
+type decision struct {
+	secrets []render.Secret
+	status  v1alpha1.ProxyReportStatus
+	problem *resolve.Problem // why there are no Secrets to write
+	paused  bool
+}
+
+// decide is pure.
+func decide(s state) decision {
+	last := s.last()
+	d := decision{status: *last.DeepCopy(), paused: paused(s.cluster)}
+	d.status.Cluster = v1alpha1.ReportedCluster{UID: s.cluster.UID, Generation: s.cluster.Generation}
+	if d.paused {
+		return d
+	}
+	if s.facts != nil {
+		d.status.Facts = s.facts
+	}
+	effective, err := effective(s)
+	if err == nil {
+		d.secrets, err = render.Secrets(effective)
+	}
+	if err != nil {
+		d.problem = asProblem(s, err)
+		report(&d.status, d.problem)
+		return d
+	}
+	report(&d.status, nil)
+	describe(&d.status, effective)
+	return d
+}
+
+func effective(s state) (resolve.Effective, error) {
+	cluster := inputs.Cluster(s.cluster)
+	if s.problem != nil {
+		if s.problem.Reason == resolve.ReasonNotSelected && !hadProxy(s) {
+			return resolve.Unproxied(cluster), nil
+		}
+		return resolve.Effective{}, s.problem
+	}
+	var missing []string
+	if s.facts != nil {
+		missing = s.facts.Missing
+	}
+	return resolve.Resolve(resolve.Input{
+		Installation: s.installation,
+		Cluster:      cluster,
+		MissingFacts: missing,
+		Override:     inputs.Override(s.override),
+		PinnedForm:   resolve.Form(s.last().Form),
+	})
+}
+
+// hadProxy reports whether something may still rely on what was once written.
+func hadProxy(s state) bool {
+	mode := resolve.Mode(s.last().Mode)
+	return mode == resolve.ModeProxied || mode == resolve.ModeDirect
+}
+
+func paused(cluster *clusterv1.Cluster) bool {
+	_, annotated := cluster.Annotations[clusterv1.PausedAnnotation]
+	return annotated || cluster.Spec.Paused != nil && *cluster.Spec.Paused
+}
+
+// asProblem wraps what is not a Problem yet: nothing that render returns may
+// end in an endless retry.
+func asProblem(s state, err error) *resolve.Problem {
+	var p *resolve.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: inputs.Cluster(s.cluster).Object(), Detail: err.Error()}
+}
+
+// The bounds of a report, which are those of the CRD's schema.
+const (
+	maxRefusals      = 20
+	maxEntries       = 64
+	maxReportedBytes = 8 << 10
+)
+
+// report puts the refused entries of a problem into the status, or none.
+func report(status *v1alpha1.ProxyReportStatus, problem *resolve.Problem) {
+	status.Refusals, status.RefusalCount = nil, 0
+	if problem != nil {
+		status.Refusals = problem.Refusals[:min(len(problem.Refusals), maxRefusals)]
+		status.RefusalCount = int32(len(problem.Refusals))
+	}
+}

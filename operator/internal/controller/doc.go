@@ -1,0 +1,11 @@
+// Package controller runs the operator: it watches, and for each Cluster reads
+// the state, decides, and writes, in that order:
+//
+//	read.go    caches, and live the infrastructure object → state
+//	decide.go  state → decision, pure; the resolving is package resolve's
+//	write.go   decision → the two Secrets (package apply), then the ProxyReport
+//
+// There is one root kind, the Cluster; everything else that is watched maps to
+// the Clusters it concerns (watch.go). The status of a CorporateProxy is a small
+// controller of its own (corporateproxy.go).
+package controller

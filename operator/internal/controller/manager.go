@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/provider"
+)
+
+// Options are the operator's settings.
+type Options struct {
+	Namespace       string        // the operator's own: its Secrets, its lease
+	LeaderElection  bool          // one active replica at a time
+	MetricsAddress  string        // host:port, or 0 for none
+	HealthAddress   string        // host:port, or 0 for none
+	ReapplyInterval time.Duration // how often Secrets are applied although nothing changed
+	Concurrency     int           // clusters reconciled at a time
+}
+
+// Cage is the name of the ValidatingAdmissionPolicy, and of its binding, that
+// keeps the operator's writes to its own Secrets (config/rbac/admission_policy.yaml).
+const Cage = "fairlead-operator-secrets"
+
+// Scheme knows the kinds that the operator works with.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
+}
+
+// NewManager returns the operator, ready to be started.
+func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	table, err := provider.Builtin("")
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         caches(opts.Namespace),
+		LeaderElection:                opts.LeaderElection,
+		LeaderElectionID:              "fairlead-operator",
+		LeaderElectionNamespace:       opts.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: opts.MetricsAddress},
+		HealthProbeBindAddress:        opts.HealthAddress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	clusters := &ClusterReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
+		Namespace: opts.Namespace, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
+	}
+	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace}
+	RegisterMetrics(mgr.GetClient())
+	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), proxies.Register(mgr), addProbes(mgr))
+}
+
+// caches watches what is ours, and of Secrets and ConfigMaps only the operator's
+// own namespace. A read of anything else is an error instead of a new watch.
+func caches(namespace string) cache.Options {
+	own := map[string]cache.Config{namespace: {}}
+	return cache.Options{
+		ReaderFailOnMissingInformer: true,
+		DefaultTransform:            cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}:    {Namespaces: own},
+			&corev1.ConfigMap{}: {Namespaces: own},
+		},
+	}
+}
+
+// addProbes: alive means that it answers, ready that its caches are filled.
+func addProbes(mgr manager.Manager) error {
+	var synced atomic.Bool
+	wait := func(ctx context.Context) error {
+		synced.Store(mgr.GetCache().WaitForCacheSync(ctx))
+		<-ctx.Done()
+		return nil
+	}
+	ready := func(*http.Request) error {
+		if !synced.Load() {
+			return errors.New("caches are not synced yet")
+		}
+		return nil
+	}
+	return errors.Join(
+		mgr.Add(standby{manager.RunnableFunc(wait)}),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", ready),
+	)
+}
+
+// standby runs whether or not this replica leads.
+type standby struct{ manager.Runnable }
+
+func (standby) NeedLeaderElection() bool { return false }
+
+// CheckCage returns an error unless the admission policy that cages the operator
+// is installed and denies. RBAC alone would let it write any Secret.
+func CheckCage(ctx context.Context, reader client.Reader) error {
+	name := types.NamespacedName{Name: Cage}
+	if err := reader.Get(ctx, name, &admissionv1.ValidatingAdmissionPolicy{}); err != nil {
+		return fmt.Errorf("refusing to run without ValidatingAdmissionPolicy %s: %w", Cage, err)
+	}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
+	if err := reader.Get(ctx, name, binding); err != nil {
+		return fmt.Errorf("refusing to run without ValidatingAdmissionPolicyBinding %s: %w", Cage, err)
+	}
+	if binding.Spec.PolicyName != Cage || !slices.Contains(binding.Spec.ValidationActions, admissionv1.Deny) {
+		return fmt.Errorf("refusing to run: ValidatingAdmissionPolicyBinding %s does not deny by policy %s", Cage, Cage)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/operator/internal/apply"
+)
+
+// MemorySecret, in the operator's namespace, holds the key of its write memory.
+// Without it every Secret is applied once more, which changes none of them.
+const (
+	MemorySecret = "fairlead-write-memory"
+	memoryKey    = "key"
+)
+
+// memory makes sure that the key is created once.
+type memory struct{ mu sync.Mutex }
+
+// key returns the key of the write memory, creating it on first use.
+func (r *ClusterReconciler) key(ctx context.Context) ([]byte, error) {
+	name := types.NamespacedName{Namespace: r.Namespace, Name: MemorySecret}
+	secret, err := get[corev1.Secret](ctx, r.Client, name)
+	if err != nil || secret != nil {
+		return keyOf(secret), err
+	}
+	r.memory.mu.Lock()
+	defer r.memory.mu.Unlock()
+	secret, err = get[corev1.Secret](ctx, r.Live, name)
+	if err != nil || secret != nil {
+		return keyOf(secret), err
+	}
+	key := make([]byte, apply.KeyBytes)
+	_, _ = rand.Read(key) // never fails: crypto/rand
+	secret = &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
+		Data:       map[string][]byte{memoryKey: key},
+	}
+	return key, r.Client.Create(ctx, secret)
+}
+
+func keyOf(secret *corev1.Secret) []byte {
+	if secret == nil {
+		return nil
+	}
+	return secret.Data[memoryKey]
+}

@@ -1,0 +1,61 @@
+package controller
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// The results of a write, as the label "result".
+const (
+	writeWritten   = "written"   // new content
+	writeUnchanged = "unchanged" // applied again, nothing had to change
+	writeMended    = "mended"    // applied again, somebody had changed it
+	writeTaken     = "taken"
+	writeRefused   = "refused"
+	writeFailed    = "failed"
+)
+
+var secretWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "fairlead_secret_writes_total",
+	Help: "Applied Secrets, by role and by what became of them.",
+}, []string{"role", "result"})
+
+var reportsDesc = prometheus.NewDesc("fairlead_reports",
+	"ProxyReports, by mode and by the reason of their condition Ready.", []string{"mode", "reason"}, nil)
+
+// reportCollector counts the reports at each scrape, from the cache.
+type reportCollector struct{ reader client.Reader }
+
+// RegisterMetrics adds the operator's metrics to controller-runtime's registry.
+func RegisterMetrics(reader client.Reader) {
+	metrics.Registry.MustRegister(secretWrites, reportCollector{reader})
+}
+
+// Describe implements prometheus.Collector.
+func (c reportCollector) Describe(ch chan<- *prometheus.Desc) { ch <- reportsDesc }
+
+// Collect implements prometheus.Collector.
+func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
+	reports := &v1alpha1.ProxyReportList{}
+	if err := c.reader.List(context.Background(), reports); err != nil {
+		ch <- prometheus.NewInvalidMetric(reportsDesc, err)
+		return
+	}
+	counts := map[[2]string]float64{}
+	for _, report := range reports.Items {
+		reason := "Unknown"
+		if ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+			reason = ready.Reason
+		}
+		counts[[2]string{report.Status.Mode, reason}]++
+	}
+	for labels, count := range counts {
+		ch <- prometheus.MustNewConstMetric(reportsDesc, prometheus.GaugeValue, count, labels[:]...)
+	}
+}

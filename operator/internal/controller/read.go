@@ -1,0 +1,128 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/provider"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// state is everything one decision is made from.
+type state struct {
+	cluster      *clusterv1.Cluster // nil: the Cluster is gone
+	report       *v1alpha1.ProxyReport
+	override     *v1alpha1.ProxyOverride
+	installation resolve.Installation
+	facts        *v1alpha1.ReportedFacts
+	problem      *resolve.Problem // found while reading; nothing else is decided then
+}
+
+// last returns the status of the report, the zero value if there is none yet.
+func (s state) last() v1alpha1.ProxyReportStatus {
+	if s.report == nil {
+		return v1alpha1.ProxyReportStatus{}
+	}
+	return s.report.Status
+}
+
+func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) (state, error) {
+	var s state
+	var err error
+	if s.report, err = get[v1alpha1.ProxyReport](ctx, r.Client, key); err != nil {
+		return s, err
+	}
+	if s.cluster, err = get[clusterv1.Cluster](ctx, r.Client, key); err != nil {
+		return s, err
+	}
+	if s.cluster == nil {
+		return s, r.confirmGone(ctx, key)
+	}
+	if uid := s.last().Cluster.UID; uid != "" && uid != s.cluster.UID {
+		s.cluster = nil // the report is about an earlier Cluster of that name
+		return s, nil
+	}
+	if s.override, err = get[v1alpha1.ProxyOverride](ctx, r.Client, key); err != nil {
+		return s, err
+	}
+	err = r.readInstallation(ctx, &s)
+	if err == nil {
+		err = r.readFacts(ctx, &s)
+	}
+	if errors.As(err, &s.problem) {
+		return s, nil
+	}
+	return s, err
+}
+
+// get returns nil for an object that does not exist.
+func get[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, reader client.Reader, key types.NamespacedName) (P, error) {
+	object := P(new(T))
+	if err := reader.Get(ctx, key, object); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return object, nil
+}
+
+// confirmGone asks the API server whether the Cluster is really gone, before the
+// report and with it the Secrets are removed. A cache can be empty for other
+// reasons, and a CRD that is gone for a moment answers "not found", too.
+func (r *ClusterReconciler) confirmGone(ctx context.Context, key types.NamespacedName) error {
+	err := r.Live.Get(ctx, key, &clusterv1.Cluster{})
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return fmt.Errorf("the cache has no Cluster %s, the API server has", key)
+	case apierrors.IsNotFound(err) && errors.As(err, &status) &&
+		status.Status().Details != nil && status.Status().Details.Name == key.Name &&
+		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		return nil
+	}
+	return fmt.Errorf("asking whether Cluster %s is gone: %w", key, err)
+}
+
+// readInstallation chooses the cluster's CorporateProxy and reads it.
+func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) error {
+	proxies := &v1alpha1.CorporateProxyList{}
+	if err := r.Client.List(ctx, proxies); err != nil {
+		return err
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := r.Client.Get(ctx, types.NamespacedName{Name: s.cluster.Namespace}, namespace); err != nil {
+		return fmt.Errorf("reading the labels of namespace %s: %w", s.cluster.Namespace, err)
+	}
+	var err error
+	s.installation, err = inputs.Choose(proxies.Items, s.cluster, namespace.Labels, r.ownSecret(ctx))
+	return err
+}
+
+// ownSecret reads Secrets of the operator's own namespace.
+func (r *ClusterReconciler) ownSecret(ctx context.Context) inputs.SecretGetter {
+	return func(name string) (*corev1.Secret, error) {
+		return get[corev1.Secret](ctx, r.Client, types.NamespacedName{Namespace: r.Namespace, Name: name})
+	}
+}
+
+// table returns the built-in rows and those of the ConfigMaps that users label.
+func (r *ClusterReconciler) table(ctx context.Context) (provider.Table, error) {
+	maps := &corev1.ConfigMapList{}
+	err := r.Client.List(ctx, maps, client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.ProviderFactsLabel})
+	if err != nil {
+		return provider.Table{}, err
+	}
+	return inputs.ProviderTable(r.Table, maps.Items)
+}

@@ -1,0 +1,64 @@
+package controller
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/apply"
+)
+
+// changed reports whether what is to be written differs from what was.
+func changed(last v1alpha1.SecretRecord, fingerprint string) bool {
+	return last.UID == "" || last.HMAC != fingerprint
+}
+
+// nextRecord compares what the API server answered with what is remembered. If
+// the content to write is the same as before, and yet writing it changed
+// something, somebody had undone it.
+func nextRecord(last v1alpha1.SecretRecord, role, name, fingerprint string, w apply.Written) v1alpha1.SecretRecord {
+	record := v1alpha1.SecretRecord{
+		Role: role, Name: name, UID: w.UID, HMAC: fingerprint, Written: &w.At,
+		Reverts: last.Reverts, Rival: last.Rival,
+	}
+	if changed(last, fingerprint) {
+		return record
+	}
+	if last.UID == w.UID && last.Written != nil && last.Written.Equal(&w.At) {
+		record.Reverts, record.Rival = 0, ""
+		return record
+	}
+	record.Reverts, record.Rival = last.Reverts+1, w.Rival
+	return record
+}
+
+func recordOf(status v1alpha1.ProxyReportStatus, role string) v1alpha1.SecretRecord {
+	for _, record := range status.Secrets {
+		if record.Role == role {
+			return record
+		}
+	}
+	return v1alpha1.SecretRecord{}
+}
+
+func setRecord(status *v1alpha1.ProxyReportStatus, record v1alpha1.SecretRecord) {
+	dropRecord(status, record.Role)
+	status.Secrets = append(status.Secrets, record)
+	slices.SortFunc(status.Secrets, func(a, b v1alpha1.SecretRecord) int {
+		if a.Role < b.Role {
+			return -1
+		}
+		return 1
+	})
+}
+
+func dropRecord(status *v1alpha1.ProxyReportStatus, role string) {
+	status.Secrets = slices.DeleteFunc(status.Secrets, func(r v1alpha1.SecretRecord) bool { return r.Role == role })
+}
+
+func mostReverts(status v1alpha1.ProxyReportStatus) int32 {
+	var most int32
+	for _, record := range status.Secrets {
+		most = max(most, record.Reverts)
+	}
+	return most
+}

@@ -1,0 +1,165 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/apply"
+	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// outcome is what became of the Secrets.
+type outcome struct {
+	taken, refused  []string // messages
+	written, mended []string // names of Secrets with new content, and of those that somebody had changed
+	retry           error
+}
+
+// write carries a decision out: the report's existence, since it owns the
+// Secrets, then the Secrets, then the report's status.
+func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctrl.Result, error) {
+	if s.report == nil {
+		if d.paused {
+			return ctrl.Result{}, nil
+		}
+		report, err := r.createReport(ctx, s)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		s.report = report
+	}
+	out := r.applySecrets(ctx, s, &d)
+	conclude(&d, out, s.report.Generation)
+	if err := r.writeStatus(ctx, s.report, d.status); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.announce(s, d.status, out)
+	if out.retry != nil {
+		return ctrl.Result{}, out.retry
+	}
+	return ctrl.Result{RequeueAfter: r.nextLook(s, d, out)}, nil
+}
+
+func (r *ClusterReconciler) createReport(ctx context.Context, s state) (*v1alpha1.ProxyReport, error) {
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{
+		Namespace: s.cluster.Namespace,
+		Name:      s.cluster.Name,
+		Labels: map[string]string{
+			render.ClusterLabel: s.cluster.Name,
+			render.ManagedLabel: render.Manager,
+			render.MoveLabel:    "",
+		},
+	}}
+	return report, r.Client.Create(ctx, report)
+}
+
+// applySecrets applies each Secret that is due and updates the records in the
+// decision's status. A failure of one does not keep the other from being written.
+func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decision) outcome {
+	var out outcome
+	if len(d.secrets) == 0 {
+		return out
+	}
+	key, err := r.key(ctx)
+	if err != nil {
+		out.retry = fmt.Errorf("reading the key of the write memory: %w", err)
+		return out
+	}
+	now, cluster := time.Now(), client.ObjectKeyFromObject(s.cluster)
+	everything := reapplyRequested(&s) || r.Pace.wait(cluster, now) <= 0
+	applied := false
+	for _, rendered := range d.secrets {
+		object := apply.Object(rendered, s.report)
+		last, fingerprint := recordOf(d.status, rendered.Role()), apply.Fingerprint(key, object)
+		if everything || changed(last, fingerprint) {
+			r.applyOne(ctx, object, last, fingerprint, d, &out)
+			applied = true
+		}
+	}
+	if applied {
+		r.Pace.applied(cluster, now, mostReverts(d.status))
+	}
+	d.status.HandledRequest = s.report.Annotations[v1alpha1.ReapplyAnnotation]
+	return out
+}
+
+func (r *ClusterReconciler) applyOne(ctx context.Context, object *corev1.Secret, last v1alpha1.SecretRecord, fingerprint string, d *decision, out *outcome) {
+	role := object.Labels[render.SecretLabel]
+	written, err := apply.Secret(ctx, r.Client, object)
+	var taken *apply.TakenError
+	var refused *apply.RefusedError
+	result := writeFailed
+	switch {
+	case errors.As(err, &taken):
+		out.taken, result = append(out.taken, taken.Error()), writeTaken
+		dropRecord(&d.status, role) // so that it stays due
+	case errors.As(err, &refused):
+		out.refused, result = append(out.refused, refused.Error()), writeRefused
+		dropRecord(&d.status, role)
+	case err != nil:
+		out.retry = errors.Join(out.retry, err)
+	default:
+		record := nextRecord(last, role, object.Name, fingerprint, written)
+		result = writeUnchanged
+		if changed(last, fingerprint) {
+			out.written, result = append(out.written, object.Name), writeWritten
+		} else if record.Reverts > 0 {
+			out.mended, result = append(out.mended, object.Name), writeMended
+		}
+		setRecord(&d.status, record)
+	}
+	secretWrites.WithLabelValues(role, result).Inc()
+}
+
+// writeStatus writes the status if it says anything new.
+func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.ProxyReport, status v1alpha1.ProxyReportStatus) error {
+	if equality.Semantic.DeepEqual(report.Status, status) {
+		return nil
+	}
+	return applyStatus(ctx, r.Client, &v1alpha1.ProxyReport{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ProxyReport"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: report.Namespace, Name: report.Name, UID: report.UID},
+		Status:     status,
+	})
+}
+
+// applyStatus applies the status of an object whole: what is not in it is gone.
+func applyStatus(ctx context.Context, c client.Client, object runtime.Object) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(u.Object, "spec")
+	return c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(apply.FieldManager), client.ForceOwnership)
+}
+
+// nextLook is when to look again without being told: for what is not watched.
+func (r *ClusterReconciler) nextLook(s state, d decision, out outcome) time.Duration {
+	switch {
+	case d.paused:
+		return 0
+	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
+		return retryPending
+	case d.problem != nil:
+		return 0
+	}
+	wait := max(r.Pace.wait(client.ObjectKeyFromObject(s.cluster), time.Now()), time.Second)
+	if len(out.taken)+len(out.refused) > 0 {
+		return min(wait, retryTaken)
+	}
+	return wait
+}

@@ -1,0 +1,179 @@
+package inputs
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// The keys of the Secrets that a CorporateProxy names.
+const (
+	keyHTTP     = "http"
+	keyHTTPS    = "https"
+	keyNoProxy  = "noProxy"
+	keyUsername = "username"
+	keyPassword = "password"
+)
+
+// SecretGetter returns a Secret of the operator's namespace, or nil if there is
+// none of that name.
+type SecretGetter func(name string) (*corev1.Secret, error)
+
+// SecretNames lists the Secrets that a CorporateProxy reads.
+func SecretNames(proxy *v1alpha1.CorporateProxy) []string {
+	var names []string
+	if ref := proxy.Spec.Source.ValuesRef; ref != nil {
+		names = append(names, ref.Name)
+	}
+	if url := proxy.Spec.Source.URL; url != nil && url.CredentialsRef != nil {
+		names = append(names, url.CredentialsRef.Name)
+	}
+	return names
+}
+
+// Installation reads a CorporateProxy and the Secret it names. A *resolve.Problem
+// says what is wrong with either; any other error comes from get.
+func Installation(proxy *v1alpha1.CorporateProxy, get SecretGetter) (resolve.Installation, error) {
+	installation := resolve.Installation{
+		Name: proxy.Name,
+		Form: resolve.Form(proxy.Spec.Form),
+		Delegation: resolve.Delegation{
+			NoProxy: resolve.Grant(proxy.Spec.Delegation.NoProxy),
+			Direct:  proxy.Spec.Delegation.Direct == "Allowed",
+		},
+	}
+	if installation.Delegation.NoProxy == "" {
+		installation.Delegation.NoProxy = resolve.GrantNarrow // the CRD's default, for manifests that never met it
+	}
+	var written []resolve.Written
+	var err error
+	switch source := proxy.Spec.Source; {
+	case source.ValuesRef != nil && source.URL != nil:
+		return installation, sourceProblem(proxy, "spec.source", "takes exactly one of valuesRef and url")
+	case source.ValuesRef != nil:
+		written, err = readValues(&installation, proxy, get)
+	case source.URL != nil:
+		err = readURLs(&installation, proxy, get)
+	default:
+		return installation, sourceProblem(proxy, "spec.source", "takes exactly one of valuesRef and url")
+	}
+	if err != nil {
+		return installation, err
+	}
+	for i, entry := range proxy.Spec.NoProxy {
+		written = append(written, resolve.Written{Value: entry.Value, Source: noproxy.Source{
+			Layer: noproxy.LayerInstallation, Object: object(proxy), Field: fmt.Sprintf("spec.noProxy[%d].value", i),
+		}})
+	}
+	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written)
+	return installation, err
+}
+
+func object(proxy *v1alpha1.CorporateProxy) string { return "CorporateProxy " + proxy.Name }
+
+func sourceProblem(proxy *v1alpha1.CorporateProxy, field, detail string) error {
+	return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object(proxy), Field: field, Detail: detail}
+}
+
+// readValues reads the Secret that valuesRef names.
+func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get SecretGetter) ([]resolve.Written, error) {
+	secret, err := mustGet(proxy, "spec.source.valuesRef", proxy.Spec.Source.ValuesRef.Name, get)
+	if err != nil {
+		return nil, err
+	}
+	object := "Secret " + secret.Name
+	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: object, Field: "data." + keyNoProxy}
+	return resolve.SplitEntries(string(secret.Data[keyNoProxy]), source),
+		setURLs(installation, object, "data.", string(secret.Data[keyHTTP]), string(secret.Data[keyHTTPS]))
+}
+
+// setURLs parses the two URLs, which may hold credentials, of the fields http
+// and https below prefix.
+func setURLs(installation *resolve.Installation, object, prefix, http, https string) (err error) {
+	if installation.HTTP, err = parseURL(object, prefix+keyHTTP, http); err != nil {
+		return err
+	}
+	if installation.HTTPS, err = parseURL(object, prefix+keyHTTPS, https); err != nil {
+		return err
+	}
+	if installation.HTTP.IsZero() && installation.HTTPS.IsZero() {
+		return &resolve.Problem{
+			Reason: resolve.ReasonInvalidProxy, Object: object, Field: prefix + keyHTTP + ", " + prefix + keyHTTPS,
+			Detail: "both proxy URLs are empty: set http, https or both",
+		}
+	}
+	return nil
+}
+
+// readURLs reads the URLs of the CorporateProxy and adds the credentials.
+func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get SecretGetter) (err error) {
+	urls := proxy.Spec.Source.URL
+	if installation.HTTP, err = parsePlainURL(proxy, "spec.source.url.http", urls.HTTP); err != nil {
+		return err
+	}
+	if installation.HTTPS, err = parsePlainURL(proxy, "spec.source.url.https", urls.HTTPS); err != nil {
+		return err
+	}
+	if installation.HTTP.IsZero() && installation.HTTPS.IsZero() {
+		return sourceProblem(proxy, "spec.source.url", "both proxy URLs are empty: set http, https or both")
+	}
+	if urls.CredentialsRef == nil {
+		return nil
+	}
+	secret, err := mustGet(proxy, "spec.source.url.credentialsRef", urls.CredentialsRef.Name, get)
+	if err != nil {
+		return err
+	}
+	for _, key := range []string{keyUsername, keyPassword} {
+		if _, found := secret.Data[key]; !found {
+			return &resolve.Problem{
+				Reason: resolve.ReasonSourceMissing, Object: "Secret " + secret.Name, Field: "data." + key,
+				Detail: "the key is missing",
+			}
+		}
+	}
+	for _, url := range []*proxyurl.URL{&installation.HTTP, &installation.HTTPS} {
+		*url, err = url.WithCredentials(string(secret.Data[keyUsername]), string(secret.Data[keyPassword]))
+		if err != nil {
+			return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: "Secret " + secret.Name, Field: "data", Detail: err.Error()}
+		}
+	}
+	return nil
+}
+
+// parsePlainURL refuses credentials, which the CRD refuses as well; a manifest
+// that only the command line has seen has not been through it.
+func parsePlainURL(proxy *v1alpha1.CorporateProxy, field, text string) (proxyurl.URL, error) {
+	url, err := parseURL(object(proxy), field, text)
+	if err == nil && url.HasCredentials() {
+		return proxyurl.URL{}, sourceProblem(proxy, field, "must not contain user information: put it into the Secret that credentialsRef names")
+	}
+	return url, err
+}
+
+func parseURL(object, field, text string) (proxyurl.URL, error) {
+	url, err := proxyurl.Parse(text)
+	if err != nil {
+		return url, &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object, Field: field, Detail: err.Error()}
+	}
+	return url, nil
+}
+
+func mustGet(proxy *v1alpha1.CorporateProxy, field, name string, get SecretGetter) (*corev1.Secret, error) {
+	secret, err := get(name)
+	if err != nil {
+		return nil, err
+	}
+	if secret == nil {
+		return nil, &resolve.Problem{
+			Reason: resolve.ReasonSourceMissing, Object: object(proxy), Field: field,
+			Detail: fmt.Sprintf("Secret %q does not exist in the operator's namespace", name),
+		}
+	}
+	return secret, nil
+}

@@ -1,0 +1,58 @@
+package noproxy
+
+import (
+	"net/netip"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// Networks outside these are public. In them a tenant may list any network;
+// of the public address space only networks that are too small to add up to
+// everything within the length of one list.
+var privateNetworks = []netip.Prefix{
+	netip.MustParsePrefix("10.0.0.0/8"),     // RFC 1918
+	netip.MustParsePrefix("172.16.0.0/12"),  // RFC 1918
+	netip.MustParsePrefix("192.168.0.0/16"), // RFC 1918
+	netip.MustParsePrefix("100.64.0.0/10"),  // RFC 6598
+	netip.MustParsePrefix("169.254.0.0/16"), // RFC 3927
+	netip.MustParsePrefix("127.0.0.0/8"),    // RFC 1122
+	netip.MustParsePrefix("fc00::/7"),       // RFC 4193
+	netip.MustParsePrefix("fe80::/10"),      // RFC 4291
+}
+
+const (
+	narrowestPublic4 = 16
+	narrowestPublic6 = 32
+)
+
+// TooBroad says why an entry opens more than a tenant can be trusted with, or
+// returns "": everything, a public suffix (publicsuffix.org), or a network of
+// the public address space wider than /16 (IPv6: /32).
+func TooBroad(e Entry) string {
+	switch e.Kind {
+	case All:
+		return "covers everything"
+	case CIDR:
+		return broadPrefix(e.Prefix)
+	case Domain, Subdomains:
+		suffix, icann := publicsuffix.PublicSuffix(e.Name)
+		// Without a dot and outside the list it is a private top-level name.
+		if suffix == e.Name && (icann || strings.Contains(suffix, ".")) {
+			return "is a public suffix, under which anyone can register names"
+		}
+	}
+	return ""
+}
+
+func broadPrefix(p netip.Prefix) string {
+	for _, private := range privateNetworks {
+		if private.Bits() <= p.Bits() && private.Contains(p.Addr()) {
+			return ""
+		}
+	}
+	if p.Addr().Is4() && p.Bits() >= narrowestPublic4 || p.Addr().Is6() && p.Bits() >= narrowestPublic6 {
+		return ""
+	}
+	return "covers a large part of the public address space"
+}

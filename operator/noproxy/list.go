@@ -1,0 +1,79 @@
+package noproxy
+
+import "strings"
+
+// Layer says which part of the configuration an entry comes from.
+type Layer string
+
+// The layers, in the order in which they are merged.
+const (
+	LayerServiceDomain Layer = "ServiceDomain"
+	LayerServiceCIDR   Layer = "ServiceCIDR"
+	LayerPodCIDR       Layer = "PodCIDR"
+	LayerEndpoint      Layer = "ControlPlaneEndpoint"
+	LayerInstallation  Layer = "Installation"
+	LayerCluster       Layer = "Cluster"
+	LayerBuiltin       Layer = "Builtin"
+)
+
+// Source is where an entry was written: a layer, and the object and field in
+// words for people, such as "Cluster org-acme/c1" and "spec.noProxy[2]".
+type Source struct {
+	Layer  Layer
+	Object string
+	Field  string
+}
+
+// Item is an entry with every place it was written at, the deciding one first.
+type Item struct {
+	Entry   Entry
+	Sources []Source
+}
+
+// List is a NO_PROXY list in order.
+type List []Item
+
+// Merge joins lists in order. The first occurrence of an entry keeps its place;
+// later ones only add their source. A Host and a Domain of one name are written
+// alike, so they merge into the wider Domain.
+func Merge(lists ...List) List {
+	var merged List
+	place := map[string]int{}
+	for _, list := range lists {
+		for _, item := range list {
+			text := item.Entry.String()
+			at, seen := place[text]
+			if !seen {
+				place[text] = len(merged)
+				merged = append(merged, Item{item.Entry, append([]Source(nil), item.Sources...)})
+				continue
+			}
+			merged[at].Sources = append(merged[at].Sources, item.Sources...)
+			if item.Entry.Kind == Domain {
+				merged[at].Entry.Kind = Domain
+			}
+		}
+	}
+	return merged
+}
+
+// Without returns the list less the entries of that spelling.
+func (l List) Without(entry Entry) List {
+	var rest List
+	for _, item := range l {
+		if item.Entry.String() != entry.String() {
+			rest = append(rest, item)
+		}
+	}
+	return rest
+}
+
+// String returns the list as clients read it: canonical spellings joined by
+// single commas, no blank, no empty element.
+func (l List) String() string {
+	texts := make([]string, len(l))
+	for i, item := range l {
+		texts[i] = item.Entry.String()
+	}
+	return strings.Join(texts, ",")
+}

@@ -1,0 +1,101 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// document is the form of providers.yaml and of the users' ConfigMap entries. The rows stay raw at
+// first so that an error can name the row it is in.
+type document struct {
+	Rows []json.RawMessage `json:"rows"`
+}
+
+// Parse reads rows in YAML or JSON. The name is what errors and the rows' Source call it: a file, a
+// ConfigMap with its key. It is strict, since a typo in an optional field would otherwise make a list
+// that lacks a network: unknown and repeated fields, several documents, two rows for a kind, and
+// paths, addresses, CIDRs and domains that are none, are errors. All of them are returned, joined, each
+// naming the source, the row, the field and the reason.
+func Parse(name string, data []byte) ([]Row, error) {
+	doc, err := readDocument(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var (
+		rows []Row
+		errs []error
+		seen = map[groupKind]int{}
+	)
+	for i, raw := range doc.Rows {
+		row, problems := readRow(raw)
+		row.Source = name
+		if first, twice := seen[row.key()]; twice {
+			problems = append(problems, fmt.Errorf("kind: rows[%d] is for %s too", first, row.key()))
+		}
+		seen[row.key()] = i
+		for _, problem := range problems {
+			errs = append(errs, fmt.Errorf("%s: rows[%d] %s: %w", name, i, row.Kind, problem))
+		}
+		rows = append(rows, row)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return rows, nil
+}
+
+// severalDocuments reports a separator after the first line of content: the decoder would read the first
+// document and silently drop the others.
+func severalDocuments(data []byte) bool {
+	content := false
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimRight(line, " \t\r\n")
+		switch {
+		case len(line) == 0, line[0] == '#':
+		case bytes.Equal(line, []byte("---")), bytes.HasPrefix(line, []byte("--- ")):
+			if content {
+				return true
+			}
+		default:
+			content = true
+		}
+	}
+	return false
+}
+
+func readDocument(data []byte) (document, error) {
+	var doc document
+	if severalDocuments(data) {
+		return doc, errors.New("has more than one document")
+	}
+	text, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return doc, fmt.Errorf("not YAML: %w", err)
+	}
+	strict, err := kjson.UnmarshalStrict(text, &doc)
+	if err != nil {
+		return doc, err
+	}
+	if err := errors.Join(strict...); err != nil {
+		return doc, err
+	}
+	if doc.Rows == nil {
+		return doc, errors.New("rows: is not there")
+	}
+	return doc, nil
+}
+
+func readRow(raw []byte) (Row, []error) {
+	var row Row
+	problems, err := kjson.UnmarshalStrict(raw, &row)
+	if err != nil {
+		return row, []error{err}
+	}
+	return row, slices.Concat(problems, row.check())
+}

@@ -1,0 +1,75 @@
+package provider
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Latest is the version of the built-in table. A cluster's report pins the version its list was made
+// with; a change of a row that changes a list is therefore a new version, never an edit of this one.
+const Latest = "Facts/v1"
+
+//go:embed providers.yaml
+var facts1 []byte
+
+var readFacts1 = sync.OnceValues(func() ([]Row, error) { return Parse(Latest, facts1) })
+
+// Table is a set of rows, at most one for each kind. The zero value is empty. It is never changed.
+type Table struct {
+	version string
+	rows    map[groupKind]Row
+}
+
+// Builtin returns the table of a version, or the latest for "". It fails for a version that this
+// program does not have, as after a downgrade.
+func Builtin(version string) (Table, error) {
+	if version != "" && version != Latest {
+		return Table{}, fmt.Errorf("provider facts: version %q is unknown, this program has %s", version, Latest)
+	}
+	rows, err := readFacts1()
+	if err != nil {
+		return Table{}, err
+	}
+	return Table{version: Latest}.With(rows)
+}
+
+// Version is the version of the built-in rows, for the report. Users' rows do not change it: they are
+// named by their Source.
+func (t Table) Version() string { return t.version }
+
+// With returns a table in which the given rows replace those of the same kind: a user knows better than
+// the built-in table. It fails when two of the given rows are for one kind, as when two ConfigMaps
+// disagree: which of them wins is never a guess.
+func (t Table) With(rows []Row) (Table, error) {
+	merged := Table{version: t.version, rows: maps.Clone(t.rows)}
+	if merged.rows == nil {
+		merged.rows = map[groupKind]Row{}
+	}
+	given := map[groupKind]string{}
+	for _, row := range rows {
+		if first, twice := given[row.key()]; twice {
+			return Table{}, fmt.Errorf("provider facts: %s has a row in %s and another in %s", row.key(), first, row.Source)
+		}
+		given[row.key()] = row.Source
+		merged.rows[row.key()] = row
+	}
+	return merged, nil
+}
+
+// Row returns the row of a kind. Without one nothing is known of the provider: there is nothing to add
+// to the list and nothing to wait for, which the caller should say.
+func (t Table) Row(group, kind string) (Row, bool) {
+	row, ok := t.rows[groupKind{group, kind}]
+	return row, ok
+}
+
+// Rows returns every row, by group and kind.
+func (t Table) Rows() []Row {
+	return slices.SortedFunc(maps.Values(t.rows), func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+}

@@ -1,0 +1,130 @@
+// Package proxyurl holds the URL of an HTTP proxy, credentials included, in a
+// type that does not give them away: printing, logging or marshalling a [URL]
+// shows "***" in their place. [URL.Reveal] is the one way out, and only package
+// render takes it; a test at the root of the module enforces that.
+//
+// One shape is accepted and emitted, because clients agree on no other:
+// http://[username[:password]@]host:port, with a lower-case scheme, an explicit
+// port, no path, and RFC 3986 percent-encoding in the user information.
+//
+// The package is pure: no Kubernetes library, no clock, no file, no network.
+package proxyurl
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// URL is a proxy URL. The zero value means that no proxy is set.
+//
+// The parts stand behind a pointer: fmt cannot call the methods of a value in
+// somebody's unexported field and would print its memory, but it does not
+// follow pointers there.
+type URL struct{ parts *parts }
+
+type parts struct {
+	scheme   string // "http" or "https"
+	userinfo string // as it stands in front of the @, percent-encoded; empty if there is none
+	address  string // host:port, IPv6 in brackets
+}
+
+// IsZero reports whether no proxy is set.
+func (u URL) IsZero() bool { return u.parts == nil }
+
+// HasCredentials reports whether the URL carries user information.
+func (u URL) HasCredentials() bool { return u.parts != nil && u.parts.userinfo != "" }
+
+// Equal reports whether both URLs are the same, credentials included.
+func (u URL) Equal(other URL) bool { return u.Reveal() == other.Reveal() }
+
+// Reveal returns the whole URL with its credentials, or "" for the zero value.
+func (u URL) Reveal() string {
+	if u.parts == nil {
+		return ""
+	}
+	if u.parts.userinfo == "" {
+		return u.parts.scheme + "://" + u.parts.address
+	}
+	return u.parts.scheme + "://" + u.parts.userinfo + "@" + u.parts.address
+}
+
+// String returns the URL with "***" in place of the user information.
+func (u URL) String() string {
+	if u.HasCredentials() {
+		return u.parts.scheme + "://***@" + u.parts.address
+	}
+	return u.Reveal()
+}
+
+// Format writes String for every verb: %v, %+v, %#v, %q, %x and any other.
+func (u URL) Format(state fmt.State, _ rune) { _, _ = state.Write([]byte(u.String())) }
+
+// GoString returns String.
+func (u URL) GoString() string { return u.String() }
+
+// MarshalText returns String, which JSON and YAML encoders use as well.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// LogValue returns String.
+func (u URL) LogValue() slog.Value { return slog.StringValue(u.String()) }
+
+// WithCredentials returns the URL with a raw username and password, which are
+// percent-encoded here: everything but the unreserved characters of RFC 3986.
+// One line end at the end of either is dropped, since files and editors add it.
+// Refused are what HTTP Basic authentication cannot carry (RFC 7617: control
+// characters, a colon in the username), a password without username, and a URL
+// that already has user information. No error shows any of the values.
+func (u URL) WithCredentials(username, password string) (URL, error) {
+	username, password = trimLineEnd(username), trimLineEnd(password)
+	switch {
+	case u.IsZero():
+		return URL{}, nil
+	case u.HasCredentials():
+		return URL{}, errors.New("user information is given twice: inside the URL and as separate credentials")
+	case username == "" && password == "":
+		return u, nil
+	case username == "":
+		return URL{}, errors.New("the password has no username")
+	case strings.Contains(username, ":"):
+		return URL{}, errors.New("the username contains a colon, which HTTP Basic authentication cannot carry (RFC 7617)")
+	case hasControl(username):
+		return URL{}, errors.New("the username contains a control character, which HTTP Basic authentication cannot carry (RFC 7617)")
+	case hasControl(password):
+		return URL{}, errors.New("the password contains a control character, which HTTP Basic authentication cannot carry (RFC 7617)")
+	}
+	userinfo := encode(username)
+	if password != "" {
+		userinfo += ":" + encode(password)
+	}
+	return URL{&parts{u.parts.scheme, userinfo, u.parts.address}}, nil
+}
+
+func trimLineEnd(s string) string {
+	s = strings.TrimSuffix(s, "\n")
+	return strings.TrimSuffix(s, "\r")
+}
+
+func hasControl(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+}
+
+// encode percent-encodes all but the unreserved characters, so that no later
+// consumer can take a byte of a password for syntax.
+func encode(s string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; isUnreserved(c) {
+			b.WriteByte(c)
+		} else {
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}
+
+func isUnreserved(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}

@@ -1,0 +1,54 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+)
+
+// Candidate is a CorporateProxy as one cluster sees it.
+type Candidate struct {
+	Name     string
+	Priority int32
+	Selected bool // its clusterSelector matches the Cluster's labels
+	Allowed  bool // its allowedNamespaces match the labels of the Cluster's namespace
+}
+
+// ReasonNotSelected is the Problem of a cluster that no CorporateProxy selects.
+// It is an answer rather than a failure where the cluster never had a proxy.
+const ReasonNotSelected Reason = "NotSelected"
+
+// Choose returns the name of the candidate with the highest priority among
+// those that select the cluster and allow its namespace. The error is a
+// *Problem. A tie is never guessed: whoever wrote either one must decide.
+func Choose(cluster Cluster, candidates []Candidate) (string, error) {
+	if len(candidates) == 0 {
+		return "", problem(ReasonNoProxy, cluster.Object(), "", "no CorporateProxy exists")
+	}
+	var best, barred []string
+	var highest int32
+	for _, c := range candidates {
+		switch {
+		case !c.Selected:
+		case !c.Allowed:
+			barred = append(barred, c.Name)
+		case len(best) == 0 || c.Priority > highest:
+			best, highest = []string{c.Name}, c.Priority
+		case c.Priority == highest:
+			best = append(best, c.Name)
+		}
+	}
+	slices.Sort(best)
+	slices.Sort(barred)
+	switch {
+	case len(best) == 1:
+		return best[0], nil
+	case len(best) > 1:
+		return "", problem(ReasonAmbiguous, cluster.Object(), "",
+			"CorporateProxies %s both match with priority %d; give one of them a higher spec.priority", strings.Join(best, " and "), highest)
+	case len(barred) > 0:
+		return "", problem(ReasonNamespaceNotAllowed, cluster.Object(), "metadata.namespace",
+			"namespace %q is not in spec.allowedNamespaces of CorporateProxy %s", cluster.Namespace, strings.Join(barred, ", "))
+	}
+	return "", problem(ReasonNotSelected, cluster.Object(), "metadata.labels",
+		"no CorporateProxy selects this cluster (%d exist)", len(candidates))
+}

@@ -1,0 +1,96 @@
+package resolve
+
+import (
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/proxyurl"
+)
+
+// Form is the way a list is written out.
+type Form string
+
+// FormExact keeps the order of the merge and adds nothing to it.
+const FormExact Form = "Exact"
+
+// DefaultForm is the form of a cluster that has none yet. A cluster keeps the
+// form that its report records, so changing this changes new clusters only.
+const DefaultForm = FormExact
+
+// Mode says what a cluster's Secrets hold.
+type Mode string
+
+// The modes. In Direct and Unproxied the Secrets are there, but blank: Direct
+// because the owner asked for it, Unproxied because no CorporateProxy selects
+// the cluster and none ever did.
+const (
+	ModeProxied   Mode = "Proxied"
+	ModeDirect    Mode = "Direct"
+	ModeUnproxied Mode = "Unproxied"
+)
+
+// Grant says which NO_PROXY entries a cluster's owner may add.
+type Grant string
+
+// The grants: nothing, anything that is not TooBroad, anything.
+const (
+	GrantForbidden Grant = "Forbidden"
+	GrantNarrow    Grant = "Narrow"
+	GrantAny       Grant = "Any"
+)
+
+// Delegation is what an installation lets a cluster's owner decide.
+type Delegation struct {
+	NoProxy Grant
+	Direct  bool // whether mode Direct may be chosen
+}
+
+// Installation is one CorporateProxy, read and parsed.
+type Installation struct {
+	Name        string
+	HTTP, HTTPS proxyurl.URL // one alone means that one alone
+	NoProxy     noproxy.List
+	Form        Form // empty: the cluster's pinned form, or the default
+	Delegation  Delegation
+}
+
+// Cluster is what a Cluster API Cluster says about its network.
+type Cluster struct {
+	Namespace, Name        string
+	ServiceDomain          string
+	ServiceCIDRs, PodCIDRs []string
+	EndpointHost           string
+	ControlPlaneKind       string // kind of spec.controlPlaneRef
+	InfraGroup, InfraKind  string // of spec.infrastructureRef
+	InfraName              string
+}
+
+// Object names the cluster in messages.
+func (c Cluster) Object() string { return "Cluster " + c.Namespace + "/" + c.Name }
+
+// Infrastructure names the cluster's infrastructure object in messages.
+func (c Cluster) Infrastructure() string { return c.InfraKind + " " + c.Namespace + "/" + c.InfraName }
+
+// Override is a ProxyOverride.
+type Override struct {
+	Direct  bool
+	NoProxy []string
+	Exclude []string
+}
+
+// Input is everything one decision is made from.
+type Input struct {
+	Installation Installation
+	Cluster      Cluster
+	MissingFacts []string // required provider facts that are not known yet
+	Override     Override // the zero value where there is none
+	PinnedForm   Form     // the form in the cluster's report; empty for a new cluster
+}
+
+// Effective is the proxy configuration of one cluster: what the Secrets say.
+type Effective struct {
+	Namespace, Cluster string
+	Mode               Mode
+	Proxy              string // name of the CorporateProxy; empty when Unproxied
+	HTTP, HTTPS        proxyurl.URL
+	Form               Form
+	NoProxy            noproxy.List
+}

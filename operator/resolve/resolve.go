@@ -1,0 +1,112 @@
+package resolve
+
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// What kubeadm assumes where a Cluster says nothing: kubernetes/kubernetes,
+// cmd/kubeadm/app/apis/kubeadm/v1beta4/defaults.go. The service network is
+// assumed only where kubeadm builds the control plane; managed ones differ.
+const (
+	defaultServiceDomain = "cluster.local"
+	defaultServiceCIDR   = "10.96.0.0/12"
+	kubeadmControlPlane  = "KubeadmControlPlane"
+)
+
+var builtins = []string{"svc", "127.0.0.1", "localhost"}
+
+// Resolve decides the configuration of one cluster that an installation's
+// proxy has been chosen for. The error is a *Problem.
+func Resolve(in Input) (Effective, error) {
+	effective := Effective{
+		Namespace: in.Cluster.Namespace,
+		Cluster:   in.Cluster.Name,
+		Mode:      ModeProxied,
+		Proxy:     in.Installation.Name,
+		Form:      chooseForm(in),
+	}
+	if in.Override.Direct {
+		effective.Mode = ModeDirect
+		return effective, checkDirect(in)
+	}
+	if in.Installation.HTTP.IsZero() && in.Installation.HTTPS.IsZero() {
+		return Effective{}, problem(ReasonInvalidProxy, "CorporateProxy "+in.Installation.Name, "",
+			"both proxy URLs are empty: set http, https or both")
+	}
+	if p := incomplete(in); p != nil {
+		return Effective{}, p
+	}
+	list, err := noProxy(in)
+	if err != nil {
+		return Effective{}, err
+	}
+	effective.HTTP, effective.HTTPS = in.Installation.HTTP, in.Installation.HTTPS
+	effective.NoProxy = list
+	return effective, nil
+}
+
+// Unproxied is the configuration of a cluster that no CorporateProxy selects.
+func Unproxied(cluster Cluster) Effective {
+	return Effective{Namespace: cluster.Namespace, Cluster: cluster.Name, Mode: ModeUnproxied}
+}
+
+// chooseForm keeps an upgrade from changing a cluster's form by itself: what
+// the installation asks for, else what the cluster has, else the default.
+func chooseForm(in Input) Form {
+	for _, form := range []Form{in.Installation.Form, in.PinnedForm} {
+		if form != "" {
+			return form
+		}
+	}
+	return DefaultForm
+}
+
+func checkDirect(in Input) error {
+	if in.Installation.Delegation.Direct {
+		return nil
+	}
+	return problem(ReasonNotDelegated, overrideObject(in.Cluster), "spec.mode",
+		"Direct is not delegated by CorporateProxy %s", in.Installation.Name)
+}
+
+// incomplete withholds a list that would be half-known: machines keep what they
+// were built with.
+func incomplete(in Input) *Problem {
+	if in.Cluster.EndpointHost == "" {
+		return problem(ReasonEndpointUnknown, in.Cluster.Object(), "spec.controlPlaneEndpoint.host",
+			"not known yet")
+	}
+	if missing := in.MissingFacts; len(missing) > 0 {
+		return problem(ReasonFactsPending, in.Cluster.Infrastructure(), "",
+			"not known yet: %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// noProxy merges the layers in the documented order.
+func noProxy(in Input) (noproxy.List, error) {
+	network, err := clusterNetwork(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	own, err := overrideEntries(in)
+	if err != nil {
+		return nil, err
+	}
+	network, builtin, err := exclude(in, network, builtinEntries())
+	if err != nil {
+		return nil, err
+	}
+	return noproxy.Merge(network, in.Installation.NoProxy, own, builtin), nil
+}
+
+func builtinEntries() noproxy.List {
+	var list noproxy.List
+	for _, text := range builtins {
+		entry, _ := noproxy.Parse(text) // constants; a test parses each
+		list = append(list, noproxy.Item{Entry: entry, Sources: []noproxy.Source{{Layer: noproxy.LayerBuiltin}}})
+	}
+	return list
+}
