@@ -1,0 +1,107 @@
+package controlplane
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+//go:embed audit-policy.yaml
+var auditPolicy []byte
+
+// AuditMark is a place in the audit log. The zero mark is its beginning.
+type AuditMark int64
+
+// AuditMark is the end of the audit log now. The log is written before a request is answered: what a
+// client has an answer to is in it, and comes before the mark.
+func (cp *ControlPlane) AuditMark() (AuditMark, error) {
+	info, err := os.Stat(cp.dir.auditLog())
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find the end of the audit log: %w", err)
+	}
+	return AuditMark(info.Size()), nil
+}
+
+// AuditEvents are the requests that were answered since the mark, in the order of their answers, as
+// far as all conditions hold. A watch is there when it begins, with stage ResponseStarted, and once
+// more when it ends.
+func (cp *ControlPlane) AuditEvents(since AuditMark, conditions ...AuditCondition) ([]auditv1.Event, error) {
+	file, err := os.Open(cp.dir.auditLog())
+	if err != nil {
+		return nil, fmt.Errorf("open audit log: %w", err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.NewSectionReader(file, int64(since), 1<<62))
+	if err != nil {
+		return nil, fmt.Errorf("read audit log: %w", err)
+	}
+	var events []auditv1.Event
+	for line := range bytes.Lines(content) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // being written just now
+		}
+		var event auditv1.Event
+		if err := json.Unmarshal(line, &event); err != nil {
+			return nil, fmt.Errorf("parse audit log: %w", err)
+		}
+		if !slices.ContainsFunc(conditions, func(holds AuditCondition) bool { return !holds(event) }) {
+			events = append(events, event)
+		}
+	}
+	return events, nil
+}
+
+// AuditCondition chooses events.
+type AuditCondition func(auditv1.Event) bool
+
+// Writes are requests that change something, whether or not they were allowed and made a difference.
+// Questions that are asked by creating something, as reviews of access and of tokens are, change nothing.
+func Writes(event auditv1.Event) bool {
+	if event.ObjectRef != nil && slices.Contains(askedByCreating, event.ObjectRef.APIGroup) {
+		return false
+	}
+	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, event.Verb)
+}
+
+var askedByCreating = []string{authenticationv1.GroupName, authorizationv1.GroupName}
+
+// ByUser chooses requests of one user; ServiceAccountUser gives the name of a service account.
+func ByUser(name string) AuditCondition {
+	return func(event auditv1.Event) bool { return event.User.Username == name }
+}
+
+// ServiceAccountUser is the user name of a service account.
+func ServiceAccountUser(namespace, name string) string {
+	return "system:serviceaccount:" + namespace + ":" + name
+}
+
+// ByUserAgent chooses requests of one program: its user agent begins so.
+func ByUserAgent(prefix string) AuditCondition {
+	return func(event auditv1.Event) bool { return strings.HasPrefix(event.UserAgent, prefix) }
+}
+
+// OnResource chooses requests for a resource, such as "" and "secrets", and for its subresources.
+func OnResource(group, resource string) AuditCondition {
+	return func(event auditv1.Event) bool {
+		return event.ObjectRef != nil && event.ObjectRef.APIGroup == group && event.ObjectRef.Resource == resource
+	}
+}
+
+// InNamespace chooses requests for objects in a namespace.
+func InNamespace(name string) AuditCondition {
+	return func(event auditv1.Event) bool { return event.ObjectRef != nil && event.ObjectRef.Namespace == name }
+}

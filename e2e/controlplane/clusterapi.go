@@ -1,0 +1,58 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+const clusterAPIModule = "sigs.k8s.io/cluster-api"
+
+// clusterAPICRDs are the folders of the module with the CRDs as they are before kustomize: without
+// conversion webhooks, for which nobody would answer here. An object read in the version that it was
+// not written in is therefore not converted: it has the same fields under another apiVersion, and lacks
+// those that this one's schema does not know.
+var clusterAPICRDs = []string{
+	"core/config/crd/bases",
+	"bootstrap/kubeadm/config/crd/bases",
+	"controlplane/kubeadm/config/crd/bases",
+}
+
+// contractLabels are what kustomize adds to the CRDs of a provider: which contract each API version
+// fulfils. Cluster API's controllers look the version of a reference up there.
+var contractLabels = map[string]string{
+	"cluster.x-k8s.io/v1beta1": "v1beta1",
+	"cluster.x-k8s.io/v1beta2": "v1beta2",
+}
+
+// InstallClusterAPI installs the CRDs of Cluster API and of its kubeadm providers. No controller of
+// theirs runs.
+func (cp *ControlPlane) InstallClusterAPI(ctx context.Context) error {
+	module, err := tools.ModuleDir(ctx, tools.ClusterAPI, clusterAPIModule)
+	if err != nil {
+		return fmt.Errorf("install Cluster API: %w", err)
+	}
+	var crds []*unstructured.Unstructured
+	for _, folder := range clusterAPICRDs {
+		parsed, err := parseFS(os.DirFS(filepath.Join(module, folder)))
+		if err != nil {
+			return fmt.Errorf("install Cluster API: %w", err)
+		}
+		crds = append(crds, parsed...)
+	}
+	for _, crd := range crds {
+		labels := maps.Clone(contractLabels)
+		maps.Copy(labels, crd.GetLabels())
+		crd.SetLabels(labels)
+	}
+	if err := cp.ApplyObjects(ctx, crds...); err != nil {
+		return fmt.Errorf("install Cluster API: %w", err)
+	}
+	return nil
+}

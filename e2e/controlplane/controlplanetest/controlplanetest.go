@@ -1,0 +1,121 @@
+// Package controlplanetest gives tests a control plane that goes with them, and the few things that
+// every such test does. It decides nothing about the control plane itself.
+package controlplanetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+const (
+	awaitInterval = 50 * time.Millisecond
+	awaitTimeout  = time.Minute
+)
+
+// Start gives the test a control plane of its own, for tests that stop parts of it or count what
+// everybody does. Others take Shared.
+func Start(t testing.TB, options controlplane.Options) *controlplane.ControlPlane {
+	t.Helper()
+	if options.Progress == nil {
+		options.Progress = os.Stderr
+	}
+	cp, err := controlplane.Start(t.Context(), options)
+	Require(t, err)
+	t.Cleanup(func() {
+		if err := cp.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return cp
+}
+
+var shared struct {
+	sync.Mutex
+	cp  *controlplane.ControlPlane
+	err error
+}
+
+// Shared gives the test the control plane that all tests of the package share. It starts with the first
+// test that asks for it. TestMain must call Main.
+func Shared(t testing.TB) *controlplane.ControlPlane {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cp == nil && shared.err == nil {
+		shared.cp, shared.err = controlplane.Start(context.Background(), controlplane.Options{Progress: os.Stderr})
+	}
+	Require(t, shared.err)
+	return shared.cp
+}
+
+// Main runs the tests of a package and stops the shared control plane:
+//
+//	func TestMain(m *testing.M) { controlplanetest.Main(m) }
+func Main(m *testing.M) {
+	code := m.Run()
+	if shared.cp != nil {
+		if err := shared.cp.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// Require ends the test on an error. Where a program cannot be had, for instance without a network, the
+// test is skipped, but not in CI: there nobody would notice that nothing was tested.
+func Require(t testing.TB, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	if errors.Is(err, tools.ErrUnavailable) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	t.Fatal(err)
+}
+
+// Clients are an administrator's.
+func Clients(t testing.TB, cp *controlplane.ControlPlane) kubernetes.Interface {
+	t.Helper()
+	clients, err := kubernetes.NewForConfig(cp.Admin())
+	Require(t, err)
+	return clients
+}
+
+// Namespace makes one for this test alone. It stays: without a controller manager none can go.
+func Namespace(t testing.TB, cp *controlplane.ControlPlane) string {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	namespace, err := Clients(t, cp).CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
+	Require(t, err)
+	return namespace.Name
+}
+
+// Await asks until the condition holds. An error of the condition means "not yet", and is reported when
+// the time is up.
+func Await(t testing.TB, what string, condition func(context.Context) (bool, error)) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), awaitInterval, awaitTimeout, true, func(ctx context.Context) (bool, error) {
+		var done bool
+		done, last = condition(ctx)
+		return done && last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("await %s: %v (last error: %v)", what, err, last)
+	}
+}

@@ -1,0 +1,91 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+)
+
+const servedTimeout = time.Minute
+
+// awaitServed waits until every CRD is established and every version of it that is to be served is also
+// announced: clients choose their paths by the announcement, which comes a moment later.
+func (cp *ControlPlane) awaitServed(ctx context.Context, crds []*unstructured.Unstructured) error {
+	announced, err := discovery.NewDiscoveryClientForConfig(cp.admin)
+	if err != nil {
+		return fmt.Errorf("make discovery client: %w", err)
+	}
+	objects, err := dynamic.NewForConfig(cp.admin)
+	if err != nil {
+		return fmt.Errorf("make client for CRDs: %w", err)
+	}
+	definitions := objects.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	for _, crd := range crds {
+		err := wait.PollUntilContextTimeout(ctx, pollInterval, servedTimeout, true, func(ctx context.Context) (bool, error) {
+			current, err := definitions.Get(ctx, crd.GetName(), metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			return served(current, announced)
+		})
+		if err != nil {
+			return fmt.Errorf("await CRD %s: %w", crd.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func served(object *unstructured.Unstructured, announced discovery.DiscoveryInterface) (bool, error) {
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &crd); err != nil {
+		return false, err
+	}
+	if !established(crd) {
+		return false, nil
+	}
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		group := schema.GroupVersion{Group: crd.Spec.Group, Version: version.Name}
+		if ok, err := announces(announced, group, crd.Spec.Names.Plural); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func established(crd apiextensionsv1.CustomResourceDefinition) bool {
+	for _, condition := range crd.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established {
+			return condition.Status == apiextensionsv1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func announces(announced discovery.DiscoveryInterface, group schema.GroupVersion, plural string) (bool, error) {
+	list, err := announced.ServerResourcesForGroupVersion(group.String())
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, resource := range list.APIResources {
+		if resource.Name == plural {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,76 @@
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const keptGrace = 10 * time.Second
+
+// StopKept ends a control plane that another process started with KeepRunning, and removes its folder.
+func StopKept(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("find the control plane's folder: %w", err)
+	}
+	if _, err := os.Stat(directory(dir).serviceAccountKey()); err != nil {
+		return fmt.Errorf("%s is not the folder of a control plane: %w", dir, err)
+	}
+	// etcd last: the others would miss it.
+	for _, program := range []string{"kube-controller-manager", "kube-apiserver", "etcd"} {
+		if err := stopNoted(directory(dir), program); err != nil {
+			return fmt.Errorf("stop %s: %w", program, err)
+		}
+	}
+	return directory(dir).remove()
+}
+
+func stopNoted(dir directory, program string) error {
+	noted, err := os.ReadFile(dir.pid(program))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(noted)))
+	if err != nil {
+		return fmt.Errorf("read its process id: %w", err)
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if !runsIn(dir, pid) {
+			return nil
+		}
+		_ = syscall.Kill(pid, signal)
+		// It is not our child: there is nothing to wait on but its entry in /proc.
+		for end := time.Now().Add(keptGrace); runsIn(dir, pid) && time.Now().Before(end); {
+			time.Sleep(pollInterval)
+		}
+	}
+	if !runsIn(dir, pid) {
+		return nil
+	}
+	return fmt.Errorf("process %d survives SIGKILL", pid)
+}
+
+// runsIn tells our process from a later one of the same number by its working directory, which is the
+// control plane's folder. A zombie has none.
+func runsIn(dir directory, pid int) bool {
+	cwd, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+	return err == nil && slices.Contains([]string{string(dir), dir.resolved()}, cwd)
+}
+
+func (d directory) resolved() string {
+	path, err := filepath.EvalSymlinks(string(d))
+	if err != nil {
+		return string(d)
+	}
+	return path
+}

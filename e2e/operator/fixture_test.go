@@ -1,0 +1,293 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
+
+// The published example.
+const (
+	proxyURL        = "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
+	exampleNoProxy  = "172.16.0.0/16,internal.corpdomain.net,example.com"
+	exampleEndpoint = "178.170.32.59"
+	exampleMerged   = "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,172.16.0.0/16,internal.corpdomain.net,example.com,svc,127.0.0.1,localhost"
+)
+
+// testLabel keeps the proxies of one test from the clusters of the others.
+const testLabel = "fairlead.test/namespace"
+
+// fixture is one test's corner of a control plane on which the operator runs.
+type fixture struct {
+	testing.TB
+	cp        *controlplane.ControlPlane
+	client    client.Client // an administrator's, without cache
+	operator  *operator.Operator
+	namespace string
+}
+
+var scheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	return scheme
+}()
+
+// shared is the operator that runs on the shared control plane.
+var shared struct {
+	sync.Mutex
+	operator *operator.Operator
+}
+
+// newFixture shares control plane and operator with the other tests.
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	cp := controlplanetest.Shared(t)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.operator == nil {
+		install(t, cp)
+		o, err := operator.Start(context.Background(), cp, operator.Options{Args: []string{"--leader-elect=false", "--log-level=trace"}})
+		controlplanetest.Require(t, err)
+		shared.operator = o // dies with this process
+	}
+	return fixtureOn(t, cp, shared.operator)
+}
+
+// newOwnFixture has a control plane and an operator of its own, for tests that
+// stop one of them or count requests.
+func newOwnFixture(t *testing.T, args ...string) *fixture {
+	t.Helper()
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	install(t, cp)
+	f := fixtureOn(t, cp, nil)
+	f.startOperator(args...)
+	return f
+}
+
+func install(t *testing.T, cp *controlplane.ControlPlane) {
+	t.Helper()
+	controlplanetest.Require(t, operator.Install(t.Context(), cp))
+	controlplanetest.Require(t, cp.StartControllerManager(t.Context(),
+		controlplane.GarbageCollector, controlplane.ClusterRoleAggregation, controlplane.NamespaceDeletion))
+}
+
+func fixtureOn(t *testing.T, cp *controlplane.ControlPlane, o *operator.Operator) *fixture {
+	t.Helper()
+	f := &fixture{TB: t, cp: cp, operator: o, namespace: controlplanetest.Namespace(t, cp)}
+	f.client = f.clientFor(cp.Admin())
+	return f
+}
+
+func (f *fixture) clientFor(config *rest.Config) client.Client {
+	f.Helper()
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	f.must(err)
+	return c
+}
+
+func (f *fixture) startOperator(args ...string) {
+	f.Helper()
+	o, err := operator.Start(f.Context(), f.cp, operator.Options{Args: append([]string{"--leader-elect=false"}, args...)})
+	f.must(err)
+	f.operator = o
+}
+
+func (f *fixture) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: f.namespace, Name: name}
+}
+
+// source creates the Secret of a proxy, with the config repository's three keys.
+func (f *fixture) source(name string, keys map[string]string) *corev1.Secret {
+	f.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: name}, StringData: keys}
+	f.must(f.client.Create(f.Context(), secret))
+	return secret
+}
+
+func example() map[string]string {
+	return map[string]string{"http": proxyURL, "https": proxyURL, "noProxy": exampleNoProxy}
+}
+
+// proxy creates a CorporateProxy for this test's clusters that reads the Secret
+// of the same name.
+func (f *fixture) proxy(name string, change ...func(*v1alpha1.CorporateProxy)) *v1alpha1.CorporateProxy {
+	f.Helper()
+	proxy := &v1alpha1.CorporateProxy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.CorporateProxySpec{
+			ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{testLabel: f.namespace}},
+			Source:          v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: name}},
+		},
+	}
+	for _, c := range change {
+		c(proxy)
+	}
+	f.must(f.client.Create(f.Context(), proxy))
+	f.Cleanup(func() { _ = f.client.Delete(context.Background(), proxy) })
+	return proxy
+}
+
+// exampleProxy creates the published example's proxy and its Secret.
+func (f *fixture) exampleProxy(change ...func(*v1alpha1.CorporateProxy)) *v1alpha1.CorporateProxy {
+	f.Helper()
+	name := "example-" + f.namespace
+	f.source(name, example())
+	return f.proxy(name, change...)
+}
+
+// cluster creates the published example's Cluster.
+func (f *fixture) cluster(name string, change ...func(*clusterv1.Cluster)) *clusterv1.Cluster {
+	f.Helper()
+	cluster := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name, Labels: map[string]string{testLabel: f.namespace}},
+		Spec: clusterv1.ClusterSpec{
+			ClusterNetwork: clusterv1.ClusterNetwork{
+				ServiceDomain: "cluster.local",
+				Services:      clusterv1.NetworkRanges{CIDRBlocks: []string{"100.64.0.0/13"}},
+				Pods:          clusterv1.NetworkRanges{CIDRBlocks: []string{"100.96.0.0/11"}},
+			},
+			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: exampleEndpoint, Port: 6443},
+			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: name},
+		},
+	}
+	for _, c := range change {
+		c(cluster)
+	}
+	f.must(f.client.Create(f.Context(), cluster))
+	return cluster
+}
+
+// modify changes an object, again and again if somebody else does.
+func modify[T client.Object](f *fixture, object T, change func(T)) {
+	f.Helper()
+	controlplanetest.Await(f, "a change of "+object.GetName(), func(ctx context.Context) (bool, error) {
+		if err := f.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return false, err
+		}
+		change(object)
+		err := f.client.Update(ctx, object)
+		return err == nil, err
+	})
+}
+
+// report awaits a report whose condition Ready has this reason, and returns it.
+func (f *fixture) report(name, reason string) *v1alpha1.ProxyReport {
+	f.Helper()
+	return f.awaitReport(name, "Ready with reason "+reason, func(r *v1alpha1.ProxyReport) bool {
+		ready := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady)
+		return ready != nil && ready.Reason == reason
+	})
+}
+
+func (f *fixture) awaitReport(name, what string, ok func(*v1alpha1.ProxyReport) bool) *v1alpha1.ProxyReport {
+	f.Helper()
+	report := &v1alpha1.ProxyReport{}
+	controlplanetest.Await(f, fmt.Sprintf("report of %s: %s", name, what), func(ctx context.Context) (bool, error) {
+		if err := f.client.Get(ctx, f.key(name), report); err != nil {
+			return false, err
+		}
+		if !ok(report) {
+			return false, fmt.Errorf("conditions: %+v", report.Status.Conditions)
+		}
+		return true, nil
+	})
+	return report
+}
+
+func readyMessage(report *v1alpha1.ProxyReport) string {
+	if ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.Message
+	}
+	return ""
+}
+
+// secrets returns both Secrets of a cluster, nil for one that does not exist.
+func (f *fixture) secrets(cluster string) (values, systemd *corev1.Secret) {
+	f.Helper()
+	return f.secret(cluster + render.ValuesSuffix), f.secret(cluster + render.SystemdSuffix)
+}
+
+func (f *fixture) secret(name string) *corev1.Secret {
+	f.Helper()
+	secret := &corev1.Secret{}
+	err := f.client.Get(f.Context(), f.key(name), secret)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	f.must(err)
+	return secret
+}
+
+// noProxy returns the NO_PROXY of both Secrets, which must be the same.
+func (f *fixture) noProxy(cluster string) string {
+	f.Helper()
+	values, systemd := f.secrets(cluster)
+	if values == nil || systemd == nil {
+		return ""
+	}
+	var content struct {
+		NoProxy string `json:"no_proxy"`
+	}
+	f.must(yaml.Unmarshal(values.Data[render.ValuesKey], &content))
+	for _, key := range []string{render.ContainerdKey, render.KubeletKey} {
+		if line := fmt.Sprintf("\nEnvironment=\"NO_PROXY=%s\"\n", content.NoProxy); content.NoProxy != "" && !strings.Contains(string(systemd.Data[key]), line) {
+			return "" // between two writes
+		}
+	}
+	return content.NoProxy
+}
+
+func (f *fixture) awaitNoProxy(cluster, want string) {
+	f.Helper()
+	controlplanetest.Await(f, "NO_PROXY of "+cluster, func(context.Context) (bool, error) {
+		if got := f.noProxy(cluster); got != want {
+			return false, fmt.Errorf("it is %q, not %q", got, want)
+		}
+		return true, nil
+	})
+}
+
+// reapply asks for an immediate re-apply and awaits that it was done.
+func (f *fixture) reapply(cluster, request string) *v1alpha1.ProxyReport {
+	f.Helper()
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: cluster}}
+	modify(f, report, func(r *v1alpha1.ProxyReport) {
+		metav1.SetMetaDataAnnotation(&r.ObjectMeta, v1alpha1.ReapplyAnnotation, request)
+	})
+	return f.awaitReport(cluster, "request "+request+" handled", func(r *v1alpha1.ProxyReport) bool {
+		return r.Status.HandledRequest == request
+	})
+}

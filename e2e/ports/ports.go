@@ -1,0 +1,59 @@
+// Package ports hands out TCP ports on the loopback interface to programs that cannot pick one
+// themselves. Test processes that run side by side never get the same one.
+package ports
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// The range lies below the ports that the kernel gives to outgoing connections (32768 and up on
+// Linux): one of those could otherwise sit on the port of a server while that is being restarted. It
+// also stays clear of 20000 to 30000, which Cluster API's in-memory provider takes.
+const (
+	first = 12000
+	count = 8000
+	tries = 200
+)
+
+// Port is reserved until it is released or this process ends.
+type Port struct {
+	Number      int
+	reservation net.PacketConn
+}
+
+// Reserve finds a port that nobody listens on and nobody else has reserved. The reservation is a bound
+// UDP socket of the same number: it needs no file, leaves TCP free for the server, and the
+// kernel drops it when this process dies.
+func Reserve() (*Port, error) {
+	for range tries {
+		number := first + rand.IntN(count)
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
+		reservation, err := net.ListenPacket("udp4", address)
+		if err != nil {
+			continue
+		}
+		listener, err := net.Listen("tcp4", address)
+		if err != nil {
+			_ = reservation.Close()
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			return nil, errors.Join(fmt.Errorf("free port %d: %w", number, err), reservation.Close())
+		}
+		return &Port{Number: number, reservation: reservation}, nil
+	}
+	return nil, fmt.Errorf("no free port between %d and %d in %d tries", first, first+count-1, tries)
+}
+
+// Address is the host and port to listen on and to dial.
+func (p *Port) Address() string { return net.JoinHostPort("127.0.0.1", p.String()) }
+
+// String is the number, as command lines want it.
+func (p *Port) String() string { return strconv.Itoa(p.Number) }
+
+// Release gives the port back. The server must have stopped.
+func (p *Port) Release() error { return p.reservation.Close() }

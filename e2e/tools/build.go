@@ -1,0 +1,93 @@
+// Package tools makes the real programs that the tests run, each from a Go module of its own below this
+// folder, so that none of their dependencies meets ours. It builds and finds; it runs nothing.
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// ErrUnavailable is in the error when a program or module cannot be had on this machine, for instance
+// without a network. Tests that need it skip then, except in CI.
+var ErrUnavailable = errors.New("not available on this machine")
+
+// Build returns the path of the program and builds it first if its module has changed since the last
+// time. It is safe to call from several processes at once: one builds, the others wait for it.
+func Build(ctx context.Context, tool Tool, progress io.Writer) (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	return buildInto(ctx, filepath.Join(root, ".cache", "bin"), tool, moduleFolder(root, tool.Module), progress)
+}
+
+func buildInto(ctx context.Context, cache string, tool Tool, module string, progress io.Writer) (string, error) {
+	if progress == nil {
+		progress = io.Discard
+	}
+	slot, err := cacheSlot(cache, tool, module)
+	if err != nil {
+		return "", err
+	}
+	if slot.filled() {
+		return slot.program(), nil
+	}
+	unlock, err := lock(ctx, slot.lockFile())
+	if err != nil {
+		return "", fmt.Errorf("wait for another build of %s: %w", tool.Name, err)
+	}
+	defer unlock()
+	if slot.filled() { // by whoever had the lock before
+		return slot.program(), nil
+	}
+	if err := build(ctx, tool, module, slot, progress); err != nil {
+		return "", fmt.Errorf("build %s %s: %w", tool.Name, tool.Version, err)
+	}
+	return slot.program(), slot.removeOthers()
+}
+
+// build compiles beside the place where the program belongs and renames: a program that is there is whole.
+func build(ctx context.Context, tool Tool, module string, slot slot, progress io.Writer) error {
+	fmt.Fprintf(progress, "building %s %s (once, about %s)…\n", tool.Name, tool.Version, tool.Duration)
+	begin := time.Now()
+	temp, err := slot.tempFolder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+
+	output := filepath.Join(temp, tool.Name)
+	if _, err := goCommand(ctx, module, "build", "-mod=readonly", "-ldflags", "-s -w "+tool.LDFlags, "-o", output, tool.Package); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, slot.folder()); err != nil {
+		return fmt.Errorf("put the program in its place: %w", err)
+	}
+	fmt.Fprintf(progress, "built %s %s in %s\n", tool.Name, tool.Version, time.Since(begin).Round(time.Second))
+	return nil
+}
+
+// goCommand runs the go command in a tool module. A workspace of the developer's must not choose the
+// versions, and without cgo the program runs in any root file system.
+func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: go %s in %s: %w\n%s", ErrUnavailable, args[0], dir, err, stderr.String())
+	}
+	return out, nil
+}

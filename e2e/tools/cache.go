@@ -1,0 +1,73 @@
+package tools
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// slot is the place of one build of one program:
+//
+//	<cache>/<program>/<version>-<hash of what it is built from>/<program>
+type slot struct {
+	tool Tool
+	dir  string // <cache>/<program>
+	key  string // <version>-<hash>
+}
+
+func cacheSlot(cache string, tool Tool, module string) (slot, error) {
+	hash := sha256.New()
+	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, tool.Package, tool.LDFlags)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join(module, name))
+		if err != nil {
+			return slot{}, fmt.Errorf("read the tool module of %s: %w", tool.Name, err)
+		}
+		fmt.Fprintf(hash, "%d\n%s", len(content), content)
+	}
+	s := slot{
+		tool: tool,
+		dir:  filepath.Join(cache, tool.Name),
+		key:  fmt.Sprintf("%s-%.6x", tool.Version, hash.Sum(nil)),
+	}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return slot{}, fmt.Errorf("make the cache folder: %w", err)
+	}
+	return s, nil
+}
+
+func (s slot) folder() string   { return filepath.Join(s.dir, s.key) }
+func (s slot) program() string  { return filepath.Join(s.folder(), s.tool.Name) }
+func (s slot) lockFile() string { return filepath.Join(s.dir, ".lock") }
+
+func (s slot) filled() bool {
+	_, err := os.Stat(s.program())
+	return err == nil
+}
+
+func (s slot) tempFolder() (string, error) {
+	dir, err := os.MkdirTemp(s.dir, ".building-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder to build in: %w", err)
+	}
+	return dir, os.Chmod(dir, 0o755)
+}
+
+// removeOthers deletes builds from an earlier go.mod and what an interrupted build left. The caller
+// holds the lock. A program of them that still runs is not disturbed: its file lives until it ends.
+func (s slot) removeOthers() error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return fmt.Errorf("list the cache: %w", err)
+	}
+	var errs []error
+	for _, entry := range entries {
+		if entry.IsDir() && entry.Name() != s.key {
+			errs = append(errs, os.RemoveAll(filepath.Join(s.dir, entry.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,47 @@
+package tools
+
+// Tool is a program that tests run, built from the tool module in the folder of the same name as Module.
+type Tool struct {
+	// Name is the file name of the program.
+	Name string
+	// Module is the folder below e2e/tools with the go.mod to build from.
+	Module string
+	// Package is the main package.
+	Package string
+	// Version is for people; what is built is what the go.mod says.
+	Version string
+	// LDFlags for the linker, beside -s -w.
+	LDFlags string
+	// Duration of a first build on two cores, for people who wait.
+	Duration string
+}
+
+const (
+	kubernetesVersion = "v1.36.3"
+	kubernetesLDFlags = "-X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
+		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+)
+
+// The programs. A new one is a row here and a folder with its go.mod and go.sum.
+var (
+	Etcd = Tool{
+		Name: "etcd", Module: "etcd", Package: "go.etcd.io/etcd/server/v3",
+		Version: "v3.6.16", Duration: "1 minute",
+	}
+	KubeAPIServer = Tool{
+		Name: "kube-apiserver", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-apiserver",
+		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "4 minutes",
+	}
+	KubeControllerManager = Tool{
+		Name: "kube-controller-manager", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
+	}
+)
+
+// All lists every program, for building them ahead of the tests.
+func All() []Tool {
+	return []Tool{Etcd, KubeAPIServer, KubeControllerManager}
+}
+
+// ClusterAPI is the folder of the tool module that has Cluster API, for ModuleDir.
+const ClusterAPI = "cluster-api"

@@ -1,0 +1,117 @@
+package tools
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// hello is a program with a module of its own that needs nobody else's.
+func hello(t *testing.T) (tool Tool, module string) {
+	t.Helper()
+	module = t.TempDir()
+	for name, content := range map[string]string{
+		"go.mod":  "module hello.example\n\ngo 1.26.0\n",
+		"go.sum":  "",
+		"main.go": "package main\n\nfunc main() { println(\"hello\") }\n",
+	} {
+		if err := os.WriteFile(filepath.Join(module, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Tool{Name: "hello", Package: "hello.example", Version: "v1", Duration: "a second"}, module
+}
+
+func TestAProgramIsBuiltOnceHoweverManyAskForIt(t *testing.T) {
+	cache := t.TempDir()
+	tool, module := hello(t)
+	var mu sync.Mutex
+	var progress bytes.Buffer
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			path, err := buildInto(t.Context(), cache, tool, module, &locked{mu: &mu, w: &progress})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if out, err := exec.Command(path).CombinedOutput(); err != nil || string(out) != "hello\n" {
+				t.Errorf("the program says %q, %v", out, err)
+			}
+		})
+	}
+	all.Wait()
+	if got := strings.Count(progress.String(), "building hello v1 (once, about a second)…\n"); got != 1 {
+		t.Errorf("built %d times:\n%s", got, progress.String())
+	}
+}
+
+func TestAProgramIsBuiltAgainWhenItsModuleChangesAndTheOldOneGoes(t *testing.T) {
+	cache := t.TempDir()
+	tool, module := hello(t)
+	before, err := buildInto(t.Context(), cache, tool, module, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(module, "go.sum"), []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	after, err := buildInto(t.Context(), cache, tool, module, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before == after {
+		t.Error("the same program for another module")
+	}
+	if _, err := os.Stat(before); !os.IsNotExist(err) {
+		t.Errorf("the old program is still there (%v)", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(cache, "hello", ".building-*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestEveryRowOfTheTableHasItsModule(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range All() {
+		gomod, err := os.ReadFile(filepath.Join(moduleFolder(root, tool.Module), "go.mod"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !strings.Contains(string(gomod), tool.Version) {
+			t.Errorf("the table says %s %s, its go.mod does not", tool.Name, tool.Version)
+		}
+	}
+}
+
+func TestTheVersionOfAModuleIsThatOfTheToolModule(t *testing.T) {
+	dir, err := ModuleDir(t.Context(), ClusterAPI, "sigs.k8s.io/cluster-api")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	if want := "cluster-api@v1.14.2"; filepath.Base(dir) != want {
+		t.Errorf("found %s, want %s", dir, want)
+	}
+}
+
+type locked struct {
+	mu *sync.Mutex
+	w  *bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
