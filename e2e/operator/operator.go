@@ -43,6 +43,11 @@ func Install(ctx context.Context, cp *controlplane.ControlPlane) error {
 	if err := cp.InstallClusterAPI(ctx); err != nil {
 		return err
 	}
+	return InstallWithoutClusterAPI(ctx, cp)
+}
+
+// InstallWithoutClusterAPI installs everything below config/ alone.
+func InstallWithoutClusterAPI(ctx context.Context, cp *controlplane.ControlPlane) error {
 	if err := cp.ApplyFS(ctx, config.Files); err != nil {
 		return err
 	}
@@ -83,8 +88,9 @@ func Build(ctx context.Context, name string) (string, error) {
 
 // Options are all optional.
 type Options struct {
-	Args        []string // added to the command line
-	KeepRunning bool     // let it outlive this program, for a demo
+	Args            []string // added to the command line
+	KeepRunning     bool     // let it outlive this program, for a demo
+	DoNotAwaitReady bool     // return once it is started
 }
 
 // Operator is a running operator.
@@ -122,14 +128,17 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 		"--metrics-bind-address", o.metrics.Address(),
 		"--health-probe-bind-address", o.health.Address(),
 	}, options.Args...)
-	o.Process, err = process.Start(ctx, process.Spec{
+	spec := process.Spec{
 		Name:     "fairlead-operator",
 		Path:     path,
 		Args:     args,
 		LogFile:  filepath.Join(cp.Dir(), fmt.Sprintf("operator-%d.log", o.health.Number)),
-		Ready:    o.ready,
 		Detached: options.KeepRunning,
-	})
+	}
+	if !options.DoNotAwaitReady {
+		spec.Ready = o.Ready
+	}
+	o.Process, err = process.Start(ctx, spec)
 	return o, err
 }
 
@@ -144,7 +153,8 @@ func (o *Operator) Log() (string, error) {
 	return string(text), err
 }
 
-func (o *Operator) ready(ctx context.Context) error {
+// Ready asks the readiness probe.
+func (o *Operator) Ready(ctx context.Context) error {
 	_, err := get(ctx, "http://"+o.health.Address()+"/readyz")
 	return err
 }

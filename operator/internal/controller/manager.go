@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -93,31 +93,34 @@ func caches(namespace string) cache.Options {
 	}
 }
 
-// addProbes: alive means that it answers, ready that its caches are filled.
+// addProbes: alive means that it answers, ready that every cache it decides from
+// is filled. The informers are asked one by one: the cache as a whole calls
+// itself synced while a kind is not even installed yet.
 func addProbes(mgr manager.Manager) error {
-	var synced atomic.Bool
-	wait := func(ctx context.Context) error {
-		synced.Store(mgr.GetCache().WaitForCacheSync(ctx))
-		<-ctx.Done()
-		return nil
-	}
-	ready := func(*http.Request) error {
-		if !synced.Load() {
-			return errors.New("caches are not synced yet")
+	ready := func(request *http.Request) error {
+		for _, object := range watched() {
+			informer, err := mgr.GetCache().GetInformer(request.Context(), object, cache.BlockUntilSynced(false))
+			if err != nil {
+				return fmt.Errorf("no cache of %T: %w", object, err)
+			}
+			if !informer.HasSynced() {
+				return fmt.Errorf("the cache of %T is not synced yet", object)
+			}
 		}
 		return nil
 	}
-	return errors.Join(
-		mgr.Add(standby{manager.RunnableFunc(wait)}),
-		mgr.AddHealthzCheck("ping", healthz.Ping),
-		mgr.AddReadyzCheck("caches", ready),
-	)
+	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
 }
 
-// standby runs whether or not this replica leads.
-type standby struct{ manager.Runnable }
-
-func (standby) NeedLeaderElection() bool { return false }
+// watched lists what both controllers watch.
+func watched() []client.Object {
+	namespaces := &metav1.PartialObjectMetadata{}
+	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return []client.Object{
+		&clusterv1.Cluster{}, &v1alpha1.CorporateProxy{}, &v1alpha1.ProxyOverride{}, &v1alpha1.ProxyReport{},
+		&corev1.Secret{}, &corev1.ConfigMap{}, namespaces,
+	}
+}
 
 // CheckCage returns an error unless the admission policy that cages the operator
 // is installed and denies. RBAC alone would let it write any Secret.

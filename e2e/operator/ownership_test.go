@@ -1,0 +1,152 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+func TestDriftIsMended(t *testing.T) {
+	for name, drift := range map[string]func(*fixture, *corev1.Secret) error{
+		"when the Secret was deleted": func(f *fixture, s *corev1.Secret) error { return f.client.Delete(f.Context(), s) },
+		"when its content was changed": func(f *fixture, s *corev1.Secret) error {
+			s.Data[render.ValuesKey] = []byte("cluster: {}")
+			return f.client.Update(f.Context(), s)
+		},
+		"when its key was removed": func(f *fixture, s *corev1.Secret) error {
+			return f.client.Patch(f.Context(), s, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"remove","path":"/data/values"}]`)))
+		},
+		"when a second key was added": func(f *fixture, s *corev1.Secret) error {
+			s.Data["second"] = []byte("key")
+			return f.client.Update(f.Context(), s)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.exampleProxy()
+			f.cluster("c1")
+			f.awaitNoProxy("c1", exampleMerged)
+			f.report("c1", "Applied")
+			f.nextSecond()
+			values, _ := f.secrets("c1")
+			f.must(drift(f, values))
+			f.reapply("c1", "1")
+			f.awaitNoProxy("c1", exampleMerged)
+			if values, _ := f.secrets("c1"); len(values.Data) != 1 {
+				t.Errorf("it has %d keys", len(values.Data))
+			}
+			f.report("c1", "Applied")
+		})
+	}
+}
+
+// A field manager's time has seconds, so an undoing within the same second as
+// the write cannot be told from it. Nobody's rival is that fast twice.
+func (f *fixture) nextSecond() {
+	f.Helper()
+	values, _ := f.secrets("c1")
+	for _, entry := range values.ManagedFields {
+		controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) {
+			return metav1.Now().Rfc3339Copy().After(entry.Time.Time), nil
+		})
+	}
+}
+
+func TestARivalIsNamedAndWrittenAgainstAtGrowingIntervals(t *testing.T) {
+	f := newFixture(t)
+	f.exampleProxy()
+	f.cluster("c1")
+	f.awaitNoProxy("c1", exampleMerged)
+	f.report("c1", "Applied")
+	for i := 1; i <= 2; i++ {
+		f.nextSecond()
+		values, _ := f.secrets("c1")
+		values.Data[render.ValuesKey] = []byte("cluster: {}")
+		f.must(f.client.Update(t.Context(), values, client.FieldOwner("rival-operator")))
+		f.reapply("c1", fmt.Sprint(i))
+		f.awaitNoProxy("c1", exampleMerged)
+	}
+	report := f.report("c1", "Contended")
+	if !hasCondition(report, v1alpha1.ConditionContended) {
+		t.Error("the condition Contended is missing")
+	}
+	if message := readyMessage(report); !strings.Contains(message, `"rival-operator"`) || !strings.Contains(message, "2 times") {
+		t.Errorf("the message names neither rival nor count: %s", message)
+	}
+	f.reapply("c1", "peace")
+	f.report("c1", "Applied")
+}
+
+func TestANameThatIsTakenIsNeverTouched(t *testing.T) {
+	for name, foreign := range map[string]*corev1.Secret{
+		"without our label":                {Data: map[string][]byte{"values": []byte("theirs")}},
+		"with other keys":                  {Data: map[string][]byte{"other": []byte("theirs")}},
+		"of another type":                  {Type: "example.com/type", Data: map[string][]byte{"values": []byte("theirs")}},
+		"of Cluster API":                   {Type: "cluster.x-k8s.io/secret", Data: map[string][]byte{"value": []byte("theirs")}},
+		"of Cluster API, though annotated": {Type: "cluster.x-k8s.io/secret", ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{render.AdoptKey: "true"}}, Data: map[string][]byte{"value": []byte("theirs")}},
+		"and empty":                        {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			foreign.Namespace, foreign.Name = f.namespace, "c1-cluster-values"
+			f.must(f.client.Create(t.Context(), foreign))
+			f.exampleProxy()
+			f.cluster("c1")
+			report := f.report("c1", "NameTaken")
+			if !hasCondition(report, v1alpha1.ConditionNameTaken) || !strings.Contains(readyMessage(report), "c1-cluster-values") {
+				t.Errorf("conditions: %+v", report.Status.Conditions)
+			}
+			values, systemd := f.secrets("c1")
+			if values.ResourceVersion != foreign.ResourceVersion {
+				t.Errorf("it was changed: %v", values.Data)
+			}
+			if systemd == nil {
+				t.Error("the other Secret was not written")
+			}
+		})
+	}
+}
+
+func TestAnnotatedSecretsAreAdoptedWhole(t *testing.T) {
+	f := newFixture(t)
+	for _, suffix := range []string{render.ValuesSuffix, render.SystemdSuffix} {
+		f.must(f.client.Create(t.Context(), &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "c1" + suffix, Annotations: map[string]string{render.AdoptKey: "true"}},
+			Data:       map[string][]byte{"values": []byte("old"), "containerdProxy": []byte("old"), "third": []byte("old")},
+		}, client.FieldOwner("cluster-apps-operator")))
+	}
+	f.exampleProxy()
+	f.cluster("c1")
+	f.report("c1", "Applied")
+	f.awaitNoProxy("c1", exampleMerged)
+	values, systemd := f.secrets("c1")
+	if len(values.Data) != 1 || len(systemd.Data) != 2 {
+		t.Errorf("keys of before are left: %d and %d", len(values.Data), len(systemd.Data))
+	}
+}
+
+func TestATakenNameIsWrittenOnceItIsFree(t *testing.T) {
+	f := newFixture(t)
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "c1-systemd-proxy"}}
+	f.must(f.client.Create(t.Context(), foreign))
+	f.exampleProxy()
+	f.cluster("c1")
+	f.report("c1", "NameTaken")
+	f.must(f.client.Delete(t.Context(), foreign))
+	f.reapply("c1", "free")
+	report := f.report("c1", "Applied")
+	if hasCondition(report, v1alpha1.ConditionNameTaken) {
+		t.Error("the condition NameTaken is left")
+	}
+	f.awaitNoProxy("c1", exampleMerged)
+}

@@ -1,0 +1,265 @@
+package operator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+const fleetSize = 200
+
+// fleet creates many clusters, each with an endpoint of its own.
+func (f *fixture) fleet() {
+	f.Helper()
+	for i := range fleetSize {
+		f.cluster(fleetName(i), func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = fleetHost(i) })
+	}
+}
+
+func fleetName(i int) string { return fmt.Sprintf("fleet-%03d", i) }
+func fleetHost(i int) string { return fmt.Sprintf("10.20.%d.%d", i/100, i%100) }
+
+// awaitFleet awaits that every Secret of the fleet is right.
+func (f *fixture) awaitFleet(installation string) {
+	f.Helper()
+	next := 0
+	controlplanetest.Await(f, "the fleet's Secrets with "+installation, func(context.Context) (bool, error) {
+		for ; next < fleetSize; next++ {
+			want := fmt.Sprintf("cluster.local,100.64.0.0/13,100.96.0.0/11,%s,%s,svc,127.0.0.1,localhost", fleetHost(next), installation)
+			if got := f.noProxy(fleetName(next)); got != want {
+				return false, fmt.Errorf("%s has %q", fleetName(next), got)
+			}
+		}
+		return true, nil
+	})
+}
+
+func (f *fixture) awaitFleetReady() {
+	f.Helper()
+	controlplanetest.Await(f, "the fleet's reports", func(ctx context.Context) (bool, error) {
+		reports := &v1alpha1.ProxyReportList{}
+		if err := f.client.List(ctx, reports, client.InNamespace(f.namespace)); err != nil {
+			return false, err
+		}
+		for i := range reports.Items {
+			if notReady(&reports.Items[i]) || len(reports.Items[i].Status.Secrets) != 2 {
+				return false, fmt.Errorf("%s is not ready", reports.Items[i].Name)
+			}
+		}
+		return len(reports.Items) == fleetSize, nil
+	})
+}
+
+func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
+	f := newOwnFixture(t)
+	f.exampleProxy()
+	f.fleet()
+	f.awaitFleet(exampleNoProxy)
+	f.awaitFleetReady()
+	f.awaitIdle()
+	mark, err := f.cp.AuditMark()
+	f.must(err)
+
+	f.touchAll("1")
+	f.awaitReconciled(fleetSize)
+	// A restart looks at everything anew, with nothing but the reports to go by.
+	f.must(f.operator.Stop())
+	f.startOperator()
+	f.awaitReconciled(fleetSize)
+
+	events, err := f.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUser(operator.User))
+	f.must(err)
+	for _, event := range events {
+		t.Errorf("%s %s", event.Verb, event.RequestURI)
+	}
+	reads, err := f.cp.AuditEvents(mark, controlplane.ByUser(operator.User))
+	f.must(err)
+	if len(reads) == 0 {
+		t.Error("the audit log has nothing of the operator, so it proves nothing")
+	}
+
+	// The counting counts: one change, and the writes are there.
+	modify(f, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: fleetName(0)}}, func(c *clusterv1.Cluster) {
+		c.Spec.ControlPlaneEndpoint.Host = "10.20.255.255"
+	})
+	controlplanetest.Await(t, "the writes of one change", func(context.Context) (bool, error) {
+		events, err := f.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUser(operator.User), isSecretWrite)
+		return len(events) == 2, err
+	})
+}
+
+func isSecretWrite(event auditv1.Event) bool {
+	return event.ObjectRef != nil && event.ObjectRef.Resource == "secrets"
+}
+
+// touchAll changes an annotation of every Cluster that concerns nobody.
+func (f *fixture) touchAll(value string) {
+	f.Helper()
+	clusters := &clusterv1.ClusterList{}
+	f.must(f.client.List(f.Context(), clusters, client.InNamespace(f.namespace)))
+	for i := range clusters.Items {
+		before := clusters.Items[i].DeepCopy()
+		metav1.SetMetaDataAnnotation(&clusters.Items[i].ObjectMeta, "fairlead.test/touched", value)
+		f.must(f.client.Patch(f.Context(), &clusters.Items[i], client.MergeFrom(before)))
+	}
+}
+
+// awaitReconciled awaits that this operator has reconciled so many times
+// without error since it started, counted by its own metric.
+func (f *fixture) awaitReconciled(atLeast int) {
+	f.Helper()
+	controlplanetest.Await(f, "reconciles", func(ctx context.Context) (bool, error) {
+		metrics, err := f.operator.Metrics(ctx)
+		if err != nil {
+			return false, err
+		}
+		done := metric(metrics, `controller_runtime_reconcile_total{controller="cluster",result="requeue_after"}`)
+		active := metric(metrics, `controller_runtime_active_workers{controller="cluster"}`)
+		depth := metric(metrics, `workqueue_depth{controller="cluster",name="cluster",priority=""}`)
+		return done >= float64(atLeast) && active == 0 && depth == 0, fmtError("%v reconciles, %v active, %v queued", done, active, depth, done >= float64(atLeast) && active == 0 && depth == 0)
+	})
+}
+
+// awaitIdle awaits that the fan-out is over, the count of clusters included.
+func (f *fixture) awaitIdle() {
+	f.Helper()
+	controlplanetest.Await(f, "the count of clusters", func(ctx context.Context) (bool, error) {
+		proxies := &v1alpha1.CorporateProxyList{}
+		if err := f.client.List(ctx, proxies); err != nil {
+			return false, err
+		}
+		return len(proxies.Items) == 1 && proxies.Items[0].Status.Clusters == fleetSize, nil
+	})
+	f.awaitReconciled(fleetSize)
+}
+
+func TestAnOperatorKilledInTheMiddleOfAFanOutLeavesNoSecretHalfWritten(t *testing.T) {
+	f := newOwnFixture(t)
+	proxy := f.exampleProxy()
+	f.fleet()
+	f.awaitFleet(exampleNoProxy)
+	f.awaitFleetReady()
+
+	mark, err := f.cp.AuditMark()
+	f.must(err)
+	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxy.Name}}
+	modify(f, source, func(s *corev1.Secret) { s.Data["noProxy"] = []byte("second.example") })
+	var written atomic.Int64
+	controlplanetest.Await(t, "the fan-out to be under way", func(context.Context) (bool, error) {
+		events, err := f.cp.AuditEvents(mark, isSecretWrite, controlplane.ByUser(operator.User))
+		written.Store(int64(len(events)))
+		return len(events) > 20, err
+	})
+	f.operator.Kill()
+	if written.Load() >= 2*fleetSize {
+		t.Fatal("the fan-out was over before the operator was killed")
+	}
+	for i := range fleetSize {
+		values, systemd := f.secrets(fleetName(i))
+		if len(values.Data) != 1 || len(systemd.Data) != 2 {
+			t.Errorf("%s is half-written", fleetName(i))
+		}
+		for _, data := range []string{string(values.Data[render.ValuesKey]), string(systemd.Data[render.ContainerdKey]), string(systemd.Data[render.KubeletKey])} {
+			if !contains(data, fleetHost(i)) || contains(data, "second.example") == contains(data, exampleNoProxy) {
+				t.Errorf("%s is neither old nor new: %s", fleetName(i), data)
+			}
+		}
+	}
+	f.startOperator()
+	f.awaitFleet("second.example")
+	f.awaitFleetReady()
+}
+
+func TestTheOperatorComesBackAfterARestartOfTheAPIServer(t *testing.T) {
+	f := newOwnFixture(t)
+	f.exampleProxy()
+	f.cluster("c1")
+	f.awaitNoProxy("c1", exampleMerged)
+	f.must(f.cp.StopAPIServer())
+	f.must(f.cp.StartAPIServer(t.Context()))
+	f.cluster("c2")
+	f.awaitNoProxy("c2", exampleMerged)
+	f.awaitNoProxy("c1", exampleMerged)
+	select {
+	case <-f.operator.Done():
+		t.Error("the operator ended")
+	default:
+	}
+}
+
+func TestAStandbyTakesOverWhenTheLeaderIsKilled(t *testing.T) {
+	f := newOwnFixture(t, "--leader-elect=true")
+	f.exampleProxy()
+	f.cluster("c1")
+	f.awaitNoProxy("c1", exampleMerged)
+	leader := f.operator
+	f.startOperator("--leader-elect=true")
+	leader.Kill()
+	f.cluster("c2")
+	f.awaitNoProxy("c2", exampleMerged)
+}
+
+func TestEventsAreRecordedOnChangeOnly(t *testing.T) {
+	f := newFixture(t)
+	f.exampleProxy()
+	f.cluster("c1")
+	f.report("c1", "Applied")
+	count := func() (n int) {
+		events := &eventsv1.EventList{}
+		f.must(f.client.List(t.Context(), events, client.InNamespace(f.namespace)))
+		for _, e := range events.Items {
+			n++
+			if e.Series != nil {
+				n += int(e.Series.Count)
+			}
+		}
+		return n
+	}
+	controlplanetest.Await(t, "the event of the first write", func(context.Context) (bool, error) { return count() == 1, nil })
+	for i := range 5 {
+		f.reapply("c1", fmt.Sprint(i))
+	}
+	if n := count(); n != 1 {
+		t.Errorf("%d events after five passes without a change", n)
+	}
+}
+
+func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	f := fixtureOn(t, cp, nil)
+	f.must(operator.InstallWithoutClusterAPI(t.Context(), cp))
+	o, err := operator.Start(t.Context(), cp, operator.Options{Args: []string{"--leader-elect=false"}, DoNotAwaitReady: true})
+	f.must(err)
+	controlplanetest.Await(t, "an answer of the readiness probe", func(ctx context.Context) (bool, error) {
+		err := o.Ready(ctx)
+		return err != nil && contains(err.Error(), "500"), nil
+	})
+	f.must(cp.InstallClusterAPI(t.Context()))
+	controlplanetest.Await(t, "readiness", func(ctx context.Context) (bool, error) { return true, o.Ready(ctx) })
+}
+
+func TestTheOperatorRefusesToRunWithoutItsCage(t *testing.T) {
+	f := newOwnFixture(t)
+	f.must(f.operator.Stop())
+	f.must(f.client.Delete(t.Context(), admissionBinding()))
+	_, err := operator.Start(t.Context(), f.cp, operator.Options{})
+	if err == nil || !contains(err.Error(), "refusing to run without ValidatingAdmissionPolicyBinding") {
+		t.Errorf("it started, or said: %v", errors.Unwrap(err))
+	}
+}

@@ -1,0 +1,35 @@
+package operator_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
+
+// metric returns the value of one series of a metrics page, or 0.
+func metric(page, series string) float64 {
+	for line := range strings.SplitSeq(page, "\n") {
+		if rest, found := strings.CutPrefix(line, series+" "); found {
+			value, _ := strconv.ParseFloat(rest, 64)
+			return value
+		}
+	}
+	return 0
+}
+
+// fmtError explains why a condition does not hold yet; nil when it does.
+func fmtError(format string, a, b, c any, holds bool) error {
+	if holds {
+		return nil
+	}
+	return fmt.Errorf(format, a, b, c)
+}
+
+func admissionBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
+	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-operator-secrets"}}
+}
