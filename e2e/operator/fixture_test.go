@@ -227,6 +227,19 @@ func (f *fixture) awaitReport(name, what string, ok func(*v1alpha1.ProxyReport) 
 	return report
 }
 
+func (f *fixture) awaitProxy(proxy *v1alpha1.CorporateProxy, ok func(*v1alpha1.CorporateProxy) bool) {
+	f.Helper()
+	controlplanetest.Await(f, "status of CorporateProxy "+proxy.Name, func(ctx context.Context) (bool, error) {
+		if err := f.client.Get(ctx, client.ObjectKeyFromObject(proxy), proxy); err != nil {
+			return false, err
+		}
+		if !ok(proxy) {
+			return false, fmt.Errorf("status: %+v", proxy.Status)
+		}
+		return true, nil
+	})
+}
+
 func readyMessage(report *v1alpha1.ProxyReport) string {
 	if ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		return ready.Message

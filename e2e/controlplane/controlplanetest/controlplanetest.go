@@ -111,9 +111,11 @@ func Await(t testing.TB, what string, condition func(context.Context) (bool, err
 	t.Helper()
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), awaitInterval, awaitTimeout, true, func(ctx context.Context) (bool, error) {
-		var done bool
-		done, last = condition(ctx)
-		return done && last == nil, nil
+		done, err := condition(ctx)
+		if ctx.Err() == nil { // an error because the time is up says nothing
+			last = err
+		}
+		return done && err == nil, nil
 	})
 	if err != nil {
 		t.Fatalf("await %s: %v (last error: %v)", what, err, last)
