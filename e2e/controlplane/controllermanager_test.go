@@ -38,6 +38,7 @@ func TestTheControllerManagerDoesWhatItWasAskedFor(t *testing.T) {
 }
 
 func dependentGoes(t *testing.T, clients kubernetes.Interface) {
+	t.Helper()
 	maps := clients.CoreV1().ConfigMaps("default")
 	owner, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owner"}}, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
@@ -56,6 +57,7 @@ func dependentGoes(t *testing.T, clients kubernetes.Interface) {
 }
 
 func rolesAreAggregated(t *testing.T, clients kubernetes.Interface) {
+	t.Helper()
 	roles := clients.RbacV1().ClusterRoles()
 	labels := map[string]string{"test.fairlead.io/aggregate-to-all": "true"}
 	rule := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}
@@ -76,6 +78,7 @@ func rolesAreAggregated(t *testing.T, clients kubernetes.Interface) {
 }
 
 func namespaceComesAndGoes(t *testing.T, clients kubernetes.Interface, name string) {
+	t.Helper()
 	controlplanetest.Await(t, "the default service account", func(ctx context.Context) (bool, error) {
 		_, err := clients.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil, err

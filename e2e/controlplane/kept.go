@@ -23,13 +23,33 @@ func StopKept(dir string) error {
 	if _, err := os.Stat(directory(dir).serviceAccountKey()); err != nil {
 		return fmt.Errorf("%s is not the folder of a control plane: %w", dir, err)
 	}
-	// etcd last: the others would miss it.
-	for _, program := range []string{"kube-controller-manager", "kube-apiserver", "etcd"} {
+	programs, err := notedPrograms(directory(dir))
+	if err != nil {
+		return err
+	}
+	for _, program := range programs {
 		if err := stopNoted(directory(dir), program); err != nil {
 			return fmt.Errorf("stop %s: %w", program, err)
 		}
 	}
 	return directory(dir).remove()
+}
+
+// notedPrograms are those of a kept control plane, in the order in which to end them: those beside it
+// first, etcd last, which the others would miss.
+func notedPrograms(dir directory) ([]string, error) {
+	ours := []string{"kube-controller-manager", "kube-apiserver", "etcd"}
+	files, err := filepath.Glob(dir.pid("*"))
+	if err != nil {
+		return nil, err
+	}
+	var beside []string
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".pid"); !slices.Contains(ours, name) {
+			beside = append(beside, name)
+		}
+	}
+	return append(beside, ours...), nil
 }
 
 func stopNoted(dir directory, program string) error {

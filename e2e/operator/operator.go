@@ -89,7 +89,6 @@ func Build(ctx context.Context, name string) (string, error) {
 // Options are all optional.
 type Options struct {
 	Args            []string // added to the command line
-	KeepRunning     bool     // let it outlive this program, for a demo
 	DoNotAwaitReady bool     // return once it is started
 }
 
@@ -128,17 +127,12 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 		"--metrics-bind-address", o.metrics.Address(),
 		"--health-probe-bind-address", o.health.Address(),
 	}, options.Args...)
-	spec := process.Spec{
-		Name:     "fairlead-operator",
-		Path:     path,
-		Args:     args,
-		LogFile:  filepath.Join(cp.Dir(), fmt.Sprintf("operator-%d.log", o.health.Number)),
-		Detached: options.KeepRunning,
-	}
+	// Each has a log of its own, as there may be two at a time.
+	spec := process.Spec{Name: "fairlead-operator-" + o.health.String(), Path: path, Args: args}
 	if !options.DoNotAwaitReady {
 		spec.Ready = o.Ready
 	}
-	o.Process, err = process.Start(ctx, spec)
+	o.Process, err = cp.Run(ctx, spec)
 	return o, err
 }
 

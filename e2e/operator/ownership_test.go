@@ -37,7 +37,7 @@ func TestDriftIsMended(t *testing.T) {
 			f.cluster("c1")
 			f.awaitNoProxy("c1", exampleMerged)
 			f.report("c1", "Applied")
-			f.nextSecond()
+			f.nextSecond("c1")
 			values, _ := f.secrets("c1")
 			f.must(drift(f, values))
 			f.reapply("c1", "1")
@@ -52,9 +52,9 @@ func TestDriftIsMended(t *testing.T) {
 
 // A field manager's time has seconds, so an undoing within the same second as
 // the write cannot be told from it. Nobody's rival is that fast twice.
-func (f *fixture) nextSecond() {
+func (f *fixture) nextSecond(cluster string) {
 	f.Helper()
-	values, _ := f.secrets("c1")
+	values, _ := f.secrets(cluster)
 	for _, entry := range values.ManagedFields {
 		controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) {
 			return metav1.Now().Rfc3339Copy().After(entry.Time.Time), nil
@@ -69,7 +69,7 @@ func TestARivalIsNamedAndWrittenAgainstAtGrowingIntervals(t *testing.T) {
 	f.awaitNoProxy("c1", exampleMerged)
 	f.report("c1", "Applied")
 	for i := 1; i <= 2; i++ {
-		f.nextSecond()
+		f.nextSecond("c1")
 		values, _ := f.secrets("c1")
 		values.Data[render.ValuesKey] = []byte("cluster: {}")
 		f.must(f.client.Update(t.Context(), values, client.FieldOwner("rival-operator")))

@@ -113,6 +113,7 @@ func closed() <-chan time.Time {
 }
 
 func shell(t *testing.T, script string) process.Spec {
+	t.Helper()
 	dir := t.TempDir()
 	return process.Spec{
 		Name: "the script", Path: "/bin/sh", Args: []string{"-c", script},

@@ -49,6 +49,7 @@ func FuzzParseAndExtract(f *testing.F) {
 }
 
 func checkEntries(t *testing.T, facts provider.Facts) {
+	t.Helper()
 	entries := slices.Concat(facts.Metadata, facts.Domains)
 	for _, value := range facts.Values {
 		entries = append(entries, value.Entry)

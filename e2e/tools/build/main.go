@@ -14,15 +14,15 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := build(ctx, os.Args[1:]); err != nil {
+	if err := build(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func build(ctx context.Context, names []string) error {
+func build(names []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	known := make(map[string]bool)
 	for _, tool := range tools.All() {
 		known[tool.Name] = true

@@ -1,0 +1,58 @@
+# make demo  shows Fairlead at work on a real control plane
+# make test  runs everything; CI runs nothing else
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+LINT := .cache/bin/golangci-lint
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+demo: ## start a control plane, install Fairlead, show it at work (KEEP=1: leave it running)
+	@cd e2e && go run ./demo
+
+demo-stop: ## end a demo that was kept running
+	@cd e2e && go run ./demo --stop
+
+test: deps verify lint unit e2e ## everything below
+
+deps: ## install the Debian packages that tests need
+	@command -v systemd-analyze >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends systemd)
+
+generate: ## CRDs and deep copies from api/
+	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd
+
+verify: ## what is generated is up to date
+	@before=$$(cat api/v1alpha1/zz_* config/crd/* | sha256sum); $(MAKE) --no-print-directory generate; \
+	after=$$(cat api/v1alpha1/zz_* config/crd/* | sha256sum); \
+	[ "$$before" = "$$after" ] || { echo "make generate changed files: commit them"; exit 1; }
+
+$(LINT): tools.mod
+	@mkdir -p $(@D)
+	go build -modfile=tools.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+lint: $(LINT) ## golangci-lint on both modules
+	$(LINT) run ./...
+	cd e2e && ../$(LINT) run ./...
+
+unit: ## unit, property and command-line tests
+	go test ./...
+
+programs: # build what the end-to-end tests run, ahead of go test's time limit
+	cd e2e && go run ./tools/build etcd kube-apiserver kube-controller-manager
+
+e2e: programs ## end-to-end tests on real control planes
+	cd e2e && go test -count=1 -timeout=30m ./...
+
+fuzz: ## every fuzz target for FUZZTIME (default 1m)
+	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go operator | cut -d' ' -f2 | sort); do \
+		package=$$(grep -rlE "^func $$target\b" --include=*_test.go operator | xargs dirname); \
+		go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done
+
+bench: ## benchmarks of the pure core
+	go test ./operator/... -run='^$$' -bench=. -benchmem
+
+clean: ## remove the cache of built programs
+	rm -rf .cache
+
+.PHONY: help demo demo-stop test deps generate verify lint unit programs e2e fuzz bench clean
