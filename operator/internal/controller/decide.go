@@ -24,11 +24,11 @@ type decision struct {
 func decide(s state) decision {
 	last := s.last()
 	d := decision{status: *last.DeepCopy(), paused: paused(s.cluster)}
-	d.status.Cluster = v1alpha1.ReportedCluster{UID: s.cluster.UID, Generation: s.cluster.Generation}
 	if d.paused {
 		return d
 	}
-	if s.facts != nil {
+	d.status.Cluster = v1alpha1.ReportedCluster{UID: s.cluster.UID, Generation: s.cluster.Generation}
+	if s.problem == nil {
 		d.status.Facts = s.facts
 	}
 	effective, err := effective(s)

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,13 +28,13 @@ func (r *ClusterReconciler) key(ctx context.Context) ([]byte, error) {
 	name := types.NamespacedName{Namespace: r.Namespace, Name: MemorySecret}
 	secret, err := get[corev1.Secret](ctx, r.Client, name)
 	if err != nil || secret != nil {
-		return keyOf(secret), err
+		return keyOf(secret, err)
 	}
 	r.memory.mu.Lock()
 	defer r.memory.mu.Unlock()
 	secret, err = get[corev1.Secret](ctx, r.Live, name)
 	if err != nil || secret != nil {
-		return keyOf(secret), err
+		return keyOf(secret, err)
 	}
 	key := make([]byte, apply.KeyBytes)
 	_, _ = rand.Read(key) // never fails: crypto/rand
@@ -44,9 +45,15 @@ func (r *ClusterReconciler) key(ctx context.Context) ([]byte, error) {
 	return key, r.Client.Create(ctx, secret)
 }
 
-func keyOf(secret *corev1.Secret) []byte {
-	if secret == nil {
-		return nil
+// keyOf refuses a key that somebody else made up: with a short one, the hashes in
+// the reports could be used to guess passwords.
+func keyOf(secret *corev1.Secret, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
 	}
-	return secret.Data[memoryKey]
+	key := secret.Data[memoryKey]
+	if len(key) != apply.KeyBytes {
+		return nil, fmt.Errorf("Secret %s: data.%s has %d bytes instead of %d; delete the Secret, and it is made anew", secret.Name, memoryKey, len(key), apply.KeyBytes)
+	}
+	return key, nil
 }

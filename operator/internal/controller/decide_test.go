@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+func clusterKey(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "ns", Name: name}
+}
+
+func aState(t *testing.T) state {
+	t.Helper()
+	url, err := proxyurl.Parse("http://u:hunter2@proxy.example:3128")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state{
+		cluster: &clusterv1.Cluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c1", UID: "u", Generation: 3},
+			Spec:       clusterv1.ClusterSpec{ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "10.0.0.1"}},
+		},
+		installation: resolve.Installation{Name: "default", HTTP: url},
+	}
+}
+
+func TestDecideLeavesTheLastGoodDescriptionInPlaceOnAProblem(t *testing.T) {
+	s := aState(t)
+	s.report = &v1alpha1.ProxyReport{Status: decide(s).status}
+	s.problem = &resolve.Problem{Reason: resolve.ReasonAmbiguous, Object: "Cluster ns/c1", Detail: "two match"}
+	d := decide(s)
+	if d.secrets != nil {
+		t.Error("Secrets are to be written in spite of a problem")
+	}
+	if d.status.ProxyName != "default" || !strings.Contains(d.status.NoProxy.Go, "10.0.0.1") {
+		t.Errorf("the last good description is gone: %+v", d.status)
+	}
+}
+
+func TestDecideBlanksOnlyAClusterThatNeverHadAProxy(t *testing.T) {
+	for mode, blank := range map[string]bool{"": true, "Unproxied": true, "Proxied": false, "Direct": false} {
+		s := aState(t)
+		s.report = &v1alpha1.ProxyReport{Status: v1alpha1.ProxyReportStatus{Mode: mode}}
+		s.problem = &resolve.Problem{Reason: resolve.ReasonNotSelected}
+		if got := len(decide(s).secrets) == 2; got != blank {
+			t.Errorf("mode %q: blank Secrets are written: %t", mode, got)
+		}
+	}
+}
+
+func TestDecideKeepsTheReportWithinItsBounds(t *testing.T) {
+	s := aState(t)
+	refusals := make([]string, 500)
+	s.problem = &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Refusals: refusals, Detail: strings.Repeat("x", 10_000)}
+	d := decide(s)
+	conclude(&d, outcome{}, 1)
+	if len(d.status.Refusals) != maxRefusals || d.status.RefusalCount != 500 {
+		t.Errorf("%d refusals listed, %d counted", len(d.status.Refusals), d.status.RefusalCount)
+	}
+	if n := len(d.status.Conditions[0].Message); n > 1100 {
+		t.Errorf("a message of %d bytes", n)
+	}
+}
+
+func TestDecideWritesNothingWhilePaused(t *testing.T) {
+	yes := true
+	for name, pause := range map[string]func(*clusterv1.Cluster){
+		"by spec":       func(c *clusterv1.Cluster) { c.Spec.Paused = &yes },
+		"by annotation": func(c *clusterv1.Cluster) { c.Annotations = map[string]string{clusterv1.PausedAnnotation: ""} },
+	} {
+		s := aState(t)
+		pause(s.cluster)
+		if d := decide(s); !d.paused || d.secrets != nil {
+			t.Errorf("%s: Secrets are written", name)
+		}
+	}
+}

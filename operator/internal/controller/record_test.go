@@ -1,0 +1,62 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/apply"
+)
+
+func TestNextRecordTellsUndoingFromChange(t *testing.T) {
+	then, now := metav1.Unix(1000, 0), metav1.Unix(2000, 0)
+	known := v1alpha1.SecretRecord{Role: "r", Name: "n", UID: "u", HMAC: "h", Written: &then}
+	reverted := known
+	reverted.Reverts, reverted.Rival = 1, "rival"
+	for name, tc := range map[string]struct {
+		last    v1alpha1.SecretRecord
+		hmac    string
+		written apply.Written
+		reverts int32
+		rival   string
+	}{
+		"the first write":                       {v1alpha1.SecretRecord{}, "h", apply.Written{UID: "u", At: now}, 0, ""},
+		"new content":                           {known, "h2", apply.Written{UID: "u", At: now}, 0, ""},
+		"nothing had to change":                 {known, "h", apply.Written{UID: "u", At: then}, 0, ""},
+		"our fields had to be set again":        {known, "h", apply.Written{UID: "u", At: now, Rival: "x"}, 1, "x"},
+		"it had to be created again":            {known, "h", apply.Written{UID: "u2", At: then}, 1, ""},
+		"undone for the second time":            {reverted, "h", apply.Written{UID: "u", At: now, Rival: "x"}, 2, "x"},
+		"left alone after having been undone":   {reverted, "h", apply.Written{UID: "u", At: then}, 0, ""},
+		"new content does not end a contention": {reverted, "h2", apply.Written{UID: "u", At: now}, 1, "rival"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := nextRecord(tc.last, "r", "n", tc.hmac, tc.written)
+			want := v1alpha1.SecretRecord{
+				Role: "r", Name: "n", UID: tc.written.UID, HMAC: tc.hmac, Written: &tc.written.At,
+				Reverts: tc.reverts, Rival: tc.rival,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPaceDoublesForARivalAndJittersForTheFleet(t *testing.T) {
+	now := time.Unix(0, 0)
+	for reverts, doubled := range map[int32]time.Duration{0: 1, 1: 1, 2: 2, 3: 4, 6: 32, 60: 32} {
+		pace := &Pace{Interval: time.Hour}
+		key := clusterKey("c1")
+		if first := pace.wait(key, now); first <= 0 || first > time.Hour {
+			t.Errorf("the first turn is in %s, not within the interval", first)
+		}
+		pace.applied(key, now, reverts)
+		low, high := doubled*time.Hour*9/10, doubled*time.Hour*11/10
+		if wait := pace.wait(key, now); wait < low || wait > high {
+			t.Errorf("after %d reverts the next turn is in %s, not between %s and %s", reverts, wait, low, high)
+		}
+	}
+}
