@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/fairlead-io/fairlead => ../
 
 require (
+	github.com/google/go-cmp v0.7.0
 	k8s.io/api v0.36.3
 	k8s.io/apiextensions-apiserver v0.36.3
 	k8s.io/apimachinery v0.36.3

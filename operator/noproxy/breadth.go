@@ -45,7 +45,17 @@ func TooBroad(e Entry) string {
 	return ""
 }
 
+// nat64 maps all of IPv4 into IPv6 (RFC 6052).
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
 func broadPrefix(p netip.Prefix) string {
+	if nat64.Overlaps(p) {
+		if p.Bits() <= nat64.Bits() {
+			return "covers all of IPv4 through NAT64"
+		}
+		v6 := p.Addr().As16()
+		p = netip.PrefixFrom(netip.AddrFrom4([4]byte(v6[12:])), p.Bits()-nat64.Bits())
+	}
 	for _, private := range privateNetworks {
 		if private.Bits() <= p.Bits() && private.Contains(p.Addr()) {
 			return ""

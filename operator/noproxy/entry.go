@@ -3,6 +3,7 @@ package noproxy
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 )
 
 // Kind says what an Entry covers.
@@ -39,7 +40,7 @@ func HostEntry(host string) (Entry, error) {
 		return Entry{}, err
 	}
 	switch {
-	case e.Port != 0, e.Kind == All, e.Kind == CIDR, e.Kind == Subdomains:
+	case e.Port != 0, e.Kind == All, e.Kind == CIDR, e.Kind == Subdomains, strings.Contains(host, "/"):
 		return Entry{}, refuse(host, ReasonHost, "one host name or address is expected here")
 	case e.Kind == Domain:
 		e.Kind = Host

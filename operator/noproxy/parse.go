@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -59,6 +60,8 @@ func precheck(text string) error {
 		return refuse(text, ReasonUserinfo, "an entry is a host or a network, not a URL with user information")
 	case strings.Contains(text, "://"):
 		return refuse(text, ReasonScheme, "write the host without the scheme in front")
+	case !utf8.ValidString(text):
+		return refuse(text, ReasonCharacter, "is not valid UTF-8")
 	case strings.ContainsFunc(text, unicode.IsSpace):
 		return refuse(text, ReasonSpace, "contains white space; separate entries with commas")
 	}
@@ -67,8 +70,10 @@ func precheck(text string) error {
 
 func parsePrefix(text string) (Entry, error) {
 	left, right, _ := strings.Cut(text, "/")
-	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(left, "["), "]"))
-	if err != nil {
+	inner, bracketed := strings.CutPrefix(left, "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	addr, err := netip.ParseAddr(inner)
+	if err != nil || bracketed != closed || bracketed && !addr.Is6() {
 		return Entry{}, refuse(text, ReasonPath, "an entry is a host or a network, without a path")
 	}
 	if addr.Zone() != "" {
@@ -155,7 +160,10 @@ func parseName(text string) (Entry, error) {
 		entry.Kind, host = Subdomains, host[1:]
 	}
 	entry.Name, entry.Rooted = strings.CutSuffix(host, ".")
-	return entry, checkName(text, entry.Name)
+	if err := checkName(text, entry.Name); err != nil {
+		return Entry{}, err
+	}
+	return entry, nil
 }
 
 // toASCII returns the lower-case A-label form (RFC 5891, by the lookup profile
@@ -164,12 +172,15 @@ func toASCII(text, host string) (string, error) {
 	if isASCII(host) {
 		return strings.ToLower(host), nil
 	}
-	wild := strings.HasPrefix(host, "*.")
-	ascii, err := idna.Lookup.ToASCII(strings.TrimPrefix(strings.TrimPrefix(host, "*."), "."))
+	name, wild := strings.CutPrefix(host, "*.")
+	if !wild {
+		name, wild = strings.CutPrefix(host, ".")
+	}
+	ascii, err := idna.Lookup.ToASCII(name)
 	if err != nil {
 		return "", refuse(text, ReasonIDNA, "not a valid internationalized domain name")
 	}
-	if wild || strings.HasPrefix(host, ".") {
+	if wild {
 		ascii = "." + ascii
 	}
 	return ascii, nil
@@ -180,7 +191,8 @@ func isASCII(s string) bool {
 }
 
 func checkName(text, name string) error {
-	if first, _, found := strings.Cut(name, "-"); found {
+	// Only digits after it: 10.1.2.3-node.example is a name.
+	if first, last, found := strings.Cut(name, "-"); found && strings.Trim(last, "0123456789.") == "" {
 		if _, err := netip.ParseAddr(first); err == nil {
 			return refuse(text, ReasonRange, "address ranges are understood by almost no client; write a network such as 10.1.2.0/28")
 		}

@@ -29,7 +29,6 @@ const (
 	ReasonIDNA      Reason = "IDNA"
 	ReasonHost      Reason = "Host"
 	ReasonTooBroad  Reason = "TooBroad"
-	ReasonDelegated Reason = "NotDelegated"
 	ReasonUnknown   Reason = "NotDerived"
 )
 
@@ -47,11 +46,16 @@ func (r *Refusal) Error() string {
 
 // Refuse returns the refusal of value. Value is shortened, and everything in
 // front of an @ is removed, so that a proxy URL which ended up in the wrong
-// field does not show its password.
+// field does not show its password. A comma in the password has cut the URL in
+// two, so of a URL without @ what follows the next colon is removed.
 func Refuse(value string, reason Reason, detail string) *Refusal {
 	const shown = 80
 	if at := strings.LastIndexByte(value, '@'); at >= 0 {
 		value = "***" + value[at:]
+	} else if scheme, rest, found := strings.Cut(value, "://"); found {
+		if host, _, found := strings.Cut(rest, ":"); found {
+			value = scheme + "://" + host + ":***"
+		}
 	}
 	if len(value) > shown {
 		value = strings.ToValidUTF8(value[:shown], "") + "…"

@@ -41,7 +41,7 @@ func Parse(text string) (URL, error) {
 	if err != nil {
 		return URL{}, err
 	}
-	return URL{&parts{scheme, userinfo, address}}, nil
+	return newURL(parts{scheme, userinfo, address}), nil
 }
 
 // checkUserinfo accepts exactly the userinfo of RFC 3986, section 3.2.1. What
@@ -91,7 +91,7 @@ func parseAddress(address string) (string, error) {
 		return "", errors.New("an IPv6 address stands in brackets in a URL")
 	}
 	entry, err := noproxy.HostEntry(host)
-	if err != nil {
+	if err != nil || host != strings.TrimSpace(host) {
 		return "", errors.New("the host is neither a host name nor an IP address")
 	}
 	if entry.Kind == noproxy.Addr {

@@ -19,10 +19,10 @@ import (
 
 // URL is a proxy URL. The zero value means that no proxy is set.
 //
-// The parts stand behind a pointer: fmt cannot call the methods of a value in
-// somebody's unexported field and would print its memory, but it does not
-// follow pointers there.
-type URL struct{ parts *parts }
+// The parts stand behind a pointer to a pointer: fmt cannot call the methods of
+// a value in somebody's unexported field and prints its memory. There it does
+// not follow pointers, except one, for a verb that is not for pointers (%s).
+type URL struct{ hidden **parts }
 
 type parts struct {
 	scheme   string // "http" or "https"
@@ -30,30 +30,44 @@ type parts struct {
 	address  string // host:port, IPv6 in brackets
 }
 
+func newURL(p parts) URL {
+	hidden := &p
+	return URL{&hidden}
+}
+
+// parts returns the parts, all empty for the zero value.
+func (u URL) parts() parts {
+	if u.hidden == nil {
+		return parts{}
+	}
+	return **u.hidden
+}
+
 // IsZero reports whether no proxy is set.
-func (u URL) IsZero() bool { return u.parts == nil }
+func (u URL) IsZero() bool { return u.hidden == nil }
 
 // HasCredentials reports whether the URL carries user information.
-func (u URL) HasCredentials() bool { return u.parts != nil && u.parts.userinfo != "" }
+func (u URL) HasCredentials() bool { return u.parts().userinfo != "" }
 
 // Equal reports whether both URLs are the same, credentials included.
 func (u URL) Equal(other URL) bool { return u.Reveal() == other.Reveal() }
 
 // Reveal returns the whole URL with its credentials, or "" for the zero value.
 func (u URL) Reveal() string {
-	if u.parts == nil {
+	switch p := u.parts(); {
+	case u.IsZero():
 		return ""
+	case p.userinfo == "":
+		return p.scheme + "://" + p.address
+	default:
+		return p.scheme + "://" + p.userinfo + "@" + p.address
 	}
-	if u.parts.userinfo == "" {
-		return u.parts.scheme + "://" + u.parts.address
-	}
-	return u.parts.scheme + "://" + u.parts.userinfo + "@" + u.parts.address
 }
 
 // String returns the URL with "***" in place of the user information.
 func (u URL) String() string {
-	if u.HasCredentials() {
-		return u.parts.scheme + "://***@" + u.parts.address
+	if p := u.parts(); p.userinfo != "" {
+		return p.scheme + "://***@" + p.address
 	}
 	return u.Reveal()
 }
@@ -98,7 +112,7 @@ func (u URL) WithCredentials(username, password string) (URL, error) {
 	if password != "" {
 		userinfo += ":" + encode(password)
 	}
-	return URL{&parts{u.parts.scheme, userinfo, u.parts.address}}, nil
+	return newURL(parts{u.parts().scheme, userinfo, u.parts().address}), nil
 }
 
 func trimLineEnd(s string) string {

@@ -52,3 +52,6 @@ func (s Secret) String() string {
 
 // Format writes String for every verb, so that %+v cannot show the data.
 func (s Secret) Format(state fmt.State, _ rune) { _, _ = state.Write([]byte(s.String())) }
+
+// MarshalText returns String, so that a log in JSON cannot show the data.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -16,14 +16,16 @@ import (
 // unknown one drops the assignment. "$" and single quotes mean nothing inside
 // double quotes and must stay as they are.
 //
-// Refused are a NUL byte, invalid UTF-8, and more bytes than execve(2) passes
-// on. The error names the variable, never the value.
+// Refused are a NUL byte, invalid UTF-8, noncharacters, and more bytes than
+// execve(2) passes on. The error names the variable, never the value.
 func systemdAssignment(name, value string) (string, error) {
 	switch {
 	case strings.ContainsRune(value, 0):
 		return "", errors.New(name + " contains a NUL byte, which no environment can carry")
 	case !utf8.ValidString(value):
 		return "", errors.New(name + " is not valid UTF-8, which systemd refuses")
+	case strings.ContainsFunc(value, isNoncharacter):
+		return "", errors.New(name + " contains a noncharacter of Unicode, at which systemd stops reading the file")
 	case len(value) > MaxNoProxyBytes:
 		return "", fmt.Errorf("%s has %d bytes; a process environment carries at most %d", name, len(value), MaxNoProxyBytes)
 	}
@@ -35,6 +37,10 @@ func systemdAssignment(name, value string) (string, error) {
 	b.WriteByte('"')
 	return b.String(), nil
 }
+
+// isNoncharacter is what systemd does not count as UTF-8 although it is
+// (src/basic/utf8.c, unichar_is_valid).
+func isNoncharacter(r rune) bool { return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe }
 
 func writeSystemdByte(b *strings.Builder, c byte) {
 	switch {

@@ -6,20 +6,21 @@ import (
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
-// MaxNoProxyBytes is the longest NO_PROXY that is rendered. A process cannot
-// be started with an environment string of 131,072 bytes or more (execve(2),
-// MAX_ARG_STRLEN), the name, "=" and final NUL included.
+// MaxNoProxyBytes is the longest NO_PROXY, or proxy URL, that is rendered. A
+// process cannot be started with an environment string of 131,072 bytes or more
+// (execve(2), MAX_ARG_STRLEN), the name, "=" and final NUL included.
 const MaxNoProxyBytes = 131_000
 
 // Secrets returns the two Secrets of a cluster. The error is a *resolve.Problem
 // if the configuration is more than its consumers can carry.
 func Secrets(e resolve.Effective) ([]Secret, error) {
-	if n := len(e.NoProxy.String()); n > MaxNoProxyBytes {
+	if p := tooLarge(e); p != nil {
+		return nil, p
+	}
+	if len(e.Cluster) > maxLabelValue {
 		return nil, &resolve.Problem{
-			Reason: resolve.ReasonTooLarge,
-			Object: "Cluster " + e.Namespace + "/" + e.Cluster,
-			Field:  "NO_PROXY",
-			Detail: fmt.Sprintf("the merged list has %d entries and %d bytes; a process environment carries at most %d bytes", len(e.NoProxy), n, MaxNoProxyBytes),
+			Reason: resolve.ReasonInvalidCluster, Object: "Cluster " + e.Namespace + "/" + e.Cluster, Field: "metadata.name",
+			Detail: fmt.Sprintf("has more than %d characters, which the label %s cannot carry", maxLabelValue, ClusterLabel),
 		}
 	}
 	values, err := Values(e)
@@ -34,6 +35,23 @@ func Secrets(e resolve.Effective) ([]Secret, error) {
 		secret(e, ValuesSuffix, ValuesRole, map[string][]byte{ValuesKey: values}),
 		secret(e, SystemdSuffix, SystemdRole, map[string][]byte{ContainerdKey: dropIn, KubeletKey: dropIn}),
 	}, nil
+}
+
+// maxLabelValue is the longest value of a Kubernetes label.
+const maxLabelValue = 63
+
+func tooLarge(e resolve.Effective) *resolve.Problem {
+	for _, v := range environment(e) {
+		if n := len(v.value); n > MaxNoProxyBytes {
+			return &resolve.Problem{
+				Reason: resolve.ReasonTooLarge,
+				Object: "Cluster " + e.Namespace + "/" + e.Cluster,
+				Field:  v.name,
+				Detail: fmt.Sprintf("has %d bytes (%d entries in NO_PROXY); a process environment carries at most %d bytes", n, len(e.NoProxy), MaxNoProxyBytes),
+			}
+		}
+	}
+	return nil
 }
 
 func secret(e resolve.Effective, suffix, role string, data map[string][]byte) Secret {

@@ -34,7 +34,7 @@ func clusterNetwork(c Cluster) (noproxy.List, error) {
 		for i, text := range blocks.cidrs {
 			field := fmt.Sprintf("spec.clusterNetwork.%s.cidrBlocks[%d]", blocks.name, i)
 			entry, err := noproxy.Parse(text)
-			if err == nil && entry.Kind != noproxy.CIDR && entry.Kind != noproxy.Addr {
+			if err == nil && (entry.Kind != noproxy.CIDR && entry.Kind != noproxy.Addr || entry.Port != 0) {
 				err = errors.New("a network such as 10.96.0.0/12 is expected here")
 			}
 			if err != nil {

@@ -1,7 +1,10 @@
 package resolve
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
@@ -29,7 +32,7 @@ func SplitEntries(list string, source noproxy.Source) []Written {
 // dropped silently is a host that nobody finds out about.
 func ParseEntries(reason Reason, written []Written) (noproxy.List, error) {
 	list := make(noproxy.List, 0, len(written))
-	var refused refusals
+	refused := refusals{hidden: slices.ContainsFunc(written, hasUserinfo)}
 	for _, w := range written {
 		entry, err := noproxy.Parse(w.Value)
 		if err != nil {
@@ -44,8 +47,13 @@ func ParseEntries(reason Reason, written []Written) (noproxy.List, error) {
 	return list, nil
 }
 
+// hasUserinfo recognizes a proxy URL that ended up in a list. Commas in its
+// password have cut it into entries, each of which may be a part of the password.
+func hasUserinfo(w Written) bool { return strings.Contains(w.Value, "@") }
+
 // refusals collects refused entries into one Problem.
 type refusals struct {
+	hidden bool // do not show the entries
 	object string
 	fields []string
 	errs   []error
@@ -54,6 +62,10 @@ type refusals struct {
 func (r *refusals) add(source noproxy.Source, err error) {
 	r.object = source.Object
 	r.fields = append(r.fields, source.Field)
+	var refusal *noproxy.Refusal
+	if r.hidden && errors.As(err, &refusal) {
+		err = &noproxy.Refusal{Value: "(hidden: a URL with user information is in the list)", Reason: refusal.Reason, Detail: refusal.Detail}
+	}
 	r.errs = append(r.errs, err)
 }
 

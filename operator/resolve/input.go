@@ -46,6 +46,7 @@ type Delegation struct {
 // Installation is one CorporateProxy, read and parsed.
 type Installation struct {
 	Name        string
+	Object      string       // what messages call it
 	HTTP, HTTPS proxyurl.URL // one alone means that one alone
 	NoProxy     noproxy.List
 	Form        Form // empty: the cluster's pinned form, or the default
@@ -59,15 +60,10 @@ type Cluster struct {
 	ServiceCIDRs, PodCIDRs []string
 	EndpointHost           string
 	ControlPlaneKind       string // kind of spec.controlPlaneRef
-	InfraGroup, InfraKind  string // of spec.infrastructureRef
-	InfraName              string
 }
 
 // Object names the cluster in messages.
 func (c Cluster) Object() string { return "Cluster " + c.Namespace + "/" + c.Name }
-
-// Infrastructure names the cluster's infrastructure object in messages.
-func (c Cluster) Infrastructure() string { return c.InfraKind + " " + c.Namespace + "/" + c.InfraName }
 
 // Override is a ProxyOverride.
 type Override struct {
@@ -76,11 +72,18 @@ type Override struct {
 	Exclude []string
 }
 
+// MissingFacts are required provider facts that are not known yet, and the object
+// that will have them.
+type MissingFacts struct {
+	Object string
+	Names  []string
+}
+
 // Input is everything one decision is made from.
 type Input struct {
 	Installation Installation
 	Cluster      Cluster
-	MissingFacts []string // required provider facts that are not known yet
+	MissingFacts MissingFacts
 	Override     Override // the zero value where there is none
 	PinnedForm   Form     // the form in the cluster's report; empty for a new cluster
 }

@@ -17,7 +17,7 @@ func overrideEntries(in Input) (noproxy.List, error) {
 	object, grant := overrideObject(in.Cluster), in.Installation.Delegation.NoProxy
 	if grant == GrantForbidden {
 		return nil, problem(ReasonNotDelegated, object, "spec.noProxy",
-			"adding entries is not delegated by CorporateProxy %s", in.Installation.Name)
+			"adding entries is not delegated by %s", in.Installation.Object)
 	}
 	written := make([]Written, len(in.Override.NoProxy))
 	for i, text := range in.Override.NoProxy {
@@ -46,7 +46,7 @@ func exclude(in Input, network, builtin noproxy.List) (_, _ noproxy.List, err er
 	object := overrideObject(in.Cluster)
 	if in.Installation.Delegation.NoProxy == GrantForbidden {
 		return nil, nil, problem(ReasonNotDelegated, object, "spec.exclude",
-			"excluding entries is not delegated by CorporateProxy %s", in.Installation.Name)
+			"excluding entries is not delegated by %s", in.Installation.Object)
 	}
 	var refused refusals
 	for i, text := range in.Override.Exclude {

@@ -28,11 +28,14 @@ func Resolve(in Input) (Effective, error) {
 		Form:      chooseForm(in),
 	}
 	if in.Override.Direct {
+		if err := checkDirect(in); err != nil {
+			return Effective{}, err
+		}
 		effective.Mode = ModeDirect
-		return effective, checkDirect(in)
+		return effective, nil
 	}
 	if in.Installation.HTTP.IsZero() && in.Installation.HTTPS.IsZero() {
-		return Effective{}, problem(ReasonInvalidProxy, "CorporateProxy "+in.Installation.Name, "",
+		return Effective{}, problem(ReasonInvalidProxy, in.Installation.Object, "",
 			"both proxy URLs are empty: set http, https or both")
 	}
 	if p := incomplete(in); p != nil {
@@ -68,7 +71,7 @@ func checkDirect(in Input) error {
 		return nil
 	}
 	return problem(ReasonNotDelegated, overrideObject(in.Cluster), "spec.mode",
-		"Direct is not delegated by CorporateProxy %s", in.Installation.Name)
+		"Direct is not delegated by %s", in.Installation.Object)
 }
 
 // incomplete withholds a list that would be half-known: machines keep what they
@@ -78,9 +81,8 @@ func incomplete(in Input) *Problem {
 		return problem(ReasonEndpointUnknown, in.Cluster.Object(), "spec.controlPlaneEndpoint.host",
 			"not known yet")
 	}
-	if missing := in.MissingFacts; len(missing) > 0 {
-		return problem(ReasonFactsPending, in.Cluster.Infrastructure(), "",
-			"not known yet: %s", strings.Join(missing, ", "))
+	if missing := in.MissingFacts; len(missing.Names) > 0 {
+		return problem(ReasonFactsPending, missing.Object, "", "not known yet: %s", strings.Join(missing.Names, ", "))
 	}
 	return nil
 }
@@ -99,7 +101,12 @@ func noProxy(in Input) (noproxy.List, error) {
 	if err != nil {
 		return nil, err
 	}
-	return noproxy.Merge(network, in.Installation.NoProxy, own, builtin), nil
+	list := noproxy.Merge(network, in.Installation.NoProxy, own, builtin)
+	if len(list) == 0 {
+		return nil, problem(ReasonInvalidOverride, overrideObject(in.Cluster), "spec.exclude",
+			"excludes every entry: a proxy without NO_PROXY cuts the cluster off from itself")
+	}
+	return list, nil
 }
 
 func builtinEntries() noproxy.List {

@@ -70,7 +70,7 @@ func run(cmd *cobra.Command, kubeconfig string, opts controller.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := controller.CheckCage(cmd.Context(), mgr.GetAPIReader()); err != nil {
+	if err := controller.CheckCage(cmd.Context(), mgr.GetClient(), opts.Namespace); err != nil {
 		return err
 	}
 	return mgr.Start(cmd.Context())

@@ -33,10 +33,10 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	_, _ = fmt.Fprintln(stderr, "fairlead:", err)
+	fmt.Fprintln(stderr, "fairlead:", err)
 	var usage usageError
 	if errors.As(err, &usage) {
-		_, _ = fmt.Fprintln(stderr, "See 'fairlead --help'.")
+		fmt.Fprintln(stderr, "See 'fairlead --help'.")
 		return exitUsage
 	}
 	return exitFailure
@@ -65,12 +65,20 @@ func usage(err error) error {
 	return usageError{err}
 }
 
+// noArguments does not repeat the arguments: one may be a proxy's URL.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Errorf("%s takes no arguments, only flags", cmd.CommandPath()))
+	}
+	return nil
+}
+
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  fairlead version",
-		Args:    func(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) },
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), version.Version)
 			return err

@@ -49,7 +49,8 @@ func readDocuments(files []string, stdin io.Reader) ([]document, error) {
 				break
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: document %d: %w", file, number, err)
+				// The reader's own words quote what follows the separator.
+				return nil, fmt.Errorf("%s: document %d: --- must stand alone on its line", file, number)
 			}
 			documents, err := parseDocument(file, text)
 			if err != nil {
@@ -103,6 +104,20 @@ func (d document) is(kind string, apiVersions ...string) bool {
 	return false
 }
 
+// decodeForeign fills an object of a kind that is not ours. An unknown field is a
+// warning: it may be a typing error, or of a later version of Cluster API.
+func (d document) decodeForeign(into any, warnings io.Writer) error {
+	strictErr := d.decode(into)
+	if strictErr == nil {
+		return nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.object.Object, into); err != nil {
+		return fmt.Errorf("%s: %w", d.name(), err)
+	}
+	fmt.Fprintln(warnings, "warning:", strictErr)
+	return nil
+}
+
 // decode fills a typed object strictly: an unknown field is an error.
 func (d document) decode(into any) error {
 	text, err := yaml.Marshal(d.object.Object)
@@ -127,18 +142,18 @@ var conversion = func() *runtime.Scheme {
 }()
 
 // clusters returns the Clusters among the documents, those of v1beta1 converted.
-func clusters(documents []document) ([]*clusterv1.Cluster, error) {
+func clusters(documents []document, warnings io.Writer) ([]*clusterv1.Cluster, error) {
 	var found []*clusterv1.Cluster
 	for _, d := range documents {
 		cluster := &clusterv1.Cluster{}
 		switch {
 		case d.is("Cluster", clusterv1.GroupVersion.String()):
-			if err := d.decode(cluster); err != nil {
+			if err := d.decodeForeign(cluster, warnings); err != nil {
 				return nil, err
 			}
 		case d.is("Cluster", clusterv1beta1.GroupVersion.String()):
 			old := &clusterv1beta1.Cluster{}
-			if err := d.decode(old); err != nil {
+			if err := d.decodeForeign(old, warnings); err != nil {
 				return nil, err
 			}
 			if err := conversion.Convert(old, cluster, nil); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/provider"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -52,7 +53,7 @@ The output contains the proxy's password.`,
 
   # of a running fleet
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
-		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) },
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opts.check(); err != nil {
 				return usage(err)
@@ -89,23 +90,26 @@ func (o renderOptions) check() error {
 }
 
 func runRender(cmd *cobra.Command, opts renderOptions) error {
-	fleet, err := readFleet(opts, cmd.InOrStdin())
+	fleet, err := readFleet(opts, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	if opts.output != "yaml" && len(fleet.clusters) != 1 {
 		return fmt.Errorf("-o %s prints one cluster, and %s holds %d", opts.output, strings.Join(opts.clusters, ", "), len(fleet.clusters))
 	}
+	// All or nothing: the output of a failed run must not be half a fleet.
+	var out bytes.Buffer
 	for _, cluster := range fleet.clusters {
 		effective, err := fleet.resolve(cluster, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
-		if err := printEffective(cmd.OutOrStdout(), effective, opts.output); err != nil {
+		if err := printEffective(&out, effective, opts.output); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = out.WriteTo(cmd.OutOrStdout())
+	return err
 }
 
 func printEffective(out io.Writer, effective resolve.Effective, output string) error {
@@ -143,7 +147,7 @@ type fleet struct {
 	form      resolve.Form
 }
 
-func readFleet(opts renderOptions, stdin io.Reader) (*fleet, error) {
+func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet, error) {
 	f := &fleet{form: resolve.Form(opts.form)}
 	var err error
 	if f.choose, err = readProxy(opts, stdin); err != nil {
@@ -152,7 +156,7 @@ func readFleet(opts renderOptions, stdin io.Reader) (*fleet, error) {
 	if f.documents, err = readDocuments(opts.clusters, stdin); err != nil {
 		return nil, err
 	}
-	if f.clusters, err = clusters(f.documents); err != nil {
+	if f.clusters, err = clusters(f.documents, warnings); err != nil {
 		return nil, err
 	}
 	if len(f.clusters) == 0 {
@@ -202,10 +206,8 @@ func (f *fleet) resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve
 			in.Override = inputs.Override(&f.overrides[i])
 		}
 	}
-	if missing, err := f.missingFacts(in.Cluster); err != nil {
+	if err := f.warnOfMissingFacts(cluster, warnings); err != nil {
 		return resolve.Effective{}, err
-	} else if len(missing) > 0 {
-		_, _ = fmt.Fprintf(warnings, "warning: %s: not known yet: %s; the operator waits for it\n", in.Cluster.Infrastructure(), strings.Join(missing, ", "))
 	}
 	return resolve.Resolve(in)
 }
@@ -246,19 +248,33 @@ func secretGetter(named map[string]*corev1.Secret) inputs.SecretGetter {
 	return func(name string) (*corev1.Secret, error) { return named[name], nil }
 }
 
-// missingFacts names the required facts that the infrastructure object lacks,
-// if it stands in the files.
-func (f *fleet) missingFacts(cluster resolve.Cluster) ([]string, error) {
-	key := types.NamespacedName{Namespace: cluster.Namespace, Name: cluster.InfraName}
+// warnOfMissingFacts names the required facts that the infrastructure object
+// lacks, if it stands in the files: the operator waits for them.
+func (f *fleet) warnOfMissingFacts(cluster *clusterv1.Cluster, warnings io.Writer) error {
+	table, err := provider.Builtin("")
+	if err != nil {
+		return err
+	}
+	from, known := inputs.FindFactsObject(cluster, table)
+	if !known {
+		return nil
+	}
 	for _, d := range f.documents {
 		gvk := d.object.GroupVersionKind()
-		at := types.NamespacedName{Namespace: d.object.GetNamespace(), Name: d.object.GetName()}
-		if at.Namespace == "" {
-			at.Namespace = "default"
+		if gvk.Group != from.Row.Group || gvk.Kind != from.Row.Kind || d.object.GetName() != from.Name || namespaceOf(d) != cluster.Namespace {
+			continue
 		}
-		if gvk.Group == cluster.InfraGroup && gvk.Kind == cluster.InfraKind && at == key {
-			return inputs.MissingFacts(gvk.Group, gvk.Kind, d.object.Object)
+		if missing := provider.Extract(from.Row, d.object.Object).Missing; len(missing) > 0 {
+			fmt.Fprintf(warnings, "warning: %s %s/%s: not known yet: %s; the operator waits for it\n",
+				gvk.Kind, cluster.Namespace, from.Name, strings.Join(missing, ", "))
 		}
 	}
-	return nil, nil
+	return nil
+}
+
+func namespaceOf(d document) string {
+	if namespace := d.object.GetNamespace(); namespace != "" {
+		return namespace
+	}
+	return "default"
 }

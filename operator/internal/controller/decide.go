@@ -53,9 +53,9 @@ func effective(s state) (resolve.Effective, error) {
 		}
 		return resolve.Effective{}, s.problem
 	}
-	var missing []string
+	var missing resolve.MissingFacts
 	if s.facts != nil {
-		missing = s.facts.Missing
+		missing = resolve.MissingFacts{Object: s.facts.Kind + " " + cluster.Namespace + "/" + s.facts.Name, Names: s.facts.Missing}
 	}
 	return resolve.Resolve(resolve.Input{
 		Installation: s.installation,

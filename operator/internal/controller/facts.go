@@ -16,43 +16,49 @@ import (
 	"github.com/fairlead-io/fairlead/operator/provider"
 )
 
-// readFacts fills s.facts from the report, or live from the infrastructure
-// object when they are first needed: once the endpoint is known. Foreign kinds
-// are not watched; the facts are read again when the Cluster changes, when they
-// were incomplete, and when asked for.
+// readFacts fills s.facts from the report, or live from the object that has them
+// when they are first needed: once the endpoint is known. Foreign kinds are not
+// watched; the facts are read again when the Cluster changes, when they were
+// incomplete, and when asked for.
 func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
-	cluster := inputs.Cluster(s.cluster)
-	if cluster.EndpointHost == "" || cluster.InfraKind == "" {
+	if s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
 		return nil
 	}
 	table, err := r.table(ctx)
 	if err != nil {
 		return err
 	}
-	row, known := table.Row(cluster.InfraGroup, cluster.InfraKind)
+	from, known := inputs.FindFactsObject(s.cluster, table)
 	if !known {
 		return nil
 	}
-	if kept := s.last().Facts; kept != nil && kept.Kind == row.Kind && kept.Name == cluster.InfraName &&
-		kept.Version == table.Version() && kept.Source == row.Source && len(kept.Missing) == 0 &&
-		s.last().Cluster.Generation == s.cluster.Generation && !reapplyRequested(s) {
-		s.facts = kept
+	if r.stillGood(s, from, table.Version()) {
+		s.facts = s.last().Facts
 		return nil
 	}
 	var object map[string]any
 	var problem string
-	if len(row.Facts) > 0 {
-		key := types.NamespacedName{Namespace: cluster.Namespace, Name: cluster.InfraName}
-		if object, problem, err = r.readInfrastructure(ctx, row, key); err != nil {
+	if len(from.Row.Facts) > 0 {
+		key := types.NamespacedName{Namespace: s.cluster.Namespace, Name: from.Name}
+		if object, problem, err = r.readInfrastructure(ctx, from.Row, key); err != nil {
 			return err
 		}
 	}
-	facts := provider.Extract(row, object)
-	s.facts = inputs.ReportedFacts(table.Version(), cluster.InfraName, facts)
+	s.facts = inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
 	if problem != "" {
-		s.facts.Problems = append([]string{problem}, s.facts.Problems...)
+		inputs.AddProblem(s.facts, from.Row.Kind+": "+problem)
 	}
 	return nil
+}
+
+// stillGood reports whether the facts in the report are those that a new look
+// would give.
+func (r *ClusterReconciler) stillGood(s *state, from inputs.FactsObject, version string) bool {
+	kept := s.last().Facts
+	return kept != nil && len(kept.Missing) == 0 &&
+		kept.Kind == from.Row.Kind && kept.Name == from.Name &&
+		kept.Version == version && kept.Source == from.Row.Source &&
+		s.last().Cluster.Generation == s.cluster.Generation && !reapplyRequested(s)
 }
 
 // readInfrastructure reads the object whatever its version. That it is absent,

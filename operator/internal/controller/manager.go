@@ -1,18 +1,14 @@
 package controller
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -36,10 +32,6 @@ type Options struct {
 	ReapplyInterval time.Duration // how often Secrets are applied although nothing changed
 	Concurrency     int           // clusters reconciled at a time
 }
-
-// Cage is the name of the ValidatingAdmissionPolicy, and of its binding, that
-// keeps the operator's writes to its own Secrets (config/rbac/admission_policy.yaml).
-const Cage = "fairlead-operator-secrets"
 
 // Scheme knows the kinds that the operator works with.
 func Scheme() (*runtime.Scheme, error) {
@@ -120,21 +112,4 @@ func watched() []client.Object {
 		&clusterv1.Cluster{}, &v1alpha1.CorporateProxy{}, &v1alpha1.ProxyOverride{}, &v1alpha1.ProxyReport{},
 		&corev1.Secret{}, &corev1.ConfigMap{}, namespaces,
 	}
-}
-
-// CheckCage returns an error unless the admission policy that cages the operator
-// is installed and denies. RBAC alone would let it write any Secret.
-func CheckCage(ctx context.Context, reader client.Reader) error {
-	name := types.NamespacedName{Name: Cage}
-	if err := reader.Get(ctx, name, &admissionv1.ValidatingAdmissionPolicy{}); err != nil {
-		return fmt.Errorf("refusing to run without ValidatingAdmissionPolicy %s: %w", Cage, err)
-	}
-	binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
-	if err := reader.Get(ctx, name, binding); err != nil {
-		return fmt.Errorf("refusing to run without ValidatingAdmissionPolicyBinding %s: %w", Cage, err)
-	}
-	if binding.Spec.PolicyName != Cage || !slices.Contains(binding.Spec.ValidationActions, admissionv1.Deny) {
-		return fmt.Errorf("refusing to run: ValidatingAdmissionPolicyBinding %s does not deny by policy %s", Cage, Cage)
-	}
-	return nil
 }

@@ -56,11 +56,7 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state) (*v1alpha
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.cluster.Namespace,
 		Name:      s.cluster.Name,
-		Labels: map[string]string{
-			render.ClusterLabel: s.cluster.Name,
-			render.ManagedLabel: render.Manager,
-			render.MoveLabel:    "",
-		},
+		Labels:    map[string]string{render.ManagedLabel: render.Manager, render.MoveLabel: ""},
 	}}
 	return report, r.Client.Create(ctx, report)
 }

@@ -15,11 +15,7 @@ import (
 // which selects it, allows the labels of its namespace and has the highest
 // priority. The error is a *resolve.Problem, or comes from get.
 func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string, get SecretGetter) (resolve.Installation, error) {
-	candidates, err := candidates(proxies, cluster.Labels, namespace)
-	if err != nil {
-		return resolve.Installation{}, err
-	}
-	name, err := resolve.Choose(Cluster(cluster), candidates)
+	name, err := resolve.Choose(Cluster(cluster), candidates(proxies, cluster.Labels, namespace))
 	if err != nil {
 		return resolve.Installation{}, err
 	}
@@ -27,31 +23,38 @@ func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, names
 	return Installation(&proxies[chosen], get)
 }
 
-// candidates evaluates the selectors of the proxies for one cluster. A selector
-// that cannot be evaluated is a *resolve.Problem.
-func candidates(proxies []v1alpha1.CorporateProxy, cluster, namespace map[string]string) ([]resolve.Candidate, error) {
-	var all []resolve.Candidate
-	for _, proxy := range proxies {
-		selected, err := matches(proxy.Name, "spec.clusterSelector", proxy.Spec.ClusterSelector, cluster)
+// candidates evaluates the selectors of the proxies for one cluster.
+func candidates(proxies []v1alpha1.CorporateProxy, cluster, namespace map[string]string) []resolve.Candidate {
+	all := make([]resolve.Candidate, len(proxies))
+	for i := range proxies {
+		selected, allowed, err := selectors(&proxies[i])
+		all[i] = resolve.Candidate{Name: proxies[i].Name, Priority: proxies[i].Spec.Priority}
 		if err != nil {
-			return nil, err
+			all[i].Broken = err
+			continue
 		}
-		allowed, err := matches(proxy.Name, "spec.allowedNamespaces", proxy.Spec.AllowedNamespaces, namespace)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, resolve.Candidate{Name: proxy.Name, Priority: proxy.Spec.Priority, Selected: selected, Allowed: allowed})
+		all[i].Selected, all[i].Allowed = selected.Matches(labels.Set(cluster)), allowed.Matches(labels.Set(namespace))
 	}
-	return all, nil
+	return all
 }
 
-func matches(proxy, field string, selector *metav1.LabelSelector, set map[string]string) (bool, error) {
-	if selector == nil {
-		return true, nil // the CRD's default is the empty selector, which selects all
+// selectors compiles both selectors of a proxy. The error is a *resolve.Problem.
+func selectors(proxy *v1alpha1.CorporateProxy) (clusters, namespaces labels.Selector, err error) {
+	if clusters, err = selector(proxy, "spec.clusterSelector", proxy.Spec.ClusterSelector); err == nil {
+		namespaces, err = selector(proxy, "spec.allowedNamespaces", proxy.Spec.AllowedNamespaces)
 	}
-	compiled, err := metav1.LabelSelectorAsSelector(selector)
+	return clusters, namespaces, err
+}
+
+// selector compiles one. Absent is what the CRD's default makes of it: it
+// selects everything.
+func selector(proxy *v1alpha1.CorporateProxy, field string, written *metav1.LabelSelector) (labels.Selector, error) {
+	if written == nil {
+		return labels.Everything(), nil
+	}
+	compiled, err := metav1.LabelSelectorAsSelector(written)
 	if err != nil {
-		return false, &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: "CorporateProxy " + proxy, Field: field, Detail: err.Error()}
+		return nil, invalid(proxy, field, err.Error())
 	}
-	return compiled.Matches(labels.Set(set)), nil
+	return compiled, nil
 }

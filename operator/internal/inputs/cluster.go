@@ -20,9 +20,6 @@ func Cluster(c *clusterv1.Cluster) resolve.Cluster {
 		PodCIDRs:         c.Spec.ClusterNetwork.Pods.CIDRBlocks,
 		EndpointHost:     c.Spec.ControlPlaneEndpoint.Host,
 		ControlPlaneKind: c.Spec.ControlPlaneRef.Kind,
-		InfraGroup:       c.Spec.InfrastructureRef.APIGroup,
-		InfraKind:        c.Spec.InfrastructureRef.Kind,
-		InfraName:        c.Spec.InfrastructureRef.Name,
 	}
 }
 

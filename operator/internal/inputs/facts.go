@@ -1,10 +1,12 @@
 package inputs
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/provider"
@@ -23,7 +25,11 @@ func ProviderTable(builtin provider.Table, users []corev1.ConfigMap) (provider.T
 			if err != nil {
 				return builtin, &resolve.Problem{Reason: resolve.ReasonInvalidFacts, Object: object, Field: "data." + key, Detail: err.Error()}
 			}
-			rows = append(rows, more...)
+			for _, row := range more {
+				// An edited row is another row: what was read by the old one is read again.
+				row.Source += " of resourceVersion " + configMap.ResourceVersion
+				rows = append(rows, row)
+			}
 		}
 	}
 	table, err := builtin.With(rows)
@@ -33,36 +39,67 @@ func ProviderTable(builtin provider.Table, users []corev1.ConfigMap) (provider.T
 	return table, nil
 }
 
+// FactsObject is the object of a cluster that has its provider's facts.
+type FactsObject struct {
+	Row  provider.Row
+	Name string
+}
+
+// FindFactsObject returns the first of the infrastructure and the control-plane
+// object whose row in the table has something to read: where a provider runs the
+// control plane (EKS, AKS, GKE), the network stands in the latter. Without such
+// a row it returns the first that is known at all, or false.
+func FindFactsObject(c *clusterv1.Cluster, table provider.Table) (FactsObject, bool) {
+	var found []FactsObject
+	for _, ref := range []clusterv1.ContractVersionedObjectReference{c.Spec.InfrastructureRef, c.Spec.ControlPlaneRef} {
+		if row, known := table.Row(ref.APIGroup, ref.Kind); known {
+			found = append(found, FactsObject{row, ref.Name})
+		}
+	}
+	for _, object := range found {
+		if len(object.Row.Facts) > 0 {
+			return object, true
+		}
+	}
+	if len(found) == 0 {
+		return FactsObject{}, false
+	}
+	return found[0], true
+}
+
 // ReportedFacts is how facts are kept in the report.
+//
+// It is bounded, since infrastructure objects may be a tenant's to write; what
+// is left out is a problem.
 func ReportedFacts(version, name string, facts provider.Facts) *v1alpha1.ReportedFacts {
 	reported := &v1alpha1.ReportedFacts{Version: version, Source: facts.Source, Kind: facts.Kind, Name: name, Missing: facts.Missing}
+	if more := len(facts.Values) - maxValues; more > 0 {
+		reported.Problems = append(reported.Problems, fmt.Sprintf("%d of %d values are left out of the report", more, len(facts.Values)))
+		facts.Values = facts.Values[:maxValues]
+	}
 	for _, value := range facts.Values {
 		if reported.Values == nil {
 			reported.Values = map[string][]string{}
 		}
 		reported.Values[value.Fact] = append(reported.Values[value.Fact], value.Entry)
 	}
-	for _, problem := range facts.Problems[:min(len(facts.Problems), maxProblems)] {
-		reported.Problems = append(reported.Problems, problem.String())
+	for _, problem := range facts.Problems {
+		AddProblem(reported, problem.String())
 	}
 	return reported
 }
 
-// MissingFacts names the required facts that an infrastructure object lacks, by
-// the built-in table; none if the kind is not in it.
-func MissingFacts(group, kind string, object map[string]any) ([]string, error) {
-	table, err := provider.Builtin("")
-	if err != nil {
-		return nil, err
+// AddProblem adds a problem unless there are too many already.
+func AddProblem(reported *v1alpha1.ReportedFacts, problem string) {
+	if len(reported.Problems) < maxProblems {
+		reported.Problems = append(reported.Problems, problem)
 	}
-	row, known := table.Row(group, kind)
-	if !known {
-		return nil, nil
-	}
-	return provider.Extract(row, object).Missing, nil
 }
 
-// maxProblems is the MaxItems of the report's facts.problems.
-const maxProblems = 20
+// The bounds of the report's facts; problems is also bounded by its MaxItems.
+const (
+	maxProblems = 20
+	maxValues   = 200
+)
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -40,8 +40,9 @@ func SecretNames(proxy *v1alpha1.CorporateProxy) []string {
 // says what is wrong with either; any other error comes from get.
 func Installation(proxy *v1alpha1.CorporateProxy, get SecretGetter) (resolve.Installation, error) {
 	installation := resolve.Installation{
-		Name: proxy.Name,
-		Form: resolve.Form(proxy.Spec.Form),
+		Name:   proxy.Name,
+		Object: object(proxy),
+		Form:   resolve.Form(proxy.Spec.Form),
 		Delegation: resolve.Delegation{
 			NoProxy: resolve.Grant(proxy.Spec.Delegation.NoProxy),
 			Direct:  proxy.Spec.Delegation.Direct == "Allowed",
@@ -50,17 +51,20 @@ func Installation(proxy *v1alpha1.CorporateProxy, get SecretGetter) (resolve.Ins
 	if installation.Delegation.NoProxy == "" {
 		installation.Delegation.NoProxy = resolve.GrantNarrow // the CRD's default, for manifests that never met it
 	}
+	if _, _, err := selectors(proxy); err != nil {
+		return installation, err
+	}
 	var written []resolve.Written
 	var err error
 	switch source := proxy.Spec.Source; {
 	case source.ValuesRef != nil && source.URL != nil:
-		return installation, sourceProblem(proxy, "spec.source", "takes exactly one of valuesRef and url")
+		return installation, invalid(proxy, "spec.source", "takes exactly one of valuesRef and url")
 	case source.ValuesRef != nil:
 		written, err = readValues(&installation, proxy, get)
 	case source.URL != nil:
 		err = readURLs(&installation, proxy, get)
 	default:
-		return installation, sourceProblem(proxy, "spec.source", "takes exactly one of valuesRef and url")
+		return installation, invalid(proxy, "spec.source", "takes exactly one of valuesRef and url")
 	}
 	if err != nil {
 		return installation, err
@@ -76,7 +80,7 @@ func Installation(proxy *v1alpha1.CorporateProxy, get SecretGetter) (resolve.Ins
 
 func object(proxy *v1alpha1.CorporateProxy) string { return "CorporateProxy " + proxy.Name }
 
-func sourceProblem(proxy *v1alpha1.CorporateProxy, field, detail string) error {
+func invalid(proxy *v1alpha1.CorporateProxy, field, detail string) error {
 	return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object(proxy), Field: field, Detail: detail}
 }
 
@@ -120,7 +124,7 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 		return err
 	}
 	if installation.HTTP.IsZero() && installation.HTTPS.IsZero() {
-		return sourceProblem(proxy, "spec.source.url", "both proxy URLs are empty: set http, https or both")
+		return invalid(proxy, "spec.source.url", "both proxy URLs are empty: set http, https or both")
 	}
 	if urls.CredentialsRef == nil {
 		return nil
@@ -151,7 +155,7 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 func parsePlainURL(proxy *v1alpha1.CorporateProxy, field, text string) (proxyurl.URL, error) {
 	url, err := parseURL(object(proxy), field, text)
 	if err == nil && url.HasCredentials() {
-		return proxyurl.URL{}, sourceProblem(proxy, field, "must not contain user information: put it into the Secret that credentialsRef names")
+		return proxyurl.URL{}, invalid(proxy, field, "must not contain user information: put it into the Secret that credentialsRef names")
 	}
 	return url, err
 }

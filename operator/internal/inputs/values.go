@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +17,12 @@ import (
 // the top are somebody else's values; an unknown key below proxy is an error.
 // The name of the file is what messages call it.
 func Values(file string, data []byte) (resolve.Installation, error) {
-	installation := resolve.Installation{Name: file, Delegation: resolve.Delegation{NoProxy: resolve.GrantNarrow}}
+	installation := resolve.Installation{Name: file, Object: file, Delegation: resolve.Delegation{NoProxy: resolve.GrantNarrow}}
 	invalid := func(field, detail string) error {
 		return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: file, Field: field, Detail: detail}
+	}
+	if severalDocuments(data) {
+		return installation, invalid("", "has more than one document")
 	}
 	var top map[string]json.RawMessage
 	if err := yaml.Unmarshal(data, &top); err != nil {
@@ -44,7 +48,8 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 		case keyNoProxy:
 			written, err = noProxyValue(file, proxy[key])
 		default:
-			err = errors.New("unknown key: expected http, https and noProxy")
+			// Not by its name: {http:http://me:secret@host:1}, a blank forgotten, is all key.
+			return installation, invalid("proxy", "has an unknown key: expected http, https and noProxy")
 		}
 		if err != nil {
 			return installation, invalid("proxy."+key, err.Error())
@@ -55,6 +60,26 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 	}
 	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written)
 	return installation, err
+}
+
+// severalDocuments reports content in front of and behind a separator: the YAML
+// library reads the first document and says nothing of the others.
+func severalDocuments(data []byte) bool {
+	var content, before bool
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0, line[0] == '#':
+		case bytes.Equal(line, []byte("---")):
+			before, content = before || content, false
+		default:
+			content = true
+		}
+		if before && content {
+			return true
+		}
+	}
+	return false
 }
 
 func text(raw json.RawMessage, into *string) error {

@@ -1,0 +1,110 @@
+package resolve_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+func TestEveryRefusedEntryIsNamedAndNoneIsDropped(t *testing.T) {
+	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: "Secret corporate-proxy", Field: "data.noProxy"}
+	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries("ok.example, 10.*,,\nhttp://h:1,fine,a b", source))
+	var p *resolve.Problem
+	if !errors.As(err, &p) || list != nil {
+		t.Fatalf("got %v (%v)", list, err)
+	}
+	want := []string{
+		`data.noProxy[1]: "10.*": a wildcard stands alone or as the first label (Wildcard)`,
+		`data.noProxy[2]: "http://h:***": write the host without the scheme in front (Scheme)`,
+		`data.noProxy[4]: "a b": contains white space; separate entries with commas (Space)`,
+	}
+	if diff := cmp.Diff(want, p.Refusals); diff != "" {
+		t.Error(diff)
+	}
+	text := `Secret corporate-proxy: data.noProxy[1]: "10.*": a wildcard stands alone or as the first label (Wildcard) (and 2 more refused)`
+	if p.Error() != text || p.Reason != resolve.ReasonInvalidProxy {
+		t.Errorf("%s: %s\nwant %s", p.Reason, p, text)
+	}
+}
+
+// Commas cut the URL into entries, and each may be a part of the password.
+func TestNoEntryIsShownOnceAProxyURLIsAmongThem(t *testing.T) {
+	_, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries("http://me:a,b%b,c c@h:1", noproxy.Source{Field: "noProxy"}))
+	var p *resolve.Problem
+	if !errors.As(err, &p) || len(p.Refusals) != 3 {
+		t.Fatalf("got %v", err)
+	}
+	for i, refusal := range p.Refusals {
+		if !strings.HasPrefix(refusal, fmt.Sprintf("noProxy[%d]: \"(hidden", i)) || strings.Contains(refusal, "b%b") {
+			t.Error(refusal)
+		}
+	}
+}
+
+// A comma in the password cuts the URL into entries, some of which even parse.
+func TestAProxyURLInTheListIsNotShownPieceByPiece(t *testing.T) {
+	for name, list := range map[string]string{
+		"a password without commas": "a,http://me:S3CRET@h:1,b",
+		"one comma":                 "http://me:S3CRET,S3CRET@h:1",
+		"three commas and others":   "b c,http://me:S3CRET,S3CRET/S3CRET,S3CRET S3CRET,S3CRET@h:1",
+		"a line end":                "http://me:S3CRET\nS3CRET$,S3CRET@h:1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries(list, noproxy.Source{Object: "Secret x", Field: "data.noProxy"}))
+			var p *resolve.Problem
+			if !errors.As(err, &p) {
+				t.Fatalf("got %v", err)
+			}
+			for _, text := range append(p.Refusals, p.Error()) {
+				if strings.Contains(text, "S3CRET") || !strings.Contains(text, "data.noProxy[") {
+					t.Errorf("shows the password, or not the place: %s", text)
+				}
+			}
+		})
+	}
+}
+
+func TestNoEntriesAreAnEmptyList(t *testing.T) {
+	if list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries(" ,\n", noproxy.Source{})); err != nil || len(list) != 0 {
+		t.Errorf("got %v (%v)", list, err)
+	}
+}
+
+// resolve panics or writes nothing for one of them if it does not parse: its
+// error is not looked at there.
+func TestEveryBuiltinEntryParses(t *testing.T) {
+	effective, err := resolve.Resolve(example(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var builtin []string
+	for _, item := range effective.NoProxy {
+		if item.Sources[0].Layer != noproxy.LayerBuiltin {
+			continue
+		}
+		builtin = append(builtin, item.Entry.String())
+		if again, err := noproxy.Parse(item.Entry.String()); err != nil || again != item.Entry {
+			t.Errorf("%q is %+v (%v), not %+v", item.Entry, again, err, item.Entry)
+		}
+	}
+	if diff := cmp.Diff([]string{"svc", "127.0.0.1", "localhost"}, builtin); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAProblemNamesObjectAndField(t *testing.T) {
+	for want, p := range map[string]*resolve.Problem{
+		"Cluster a/b: spec.x: wrong": {Object: "Cluster a/b", Field: "spec.x", Detail: "wrong"},
+		"Cluster a/b: wrong":         {Object: "Cluster a/b", Detail: "wrong"},
+	} {
+		if got := fmt.Errorf("%w", p).Error(); !strings.HasSuffix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
