@@ -67,6 +67,9 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 			typed.Type = "example.com/type"
 			return thief.Create(ctx, typed)
 		},
+		"add a key": func() error {
+			return thief.Patch(ctx, named("c1-systemd-proxy"), merge(`{"stringData":{"another":"[Service]\n"}}`))
+		},
 		"delete a Secret": func() error { return thief.Delete(ctx, named("c1-cluster-values")) },
 		"change a Cluster's proxy": func() error {
 			return thief.Delete(ctx, &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: source.Name}})

@@ -147,7 +147,7 @@ func TestAListIsWrittenWithoutBlanksAndEmptyElements(t *testing.T) {
 	if text != "a,b,::1" || strings.ContainsAny(text, " \n[") {
 		t.Errorf("written as %q", text)
 	}
-	if text := (noproxy.List)(nil).String(); text != "" {
+	if text := noproxy.List(nil).String(); text != "" {
 		t.Errorf("an empty list is written as %q", text)
 	}
 }

@@ -47,7 +47,7 @@ func leaks(text string) []string {
 			"half":          secret[:5],
 			"hexadecimal":   hex.EncodeToString([]byte(secret)),
 			"HEXADECIMAL":   strings.ToUpper(hex.EncodeToString([]byte(secret))),
-			"decimal bytes": strings.Trim(fmt.Sprint([]byte(secret)), "[]"),
+			"decimal bytes": strings.Trim(fmt.Sprintf("%d", []byte(secret)), "[]"),
 			"Go bytes":      strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%#v", []byte(secret)), "[]byte{"), "}"),
 		}
 		for offset := range 3 {
@@ -81,7 +81,7 @@ func TestTheSearchForCredentialsFindsThem(t *testing.T) {
 		"as JSON":            string(asJSON),
 		"hexadecimal":        fmt.Sprintf("%x", raw),
 		"HEXADECIMAL":        fmt.Sprintf("%X", raw),
-		"bytes":              fmt.Sprint([]byte(raw)),
+		"bytes":              fmt.Sprintf("%d", []byte(raw)),
 		"bytes as Go":        fmt.Sprintf("%#v", []byte(raw)),
 		"base64":             base64.StdEncoding.EncodeToString([]byte(raw)),
 		"base64 one later":   base64.StdEncoding.EncodeToString([]byte("x" + raw)),

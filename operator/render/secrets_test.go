@@ -95,6 +95,7 @@ func TestRenderingTwiceGivesTheSameBytes(t *testing.T) {
 }
 
 func data(t *testing.T) []map[string][]byte {
+	t.Helper()
 	values, systemd := secrets(t, example(t))
 	return []map[string][]byte{values.Data, systemd.Data}
 }
@@ -142,7 +143,7 @@ func TestPrintingASecretShowsNoData(t *testing.T) {
 func shown(text string) string {
 	const secret = "mySuperSecretPassword"
 	forms := map[string]string{
-		"text": secret, "bytes": strings.Trim(fmt.Sprint([]byte(secret)), "[]"),
+		"text": secret, "bytes": strings.Trim(fmt.Sprintf("%d", []byte(secret)), "[]"),
 		"hexadecimal": fmt.Sprintf("%x", secret), "HEXADECIMAL": fmt.Sprintf("%X", secret),
 	}
 	for offset := range 3 {

@@ -128,7 +128,8 @@ func undoEscape(text string) (string, int, error) {
 	if character, found := simpleEscapes[text[0]]; found {
 		return character, 1, nil
 	}
-	digits, base, start := 0, 16, 1
+	base, start := 16, 1
+	var digits int
 	switch c := text[0]; {
 	case c == 'x':
 		digits = 2

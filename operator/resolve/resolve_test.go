@@ -59,10 +59,6 @@ func entries(tb testing.TB, text string) noproxy.List {
 	return list
 }
 
-func missing(names ...string) resolve.MissingFacts {
-	return resolve.MissingFacts{Object: "VCDCluster org-acme/infra", Names: names}
-}
-
 // problem expects a Problem, and nothing usable beside it.
 func problem(tb testing.TB, effective resolve.Effective, err error) *resolve.Problem {
 	tb.Helper()

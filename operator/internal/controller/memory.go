@@ -53,7 +53,7 @@ func keyOf(secret *corev1.Secret, err error) ([]byte, error) {
 	}
 	key := secret.Data[memoryKey]
 	if len(key) != apply.KeyBytes {
-		return nil, fmt.Errorf("Secret %s: data.%s has %d bytes instead of %d; delete the Secret, and it is made anew", secret.Name, memoryKey, len(key), apply.KeyBytes)
+		return nil, fmt.Errorf("data.%[2]s of Secret %[1]s has %[3]d bytes instead of %[4]d; delete the Secret, and it is made anew", secret.Name, memoryKey, len(key), apply.KeyBytes)
 	}
 	return key, nil
 }

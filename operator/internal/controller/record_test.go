@@ -47,16 +47,15 @@ func TestNextRecordTellsUndoingFromChange(t *testing.T) {
 
 func TestPaceDoublesForARivalAndJittersForTheFleet(t *testing.T) {
 	now := time.Unix(0, 0)
-	for reverts, doubled := range map[int32]time.Duration{0: 1, 1: 1, 2: 2, 3: 4, 6: 32, 60: 32} {
+	for reverts, hours := range map[int32]float64{0: 1, 1: 1, 2: 2, 3: 4, 6: 32, 60: 32} {
 		pace := &Pace{Interval: time.Hour}
 		key := clusterKey("c1")
 		if first := pace.wait(key, now); first <= 0 || first > time.Hour {
 			t.Errorf("the first turn is in %s, not within the interval", first)
 		}
 		pace.applied(key, now, reverts)
-		low, high := doubled*time.Hour*9/10, doubled*time.Hour*11/10
-		if wait := pace.wait(key, now); wait < low || wait > high {
-			t.Errorf("after %d reverts the next turn is in %s, not between %s and %s", reverts, wait, low, high)
+		if wait := pace.wait(key, now).Hours(); wait < hours*0.89 || wait > hours*1.11 {
+			t.Errorf("after %d reverts the next turn is in %.2f hours, not about %.0f", reverts, wait, hours)
 		}
 	}
 }

@@ -58,8 +58,8 @@ func TestRowsThatCannotBeReadAreAProblemAndTheBuiltInOnesStay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			table, err := inputs.ProviderTable(builtin, test.maps)
-			if p := problem(t, err, resolve.ReasonInvalidFacts, test.object, test.field); !strings.Contains(p.Detail, test.want) {
-				t.Errorf("%s, want %q", p, test.want)
+			if detail := problem(t, err, resolve.ReasonInvalidFacts, test.object, test.field); !strings.Contains(detail, test.want) {
+				t.Errorf("%s, want %q", detail, test.want)
 			}
 			if len(table.Rows()) != len(builtin.Rows()) {
 				t.Errorf("%d rows are left of %d", len(table.Rows()), len(builtin.Rows()))

@@ -148,8 +148,8 @@ func TestAnInstallationThatCannotBeUsedIsToldWhy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := inputs.Installation(test.proxy, test.get)
-			if p := problem(t, err, test.reason, test.object, test.field); !strings.Contains(p.Detail, test.want) {
-				t.Errorf("%s, want %q", p, test.want)
+			if detail := problem(t, err, test.reason, test.object, test.field); !strings.Contains(detail, test.want) {
+				t.Errorf("%s, want %q", detail, test.want)
 			}
 		})
 	}

@@ -1,0 +1,213 @@
+// Package operator_test holds the walls between the packages, as ordinary tests.
+package operator_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/fairlead-io/fairlead/"
+
+// The pure packages decide, and write out what was decided. The operator, the
+// command line and the tests call them alike, which holds only as long as they
+// know of no cluster, file, network, clock or log.
+var pure = []string{"operator/noproxy", "operator/proxyurl", "operator/provider", "operator/resolve", "operator/render"}
+
+// Everything from outside the standard library that they may depend on, at any
+// depth: the reason for each is in the package that imports it.
+var pureMayUse = []string{
+	"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/text/",
+	"sigs.k8s.io/yaml", "sigs.k8s.io/json", "go.yaml.in/yaml/",
+	module + "templates/systemd",
+}
+
+// What they may not import themselves. A library below them may: encoding/json
+// needs time, and log/slog needs os.
+var pureMayNotImport = []string{
+	"context", "log", "log/slog", "net", "net/http", "os", "os/exec", "os/signal", "syscall", "time", "math/rand", "math/rand/v2", "crypto/rand", "unsafe", "html/template",
+}
+
+// What no library below them may import either. (publicsuffix has net/http below
+// it, for the type of its list.)
+var librariesMayNotImport = []string{"net", "net/http", "os/exec", "html/template"}
+
+// proxyurl has a LogValue, so that a log shows no password.
+var exceptions = map[string][]string{module + "operator/proxyurl": {"log/slog"}}
+
+type listed struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	GoFiles    []string
+	Dir        string
+}
+
+// list asks the go command for packages.
+func list(t *testing.T, arguments ...string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,GoFiles,Dir"}, arguments...)...)
+	cmd.Dir = ".."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, stderr.String())
+	}
+	var packages []listed
+	decoder := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// breaches says what is wrong with one package in the dependencies of the pure ones.
+func breaches(p listed) []string {
+	var found []string
+	ours := slices.Contains(pure, strings.TrimPrefix(p.ImportPath, module))
+	allowed := slices.ContainsFunc(pureMayUse, func(prefix string) bool {
+		return p.ImportPath == prefix || strings.HasPrefix(p.ImportPath, strings.TrimSuffix(prefix, "/")+"/")
+	})
+	if !p.Standard && !ours && !allowed {
+		found = append(found, "the pure packages reach "+p.ImportPath)
+	}
+	forbidden := pureMayNotImport
+	switch {
+	case p.Standard:
+		return nil
+	case !ours:
+		forbidden = librariesMayNotImport
+	}
+	for _, path := range p.Imports {
+		if slices.Contains(forbidden, path) && !slices.Contains(exceptions[p.ImportPath], path) {
+			found = append(found, p.ImportPath+" imports "+path)
+		}
+	}
+	return found
+}
+
+func TestThePurePackagesDependOnNothingThatIsNotPure(t *testing.T) {
+	arguments := []string{"-deps"}
+	for _, path := range pure {
+		arguments = append(arguments, "./"+path)
+	}
+	packages := list(t, arguments...)
+	for _, p := range packages {
+		for _, breach := range breaches(p) {
+			t.Error(breach)
+		}
+	}
+	for _, path := range pure {
+		if !slices.ContainsFunc(packages, func(p listed) bool { return p.ImportPath == module+path && len(p.GoFiles) > 0 }) {
+			t.Errorf("%s is not there: has it been renamed?", path)
+		}
+	}
+}
+
+func TestTheWallAroundThePurePackagesStops(t *testing.T) {
+	for name, test := range map[string]struct {
+		p    listed
+		want int
+	}{
+		"a Kubernetes library":                  {listed{ImportPath: "k8s.io/apimachinery/pkg/labels"}, 1},
+		"controller-runtime":                    {listed{ImportPath: "sigs.k8s.io/controller-runtime/pkg/client"}, 1},
+		"a package of ours that is not pure":    {listed{ImportPath: module + "operator/internal/apply"}, 1},
+		"one that only starts like an allowed":  {listed{ImportPath: "sigs.k8s.io/yamlfmt"}, 1},
+		"a web client below":                    {listed{ImportPath: "sigs.k8s.io/yaml", Imports: []string{"net/http"}}, 1},
+		"a clock":                               {listed{ImportPath: module + "operator/resolve", Imports: []string{"time"}}, 1},
+		"a context and a file":                  {listed{ImportPath: module + "operator/render", Imports: []string{"context", "os", "fmt"}}, 2},
+		"a log, where none is":                  {listed{ImportPath: module + "operator/render", Imports: []string{"log/slog"}}, 1},
+		"not the log that is the exception":     {listed{ImportPath: module + "operator/proxyurl", Imports: []string{"log/slog"}}, 0},
+		"not a clock in a library":              {listed{ImportPath: "go.yaml.in/yaml/v2", Imports: []string{"time"}}, 0},
+		"not what is pure":                      {listed{ImportPath: module + "operator/noproxy", Imports: []string{"net/netip", "strings"}}, 0},
+		"not the parser of the standard packet": {listed{ImportPath: "encoding/json", Standard: true, Imports: []string{"reflect"}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if found := breaches(test.p); len(found) != test.want {
+				t.Errorf("found %q, want %d", found, test.want)
+			}
+		})
+	}
+}
+
+// Whoever can talk to the API server can write to it: apply is the writer,
+// controller gets the client from the command and hands it on.
+func TestOnlyTheOperatorHasAKubernetesClient(t *testing.T) {
+	clients := []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go"}
+	may := []string{"operator/internal/apply", "operator/internal/controller", "operator/cmd/fairlead-operator"}
+	found := 0
+	for _, p := range list(t, "./...") {
+		for _, path := range p.Imports {
+			client := slices.ContainsFunc(clients, func(c string) bool { return path == c || strings.HasPrefix(path, c+"/") })
+			// The scheme builder only registers types.
+			if !client || path == "sigs.k8s.io/controller-runtime/pkg/scheme" {
+				continue
+			}
+			if found++; !slices.Contains(may, strings.TrimPrefix(p.ImportPath, module)) {
+				t.Errorf("%s imports %s", p.ImportPath, path)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("nobody imports a client: the search is blind")
+	}
+}
+
+// Revealing a credential is one explicit call, and only where it is written out.
+func TestOnlyRenderRevealsCredentials(t *testing.T) {
+	may := []string{"operator/proxyurl", "operator/render"}
+	found := 0
+	for _, p := range list(t, "./...") {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		for _, file := range p.GoFiles {
+			for _, position := range revelations(t, filepath.Join(p.Dir, file), nil) {
+				if found++; !slices.Contains(may, path) {
+					t.Errorf("%s reveals credentials at %s", path, position)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("nobody reveals anything: has the method been renamed?")
+	}
+}
+
+// revelations finds every mention of the method: called, or taken as a value.
+func revelations(t *testing.T, file string, source any) []string {
+	t.Helper()
+	files := token.NewFileSet()
+	tree, err := parser.ParseFile(files, file, source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	ast.Inspect(tree, func(node ast.Node) bool {
+		if selector, ok := node.(*ast.SelectorExpr); ok && selector.Sel.Name == "Reveal" {
+			found = append(found, files.Position(selector.Sel.Pos()).String())
+		}
+		return true
+	})
+	return found
+}
+
+func TestTheSearchForRevelationsFindsThem(t *testing.T) {
+	source := "package p\nvar a = u.Reveal()\nvar f = e.HTTP.Reveal\nvar g = proxyurl.URL.Reveal\nfunc (u URL) Reveal() {}\n// u.Reveal()\n"
+	if found := revelations(t, "p.go", source); len(found) != 3 {
+		t.Errorf("found %q, want 3", found)
+	}
+}
