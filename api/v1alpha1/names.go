@@ -27,6 +27,10 @@ const (
 // once, whatever it remembers; any new value does.
 const ReapplyAnnotation = "fairlead.io/reapply"
 
+// ReportFinalizer keeps a ProxyReport, and the Secrets that it owns, until its
+// Cluster is gone.
+const ReportFinalizer = "fairlead.io/cluster"
+
 // ProviderFactsLabel on a ConfigMap in the operator's namespace makes its data
 // additional rows of the table of providers.
 const ProviderFactsLabel = "fairlead.io/provider-facts"

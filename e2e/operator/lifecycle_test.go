@@ -1,8 +1,6 @@
 package operator_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +8,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/operator/render"
 )
@@ -163,25 +160,30 @@ func TestNothingIsWrittenToAPausedCluster(t *testing.T) {
 	f.awaitNoProxy("c2", f.noProxy("c3"))
 }
 
-func TestAReportThatSomebodyDeletesComesBackAndTheSecretsStay(t *testing.T) {
+func TestAReportThatSomebodyDeletesStaysAndWithItTheSecrets(t *testing.T) {
 	f := newFixture(t)
-	f.exampleProxy()
-	f.cluster("c1")
+	proxy := f.exampleProxy()
+	cluster := f.cluster("c1")
 	report := f.report("c1", "Applied")
 	f.awaitNoProxy("c1", exampleMerged)
+	// With a problem: nothing could be written again.
+	f.must(f.client.Delete(t.Context(), proxy))
+	f.awaitReport("c1", "not Ready", notReady)
 	f.must(f.client.Delete(t.Context(), report))
-	again := f.awaitReport("c1", "a new report", func(r *v1alpha1.ProxyReport) bool {
-		return r.UID != report.UID && r.Status.Mode == "Proxied"
+
+	f.source("again-"+f.namespace, map[string]string{"http": proxyURL, "noProxy": "again.example"})
+	f.proxy("again-" + f.namespace)
+	after := f.awaitReport("c1", "the change", func(r *v1alpha1.ProxyReport) bool {
+		return r.Status.ProxyName == "again-"+f.namespace
 	})
-	controlplanetest.Await(t, "both Secrets, owned by the new report", func(context.Context) (bool, error) {
-		values, systemd := f.secrets("c1")
-		for _, secret := range []*corev1.Secret{values, systemd} {
-			if secret == nil || len(secret.OwnerReferences) != 1 || secret.OwnerReferences[0].UID != again.UID {
-				return false, fmt.Errorf("owners are not %s yet", again.UID)
-			}
-		}
-		return true, nil
-	})
+	if after.UID != report.UID || after.DeletionTimestamp == nil {
+		t.Error("it is another report, or was not deleted")
+	}
+	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
+		t.Error("a Secret went")
+	}
+	f.must(f.client.Delete(t.Context(), cluster))
+	f.awaitAllGone("c1")
 }
 
 func (f *fixture) override(cluster string, spec v1alpha1.ProxyOverrideSpec) *v1alpha1.ProxyOverride {

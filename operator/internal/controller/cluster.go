@@ -7,7 +7,9 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/provider"
 )
 
@@ -35,12 +37,20 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 }
 
 // forget removes the report of a Cluster that is gone; the Secrets, which the
-// report owns, go with it.
+// report owns, go with it. Until then the finalizer keeps the report, and with it
+// the Secrets, from whoever deletes a report or the CRD of reports.
 func (r *ClusterReconciler) forget(ctx context.Context, key types.NamespacedName, s state) error {
 	r.Pace.forget(key)
 	if s.report == nil {
 		return nil
 	}
 	same := client.Preconditions{UID: &s.report.UID}
+	before := s.report.DeepCopy()
+	if controllerutil.RemoveFinalizer(s.report, v1alpha1.ReportFinalizer) {
+		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+		if err := r.Client.Patch(ctx, s.report, patch); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
 	return client.IgnoreNotFound(r.Client.Delete(ctx, s.report, same))
 }

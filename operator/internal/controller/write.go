@@ -54,9 +54,10 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 
 func (r *ClusterReconciler) createReport(ctx context.Context, s state) (*v1alpha1.ProxyReport, error) {
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{
-		Namespace: s.cluster.Namespace,
-		Name:      s.cluster.Name,
-		Labels:    map[string]string{render.ManagedLabel: render.Manager, render.MoveLabel: ""},
+		Namespace:  s.cluster.Namespace,
+		Name:       s.cluster.Name,
+		Labels:     map[string]string{render.ManagedLabel: render.Manager, render.MoveLabel: ""},
+		Finalizers: []string{v1alpha1.ReportFinalizer},
 	}}
 	return report, r.Client.Create(ctx, report)
 }
