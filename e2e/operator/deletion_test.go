@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,6 +79,28 @@ func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
 	controlplanetest.Await(t, "the old Secrets to go", func(context.Context) (bool, error) {
 		values, systemd := f.secrets("c1")
 		return values == nil && systemd == nil, nil
+	})
+}
+
+func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
+	f := newOwnFixture(t)
+	f.exampleProxy()
+	cluster := f.cluster("c1")
+	f.awaitNoProxy("c1", exampleMerged)
+	f.report("c1", "Applied")
+	crd := &metav1.PartialObjectMetadata{}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	crd.Name = "proxyreports.fairlead.io"
+	f.must(f.client.Delete(t.Context(), crd))
+	f.awaitReport("c1", "its deletion", func(r *v1alpha1.ProxyReport) bool { return r.DeletionTimestamp != nil })
+	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
+		t.Fatal("a Secret went with the CRD")
+	}
+	f.must(f.client.Delete(t.Context(), cluster))
+	controlplanetest.Await(t, "the CRD and both Secrets to go", func(ctx context.Context) (bool, error) {
+		values, systemd := f.secrets("c1")
+		err := f.client.Get(ctx, client.ObjectKeyFromObject(crd), crd)
+		return values == nil && systemd == nil && apierrors.IsNotFound(err), nil
 	})
 }
 

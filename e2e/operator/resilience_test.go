@@ -243,6 +243,19 @@ func TestEventsAreRecordedOnChangeOnly(t *testing.T) {
 	}
 }
 
+func TestMetricsCountReportsAndWrites(t *testing.T) {
+	f := newFixture(t)
+	f.exampleProxy()
+	f.cluster("c1")
+	f.report("c1", "Applied")
+	controlplanetest.Await(t, "the counts", func(ctx context.Context) (bool, error) {
+		page, err := f.operator.Metrics(ctx)
+		return metric(page, `fairlead_reports{mode="Proxied",reason="Applied"}`) >= 1 &&
+			metric(page, `fairlead_secret_writes_total{result="written",role="cluster-values"}`) >= 1 &&
+			metric(page, `fairlead_secret_writes_total{result="written",role="systemd-proxy"}`) >= 1, err
+	})
+}
+
 func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	f := fixtureOn(t, cp, nil)

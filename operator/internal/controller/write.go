@@ -85,6 +85,9 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 			applied = true
 		}
 	}
+	if out.retry != nil {
+		return out // the turn is not over: all of it comes again
+	}
 	if applied {
 		r.Pace.applied(cluster, now, mostReverts(d.status))
 	}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/provider"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// fleet is what the files say.
+type fleet struct {
+	documents []document // of the clusters' files
+	clusters  []*clusterv1.Cluster
+	overrides []v1alpha1.ProxyOverride
+	choose    func(*clusterv1.Cluster) (resolve.Installation, error)
+	form      resolve.Form
+}
+
+func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet, error) {
+	f := &fleet{form: resolve.Form(opts.form)}
+	var err error
+	if f.choose, err = readProxy(opts, stdin); err != nil {
+		return nil, err
+	}
+	if f.documents, err = readDocuments(opts.clusters, stdin); err != nil {
+		return nil, err
+	}
+	if f.clusters, err = clusters(f.documents, warnings); err != nil {
+		return nil, err
+	}
+	if len(f.clusters) == 0 {
+		return nil, fmt.Errorf("%s: no Cluster of cluster.x-k8s.io in it", strings.Join(opts.clusters, ", "))
+	}
+	documents, err := readDocuments(opts.override, stdin)
+	if err != nil {
+		return nil, err
+	}
+	if f.overrides, err = ofKind[v1alpha1.ProxyOverride](documents, "ProxyOverride"); err != nil {
+		return nil, err
+	}
+	return f, f.checkOverrides()
+}
+
+// checkOverrides refuses an override that would silently do nothing.
+func (f *fleet) checkOverrides() error {
+	for _, o := range f.overrides {
+		if !slices.ContainsFunc(f.clusters, func(c *clusterv1.Cluster) bool { return concerns(o, c) }) {
+			return fmt.Errorf("ProxyOverride %s/%s: there is no Cluster of that name and namespace in the files", o.Namespace, o.Name)
+		}
+	}
+	return nil
+}
+
+func concerns(o v1alpha1.ProxyOverride, c *clusterv1.Cluster) bool {
+	return o.Name == c.Name && (o.Namespace == c.Namespace || o.Namespace == "" && c.Namespace == "default")
+}
+
+// resolve does what the operator does, but for waiting: required facts that the
+// files lack are a warning.
+func (f *fleet) resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.Effective, error) {
+	installation, err := f.choose(cluster)
+	var problem *resolve.Problem
+	if errors.As(err, &problem) && problem.Reason == resolve.ReasonNotSelected {
+		return resolve.Unproxied(inputs.Cluster(cluster)), nil
+	}
+	if err != nil {
+		return resolve.Effective{}, err
+	}
+	if f.form != "" {
+		installation.Form = f.form
+	}
+	in := resolve.Input{Installation: installation, Cluster: inputs.Cluster(cluster)}
+	for i := range f.overrides {
+		if concerns(f.overrides[i], cluster) {
+			in.Override = inputs.Override(&f.overrides[i])
+		}
+	}
+	if err := f.warnOfMissingFacts(cluster, warnings); err != nil {
+		return resolve.Effective{}, err
+	}
+	return resolve.Resolve(in)
+}
+
+// readProxy returns the function that chooses a cluster's installation.
+func readProxy(opts renderOptions, stdin io.Reader) (func(*clusterv1.Cluster) (resolve.Installation, error), error) {
+	if opts.values != "" {
+		data, err := readFile(opts.values, stdin)
+		if err != nil {
+			return nil, err
+		}
+		installation, err := inputs.Values(opts.values, data)
+		return func(*clusterv1.Cluster) (resolve.Installation, error) { return installation, nil }, err
+	}
+	documents, err := readDocuments([]string{opts.proxy}, stdin)
+	if err != nil {
+		return nil, err
+	}
+	proxies, err := ofKind[v1alpha1.CorporateProxy](documents, "CorporateProxy")
+	if err != nil {
+		return nil, err
+	}
+	if len(proxies) == 0 {
+		return nil, fmt.Errorf("%s: no CorporateProxy in it", opts.proxy)
+	}
+	named, err := secrets(documents)
+	if err != nil {
+		return nil, err
+	}
+	return func(cluster *clusterv1.Cluster) (resolve.Installation, error) {
+		// Every namespace has this label; others stand in the cluster.
+		namespace := map[string]string{"kubernetes.io/metadata.name": cluster.Namespace}
+		return inputs.Choose(proxies, cluster, namespace, secretGetter(named))
+	}, nil
+}
+
+func secretGetter(named map[string]*corev1.Secret) inputs.SecretGetter {
+	return func(name string) (*corev1.Secret, error) { return named[name], nil }
+}
+
+// warnOfMissingFacts names the required facts that the infrastructure object
+// lacks, if it stands in the files: the operator waits for them.
+func (f *fleet) warnOfMissingFacts(cluster *clusterv1.Cluster, warnings io.Writer) error {
+	table, err := provider.Builtin("")
+	if err != nil {
+		return err
+	}
+	from, known := inputs.FindFactsObject(cluster, table)
+	if !known {
+		return nil
+	}
+	for _, d := range f.documents {
+		gvk := d.object.GroupVersionKind()
+		if gvk.Group != from.Row.Group || gvk.Kind != from.Row.Kind || d.object.GetName() != from.Name || namespaceOf(d) != cluster.Namespace {
+			continue
+		}
+		if missing := provider.Extract(from.Row, d.object.Object).Missing; len(missing) > 0 {
+			fmt.Fprintf(warnings, "warning: %s %s/%s: not known yet: %s; the operator waits for it\n",
+				gvk.Kind, cluster.Namespace, from.Name, strings.Join(missing, ", "))
+		}
+	}
+	return nil
+}
+
+func namespaceOf(d document) string {
+	if namespace := d.object.GetNamespace(); namespace != "" {
+		return namespace
+	}
+	return "default"
+}
