@@ -9,6 +9,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: ## start a control plane, install Fairlead, show it at work (KEEP=1: leave it running)
+	@echo "==> compile the demo"
 	@cd e2e && go run ./demo
 
 demo-stop: ## end a demo that was kept running
