@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -26,7 +28,10 @@ import (
 	"github.com/fairlead-io/fairlead/operator/render"
 )
 
-func TestMain(m *testing.M) { controlplanetest.Main(m) }
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // the test's own clients have nothing to say
+	controlplanetest.Main(m)
+}
 
 // The published example.
 const (

@@ -76,8 +76,9 @@ func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 	mark, err := f.cp.AuditMark()
 	f.must(err)
 
+	before := f.reconciles()
 	f.touchAll("1")
-	f.awaitReconciled(fleetSize)
+	f.awaitReconciled(before + fleetSize)
 	// A restart looks at everything anew, with nothing but the reports to go by.
 	f.must(f.operator.Stop())
 	f.startOperator()
@@ -123,19 +124,30 @@ func (f *fixture) touchAll(value string) {
 	}
 }
 
-// awaitReconciled awaits that this operator has reconciled so many times
-// without error since it started, counted by its own metric.
-func (f *fixture) awaitReconciled(atLeast int) {
+// reconciles is how often this operator has reconciled without error since it
+// started, counted by its own metric.
+func (f *fixture) reconciles() float64 {
+	f.Helper()
+	page, err := f.operator.Metrics(f.Context())
+	f.must(err)
+	return metric(page, `controller_runtime_reconcile_total{controller="cluster",result="requeue_after"}`)
+}
+
+// awaitReconciled awaits that it has done so at least so often, and rests.
+func (f *fixture) awaitReconciled(atLeast float64) {
 	f.Helper()
 	controlplanetest.Await(f, "reconciles", func(ctx context.Context) (bool, error) {
-		metrics, err := f.operator.Metrics(ctx)
+		page, err := f.operator.Metrics(ctx)
 		if err != nil {
 			return false, err
 		}
-		done := metric(metrics, `controller_runtime_reconcile_total{controller="cluster",result="requeue_after"}`)
-		active := metric(metrics, `controller_runtime_active_workers{controller="cluster"}`)
-		depth := metric(metrics, `workqueue_depth{controller="cluster",name="cluster",priority=""}`)
-		return done >= float64(atLeast) && active == 0 && depth == 0, fmtError("%v reconciles, %v active, %v queued", done, active, depth, done >= float64(atLeast) && active == 0 && depth == 0)
+		done := f.reconciles()
+		active := metric(page, `controller_runtime_active_workers{controller="cluster"}`)
+		depth := metric(page, `workqueue_depth{controller="cluster",name="cluster",priority=""}`)
+		if done < atLeast || active > 0 || depth > 0 {
+			return false, fmt.Errorf("%v reconciles, %v active, %v queued", done, active, depth)
+		}
+		return true, nil
 	})
 }
 
@@ -274,6 +286,11 @@ func TestTheOperatorRefusesToRunWithoutItsCage(t *testing.T) {
 	f := newOwnFixture(t)
 	f.must(f.operator.Stop())
 	f.must(f.client.Delete(t.Context(), admissionBinding()))
+	caged, stranger := f.clientFor(f.operator.Config), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "stranger"}}
+	controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {
+		err := caged.Create(ctx, stranger.DeepCopy(), client.DryRunAll)
+		return err == nil, err
+	})
 	_, err := operator.Start(t.Context(), f.cp, operator.Options{})
 	if err == nil || !contains(err.Error(), "refusing to run without the admission policy") {
 		t.Errorf("it started, or said: %v", errors.Unwrap(err))

@@ -1,7 +1,6 @@
 package operator_test
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -20,14 +19,6 @@ func metric(page, series string) float64 {
 		}
 	}
 	return 0
-}
-
-// fmtError explains why a condition does not hold yet; nil when it does.
-func fmtError(format string, a, b, c any, holds bool) error {
-	if holds {
-		return nil
-	}
-	return fmt.Errorf(format, a, b, c)
 }
 
 func admissionBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
