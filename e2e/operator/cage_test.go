@@ -56,6 +56,12 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 			token.Annotations = map[string]string{corev1.ServiceAccountNameKey: "default"}
 			return thief.Create(ctx, token)
 		},
+		"create one under the name of its write memory": func() error {
+			token := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "fairlead-write-memory"}}
+			token.Type = corev1.SecretTypeServiceAccountToken
+			token.Annotations = map[string]string{corev1.ServiceAccountNameKey: "default"}
+			return thief.Create(ctx, token)
+		},
 		"create another name with our label": func() error {
 			labelled := named("backdoor")
 			labelled.Labels = map[string]string{render.SecretLabel: render.ValuesRole, render.ClusterLabel: "c1"}

@@ -82,6 +82,28 @@ func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
 	})
 }
 
+func TestAPausedClusterOfTheSameNameKeepsTheSecretsUntilItIsUnpaused(t *testing.T) {
+	f := newOwnFixture(t)
+	f.exampleProxy()
+	cluster := f.cluster("c1")
+	f.awaitNoProxy("c1", exampleMerged)
+	first := f.report("c1", "Applied")
+	f.operator.Kill()
+	f.must(f.client.Delete(t.Context(), cluster))
+	yes := true
+	cluster = f.cluster("c1", func(c *clusterv1.Cluster) { c.Spec.Paused = &yes })
+	f.startOperator()
+	paused := f.awaitReport("c1", "Paused", func(r *v1alpha1.ProxyReport) bool { return hasCondition(r, v1alpha1.ConditionPaused) })
+	if values, systemd := f.secrets("c1"); paused.UID != first.UID || paused.DeletionTimestamp != nil || values == nil || systemd == nil {
+		t.Error("something of a paused Cluster was deleted")
+	}
+	modify(f, cluster, func(c *clusterv1.Cluster) { c.Spec.Paused = nil })
+	f.awaitReport("c1", "a report of the new Cluster", func(r *v1alpha1.ProxyReport) bool {
+		return r.UID != first.UID && r.Status.Cluster.UID == cluster.UID
+	})
+	f.awaitNoProxy("c1", exampleMerged)
+}
+
 func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
 	f := newOwnFixture(t)
 	f.exampleProxy()

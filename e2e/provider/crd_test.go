@@ -30,7 +30,8 @@ func TestEveryPathOfTheTableIsInTheProvidersRealCRD(t *testing.T) {
 				if len(row.Facts) > 0 {
 					t.Fatal("has paths that no CRD was read for")
 				}
-				t.Skip(reason)
+				t.Log(reason)
+				return
 			}
 			versions := readCRD(t, row.name()).Spec.Versions
 			for _, fact := range row.Facts {

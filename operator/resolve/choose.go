@@ -15,10 +15,6 @@ type Candidate struct {
 	Broken   error // its selectors cannot be evaluated; a *Problem
 }
 
-// ReasonNotSelected is the Problem of a cluster that no CorporateProxy selects.
-// It is an answer rather than a failure where the cluster never had a proxy.
-const ReasonNotSelected Reason = "NotSelected"
-
 // Choose returns the name of the candidate with the highest priority among
 // those that select the cluster and allow its namespace. The error is a
 // *Problem. A tie is never guessed: whoever wrote either one must decide. One with

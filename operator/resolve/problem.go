@@ -16,6 +16,9 @@ const (
 	ReasonNoProxy             Reason = "NoCorporateProxy"
 	ReasonAmbiguous           Reason = "AmbiguousCorporateProxy"
 	ReasonNamespaceNotAllowed Reason = "NamespaceNotAllowed"
+	// None selects the cluster: an answer rather than a failure where it never
+	// had a proxy.
+	ReasonNotSelected Reason = "NotSelected"
 	// The Cluster is not ready to be configured, or says something impossible.
 	ReasonEndpointUnknown Reason = "EndpointUnknown"
 	ReasonFactsPending    Reason = "FactsPending"

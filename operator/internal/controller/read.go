@@ -48,7 +48,7 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 	if s.cluster == nil {
 		return s, r.confirmGone(ctx, key)
 	}
-	if uid := s.last().Cluster.UID; uid != "" && uid != s.cluster.UID {
+	if uid := s.last().Cluster.UID; uid != "" && uid != s.cluster.UID && !paused(s.cluster) {
 		s.cluster = nil // the report is about an earlier Cluster of that name
 		return s, nil
 	}
