@@ -1,0 +1,139 @@
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Client is a program or library that reads proxy variables in a way of its own.
+type Client struct {
+	Name      string   // such as "curl" or "python-requests"
+	Aliases   []string // other names it is asked for by, such as "libcurl"
+	AlsoReads []string // well-known programs that are built on it, for people: "git", "pip"
+	// Behaviours in the order of their versions, oldest first; at least one.
+	Behaviours []Behaviour
+	// Release turns the client's own way of naming a version, such as "8.2.35
+	// libcurl 7.88.1", into the number that Since is compared with. Nil: the
+	// first number in it.
+	Release func(version string) string
+}
+
+// Behaviour is how a client behaves from one version on.
+type Behaviour struct {
+	Since  string // the first version that does; empty for the first behaviour
+	Change string // what changed with it, for people; empty for the first
+	Source string // where the rules are from: repository, file, version
+	Read   func(Env) Decider
+	// Observe words what a measurement of this client records, where that is
+	// not a connection to a proxy but the result of a function. Usually nil.
+	Observe func(Decision) string
+}
+
+// Choice is a client in one of its behaviours.
+type Choice struct {
+	Client *Client
+	Behaviour
+	Version string // as it was asked for; empty: the newest
+}
+
+// String returns "name" or "name@version".
+func (c Choice) String() string {
+	if c.Version == "" {
+		return c.Client.Name
+	}
+	return c.Client.Name + "@" + c.Version
+}
+
+// Newest returns the client as of its newest known behaviour.
+func (c *Client) Newest() Choice {
+	return Choice{Client: c, Behaviour: c.Behaviours[len(c.Behaviours)-1]}
+}
+
+// At returns the client as of a version. A version in which no number can be
+// found, such as a commit, has the newest behaviour.
+func (c *Client) At(version string) Choice {
+	release := firstNumber
+	if c.Release != nil {
+		release = c.Release
+	}
+	choice := Choice{Client: c, Behaviour: c.Behaviours[0], Version: version}
+	number := release(version)
+	for _, behaviour := range c.Behaviours[1:] {
+		if number == "" || compareVersions(behaviour.Since, number) <= 0 {
+			choice.Behaviour = behaviour
+		}
+	}
+	return choice
+}
+
+// Find returns the client of that name or alias. What stands in parentheses
+// after the name, such as "(trust_env)", only says how it was run.
+func Find(name string) (*Client, error) {
+	for _, asked := range []string{name, strings.TrimSpace(beforeParenthesis(name))} {
+		for _, client := range Clients() {
+			if strings.EqualFold(client.Name, asked) ||
+				slices.ContainsFunc(client.Aliases, func(alias string) bool { return strings.EqualFold(alias, asked) }) {
+				return client, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("unknown client %q; known are %s", name, strings.Join(Names(), ", "))
+}
+
+// Names returns the names of all clients, in the order of Clients.
+func Names() []string {
+	var names []string
+	for _, client := range Clients() {
+		names = append(names, client.Name)
+	}
+	return names
+}
+
+func beforeParenthesis(text string) string {
+	before, _, _ := strings.Cut(text, "(")
+	return before
+}
+
+// firstNumber returns the first dotted number of a version: "8.18" of ">=8.18
+// (source …)", "" of "runtime@02a63a5".
+func firstNumber(version string) string {
+	if strings.Contains(version, "@") { // a commit
+		return ""
+	}
+	start := strings.IndexAny(version, "0123456789")
+	if start < 0 {
+		return ""
+	}
+	number := version[start:]
+	if end := strings.IndexFunc(number, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
+		number = number[:end]
+	}
+	return strings.Trim(number, ".")
+}
+
+// compareVersions compares dotted numbers part by part; a missing part is 0.
+func compareVersions(a, b string) int {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(as), len(bs)) {
+		if order := comparePart(part(as, i), part(bs, i)); order != 0 {
+			return order
+		}
+	}
+	return 0
+}
+
+func part(parts []string, i int) string {
+	if i >= len(parts) {
+		return ""
+	}
+	return strings.TrimLeft(parts[i], "0")
+}
+
+// comparePart compares two numbers without leading zeros.
+func comparePart(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}

@@ -1,0 +1,11 @@
+package dialect
+
+import "slices"
+
+// clients is the table of everything that is known, by family.
+var clients = slices.Concat(
+	goFamily,
+)
+
+// Clients returns all known clients. The slice is shared; it must not be changed.
+func Clients() []*Client { return clients }

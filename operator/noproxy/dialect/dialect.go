@@ -1,0 +1,172 @@
+// Package dialect says what HTTP clients do with the proxy variables: for any
+// environment and URL, whether a client goes direct, uses the proxy (how, and
+// as whom) or fails, and which entry of NO_PROXY decided.
+//
+// There is no standard for NO_PROXY, so every client is a port of its own
+// code: one file per family, one [Behaviour] per version that changed the
+// rules, and the source of each rule beside it. Nothing is fitted to measured
+// cases; the measured cases (testdata/vectors, made by "make vectors") are how
+// the ports are tested.
+//
+// The package is pure: it resolves no name and opens no connection. It knows
+// nothing of Fairlead's own reading of entries (package noproxy), because
+// clients do not either.
+package dialect
+
+import (
+	"net/netip"
+	"strconv"
+)
+
+// Env is what a client finds around it: environment variables by their exact
+// name. Java reads system properties instead; those stand here under their own
+// names, such as "http.nonProxyHosts".
+type Env map[string]string
+
+// Decider is a client that has read its environment: it decides for a URL.
+type Decider func(Target) Decision
+
+// Route is where a request goes.
+type Route uint8
+
+// The routes.
+const (
+	Direct Route = iota + 1 // to the host of the URL
+	Proxy                   // to a proxy
+	Fails                   // nowhere: the client reports an error
+)
+
+// String returns "direct", "proxy" or "fails".
+func (r Route) String() string {
+	switch r {
+	case Direct:
+		return "direct"
+	case Proxy:
+		return "proxy"
+	case Fails:
+		return "fails"
+	}
+	return "route " + strconv.Itoa(int(r))
+}
+
+// Decision is what a client does with a URL, and why.
+type Decision struct {
+	Route Route
+	// Entry is the deciding entry, as a place in the value of Variable. It is
+	// empty where no entry decided.
+	Entry Span
+	// Variable is the one that decided: of NO_PROXY, where an entry did; of the
+	// proxy, where one is used or could not be; otherwise empty.
+	Variable string
+	// Reason is why, in words for people, such as "the name itself" or
+	// "loopback is never proxied". It never contains a credential.
+	Reason string
+	// Hop is how the proxy is reached; only with the route Proxy.
+	Hop Hop
+}
+
+// Span is a half-open range of bytes, [Start, End), in a list as it was given.
+type Span struct{ Start, End int }
+
+// Empty reports whether the span covers nothing.
+func (s Span) Empty() bool { return s.Start >= s.End }
+
+// Of returns the text of the span in a list.
+func (s Span) Of(list string) string {
+	if s.Start < 0 || s.End > len(list) || s.Empty() {
+		return ""
+	}
+	return list[s.Start:s.End]
+}
+
+// Hop is how a client talks to a proxy.
+type Hop struct {
+	Address  string // host:port of the connection; an IPv6 host is in brackets
+	Protocol Protocol
+	// Auth is the credential that the proxy receives: the bytes of
+	// "user:password" as they are sent, decoded or not. It is secret.
+	Auth Auth
+}
+
+// Protocol is what a client speaks to a proxy first.
+type Protocol string
+
+// The protocols.
+const (
+	Absolute    Protocol = "http"               // a request with an absolute URL (RFC 9112, 3.2.2)
+	Connect     Protocol = "CONNECT"            // a tunnel (RFC 9110, 9.3.6)
+	TLS         Protocol = "tls"                // a TLS handshake with the proxy itself
+	Socks4      Protocol = "socks4"             //
+	Socks5Name  Protocol = "socks5 target=name" // the proxy resolves the name
+	Socks5Local Protocol = "socks5 target=ip"   // the client does
+)
+
+// Auth is a credential that prints as nothing but its presence.
+type Auth struct {
+	sent  bool
+	bytes string
+}
+
+// Sends returns the credential with these bytes.
+func Sends(userAndPassword string) Auth { return Auth{true, userAndPassword} }
+
+// IsZero reports whether no credential is sent.
+func (a Auth) IsZero() bool { return !a.sent }
+
+// Bytes returns the credential itself: for checks against measurements, never
+// for output.
+func (a Auth) Bytes() string { return a.bytes }
+
+// String returns "***" or "".
+func (a Auth) String() string {
+	if a.sent {
+		return "***"
+	}
+	return ""
+}
+
+// GoString is String: %#v must not show the credential either.
+func (a Auth) GoString() string { return a.String() }
+
+// direct, proxied and fails are the three kinds of decision.
+
+func direct(variable string, entry Span, reason string) Decision {
+	return Decision{Route: Direct, Variable: variable, Entry: entry, Reason: reason}
+}
+
+func proxied(variable string, hop Hop, reason string) Decision {
+	return Decision{Route: Proxy, Variable: variable, Hop: hop, Reason: reason}
+}
+
+func fails(variable, reason string) Decision {
+	return Decision{Route: Fails, Variable: variable, Reason: reason}
+}
+
+// Reasons that several clients share. A family adds its own where none of
+// these says what happened.
+const (
+	noVariable    = "no proxy variable that it reads is set for this scheme"
+	proxyOff      = "the proxy variable is set but empty, which turns the proxy off"
+	noEntry       = "no entry matches"
+	theName       = "the name itself"
+	belowName     = "a name below it"
+	endsWith      = "the host ends with this text, without regard to dots"
+	theAddress    = "the address itself"
+	inNetwork     = "an address in this network"
+	everything    = "covers everything"
+	everyName     = "covers every name"
+	samePort      = "this host at this port"
+	loopback      = "loopback is never proxied"
+	unusableProxy = "the value of the proxy variable cannot be used, and it goes direct"
+	brokenProxy   = "the value of the proxy variable cannot be used"
+)
+
+// literal returns the address that a host is written as, in Go's strict
+// reading of it (dotted quad, RFC 4291), or the zero Addr.
+func literal(host string) netip.Addr {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr
+}

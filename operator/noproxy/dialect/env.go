@@ -1,0 +1,94 @@
+package dialect
+
+import "strings"
+
+// variable is a variable that a client found; its name is empty if it found none.
+type variable struct{ name, value string }
+
+// nonEmpty returns the first of the variables that has a value: an empty one is
+// as good as none.
+func (e Env) nonEmpty(names ...string) variable {
+	for _, name := range names {
+		if value := e[name]; value != "" {
+			return variable{name, value}
+		}
+	}
+	return variable{}
+}
+
+// set returns the first of the variables that is there, if only as "".
+func (e Env) set(names ...string) variable {
+	for _, name := range names {
+		if value, found := e[name]; found {
+			return variable{name, value}
+		}
+	}
+	return variable{}
+}
+
+// joinHostPort puts an IPv6 host into brackets.
+func joinHostPort(host, port string) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + port
+}
+
+// elements cuts a list at commas, without losing where each element stood.
+func elements(list string) []Span {
+	var spans []Span
+	for start := 0; ; {
+		end := strings.IndexByte(list[start:], ',')
+		if end < 0 {
+			return append(spans, Span{start, len(list)})
+		}
+		spans = append(spans, Span{start, start + end})
+		start += end + 1
+	}
+}
+
+// trim narrows a span by the characters of the cut set at both ends.
+func (s Span) trim(list, cutset string) Span {
+	for s.Start < s.End && strings.IndexByte(cutset, list[s.Start]) >= 0 {
+		s.Start++
+	}
+	for s.Start < s.End && strings.IndexByte(cutset, list[s.End-1]) >= 0 {
+		s.End--
+	}
+	return s
+}
+
+// Uniform is the environment that Fairlead writes: both cases of the three
+// variables with the same values, none of them empty, and for Java the system
+// properties that mean the same. nonProxyHosts is empty where Java has none.
+func Uniform(httpProxy, httpsProxy, noProxy, nonProxyHosts string) Env {
+	env := Env{}
+	for name, value := range map[string]string{"http_proxy": httpProxy, "https_proxy": httpsProxy, "no_proxy": noProxy} {
+		if value != "" {
+			env[name], env[strings.ToUpper(name)] = value, value
+		}
+	}
+	env.addJava(httpProxy, httpsProxy, nonProxyHosts)
+	return env
+}
+
+// addJava sets the system properties of a proxy; java.go reads them.
+func (e Env) addJava(httpProxy, httpsProxy, nonProxyHosts string) {
+	for scheme, value := range map[string]string{"http": httpProxy, "https": httpsProxy} {
+		if value == "" {
+			continue
+		}
+		_, authority, _ := strings.Cut(value, "://")
+		authority = authority[strings.LastIndexByte(authority, '@')+1:]
+		authority = strings.TrimRight(authority, "/")
+		colon := strings.LastIndexByte(authority, ':')
+		if colon < 0 || strings.HasSuffix(authority, "]") {
+			e[scheme+".proxyHost"] = authority
+			continue
+		}
+		e[scheme+".proxyHost"], e[scheme+".proxyPort"] = authority[:colon], authority[colon+1:]
+	}
+	if nonProxyHosts != "" {
+		e["http.nonProxyHosts"] = nonProxyHosts
+	}
+}

@@ -1,0 +1,115 @@
+package dialect
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Target is a URL that a client is asked for, taken apart but not normalized:
+// clients normalize each in their own way.
+type Target struct {
+	URL       string // as written, with a scheme
+	Scheme    string // "http" or "https"
+	Host      string // as written, without brackets
+	Bracketed bool   // the host stood in brackets: an IPv6 address
+	Port      string // digits as written; empty where there is none
+	// Addrs is what the host resolves to, as far as the caller knows. Only
+	// clients that resolve names before they decide look at it.
+	Addrs []netip.Addr
+}
+
+// ParseTarget takes a URL apart. Where it has no scheme, https is meant. The
+// error says what is wrong with it; user information is dropped.
+func ParseTarget(text string) (Target, error) {
+	for _, c := range []byte(text) {
+		if c <= ' ' || c == 0x7f {
+			return Target{}, errors.New("contains white space or a control character")
+		}
+	}
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = "https", text
+	}
+	t := Target{Scheme: strings.ToLower(scheme)}
+	if t.Scheme != "http" && t.Scheme != "https" {
+		return Target{}, fmt.Errorf("the scheme is http or https, not %q", scheme)
+	}
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority, rest = rest[:end], rest[end:]
+	} else {
+		rest = ""
+	}
+	authority = authority[strings.LastIndexByte(authority, '@')+1:]
+	t.URL = t.Scheme + "://" + authority + rest
+	return t, t.parseAuthority(authority)
+}
+
+func (t *Target) parseAuthority(authority string) error {
+	if inner, bracketed := strings.CutPrefix(authority, "["); bracketed {
+		host, port, closed := strings.Cut(inner, "]")
+		addr, err := netip.ParseAddr(host)
+		if !closed || err != nil || !addr.Is6() || port != "" && port[0] != ':' {
+			return errors.New("brackets hold an IPv6 address, and only a port may follow them")
+		}
+		t.Host, t.Bracketed, t.Port = host, true, strings.TrimPrefix(port, ":")
+	} else {
+		t.Host, t.Port, _ = strings.Cut(authority, ":")
+		if strings.Contains(t.Port, ":") {
+			return errors.New("an IPv6 address stands in brackets")
+		}
+	}
+	if t.Host == "" {
+		return errors.New("has no host")
+	}
+	if t.Port == "" {
+		return nil
+	}
+	if port, err := strconv.ParseUint(t.Port, 10, 16); err != nil || port == 0 {
+		return errors.New("the port is a number from 1 to 65535")
+	}
+	return nil
+}
+
+// EffectivePort returns the port, or the default one of the scheme.
+func (t Target) EffectivePort() string {
+	switch {
+	case t.Port != "":
+		return t.Port
+	case t.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// Authority returns host and port as written, an IPv6 address in brackets.
+func (t Target) Authority() string {
+	host := t.Host
+	if t.Bracketed {
+		host = "[" + host + "]"
+	}
+	if t.Port != "" {
+		host += ":" + t.Port
+	}
+	return host
+}
+
+// resolved returns what the host resolves to: the addresses that the caller
+// knows, those of the names that are loopback everywhere (RFC 6761, 6.3), or
+// the address that the host is.
+func (t Target) resolved() []netip.Addr {
+	if len(t.Addrs) > 0 {
+		return t.Addrs
+	}
+	if addr := literal(t.Host); addr.IsValid() {
+		return []netip.Addr{addr}
+	}
+	name := strings.TrimSuffix(strings.ToLower(t.Host), ".")
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") || name == "localhost.localdomain" {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+	}
+	return nil
+}

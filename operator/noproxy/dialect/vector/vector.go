@@ -1,0 +1,175 @@
+// Package vector is the table of measured behaviour: questions that a real
+// client was asked, and what it did. The files in table, one for each client
+// and version, are what the dialects are tested with; "make vectors" measures
+// anew. Users write files of the same format for their own expectations and
+// check them with "fairlead explain --check".
+//
+// The package is pure.
+package vector
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// The proxies of a measurement. Env rows name them in their variables.
+const (
+	ProxyA  = "127.0.0.1:3128"
+	ProxyB  = "127.0.0.1:3129"
+	ProxyV6 = "[::1]:3128"
+)
+
+// Row is one question and its answer. There are two kinds. With NoProxy, both
+// proxy variables point to proxy A in both cases, and Expect is "proxy",
+// "direct" or "fails". With Env, Env is the whole environment, and Observed
+// says what was contacted, how, and with which credentials:
+//
+//	direct | error | proxy A CONNECT auth=user:pw | proxy v6 tls | connects to 127.0.0.1:80
+//
+// Credentials are in Latin-1: one character stands for each byte.
+type Row struct {
+	Client   string            `json:"client"`
+	Version  string            `json:"version,omitempty"` // empty: the newest that is known
+	Name     string            `json:"name,omitempty"`
+	NoProxy  *string           `json:"noProxy,omitempty"` // of Java: http.nonProxyHosts
+	Env      map[string]string `json:"env,omitempty"`
+	URL      string            `json:"url"`
+	Expect   string            `json:"expect,omitempty"`
+	Observed string            `json:"observed,omitempty"`
+	Source   string            `json:"source,omitempty"`
+	Group    string            `json:"group,omitempty"`
+	Note     string            `json:"note,omitempty"`
+}
+
+// Parse reads a JSON list of rows. The error names the place: a line, or the
+// number of the row, counted from 1.
+func Parse(data []byte) ([]Row, error) {
+	var raw []json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, fmt.Errorf("%sa JSON list of rows is expected: %w", place(data, err), err)
+	}
+	rows := make([]Row, len(raw))
+	for i, text := range raw {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		err := decoder.Decode(&rows[i])
+		if err == nil {
+			err = rows[i].validate()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row %d (line %d): %w", i+1, lineOf(data, raw, i), err)
+		}
+	}
+	return rows, nil
+}
+
+// place names the line of a syntax error.
+func place(data []byte, err error) string {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf("line %d: ", 1+bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n")))
+	}
+	return ""
+}
+
+// lineOf finds the line on which a row starts.
+func lineOf(data []byte, raw []json.RawMessage, row int) int {
+	offset := 0
+	for _, text := range raw[:row+1] {
+		at := bytes.Index(data[offset:], text)
+		offset += at
+		if len(text) > 0 && &raw[row][0] != &text[0] {
+			offset += len(text)
+		}
+	}
+	return 1 + bytes.Count(data[:offset], []byte("\n"))
+}
+
+func (r Row) validate() error {
+	java := strings.HasPrefix(r.Client, "java")
+	switch {
+	case r.Client == "":
+		return errors.New("client is missing")
+	case r.URL == "":
+		return errors.New("url is missing")
+	case r.Env != nil && (r.NoProxy != nil || r.Expect != ""):
+		return errors.New("a row has either noProxy and expect, or env and observed")
+	case r.Env != nil && r.Observed == "":
+		return errors.New("observed is missing beside env")
+	case r.Env == nil && r.NoProxy == nil && !java:
+		return errors.New("noProxy is missing")
+	case r.Env == nil && r.Expect != "proxy" && r.Expect != "direct" && r.Expect != "fails":
+		return fmt.Errorf("expect is proxy, direct or fails, not %q", r.Expect)
+	}
+	if _, err := dialect.Find(r.Client); err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	if _, err := dialect.ParseTarget(r.URL); err != nil {
+		return fmt.Errorf("url: %w", err)
+	}
+	return nil
+}
+
+// Environment returns what the client of the row finds around it.
+func (r Row) Environment() dialect.Env {
+	if r.Env != nil {
+		return r.Env
+	}
+	const proxy = "http://" + ProxyA
+	env := dialect.Uniform(proxy, proxy, "", "")
+	if r.NoProxy != nil {
+		env["no_proxy"], env["NO_PROXY"], env["http.nonProxyHosts"] = *r.NoProxy, *r.NoProxy, *r.NoProxy
+	}
+	return env
+}
+
+// Target returns the URL of the row, with what its host resolved to where it
+// was measured: a name "resolves-to-10-99-0-1.test" to that address.
+func (r Row) Target() (dialect.Target, error) {
+	target, err := dialect.ParseTarget(r.URL)
+	if err != nil {
+		return target, err
+	}
+	if address, found := strings.CutPrefix(target.Host, "resolves-to-"); found {
+		address, _, _ = strings.Cut(address, ".")
+		if address == "loopback" {
+			address = "127-0-0-1"
+		}
+		if addr, err := netip.ParseAddr(strings.ReplaceAll(address, "-", ".")); err == nil {
+			target.Addrs = []netip.Addr{addr}
+		}
+	}
+	return target, nil
+}
+
+// Want returns the answer that the row expects.
+func (r Row) Want() string {
+	if r.Env != nil {
+		return r.Observed
+	}
+	return r.Expect
+}
+
+// Got returns what the dialect answers, in the words of Want. The row must be valid.
+func (r Row) Got() (string, dialect.Decision, error) {
+	client, err := dialect.Find(r.Client)
+	if err != nil {
+		return "", dialect.Decision{}, err
+	}
+	target, err := r.Target()
+	if err != nil {
+		return "", dialect.Decision{}, err
+	}
+	choice := client.At(r.Version)
+	decision := choice.Read(r.Environment())(target)
+	if r.Env == nil {
+		return decision.Route.String(), decision, nil
+	}
+	return Observe(choice, decision), decision, nil
+}

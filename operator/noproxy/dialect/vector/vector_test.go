@@ -1,0 +1,63 @@
+package vector_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect/vector"
+)
+
+// The table holds what real clients did. Every dialect gives the same answers.
+func TestEveryDialectAnswersAsItsClientWasMeasured(t *testing.T) {
+	files, err := filepath.Glob("table/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no table", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := vector.Parse(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, row := range rows {
+				got, decision, err := row.Got()
+				if err != nil {
+					t.Fatalf("row %d: %v", i+1, err)
+				}
+				if got != row.Want() {
+					t.Errorf("row %d: %s@%s: %s with %s: %s, measured %s (%s, %q)",
+						i+1, row.Client, row.Version, row.URL, question(row), got, row.Want(), decision.Reason, decision.Variable)
+				}
+			}
+		})
+	}
+}
+
+func question(row vector.Row) string {
+	if row.NoProxy != nil {
+		return "noProxy " + *row.NoProxy
+	}
+	return "env " + row.Name
+}
+
+func TestEveryClientIsFoundByItsNames(t *testing.T) {
+	seen := map[string]string{}
+	for _, client := range dialect.Clients() {
+		for _, name := range append([]string{client.Name}, client.Aliases...) {
+			if other := seen[strings.ToLower(name)]; other != "" {
+				t.Errorf("%q is both %s and %s", name, other, client.Name)
+			}
+			seen[strings.ToLower(name)] = client.Name
+			if found, err := dialect.Find(name); err != nil || found != client {
+				t.Errorf("Find(%q) = %v, %v", name, found, err)
+			}
+		}
+	}
+}
