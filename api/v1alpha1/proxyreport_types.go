@@ -135,6 +135,14 @@ type ReportedFacts struct {
 	// +optional
 	Values map[string][]string `json:"values,omitempty"`
 
+	// metadata and domains are what the table says of every cluster of this kind.
+	// +optional
+	// +listType=atomic
+	Metadata []string `json:"metadata,omitempty"`
+	// +optional
+	// +listType=atomic
+	Domains []string `json:"domains,omitempty"`
+
 	// missing names required facts that are not known yet.
 	// +optional
 	// +listType=atomic

@@ -440,6 +440,16 @@ func (in *ReportedFacts) DeepCopyInto(out *ReportedFacts) {
 			(*out)[key] = outVal
 		}
 	}
+	if in.Metadata != nil {
+		in, out := &in.Metadata, &out.Metadata
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.Domains != nil {
+		in, out := &in.Domains, &out.Domains
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Missing != nil {
 		in, out := &in.Missing, &out.Missing
 		*out = make([]string, len(*in))

@@ -53,14 +53,10 @@ func effective(s state) (resolve.Effective, error) {
 		}
 		return resolve.Effective{}, s.problem
 	}
-	var missing resolve.MissingFacts
-	if s.facts != nil {
-		missing = resolve.MissingFacts{Object: s.facts.Kind + " " + cluster.Namespace + "/" + s.facts.Name, Names: s.facts.Missing}
-	}
 	return resolve.Resolve(resolve.Input{
 		Installation: s.installation,
 		Cluster:      cluster,
-		MissingFacts: missing,
+		Facts:        inputs.Facts(cluster.Namespace, s.facts),
 		Override:     inputs.Override(s.override),
 		PinnedForm:   resolve.Form(s.last().Form),
 	})
