@@ -137,3 +137,34 @@ func comparePart(a, b string) int {
 	}
 	return strings.Compare(a, b)
 }
+
+// Choices returns the client in each of its behaviours, oldest first.
+func (c *Client) Choices() []Choice {
+	choices := make([]Choice, len(c.Behaviours))
+	for i, behaviour := range c.Behaviours {
+		choices[i] = Choice{Client: c, Behaviour: behaviour, Version: behaviour.Since}
+	}
+	return choices
+}
+
+// All returns every client in every behaviour.
+func All() []Choice {
+	var all []Choice
+	for _, client := range Clients() {
+		all = append(all, client.Choices()...)
+	}
+	return all
+}
+
+// Label names the client with the versions of this behaviour, such as "curl
+// before 7.86"; the newest behaviour has the plain name.
+func (c Choice) Label() string {
+	at := slices.IndexFunc(c.Client.Behaviours, func(b Behaviour) bool { return b.Since == c.Since })
+	switch {
+	case at == len(c.Client.Behaviours)-1:
+		return c.Client.Name
+	case at == 0:
+		return c.Client.Name + " before " + c.Client.Behaviours[1].Since
+	}
+	return c.Client.Name + " " + c.Since + " to before " + c.Client.Behaviours[at+1].Since
+}
