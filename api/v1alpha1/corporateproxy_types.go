@@ -136,6 +136,13 @@ type CorporateProxyStatus struct {
 	// +optional
 	Entries int32 `json:"entries"`
 
+	// findings are what is wrong with the installation's own entries or the proxy's
+	// URLs, or read differently by different clients; the worst first, at most 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Findings []ReportedFinding `json:"findings,omitempty"`
+
 	// conditions: Ready.
 	// +optional
 	// +listType=map

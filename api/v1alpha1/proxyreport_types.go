@@ -50,6 +50,13 @@ type ProxyReportStatus struct {
 	// +optional
 	RefusalCount int32 `json:"refusalCount,omitempty"`
 
+	// findings are what is wrong with the list or the proxy, or read differently by
+	// different clients; the worst first, at most 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Findings []ReportedFinding `json:"findings,omitempty"`
+
 	// facts were read from the infrastructure object.
 	// +optional
 	Facts *ReportedFacts `json:"facts,omitempty"`

@@ -83,15 +83,22 @@ func (o *renderOptions) inputFlags(flags *pflag.FlagSet) {
 }
 
 func (o renderOptions) check() error {
+	if !slices.Contains(outputs, o.output) {
+		return fmt.Errorf("-o is one of %s, not %q", strings.Join(outputs, ", "), o.output)
+	}
+	if !slices.Contains(audiences, o.audience) {
+		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
+	}
+	return o.checkInputs()
+}
+
+// checkInputs checks what inputFlags set.
+func (o renderOptions) checkInputs() error {
 	switch {
 	case (o.values == "") == (o.proxy == ""):
 		return errors.New("give exactly one of --values and --proxy")
 	case len(o.clusters) == 0:
 		return errors.New("--cluster is missing")
-	case !slices.Contains(outputs, o.output):
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(outputs, ", "), o.output)
-	case !slices.Contains(audiences, o.audience):
-		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
 	case o.form != "" && !slices.Contains(forms, o.form):
 		return fmt.Errorf("--form is one of %s, not %q", strings.Join(forms, ", "), o.form)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -42,6 +43,10 @@ func decide(s state) decision {
 	}
 	report(&d.status, nil)
 	describe(&d.status, effective)
+	d.status.Findings = nil
+	if effective.Mode == resolve.ModeProxied {
+		d.status.Findings = findings(lint.Run(lint.Effective(effective, inputs.Cluster(s.cluster))))
+	}
 	return d
 }
 
