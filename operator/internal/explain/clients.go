@@ -1,0 +1,81 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// all asks for every behaviour of every client.
+const all = "all"
+
+// Choose returns the clients of these names, each once: "curl" as of its newest
+// behaviour, "curl@8.5" as of a version, "curl before 7.86" as a behaviour is
+// labelled, "all" for every behaviour of every client. Without a name it
+// returns every client as of its newest behaviour.
+func Choose(names []string) ([]dialect.Choice, error) {
+	if len(names) == 0 {
+		for _, client := range dialect.Clients() {
+			names = append(names, client.Name)
+		}
+	}
+	var chosen []dialect.Choice
+	seen := map[string]bool{}
+	for _, name := range names {
+		choices, err := choose(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		for _, choice := range choices {
+			if text := choice.String(); !seen[text] {
+				seen[text] = true
+				chosen = append(chosen, choice)
+			}
+		}
+	}
+	return chosen, nil
+}
+
+func choose(name string) ([]dialect.Choice, error) {
+	var every []dialect.Choice
+	for _, choice := range dialect.All() {
+		choice = labelled(choice)
+		if every = append(every, choice); name == choice.Label() {
+			return []dialect.Choice{choice}, nil
+		}
+	}
+	if name == all {
+		return every, nil
+	}
+	name, version, versioned := strings.Cut(name, "@")
+	if name == "" {
+		return nil, errors.New("a client's name is missing")
+	}
+	client, err := dialect.Find(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !versioned:
+		return []dialect.Choice{client.Newest()}, nil
+	case version == "" || version[0] < '0' || version[0] > '9':
+		return nil, fmt.Errorf("client %s: a version such as 1.2 follows the @", client.Name)
+	}
+	return []dialect.Choice{client.At(version)}, nil
+}
+
+// labelled gives a behaviour the version of its label, which tells the oldest
+// from the newest.
+func labelled(choice dialect.Choice) dialect.Choice {
+	choice.Version = strings.TrimSpace(strings.TrimPrefix(choice.Label(), choice.Client.Name))
+	return choice
+}
+
+// name is how people call a client in one of its behaviours.
+func name(choice dialect.Choice) string {
+	if label := choice.Label(); label == choice.Client.Name+" "+choice.Version {
+		return label
+	}
+	return choice.String()
+}

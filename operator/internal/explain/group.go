@@ -1,0 +1,77 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// Group is the clients that do the same for the same reason.
+type Group struct {
+	Decision string
+	Entry    string
+	Source   *Source
+	Reason   string
+	Clients  []string
+}
+
+// Groups returns the clients grouped: direct, proxy, fails, and among those the
+// largest group first.
+func (e Explanation) Groups() []Group {
+	var groups []Group
+	for _, a := range e.Decisions {
+		at := slices.IndexFunc(groups, func(g Group) bool { return g.has(e, a) })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, Group{Decision: e.Word(a), Entry: Shown(a.Entry), Source: a.Source, Reason: a.Reason})
+		}
+		groups[at].Clients = append(groups[at].Clients, a.Name())
+	}
+	slices.SortStableFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(rank(a.Decision), rank(b.Decision)), cmp.Compare(len(b.Clients), len(a.Clients)))
+	})
+	return groups
+}
+
+func (g Group) has(e Explanation, a Answer) bool {
+	return g.Decision == e.Word(a) && g.Entry == Shown(a.Entry) && g.Reason == a.Reason && g.Source.String() == a.Source.String()
+}
+
+// rank puts direct first and fails last.
+func rank(decision string) int {
+	for _, route := range []dialect.Route{dialect.Direct, dialect.Proxy, dialect.Fails} {
+		if strings.HasPrefix(decision, route.String()) {
+			return int(route)
+		}
+	}
+	return 0
+}
+
+// Word returns the decision, with the proxy where clients use different ones.
+func (e Explanation) Word(a Answer) string {
+	if a.route != dialect.Proxy || oneProxy(e.Decisions) {
+		return a.Decision
+	}
+	return a.Decision + " " + a.proxy()
+}
+
+// proxy names the proxy that a client uses.
+func (a Answer) proxy() string {
+	if a.Proxy == "" {
+		return "at another address than was meant"
+	}
+	return a.Proxy
+}
+
+func oneProxy(answers []Answer) bool {
+	hop := ""
+	for _, a := range answers {
+		if a.route == dialect.Proxy && hop != "" && a.hop != hop {
+			return false
+		}
+		hop = cmp.Or(a.hop, hop)
+	}
+	return true
+}

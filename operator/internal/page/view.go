@@ -1,0 +1,122 @@
+package page
+
+import (
+	"fmt"
+	"html/template" // the type of a style sheet
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/internal/explain"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// view is what the template shows.
+type view struct {
+	Subject, Verdict string
+	Style            template.CSS
+	Entries          []explain.Entry
+	Columns          []column
+	Rows             []row
+	Routes           []route
+}
+
+// column is a URL.
+type column struct {
+	URL, Scheme, Rest string
+	Agree             bool
+	Summary           string
+	Counts            []count
+}
+
+// row is a client.
+type row struct {
+	Name, AlsoReads string
+	Cells           []cell
+}
+
+// cell is what a client does with a URL.
+type cell struct {
+	Word, Route, Entry, From, Reason string
+	Agree, Left                      bool // Left: the note about it opens to the left
+}
+
+// count is how many clients go one way.
+type count struct {
+	Route  string
+	Number int
+}
+
+// route is a line of the legend.
+type route struct{ Name, Meaning string }
+
+var routes = []route{
+	{dialect.Direct.String(), "straight to the host"},
+	{dialect.Proxy.String(), "through the proxy"},
+	{dialect.Fails.String(), "the client reports an error"},
+}
+
+func columns(explanations []explain.Explanation) []column {
+	all := make([]column, len(explanations))
+	for i, e := range explanations {
+		scheme, rest, _ := strings.Cut(e.URL, "://")
+		all[i] = column{
+			URL: e.URL, Scheme: scheme, Rest: strings.TrimSuffix(rest, "/"),
+			Agree: e.Agree, Summary: e.Summary, Counts: counts(e),
+		}
+	}
+	return all
+}
+
+func counts(e explain.Explanation) []count {
+	var all []count
+	for _, r := range routes {
+		c := count{Route: r.Name}
+		for _, answer := range e.Decisions {
+			if answer.Decision == r.Name {
+				c.Number++
+			}
+		}
+		if c.Number > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func rows(explanations []explain.Explanation) []row {
+	if len(explanations) == 0 {
+		return nil
+	}
+	all := make([]row, len(explanations[0].Decisions))
+	for i, first := range explanations[0].Decisions {
+		all[i] = row{Name: first.Name(), AlsoReads: strings.Join(first.AlsoReads(), ", ")}
+		for j, e := range explanations {
+			a := e.Decisions[i]
+			all[i].Cells = append(all[i].Cells, cell{
+				Word: e.Word(a), Route: a.Decision, Entry: explain.Shown(a.Entry), From: a.Source.String(), Reason: a.Reason,
+				Agree: e.Agree, Left: j > 0 && j >= len(explanations)/2,
+			})
+		}
+	}
+	return all
+}
+
+func verdict(explanations []explain.Explanation) string {
+	clients, disagree := 0, 0
+	for _, e := range explanations {
+		clients = len(e.Decisions)
+		if !e.Agree {
+			disagree++
+		}
+	}
+	if disagree == 0 {
+		return fmt.Sprintf("%s, %s: no disagreement", many(clients, "client"), many(len(explanations), "URL"))
+	}
+	return fmt.Sprintf("%s disagree on %d of %s", many(clients, "client"), disagree, many(len(explanations), "URL"))
+}
+
+func many(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
