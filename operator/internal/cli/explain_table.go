@@ -103,21 +103,23 @@ func (t *explainTable) group(g explain.Group) {
 
 // lines is one line for each client.
 func (t *explainTable) lines(e explain.Explanation) {
+	rows := explain.Rows([]explain.Explanation{e})
 	var plain bytes.Buffer
 	columns := tabwriter.NewWriter(&plain, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, margin+"CLIENT\tDECISION\tENTRY\tFROM\tREASON")
-	for _, a := range e.Decisions {
-		fmt.Fprintf(columns, "%s%s\t%s\t%s\t%s\t%s\n", margin, a.Name(), e.Word(a), dash(explain.Shown(a.Entry)), dash(a.Source.String()), a.Reason)
+	for _, row := range rows {
+		a := row.Answers[0]
+		fmt.Fprintf(columns, "%s%s\t%s\t%s\t%s\t%s\n", margin, row.Name, e.Word(a), dash(explain.Shown(a.Entry)), dash(a.Source.String()), a.Reason)
 	}
 	_ = columns.Flush() // into a buffer
-	heading, rows, _ := strings.Cut(plain.String(), "\n")
+	heading, text, _ := strings.Cut(plain.String(), "\n")
 	fmt.Fprintln(&t.text, heading)
-	for i, row := range strings.Split(strings.TrimSuffix(rows, "\n"), "\n") {
+	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		// Painted when the columns stand: escape sequences have a length.
-		decision := e.Word(e.Decisions[i])
-		at := len(margin) + len(e.Decisions[i].Name())
-		at += strings.Index(row[at:], decision)
-		fmt.Fprintln(&t.text, row[:at]+t.style.decision(decision, decision)+row[at+len(decision):])
+		decision := e.Word(rows[i].Answers[0])
+		at := len(margin) + len(rows[i].Name)
+		at += strings.Index(line[at:], decision)
+		fmt.Fprintln(&t.text, line[:at]+t.style.decision(decision, decision)+line[at+len(decision):])
 	}
 }
 

@@ -89,6 +89,8 @@ func claimForAddr(text string, entry noproxy.Entry, target dialect.Target) claim
 		return claimForResolved(target)
 	case addr.Is4In6() && entry.Prefix.Addr().Is4():
 		return claim{words: "see the IPv4 address inside an IPv6 one"}
+	case addr.WithZone("").Unmap() != entry.Prefix.Addr():
+		return claim{words: "take " + text + " to cover this host"}
 	case strings.HasPrefix(text, "["):
 		return claim{words: "read brackets in NO_PROXY"}
 	case addr.Is6() && text != target.Host:

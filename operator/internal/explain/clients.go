@@ -71,11 +71,3 @@ func labelled(choice dialect.Choice) dialect.Choice {
 	choice.Version = strings.TrimSpace(strings.TrimPrefix(choice.Label(), choice.Client.Name))
 	return choice
 }
-
-// name is how people call a client in one of its behaviours.
-func name(choice dialect.Choice) string {
-	if label := choice.Label(); label == choice.Client.Name+" "+choice.Version {
-		return label
-	}
-	return choice.String()
-}

@@ -56,9 +56,6 @@ type Answer struct {
 // Name returns "curl", "curl@7.74" or "curl before 7.86".
 func (a Answer) Name() string { return name(a.choice) }
 
-// AlsoReads returns well-known programs that are built on the client.
-func (a Answer) AlsoReads() []string { return a.choice.Client.AlsoReads }
-
 // Evaluate asks every client about every URL.
 func Evaluate(c Configuration, choices []dialect.Choice, targets []dialect.Target) []Explanation {
 	env := c.env()
@@ -90,16 +87,16 @@ func (c Configuration) answer(env dialect.Env, choice dialect.Choice, d dialect.
 		a.Entry = Hide(entry)
 		a.Source = c.List.source(d.Variable, d.Entry.Start, entry)
 	}
-	if d.Route == dialect.Proxy && (names(c.HTTP, a.hop) || names(c.HTTPS, a.hop)) {
+	if d.Route == dialect.Proxy && (leadsTo(c.HTTP, a.hop) || leadsTo(c.HTTPS, a.hop)) {
 		a.Proxy = a.hop
 	}
 	return a
 }
 
-// names reports whether a client that connects to the address has understood
+// leadsTo reports whether a client that connects to the address has understood
 // the proxy's URL. Of another address nothing is shown: it may be made of a
 // password with an unencoded "#" or "@" in it.
-func names(proxy, address string) bool {
+func leadsTo(proxy, address string) bool {
 	if _, rest, found := strings.Cut(proxy, "://"); found {
 		proxy = rest
 	}

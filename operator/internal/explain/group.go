@@ -21,13 +21,18 @@ type Group struct {
 // largest group first.
 func (e Explanation) Groups() []Group {
 	var groups []Group
+	var members [][]Answer
 	for _, a := range e.Decisions {
-		at := slices.IndexFunc(groups, func(g Group) bool { return g.has(e, a) })
+		group := e.groupOf(a)
+		at := slices.IndexFunc(groups, group.same)
 		if at < 0 {
 			at = len(groups)
-			groups = append(groups, Group{Decision: e.Word(a), Entry: Shown(a.Entry), Source: a.Source, Reason: a.Reason})
+			groups, members = append(groups, group), append(members, nil)
 		}
-		groups[at].Clients = append(groups[at].Clients, a.Name())
+		members[at] = append(members[at], a)
+	}
+	for i := range groups {
+		groups[i].Clients = names(members[i])
 	}
 	slices.SortStableFunc(groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(rank(a.Decision), rank(b.Decision)), cmp.Compare(len(b.Clients), len(a.Clients)))
@@ -35,8 +40,13 @@ func (e Explanation) Groups() []Group {
 	return groups
 }
 
-func (g Group) has(e Explanation, a Answer) bool {
-	return g.Decision == e.Word(a) && g.Entry == Shown(a.Entry) && g.Reason == a.Reason && g.Source.String() == a.Source.String()
+// groupOf is the group of a client, which is not in it yet.
+func (e Explanation) groupOf(a Answer) Group {
+	return Group{Decision: e.Word(a), Entry: Shown(a.Entry), Source: a.Source, Reason: a.Reason}
+}
+
+func (g Group) same(other Group) bool {
+	return g.Decision == other.Decision && g.Entry == other.Entry && g.Reason == other.Reason && g.Source.String() == other.Source.String()
 }
 
 // rank puts direct first and fails last.

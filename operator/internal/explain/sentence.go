@@ -40,15 +40,11 @@ func (s sentence) of(route dialect.Route) []Answer {
 }
 
 func (s sentence) agreement() string {
-	who, verb := "All "+count(len(s.answers)), plural
-	switch len(s.answers) {
-	case 1:
-		who, verb = s.answers[0].Name(), singular
-	case 2:
-		who = "Both clients"
+	text := who(s.answers) + " " + verb(s.answers)
+	if strings.HasPrefix(text, count(s.answers)) {
+		text = "All " + text
 	}
 	entries, reasons := values(s.answers, entryOf), values(s.answers, reasonOf)
-	text := who + " " + verb(s.answers[0].route)
 	switch {
 	case entries[0] != "" && len(entries) <= 2:
 		text += " because of " + strings.Join(entries, " or ")
@@ -104,7 +100,7 @@ func (s sentence) proxied() []string {
 	for _, word := range values(answers, wordsOf) {
 		same := with(answers, wordsOf, word)
 		not := "do not"
-		if len(same) == 1 {
+		if isOne(same) {
 			not = "does not"
 		}
 		parts = append(parts, fmt.Sprintf("%s %s %s and %s", who(same), not, word, verb(same)))
@@ -164,36 +160,37 @@ func with(answers []Answer, of func(Answer) string, value string) []Answer {
 
 // who names up to three clients, and counts more.
 func who(answers []Answer) string {
-	if len(answers) > 3 {
-		return count(len(answers))
+	named := names(answers)
+	if len(named) > 3 {
+		return count(answers)
 	}
-	var text string
-	for i, a := range answers {
-		switch {
-		case i == 0:
-		case i == len(answers)-1:
-			text += " and "
-		default:
-			text += ", "
-		}
-		text += a.Name()
+	last := len(named) - 1
+	if last == 0 {
+		return named[0]
 	}
-	return text
+	return strings.Join(named[:last], ", ") + " and " + named[last]
 }
 
-func count(n int) string { return fmt.Sprintf("%d clients", n) }
+// count says how many; a client in several behaviours is not several clients.
+func count(answers []Answer) string {
+	clients := values(answers, func(a Answer) string { return a.Client })
+	if len(clients) < len(answers) {
+		return fmt.Sprintf("%d clients in %d behaviours", len(clients), len(answers))
+	}
+	return fmt.Sprintf("%d clients", len(answers))
+}
+
+// isOne reports whether the clients take a verb in the singular.
+func isOne(answers []Answer) bool { return len(names(answers)) == 1 }
 
 func verb(answers []Answer) string {
-	if len(answers) == 1 {
-		return singular(answers[0].route)
+	verbs := map[dialect.Route][2]string{
+		dialect.Direct: {"goes direct", "go direct"},
+		dialect.Proxy:  {"uses the proxy", "use the proxy"},
+		dialect.Fails:  {"fails", "fail"},
+	}[answers[0].route]
+	if isOne(answers) {
+		return verbs[0]
 	}
-	return plural(answers[0].route)
-}
-
-func singular(route dialect.Route) string {
-	return map[dialect.Route]string{dialect.Direct: "goes direct", dialect.Proxy: "uses the proxy", dialect.Fails: "fails"}[route]
-}
-
-func plural(route dialect.Route) string {
-	return map[dialect.Route]string{dialect.Direct: "go direct", dialect.Proxy: "use the proxy", dialect.Fails: "fail"}[route]
+	return verbs[1]
 }

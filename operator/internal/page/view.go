@@ -21,7 +21,8 @@ type view struct {
 
 // column is a URL.
 type column struct {
-	URL, Scheme, Rest string
+	URL, Scheme string
+	Rest        []string // the authority and the path, cut where a line may end
 	Agree             bool
 	Summary           string
 	Counts            []count
@@ -59,7 +60,7 @@ func columns(explanations []explain.Explanation) []column {
 	for i, e := range explanations {
 		scheme, rest, _ := strings.Cut(e.URL, "://")
 		all[i] = column{
-			URL: e.URL, Scheme: scheme, Rest: strings.TrimSuffix(rest, "/"),
+			URL: e.URL, Scheme: scheme, Rest: strings.SplitAfter(strings.TrimSuffix(rest, "/"), "."),
 			Agree: e.Agree, Summary: e.Summary, Counts: counts(e),
 		}
 	}
@@ -83,35 +84,33 @@ func counts(e explain.Explanation) []count {
 }
 
 func rows(explanations []explain.Explanation) []row {
-	if len(explanations) == 0 {
-		return nil
-	}
-	all := make([]row, len(explanations[0].Decisions))
-	for i, first := range explanations[0].Decisions {
-		all[i] = row{Name: first.Name(), AlsoReads: strings.Join(first.AlsoReads(), ", ")}
-		for j, e := range explanations {
-			a := e.Decisions[i]
-			all[i].Cells = append(all[i].Cells, cell{
+	var all []row
+	for _, r := range explain.Rows(explanations) {
+		shown := row{Name: r.Name, AlsoReads: strings.Join(r.AlsoReads, ", ")}
+		for i, a := range r.Answers {
+			e := explanations[i]
+			shown.Cells = append(shown.Cells, cell{
 				Word: e.Word(a), Route: a.Decision, Entry: explain.Shown(a.Entry), From: a.Source.String(), Reason: a.Reason,
-				Agree: e.Agree, Left: j > 0 && j >= len(explanations)/2,
+				Agree: e.Agree, Left: i > 0 && i >= len(explanations)/2,
 			})
 		}
+		all = append(all, shown)
 	}
 	return all
 }
 
 func verdict(explanations []explain.Explanation) string {
-	clients, disagree := 0, 0
+	disagree := 0
 	for _, e := range explanations {
-		clients = len(e.Decisions)
 		if !e.Agree {
 			disagree++
 		}
 	}
+	who := many(len(explain.Rows(explanations)), "client")
 	if disagree == 0 {
-		return fmt.Sprintf("%s, %s: no disagreement", many(clients, "client"), many(len(explanations), "URL"))
+		return fmt.Sprintf("%s, %s: no disagreement", who, many(len(explanations), "URL"))
 	}
-	return fmt.Sprintf("%s disagree on %d of %s", many(clients, "client"), disagree, many(len(explanations), "URL"))
+	return fmt.Sprintf("%s disagree on %d of %s", who, disagree, many(len(explanations), "URL"))
 }
 
 func many(n int, what string) string {
