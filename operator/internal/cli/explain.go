@@ -150,7 +150,7 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 	case "json", "yaml":
 		return printData(out, o.output, explanations)
 	}
-	table := explainTable{style: styleFor(out), wide: o.output == "wide" || len(o.clients) > 0}
+	table := explainTable{style: styleFor(out), wide: o.output == "wide" || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
 	for _, e := range explanations {
 		table.add(e)
 	}

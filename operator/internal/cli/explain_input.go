@@ -42,18 +42,31 @@ func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
 	if err != nil {
 		return subject{}, err
 	}
-	name := effective.Namespace + "/" + effective.Cluster
 	if effective.Mode != resolve.ModeProxied {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: Cluster %s has no proxy: its mode is %s\n", name, effective.Mode)
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: Cluster %s/%s has no proxy: its mode is %s\n", effective.Namespace, effective.Cluster, effective.Mode)
 	}
 	return subject{
-		title: strings.TrimSpace("Cluster " + name + " " + string(effective.Form)),
+		title: o.titleOf(effective),
 		configuration: explain.Configuration{
 			HTTP:  effective.HTTP.WithoutCredentials().String(),
 			HTTPS: effective.HTTPS.WithoutCredentials().String(),
 			List:  explain.Rendered(effective.NoProxy.For(noproxy.Audience(o.audience))),
 		},
 	}, nil
+}
+
+// titleOf says which list of a cluster it is.
+func (o *explainOptions) titleOf(effective resolve.Effective) string {
+	title := "Cluster " + effective.Namespace + "/" + effective.Cluster
+	switch {
+	case effective.Mode != resolve.ModeProxied:
+		title += ", mode " + string(effective.Mode)
+	case effective.Form == resolve.FormExact:
+		title += ", form " + string(effective.Form)
+	default:
+		title += ", form " + string(effective.Form) + ", audience " + o.audience
+	}
+	return title
 }
 
 // targets returns the URLs, with what --resolve says about their hosts.

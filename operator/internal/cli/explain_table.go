@@ -106,10 +106,10 @@ func (t *explainTable) lines(e explain.Explanation) {
 	rows := explain.Rows([]explain.Explanation{e})
 	var plain bytes.Buffer
 	columns := tabwriter.NewWriter(&plain, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(columns, margin+"CLIENT\tDECISION\tENTRY\tFROM\tREASON")
+	fmt.Fprintln(columns, margin+"CLIENT\tDECISION\tENTRY\tREASON\tFROM")
 	for _, row := range rows {
 		a := row.Answers[0]
-		fmt.Fprintf(columns, "%s%s\t%s\t%s\t%s\t%s\n", margin, row.Name, e.Word(a), dash(explain.Shown(a.Entry)), dash(a.Source.String()), a.Reason)
+		fmt.Fprintf(columns, "%s%s\t%s\t%s\t%s\t%s\n", margin, row.Name, e.Word(a), dash(explain.Shown(a.Entry)), a.Reason, dash(a.Source.String()))
 	}
 	_ = columns.Flush() // into a buffer
 	heading, text, _ := strings.Cut(plain.String(), "\n")

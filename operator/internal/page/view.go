@@ -23,9 +23,9 @@ type view struct {
 type column struct {
 	URL, Scheme string
 	Rest        []string // the authority and the path, cut where a line may end
-	Agree             bool
-	Summary           string
-	Counts            []count
+	Agree       bool
+	Summary     string
+	Counts      []count
 }
 
 // row is a client.
