@@ -88,17 +88,24 @@ func note(found map[Code]*deviation, item noproxy.Item, p probe, r reader, d dia
 		return found // nobody is called svc or cluster.local
 	}
 	if found[code] == nil {
-		found[code] = &deviation{clients: map[*dialect.Client]map[string]bool{}}
+		found[code] = &deviation{}
 	}
 	f := found[code]
 	if entry := entryOf(item); !slices.Contains(f.entries, entry) {
 		f.entries = append(f.entries, entry)
 	}
-	if f.clients[r.choice.Client] == nil {
-		f.clients[r.choice.Client] = map[string]bool{}
-	}
-	f.clients[r.choice.Client][r.choice.Since] = true
+	f.add(r.choice)
 	return found
+}
+
+func (d *deviation) add(choice dialect.Choice) {
+	if d.clients == nil {
+		d.clients = map[*dialect.Client]map[string]bool{}
+	}
+	if d.clients[choice.Client] == nil {
+		d.clients[choice.Client] = map[string]bool{}
+	}
+	d.clients[choice.Client][choice.Since] = true
 }
 
 // fails asks whether a client fails because of this entry alone.

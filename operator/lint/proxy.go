@@ -80,7 +80,7 @@ func password(u proxyurl.URL) []Finding {
 // clientsThat names the clients that do something with a proxy for https URLs,
 // and for http ones where they have no other.
 func clientsThat(deviates func(dialect.Decision) bool, proxy string) []string {
-	d := deviation{clients: map[*dialect.Client]map[string]bool{}}
+	var d deviation
 	env := dialect.Uniform(proxy, proxy, "", "")
 	plain := dialect.Uniform(anyProxy, anyProxy, "", "")
 	target, _ := dialect.ParseTarget("http://any.example/")
@@ -89,10 +89,7 @@ func clientsThat(deviates func(dialect.Decision) bool, proxy string) []string {
 			continue // reads no environment
 		}
 		if deviates(choice.Read(env)(target)) {
-			if d.clients[choice.Client] == nil {
-				d.clients[choice.Client] = map[string]bool{}
-			}
-			d.clients[choice.Client][choice.Since] = true
+			d.add(choice)
 		}
 	}
 	return d.names()

@@ -3,9 +3,11 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
 // Read is the input for a list as somebody wrote it. What cannot be read, and
@@ -25,7 +27,7 @@ func Read(list string, source noproxy.Source) Input {
 			entry, err := noproxy.Parse(token)
 			var refusal *noproxy.Refusal
 			if errors.As(err, &refusal) {
-				in.Refusals = append(in.Refusals, unreadable(refusal, at))
+				in.Refusals = append(in.Refusals, unreadable(token, refusal, at))
 				continue
 			}
 			parts = append(parts, noproxy.List{{Entry: entry, Sources: []noproxy.Source{at}}})
@@ -54,9 +56,35 @@ func readElement(element, trimmed string, at noproxy.Source) (Finding, bool) {
 	return Finding{}, false
 }
 
-func unreadable(refusal *noproxy.Refusal, at noproxy.Source) Finding {
-	return Finding{
-		Code: Unreadable, Severity: Error, Why: refusal.Detail, Mend: "correct or remove it",
+func unreadable(token string, refusal *noproxy.Refusal, at noproxy.Source) Finding {
+	f := Finding{
+		Code: Unreadable, Severity: Error, Why: refusal.Detail + "; no client is known to read it", Mend: "correct or remove it",
 		Entries: []Entry{{Value: refusal.Value, Layer: string(at.Layer), Object: at.Object, Field: at.Field}},
 	}
+	if f.Clients = understoodBy(token); len(f.Clients) > 0 {
+		f.Why = refusal.Detail + "; only these clients make something of it"
+	}
+	return f
+}
+
+// hostLike finds what may have been meant as a host.
+var hostLike = regexp.MustCompile(`[\pL\pN_*][\pL\pN_.*-]*`)
+
+// understoodBy names the clients that go direct to a host which the token might
+// mean, and would not without it.
+func understoodBy(token string) []string {
+	var d deviation
+	for _, host := range hostLike.FindAllString(token, 4) {
+		target, err := dialect.ParseTarget("http://" + strings.Trim(strings.ReplaceAll(host, "*", "7"), ".") + "/")
+		if err != nil {
+			continue
+		}
+		with, without := readers(token, nil), readers("", nil)
+		for i, r := range with {
+			if r.decide(target).Route == dialect.Direct && without[i].decide(target).Route == dialect.Proxy {
+				d.add(r.choice)
+			}
+		}
+	}
+	return d.names()
 }
