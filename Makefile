@@ -19,6 +19,7 @@ test: deps verify lint unit e2e ## everything below
 
 deps: ## install the Debian packages that tests need
 	@command -v systemd-analyze >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends systemd)
+	@command -v chromium >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends chromium fonts-dejavu-core)
 
 generate: ## CRDs and deep copies from api/
 	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd

@@ -93,6 +93,8 @@ func (o *explainOptions) checkExplain() error {
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
 	case o.check:
 		return o.checkCheck()
+	case o.given["client"] && len(o.clients) == 0:
+		return errors.New("--client is empty: leave it out for every client")
 	case len(o.urls) == 0:
 		return errors.New("give at least one URL to explain")
 	case o.given["no-proxy"]:

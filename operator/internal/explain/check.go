@@ -25,10 +25,10 @@ type Mismatch struct {
 
 // Checker compares expectations with what clients do. It reads each list once
 // for each client, as files of expectations ask about few lists in many ways.
-type Checker struct{ deciders map[string]dialect.Decider }
+type Checker struct{ deciders map[question]dialect.Decider }
 
 // NewChecker returns a Checker.
-func NewChecker() *Checker { return &Checker{map[string]dialect.Decider{}} }
+func NewChecker() *Checker { return &Checker{map[question]dialect.Decider{}} }
 
 // Check returns nil if the client of a row does as expected.
 func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
@@ -41,7 +41,7 @@ func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
 		return nil, err
 	}
 	choice := client.At(row.Version)
-	decision := c.decider(choice, row.Environment())(target)
+	decision := c.decider(choice, row)(target)
 	got := decision.Route.String()
 	if row.Env != nil {
 		got = vector.Observe(choice, decision)
@@ -56,18 +56,37 @@ func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
 	}, nil
 }
 
-func (c *Checker) decider(choice dialect.Choice, env dialect.Env) dialect.Decider {
-	var key strings.Builder
-	key.WriteString(choice.Client.Name + "\x00" + choice.Since)
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		key.WriteString("\x00" + name + "\x00" + env[name])
+func (c *Checker) decider(choice dialect.Choice, row vector.Row) dialect.Decider {
+	key := question{client: choice.Client, since: choice.Since, environment: environment(row.Env), listed: row.NoProxy != nil}
+	if row.NoProxy != nil {
+		key.list = *row.NoProxy
 	}
-	decide, read := c.deciders[key.String()]
+	decide, read := c.deciders[key]
 	if !read {
-		decide = choice.Read(env)
-		c.deciders[key.String()] = decide
+		decide = choice.Read(row.Environment())
+		c.deciders[key] = decide
 	}
 	return decide
+}
+
+// question is everything of a row that a client reads but the URL.
+type question struct {
+	client            *dialect.Client
+	since             string
+	list, environment string
+	listed            bool
+}
+
+func environment(env map[string]string) string {
+	if env == nil {
+		return "" // unlike an empty one
+	}
+	text := strings.Builder{}
+	text.WriteByte('\x00')
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		text.WriteString(name + "\x00" + env[name] + "\x00")
+	}
+	return text.String()
 }
 
 // withoutCredentials hides what an observation says of them.

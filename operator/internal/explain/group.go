@@ -59,17 +59,21 @@ func rank(decision string) int {
 	return 0
 }
 
-// Word returns the decision, with the proxy where clients use different ones.
+// Word returns the decision, with the proxy where clients use different ones or
+// not the one that was meant.
 func (e Explanation) Word(a Answer) string {
-	if a.route != dialect.Proxy || oneProxy(e.Decisions) {
+	if a.route != dialect.Proxy || oneProxy(e.Decisions) && !a.astray() {
 		return a.Decision
 	}
 	return a.Decision + " " + a.proxy()
 }
 
+// astray reports whether the client has misunderstood the proxy's URL.
+func (a Answer) astray() bool { return a.route == dialect.Proxy && a.Proxy == "" && a.hop != "" }
+
 // proxy names the proxy that a client uses.
 func (a Answer) proxy() string {
-	if a.Proxy == "" {
+	if a.astray() {
 		return "at another address than was meant"
 	}
 	return a.Proxy

@@ -46,6 +46,8 @@ func (s sentence) agreement() string {
 	}
 	entries, reasons := values(s.answers, entryOf), values(s.answers, reasonOf)
 	switch {
+	case s.answers[0].astray():
+		text += " " + s.answers[0].proxy()
 	case entries[0] != "" && len(entries) <= 2:
 		text += " because of " + strings.Join(entries, " or ")
 	case len(reasons) == 1:
