@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,8 +61,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// says STATUS COMMAND... runs a command whose answer is its output and that
-// status. No password may be in either.
+// says STATUS[|STATUS] COMMAND... runs a command whose answer is its output and
+// a status of these. No password may be in either.
 func says(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: says STATUS COMMAND...")
@@ -93,7 +94,7 @@ func run(ts *testscript.TestScript, args []string) (stdout, stderr string) {
 			ts.Fatalf("a password is shown: %s", stderr)
 		}
 	}
-	if strconv.Itoa(status) != args[0] {
+	if !slices.Contains(strings.Split(args[0], "|"), strconv.Itoa(status)) {
 		ts.Fatalf("exit status %d, want %s\n%s", status, args[0], stderr)
 	}
 	return stdout, stderr

@@ -48,9 +48,10 @@ type Answer struct {
 	Reason   string  `json:"reason"`
 	Proxy    string  `json:"proxy,omitempty"` // host:port, where it can be shown
 
-	choice dialect.Choice
-	route  dialect.Route
-	hop    string // the proxy's address, for comparison; it may show a credential
+	choice  dialect.Choice
+	route   dialect.Route
+	written string // the entry as NO_PROXY has it
+	hop     string // the proxy's address, for comparison; it may show a credential
 }
 
 // Name returns "curl", "curl@7.74" or "curl before 7.86".
@@ -85,7 +86,8 @@ func (c Configuration) answer(env dialect.Env, choice dialect.Choice, d dialect.
 	}
 	if entry := strings.TrimSpace(d.Entry.Of(env[d.Variable])); entry != "" {
 		a.Entry = Hide(entry)
-		a.Source = c.List.source(d.Variable, d.Entry.Start, entry)
+		origin := c.List.origin(d.Variable, d.Entry.Start, entry)
+		a.Source, a.written = origin.Source, Hide(origin.Text)
 	}
 	if d.Route == dialect.Proxy && (leadsTo(c.HTTP, a.hop) || leadsTo(c.HTTPS, a.hop)) {
 		a.Proxy = a.hop

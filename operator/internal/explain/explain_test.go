@@ -162,11 +162,11 @@ func TestAnEntryIsTracedToWhereItWasWritten(t *testing.T) {
 		{"http.nonProxyHosts", 5, "*.example.com", "Installation values.yaml proxy.noProxy[2]"},
 		{"http.nonProxyHosts", 5, "127.*", ""},
 	} {
-		if got := list.source(test.variable, test.offset, test.entry).String(); got != test.want {
+		if got := list.origin(test.variable, test.offset, test.entry).Source.String(); got != test.want {
 			t.Errorf("%s at %d: %q, want %q", test.variable, test.offset, got, test.want)
 		}
 	}
-	if got := Written("a,, b", "--no-proxy").source("NO_PROXY", 4, "b").String(); got != "--no-proxy[2]" {
+	if got := Written("a,, b", "--no-proxy").origin("NO_PROXY", 4, "b").Source.String(); got != "--no-proxy[2]" {
 		t.Error(got)
 	}
 }

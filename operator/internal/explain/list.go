@@ -15,7 +15,7 @@ const nonProxyHosts = "http.nonProxyHosts"
 type List struct {
 	text, java string
 	elements   []element
-	patterns   map[string]*Source // of java
+	patterns   map[string]Entry // of java, with the entry that each was made from
 }
 
 // element is what stands at a place of the list.
@@ -62,20 +62,20 @@ func Written(text, field string) List {
 
 func (l *List) addJava(list noproxy.List) {
 	l.java, _ = noproxy.NonProxyHosts(list)
-	l.patterns = map[string]*Source{}
+	l.patterns = map[string]Entry{}
 	for _, item := range list {
 		value, _ := noproxy.NonProxyHosts(noproxy.List{item})
 		for _, pattern := range strings.Split(value, "|") {
 			if _, known := l.patterns[pattern]; !known {
-				l.patterns[pattern] = sourceOf(item)
+				l.patterns[pattern] = Entry{item.Entry.String(), sourceOf(item)}
 			}
 		}
 	}
 }
 
-// source returns where the entry was written that starts at an offset of the
-// value of a variable.
-func (l List) source(variable string, offset int, entry string) *Source {
+// origin returns the entry that stands at an offset of the value of a variable:
+// where it was written, and how, if Java has another spelling of it.
+func (l List) origin(variable string, offset int, entry string) Entry {
 	if variable == nonProxyHosts {
 		return l.patterns[entry]
 	}
@@ -89,9 +89,9 @@ func (l List) source(variable string, offset int, entry string) *Source {
 		return 0
 	})
 	if !found {
-		return nil
+		return Entry{Text: entry}
 	}
-	return l.elements[at].source
+	return Entry{entry, l.elements[at].source}
 }
 
 // Entry is an entry as it stands in the list.

@@ -112,7 +112,7 @@ func (s sentence) proxied() []string {
 
 // decidingEntry is the one that most clients go direct because of.
 func (s sentence) decidingEntry() string {
-	for _, entry := range values(s.of(dialect.Direct), entryOf) {
+	for _, entry := range values(s.of(dialect.Direct), func(a Answer) string { return a.written }) {
 		if entry != "" {
 			return entry
 		}
@@ -120,12 +120,19 @@ func (s sentence) decidingEntry() string {
 	return ""
 }
 
+// failing names those that fail, and the entry that they cannot read, if it is one.
 func (s sentence) failing() []string {
 	answers := s.of(dialect.Fails)
+	why := func(a Answer) string {
+		if a.Entry != "" {
+			return " because of " + entryOf(a) + ": " + a.Reason
+		}
+		return ": " + a.Reason
+	}
 	var parts []string
-	for _, reason := range values(answers, reasonOf) {
-		same := with(answers, reasonOf, reason)
-		parts = append(parts, fmt.Sprintf("%s %s: %s", who(same), verb(same), reason))
+	for _, reason := range values(answers, why) {
+		same := with(answers, why, reason)
+		parts = append(parts, who(same)+" "+verb(same)+reason)
 	}
 	return parts
 }

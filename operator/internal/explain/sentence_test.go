@@ -10,6 +10,10 @@ var loopback = dialect.Decision{Route: dialect.Direct, Reason: "loopback is neve
 
 var broken = dialect.Decision{Route: dialect.Fails, Variable: "NO_PROXY", Reason: "it cannot read the list"}
 
+var unreadable = dialect.Decision{
+	Route: dialect.Fails, Variable: "NO_PROXY", Entry: dialect.Span{Start: 0, End: 9}, Reason: "it cannot read the entry",
+}
+
 func TestTheSentenceSaysWhatClientsDo(t *testing.T) {
 	for name, test := range map[string]struct {
 		list, url string
@@ -26,7 +30,11 @@ func TestTheSentenceSaysWhatClientsDo(t *testing.T) {
 		"networks":                    {"100.64.0.0/13", "100.64.0.1", []dialect.Choice{fake("go", networks), fake("wget", exact), fake("apt", exact)}, "go goes direct because of 100.64.0.0/13; wget and apt do not read networks in NO_PROXY and use the proxy"},
 		"a failure":                   {"fd00::/64", "a.example", []dialect.Choice{fake("go", exact), always("python-httpx", broken)}, "go uses the proxy; python-httpx fails: it cannot read the list"},
 		"a failure beside two routes": {"a.example", "a.example", []dialect.Choice{fake("go", exact), fake("x", never), always("y", broken)}, "go goes direct because of a.example; x does not take a.example to cover this host and uses the proxy; y fails: it cannot read the list"},
-		"all fail":                    {"a", "a.example", []dialect.Choice{always("x", broken), always("y", broken)}, "x and y fail: it cannot read the list"},
+		"an entry that makes one fail": {
+			"fd00::/64", "a.example", []dialect.Choice{fake("go", exact), always("python-httpx", unreadable), always("y", unreadable)},
+			"go uses the proxy; python-httpx and y fail because of fd00::/64: it cannot read the entry",
+		},
+		"all fail": {"a", "a.example", []dialect.Choice{always("x", broken), always("y", broken)}, "x and y fail: it cannot read the list"},
 		"many by name, then by count": {
 			"10.0.0.0/8", "10.1.2.3",
 			[]dialect.Choice{fake("a", exact), fake("b", exact), fake("c", exact), fake("d", exact), fake("go", networks)},
@@ -106,6 +114,15 @@ func TestResolvedNamesAreNotTakenForEndsOfNames(t *testing.T) {
 	resolved.Addrs = append(resolved.Addrs, loopbackAddr)
 	if got := claimForName("localhost", mustParse(t, "localhost"), resolved).words; got != "resolve names before they decide" {
 		t.Error(got)
+	}
+}
+
+func TestTheSentenceIsAboutTheEntryAlsoWhereJavaSpellsItDifferently(t *testing.T) {
+	java := always("java", dialect.Decision{Route: dialect.Direct, Variable: nonProxyHosts, Entry: dialect.Span{Start: 0, End: 4}, Reason: "the host starts with this text"})
+	e := ask(t, "10.0.0.0/8", "10.1.2.3", java, fake("wget", exact))
+	want := "java goes direct because of 10.*; wget does not read networks in NO_PROXY and uses the proxy"
+	if e.Summary != want || e.Decisions[0].Source.String() != "--no-proxy[0]" {
+		t.Errorf("%s, %s", e.Summary, e.Decisions[0].Source)
 	}
 }
 
