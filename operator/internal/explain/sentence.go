@@ -110,14 +110,14 @@ func (s sentence) proxied() []string {
 	return parts
 }
 
-// decidingEntry is the one that most clients go direct because of.
+// decidingEntry is the one that most clients go direct because of; none where
+// rules of their own are what most of them go by.
 func (s sentence) decidingEntry() string {
-	for _, entry := range values(s.of(dialect.Direct), func(a Answer) string { return a.written }) {
-		if entry != "" {
-			return entry
-		}
+	entries := values(s.of(dialect.Direct), func(a Answer) string { return a.written })
+	if len(entries) == 0 {
+		return ""
 	}
-	return ""
+	return entries[0]
 }
 
 // failing names those that fail, and the entry that they cannot read, if it is one.
@@ -147,7 +147,7 @@ func (s sentence) proxies() []string {
 	return parts
 }
 
-func entryOf(a Answer) string  { return Shown(a.Entry) }
+func entryOf(a Answer) string  { return Shown(a.written) }
 func reasonOf(a Answer) string { return a.Reason }
 
 // values returns the distinct values of the answers, the most frequent first.

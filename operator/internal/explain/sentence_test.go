@@ -20,13 +20,17 @@ func TestTheSentenceSaysWhatClientsDo(t *testing.T) {
 		clients   []dialect.Choice
 		want      string
 	}{
-		"one goes direct":             {"a.example", "a.example", []dialect.Choice{fake("go", exact)}, "go goes direct because of a.example"},
-		"one uses the proxy":          {"b.example", "a.example", []dialect.Choice{fake("go", exact)}, "go uses the proxy: no entry matches"},
-		"two agree":                   {"a.example", "a.example", []dialect.Choice{fake("go", exact), fake("curl", exact)}, "go and curl go direct because of a.example"},
-		"four agree":                  {"a.example", "a.example", []dialect.Choice{fake("a", exact), fake("b", exact), fake("c", exact), fake("d", exact)}, "All 4 clients go direct because of a.example"},
-		"for two entries":             {"10.0.0.0/8,10.1.2.3", "10.1.2.3", []dialect.Choice{fake("go", networks), fake("wget", exact), fake("curl", networks)}, "go, wget and curl go direct because of 10.0.0.0/8 or 10.1.2.3"},
-		"an entry with a final dot":   {"a.example.", "a.example.", []dialect.Choice{fake("go", exact)}, "go goes direct because of a.example."},
-		"by a rule of its own":        {"a.example", "localhost", []dialect.Choice{always("go", loopback), fake("curl", exact)}, "go goes direct (loopback is never proxied); curl uses the proxy"},
+		"one goes direct":           {"a.example", "a.example", []dialect.Choice{fake("go", exact)}, "go goes direct because of a.example"},
+		"one uses the proxy":        {"b.example", "a.example", []dialect.Choice{fake("go", exact)}, "go uses the proxy: no entry matches"},
+		"two agree":                 {"a.example", "a.example", []dialect.Choice{fake("go", exact), fake("curl", exact)}, "go and curl go direct because of a.example"},
+		"four agree":                {"a.example", "a.example", []dialect.Choice{fake("a", exact), fake("b", exact), fake("c", exact), fake("d", exact)}, "All 4 clients go direct because of a.example"},
+		"for two entries":           {"10.0.0.0/8,10.1.2.3", "10.1.2.3", []dialect.Choice{fake("go", networks), fake("wget", exact), fake("curl", networks)}, "go, wget and curl go direct because of 10.0.0.0/8 or 10.1.2.3"},
+		"an entry with a final dot": {"a.example.", "a.example.", []dialect.Choice{fake("go", exact)}, "go goes direct because of a.example."},
+		"by a rule of its own":      {"a.example", "localhost", []dialect.Choice{always("go", loopback), fake("curl", exact)}, "go goes direct (loopback is never proxied); curl uses the proxy"},
+		"by rules more than by an entry": {
+			"127.0.0.1", "[::1]", []dialect.Choice{always("go", loopback), always("ruby", loopback), fake("axios", anything), fake("curl", exact)},
+			"axios goes direct because of 127.0.0.1; go and ruby go direct (loopback is never proxied); curl uses the proxy",
+		},
 		"networks":                    {"100.64.0.0/13", "100.64.0.1", []dialect.Choice{fake("go", networks), fake("wget", exact), fake("apt", exact)}, "go goes direct because of 100.64.0.0/13; wget and apt do not read networks in NO_PROXY and use the proxy"},
 		"a failure":                   {"fd00::/64", "a.example", []dialect.Choice{fake("go", exact), always("python-httpx", broken)}, "go uses the proxy; python-httpx fails: it cannot read the list"},
 		"a failure beside two routes": {"a.example", "a.example", []dialect.Choice{fake("go", exact), fake("x", never), always("y", broken)}, "go goes direct because of a.example; x does not take a.example to cover this host and uses the proxy; y fails: it cannot read the list"},
@@ -120,7 +124,7 @@ func TestResolvedNamesAreNotTakenForEndsOfNames(t *testing.T) {
 func TestTheSentenceIsAboutTheEntryAlsoWhereJavaSpellsItDifferently(t *testing.T) {
 	java := always("java", dialect.Decision{Route: dialect.Direct, Variable: nonProxyHosts, Entry: dialect.Span{Start: 0, End: 4}, Reason: "the host starts with this text"})
 	e := ask(t, "10.0.0.0/8", "10.1.2.3", java, fake("wget", exact))
-	want := "java goes direct because of 10.*; wget does not read networks in NO_PROXY and uses the proxy"
+	want := "java goes direct because of 10.0.0.0/8; wget does not read networks in NO_PROXY and uses the proxy"
 	if e.Summary != want || e.Decisions[0].Source.String() != "--no-proxy[0]" {
 		t.Errorf("%s, %s", e.Summary, e.Decisions[0].Source)
 	}

@@ -60,11 +60,19 @@ func columns(explanations []explain.Explanation) []column {
 	for i, e := range explanations {
 		scheme, rest, _ := strings.Cut(e.URL, "://")
 		all[i] = column{
-			URL: e.URL, Scheme: scheme, Rest: strings.SplitAfter(strings.TrimSuffix(rest, "/"), "."),
+			URL: e.URL, Scheme: scheme, Rest: broken(strings.TrimSuffix(rest, "/")),
 			Agree: e.Agree, Summary: e.Summary, Counts: counts(e),
 		}
 	}
 	return all
+}
+
+// broken cuts a host behind its dots; an address stays whole.
+func broken(rest string) []string {
+	if host, _, _ := strings.Cut(rest, "/"); strings.Trim(host, "0123456789.:") == "" {
+		return []string{rest}
+	}
+	return strings.SplitAfter(rest, ".")
 }
 
 func counts(e explain.Explanation) []count {
