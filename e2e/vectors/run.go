@@ -44,6 +44,9 @@ func run(ctx context.Context, names string, parallel int) error {
 	if err != nil {
 		return err
 	}
+	if err := client.Prepare(ctx, c.cache, os.Stderr); err != nil {
+		return err
+	}
 	var group sync.WaitGroup
 	slots := make(chan struct{}, parallel)
 	for _, one := range clients {

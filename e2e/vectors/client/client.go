@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -84,9 +83,13 @@ func (c *Client) Missing(ctx context.Context, m Machine) string {
 
 // environment is what every process finds, beside what a question sets.
 func (c *Client) environment(m Machine) []string {
-	return slices.Concat([]string{
+	env := []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"HOME=" + m.Dir,
 		"LANG=C.UTF-8",
-	}, c.env)
+	}
+	if c.Program == node {
+		env = append(env, "NODE_PATH="+m.Cache+"/node_modules", "NODE_TLS_REJECT_UNAUTHORIZED=0", "NODE_NO_WARNINGS=1")
+	}
+	return append(env, c.env...)
 }

@@ -8,6 +8,9 @@ import (
 // number is a version such as 7.88.1.
 var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)+`)
 
+// anything is the first line.
+var anything = regexp.MustCompile(`.+`)
+
 // All clients, those that take longest first.
 var All = []Client{
 	{
@@ -40,9 +43,10 @@ var All = []Client{
 		version: func(Machine) []string { return []string{"wget2", "--version"} }, pattern: number,
 	},
 	{
+		// Its own resolver does not ask where there is no network but lo.
 		Name: "aria2c", Program: "aria2c", Package: "aria2",
 		once: func(m Machine, url string) []string {
-			return []string{"aria2c", "--no-conf", "--quiet", "--check-certificate=false", "--dry-run", "--max-tries=1", "--timeout=8", "--connect-timeout=8", "--dir=" + m.Dir, url}
+			return []string{"aria2c", "--no-conf", "--quiet", "--async-dns=false", "--check-certificate=false", "--dry-run", "--max-tries=1", "--timeout=8", "--connect-timeout=8", "--dir=" + m.Dir, url}
 		},
 		version: func(Machine) []string { return []string{"aria2c", "--version"} }, pattern: number,
 	},
@@ -97,5 +101,41 @@ var All = []Client{
 	{
 		Name: "perl-http-tiny", Program: "perl", Package: "perl libio-socket-ssl-perl", Module: `-MIO::Socket::SSL -e0`,
 		driver: func(m Machine) []string { return []string{"perl", m.Dir + "/perl.pl", "http-tiny"} },
+	},
+	{
+		Name: "php-curl(libcurl)", Program: "php", Package: "php-cli php-curl", Module: `-r curl_version();`,
+		once: func(m Machine, url string) []string { return []string{"php", m.Dir + "/php.php", "curl", url} },
+		version: func(m Machine) []string { return []string{"php", m.Dir + "/php.php", "curl"} }, pattern: anything,
+	},
+	{
+		Name: "php-guzzle", Program: "php", Package: "php-cli php-curl php-guzzlehttp-guzzle", Module: `-r require'GuzzleHttp/autoload.php';`,
+		once: func(m Machine, url string) []string { return []string{"php", m.Dir + "/php.php", "guzzle", url} },
+		version: func(m Machine) []string { return []string{"php", m.Dir + "/php.php", "guzzle"} }, pattern: anything,
+	},
+	{
+		Name: "java-HttpURLConnection", Program: "java", Package: "default-jdk-headless", Kind: Java,
+		driver: func(m Machine) []string { return []string{"java", m.Dir + "/Driver.java"} },
+	},
+	{
+		Name: "undici-EnvHttpProxyAgent", Program: node,
+		driver: func(m Machine) []string { return []string{m.Cache + "/" + node, m.Dir + "/node.cjs", "undici"} },
+	},
+	{
+		Name: "axios", Program: node,
+		driver: func(m Machine) []string { return []string{m.Cache + "/" + node, m.Dir + "/node.cjs", "axios"} },
+	},
+	{
+		Name: "proxy-from-env(http.get + proxy-agent)", Program: node, Kind: ListsOnly,
+		driver: func(m Machine) []string { return []string{m.Cache + "/" + node, m.Dir + "/node.cjs", "proxy-from-env"} },
+	},
+	{
+		Name: "node-fetch(NODE_USE_ENV_PROXY)", Program: node, env: []string{"NODE_USE_ENV_PROXY=1"},
+		once:    func(m Machine, url string) []string { return []string{m.Cache + "/" + node, m.Dir + "/node.cjs", "fetch", url} },
+		version: func(m Machine) []string { return []string{m.Cache + "/" + node, m.Dir + "/node.cjs", "fetch", "--version"} }, pattern: number,
+	},
+	{
+		Name: "node-http.get(NODE_USE_ENV_PROXY)", Program: node, env: []string{"NODE_USE_ENV_PROXY=1"},
+		once:    func(m Machine, url string) []string { return []string{m.Cache + "/" + node, m.Dir + "/node.cjs", "http.get", url} },
+		version: func(m Machine) []string { return []string{m.Cache + "/" + node, m.Dir + "/node.cjs", "http.get", "--version"} }, pattern: number,
 	},
 }

@@ -10,8 +10,9 @@ import (
 )
 
 var (
-	// Elsewhere is what every name resolves to that has no better address.
-	Elsewhere = netip.AddrFrom4([4]byte{10, 255, 255, 1})
+	// Elsewhere is what every name resolves to that has no better address. No list
+	// should cover it: Ruby compares what a name resolves to.
+	Elsewhere = netip.AddrFrom4([4]byte{203, 0, 113, 1})
 	loopback4 = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 )
 
