@@ -4,26 +4,32 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
+	"time"
 
 	"github.com/fairlead-io/fairlead/e2e/vectors/session"
 )
 
 func main() {
 	session.Main()
-	clients := flag.String("clients", "", "names of clients, with commas between them; all of them if empty")
-	parallel := flag.Int("parallel", runtime.NumCPU(), "how many clients to measure at once")
+	var o options
+	flag.StringVar(&o.clients, "clients", "", "names of clients, with commas between them; all of them if empty")
+	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "how many clients to measure at once")
+	flag.IntVar(&o.cases, "cases", 2000, "how many generated questions to compare with the dialects")
+	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the generated questions")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *clients, *parallel); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "vectors:", err)
 		os.Exit(1)
 	}
+}
+
+// options are what people can choose.
+type options struct {
+	clients         string
+	parallel, cases int
+	seed            uint64
 }

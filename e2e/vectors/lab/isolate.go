@@ -48,7 +48,7 @@ func nameService(dir string) error {
 		return fmt.Errorf("keep mounts to ourselves: %w", err)
 	}
 	for name, content := range map[string]string{
-		"/etc/resolv.conf":   "nameserver 127.0.0.1\noptions timeout:2 attempts:1\n",
+		"/etc/resolv.conf":   "nameserver 127.0.0.1\noptions timeout:5 attempts:2\n",
 		"/etc/hosts":         "127.0.0.1 localhost\n::1 localhost\n",
 		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
 	} {

@@ -39,7 +39,7 @@ type peer struct {
 func (p peer) Read(b []byte) (int, error) { return p.Reader.Read(b) }
 
 func (l *Lab) serve(conn net.Conn) {
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // of a client that is gone
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	p := peer{conn, bufio.NewReader(conn)}
 	address, _ := netip.ParseAddrPort(conn.LocalAddr().String())

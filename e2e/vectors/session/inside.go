@@ -9,12 +9,12 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/vectors/lab"
 )
 
-const insideMode = "FAIRLEAD_VECTORS=lab"
+const insideMode = "lab"
 
 // Main makes a program what Open and the Go client start it as. Every program
 // that calls Open calls it first; it returns if it was started by a person.
 func Main() {
-	switch "FAIRLEAD_VECTORS=" + os.Getenv("FAIRLEAD_VECTORS") {
+	switch os.Getenv("FAIRLEAD_VECTORS") {
 	case insideMode:
 		inside()
 		os.Exit(0)

@@ -68,7 +68,7 @@ func Open(ctx context.Context, c *client.Client, cache string) (*Session, error)
 
 func (s *Session) start(ctx context.Context, cache string) error {
 	s.cmd = exec.CommandContext(ctx, "/proc/self/exe")
-	s.cmd.Env = append(os.Environ(), insideMode)
+	s.cmd.Env = append(os.Environ(), "FAIRLEAD_VECTORS="+insideMode)
 	s.cmd.Stderr = os.Stderr
 	lab.Isolate(s.cmd)
 	stdin, err := s.cmd.StdinPipe()

@@ -76,6 +76,17 @@ func (t *Table) names() []string {
 	return names
 }
 
+// Answer returns what the table says to the question of a row, for its client and
+// version, or "".
+func (t *Table) Answer(row Row) string {
+	for _, known := range t.files[t.file(row.Client, row.Version)] {
+		if known.URL == row.URL && known.key() == row.key() {
+			return known.Answer()
+		}
+	}
+	return ""
+}
+
 // Change is a row whose answer is another one than before.
 type Change struct{ Before, After Row }
 

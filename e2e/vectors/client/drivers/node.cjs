@@ -17,8 +17,8 @@ function get(url, options) {
 const version = (name) => require(`${process.env.NODE_PATH}/${name}/package.json`).version;
 
 const clients = {
-  "http.get": () => [process.versions.node, (url) => get(url)],
-  fetch: () => [process.versions.node, async (url) => (await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) })).text()],
+  "http.get": () => [process.version, (url) => get(url)],
+  fetch: () => [process.version, async (url) => (await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) })).text()],
   undici() {
     const undici = require("undici");
     return [version("undici"), async (url) => {
@@ -53,10 +53,6 @@ async function problemOf(ask, url) {
 
 async function main() {
   const [release, ask] = clients[process.argv[2]]();
-  if (process.argv[3] === "--version") {
-    console.log(release);
-    return;
-  }
   if (process.argv[3]) {
     const { problem } = await problemOf(ask, process.argv[3]);
     if (problem) console.error(problem);
