@@ -112,6 +112,13 @@ func (l *Lab) heard(contact Contact) {
 	l.contacts = append(l.contacts, contact)
 }
 
+// left is heard for a connection that ended without a word.
+func (l *Lab) left() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sniffing--
+}
+
 // patience is how long a connection may keep the lab waiting.
 const patience = 5 * time.Second
 

@@ -49,9 +49,8 @@ func (l *Lab) serve(conn net.Conn) {
 	case contact.Proxy == "":
 		l.heard(contact)
 		l.playTarget(p)
-	case err != nil:
-		contact.How = "says nothing"
-		l.heard(contact)
+	case err != nil: // it thought better of it
+		l.left()
 	case first[0] == handshake:
 		contact.How = "tls"
 		l.heard(contact)
