@@ -29,3 +29,20 @@ func idna2008(label string) (string, bool) {
 var letterDigits = []*unicode.RangeTable{unicode.Ll, unicode.Lo, unicode.Lm, unicode.Mn, unicode.Mc, unicode.Nd}
 
 const contextual = "\u00b7\u0375\u05f3\u05f4\u06fd\u06fe\u0f0b\u3007\u30fb\u200c\u200d"
+
+// idna2008Name encodes a name with characters that are not ASCII: then every
+// label must be valid, and the dots of other scripts are dots.
+func idna2008Name(name string) (string, bool) {
+	labels := strings.Split(strings.NewReplacer("。", ".", "．", ".", "｡", ".").Replace(name), ".")
+	for i, label := range labels {
+		if label == "" && i == len(labels)-1 && i > 0 {
+			break
+		}
+		encoded, ok := idna2008(label)
+		if !ok || encoded == "" {
+			return "", false
+		}
+		labels[i] = encoded
+	}
+	return strings.Join(labels, "."), true
+}
