@@ -1,9 +1,11 @@
 package dialect
 
 import (
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -20,7 +22,7 @@ var pythonAiohttp = &Client{
 	AlsoReads: []string{"kopf"},
 	Behaviours: []Behaviour{{
 		Source: "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2",
-		Read:   func(env Env) Decider { return readAiohttp(env, yarlRules{strictPort: true, userFirst: true}) },
+		Read:   func(env Env) Decider { return readAiohttp(env, yarlRules{strictPort: true, userFirst: true, mappedHex: true}) },
 	}, {
 		Since:  "3.11",
 		Change: "needs yarl 1.17, which takes blanks around a port; a password without a user is sent",
@@ -33,6 +35,7 @@ var pythonAiohttp = &Client{
 type yarlRules struct {
 	strictPort bool // a port is digits, not what int() takes
 	userFirst  bool // no credentials without a user
+	mappedHex  bool // ipaddress writes IPv4-mapped addresses in hexadecimal (before Python 3.13)
 }
 
 func readAiohttp(env Env, rules yarlRules) Decider {
@@ -50,7 +53,7 @@ func readAiohttp(env Env, rules yarlRules) Decider {
 		}
 	}
 	return func(t Target) Decision {
-		host, ok := yarlHost(t)
+		host, ok := rules.host(t)
 		if !ok {
 			return fails("", unsendableHost)
 		}
@@ -68,10 +71,13 @@ func readAiohttp(env Env, rules yarlRules) Decider {
 	}
 }
 
-// yarlHost is URL.host: names in lower case and as U-labels, addresses in
+// host is URL.host: names in lower case and as U-labels, addresses in
 // their canonical form.
-func yarlHost(t Target) (string, bool) {
+func (r yarlRules) host(t Target) (string, bool) {
 	if addr, err := netip.ParseAddr(t.Host); err == nil {
+		if bytes := addr.As16(); r.mappedHex && addr.Is4In6() {
+			return fmt.Sprintf("::ffff:%x:%x", uint(bytes[12])<<8|uint(bytes[13]), uint(bytes[14])<<8|uint(bytes[15])), true
+		}
 		return addr.String(), true
 	}
 	host := strings.ToLower(t.Host)
@@ -86,14 +92,14 @@ func yarlHost(t Target) (string, bool) {
 		host = encoded
 	}
 	decoded, err := yarlDecode.ToUnicode(host)
-	return decoded, err == nil
+	return decoded, err == nil && !strings.Contains("."+host+".", ".xn--.")
 }
 
 // yarl maps as UTS 46 says, without the transitional rules, and takes what the
 // package idna refuses for IDNA 2003, such as symbols.
 var (
 	yarlIDNA   = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
-	yarlDecode = idna.New(idna.Transitional(false), idna.StrictDomainName(false))
+	yarlDecode = idna.New(idna.Transitional(false), idna.StrictDomainName(false), idna.ValidateLabels(true))
 )
 
 // yarlProxy is the value of a proxy variable as yarl reads it.
@@ -101,13 +107,13 @@ type yarlProxy struct {
 	variable string
 	broken   bool // the variable cannot be read, whatever the URL
 	unusable bool // no connection can be made to it
-	ignored  bool // an https:// proxy: a warning, and direct
+	ignored  string // why requests go direct all the same
 	hop      Hop
 }
 
 func (p yarlProxy) decide(scheme string) Decision {
-	if p.ignored {
-		return direct(p.variable, Span{}, "a proxy that speaks TLS itself is not supported, and it goes direct")
+	if p.ignored != "" {
+		return direct(p.variable, Span{}, p.ignored)
 	}
 	if p.unusable {
 		return fails(p.variable, brokenProxy)
@@ -129,12 +135,16 @@ func (r yarlRules) readProxy(v variable) yarlProxy {
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
 		authority = authority[:end]
 	}
+	switch {
+	case scheme == "https" || scheme == "wss":
+		proxy.ignored = "a proxy that speaks TLS itself is not supported, and it goes direct"
+	case rest == "" || rest == "//":
+		proxy.ignored = unusableProxy // a URL that is false
+	}
 	if !found || authority == "" {
-		proxy.ignored = scheme == "https" || scheme == "wss"
 		proxy.unusable = true
 		return proxy
 	}
-	proxy.ignored = scheme == "https" || scheme == "wss"
 	proxy.setAuthority(authority, scheme, r)
 	return proxy
 }
@@ -164,7 +174,7 @@ func (p *yarlProxy) setAuthority(authority, scheme string, rules yarlRules) {
 	if at >= 0 {
 		p.setAuth(authority[:at], rules)
 	}
-	if port == "" {
+	if port == "" || port == "0" && rules.strictPort {
 		port = map[string]string{"http": "80", "ws": "80", "ftp": "21"}[scheme]
 	}
 	p.unusable = p.unusable || port == "" || port == "0" || !resolvable(host)
@@ -172,11 +182,12 @@ func (p *yarlProxy) setAuthority(authority, scheme string, rules yarlRules) {
 }
 
 func (r yarlRules) hostPort(text string) (host, port string, ok bool) {
+	host, port, _ = strings.Cut(text, ":")
 	if _, bracketed, found := strings.Cut(text, "["); found {
-		host, port, _ = strings.Cut(bracketed, "]")
+		if host, port, found = strings.Cut(bracketed, "]"); !found || !isIPv6Text(host) {
+			return "", "", false
+		}
 		_, port, _ = strings.Cut(port, ":")
-	} else {
-		host, port, _ = strings.Cut(text, ":")
 	}
 	if port == "" {
 		return strings.ToLower(host), "", host != ""
@@ -199,4 +210,17 @@ func (p *yarlProxy) setAuth(userinfo string, rules yarlRules) {
 	p.hop.Auth = Sends(auth)
 }
 
-func yarlUnquote(text string) string { return percentDecode(text) }
+// yarlUnquote leaves bytes encoded that are not UTF-8.
+func yarlUnquote(text string) string {
+	var decoded strings.Builder
+	for rest := percentDecode(text); rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if r == utf8.RuneError && size == 1 {
+			writePercent(&decoded, rest[0])
+		} else {
+			decoded.WriteString(rest[:size])
+		}
+		rest = rest[size:]
+	}
+	return decoded.String()
+}

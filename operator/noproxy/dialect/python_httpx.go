@@ -211,6 +211,9 @@ func compareMounts(a, b httpxMount) int {
 
 func (h *httpx) decide(t Target, host string, missing Decision) Decision {
 	port := defaultedPort(t.Port, t.Scheme)
+	if h.rules.rfc3986 {
+		port = writtenPort(t.Port, t.Scheme)
+	}
 	for i := range h.mounts {
 		m := &h.mounts[i]
 		if m.scheme != "" && m.scheme != t.Scheme || m.port != noPort && m.port != port {

@@ -98,7 +98,7 @@ func httpxHost(host string) (string, bool) {
 		return host, true
 	}
 	decoded, err := idna.New(idna.ValidateLabels(true)).ToUnicode(host)
-	return decoded, err == nil
+	return decoded, err == nil && !strings.Contains(host+".", "xn--.")
 }
 
 // host returns the host of a URL that is asked for.
@@ -150,9 +150,9 @@ func (r httpxRules) readProxy(v variable) httpxProxy {
 		proxy.hop.Auth = Sends(pythonUnquote(user) + ":" + pythonUnquote(password))
 	}
 	port := defaultPorts[u.scheme]
-	if u.port != noPort {
+	if u.port != noPort && u.port != 0 {
 		port = strconv.Itoa(u.port)
-		proxy.broken = u.port <= 0 || u.port > 65535
+		proxy.broken = u.port < 0 || u.port > 65535
 	}
 	proxy.hop.Address = joinHostPort(u.address, port)
 	proxy.broken = proxy.broken || !resolvable(u.address)

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func parseRFC3986(url string) (httpxURL, bool) {
 		return u, true
 	}
 	u.userinfo = parts[1]
-	u.port = defaultedPort(parts[3], u.scheme)
+	u.port = writtenPort(parts[3], u.scheme)
 	if bracketed, found := strings.CutPrefix(parts[2], "["); found {
 		u.address = strings.ToLower(strings.TrimSuffix(bracketed, "]"))
 		u.host = u.address
@@ -39,6 +40,16 @@ func parseRFC3986(url string) (httpxURL, bool) {
 	}
 	u.host, ok = httpxHost(u.address)
 	return u, ok
+}
+
+// writtenPort returns a port as a number, or noPort if it is written as the
+// default one is: 080 is not.
+func writtenPort(port, scheme string) int {
+	number, err := strconv.Atoi(port)
+	if err != nil || port == defaultPorts[scheme] {
+		return noPort
+	}
+	return number
 }
 
 // quads are four numbers up to 255, leading zeros allowed.
