@@ -6,6 +6,7 @@ import "slices"
 var clients = slices.Concat(
 	goFamily,
 	pythonFamily,
+	rubyFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.
