@@ -7,6 +7,7 @@ var clients = slices.Concat(
 	goFamily,
 	pythonFamily,
 	rubyFamily,
+	perlFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.
