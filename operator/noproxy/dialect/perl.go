@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,7 +17,7 @@ import (
 var perlFamily = []*Client{{
 	Name:      "perl-lwp",
 	Aliases:   []string{"lwp", "LWP::UserAgent", "libwww-perl"},
-	AlsoReads: []string{"GET and POST of LWP", "cpanminus"},
+	AlsoReads: []string{"lwp-request"},
 	Behaviours: []Behaviour{{
 		Source: "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.68",
 		Read:   func(env Env) Decider { return readLWP(env, perlSuffix) },
@@ -106,8 +105,6 @@ func lwpVariables(env Env) map[string]variable {
 }
 
 func perlTrue(value string) bool { return value != "" && value != "0" }
-
-var uriScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9.+\-]*:`)
 
 // lwpTakes is the check of proxy: a URL with a scheme, and a word character or
 // a bracket after http:// and https://.

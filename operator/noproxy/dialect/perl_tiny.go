@@ -2,14 +2,14 @@ package dialect
 
 import "strings"
 
-// HTTP::Tiny, with cpan, and perl's own tools.
+// HTTP::Tiny, which is part of Perl.
 //
 // Rules: HTTP::Tiny lib/HTTP/Tiny.pm (_set_proxies, _split_url, _open_handle) in
 // 0.080, which comes with Perl 5.36, and 0.088.
 var perlTiny = &Client{
 	Name:      "perl-http-tiny",
 	Aliases:   []string{"perl-tiny", "HTTP::Tiny", "http-tiny"},
-	AlsoReads: []string{"cpan"},
+	AlsoReads: []string{"cpanm"},
 	Behaviours: []Behaviour{{
 		Source: "HTTP::Tiny lib/HTTP/Tiny.pm, 0.080 and 0.088",
 		Read:   readTiny,

@@ -10,19 +10,19 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// aiohttp, which reads the environment only with trust_env=True; with it
-// Kubernetes' kopf and Home Assistant's add-ons.
+// aiohttp, which reads the environment only with trust_env=True.
 //
 // Rules: aio-libs/aiohttp aiohttp/helpers.py (get_env_proxy_for_url,
 // proxies_from_env) in 3.8.4 and 3.11.16; aio-libs/yarl yarl/_url.py and
 // _parse.py in 1.8.2 and 1.19.0. NO_PROXY is urllib's business.
 var pythonAiohttp = &Client{
-	Name:      "python-aiohttp",
-	Aliases:   []string{"aiohttp"},
-	AlsoReads: []string{"kopf"},
+	Name:    "python-aiohttp",
+	Aliases: []string{"aiohttp"},
 	Behaviours: []Behaviour{{
 		Source: "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2",
-		Read:   func(env Env) Decider { return readAiohttp(env, yarlRules{strictPort: true, userFirst: true, mappedHex: true}) },
+		Read: func(env Env) Decider {
+			return readAiohttp(env, yarlRules{strictPort: true, userFirst: true, mappedHex: true})
+		},
 	}, {
 		Since:  "3.11",
 		Change: "needs yarl 1.17, which takes blanks around a port; a password without a user is sent",
@@ -105,8 +105,8 @@ var (
 // yarlProxy is the value of a proxy variable as yarl reads it.
 type yarlProxy struct {
 	variable string
-	broken   bool // the variable cannot be read, whatever the URL
-	unusable bool // no connection can be made to it
+	broken   bool   // the variable cannot be read, whatever the URL
+	unusable bool   // no connection can be made to it
 	ignored  string // why requests go direct all the same
 	hop      Hop
 }
@@ -155,11 +155,8 @@ func splitScheme(url string) (scheme, rest string) {
 	if colon < 1 {
 		return "", url
 	}
-	for i, c := range []byte(url[:colon]) {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || !(c >= '0' && c <= '9') && strings.IndexByte("+-.", c) < 0) {
-			return "", url
-		}
+	if !uriScheme.MatchString(url[:colon+1]) {
+		return "", url
 	}
 	return strings.ToLower(url[:colon]), url[colon+1:]
 }
@@ -193,7 +190,9 @@ func (r yarlRules) hostPort(text string) (host, port string, ok bool) {
 		return strings.ToLower(host), "", host != ""
 	}
 	number, isNumber := pythonInt(port)
-	isNumber = isNumber && !(r.strictPort && strings.Trim(port, "0123456789") != "")
+	if r.strictPort && strings.Trim(port, "0123456789") != "" {
+		isNumber = false
+	}
 	return strings.ToLower(host), strconv.Itoa(number), host != "" && isNumber && number >= 0 && number <= 65535
 }
 

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,12 +184,15 @@ func resolvable(host string) bool {
 		return false
 	}
 	for i := range len(host) {
-		if c := host[i]; c < utf8.RuneSelf && !isUnreserved(c) && c != ':' && c != '%' || c == '~' {
+		if c := host[i]; c < utf8.RuneSelf && !isUnreserved(c) && c != ':' && c != '\\' && (c != '%' || !strings.Contains(host, ":")) || c == '~' {
 			return false
 		}
 	}
 	return true
 }
+
+// uriScheme is a scheme with its colon (RFC 3986, 3.1).
+var uriScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9.+\-]*:`)
 
 // hasControl reports a blank or control character, with which http.client takes
 // no host (CVE-2019-18348).

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// httpx, and with it the SDKs of OpenAI and Anthropic, supabase, authlib.
+// httpx, and with it the SDKs of OpenAI and Anthropic.
 //
 // Rules: encode/httpx httpx/_utils.py (get_environment_proxies, URLPattern),
 // _client.py and _config.py (Proxy), _urlparse.py, in 0.23.3 to 0.28.1. All
@@ -87,13 +87,21 @@ func readHttpx(env Env, rules httpxRules) Decider {
 	if failure, ok := h.mountAll(proxies); !ok {
 		return func(Target) Decision { return failure }
 	}
-	missing := map[string]Decision{"http": proxies.missing(env, "http", "all"), "https": proxies.missing(env, "https", "all")}
+	missing := map[string]Decision{}
+	for _, scheme := range []string{"http", "https"} {
+		if proxies[scheme].name == "" && proxies["all"].name == "" {
+			missing[scheme] = proxies.missing(env, scheme, "all")
+		}
+	}
 	return func(t Target) Decision {
 		host, ok := h.host(t)
 		if !ok {
 			return fails("", unsendableHost)
 		}
-		return h.decide(t, host, missing[t.Scheme])
+		if without, found := missing[t.Scheme]; found {
+			return without
+		}
+		return h.decide(t, host)
 	}
 }
 
@@ -209,7 +217,7 @@ func compareMounts(a, b httpxMount) int {
 		cmp.Compare(len(b.scheme), len(a.scheme)))
 }
 
-func (h *httpx) decide(t Target, host string, missing Decision) Decision {
+func (h *httpx) decide(t Target, host string) Decision {
 	port := defaultedPort(t.Port, t.Scheme)
 	if h.rules.rfc3986 {
 		port = writtenPort(t.Port, t.Scheme)
@@ -224,13 +232,11 @@ func (h *httpx) decide(t Target, host string, missing Decision) Decision {
 		case !found:
 		case m.proxy != nil:
 			return m.proxy.decide(t.Scheme)
-		case m.kind == anyHost && m.port == noPort && missing.Variable == "" && m.scheme == "":
-			return missing
 		default:
 			return direct(h.noProxy, m.entry, reason)
 		}
 	}
-	return missing
+	return direct("", Span{}, noVariable)
 }
 
 func (m *httpxMount) covers(host string) (string, bool) {

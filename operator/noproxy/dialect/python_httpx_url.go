@@ -92,12 +92,14 @@ func httpxQuote(host string) string {
 	return quoted.String()
 }
 
+var httpxDecode = idna.New(idna.ValidateLabels(true))
+
 // httpxHost is URL.host: only a name that starts with an A-label is decoded.
 func httpxHost(host string) (string, bool) {
 	if !strings.HasPrefix(host, "xn--") {
 		return host, true
 	}
-	decoded, err := idna.New(idna.ValidateLabels(true)).ToUnicode(host)
+	decoded, err := httpxDecode.ToUnicode(host)
 	return decoded, err == nil && !strings.Contains(host+".", "xn--.")
 }
 

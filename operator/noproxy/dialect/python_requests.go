@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// requests, and with it pip (since 10, in a copy of its own), docker-py, boto3's
-// tools, az, gcloud's parts.
+// requests, and with it pip (in a copy of its own), docker-py and az.
 //
 // Rules: psf/requests src/requests/utils.py (should_bypass_proxies,
 // get_environ_proxies, select_proxy), adapters.py and models.py in 2.28.1, 2.32.3
@@ -14,7 +13,7 @@ import (
 var pythonRequests = &Client{
 	Name:      "python-requests",
 	Aliases:   []string{"requests"},
-	AlsoReads: []string{"pip", "docker-py", "kubernetes.core of Ansible"},
+	AlsoReads: []string{"pip", "docker-py", "Azure CLI"},
 	Behaviours: []Behaviour{{
 		Source: "psf/requests requests/utils.py, 2.28.1 and 2.32.3",
 		Read:   func(env Env) Decider { return readRequests(env, false) },

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Python's own urllib: urllib.request, in Python 2 urllib2; pip up to 10, many
-// small tools.
+// Python's own urllib: urllib.request, in Python 2 urllib2; Ansible's
+// modules and many small tools.
 //
 // Rules: python/cpython Lib/urllib/request.py (ProxyHandler, _parse_proxy) and
 // Lib/http/client.py, read in 2.7.18, 3.11.2 and 3.13.5.
 var pythonUrllib = &Client{
 	Name:      "python-urllib",
 	Aliases:   []string{"urllib", "urllib2", "urllib.request"},
-	AlsoReads: []string{"ansible get_url"},
+	AlsoReads: []string{"Ansible's get_url and uri"},
 	Behaviours: []Behaviour{{
 		Source: "python/cpython Lib/urllib2.py, urllib.py and httplib.py, 2.7.18",
 		Read:   func(env Env) Decider { return readPythonUrllib(env, urllibRules{bytes: true, dotted: true}) },
@@ -28,8 +28,8 @@ var pythonUrllib = &Client{
 		Source: "python/cpython Lib/urllib/request.py, 3.8.2",
 		Read:   func(env Env) Decider { return readPythonUrllib(env, urllibRules{}) },
 	}, {
-		Since:  "3.8.9",
-		Change: "a slash may stand in the credentials of a proxy URL (bpo-23328)",
+		Since:  "3.9",
+		Change: "a slash may stand in the credentials of a proxy URL (bpo-23328; read in 3.9.2)",
 		Source: "python/cpython Lib/urllib/request.py, 3.11.2",
 		Read:   func(env Env) Decider { return readPythonUrllib(env, urllibRules{slash: true}) },
 	}, {
@@ -140,7 +140,7 @@ func (u *urllib) startOver(proxy urllibProxy) Decision {
 
 func (p urllibProxy) decide(protocol Protocol, defaultPort string) Decision {
 	address, ok := urllibHostPort(p.hostPort, defaultPort)
-	if !ok {
+	if !ok || p.unsendable {
 		return fails(p.variable, brokenProxy)
 	}
 	return proxied(p.variable, Hop{Address: address, Protocol: protocol, Auth: p.auth}, noEntry)
@@ -148,11 +148,12 @@ func (p urllibProxy) decide(protocol Protocol, defaultPort string) Decision {
 
 // urllibProxy is the value of a proxy variable as _parse_proxy takes it apart.
 type urllibProxy struct {
-	variable string
-	broken   bool
-	scheme   string // empty: that of the URL that is asked for
-	auth     Auth
-	hostPort string
+	variable   string
+	broken     bool
+	unsendable bool   // no connection can be made to it
+	scheme     string // empty: that of the URL that is asked for
+	auth       Auth
+	hostPort   string
 }
 
 func parseUrllibProxy(v variable, rules urllibRules) urllibProxy {
@@ -179,7 +180,7 @@ func parseUrllibProxy(v variable, rules urllibRules) urllibProxy {
 		}
 	}
 	proxy.hostPort = rules.unquote(proxy.hostPort)
-	proxy.broken = rules.bytes && !isASCII(proxy.hostPort)
+	proxy.unsendable = rules.bytes && !isASCII(proxy.hostPort)
 	return proxy
 }
 

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -62,12 +61,10 @@ func (p *requestsProxy) setAddress(hostPort string) bool {
 	if parts == nil {
 		return false
 	}
-	host, ok := strings.ToLower(strings.Trim(parts[1], "[]")), true
-	if strings.HasPrefix(parts[1], "[") {
-		_, err := netip.ParseAddr(host)
-		ok = err == nil
-	} else {
-		host, ok = urllib3NormalizeHost(parts[1])
+	host, ok := urllib3NormalizeHost(parts[1])
+	if address, bracketed := strings.CutPrefix(host, "["); bracketed {
+		host = strings.TrimSuffix(address, "]")
+		ok = isIPv6Text(host)
 	}
 	port, _ := strconv.Atoi(parts[2])
 	if port == 0 {

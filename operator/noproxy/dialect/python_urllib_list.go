@@ -61,7 +61,11 @@ func (l *UrllibList) Match(host string) (entry Span, reason string, found bool) 
 	host = l.lower(host)
 	best := urllibEntry{index: none}
 	best, reason = l.match(host, best, "")
-	if only, cut := cutPort(host); cut {
+	only, cut := cutPort(host)
+	if !cut {
+		only, cut = strings.CutSuffix(host, ":")
+	}
+	if cut {
 		best, reason = l.match(only, best, reason)
 	}
 	return best.span, reason, best.index != none

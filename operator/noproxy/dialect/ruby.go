@@ -5,17 +5,15 @@ import (
 	"strings"
 )
 
-// Ruby's standard library: Net::HTTP, under Chef, Puppet, Vagrant, RubyGems and
-// most gems, and open-uri. Both resolve the name before they decide, and go
+// Ruby's standard library: Net::HTTP, under most gems, and open-uri. Both resolve the name before they decide, and go
 // direct to what is loopback.
 //
 // Rules: ruby/uri lib/uri/generic.rb (find_proxy, use_proxy?), the same from
 // Ruby 2.7 to uri 1.1.1; ruby/net-http lib/net/http.rb; ruby/open-uri
 // lib/open-uri.rb; lib/ipaddr.rb. Read in Ruby 2.7.4, 3.1.2 and 3.3.8.
 var rubyFamily = []*Client{{
-	Name:      "ruby-net-http",
-	Aliases:   []string{"ruby", "net-http", "Net::HTTP"},
-	AlsoReads: []string{"RubyGems", "Bundler", "Chef", "Puppet", "Fluentd"},
+	Name:    "ruby-net-http",
+	Aliases: []string{"ruby", "net-http", "Net::HTTP"},
 	Behaviours: []Behaviour{{
 		Source: "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 2.7.4",
 		Read:   func(env Env) Decider { return readRuby(env, rubyRules{netHTTP: true, oldIPAddr: true}) },

@@ -110,5 +110,8 @@ func rubyNetmask(addr, netmask netip.Addr) (netip.Prefix, bool) {
 	for mask<<bits>>31 == 1 {
 		bits++
 	}
-	return netip.PrefixFrom(addr, bits).Masked(), mask<<bits == 0
+	if mask<<bits != 0 {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(addr, bits).Masked(), true
 }
