@@ -17,6 +17,7 @@ func TestLWP(t *testing.T) {
 		{"an entry matched in the midst of a label in 6.68", "perl-lwp", "6.68", both("b.test"), "http://ab.test", "direct no_proxy by b.test"},
 		{"a dot in front matched nothing in 6.72", "perl-lwp", "6.72", both(".a.test"), "http://x.a.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"one dot in front goes from 6.73 on", "perl-lwp", "6.73", both("..b.test,.a.test"), "http://x.a.test", "direct no_proxy by .a.test"},
+		{"a second dot in front stays", "perl-lwp", "6.73", both("..a.test"), "http://x.a.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"a blank in front of the list stays", "perl-lwp", "6.78", both(" a.test"), "http://a.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"case counts", "perl-lwp", "6.78", both("a.test"), "http://A.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"the host 0 is false and never goes direct", "perl-lwp", "6.78", both("0"), "http://0", "proxy http_proxy 127.0.0.1:3128 http"},

@@ -43,7 +43,7 @@ var pythonHttpx = &Client{
 // httpxRules are what differs between the versions.
 type httpxRules struct {
 	rfc3986   bool // URLs are read by the package rfc3986
-	firstAt   bool // user information ends at the first "@"
+	firstAt   bool // before 0.26.0: user information ends at the first "@"
 	addresses bool
 	patterns  bool // an entry with "://" is a pattern
 }

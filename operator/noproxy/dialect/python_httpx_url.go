@@ -26,10 +26,11 @@ type httpxURL struct {
 // From encode/httpx httpx/_urlparse.py; the second reads an authority before
 // 0.26.0, in which user information ends at the first "@".
 var (
-	httpxSplit     = regexp.MustCompile(`^(?:((?:[a-zA-Z][a-zA-Z0-9+.-]*)?):)?(?://([^/?#]*))?`)
-	httpxAuthority = regexp.MustCompile(`^(?:(.*)@)?(\[.*\]|[^:@]*):?(.*)`)
-	httpxFirstAt   = regexp.MustCompile(`^(?:([^@]*)@)?(\[.*\]|[^:]*):?(.*)`)
-	dottedNumbers  = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$`)
+	httpxSplit       = regexp.MustCompile(`^(?:((?:[a-zA-Z][a-zA-Z0-9+.-]*)?):)?(?://([^/?#]*))?`)
+	httpxAuthority   = regexp.MustCompile(`^(?:(.*)@)?(\[.*\]|[^:@]*):?(.*)`)
+	httpxFirstAt     = regexp.MustCompile(`^(?:([^@]*)@)?(\[.*\]|[^:]*):?(.*)`)
+	dottedNumbers    = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$`)
+	anyDottedNumbers = regexp.MustCompile(`^[0-9]+.[0-9]+.[0-9]+.[0-9]+$`)
 )
 
 func (r httpxRules) parse(url string) (httpxURL, bool) {
@@ -58,17 +59,18 @@ func (r httpxRules) parse(url string) (httpxURL, bool) {
 		u.port = defaultedPort(strconv.Itoa(number), split[1])
 	}
 	var ok bool
-	if u.address, ok = httpxEncodeHost(authority[2]); !ok {
+	if u.address, ok = r.encodeHost(authority[2]); !ok {
 		return u, false
 	}
 	u.host, ok = httpxHost(u.address)
 	return u, ok
 }
 
-// httpxEncodeHost is encode_host.
-func httpxEncodeHost(host string) (string, bool) {
+// encodeHost is encode_host. Before 0.26.0 its pattern of an IPv4 address took
+// any character for a dot, and so long numbers for wrong addresses.
+func (r httpxRules) encodeHost(host string) (string, bool) {
 	switch {
-	case dottedNumbers.MatchString(host):
+	case dottedNumbers.MatchString(host), r.firstAt && anyDottedNumbers.MatchString(host):
 		return host, isIPv4Text(host)
 	case strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]"):
 		host = host[1 : len(host)-1]
@@ -112,7 +114,7 @@ func (h *httpx) host(t Target) (string, bool) {
 		u, ok := parseRFC3986(t.Scheme + "://" + t.Host)
 		return u.host, ok && u.host != ""
 	}
-	encoded, ok := httpxEncodeHost(t.Host)
+	encoded, ok := h.rules.encodeHost(t.Host)
 	if !ok || encoded == "" {
 		return "", false
 	}

@@ -123,6 +123,7 @@ func TestHttpx(t *testing.T) {
 		{"an A-label in front of a URL is decoded and matches no entry", "httpx", "0.28.1", both("xn--bcher-kva.test"), "http://xn--bcher-kva.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"below another label it is not, and does", "httpx", "0.28.1", both("xn--bcher-kva.test"), "http://a.xn--bcher-kva.test", "direct no_proxy by xn--bcher-kva.test"},
 		{"a raw @ in a password failed before 0.26", "httpx", "0.24.1", dialect.Env{"http_proxy": "http://u:p@w@127.0.0.1:3128"}, "http://a.test", "fails http_proxy"},
+		{"a long number was a wrong address before 0.26", "httpx", "0.24.1", both("*"), "http://167838211", "fails"},
 		{"socks needs an add-on", "httpx", "0.28.1", dialect.Env{"all_proxy": "socks5://127.0.0.1:1080"}, "http://a.test", "fails all_proxy"},
 	})
 }

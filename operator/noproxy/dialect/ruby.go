@@ -86,23 +86,14 @@ func rubyAddress(t Target) netip.Addr {
 	return addr
 }
 
-// rubyVariable is the first half of find_proxy. In a CGI program http_proxy
-// counts only if no other spelling of it could have come from a request.
+// rubyVariable is the first half of find_proxy. In a CGI program HTTP_PROXY may
+// be the header of a request, and only http_proxy counts.
 func rubyVariable(env Env, scheme string) variable {
 	name := scheme + "_proxy"
 	if _, cgi := env["REQUEST_METHOD"]; !cgi || scheme != "http" {
 		return env.set(name, strings.ToUpper(name))
 	}
-	spellings := 0
-	for key := range env {
-		if strings.EqualFold(key, name) {
-			spellings++
-		}
-	}
-	if v := env.set(name); v.name != "" && spellings > 0 {
-		return v
-	}
-	return env.set("CGI_HTTP_PROXY")
+	return env.set(name, "CGI_HTTP_PROXY")
 }
 
 // rubyProxy is the value of a proxy variable.
