@@ -18,8 +18,18 @@ demo-stop: ## end a demo that was kept running
 test: deps verify lint unit e2e ## everything below
 
 deps: ## install the Debian packages that tests need
-	@command -v systemd-analyze >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends systemd)
-	@command -v chromium >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends chromium fonts-dejavu-core)
+	@missing=$$(for need in systemd-analyze:systemd ip:iproute2 curl:curl wget:wget git:git /usr/bin/python3:python3 \
+			chromium:chromium chromium:fonts-dejavu-core; do \
+		command -v $${need%:*} >/dev/null || echo $${need#*:}; done); $(install)
+
+vectors-deps: ## install the Debian packages that vectors needs, and what deps does
+vectors-deps: deps
+	@missing=$$(for package in wget2 aria2 ruby perl libwww-perl liblwp-protocol-https-perl libio-socket-ssl-perl \
+			python3-requests python3-httpx python3-aiohttp php-cli php-curl php-guzzlehttp-guzzle default-jdk-headless; do \
+		dpkg-query --show --showformat='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done; \
+		command -v npm >/dev/null || echo npm); $(install)
+
+install = [ -z "$$missing" ] || (apt-get update -q && apt-get install -qy --no-install-recommends $$missing)
 
 generate: ## CRDs and deep copies from api/
 	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd
@@ -46,6 +56,10 @@ programs: # build what the end-to-end tests run, ahead of go test's time limit
 e2e: programs ## end-to-end tests on real control planes
 	cd e2e && go test -count=1 -timeout=30m ./...
 
+vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)
+	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')
+	go test -count=1 ./operator/noproxy/dialect/...
+
 fuzz: ## every fuzz target for FUZZTIME (default 1m)
 	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go operator | cut -d' ' -f2 | sort); do \
 		package=$$(grep -rlE "^func $$target\b" --include=*_test.go operator | xargs dirname); \
@@ -57,4 +71,4 @@ bench: ## benchmarks of the pure core
 clean: ## remove the cache of built programs
 	rm -rf .cache
 
-.PHONY: help demo demo-stop test deps generate verify lint unit programs e2e fuzz bench clean
+.PHONY: help demo demo-stop test deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench clean

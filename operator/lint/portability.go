@@ -120,25 +120,37 @@ func isCluster(item noproxy.Item) bool {
 	})
 }
 
+// finding is no more than Info if only releases are affected that later ones
+// have superseded.
 func (d *deviation) finding(code Code) Finding {
 	text := texts[code]
+	if !d.current() {
+		text.severity = Info
+	}
 	return Finding{Code: code, Severity: text.severity, Entries: d.entries, Why: text.why, Mend: text.mend, Clients: d.names()}
+}
+
+// current reports whether some client deviates as of its newest behaviour.
+func (d *deviation) current() bool {
+	for client, deviating := range d.clients {
+		if deviating[client.Newest().Since] {
+			return true
+		}
+	}
+	return false
 }
 
 // names names each client, with the versions if not all of them deviate.
 func (d *deviation) names() []string {
 	var names []string
 	for _, client := range dialect.Clients() {
-		deviating := d.clients[client]
-		switch len(deviating) {
-		case 0:
-		case len(client.Behaviours):
-			names = append(names, client.Name)
-		default:
-			for _, choice := range client.Choices() {
-				if deviating[choice.Since] {
-					names = append(names, choice.Label())
-				}
+		for i := 0; i < len(client.Behaviours); i++ {
+			first := i
+			for i < len(client.Behaviours) && d.clients[client][client.Behaviours[i].Since] {
+				i++
+			}
+			if i > first {
+				names = append(names, client.Between(first, i-1))
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func choose(name string) ([]dialect.Choice, error) {
 	var every []dialect.Choice
 	for _, choice := range dialect.All() {
 		choice = labelled(choice)
-		if every = append(every, choice); name == choice.Label() {
+		if every = append(every, choice); choice.Version != "" && name == label(choice) {
 			return []dialect.Choice{choice}, nil
 		}
 	}
@@ -65,9 +65,14 @@ func choose(name string) ([]dialect.Choice, error) {
 	return []dialect.Choice{client.At(version)}, nil
 }
 
-// labelled gives a behaviour the version of its label, which tells the oldest
-// from the newest.
+// label names a behaviour by the versions that have it: "curl from 8.21".
+func label(choice dialect.Choice) string {
+	return choice.Client.Between(place(choice), place(choice))
+}
+
+// labelled gives a behaviour the versions of its label; none where the client
+// has but one.
 func labelled(choice dialect.Choice) dialect.Choice {
-	choice.Version = strings.TrimSpace(strings.TrimPrefix(choice.Label(), choice.Client.Name))
+	choice.Version = strings.TrimSpace(strings.TrimPrefix(label(choice), choice.Client.Name))
 	return choice
 }

@@ -58,10 +58,10 @@ func TestSuccessiveBehavioursThatDecideAlikeAreOneRow(t *testing.T) {
 	}{
 		{[]string{""}, "x"},
 		{[]string{"+"}, "x"},
-		{[]string{"", "2", "3"}, "x (all versions)"},
-		{[]string{"", "2", "3+", "4+"}, "x before 3, x since 3"},
-		{[]string{"", "2+", "3"}, "x before 2, x 2 to before 3, x"},
-		{[]string{"", "2+", "3+", "4", "5"}, "x before 2, x 2 to before 4, x since 4"},
+		{[]string{"", "2", "3"}, "x"},
+		{[]string{"", "2", "3+", "4+"}, "x before 3, x from 3"},
+		{[]string{"", "2+", "3"}, "x before 2, x 2 to before 3, x from 3"},
+		{[]string{"", "2+", "3+", "4", "5"}, "x before 2, x 2 to before 4, x from 4"},
 	} {
 		var choices []dialect.Choice
 		for _, choice := range behaviours(test.versions...).Choices() {

@@ -6,10 +6,11 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
-// name is how people call a client in one of its behaviours.
+// name is how people call a client in one of its behaviours: "curl" is the
+// newest, "curl@7.74" a version, "curl before 7.86" a behaviour.
 func name(choice dialect.Choice) string {
 	if isLabelled(choice) {
-		return choice.Label()
+		return label(choice)
 	}
 	return choice.String()
 }
@@ -28,21 +29,12 @@ func follows(choice, before dialect.Choice) bool {
 	return choice.Client == before.Client && isLabelled(choice) && isLabelled(before) && place(choice) == place(before)+1
 }
 
-// span names successive behaviours of one client.
+// span names successive behaviours of one client; "curl" are all of them.
 func span(first, last dialect.Choice) string {
-	behaviours := first.Client.Behaviours
-	from, to := place(first), place(last)
-	switch newest := len(behaviours) - 1; {
-	case from == to:
+	if first.String() == last.String() {
 		return name(first)
-	case from == 0 && to == newest:
-		return first.Client.Name + " (all versions)"
-	case to == newest:
-		return first.Client.Name + " since " + behaviours[from].Since
-	case from == 0:
-		return first.Client.Name + " before " + behaviours[to+1].Since
 	}
-	return first.Client.Name + " " + behaviours[from].Since + " to before " + behaviours[to+1].Since
+	return first.Client.Between(place(first), place(last))
 }
 
 // names names clients, successive behaviours of one together.

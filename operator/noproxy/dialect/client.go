@@ -156,15 +156,27 @@ func All() []Choice {
 	return all
 }
 
-// Label names the client with the versions of this behaviour, such as "curl
-// before 7.86"; the newest behaviour has the plain name.
+// Between names the client with the versions of its behaviours from first to
+// last, such as "curl before 7.86" or "curl from 8.10".
+func (c *Client) Between(first, last int) string {
+	newest := len(c.Behaviours) - 1
+	switch {
+	case first == 0 && last == newest:
+		return c.Name
+	case first == 0:
+		return c.Name + " before " + c.Behaviours[last+1].Since
+	case last == newest:
+		return c.Name + " from " + c.Behaviours[first].Since
+	}
+	return c.Name + " " + c.Behaviours[first].Since + " to before " + c.Behaviours[last+1].Since
+}
+
+// Label names a client in one of its behaviours, such as "curl before 7.86"; the
+// newest has the plain name.
 func (c Choice) Label() string {
 	at := slices.IndexFunc(c.Client.Behaviours, func(b Behaviour) bool { return b.Since == c.Since })
-	switch {
-	case at == len(c.Client.Behaviours)-1:
+	if at == len(c.Client.Behaviours)-1 {
 		return c.Client.Name
-	case at == 0:
-		return c.Client.Name + " before " + c.Client.Behaviours[1].Since
 	}
-	return c.Client.Name + " " + c.Since + " to before " + c.Client.Behaviours[at+1].Since
+	return c.Client.Between(at, at)
 }

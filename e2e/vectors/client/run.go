@@ -1,0 +1,116 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// limit is how long a client may take for a question; it is killed then.
+const limit = 20 * time.Second
+
+// Runner asks a client. It is not safe for concurrent use.
+type Runner interface {
+	Version() string
+	// Ask makes the client ask for a URL with these variables (and no other
+	// proxy variables) in its environment. The text is what the client says
+	// went wrong; whether it was reached at all is the lab's to say.
+	Ask(env map[string]string, url string) (problem string, err error)
+	Close()
+}
+
+//go:embed all:drivers
+var drivers embed.FS
+
+// Start readies the client for questions.
+func (c *Client) Start(m Machine) (Runner, error) {
+	if err := writeDrivers(m.Dir); err != nil {
+		return nil, err
+	}
+	if c.driver != nil {
+		return startDriver(c, m)
+	}
+	version, err := c.askVersion(m)
+	return &once{c, m, version}, err
+}
+
+func writeDrivers(dir string) error {
+	entries, err := fs.ReadDir(drivers, "drivers")
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		content, err := drivers.ReadFile("drivers/" + entry.Name())
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, entry.Name()), content, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("write driver: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c *Client) askVersion(m Machine) (string, error) {
+	argv := m.command(c.version, "")
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = c.environment(m)
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w", c.Name, err)
+	}
+	version := c.pattern.FindString(string(out))
+	if version == "" {
+		return "", fmt.Errorf("%s does not say its version: %s", c.Name, out)
+	}
+	return version, nil
+}
+
+// once runs a process for each question.
+type once struct {
+	client  *Client
+	machine Machine
+	version string
+}
+
+func (o *once) Version() string { return o.version }
+
+func (o *once) Close() {}
+
+func (o *once) Ask(env map[string]string, url string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	argv := o.machine.command(o.client.once, url)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = o.machine.Dir
+	cmd.Env = o.client.environment(o.machine)
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return "", nil
+	case ctx.Err() != nil:
+		return "no answer in " + limit.String(), nil
+	case errors.As(err, &exit):
+		return fmt.Sprintf("%s: %s", err, lastLine(out)), nil
+	}
+	return "", fmt.Errorf("run %s: %w", o.client.Name, err)
+}
+
+func lastLine(out []byte) string {
+	out = bytes.TrimSpace(out)
+	return string(out[bytes.LastIndexByte(out, '\n')+1:])
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/fairlead-io/fairlead/e2e/vectors/client"
+	"github.com/fairlead-io/fairlead/e2e/vectors/differential"
+	"github.com/fairlead-io/fairlead/e2e/vectors/measure"
+	"github.com/fairlead-io/fairlead/e2e/vectors/session"
+	"github.com/fairlead-io/fairlead/e2e/vectors/table"
+)
+
+// measure asks one client everything. Its rows get into the table only when it
+// has answered all.
+func (c *campaign) measure(ctx context.Context, one *client.Client) error {
+	if missing := one.Missing(ctx); missing != "" {
+		fmt.Fprintf(os.Stderr, "%-45s not here, its rows stay: install %s\n", one.Name, missing)
+		return nil
+	}
+	s, err := session.Open(ctx, one, c.cache)
+	if err != nil {
+		return err
+	}
+	defer s.Close() //nolint:errcheck // an empty folder
+	questions := c.questionsFor(one)
+	progress := newProgress(one.Name+" "+s.Version, len(questions))
+	var rows []table.Row
+	for _, question := range questions {
+		row, err := c.askSteadily(s, question)
+		if err != nil {
+			return fmt.Errorf("%s, question %d: %w", one.Name, len(rows)+1, err)
+		}
+		rows = append(rows, row)
+		progress.step()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, change := range c.table.Merge(one.Name, s.Version, rows) {
+		fmt.Printf("changed: %s %s: %s: %s, was %s\n", one.Name, s.Version, change.After, change.After.Answer(), change.Before.Answer())
+	}
+	return c.table.Write()
+}
+
+// askSteadily asks again where the table does not say the same: what is new in it
+// is so each time.
+func (c *campaign) askSteadily(s *session.Session, question table.Row) (table.Row, error) {
+	row, err := measure.Ask(s, question)
+	if err != nil {
+		return row, err
+	}
+	c.mu.Lock()
+	before := c.table.Answer(row)
+	c.mu.Unlock()
+	if before == row.Answer() {
+		return row, nil
+	}
+	again, err := measure.Ask(s, question)
+	if err == nil && again.Answer() != row.Answer() {
+		err = fmt.Errorf("%s: %s, and asked again: %s", question, row.Answer(), again.Answer())
+	}
+	return row, err
+}
+
+// compare asks one client generated questions.
+func (c *campaign) compare(ctx context.Context, one *client.Client, o options) error {
+	if one.Missing(ctx) != "" {
+		return nil // measure has said so
+	}
+	s, err := session.Open(ctx, one, c.cache)
+	if err != nil {
+		return err
+	}
+	defer s.Close() //nolint:errcheck // an empty folder
+	progress := newProgress(one.Name+" "+s.Version+", generated", o.cases)
+	result, err := differential.Compare(s, o.seed, o.cases, progress.step)
+	if err != nil {
+		return fmt.Errorf("%s, generated question %d: %w", one.Name, result.Cases+1, err)
+	}
+	fmt.Printf("%s %s: %d generated questions, %d direct, %d answered otherwise by its dialect\n",
+		one.Name, s.Version, result.Cases, result.Direct, len(result.Disagreements))
+	for _, disagreement := range result.Disagreements {
+		fmt.Println(disagreement)
+	}
+	if len(result.Disagreements) > 0 {
+		return fmt.Errorf("%s and its dialect disagree; again with SEED=%d", one.Name, o.seed)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package table_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/e2e/vectors/table"
+)
+
+const (
+	sorted = `[
+{"client": "curl", "version": "1.2", "noProxy": "<a>, b:c", "url": "http://a/", "expect": "direct", "source": "measured", "group": "one"},
+{"client": "curl", "version": "1.2", "noProxy": null, "url": "http://b/", "expect": "proxy", "source": "measured", "group": "two"},
+{"client": "curl", "version": "1.2", "name": "both", "env": {"http_proxy": "\"x\\\", y", "HTTP_PROXY": ":,"}, "url": "http://a/", "observed": "direct", "source": "measured"}
+]
+`
+	stranger = `[
+{"client": "wget", "version": "1", "noProxy": "a", "url": "http://a/", "expect": "direct", "source": "measured", "group": "one"}
+]
+`
+)
+
+func tableOf(t *testing.T) (string, *table.Table) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range map[string]string{"curl-1.2.json": sorted, "wget-1.json": stranger} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, err := table.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, read
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func text(value string) json.RawMessage { return json.RawMessage(value) }
+
+func TestTheSameAnswersMakeNoDifference(t *testing.T) {
+	dir, read := tableOf(t)
+	var rows []table.Row
+	answers := map[string]string{"one": "direct", "two": "proxy", "": "direct"}
+	for _, question := range read.Questions(func(name string) bool { return name == "curl" }) {
+		rows = append(rows, question.Answered("curl", "1.2", answers[question.Group]))
+	}
+	if len(rows) != 3 {
+		t.Fatalf("%d questions", len(rows))
+	}
+	if changes := read.Merge("curl", "1.2", rows); len(changes) > 0 {
+		t.Error(changes)
+	}
+	if err := read.Write(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sorted, content(t, filepath.Join(dir, "curl-1.2.json"))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNewAnswersReplaceThoseOfTheSameQuestion(t *testing.T) {
+	dir, read := tableOf(t)
+	changes := read.Merge("curl", "1.2", []table.Row{
+		table.Row{NoProxy: text(`"<a>, b:c"`), URL: "http://a/", Group: "another"}.Answered("curl", "1.2", "proxy"),
+		table.Row{Env: text(`{"HTTP_PROXY":":,","http_proxy":"\"x\\\", y"}`), URL: "http://a/", Name: "other"}.Answered("curl", "1.2", "error"),
+		table.Row{NoProxy: text(`""`), URL: "http://a/", Group: "two"}.Answered("curl", "1.2", "fails"),
+	})
+	if len(changes) != 2 {
+		t.Errorf("changes: %v", changes)
+	}
+	if err := read.Write(); err != nil {
+		t.Fatal(err)
+	}
+	want := `[
+{"client": "curl", "version": "1.2", "noProxy": "<a>, b:c", "url": "http://a/", "expect": "proxy", "source": "measured", "group": "one"},
+{"client": "curl", "version": "1.2", "noProxy": "", "url": "http://a/", "expect": "fails", "source": "measured", "group": "two"},
+{"client": "curl", "version": "1.2", "noProxy": null, "url": "http://b/", "expect": "proxy", "source": "measured", "group": "two"},
+{"client": "curl", "version": "1.2", "name": "both", "env": {"http_proxy": "\"x\\\", y", "HTTP_PROXY": ":,"}, "url": "http://a/", "observed": "error", "source": "measured"}
+]
+`
+	if diff := cmp.Diff(want, content(t, filepath.Join(dir, "curl-1.2.json"))); diff != "" {
+		t.Error(diff)
+	}
+	if got := content(t, filepath.Join(dir, "wget-1.json")); got != stranger {
+		t.Errorf("the file of another client changed:\n%s", got)
+	}
+}
+
+func TestAnotherVersionGetsAFileOfItsOwn(t *testing.T) {
+	dir, read := tableOf(t)
+	row := table.Row{NoProxy: text(`"a"`), URL: "http://a/", Group: "one"}.Answered("curl(lib)", "2.0 (x y)", "proxy")
+	if changes := read.Merge("curl(lib)", "2.0 (x y)", []table.Row{row}); len(changes) > 0 {
+		t.Error(changes)
+	}
+	if err := read.Write(); err != nil {
+		t.Fatal(err)
+	}
+	content(t, filepath.Join(dir, "curl-2.0-x-y.json"))
+}
+
+// What people edit by hand is read before a measurement needs it.
+func TestQuestionsCanBeRead(t *testing.T) {
+	questions, err := table.ReadQuestions("../questions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	java := func(row table.Row) bool { return row.Client != "" } // its questions are of another kind
+	for _, of := range [][]table.Row{
+		slices.DeleteFunc(slices.Clone(questions), java),
+		slices.DeleteFunc(slices.Clone(questions), func(row table.Row) bool { return !java(row) }),
+	} {
+		if distinct := table.Distinct(slices.Clone(of)); len(distinct) != len(of) {
+			t.Errorf("%d of %d questions are there twice", len(of)-len(distinct), len(of))
+		}
+	}
+}
