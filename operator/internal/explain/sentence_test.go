@@ -28,14 +28,16 @@ func TestTheSentenceSaysWhatClientsDo(t *testing.T) {
 		"an entry with a final dot": {"a.example.", "a.example.", []dialect.Choice{fake("go", exact)}, "go goes direct because of a.example."},
 		"by a rule of its own":      {"a.example", "localhost", []dialect.Choice{always("go", loopback), fake("curl", exact)}, "go goes direct (loopback is never proxied); curl uses the proxy"},
 		"by rules more than by an entry": {
-			"127.0.0.1", "[::1]", []dialect.Choice{always("go", loopback), always("ruby", loopback), fake("axios", anything), fake("curl", exact)},
+			"127.0.0.1", "[::1]",
+			[]dialect.Choice{always("go", loopback), always("ruby", loopback), fake("axios", anything), fake("curl", exact)},
 			"axios goes direct because of 127.0.0.1; go and ruby go direct (loopback is never proxied); curl uses the proxy",
 		},
 		"networks":                    {"100.64.0.0/13", "100.64.0.1", []dialect.Choice{fake("go", networks), fake("wget", exact), fake("apt", exact)}, "go goes direct because of 100.64.0.0/13; wget and apt do not read networks in NO_PROXY and use the proxy"},
 		"a failure":                   {"fd00::/64", "a.example", []dialect.Choice{fake("go", exact), always("python-httpx", broken)}, "go uses the proxy; python-httpx fails: it cannot read the list"},
 		"a failure beside two routes": {"a.example", "a.example", []dialect.Choice{fake("go", exact), fake("x", never), always("y", broken)}, "go goes direct because of a.example; x does not take a.example to cover this host and uses the proxy; y fails: it cannot read the list"},
 		"an entry that makes one fail": {
-			"fd00::/64", "a.example", []dialect.Choice{fake("go", exact), always("python-httpx", unreadable), always("y", unreadable)},
+			"fd00::/64", "a.example",
+			[]dialect.Choice{fake("go", exact), always("python-httpx", unreadable), always("y", unreadable)},
 			"go uses the proxy; python-httpx and y fail because of fd00::/64: it cannot read the entry",
 		},
 		"all fail": {"a", "a.example", []dialect.Choice{always("x", broken), always("y", broken)}, "x and y fail: it cannot read the list"},
