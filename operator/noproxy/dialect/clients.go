@@ -5,6 +5,9 @@ import "slices"
 // clients is the table of everything that is known, by family.
 var clients = slices.Concat(
 	goFamily,
+	curlFamily,
+	gitFamily,
+	phpFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.
