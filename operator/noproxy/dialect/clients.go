@@ -8,6 +8,8 @@ var clients = slices.Concat(
 	curlFamily,
 	gitFamily,
 	phpFamily,
+	wgetFamily,
+	wget2Family,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.

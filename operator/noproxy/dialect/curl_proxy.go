@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -157,16 +158,25 @@ func (r curlRelease) reach(p curlProxy, t Target, host string) Decision {
 
 // proxyAddress is where a connection to a host goes, or nowhere. The C library
 // reads numeric forms of IPv4 where libcurl did not, and refuses to look up a
-// name with characters that no host name has.
+// name with characters that no host name has; Linux takes the unspecified
+// address for its own.
 func proxyAddress(host, port string) (string, bool) {
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if addr := literal(host); addr.IsValid() {
-		return joinHostPort(addr.String(), port), true
+	if written, ok := curlNumericIPv4.numericIPv4(host); ok {
+		host = written
 	}
-	if addr, ok := curlNumericIPv4.numericIPv4(host); ok {
-		return joinHostPort(addr, port), true
+	addr := literal(host).Unmap()
+	switch {
+	case !addr.IsValid() || addr.Zone() != "":
+		return joinHostPort(host, port), resolvable(host)
+	case addr == netip.IPv4Unspecified():
+		host = "127.0.0.1"
+	case addr == netip.IPv6Unspecified():
+		host = "::1"
+	default:
+		host = addr.String()
 	}
-	return joinHostPort(host, port), resolvable(host)
+	return joinHostPort(host, port), true
 }
 
 // resolvable is glibc's res_hnok: what the resolver takes for a host name.

@@ -166,27 +166,35 @@ func numericPart(part string) (uint64, bool) {
 // urlDecode is Curl_urldecode: it leaves a percent sign alone that no two
 // digits follow, and refuses control characters.
 func urlDecode(text string) (string, bool) {
-	if strings.IndexByte(text, '%') < 0 {
-		return text, !hasControl(text)
-	}
-	text = percentDecode(text)
-	return text, !hasControl(text)
+	decoded := percentDecode(text)
+	return decoded, !hasControl(decoded) && !strings.Contains(text, "%00")
 }
 
-// percentDecode decodes what is encoded and leaves the rest.
+// percentDecode decodes what is encoded and leaves the rest; so it does with
+// "%00", which no C string can hold decoded.
 func percentDecode(text string) string {
+	if strings.IndexByte(text, '%') < 0 {
+		return text
+	}
 	var decoded strings.Builder
 	for i := 0; i < len(text); i++ {
-		if text[i] == '%' && i+2 < len(text) {
-			if b, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil && !strings.ContainsAny(text[i+1:i+3], "+-_") {
-				decoded.WriteByte(byte(b))
-				i += 2
-				continue
-			}
+		if b, ok := percentByte(text[i:]); ok && b != 0 {
+			decoded.WriteByte(b)
+			i += 2
+			continue
 		}
 		decoded.WriteByte(text[i])
 	}
 	return decoded.String()
+}
+
+// percentByte reads the encoded byte that a text starts with.
+func percentByte(text string) (byte, bool) {
+	if len(text) < 3 || text[0] != '%' || skip(asciiLower(text[1:3]), 0, "0123456789abcdef") != 2 {
+		return 0, false
+	}
+	b, err := strconv.ParseUint(text[1:3], 16, 8)
+	return byte(b), err == nil
 }
 
 func hasControl(text string) bool {
