@@ -10,6 +10,8 @@ var clients = slices.Concat(
 	phpFamily,
 	wgetFamily,
 	wget2Family,
+	aria2Family,
+	aptFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.

@@ -100,7 +100,7 @@ func glibDecodes(part string) bool {
 			return false
 		}
 	}
-	return utf8.ValidString(percentDecode(part))
+	return utf8.ValidString(percentDecode(part)) && !strings.Contains(part, "%00")
 }
 
 // glibEscape is g_string_append_uri_escaped, as far as what reads the result
