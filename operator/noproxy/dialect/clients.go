@@ -8,6 +8,13 @@ var clients = slices.Concat(
 	pythonFamily,
 	rubyFamily,
 	perlFamily,
+	curlFamily,
+	gitFamily,
+	phpFamily,
+	wgetFamily,
+	wget2Family,
+	aria2Family,
+	aptFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.
