@@ -5,6 +5,10 @@ import "slices"
 // clients is the table of everything that is known, by family.
 var clients = slices.Concat(
 	goFamily,
+	undiciFamily,
+	nodeFamily,
+	proxyFromEnvFamily,
+	axiosFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.
