@@ -9,6 +9,8 @@ var clients = slices.Concat(
 	nodeFamily,
 	proxyFromEnvFamily,
 	axiosFamily,
+	rustFamily,
+	javaFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.
