@@ -11,6 +11,8 @@ var clients = slices.Concat(
 	axiosFamily,
 	rustFamily,
 	javaFamily,
+	dotnetFamily,
+	grpcFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.

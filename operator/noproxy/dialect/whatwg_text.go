@@ -101,7 +101,7 @@ func unhex(c byte) byte {
 	if c <= '9' {
 		return c - '0'
 	}
-	return c|0x20 - 'a' + 10
+	return c | 0x20 - 'a' + 10
 }
 
 // isJSSpace is \s of JavaScript's regular expressions, and what trim removes.
