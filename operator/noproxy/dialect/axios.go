@@ -41,9 +41,9 @@ var axiosFamily = []*Client{{
 }}
 
 func (r axiosRules) read(env Env) Decider {
-	env1 := newProxyFromEnv(env, r < axios114)
+	fromEnv := newProxyFromEnv(env, r < axios114)
 	list := readAxiosList(env.nonEmpty("no_proxy", "NO_PROXY"), r)
-	proxies := map[string]axiosProxy{"http": readAxiosProxy(env1.proxies["http"]), "https": readAxiosProxy(env1.proxies["https"])}
+	proxies := map[string]axiosProxy{"http": readAxiosProxy(fromEnv.proxies["http"]), "https": readAxiosProxy(fromEnv.proxies["https"])}
 	return func(t Target) Decision {
 		u, ok := parseWHATWG(t.URL)
 		if !ok {
@@ -54,8 +54,8 @@ func (r axiosRules) read(env Env) Decider {
 			return direct("", Span{}, noVariable)
 		}
 		port := portNumber(u.portOr(whatwgPorts[u.scheme]))
-		if entry, reason, found := env1.match(u.host, port); found {
-			return direct(env1.noProxy.name, entry, reason)
+		if entry, reason, found := fromEnv.match(u.host, port); found {
+			return direct(fromEnv.noProxy.name, entry, reason)
 		}
 		if entry, reason, found := list.match(u.host, port); found {
 			return direct(list.variable.name, entry, reason)

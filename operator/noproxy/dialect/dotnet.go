@@ -8,8 +8,8 @@ import (
 // .NET, with the default proxy of HttpClient on Unix.
 var dotnetFamily = []*Client{{
 	Name:      "dotnet",
-	Aliases:   []string{"dotnet-HttpClient", ".net", "HttpClient"},
-	AlsoReads: []string{"nuget", "powershell"},
+	Aliases:   []string{"dotnet-HttpClient", ".net"},
+	AlsoReads: []string{"powershell"},
 	Behaviours: []Behaviour{
 		{Source: dotnetSource + "02a63a5", Read: dotnetRules{}.read},
 		{

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// gRPC. The core is behind C++, Python, Ruby and PHP; Node.js has its own;
-// grpc-go is net/http (go.go). All of them look at the same variables for every
-// target, whether it is secure or not, and always make a tunnel.
+// gRPC: the core, which is behind C++, Python, Ruby and PHP, and the one of
+// Node.js; grpc-go is net/http (go.go). Both look at the same lower-case
+// variables for every target, whether it is secure or not, and make a tunnel.
 var grpcFamily = []*Client{{
-	Name:      "grpc-core",
-	Aliases:   []string{"grpc-c++", "grpc-python", "grpcio", "grpc-ruby", "grpc-php"},
-	AlsoReads: []string{"grpcio"},
+	Name:    "grpc-core",
+	Aliases: []string{"grpc-c++", "grpc-python", "grpcio", "grpc-ruby", "grpc-php"},
 	Behaviours: []Behaviour{
 		{Source: "grpc/grpc src/core/ext/filters/client_channel/http_proxy.cc, 1.54", Read: readGRPCCore(false)},
 		{

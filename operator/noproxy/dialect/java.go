@@ -9,11 +9,10 @@ import (
 // ProxySelector. It does not look at the environment at all: the proxy is in
 // system properties, and http.nonProxyHosts is for https too.
 var javaFamily = []*Client{{
-	Name:      "java",
-	Aliases:   []string{"java-HttpURLConnection", "HttpURLConnection", "jdk"},
-	AlsoReads: []string{"maven", "gradle", "jenkins"},
+	Name:    "java",
+	Aliases: []string{"java-HttpURLConnection", "HttpURLConnection", "jdk"},
 	Behaviours: []Behaviour{{
-		Source: "openjdk/jdk src/java.base/share/classes/sun/net/spi/DefaultProxySelector.java, 17 and 21",
+		Source: "openjdk/jdk src/java.base/share/classes/sun/net/spi/DefaultProxySelector.java, 17",
 		Read:   readJava,
 	}},
 }}

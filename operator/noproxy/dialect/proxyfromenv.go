@@ -2,11 +2,11 @@ package dialect
 
 import "strings"
 
-// The npm package proxy-from-env says which proxy an URL is for; proxy-agent
-// (http.get, node-fetch, puppeteer, npm before 10) and axios ask it.
+// The npm package proxy-from-env says which proxy a URL is for; proxy-agent, an
+// agent for http.get, and axios ask it.
 var proxyFromEnvFamily = []*Client{{
 	Name:      "proxy-from-env",
-	AlsoReads: []string{"proxy-agent", "axios before 1.15"},
+	AlsoReads: []string{"proxy-agent", "axios"},
 	Behaviours: []Behaviour{
 		{Source: "Rob--W/proxy-from-env index.js, 1.1.0", Read: readProxyFromEnv(true)},
 		{

@@ -8,7 +8,7 @@ import "strings"
 var rustFamily = []*Client{{
 	Name:      "reqwest",
 	Aliases:   []string{"rust-reqwest", "hyper-util"},
-	AlsoReads: []string{"uv", "deno", "rustup"},
+	AlsoReads: []string{"uv", "rustup"},
 	Behaviours: []Behaviour{
 		{Source: rustSource + "v0.1.12", Read: rustRules{}.read, Observe: observeRust},
 		{
