@@ -15,6 +15,14 @@ var clients = slices.Concat(
 	wget2Family,
 	aria2Family,
 	aptFamily,
+	undiciFamily,
+	nodeFamily,
+	proxyFromEnvFamily,
+	axiosFamily,
+	rustFamily,
+	javaFamily,
+	dotnetFamily,
+	grpcFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.

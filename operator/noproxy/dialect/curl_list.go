@@ -162,9 +162,6 @@ func skip(text string, at int, set string) int {
 }
 
 // isDigits reports whether a text is a decimal number without a sign.
-func isDigits(text string) bool {
-	return text != "" && skip(text, 0, "0123456789") == len(text)
-}
 
 // atoi is C's: it takes what number it finds at the start, and 0 if it finds
 // none. What is too large is merely large here.
