@@ -82,6 +82,14 @@ func TestSuccessiveBehavioursThatDecideAlikeAreOneRow(t *testing.T) {
 	}
 }
 
+func TestBehavioursWithAnotherBetweenThemAreTwoRows(t *testing.T) {
+	choices := behaviours("", "2", "3").Choices()
+	e := ask(t, "a", "b", labelled(choices[0]), labelled(choices[2]))
+	if got := strings.Join(e.Groups()[0].Clients, ", "); got != "x before 2, x from 3" {
+		t.Error(got)
+	}
+}
+
 func TestVersionsThatWereAskedForStayApart(t *testing.T) {
 	client := behaviours("", "2", "3")
 	e := ask(t, "a", "b", client.At("1.5"), client.At("2.1"), client.Newest())
