@@ -108,13 +108,16 @@ func rows(explanations []explain.Explanation) []row {
 }
 
 func verdict(explanations []explain.Explanation) string {
-	disagree := 0
+	disagree, clients := 0, map[string]bool{}
 	for _, e := range explanations {
 		if !e.Agree {
 			disagree++
 		}
+		for _, a := range e.Decisions {
+			clients[a.Client] = true
+		}
 	}
-	who := many(len(explain.Rows(explanations)), "client")
+	who := many(len(clients), "client")
 	if disagree == 0 {
 		return fmt.Sprintf("%s, %s: no disagreement", who, many(len(explanations), "URL"))
 	}
