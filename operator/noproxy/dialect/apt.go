@@ -105,7 +105,7 @@ func (p aptProxy) decide(scheme string) Decision {
 		return fails(p.variable, brokenProxy)
 	}
 	hop := Hop{Address: address, Protocol: protocol}
-	if (protocol == Absolute || protocol == Connect) && p.uri.user+p.uri.password != "" {
+	if protocol != TLS && p.uri.user+p.uri.password != "" {
 		hop.Auth = Sends(p.uri.user + ":" + p.uri.password)
 	}
 	return proxied(p.variable, hop, noEntry)

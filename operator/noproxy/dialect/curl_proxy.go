@@ -135,9 +135,9 @@ func (r curlRelease) reach(p curlProxy, t Target, host string) Decision {
 	hop := p.hop
 	switch p.kind {
 	case curlHTTPS:
-		hop.Protocol = TLS
+		hop.Protocol, hop.Auth = TLS, Auth{} // the credential is inside the handshake
 	case curlSocks4, curlSocks4a:
-		hop.Protocol = Socks4
+		hop.Protocol, hop.Auth = Socks4, Auth{}
 	case curlSocks5:
 		hop.Protocol = Socks5Local
 	case curlSocks5h:
@@ -152,7 +152,6 @@ func (r curlRelease) reach(p curlProxy, t Target, host string) Decision {
 		}
 		return proxied(p.variable, hop, noEntry)
 	}
-	hop.Auth = Auth{} // inside the handshake, if at all
 	return proxied(p.variable, hop, noEntry)
 }
 

@@ -107,7 +107,9 @@ func (g gitRelease) parseProxy(v variable) gitProxy {
 		proxy.off = true // libcurl gets an empty proxy
 	default:
 		proxy.curlProxy = g.libcurl.parseProxy(variable{v.name, c.host}, kind)
-		proxy.hop.Auth = Auth{} // not before the proxy asks
+		if kind == curlSocks5 || kind == curlSocks5h { // others get it when they ask
+			proxy.hop.Auth = c.auth
+		}
 	}
 	return proxy
 }
@@ -138,6 +140,7 @@ func (g gitRelease) kind(value, protocol string) (curlKind, bool) {
 // gitCredential is what matters here of credential_from_url.
 type gitCredential struct {
 	protocol, host, path string
+	auth                 Auth // user and password, decoded
 	asks                 bool // there is a user, if only as "", but no password
 }
 
@@ -155,6 +158,7 @@ func parseGitCredential(value string) (gitCredential, bool) {
 		user, password, hasPassword := strings.Cut(userinfo, ":")
 		rest, c.asks = host, !hasPassword
 		parts = append(parts, gitDecode(user), gitDecode(password))
+		c.auth = Sends(parts[2] + ":" + parts[3])
 	}
 	c.host = gitDecode(rest)
 	for _, part := range append(parts, c.host) {

@@ -34,9 +34,6 @@ func readTiny(env Env) Decider {
 		proxies[scheme], _ = readTinyProxy(v)
 	}
 	return func(t Target) Decision {
-		if !isASCII(t.Host) {
-			return fails("", unsendableHost)
-		}
 		proxy := proxies[t.Scheme]
 		if proxy.variable == "" {
 			return direct("", Span{}, noVariable)
@@ -125,6 +122,8 @@ func readTinyProxy(v variable) (tinyProxy, bool) {
 func (p *tinyProxy) setAddress(host, port string) {
 	if inner, found := strings.CutPrefix(host, "["); found {
 		host = strings.TrimSuffix(inner, "]")
+	} else if name, own, found := strings.Cut(host, ":"); found && isDigits(own) {
+		host, port = name, own // IO::Socket takes the port out of the host
 	}
 	port = strings.TrimLeft(port, "0")
 	plain := !strings.Contains(host, ":") || isIPv6Text(host)

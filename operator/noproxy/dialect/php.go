@@ -58,6 +58,9 @@ func guzzleOn(release curlRelease) func(Env) Decider {
 			if proxy.variable == "" || excluded {
 				proxy = theirs[t.Scheme]
 			}
+			if t.Bracketed && strings.Trim(t.Host, "0123456789abcdef:") != "" {
+				return fails("", "this client takes no such URL") // guzzle/psr7 src/Uri.php parse
+			}
 			decision := release.decide(t, list, proxy)
 			if excluded && decision.Route == Direct && decision.Variable == "" {
 				return direct(areas.variable, entry, reason) // libcurl, left alone, found no proxy
