@@ -107,7 +107,8 @@ func (g gitRelease) parseProxy(v variable) gitProxy {
 		proxy.off = true // libcurl gets an empty proxy
 	default:
 		proxy.curlProxy = g.libcurl.parseProxy(variable{v.name, c.host}, kind)
-		if kind == curlSocks5 || kind == curlSocks5h { // others get it when they ask
+		proxy.hop.Auth = Auth{} // not before the proxy asks, except in SOCKS
+		if kind == curlSocks5 || kind == curlSocks5h {
 			proxy.hop.Auth = c.auth
 		}
 	}
