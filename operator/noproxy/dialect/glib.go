@@ -11,7 +11,7 @@ import (
 type glibURL struct {
 	scheme, host string
 	port         int    // anyPort where there is none
-	text         string // as g_uri_to_string writes it, without path, query and fragment
+	text         string // as g_uri_to_string writes it, but for what is escaped after the host
 }
 
 // parseGlib parses an absolute URL strictly: a percent sign that encodes
@@ -43,7 +43,9 @@ func parseGlib(text string) (glibURL, bool) {
 		u.text += glibEscape(percentDecode(userinfo)) + "@"
 		authority = after
 	}
-	return u, u.parseHostPort(authority) && glibDecodes(rest)
+	ok := u.parseHostPort(authority) && glibDecodes(rest)
+	u.text += rest
+	return u, ok
 }
 
 func (u *glibURL) parseHostPort(authority string) bool {
@@ -60,7 +62,7 @@ func (u *glibURL) parseHostPort(authority string) bool {
 		return false
 	}
 	written := glibEscape(u.host)
-	if strings.Contains(u.host, ":") {
+	if literal(u.host).Is6() {
 		written = "[" + u.host + "]"
 	}
 	u.text += written
