@@ -21,6 +21,7 @@ func TestAria2Corners(t *testing.T) {
 		{name: "https is spoken to in http", client: client, env: env("https://p.test"), url: url, want: "p.test:443 http"},
 		{name: "a user with @", client: client, env: env("http://u@v@p.test:1"), url: url, want: "p.test:1 http u@v:"},
 		{name: "a password with a bracket", client: client, env: env("http://u:p[@p.test:1"), url: url, want: "direct"},
+		{name: "a password that starts with one", client: client, env: env("http://u:[p@p.test:1"), url: url, want: "p.test:1 http u:[p"},
 		{name: "port 0 is the default", client: client, env: env("http://p.test:0"), url: url, want: "p.test:80 http"},
 		{name: "an IPv6 proxy with a user", client: client, env: env("http://u:p@[::1]:1"), url: url, want: "[::1]:1 http u:p"},
 	})
@@ -39,6 +40,7 @@ func TestAptCorners(t *testing.T) {
 		{name: "one with a colon is an unknown scheme", client: client, env: env("p.test:1"), url: url, want: "fails"},
 		{name: "the last @ ends the user", client: client, env: env("http://u:p@q@p.test:1"), url: url, want: "p.test:1 CONNECT u:p@q"},
 		{name: "the first character is the user's", client: client, env: env("http://:p@p.test:1"), url: url, want: "p.test:1 CONNECT :p:"},
+		{name: "so an @ alone belongs to the host", client: client, env: env("http://@p.test:1"), url: url, want: "fails"},
 		{name: "white space after the port", client: client, env: env("http://p.test:1\n"), url: url, want: "p.test:1 CONNECT"},
 		{name: "a bracket that stays open hides the host", client: client, env: env("http://[::1:1"), url: url, want: "direct"},
 		{name: "socks5h", client: client, env: env("socks5h://u:p@p.test"), url: url, want: "p.test:1080 socks5 target=name"},

@@ -102,6 +102,8 @@ func TestLibcurlNormalizesTheHostByItsRelease(t *testing.T) {
 		{name: "7.77 reads them", client: "curl@7.77.0", noProxy: "10.1.2.3", url: "http://0x0a010203/", want: "direct 10.1.2.3"},
 		{name: "octal", client: "curl", noProxy: "10.1.2.3", url: "http://012.1.515/", want: "direct 10.1.2.3"},
 		{name: "a number that is too large is a name", client: "curl", noProxy: "10.1.2.3", url: "http://10.1.2.256/", want: viaProxy},
+		{name: "five parts are a name", client: "curl", noProxy: "0.0.0.0/1", url: "http://1.2.3.4.0/", want: viaProxy},
+		{name: "8.12 knows 0X", client: "curl@8.12.0", noProxy: "10.1.2.3", url: "http://0X0a010203/", want: "direct 10.1.2.3"},
 		{name: "8.13 knows no 0X", client: "curl@8.13.0", noProxy: "10.1.2.3", url: "http://0X0a010203/", want: viaProxy},
 		{name: "8.21 knows it again", client: "curl@8.21.0", noProxy: "10.1.2.3", url: "http://0X0a010203/", want: "direct 10.1.2.3"},
 		{name: "8.21 drops the dot after an address", client: "curl@8.21.0", noProxy: "10.1.2.3", url: "http://10.1.2.3./", want: "direct 10.1.2.3"},

@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
@@ -41,6 +42,7 @@ func TestWget2CornersOfListAndProxy(t *testing.T) {
 		{name: "a length of 0 is everything", client: "wget2@2.1", noProxy: "0.0.0.0/x", url: "http://10.1.2.3/", want: "direct 0.0.0.0/x"},
 		{name: "1.99.1 does not", client: "wget2@1.99.1", noProxy: "10.0.0.0/8", url: "http://10.1.2.3/", want: viaProxy},
 		{name: "a Unicode entry is one in punycode", client: "wget2", noProxy: ".bücher.test", url: "http://a.xn--bcher-kva.test/", want: "direct .bücher.test"},
+		{name: "an entry of 256 bytes is left out", client: "wget2@2.1", noProxy: strings.Repeat(" ", 250) + "a.test", url: url, want: viaProxy},
 		{name: "a bare name covers itself only", client: "wget2", noProxy: "a.test", url: "http://b.a.test/", want: viaProxy},
 	})
 }
