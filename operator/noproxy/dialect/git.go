@@ -76,10 +76,9 @@ func (g gitRelease) read(env Env) Decider {
 }
 
 const (
-	gitAsks      = "a user without a password: git asks for the password, and fails where nobody answers"
-	gitNoPaths   = "only SOCKS proxies on localhost may have a path"
-	gitNoScheme  = "git does not know this scheme of a proxy"
-	gitEmptyHost = "the URL of the proxy has no host, which turns the proxy off"
+	gitAsks     = "a user without a password: git asks for the password, and fails where nobody answers"
+	gitNoPaths  = "only SOCKS proxies on localhost may have a path"
+	gitNoScheme = "git does not know this scheme of a proxy"
 )
 
 func (g gitRelease) parseProxy(v variable) gitProxy {
@@ -91,13 +90,13 @@ func (g gitRelease) parseProxy(v variable) gitProxy {
 	c, ok := parseGitCredential(v.value)
 	kind, known := g.kind(v.value, c.protocol)
 	path := strings.TrimLeft(c.path, "/")
-	socks := strings.HasPrefix(c.protocol, "socks")
+	unixSocket := strings.HasPrefix(c.protocol, "socks") && asciiLower(c.host) == "localhost"
 	switch {
 	case !ok:
 		proxy.dies = brokenProxy
 	case !known:
 		proxy.dies = gitNoScheme
-	case g.refusesPaths && path != "" && !(socks && strings.EqualFold(c.host, "localhost")):
+	case g.refusesPaths && path != "" && !unixSocket:
 		proxy.dies = gitNoPaths
 	case c.asks:
 		proxy.dies = gitAsks
