@@ -43,7 +43,7 @@ func TestAptCorners(t *testing.T) {
 		{name: "so an @ alone belongs to the host", client: client, env: env("http://@p.test:1"), url: url, want: "fails"},
 		{name: "white space after the port", client: client, env: env("http://p.test:1\n"), url: url, want: "p.test:1 CONNECT"},
 		{name: "a bracket that stays open hides the host", client: client, env: env("http://[::1:1"), url: url, want: "direct"},
-		{name: "socks5h", client: client, env: env("socks5h://u:p@p.test"), url: url, want: "p.test:1080 socks5 target=name"},
+		{name: "socks5h", client: client, env: env("socks5h://u:p@p.test"), url: url, want: "p.test:1080 socks5 target=name u:p"},
 		{name: "not socks5", client: client, env: env("socks5://p.test"), url: url, want: "fails"},
 		{name: "https to the proxy", client: client, env: env("https://p.test"), url: url, want: "p.test:443 tls"},
 	})
