@@ -42,7 +42,7 @@ type CorporateProxySpec struct {
 	// form is the way in which the merged list is written. Unset means: clusters
 	// keep the form in their report, new clusters get the newest.
 	// +optional
-	// +kubebuilder:validation:Enum=Exact
+	// +kubebuilder:validation:Enum=Exact;Portable/v1
 	Form string `json:"form,omitempty"`
 
 	// delegation is what a ProxyOverride may decide for its own cluster.
@@ -135,6 +135,13 @@ type CorporateProxyStatus struct {
 	// entries is the number of NO_PROXY entries of the installation.
 	// +optional
 	Entries int32 `json:"entries"`
+
+	// findings are what is wrong with the installation's own entries or the proxy's
+	// URLs, or read differently by different clients; the worst first, at most 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Findings []ReportedFinding `json:"findings,omitempty"`
 
 	// conditions: Ready.
 	// +optional

@@ -50,6 +50,13 @@ type ProxyReportStatus struct {
 	// +optional
 	RefusalCount int32 `json:"refusalCount,omitempty"`
 
+	// findings are what is wrong with the list or the proxy, or read differently by
+	// different clients; the worst first, at most 20.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Findings []ReportedFinding `json:"findings,omitempty"`
+
 	// facts were read from the infrastructure object.
 	// +optional
 	Facts *ReportedFacts `json:"facts,omitempty"`
@@ -134,6 +141,14 @@ type ReportedFacts struct {
 	// values by name, as networks, addresses or domains.
 	// +optional
 	Values map[string][]string `json:"values,omitempty"`
+
+	// metadata and domains are what the table says of every cluster of this kind.
+	// +optional
+	// +listType=atomic
+	Metadata []string `json:"metadata,omitempty"`
+	// +optional
+	// +listType=atomic
+	Domains []string `json:"domains,omitempty"`
 
 	// missing names required facts that are not known yet.
 	// +optional

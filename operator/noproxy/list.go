@@ -11,6 +11,7 @@ const (
 	LayerServiceCIDR   Layer = "ServiceCIDR"
 	LayerPodCIDR       Layer = "PodCIDR"
 	LayerEndpoint      Layer = "ControlPlaneEndpoint"
+	LayerProvider      Layer = "ProviderFacts"
 	LayerInstallation  Layer = "Installation"
 	LayerCluster       Layer = "Cluster"
 	LayerBuiltin       Layer = "Builtin"
@@ -76,4 +77,16 @@ func (l List) String() string {
 		texts[i] = item.Entry.String()
 	}
 	return strings.Join(texts, ",")
+}
+
+// At returns the item that stands at an offset of String.
+func (l List) At(offset int) (Item, bool) {
+	for _, item := range l {
+		size := len(item.Entry.String())
+		if offset >= 0 && offset < size {
+			return item, true
+		}
+		offset -= size + len(",")
+	}
+	return Item{}, false
 }

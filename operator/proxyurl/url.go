@@ -142,3 +142,43 @@ func encode(s string) string {
 func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
+
+// Scheme returns "http" or "https".
+func (u URL) Scheme() string { return u.parts().scheme }
+
+// Host returns the host without port; an IPv6 address without brackets.
+func (u URL) Host() string {
+	address := u.parts().address
+	return strings.Trim(address[:max(strings.LastIndexByte(address, ':'), 0)], "[]")
+}
+
+// WithoutCredentials returns the URL less its user information.
+func (u URL) WithoutCredentials() URL {
+	if u.IsZero() {
+		return u
+	}
+	return newURL(parts{scheme: u.parts().scheme, address: u.parts().address})
+}
+
+// HasEncoded reports whether the user information holds a character that is
+// percent-encoded. What it is, is not given away.
+func (u URL) HasEncoded() bool { return strings.Contains(u.parts().userinfo, "%") }
+
+// HasNonASCII reports whether the user information holds a byte outside ASCII,
+// which is percent-encoded.
+func (u URL) HasNonASCII() bool {
+	rest := u.parts().userinfo
+	for {
+		_, after, found := strings.Cut(rest, "%")
+		if !found || after == "" {
+			return false
+		}
+		if after[0] >= '8' {
+			return true
+		}
+		rest = after
+	}
+}
+
+// HasPlus reports whether the user information holds a plus sign as such.
+func (u URL) HasPlus() bool { return strings.Contains(u.parts().userinfo, "+") }

@@ -36,7 +36,7 @@ func environment(e resolve.Effective) []variable {
 	for _, v := range []struct{ upper, lower, value string }{
 		{"HTTP_PROXY", "http_proxy", e.HTTP.Reveal()},
 		{"HTTPS_PROXY", "https_proxy", e.HTTPS.Reveal()},
-		{"NO_PROXY", "no_proxy", e.NoProxy.String()},
+		{"NO_PROXY", "no_proxy", e.NoProxy.Go.String()},
 	} {
 		if v.value != "" {
 			set = append(set, variable{v.upper, v.value}, variable{v.lower, v.value})

@@ -41,12 +41,17 @@ func list(entries ...string) noproxy.List {
 	return list
 }
 
+// lists is the same list for each audience, as in the form Exact.
+func lists(entries ...string) noproxy.Lists {
+	return noproxy.Lists{Any: list(entries...), Go: list(entries...)}
+}
+
 // example is what the published example resolves to.
 func example(tb testing.TB, changes ...func(*resolve.Effective)) resolve.Effective {
 	tb.Helper()
 	e := resolve.Effective{
 		Namespace: "org-acme", Cluster: "mycluster", Mode: resolve.ModeProxied, Proxy: "default", Form: resolve.FormExact,
-		HTTP: url(tb, exampleURL), HTTPS: url(tb, exampleURL), NoProxy: list(strings.Split(exampleList, ",")...),
+		HTTP: url(tb, exampleURL), HTTPS: url(tb, exampleURL), NoProxy: lists(strings.Split(exampleList, ",")...),
 	}
 	for _, change := range changes {
 		change(&e)
@@ -149,8 +154,8 @@ func TestMoreThanAProcessCanBeGivenIsAProblem(t *testing.T) {
 		change func(*resolve.Effective)
 		field  string
 	}{
-		"the longest list":      {func(e *resolve.Effective) { e.NoProxy = list(longest) }, ""},
-		"a list too long":       {func(e *resolve.Effective) { e.NoProxy = list(longest[1:], "y") }, "NO_PROXY"},
+		"the longest list":      {func(e *resolve.Effective) { e.NoProxy = lists(longest) }, ""},
+		"a list too long":       {func(e *resolve.Effective) { e.NoProxy = lists(longest[1:], "y") }, "NO_PROXY"},
 		"a password too long":   {func(e *resolve.Effective) { e.HTTP, e.HTTPS = url(t, longURL), proxyurl.URL{} }, "HTTP_PROXY"},
 		"another password, too": {func(e *resolve.Effective) { e.HTTPS = url(t, longURL) }, "HTTPS_PROXY"},
 	} {

@@ -41,13 +41,17 @@ func Secrets(e resolve.Effective) ([]Secret, error) {
 const maxLabelValue = 63
 
 func tooLarge(e resolve.Effective) *resolve.Problem {
-	for _, v := range environment(e) {
+	longest := e
+	if len(e.NoProxy.Any.String()) > len(e.NoProxy.Go.String()) {
+		longest.NoProxy.Go = e.NoProxy.Any
+	}
+	for _, v := range environment(longest) {
 		if n := len(v.value); n > MaxNoProxyBytes {
 			return &resolve.Problem{
 				Reason: resolve.ReasonTooLarge,
 				Object: "Cluster " + e.Namespace + "/" + e.Cluster,
 				Field:  v.name,
-				Detail: fmt.Sprintf("has %d bytes (%d entries in NO_PROXY); a process environment carries at most %d bytes", n, len(e.NoProxy), MaxNoProxyBytes),
+				Detail: fmt.Sprintf("has %d bytes (%d entries in NO_PROXY); a process environment carries at most %d bytes", n, len(e.NoProxy.Go), MaxNoProxyBytes),
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func Values(e resolve.Effective) ([]byte, error) {
 	var v values
 	v.Cluster.Proxy.HTTP = e.HTTP.Reveal()
 	v.Cluster.Proxy.HTTPS = e.HTTPS.Reveal()
-	v.Cluster.Proxy.NoProxy = e.NoProxy.String()
+	v.Cluster.Proxy.NoProxy = e.NoProxy.Any.String()
 	v.HTTPProxy, v.HTTPSProxy, v.NoProxy = v.Cluster.Proxy.HTTP, v.Cluster.Proxy.HTTPS, v.Cluster.Proxy.NoProxy
 	return yaml.Marshal(v)
 }

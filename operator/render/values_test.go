@@ -90,7 +90,7 @@ func TestTheValuesAreReadBackAsTheStringsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := resolve.Effective{HTTP: u, NoProxy: list(text, "b")}
+		e := resolve.Effective{HTTP: u, NoProxy: lists(text, "b")}
 		if diff := cmp.Diff(wantValues(u.Reveal(), "", text+",b"), readValues(t, e)); diff != "" {
 			t.Fatal(diff)
 		}

@@ -15,7 +15,7 @@ func network(tb testing.TB, cluster func(*resolve.Cluster)) (string, error) {
 		in.Installation.NoProxy = nil
 		cluster(&in.Cluster)
 	}))
-	return strings.TrimSuffix(effective.NoProxy.String(), ",svc,127.0.0.1,localhost"), err
+	return strings.TrimSuffix(effective.NoProxy.Any.String(), ",svc,127.0.0.1,localhost"), err
 }
 
 func TestTheClusterNetworkIsReadAsClusterAPIWritesIt(t *testing.T) {

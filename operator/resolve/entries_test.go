@@ -61,7 +61,7 @@ func TestEveryBuiltinEntryParses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var builtin []string
-	for _, item := range effective.NoProxy {
+	for _, item := range effective.Entries {
 		if item.Sources[0].Layer != noproxy.LayerBuiltin {
 			continue
 		}

@@ -8,12 +8,16 @@ import (
 // Form is the way a list is written out.
 type Form string
 
-// FormExact keeps the order of the merge and adds nothing to it.
-const FormExact Form = "Exact"
+// The forms: Exact keeps the order of the merge and adds nothing to it, Portable
+// writes what clients agree upon, with what the provider is known to need.
+const (
+	FormExact    Form = "Exact"
+	FormPortable Form = "Portable/v1"
+)
 
 // DefaultForm is the form of a cluster that has none yet. A cluster keeps the
 // form that its report records, so changing this changes new clusters only.
-const DefaultForm = FormExact
+const DefaultForm = FormPortable
 
 // Mode says what a cluster's Secrets hold.
 type Mode string
@@ -72,18 +76,21 @@ type Override struct {
 	Exclude []string
 }
 
-// MissingFacts are required provider facts that are not known yet, and the object
-// that will have them.
-type MissingFacts struct {
-	Object string
-	Names  []string
+// Facts is what the infrastructure provider adds: what the table says of every
+// cluster of its kind, and what this one's object says. The form Portable
+// writes both, Exact neither.
+type Facts struct {
+	Object  string    // has the facts, or will have them
+	Missing []string  // required facts that are not known yet
+	Known   []Written // metadata services and domains
+	Read    []Written // networks, addresses and domains; the cluster's owner may have written them
 }
 
 // Input is everything one decision is made from.
 type Input struct {
 	Installation Installation
 	Cluster      Cluster
-	MissingFacts MissingFacts
+	Facts        Facts
 	Override     Override // the zero value where there is none
 	PinnedForm   Form     // the form in the cluster's report; empty for a new cluster
 }
@@ -95,5 +102,6 @@ type Effective struct {
 	Proxy              string // name of the CorporateProxy; empty when Unproxied
 	HTTP, HTTPS        proxyurl.URL
 	Form               Form
-	NoProxy            noproxy.List
+	Entries            noproxy.List  // what is meant, merged in the documented order
+	NoProxy            noproxy.Lists // how it is written
 }

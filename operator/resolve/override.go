@@ -27,13 +27,18 @@ func overrideEntries(in Input) (noproxy.List, error) {
 	if err != nil || grant == GrantAny {
 		return list, err
 	}
+	return list, narrow(list, written, ReasonNotDelegated)
+}
+
+// narrow refuses entries that open more than a tenant can be trusted with.
+func narrow(list noproxy.List, written []Written, reason Reason) error {
 	var refused refusals
 	for i, item := range list {
 		if why := noproxy.TooBroad(item.Entry); why != "" {
 			refused.add(written[i].Source, noproxy.Refuse(written[i].Value, noproxy.ReasonTooBroad, why))
 		}
 	}
-	return list, refused.problem(ReasonNotDelegated)
+	return refused.problem(reason)
 }
 
 // exclude removes the derived entries that the cluster's owner does not want,

@@ -36,8 +36,8 @@ func TestAnOwnerAddsWhatIsDelegated(t *testing.T) {
 			effective, err := overridden(t, test.grant, test.add, nil)
 			// "svc" and others that stand twice keep their first place.
 			want := noproxy.Merge(entries(t, test.want)).String()
-			if err != nil || effective.NoProxy.String() != want {
-				t.Errorf("got  %s (%v)\nwant %s", effective.NoProxy, err, want)
+			if err != nil || effective.NoProxy.Any.String() != want {
+				t.Errorf("got  %s (%v)\nwant %s", effective.NoProxy.Any, err, want)
 			}
 		})
 	}
@@ -96,8 +96,8 @@ func TestAnOwnerExcludesDerivedEntriesAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			effective, err := overridden(t, resolve.GrantNarrow, nil, test.exclude)
-			if err != nil || effective.NoProxy.String() != test.want {
-				t.Errorf("got  %s (%v)\nwant %s", effective.NoProxy, err, test.want)
+			if err != nil || effective.NoProxy.Any.String() != test.want {
+				t.Errorf("got  %s (%v)\nwant %s", effective.NoProxy.Any, err, test.want)
 			}
 		})
 	}
@@ -109,8 +109,8 @@ func TestAnExclusionLeavesTheInstallationsOwnEntryOfThatSpelling(t *testing.T) {
 		in.Installation.NoProxy = entries(t, "svc")
 		in.Override.Exclude = []string{"svc"}
 	}))
-	if err != nil || !strings.HasSuffix(effective.NoProxy.String(), ",svc,127.0.0.1,localhost") {
-		t.Errorf("got %s (%v)", effective.NoProxy, err)
+	if err != nil || !strings.HasSuffix(effective.NoProxy.Any.String(), ",svc,127.0.0.1,localhost") {
+		t.Errorf("got %s (%v)", effective.NoProxy.Any, err)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestDirectIsBlankWhereItIsDelegated(t *testing.T) {
 		in.Installation.Delegation.Direct, in.Override.Direct = true, true
 		in.Override.NoProxy = []string{"acme.internal"}
 		// It needs nothing that is not known yet.
-		in.Cluster.EndpointHost, in.MissingFacts = "", resolve.MissingFacts{Names: []string{"vpcCIDR"}}
+		in.Cluster.EndpointHost, in.Facts = "", resolve.Facts{Missing: []string{"vpcCIDR"}}
 	}))
 	if err != nil {
 		t.Fatal(err)

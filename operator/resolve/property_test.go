@@ -37,12 +37,13 @@ var inputs = rapid.Custom(func(t *rapid.T) resolve.Input {
 	var installation noproxy.List
 	for _, text := range names.Draw(t, "installation") {
 		if entry, err := noproxy.Parse(text); err == nil {
-			installation = append(installation, noproxy.Item{Entry: entry})
+			installation = append(installation, noproxy.Item{Entry: entry, Sources: []noproxy.Source{{Layer: noproxy.LayerInstallation}}})
 		}
 	}
 	return resolve.Input{
 		Installation: resolve.Installation{
 			Name: "default", Object: "CorporateProxy default", HTTP: u, NoProxy: installation,
+			Form: rapid.SampledFrom([]resolve.Form{"", resolve.FormExact, resolve.FormPortable}).Draw(t, "form"),
 			Delegation: resolve.Delegation{
 				NoProxy: rapid.SampledFrom([]resolve.Grant{resolve.GrantForbidden, resolve.GrantNarrow, resolve.GrantAny, resolve.GrantAny}).Draw(t, "grant"),
 				Direct:  rapid.Bool().Draw(t, "delegated"),
@@ -85,13 +86,15 @@ func TestWhateverIsResolvedIsDeterministicCompleteAndClean(t *testing.T) {
 			return
 		}
 		if first.Mode == resolve.ModeDirect {
-			if !first.HTTP.IsZero() || !first.HTTPS.IsZero() || first.NoProxy != nil {
+			if !first.HTTP.IsZero() || !first.HTTPS.IsZero() || first.Entries != nil {
 				t.Fatalf("Direct, but %v", first)
 			}
 			return
 		}
 		resolved++
-		checkList(t, in, first.NoProxy.String())
+		for _, list := range []noproxy.List{first.Entries, first.NoProxy.Any, first.NoProxy.Go} {
+			checkList(t, in, list.String())
+		}
 	})
 	if resolved == 0 {
 		t.Error("nothing was ever resolved: the generators have drifted apart")

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -15,7 +16,11 @@ const (
 	kubeadmControlPlane  = "KubeadmControlPlane"
 )
 
-var builtins = []string{"svc", "127.0.0.1", "localhost"}
+// builtins are what every list ends with. IPv6's loopback came with Portable.
+var builtins = map[Form][]string{
+	FormExact:    {"svc", "127.0.0.1", "localhost"},
+	FormPortable: {"svc", "127.0.0.1", "::1", "localhost"},
+}
 
 // Resolve decides the configuration of one cluster that an installation's
 // proxy has been chosen for. The error is a *Problem.
@@ -41,12 +46,12 @@ func Resolve(in Input) (Effective, error) {
 	if p := incomplete(in); p != nil {
 		return Effective{}, p
 	}
-	list, err := noProxy(in)
+	list, err := entries(in, effective.Form)
 	if err != nil {
 		return Effective{}, err
 	}
 	effective.HTTP, effective.HTTPS = in.Installation.HTTP, in.Installation.HTTPS
-	effective.NoProxy = list
+	effective.Entries, effective.NoProxy = list, write(list, effective.Form)
 	return effective, nil
 }
 
@@ -81,23 +86,41 @@ func incomplete(in Input) *Problem {
 		return problem(ReasonEndpointUnknown, in.Cluster.Object(), "spec.controlPlaneEndpoint.host",
 			"not known yet")
 	}
-	if missing := in.MissingFacts; len(missing.Names) > 0 {
-		return problem(ReasonFactsPending, missing.Object, "", "not known yet: %s", strings.Join(missing.Names, ", "))
+	if len(in.Facts.Missing) > 0 {
+		return problem(ReasonFactsPending, in.Facts.Object, "", "not known yet: %s", strings.Join(in.Facts.Missing, ", "))
 	}
 	return nil
 }
 
-// noProxy merges the layers in the documented order.
-func noProxy(in Input) (noproxy.List, error) {
+// write writes a list in a form, for each audience.
+func write(list noproxy.List, form Form) noproxy.Lists {
+	if form == FormExact {
+		return noproxy.Lists{Any: list, Go: list}
+	}
+	var lists noproxy.Lists
+	lists.Any, _ = noproxy.Portable(list, noproxy.AudienceAny)
+	lists.Go, _ = noproxy.Portable(list, noproxy.AudienceGo)
+	return lists
+}
+
+// entries merges the layers in the documented order.
+func entries(in Input, form Form) (noproxy.List, error) {
 	network, err := clusterNetwork(in.Cluster)
 	if err != nil {
 		return nil, err
+	}
+	if form != FormExact {
+		facts, err := factsEntries(in)
+		if err != nil {
+			return nil, err
+		}
+		network = append(network, facts...)
 	}
 	own, err := overrideEntries(in)
 	if err != nil {
 		return nil, err
 	}
-	network, builtin, err := exclude(in, network, builtinEntries())
+	network, builtin, err := exclude(in, network, builtinEntries(form))
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +132,23 @@ func noProxy(in Input) (noproxy.List, error) {
 	return list, nil
 }
 
-func builtinEntries() noproxy.List {
+// factsEntries parses what the provider adds. Who may write an infrastructure
+// object may not open more with it than with a ProxyOverride.
+func factsEntries(in Input) (noproxy.List, error) {
+	known, err := ParseEntries(ReasonInvalidFacts, in.Facts.Known)
+	if err != nil {
+		return nil, err
+	}
+	read, err := ParseEntries(ReasonInvalidFacts, in.Facts.Read)
+	if err == nil && in.Installation.Delegation.NoProxy != GrantAny {
+		err = narrow(read, in.Facts.Read, ReasonInvalidFacts)
+	}
+	return slices.Concat(known, read), err
+}
+
+func builtinEntries(form Form) noproxy.List {
 	var list noproxy.List
-	for _, text := range builtins {
+	for _, text := range builtins[form] {
 		entry, _ := noproxy.Parse(text) // constants; a test parses each
 		list = append(list, noproxy.Item{Entry: entry, Sources: []noproxy.Source{{Layer: noproxy.LayerBuiltin}}})
 	}

@@ -26,6 +26,7 @@ func example(tb testing.TB, changes ...func(*resolve.Input)) resolve.Input {
 		Installation: resolve.Installation{
 			Name: "default", Object: "CorporateProxy default", HTTP: url(tb, exampleURL), HTTPS: url(tb, exampleURL),
 			NoProxy:    entries(tb, "172.16.0.0/16,internal.corpdomain.net,example.com"),
+			Form:       resolve.FormExact,
 			Delegation: resolve.Delegation{NoProxy: resolve.GrantNarrow},
 		},
 		Cluster: resolve.Cluster{
@@ -80,13 +81,13 @@ func TestThePublishedExampleIsResolvedInItsOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if effective.NoProxy.String() != exampleList {
-		t.Errorf("got  %s\nwant %s", effective.NoProxy, exampleList)
+	if effective.NoProxy.Any.String() != exampleList {
+		t.Errorf("got  %s\nwant %s", effective.NoProxy.Any, exampleList)
 	}
 	if effective.HTTP.Reveal() != exampleURL || effective.HTTPS.Reveal() != exampleURL {
 		t.Errorf("the URLs are %q and %q", effective.HTTP.Reveal(), effective.HTTPS.Reveal())
 	}
-	effective.NoProxy, effective.HTTP, effective.HTTPS = nil, proxyurl.URL{}, proxyurl.URL{}
+	effective.Entries, effective.NoProxy, effective.HTTP, effective.HTTPS = nil, noproxy.Lists{}, proxyurl.URL{}, proxyurl.URL{}
 	want := resolve.Effective{Namespace: "org-acme", Cluster: "mycluster", Mode: resolve.ModeProxied, Proxy: "default", Form: resolve.FormExact}
 	if diff := cmp.Diff(want, effective); diff != "" {
 		t.Error(diff)
@@ -101,7 +102,7 @@ func TestEveryEntryOfTheExampleNamesItsSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, item := range effective.NoProxy {
+	for _, item := range effective.Entries {
 		for _, s := range item.Sources {
 			got = append(got, strings.TrimSpace(fmt.Sprintf("%s: %s %s %s", item.Entry, s.Layer, s.Object, s.Field)))
 		}
@@ -140,8 +141,8 @@ func TestOneURLAloneMeansThatOneAlone(t *testing.T) {
 			if effective.HTTP.Reveal() != test.http || effective.HTTPS.Reveal() != test.https {
 				t.Errorf("got %q and %q", effective.HTTP.Reveal(), effective.HTTPS.Reveal())
 			}
-			if effective.NoProxy.String() != exampleList {
-				t.Errorf("the list became %q", effective.NoProxy)
+			if effective.NoProxy.Any.String() != exampleList {
+				t.Errorf("the list became %q", effective.NoProxy.Any)
 			}
 		})
 	}
@@ -164,13 +165,13 @@ func TestNothingIsResolvedFromWhatIsMissing(t *testing.T) {
 		},
 		"required facts": {
 			func(in *resolve.Input) {
-				in.MissingFacts = resolve.MissingFacts{Object: "VCDCluster org-acme/infra", Names: []string{"vpcCIDR", "subnetCIDRs"}}
+				in.Facts = resolve.Facts{Object: "VCDCluster org-acme/infra", Missing: []string{"vpcCIDR", "subnetCIDRs"}}
 			},
 			resolve.ReasonFactsPending, "VCDCluster org-acme/infra", "not known yet: vpcCIDR, subnetCIDRs",
 		},
 		"the endpoint and facts": {
 			func(in *resolve.Input) {
-				in.Cluster.EndpointHost, in.MissingFacts = "", resolve.MissingFacts{Names: []string{"vpcCIDR"}}
+				in.Cluster.EndpointHost, in.Facts = "", resolve.Facts{Missing: []string{"vpcCIDR"}}
 			},
 			resolve.ReasonEndpointUnknown, "Cluster org-acme/mycluster", "not known yet",
 		},
@@ -225,8 +226,8 @@ func TestTenThousandEntriesAreResolvedAtOnce(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %s", took)
 	}
-	if want := 10_000 + 7; len(effective.NoProxy) != want {
-		t.Errorf("%d entries, want %d", len(effective.NoProxy), want)
+	if want := 10_000 + 7; len(effective.Entries) != want {
+		t.Errorf("%d entries, want %d", len(effective.Entries), want)
 	}
 }
 

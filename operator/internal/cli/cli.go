@@ -19,6 +19,11 @@ const (
 	exitUsage   = 2 // the command line does
 )
 
+// quietError ends a verb with a status when its output has said why.
+type quietError struct{ status int }
+
+func (e quietError) Error() string { return fmt.Sprint("status ", e.status) }
+
 // usageError marks an error of the command line.
 type usageError struct{ error }
 
@@ -32,6 +37,10 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := root.Execute()
 	if err == nil {
 		return exitOK
+	}
+	var quiet quietError
+	if errors.As(err, &quiet) {
+		return quiet.status
 	}
 	fmt.Fprintln(stderr, "fairlead:", err)
 	var usage usageError
@@ -54,7 +63,7 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(renderCommand(), versionCommand())
+	root.AddCommand(renderCommand(), lintCommand(), versionCommand())
 	return root
 }
 

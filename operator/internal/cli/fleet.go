@@ -84,7 +84,7 @@ func (f *fleet) resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve
 			in.Override = inputs.Override(&f.overrides[i])
 		}
 	}
-	if err := f.warnOfMissingFacts(cluster, warnings); err != nil {
+	if in.Facts, err = f.facts(cluster, warnings); err != nil {
 		return resolve.Effective{}, err
 	}
 	return resolve.Resolve(in)
@@ -126,28 +126,36 @@ func secretGetter(named map[string]*corev1.Secret) inputs.SecretGetter {
 	return func(name string) (*corev1.Secret, error) { return named[name], nil }
 }
 
-// warnOfMissingFacts names the required facts that the infrastructure object
-// lacks, if it stands in the files: the operator waits for them.
-func (f *fleet) warnOfMissingFacts(cluster *clusterv1.Cluster, warnings io.Writer) error {
+// facts returns what the provider adds, as far as the files say. Required facts
+// that an infrastructure object lacks are a warning: the operator waits for them.
+func (f *fleet) facts(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.Facts, error) {
 	table, err := provider.Builtin("")
 	if err != nil {
-		return err
+		return resolve.Facts{}, err
 	}
 	from, known := inputs.FindFactsObject(cluster, table)
 	if !known {
-		return nil
+		return resolve.Facts{}, nil
 	}
+	object, found := f.infrastructure(cluster, from)
+	read := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
+	if found && len(read.Missing) > 0 {
+		fmt.Fprintf(warnings, "warning: %s %s/%s: not known yet: %s; the operator waits for it\n",
+			from.Row.Kind, cluster.Namespace, from.Name, strings.Join(read.Missing, ", "))
+	}
+	read.Missing = nil
+	return inputs.Facts(cluster.Namespace, read), nil
+}
+
+// infrastructure returns the object that has the facts, if it stands in the files.
+func (f *fleet) infrastructure(cluster *clusterv1.Cluster, from inputs.FactsObject) (map[string]any, bool) {
 	for _, d := range f.documents {
 		gvk := d.object.GroupVersionKind()
-		if gvk.Group != from.Row.Group || gvk.Kind != from.Row.Kind || d.object.GetName() != from.Name || namespaceOf(d) != cluster.Namespace {
-			continue
-		}
-		if missing := provider.Extract(from.Row, d.object.Object).Missing; len(missing) > 0 {
-			fmt.Fprintf(warnings, "warning: %s %s/%s: not known yet: %s; the operator waits for it\n",
-				gvk.Kind, cluster.Namespace, from.Name, strings.Join(missing, ", "))
+		if gvk.Group == from.Row.Group && gvk.Kind == from.Row.Kind && d.object.GetName() == from.Name && namespaceOf(d) == cluster.Namespace {
+			return d.object.Object, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 func namespaceOf(d document) string {

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -20,11 +22,13 @@ type renderOptions struct {
 	values, proxy      string
 	clusters, override []string
 	form, output       string
+	audience           string
 }
 
 var (
-	outputs = []string{"yaml", "values", "systemd", "noproxy"}
-	forms   = []string{string(resolve.FormExact)}
+	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java"}
+	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
+	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
 )
 
 func renderCommand() *cobra.Command {
@@ -46,6 +50,12 @@ The output contains the proxy's password.`,
   # one decoded part of them
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
 
+  # in the order of the merge, nothing added
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy --form Exact
+
+  # for Java, which reads no environment: java -Dhttp.nonProxyHosts="$(…)"
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o java
+
   # of a running fleet
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
 		Args: noArguments,
@@ -57,23 +67,38 @@ The output contains the proxy's password.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.values, "values", "", "the config repository's patch: proxy: {http, https, noProxy}")
-	flags.StringVar(&opts.proxy, "proxy", "", "CorporateProxy manifest with its Secret")
-	flags.StringArrayVar(&opts.clusters, "cluster", nil, "Cluster manifest, may be repeated")
-	flags.StringArrayVar(&opts.override, "override", nil, "ProxyOverride manifest, may be repeated")
-	flags.StringVar(&opts.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
+	opts.inputFlags(flags)
+	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy and -o java print: "+strings.Join(audiences, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
 	return cmd
 }
 
+// inputFlags are the flags that say what a configuration is made from.
+func (o *renderOptions) inputFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.values, "values", "", "the config repository's patch: proxy: {http, https, noProxy}")
+	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with its Secret")
+	flags.StringArrayVar(&o.clusters, "cluster", nil, "Cluster manifest, may be repeated")
+	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverride manifest, may be repeated")
+	flags.StringVar(&o.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
+}
+
 func (o renderOptions) check() error {
+	if !slices.Contains(outputs, o.output) {
+		return fmt.Errorf("-o is one of %s, not %q", strings.Join(outputs, ", "), o.output)
+	}
+	if !slices.Contains(audiences, o.audience) {
+		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
+	}
+	return o.checkInputs()
+}
+
+// checkInputs checks what inputFlags set.
+func (o renderOptions) checkInputs() error {
 	switch {
 	case (o.values == "") == (o.proxy == ""):
 		return errors.New("give exactly one of --values and --proxy")
 	case len(o.clusters) == 0:
 		return errors.New("--cluster is missing")
-	case !slices.Contains(outputs, o.output):
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(outputs, ", "), o.output)
 	case o.form != "" && !slices.Contains(forms, o.form):
 		return fmt.Errorf("--form is one of %s, not %q", strings.Join(forms, ", "), o.form)
 	}
@@ -99,7 +124,7 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		if err != nil {
 			return err
 		}
-		if err := printEffective(&out, effective, opts.output); err != nil {
+		if err := printEffective(&out, effective, opts); err != nil {
 			return err
 		}
 	}
@@ -107,18 +132,22 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	return err
 }
 
-func printEffective(out io.Writer, effective resolve.Effective, output string) error {
+func printEffective(out io.Writer, effective resolve.Effective, opts renderOptions) error {
 	secrets, err := render.Secrets(effective)
 	if err != nil {
 		return err
 	}
-	switch output {
+	list := effective.NoProxy.For(noproxy.Audience(opts.audience))
+	switch opts.output {
 	case "values":
 		_, err = out.Write(secrets[0].Data[render.ValuesKey])
 	case "systemd":
 		_, err = out.Write(secrets[1].Data[render.ContainerdKey])
 	case "noproxy":
-		_, err = fmt.Fprintln(out, effective.NoProxy)
+		_, err = fmt.Fprintln(out, list)
+	case "java":
+		hosts, _ := noproxy.NonProxyHosts(list)
+		_, err = fmt.Fprintln(out, hosts)
 	default:
 		for _, secret := range secrets {
 			text, marshalErr := yaml.Marshal(apply.Object(secret, nil))

@@ -81,6 +81,7 @@ func proxyStatus(proxy *v1alpha1.CorporateProxy, installation resolve.Installati
 		ready.Message = shorten(problem.Error() + "; clusters keep what was last written")
 	} else {
 		status.Entries = int32(len(installation.NoProxy))
+		status.Findings = installationFindings(installation)
 		ready.Status, ready.Reason = metav1.ConditionTrue, v1alpha1.ReasonAccepted
 		ready.Message = fmt.Sprintf("http %s, https %s", orNone(installation.HTTP.String()), orNone(installation.HTTPS.String()))
 	}

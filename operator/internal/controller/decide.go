@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -42,6 +43,10 @@ func decide(s state) decision {
 	}
 	report(&d.status, nil)
 	describe(&d.status, effective)
+	d.status.Findings = nil
+	if effective.Mode == resolve.ModeProxied {
+		d.status.Findings = findings(lint.Run(lint.Effective(effective, inputs.Cluster(s.cluster))))
+	}
 	return d
 }
 
@@ -53,14 +58,10 @@ func effective(s state) (resolve.Effective, error) {
 		}
 		return resolve.Effective{}, s.problem
 	}
-	var missing resolve.MissingFacts
-	if s.facts != nil {
-		missing = resolve.MissingFacts{Object: s.facts.Kind + " " + cluster.Namespace + "/" + s.facts.Name, Names: s.facts.Missing}
-	}
 	return resolve.Resolve(resolve.Input{
 		Installation: s.installation,
 		Cluster:      cluster,
-		MissingFacts: missing,
+		Facts:        inputs.Facts(cluster.Namespace, s.facts),
 		Override:     inputs.Override(s.override),
 		PinnedForm:   resolve.Form(s.last().Form),
 	})

@@ -13,21 +13,27 @@ import (
 // without anything that a report's reader must not see: URLs stay out.
 func describe(status *v1alpha1.ProxyReportStatus, e resolve.Effective) {
 	status.Mode, status.ProxyName, status.Form = string(e.Mode), e.Proxy, string(e.Form)
-	status.NoProxy = describeList(e.NoProxy)
-	status.Entries, status.EntryCounts = describeEntries(e.NoProxy)
+	status.NoProxy = describeLists(e.NoProxy)
+	status.Entries, status.EntryCounts = describeEntries(e.Entries)
 }
 
-func describeList(list noproxy.List) v1alpha1.ReportedNoProxy {
-	if len(list) == 0 {
+func describeLists(lists noproxy.Lists) v1alpha1.ReportedNoProxy {
+	if len(lists.Go) == 0 {
 		return v1alpha1.ReportedNoProxy{}
 	}
-	text := list.String()
-	digest := sha256.Sum256([]byte(text))
-	described := v1alpha1.ReportedNoProxy{Entries: int32(len(list)), Digest: hex.EncodeToString(digest[:])}
-	if len(text) <= maxReportedBytes {
-		described.Any, described.Go = text, text
+	digest := sha256.Sum256([]byte(lists.Go.String()))
+	return v1alpha1.ReportedNoProxy{
+		Any: reportable(lists.Any), Go: reportable(lists.Go),
+		Entries: int32(len(lists.Go)), Digest: hex.EncodeToString(digest[:]),
 	}
-	return described
+}
+
+// reportable leaves a list out that would make the report unwieldy.
+func reportable(list noproxy.List) string {
+	if text := list.String(); len(text) <= maxReportedBytes {
+		return text
+	}
+	return ""
 }
 
 func describeEntries(list noproxy.List) ([]v1alpha1.ReportedEntry, map[string]int32) {

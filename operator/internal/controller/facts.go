@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -58,6 +59,7 @@ func (r *ClusterReconciler) stillGood(s *state, from inputs.FactsObject, version
 	return kept != nil && len(kept.Missing) == 0 &&
 		kept.Kind == from.Row.Kind && kept.Name == from.Name &&
 		kept.Version == version && kept.Source == from.Row.Source &&
+		slices.Equal(kept.Metadata, from.Row.Metadata) && slices.Equal(kept.Domains, from.Row.Domains) &&
 		s.last().Cluster.Generation == s.cluster.Generation && !reapplyRequested(s)
 }
 

@@ -9,6 +9,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/provider"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -72,7 +73,7 @@ func FindFactsObject(c *clusterv1.Cluster, table provider.Table) (FactsObject, b
 // It is bounded, since infrastructure objects may be a tenant's to write; what
 // is left out is a problem.
 func ReportedFacts(version, name string, facts provider.Facts) *v1alpha1.ReportedFacts {
-	reported := &v1alpha1.ReportedFacts{Version: version, Source: facts.Source, Kind: facts.Kind, Name: name, Missing: facts.Missing}
+	reported := &v1alpha1.ReportedFacts{Version: version, Source: facts.Source, Kind: facts.Kind, Name: name, Metadata: facts.Metadata, Domains: facts.Domains, Missing: facts.Missing}
 	if more := len(facts.Values) - maxValues; more > 0 {
 		reported.Problems = append(reported.Problems, fmt.Sprintf("%d of %d values are left out of the report", more, len(facts.Values)))
 		facts.Values = facts.Values[:maxValues]
@@ -87,6 +88,30 @@ func ReportedFacts(version, name string, facts provider.Facts) *v1alpha1.Reporte
 		AddProblem(reported, problem.String())
 	}
 	return reported
+}
+
+// Facts turns what is kept in a report into the entries that it means.
+func Facts(namespace string, reported *v1alpha1.ReportedFacts) resolve.Facts {
+	if reported == nil {
+		return resolve.Facts{}
+	}
+	object := reported.Kind + " " + namespace + "/" + reported.Name
+	written := func(field string, values []string) []resolve.Written {
+		source := noproxy.Source{Layer: noproxy.LayerProvider, Object: object, Field: field}
+		var list []resolve.Written
+		for _, value := range values {
+			list = append(list, resolve.Written{Value: value, Source: source})
+		}
+		return list
+	}
+	facts := resolve.Facts{
+		Object: object, Missing: reported.Missing,
+		Known: append(written("metadata service", reported.Metadata), written("domains", reported.Domains)...),
+	}
+	for _, fact := range sortedKeys(reported.Values) {
+		facts.Read = append(facts.Read, written("fact "+fact, reported.Values[fact])...)
+	}
+	return facts
 }
 
 // AddProblem adds a problem unless there are too many already.

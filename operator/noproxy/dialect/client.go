@@ -137,3 +137,46 @@ func comparePart(a, b string) int {
 	}
 	return strings.Compare(a, b)
 }
+
+// Choices returns the client in each of its behaviours, oldest first.
+func (c *Client) Choices() []Choice {
+	choices := make([]Choice, len(c.Behaviours))
+	for i, behaviour := range c.Behaviours {
+		choices[i] = Choice{Client: c, Behaviour: behaviour, Version: behaviour.Since}
+	}
+	return choices
+}
+
+// All returns every client in every behaviour.
+func All() []Choice {
+	var all []Choice
+	for _, client := range Clients() {
+		all = append(all, client.Choices()...)
+	}
+	return all
+}
+
+// Between names the client with the versions of its behaviours from first to
+// last, such as "curl before 7.86" or "curl from 8.10".
+func (c *Client) Between(first, last int) string {
+	newest := len(c.Behaviours) - 1
+	switch {
+	case first == 0 && last == newest:
+		return c.Name
+	case first == 0:
+		return c.Name + " before " + c.Behaviours[last+1].Since
+	case last == newest:
+		return c.Name + " from " + c.Behaviours[first].Since
+	}
+	return c.Name + " " + c.Behaviours[first].Since + " to before " + c.Behaviours[last+1].Since
+}
+
+// Label names a client in one of its behaviours, such as "curl before 7.86"; the
+// newest has the plain name.
+func (c Choice) Label() string {
+	at := slices.IndexFunc(c.Client.Behaviours, func(b Behaviour) bool { return b.Since == c.Since })
+	if at == len(c.Client.Behaviours)-1 {
+		return c.Client.Name
+	}
+	return c.Client.Between(at, at)
+}

@@ -5,6 +5,24 @@ import "slices"
 // clients is the table of everything that is known, by family.
 var clients = slices.Concat(
 	goFamily,
+	pythonFamily,
+	rubyFamily,
+	perlFamily,
+	curlFamily,
+	gitFamily,
+	phpFamily,
+	wgetFamily,
+	wget2Family,
+	aria2Family,
+	aptFamily,
+	undiciFamily,
+	nodeFamily,
+	proxyFromEnvFamily,
+	axiosFamily,
+	rustFamily,
+	javaFamily,
+	dotnetFamily,
+	grpcFamily,
 )
 
 // Clients returns all known clients. The slice is shared; it must not be changed.

@@ -86,6 +86,9 @@ type Hop struct {
 	// Auth is the credential that the proxy receives: the bytes of
 	// "user:password" as they are sent, decoded or not. It is secret.
 	Auth Auth
+	// result is what the client's own function returns, for a Behaviour with
+	// Observe. It is secret too.
+	result Auth
 }
 
 // Protocol is what a client speaks to a proxy first.

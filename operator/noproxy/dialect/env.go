@@ -71,24 +71,3 @@ func Uniform(httpProxy, httpsProxy, noProxy, nonProxyHosts string) Env {
 	env.addJava(httpProxy, httpsProxy, nonProxyHosts)
 	return env
 }
-
-// addJava sets the system properties of a proxy; java.go reads them.
-func (e Env) addJava(httpProxy, httpsProxy, nonProxyHosts string) {
-	for scheme, value := range map[string]string{"http": httpProxy, "https": httpsProxy} {
-		if value == "" {
-			continue
-		}
-		_, authority, _ := strings.Cut(value, "://")
-		authority = authority[strings.LastIndexByte(authority, '@')+1:]
-		authority = strings.TrimRight(authority, "/")
-		colon := strings.LastIndexByte(authority, ':')
-		if colon < 0 || strings.HasSuffix(authority, "]") {
-			e[scheme+".proxyHost"] = authority
-			continue
-		}
-		e[scheme+".proxyHost"], e[scheme+".proxyPort"] = authority[:colon], authority[colon+1:]
-	}
-	if nonProxyHosts != "" {
-		e["http.nonProxyHosts"] = nonProxyHosts
-	}
-}

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -79,8 +80,9 @@ func readGoProxy(v variable) goProxy {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
 	}
-	proxy.broken = port == "" || strings.Contains(u.Hostname(), `"`)
-	proxy.hop.Address = joinHostPort(u.Hostname(), port)
+	number, err := strconv.ParseUint(port, 10, 16)
+	proxy.broken = err != nil || strings.Contains(u.Hostname(), `"`)
+	proxy.hop.Address = joinHostPort(u.Hostname(), strconv.FormatUint(number, 10))
 	if u.User != nil {
 		password, _ := u.User.Password()
 		proxy.hop.Auth = Sends(u.User.Username() + ":" + password)
@@ -97,7 +99,7 @@ func (p goProxy) decide(scheme string) Decision {
 	case p.scheme == "https":
 		hop.Protocol, hop.Auth = TLS, Auth{} // the credential is inside the handshake
 	case p.scheme == "socks5" || p.scheme == "socks5h":
-		hop.Protocol, hop.Auth = Socks5Name, Auth{}
+		hop.Protocol = Socks5Name
 	case scheme == "https":
 		hop.Protocol = Connect
 	default:

@@ -1,0 +1,91 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+const (
+	portableAny = "100.64.0.0/13,100.64.0.1,100.64.0.10,100.96.0.0/11,127.0.0.1,178.170.32.59,::1,.cluster.local,.cluster.local.,example.com,.example.com,localhost,.localhost,.svc,.svc."
+	portableGo  = "100.64.0.0/13,100.64.0.1,100.64.0.10,100.96.0.0/11,127.0.0.1,178.170.32.59,::1,fd12::/48,.cluster.local,.cluster.local.,example.com,.example.com,localhost,.localhost,.svc,.svc."
+)
+
+func newestForm(p *v1alpha1.CorporateProxy) { p.Spec.Form = "" }
+
+// awaitLists awaits the list of each audience in the Secrets.
+func (f *fixture) awaitLists(cluster, values, dropIns string) {
+	f.Helper()
+	controlplanetest.Await(f, "lists of "+cluster, func(context.Context) (bool, error) {
+		v, s := f.secrets(cluster)
+		if v == nil || s == nil {
+			return false, nil
+		}
+		for text, want := range map[string]string{
+			string(v.Data[render.ValuesKey]):     "\nno_proxy: " + values + "\n",
+			string(s.Data[render.ContainerdKey]): "\nEnvironment=\"NO_PROXY=" + dropIns + "\"\n",
+			string(s.Data[render.KubeletKey]):    "\nEnvironment=\"NO_PROXY=" + dropIns + "\"\n",
+		} {
+			if !strings.Contains(text, want) {
+				return false, fmt.Errorf("no %q in it", want)
+			}
+		}
+		return true, nil
+	})
+}
+
+func TestANewClusterGetsThePortableFormForEachAudience(t *testing.T) {
+	f := newFixture(t)
+	name := "portable-" + f.namespace
+	f.source(name, map[string]string{"http": proxyURL, "https": proxyURL, "noProxy": "fd12::/48,example.com"})
+	proxy := f.proxy(name, newestForm)
+	f.cluster("c1")
+	f.awaitLists("c1", portableAny, portableGo)
+
+	report := f.report("c1", "Applied")
+	if report.Status.Form != "Portable/v1" || report.Status.NoProxy.Any != portableAny || report.Status.NoProxy.Go != portableGo {
+		t.Errorf("the report says %s: %+v", report.Status.Form, report.Status.NoProxy)
+	}
+	wantFinding(t, "report", report.Status.Findings, "Omitted", "fd12::/48")
+	wantFinding(t, "report", report.Status.Findings, "NetworkMembers", "100.64.0.0/13")
+	f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool { return len(p.Status.Findings) > 0 })
+	wantFinding(t, "CorporateProxy", proxy.Status.Findings, "Omitted", "fd12::/48")
+}
+
+func wantFinding(t *testing.T, where string, findings []v1alpha1.ReportedFinding, code, entry string) {
+	t.Helper()
+	for _, finding := range findings {
+		if finding.Code == code && len(finding.Entries) > 0 && finding.Entries[0] == entry && finding.Severity != "" && finding.Message != "" {
+			return
+		}
+	}
+	t.Errorf("the %s has no %s about %s: %+v", where, code, entry, findings)
+}
+
+// An upgrade must not roll machines: a list in another form is another list.
+func TestAClusterKeepsItsFormUntilTheInstallationAsksForAnother(t *testing.T) {
+	f := newFixture(t)
+	name := "pinned-" + f.namespace
+	f.source(name, map[string]string{"http": proxyURL, "https": proxyURL, "noProxy": "example.com,fd12::/48"})
+	proxy := f.proxy(name)
+	const exact = "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,example.com,fd12::/48,svc,127.0.0.1,localhost"
+	f.cluster("c1")
+	f.awaitNoProxy("c1", exact)
+
+	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "" })
+	f.cluster("c2")
+	f.awaitLists("c2", portableAny, portableGo)
+	f.reapply("c1", "after the form was unset")
+	f.awaitNoProxy("c1", exact)
+	if report := f.report("c1", "Applied"); report.Status.Form != "Exact" {
+		t.Errorf("the form became %s", report.Status.Form)
+	}
+
+	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "Portable/v1" })
+	f.awaitLists("c1", portableAny, portableGo)
+}

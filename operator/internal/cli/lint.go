@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/lint"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+type lintOptions struct {
+	renderOptions
+	noProxy             string
+	httpProxy, httpsURL string
+	failOn              string
+}
+
+var (
+	lintOutputs = []string{"text", "json", "yaml"}
+	failOns     = []string{"error", "warning", "info", "never"}
+)
+
+func lintCommand() *cobra.Command {
+	var opts lintOptions
+	cmd := &cobra.Command{
+		Use:   "lint (--values FILE | --proxy FILE) --cluster FILE | --no-proxy LIST [--cluster FILE]",
+		Short: "Find what is wrong, or not portable, in a NO_PROXY list and its proxy",
+		Long: `Find what is wrong, or not portable, in a NO_PROXY list and its proxy: entries
+that open too much, that no client or only some clients understand, what the
+cluster needs and the list lacks, what clients make of the proxy's URL.
+
+With --values or --proxy it looks at the list that the operator writes for each
+cluster; with --no-proxy at a list as it stands. The exit status is 1 if there
+is a finding of the severity of --fail-on, or worse. No password is printed.`,
+		Example: `  fairlead lint --values secret-values.yaml --cluster cluster.yaml
+
+  # a list that is in use somewhere; does it do for this cluster?
+  fairlead lint --no-proxy "$NO_PROXY" --cluster cluster.yaml
+
+  # for a pipeline
+  fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on warning -o json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opts.checkLint(cmd.Flags().Changed("no-proxy")); err != nil {
+				return usage(err)
+			}
+			return runLint(cmd, opts)
+		},
+	}
+	flags := cmd.Flags()
+	opts.inputFlags(flags)
+	flags.StringVar(&opts.noProxy, "no-proxy", "", "a list as it stands, instead of --values and --proxy")
+	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
+	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
+	flags.StringVar(&opts.failOn, "fail-on", "error", "exit with 1 from this severity on: "+strings.Join(failOns, ", "))
+	flags.StringVarP(&opts.output, "output", "o", "text", "one of "+strings.Join(lintOutputs, ", "))
+	return cmd
+}
+
+func (o *lintOptions) checkLint(list bool) error {
+	switch {
+	case list && (o.values != "" || o.proxy != "" || len(o.override) > 0 || o.form != ""):
+		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --override or --form")
+	case list && o.noProxy == "":
+		return errors.New("--no-proxy is empty: there is nothing to look at")
+	case !list && (o.httpProxy != "" || o.httpsURL != ""):
+		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
+	case !slices.Contains(lintOutputs, o.output):
+		return fmt.Errorf("-o is one of %s, not %q", strings.Join(lintOutputs, ", "), o.output)
+	case !slices.Contains(failOns, o.failOn):
+		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
+	case list:
+		return nil
+	}
+	return o.checkInputs()
+}
+
+// linted is what was found in one list.
+type linted struct {
+	Cluster  string         `json:"cluster,omitempty"`
+	Findings []lint.Finding `json:"findings"`
+}
+
+func runLint(cmd *cobra.Command, opts lintOptions) error {
+	results, err := lintAll(cmd, opts)
+	if err != nil {
+		return err
+	}
+	if err := printLint(cmd.OutOrStdout(), opts.output, results); err != nil {
+		return err
+	}
+	for _, result := range results {
+		if severe(lint.Worst(result.Findings), opts.failOn) {
+			return quietError{exitFailure}
+		}
+	}
+	return nil
+}
+
+func severe(worst lint.Severity, failOn string) bool {
+	if worst == "" || failOn == "never" {
+		return false
+	}
+	return slices.Index(failOns, strings.ToLower(string(worst))) <= slices.Index(failOns, failOn)
+}
+
+func lintAll(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
+	if opts.noProxy != "" {
+		return lintList(cmd, opts)
+	}
+	fleet, err := readFleet(opts.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
+	if found, is := problemFindings(err); is {
+		return []linted{{Findings: found}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var results []linted
+	for _, cluster := range fleet.clusters {
+		result := linted{Cluster: cluster.Namespace + "/" + cluster.Name}
+		effective, err := fleet.resolve(cluster, cmd.ErrOrStderr())
+		found, is := problemFindings(err)
+		switch {
+		case is:
+			result.Findings = found
+		case err != nil:
+			return nil, err
+		case effective.Mode == resolve.ModeProxied:
+			result.Findings = lint.Run(lint.Effective(effective, inputs.Cluster(cluster)))
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+// lintList looks at a list as it stands, once for each cluster if there are any.
+func lintList(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
+	in := lint.Read(opts.noProxy, noproxy.Source{Field: "--no-proxy"})
+	for _, proxy := range []struct {
+		flag, text string
+		into       *proxyurl.URL
+	}{{"--http-proxy", opts.httpProxy, &in.HTTP}, {"--https-proxy", opts.httpsURL, &in.HTTPS}} {
+		u, err := proxyurl.Parse(proxy.text)
+		if err != nil {
+			in.Refusals = append(in.Refusals, lint.Finding{Code: lint.ProxyURL, Severity: lint.Error, Why: proxy.flag + ": " + err.Error()})
+			continue
+		}
+		*proxy.into = u
+	}
+	if len(opts.clusters) == 0 {
+		return []linted{{Findings: lint.Run(in)}}, nil
+	}
+	documents, err := readDocuments(opts.clusters, cmd.InOrStdin())
+	if err != nil {
+		return nil, err
+	}
+	found, err := clusters(documents, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	var results []linted
+	for _, cluster := range found {
+		plain := inputs.Cluster(cluster)
+		in.Cluster = &plain
+		results = append(results, linted{cluster.Namespace + "/" + cluster.Name, lint.Run(in)})
+	}
+	return results, nil
+}
+
+// problemFindings turns a problem, which keeps a list from being written at all,
+// into findings: one for each refused entry, or one for all of it.
+func problemFindings(err error) ([]lint.Finding, bool) {
+	var p *resolve.Problem
+	if !errors.As(err, &p) {
+		return nil, false
+	}
+	code := lint.Code(p.Reason)
+	if p.Reason == resolve.ReasonInvalidProxy {
+		code = lint.ProxyURL
+	}
+	if len(p.Refusals) == 0 {
+		return []lint.Finding{{Code: code, Severity: lint.Error, Why: p.Error()}}, true
+	}
+	var findings []lint.Finding
+	for _, refusal := range p.Refusals {
+		findings = append(findings, lint.Finding{Code: lint.Unreadable, Severity: lint.Error, Why: p.Object + ": " + refusal, Mend: "correct or remove it"})
+	}
+	return findings, true
+}
+
+func printLint(out io.Writer, format string, results []linted) error {
+	for i := range results {
+		if results[i].Findings == nil {
+			results[i].Findings = []lint.Finding{} // a list, also when it is empty
+		}
+	}
+	var data []byte
+	var err error
+	switch format {
+	case "json":
+		data, err = json.MarshalIndent(results, "", "  ")
+		data = append(data, '\n')
+	case "yaml":
+		data, err = yaml.Marshal(results)
+	default:
+		data = lintText(results)
+	}
+	if err == nil {
+		_, err = out.Write(data)
+	}
+	return err
+}
+
+func lintText(results []linted) []byte {
+	var out bytes.Buffer
+	counts := map[lint.Severity]int{}
+	for _, result := range results {
+		if len(results) > 1 {
+			fmt.Fprintf(&out, "%s\n\n", result.Cluster)
+		}
+		for _, f := range result.Findings {
+			counts[f.Severity]++
+			printFinding(&out, f)
+		}
+	}
+	fmt.Fprintf(&out, "%s, %s, %d info\n", plural(counts[lint.Error], "error"), plural(counts[lint.Warning], "warning"), counts[lint.Info])
+	return out.Bytes()
+}
+
+const indent = "         "
+
+func printFinding(out *bytes.Buffer, f lint.Finding) {
+	fmt.Fprintf(out, "%-8s %s", f.Severity, f.Code)
+	if len(f.Entries) > 0 {
+		fmt.Fprintf(out, "  %s", listed(f.Entries))
+	}
+	fmt.Fprintln(out)
+	wrap(out, f.Why)
+	if f.Mend != "" {
+		wrap(out, "mend: "+f.Mend)
+	}
+	if len(f.Clients) > 0 {
+		wrap(out, "clients: "+strings.Join(f.Clients, ", "))
+	}
+	fmt.Fprintln(out)
+}
+
+// listed shows the first entries, and where the first was written.
+func listed(entries []lint.Entry) string {
+	const shown = 4
+	values := make([]string, 0, shown)
+	for _, e := range entries[:min(len(entries), shown)] {
+		values = append(values, e.Value)
+	}
+	text := strings.Join(values, ", ")
+	if more := len(entries) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if e := entries[0]; len(entries) == 1 && e.Field != "" {
+		text += "  (" + strings.TrimSpace(e.Object+" "+e.Field) + ")"
+	}
+	return text
+}
+
+// wrap writes a text in lines of at most 100 characters.
+func wrap(out *bytes.Buffer, text string) {
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+len(word) > 100 {
+			fmt.Fprintln(out, strings.TrimRight(line, " "))
+			line = indent
+		}
+		line += word + " "
+	}
+	fmt.Fprintln(out, strings.TrimRight(line, " "))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,112 @@
+// Package lint finds what is wrong, or not portable, in a NO_PROXY list and
+// its proxy: entries that open too much, that nobody or not everybody
+// understands, what a cluster needs and the list lacks, and what clients make
+// of the proxy's URL.
+//
+// What is portable is not decided by rules of thumb. Each entry implies
+// requests that should go direct and some that should not; every client in
+// package dialect is asked about them, with the list as it is written, and
+// whoever deviates is named.
+//
+// The package is pure.
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// Severity says how bad a finding is.
+type Severity string
+
+// The severities. Error: something will not work, or is open that must not be.
+// Warning: something works for some clients only, and can be mended. Info: what
+// no list can express for all clients.
+const (
+	Error   Severity = "Error"
+	Warning Severity = "Warning"
+	Info    Severity = "Info"
+)
+
+// Code names a kind of finding. Codes are stable.
+type Code string
+
+// The codes.
+const (
+	// The list as a whole, and what the cluster needs.
+	MissingServices Code = "MissingServices" // the service network or suffix is not covered
+	MissingPods     Code = "MissingPods"     // nor is the pod network
+	MissingEndpoint Code = "MissingEndpoint" // nor the control-plane endpoint
+	Length          Code = "Length"          // longer than a place it goes to can carry
+	// Single entries.
+	Unreadable   Code = "Unreadable"   // not a form of entry that has a meaning
+	EmptyElement Code = "EmptyElement" // an empty element means everything to some clients
+	Blank        Code = "Blank"        // white space hides entries from some clients
+	TooBroad     Code = "TooBroad"     // opens more than it should
+	Shadowed     Code = "Shadowed"     // another entry covers it for every client
+	Omitted      Code = "Omitted"      // left out of the list for any client
+	// What clients make of entries.
+	Breaks         Code = "Breaks"         // makes a client fail, whatever the URL
+	NetworkMembers Code = "NetworkMembers" // networks are not read by everybody
+	IPv6Network    Code = "IPv6Network"    // IPv6 networks by fewer
+	IPv6Address    Code = "IPv6Address"    // IPv6 addresses are not read by everybody
+	Port           Code = "Port"           // ports are not read by everybody
+	Wildcard       Code = "Wildcard"       // "*" is not read by everybody
+	Unmatched      Code = "Unmatched"      // does not do what it says, in some clients
+	Apex           Code = "Apex"           // ".d" covers d itself in some clients
+	OverMatch      Code = "OverMatch"      // covers other hosts as well in some clients
+	// The proxy.
+	ProxyURL         Code = "ProxyURL"         // cannot be used as a proxy's URL
+	ProxyListed      Code = "ProxyListed"      // the list covers the proxy itself
+	HTTPSProxy       Code = "HTTPSProxy"       // TLS to the proxy is not for everybody
+	PasswordEncoding Code = "PasswordEncoding" // arrives otherwise than it was written
+	OneProxy         Code = "OneProxy"         // only one of http and https is set
+)
+
+// Finding is one thing that somebody should know.
+type Finding struct {
+	Code     Code     `json:"code"`
+	Severity Severity `json:"severity"`
+	Entries  []Entry  `json:"entries,omitempty"` // none: about the list or the proxy as a whole
+	Why      string   `json:"why"`
+	Mend     string   `json:"mend,omitempty"`    // what to write instead
+	Clients  []string `json:"clients,omitempty"` // which are affected
+}
+
+// Entry is an entry and where it was written.
+type Entry struct {
+	Value  string `json:"value"`
+	Layer  string `json:"layer,omitempty"`
+	Object string `json:"object,omitempty"`
+	Field  string `json:"field,omitempty"`
+}
+
+func entryOf(item noproxy.Item) Entry {
+	e := Entry{Value: item.Entry.String()}
+	if len(item.Sources) > 0 {
+		s := item.Sources[0]
+		e.Layer, e.Object, e.Field = string(s.Layer), s.Object, s.Field
+	}
+	return e
+}
+
+// Worst returns the highest severity among findings, or "".
+func Worst(findings []Finding) Severity {
+	var worst Severity
+	for _, f := range findings {
+		if worst == "" || rank(f.Severity) < rank(worst) {
+			worst = f.Severity
+		}
+	}
+	return worst
+}
+
+func rank(s Severity) int { return slices.Index([]Severity{Error, Warning, Info}, s) }
+
+// sorted puts the worst first, and keeps the order within a severity.
+func sorted(findings []Finding) []Finding {
+	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
+	return findings
+}

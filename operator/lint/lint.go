@@ -1,0 +1,40 @@
+package lint
+
+import (
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// Input is what is looked at.
+type Input struct {
+	Entries     noproxy.List     // what is meant
+	Any         string           // how it is written for any client
+	Refusals    []Finding        // what could not be read, found by Read
+	Omitted     noproxy.List     // meant, but not in Any
+	HTTP, HTTPS proxyurl.URL     // zero: not set, or not known
+	Cluster     *resolve.Cluster // nil: no cluster is involved
+}
+
+// Effective is the input for what a cluster's Secrets say.
+func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
+	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster}
+	if e.Form != resolve.FormExact {
+		_, in.Omitted = noproxy.Portable(e.Entries, noproxy.AudienceAny)
+	}
+	return in
+}
+
+// Run returns everything that is found, the worst first. Nothing in it shows a
+// credential.
+func Run(in Input) []Finding {
+	findings := append([]Finding{}, in.Refusals...)
+	findings = append(findings, missing(in)...)
+	findings = append(findings, broad(in)...)
+	findings = append(findings, shadowed(in)...)
+	findings = append(findings, omitted(in)...)
+	findings = append(findings, tooLong(in)...)
+	findings = append(findings, proxy(in)...)
+	findings = append(findings, portability(in)...)
+	return sorted(findings)
+}

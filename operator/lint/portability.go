@@ -1,0 +1,203 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// perClass bounds how many entries of one class are asked about. Clients tell
+// classes of entries apart, not entries; and a long list has many of each.
+const perClass = 8
+
+// portability asks every client about the requests that the entries imply.
+func portability(in Input) []Finding {
+	written := parse(in.Any)
+	if len(written) == 0 {
+		return nil
+	}
+	all := readers(in.Any, written)
+	found := map[Code]*deviation{}
+	meant := dialect.CompileGo(in.Entries.String())
+	for _, item := range sample(remaining(in)) {
+		for _, p := range probes(item.Entry, written) {
+			target, err := dialect.ParseTarget(p.url)
+			if err != nil {
+				continue // a name that can stand in no URL
+			}
+			if _, _, covered := meant.Match(target.Host, target.EffectivePort()); covered && !p.direct {
+				continue // by another entry
+			}
+			for _, r := range all {
+				found = note(found, item, p, r, r.decide(target))
+			}
+		}
+	}
+	var findings []Finding
+	for _, code := range []Code{Breaks, Unmatched, IPv6Network, Port, Wildcard, IPv6Address, NetworkMembers, OverMatch, Apex} {
+		if d := found[code]; d != nil {
+			findings = append(findings, d.finding(code))
+		}
+	}
+	return findings
+}
+
+// remaining are the entries that the list is to express at all.
+func remaining(in Input) noproxy.List {
+	rest := in.Entries
+	for _, item := range in.Omitted {
+		rest = rest.Without(item.Entry)
+	}
+	return rest
+}
+
+// sample takes the first entries of each class.
+func sample(list noproxy.List) noproxy.List {
+	taken := map[string]int{}
+	var some noproxy.List
+	for _, item := range list {
+		e := item.Entry
+		class := fmt.Sprint(e.Kind, e.Prefix.Addr().BitLen(), e.Port != 0, e.Rooted, strings.Contains(e.Name, "."))
+		if taken[class]++; taken[class] <= perClass {
+			some = append(some, item)
+		}
+	}
+	return some
+}
+
+// deviation is who decides otherwise than meant, on account of what.
+type deviation struct {
+	entries []Entry
+	clients map[*dialect.Client]map[string]bool // the behaviours that deviate, by their first version
+}
+
+func note(found map[Code]*deviation, item noproxy.Item, p probe, r reader, d dialect.Decision) map[Code]*deviation {
+	code := p.code
+	switch {
+	case d.Route == dialect.Fails:
+		code = Breaks
+		if !fails(r.choice, item.Entry.String(), p.url) {
+			return found // another entry is to blame
+		}
+	case (d.Route == dialect.Direct) == p.direct:
+		return found
+	case isCluster(item) && code == Apex, isCluster(item) && p.url == "http://"+item.Entry.Name+"/":
+		return found // nobody is called svc or cluster.local
+	}
+	if found[code] == nil {
+		found[code] = &deviation{}
+	}
+	f := found[code]
+	if entry := entryOf(item); !slices.Contains(f.entries, entry) {
+		f.entries = append(f.entries, entry)
+	}
+	f.add(r.choice)
+	return found
+}
+
+func (d *deviation) add(choice dialect.Choice) {
+	if d.clients == nil {
+		d.clients = map[*dialect.Client]map[string]bool{}
+	}
+	if d.clients[choice.Client] == nil {
+		d.clients[choice.Client] = map[string]bool{}
+	}
+	d.clients[choice.Client][choice.Since] = true
+}
+
+// fails asks whether a client fails because of this entry alone.
+func fails(choice dialect.Choice, entry, url string) bool {
+	target, err := dialect.ParseTarget(url)
+	return err == nil && choice.Read(dialect.Uniform(anyProxy, anyProxy, entry, ""))(target).Route == dialect.Fails
+}
+
+func isCluster(item noproxy.Item) bool {
+	return slices.ContainsFunc(item.Sources, func(s noproxy.Source) bool {
+		return s.Layer == noproxy.LayerServiceDomain || s.Layer == noproxy.LayerBuiltin
+	})
+}
+
+// finding is no more than Info if only releases are affected that later ones
+// have superseded.
+func (d *deviation) finding(code Code) Finding {
+	text := texts[code]
+	if !d.current() {
+		text.severity = Info
+	}
+	return Finding{Code: code, Severity: text.severity, Entries: d.entries, Why: text.why, Mend: text.mend, Clients: d.names()}
+}
+
+// current reports whether some client deviates as of its newest behaviour.
+func (d *deviation) current() bool {
+	for client, deviating := range d.clients {
+		if deviating[client.Newest().Since] {
+			return true
+		}
+	}
+	return false
+}
+
+// names names each client, with the versions if not all of them deviate.
+func (d *deviation) names() []string {
+	var names []string
+	for _, client := range dialect.Clients() {
+		for i := 0; i < len(client.Behaviours); i++ {
+			first := i
+			for i < len(client.Behaviours) && d.clients[client][client.Behaviours[i].Since] {
+				i++
+			}
+			if i > first {
+				names = append(names, client.Between(first, i-1))
+			}
+		}
+	}
+	return names
+}
+
+// text is what a finding says, whatever the entry.
+type text struct {
+	severity  Severity
+	why, mend string
+}
+
+var texts = map[Code]text{
+	Breaks: {
+		Error, "makes these clients fail for every URL, not only for those that match",
+		"leave the entry out of what pods read; the drop-ins of nodes may have it",
+	},
+	Unmatched: {
+		Warning, "these clients use the proxy for hosts that the entry should cover",
+		"list both the domain and the domain with a leading dot",
+	},
+	IPv6Network: {
+		Warning, "these clients do not read IPv6 networks, and use the proxy for the addresses in them",
+		"use names, or list the addresses that matter",
+	},
+	Port: {
+		Warning, "these clients ignore an entry with a port, or read the port differently",
+		"list the host without a port",
+	},
+	Wildcard: {
+		Warning, "these clients ignore the wildcard, and use the proxy for everything",
+		"set no proxy at all where none is wanted",
+	},
+	IPv6Address: {
+		Info, "these clients do not read a bare IPv6 address, and others do not read one in brackets",
+		"reach the host by a name",
+	},
+	NetworkMembers: {
+		Info, "these clients do not read networks, and use the proxy for addresses in them that are not listed",
+		"use names, or list the addresses that matter beside the network",
+	},
+	OverMatch: {
+		Info, "these clients compare the end of the host only, and go direct to others, such as xexample.com for example.com",
+		"prefer .example.com where the domain itself is not needed",
+	},
+	Apex: {
+		Info, "in these clients an entry with a leading dot covers the domain itself, too",
+		"",
+	},
+}

@@ -1,0 +1,90 @@
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// Read is the input for a list as somebody wrote it. What cannot be read, and
+// what clients cut at different places, is found here; the rest is meant as
+// Fairlead reads it. The source gets the position of each entry.
+func Read(list string, source noproxy.Source) Input {
+	in := Input{Any: list}
+	var parts []noproxy.List
+	for i, element := range strings.Split(list, ",") {
+		at := source
+		at.Field = fmt.Sprintf("%s[%d]", source.Field, i)
+		trimmed := strings.TrimSpace(element)
+		if finding, bad := readElement(element, trimmed, at); bad {
+			in.Refusals = append(in.Refusals, finding)
+		}
+		for _, token := range noproxy.Split(trimmed) {
+			entry, err := noproxy.Parse(token)
+			var refusal *noproxy.Refusal
+			if errors.As(err, &refusal) {
+				in.Refusals = append(in.Refusals, unreadable(token, refusal, at))
+				continue
+			}
+			parts = append(parts, noproxy.List{{Entry: entry, Sources: []noproxy.Source{at}}})
+		}
+	}
+	in.Entries = noproxy.Merge(parts...)
+	return in
+}
+
+// readElement judges what stands between two commas before it is read.
+func readElement(element, trimmed string, at noproxy.Source) (Finding, bool) {
+	where := []Entry{{Value: trimmed, Layer: string(at.Layer), Object: at.Object, Field: at.Field}}
+	switch {
+	case trimmed == "":
+		return Finding{
+			Code: EmptyElement, Severity: Error, Entries: where, Mend: "remove the extra comma",
+			Why: "an empty element means every host to LWP before 6.69 and HTTP::Tiny",
+		}, true
+	case trimmed != element:
+		where[0].Value = noproxy.Refuse(trimmed, "", "").Value
+		return Finding{
+			Code: Blank, Severity: Warning, Entries: where, Mend: "separate entries with a comma and nothing else",
+			Why: "white space around it hides it from apt, wget2 and others",
+		}, true
+	}
+	return Finding{}, false
+}
+
+func unreadable(token string, refusal *noproxy.Refusal, at noproxy.Source) Finding {
+	f := Finding{
+		Code: Unreadable, Severity: Error, Why: refusal.Detail + "; no client is known to read it", Mend: "correct or remove it",
+		Entries: []Entry{{Value: refusal.Value, Layer: string(at.Layer), Object: at.Object, Field: at.Field}},
+	}
+	if f.Clients = understoodBy(token); len(f.Clients) > 0 {
+		f.Why = refusal.Detail + "; only these clients make something of it"
+	}
+	return f
+}
+
+// hostLike finds what may have been meant as a host.
+var hostLike = regexp.MustCompile(`[\pL\pN_*][\pL\pN_.*-]*`)
+
+// understoodBy names the clients that go direct to a host which the token might
+// mean, and would not without it.
+func understoodBy(token string) []string {
+	var d deviation
+	for _, host := range hostLike.FindAllString(token, 4) {
+		target, err := dialect.ParseTarget("http://" + strings.Trim(strings.ReplaceAll(host, "*", "7"), ".") + "/")
+		if err != nil {
+			continue
+		}
+		with, without := readers(token, nil), readers("", nil)
+		for i, r := range with {
+			if r.decide(target).Route == dialect.Direct && without[i].decide(target).Route == dialect.Proxy {
+				d.add(r.choice)
+			}
+		}
+	}
+	return d.names()
+}

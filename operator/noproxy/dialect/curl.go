@@ -1,0 +1,109 @@
+package dialect
+
+// libcurl, and the curl command, which adds nothing of its own here.
+//
+// Rules: curl/curl. The list: check_noproxy in lib/url.c until 7.85, then
+// lib/noproxy.c, since 8.21 lib/proxy.c. The variables and the URL of the
+// proxy: detect_proxy and parse_proxy in lib/url.c, since 8.21 lib/proxy.c and
+// lib/peer.c. What a URL's host is turned into before the list is asked:
+// lib/urlapi.c and lib/idn.c. Each release below was compared with its tag.
+//
+// HTTP_PROXY is never read, because in a CGI program it is a request's header.
+// A variable that is empty is as good as none (lib/getenv.c). "0.0.0.0/0"
+// means the one address 0.0.0.0, also in the newest release: pull request
+// 20306, which would have changed that, was closed without a commit.
+var curlFamily = []*Client{{
+	Name:       "curl",
+	Aliases:    []string{"libcurl"},
+	AlsoReads:  []string{"curl", "most programs that link libcurl"},
+	Behaviours: curlBehaviours(),
+}}
+
+// curlRelease is a release of libcurl that changed what is said here. Later
+// ones compare greater.
+type curlRelease uint8
+
+const (
+	curlOldest         curlRelease = iota // compared with 7.74.0
+	curlForgetsErrors                     // 7.76: a credential that cannot be decoded loses the proxy
+	curlNumericIPv4                       // 7.77: 0x0a010203 is 10.1.2.3
+	curlNoBlanks                          // 7.78: a blank makes a URL invalid
+	curlDecodesHosts                      // 7.80
+	curlShortIPv6                         // 7.81; also port 0, and addresses as such through SOCKS 5
+	curlNoSeparators                      // 7.83.1: of decoded hosts
+	curlUnixSockets                       // 7.84
+	curlBrokenCIDR                        // 7.86
+	curlCIDR                              // 7.87
+	curlIDNFirst                          // 7.88
+	curlNoPercent                         // 8.0
+	curlCommasOnly                        // 8.9
+	curlLowerHex                          // 8.13: not 0X0a010203
+	curlIPv6CIDR                          // 8.18
+	curlOwnDefaultPort                    // 8.21, and more: see the constant's uses
+)
+
+// curlBehaviours returns a behaviour for each release that changed decisions.
+func curlBehaviours() []Behaviour {
+	releases := []struct {
+		release         curlRelease
+		since, changed  string
+		sourceOfTheList string
+	}{
+		{curlOldest, "", "", "lib/url.c"},
+		{curlForgetsErrors, "7.76", "goes direct if the proxy's credential holds an encoded control character", "lib/url.c"},
+		{curlNumericIPv4, "7.77", "IPv4 addresses in hexadecimal, octal or short form are written out before the list is asked", "lib/url.c"},
+		{curlNoBlanks, "7.78", "a blank anywhere in the proxy's URL is an error", "lib/url.c"},
+		{curlDecodesHosts, "7.80", "percent-encoded hosts are decoded before the list is asked", "lib/url.c"},
+		{curlShortIPv6, "7.81", "IPv6 addresses are shortened before the list is asked", "lib/url.c"},
+		{curlNoSeparators, "7.83.1", "hosts must not decode to separators", "lib/url.c"},
+		{curlUnixSockets, "7.84", "socks5://localhost/path is a Unix socket", "lib/url.c"},
+		{curlBrokenCIDR, "7.86", "IPv4 networks; by mistake names no longer cover what is below them, and most forms work as the last entry only", "lib/noproxy.c"},
+		{curlCIDR, "7.87", "the mistakes of 7.86 are mended, trailing dots do not count", "lib/noproxy.c"},
+		{curlIDNFirst, "7.88", "Unicode hosts are compared as punycode", "lib/noproxy.c"},
+		{curlNoPercent, "8.0", "a host must not hold a percent sign once decoded", "lib/noproxy.c"},
+		{curlCommasOnly, "8.9", "only commas separate: what follows a blank inside the list is ignored, to its end", "lib/noproxy.c"},
+		{curlLowerHex, "8.13", "0X0a010203 is a name, 0x0a010203 still an address", "lib/noproxy.c"},
+		{curlIPv6CIDR, "8.18", "IPv6 addresses are compared as addresses, IPv6 networks work; the length of a network must be a number", "lib/noproxy.c"},
+		{curlOwnDefaultPort, "8.21", "an http proxy without a port means port 80, not 1080; a proxy named ftp.… needs no scheme", "lib/proxy.c and lib/peer.c"},
+	}
+	var behaviours []Behaviour
+	for _, r := range releases {
+		behaviours = append(behaviours, Behaviour{
+			Since: r.since, Change: r.changed, Read: r.release.read,
+			Source: "curl/curl " + r.sourceOfTheList + " and lib/urlapi.c",
+		})
+	}
+	return behaviours
+}
+
+func (r curlRelease) read(env Env) Decider {
+	noProxy := env.nonEmpty("no_proxy", "NO_PROXY")
+	list := r.compile(noProxy)
+	proxies := r.readProxies(env)
+	return func(t Target) Decision {
+		return r.decide(t, list, proxies[t.Scheme])
+	}
+}
+
+// readProxies reads the proxy of each scheme as libcurl finds it.
+func (r curlRelease) readProxies(env Env) map[string]curlProxy {
+	return map[string]curlProxy{
+		"http":  r.parseProxy(env.nonEmpty("http_proxy", "all_proxy", "ALL_PROXY"), curlHTTP),
+		"https": r.parseProxy(env.nonEmpty("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"), curlHTTP),
+	}
+}
+
+// decide does what libcurl does for a transfer: the list first, then the proxy,
+// whose mistakes are noticed only if it is needed.
+func (r curlRelease) decide(t Target, list *curlList, proxy curlProxy) Decision {
+	host, ok := r.targetHost(t)
+	if !ok {
+		return fails("", badURL)
+	}
+	if entry, reason, found := list.match(host); found {
+		return direct(list.variable, entry, reason)
+	}
+	return r.reach(proxy, t, host)
+}
+
+const badURL = "the client does not accept the host of this URL"

@@ -1,0 +1,207 @@
+package dialect
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// targetHost returns the host of a URL as libcurl compares it with the list: an
+// IPv6 address without brackets and zone. It fails where libcurl refuses the URL.
+func (r curlRelease) targetHost(t Target) (string, bool) {
+	host := t.Host
+	if t.Bracketed {
+		host = "[" + host + "]"
+	}
+	host, ok := r.parseHost(host)
+	if !ok {
+		return "", false
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if r >= curlIDNFirst {
+		return toASCII(host)
+	}
+	return host, true
+}
+
+// toASCII is Curl_idnconvert_hostname, with libidn2's non-transitional mapping.
+func toASCII(host string) (string, bool) {
+	for i := range len(host) {
+		if host[i] >= utf8.RuneSelf {
+			ascii, err := idna.Lookup.ToASCII(host)
+			return ascii, err == nil
+		}
+	}
+	return host, true
+}
+
+// parseHost does what lib/urlapi.c does to a host: it reads IPv4 addresses in
+// every form, decodes, checks and normalizes. IPv6 addresses stay in brackets.
+func (r curlRelease) parseHost(host string) (string, bool) {
+	if r >= curlOwnDefaultPort { // until then an encoded address was a name
+		var ok bool
+		if host, ok = urlDecode(host); !ok {
+			return "", false
+		}
+	}
+	if strings.HasPrefix(host, "[") {
+		return r.parseIPv6(host)
+	}
+	if r >= curlNumericIPv4 {
+		if addr, ok := r.numericIPv4(host); ok {
+			return addr, true
+		}
+	}
+	if r >= curlDecodesHosts && r < curlOwnDefaultPort {
+		var ok bool
+		if host, ok = urlDecode(host); !ok {
+			return "", false
+		}
+	}
+	dots := r >= curlOwnDefaultPort && (host == "." || strings.HasSuffix(host, ".."))
+	return host, host != "" && !dots && !strings.ContainsAny(host, r.badInHosts())
+}
+
+// badInHosts are the characters that hostname_check refuses.
+func (r curlRelease) badInHosts() string {
+	bad := " "
+	for _, more := range []struct {
+		since      curlRelease
+		characters string
+	}{
+		{curlDecodesHosts, "\r\n"},
+		{curlNoSeparators, "\t/:#?!@"},
+		{curlBrokenCIDR, `{}[]\$'"^` + "`*<>=;,"},
+		{curlCIDR, "+&()"},
+		{curlNoPercent, "%"},
+		{curlOwnDefaultPort, "|"},
+	} {
+		if r >= more.since {
+			bad += more.characters
+		}
+	}
+	return bad
+}
+
+// parseIPv6 checks an address in brackets and drops its zone. Since 7.81 it is
+// written in its short form where that is really shorter.
+func (r curlRelease) parseIPv6(host string) (string, bool) {
+	inner, closed := strings.CutSuffix(host[1:], "]")
+	address, zone, zoned := strings.Cut(inner, "%")
+	if after := strings.TrimPrefix(zone, "25"); after != "" {
+		zone = after
+	}
+	addr := literal(address)
+	if !closed || !addr.Is6() || zoned && (zone == "" || len(zone) > 15) {
+		return "", false
+	}
+	if short := ntop6(addr); r >= curlShortIPv6 && len(short) < len(address) {
+		address = short
+	}
+	return "[" + address + "]", true
+}
+
+// ntop6 is C's inet_ntop, which writes the last 32 bits after 96 zeros as IPv4.
+func ntop6(addr netip.Addr) string {
+	bytes := addr.As16()
+	for _, b := range bytes[:12] {
+		if b != 0 {
+			return addr.String()
+		}
+	}
+	if bytes[12] == 0 && bytes[13] == 0 {
+		return addr.String()
+	}
+	return "::" + netip.AddrFrom4([4]byte(bytes[12:])).String()
+}
+
+// numericIPv4 writes out an IPv4 address of one to four parts, each of them in
+// decimal, octal or hexadecimal. A name that only resembles one is left alone.
+func (r curlRelease) numericIPv4(host string) (string, bool) {
+	if r >= curlOwnDefaultPort {
+		host = strings.TrimSuffix(host, ".")
+	}
+	if host == "" || host[0] < '0' || host[0] > '9' {
+		return "", false
+	}
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return "", false
+	}
+	var address uint64
+	for i, part := range parts {
+		upperHex := len(part) > 1 && part[1] == 'X' && r >= curlLowerHex && r < curlOwnDefaultPort
+		number, ok := numericPart(part)
+		width := 8 // bits
+		if i == len(parts)-1 {
+			width = 8 * (5 - len(parts))
+		}
+		if !ok || upperHex || number>>width != 0 {
+			return "", false
+		}
+		address = address<<width | number
+	}
+	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), true
+}
+
+// numericPart is C's strtoul with base 0, without signs and blanks.
+func numericPart(part string) (uint64, bool) {
+	base := 10
+	switch {
+	case len(part) > 2 && (part[:2] == "0x" || part[:2] == "0X"):
+		part, base = part[2:], 16
+	case len(part) > 1 && part[0] == '0':
+		part, base = part[1:], 8
+	}
+	if strings.ContainsAny(part, "_+-") {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(part, base, 32)
+	return number, err == nil
+}
+
+// urlDecode is Curl_urldecode: it leaves a percent sign alone that no two
+// digits follow, and refuses control characters.
+func urlDecode(text string) (string, bool) {
+	decoded := percentDecodeC(text)
+	return decoded, !hasControlByte(decoded) && !strings.Contains(text, "%00")
+}
+
+// percentDecodeC decodes what is encoded and leaves the rest; so it does with
+// "%00", which no C string can hold decoded.
+func percentDecodeC(text string) string {
+	if strings.IndexByte(text, '%') < 0 {
+		return text
+	}
+	var decoded strings.Builder
+	for i := 0; i < len(text); i++ {
+		if b, ok := percentByte(text[i:]); ok && b != 0 {
+			decoded.WriteByte(b)
+			i += 2
+			continue
+		}
+		decoded.WriteByte(text[i])
+	}
+	return decoded.String()
+}
+
+// percentByte reads the encoded byte that a text starts with.
+func percentByte(text string) (byte, bool) {
+	if len(text) < 3 || text[0] != '%' || skip(asciiLower(text[1:3]), 0, "0123456789abcdef") != 2 {
+		return 0, false
+	}
+	b, err := strconv.ParseUint(text[1:3], 16, 8)
+	return byte(b), err == nil
+}
+
+func hasControlByte(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package dialect
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// glibURL is a URL as GLib's g_uri_parse takes it apart without any flags.
+type glibURL struct {
+	scheme, host string
+	port         int    // anyPort where there is none
+	text         string // as g_uri_to_string writes it, without path, query and fragment
+}
+
+// parseGlib parses an absolute URL strictly: a percent sign that encodes
+// nothing, bytes that are not UTF-8 once decoded, or a port that is no number
+// make it invalid. Blanks do not.
+func parseGlib(text string) (glibURL, bool) {
+	u := glibURL{port: anyPort}
+	colon := skip(asciiLower(text), 0, schemeCharacters)
+	if text == "" || strings.IndexByte("0123456789+-.", text[0]) >= 0 || colon == 0 || colon == len(text) || text[colon] != ':' {
+		return u, false
+	}
+	u.scheme = asciiLower(text[:colon])
+	rest, hasAuthority := strings.CutPrefix(text[colon+1:], "//")
+	if !hasAuthority {
+		u.text = u.scheme + ":" + rest
+		return u, glibDecodes(rest)
+	}
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority, rest = rest[:end], rest[end:]
+	} else {
+		rest = ""
+	}
+	u.text = u.scheme + "://"
+	if userinfo, after, found := strings.Cut(authority, "@"); found {
+		if !glibDecodes(userinfo) {
+			return u, false
+		}
+		u.text += glibEscape(percentDecode(userinfo)) + "@"
+		authority = after
+	}
+	return u, u.parseHostPort(authority) && glibDecodes(rest)
+}
+
+func (u *glibURL) parseHostPort(authority string) bool {
+	host, port, _ := strings.Cut(authority, ":")
+	if strings.HasPrefix(authority, "[") {
+		end := strings.IndexByte(authority, ']') + 1
+		if end == 0 || end < len(authority) && authority[end] != ':' {
+			return false
+		}
+		host, port = authority[:end], strings.TrimPrefix(authority[end:], ":")
+	}
+	var ok bool
+	if u.host, ok = parseGlibHost(host); !ok {
+		return false
+	}
+	written := glibEscape(u.host)
+	if strings.Contains(u.host, ":") {
+		written = "[" + u.host + "]"
+	}
+	u.text += written
+	if port == "" {
+		return true
+	}
+	if u.port = atoi(port); !isDigits(port) || u.port > 65535 {
+		return false
+	}
+	u.text += ":" + strconv.Itoa(u.port)
+	return true
+}
+
+// parseGlibHost is parse_host: what is an address only once decoded is invalid.
+func parseGlibHost(host string) (string, bool) {
+	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
+		address, zone, zoned := strings.Cut(strings.TrimSuffix(inner, "]"), "%")
+		if zoned && (len(zone) < 3 || zone[:2] != "25" || !glibDecodes(zone)) || !isIPv6(address) {
+			return "", false
+		}
+		if zoned {
+			address += "%" + percentDecode(zone[2:])
+		}
+		return address, true
+	}
+	decoded := percentDecode(host)
+	if !glibDecodes(host) || decoded != host && literal(decoded).IsValid() {
+		return "", false
+	}
+	return toASCII(decoded)
+}
+
+// glibDecodes reports whether uri_decoder accepts a part of a URL.
+func glibDecodes(part string) bool {
+	for i := range len(part) {
+		if _, ok := percentByte(part[i:]); part[i] == '%' && !ok {
+			return false
+		}
+	}
+	return utf8.ValidString(percentDecode(part)) && !strings.Contains(part, "%00")
+}
+
+// glibEscape is g_string_append_uri_escaped, as far as what reads the result
+// could tell the difference.
+func glibEscape(text string) string {
+	const hex = "0123456789ABCDEF"
+	var escaped strings.Builder
+	for _, c := range []byte(text) {
+		if c > ' ' && c < 0x7f && strings.IndexByte("%/?#[]@\"<>\\^`{|}", c) < 0 {
+			escaped.WriteByte(c)
+			continue
+		}
+		escaped.WriteString("%" + hex[c>>4:c>>4+1] + hex[c&15:c&15+1])
+	}
+	return escaped.String()
+}
+
+// parseGlibNetwork is g_inet_address_mask_new_from_string: the address must not
+// have bits beyond the length.
+func parseGlibNetwork(text string) netip.Prefix {
+	address, length, slash := strings.Cut(text, "/")
+	addr := literal(address)
+	if !slash || !isDigits(length) || addr.Zone() != "" {
+		return netip.Prefix{}
+	}
+	network := netip.PrefixFrom(addr, atoi(length))
+	if network.Masked().Addr() != addr {
+		return netip.Prefix{}
+	}
+	return network
+}

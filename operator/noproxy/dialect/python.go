@@ -1,0 +1,4 @@
+package dialect
+
+// Clients written in Python.
+var pythonFamily = []*Client{pythonUrllib, pythonRequests, pythonHttpx, pythonAiohttp}

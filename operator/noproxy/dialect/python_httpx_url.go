@@ -1,0 +1,180 @@
+package dialect
+
+import (
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// noPort is the port of a URL without one. (A port of Python may be negative.)
+const noPort = -1 << 31
+
+var defaultPorts = map[string]string{"ftp": "21", "http": "80", "https": "443", "ws": "80", "wss": "443"}
+
+// httpxURL is what matters of a URL.
+type httpxURL struct {
+	scheme   string
+	userinfo string
+	host     string // without brackets; names that start with "xn--" decoded
+	address  string // the host as it is connected to
+	port     int
+}
+
+// From encode/httpx httpx/_urlparse.py; the second reads an authority before
+// 0.26.0, in which user information ends at the first "@".
+var (
+	httpxSplit       = regexp.MustCompile(`^(?:((?:[a-zA-Z][a-zA-Z0-9+.-]*)?):)?(?://([^/?#]*))?`)
+	httpxAuthority   = regexp.MustCompile(`^(?:(.*)@)?(\[.*\]|[^:@]*):?(.*)`)
+	httpxFirstAt     = regexp.MustCompile(`^(?:([^@]*)@)?(\[.*\]|[^:]*):?(.*)`)
+	dottedNumbers    = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$`)
+	anyDottedNumbers = regexp.MustCompile(`^[0-9]+.[0-9]+.[0-9]+.[0-9]+$`)
+)
+
+func (r httpxRules) parse(url string) (httpxURL, bool) {
+	if r.rfc3986 {
+		return parseRFC3986(url)
+	}
+	for i := range len(url) {
+		if url[i] < ' ' || url[i] == 0x7f {
+			return httpxURL{}, false
+		}
+	}
+	split := httpxSplit.FindStringSubmatch(url)
+	authority := httpxAuthority.FindStringSubmatch(split[2])
+	if r.firstAt {
+		authority = httpxFirstAt.FindStringSubmatch(split[2])
+	}
+	u := httpxURL{scheme: strings.ToLower(split[1]), userinfo: authority[1], port: noPort}
+	if r.firstAt {
+		u.userinfo = urllib3Encode(u.userinfo)
+	}
+	if authority[3] != "" {
+		number, ok := pythonInt(authority[3])
+		if !ok {
+			return u, false
+		}
+		u.port = defaultedPort(strconv.Itoa(number), split[1])
+	}
+	var ok bool
+	if u.address, ok = r.encodeHost(authority[2]); !ok {
+		return u, false
+	}
+	u.host, ok = httpxHost(u.address)
+	return u, ok
+}
+
+// encodeHost is encode_host. Before 0.26.0 its pattern of an IPv4 address took
+// any character for a dot, and so long numbers for wrong addresses.
+func (r httpxRules) encodeHost(host string) (string, bool) {
+	switch {
+	case dottedNumbers.MatchString(host), r.firstAt && anyDottedNumbers.MatchString(host):
+		return host, isIPv4Text(host)
+	case strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]"):
+		host = host[1 : len(host)-1]
+		return host, isIPv6Text(host)
+	case isASCII(host):
+		return httpxQuote(strings.ToLower(host)), true
+	}
+	return idna2008Name(strings.ToLower(host))
+}
+
+// httpxQuote encodes what may not stand in a host, but leaves "%xx" alone.
+func httpxQuote(host string) string {
+	var quoted strings.Builder
+	for i := range len(host) {
+		if isUnreserved(host[i]) || strings.IndexByte("!$&'()*+,;=\"`{}%|\\", host[i]) >= 0 {
+			quoted.WriteByte(host[i])
+			continue
+		}
+		writePercent(&quoted, host[i])
+	}
+	return quoted.String()
+}
+
+var httpxDecode = idna.New(idna.ValidateLabels(true))
+
+// httpxHost is URL.host: only a name that starts with an A-label is decoded.
+func httpxHost(host string) (string, bool) {
+	if !strings.HasPrefix(host, "xn--") {
+		return host, true
+	}
+	decoded, err := httpxDecode.ToUnicode(host)
+	return decoded, err == nil && !strings.Contains(host+".", "xn--.")
+}
+
+// host returns the host of a URL that is asked for.
+func (h *httpx) host(t Target) (string, bool) {
+	if addr, err := netip.ParseAddr(t.Host); err == nil && addr.Is6() {
+		return strings.ToLower(t.Host), true
+	}
+	if h.rules.rfc3986 {
+		u, ok := parseRFC3986(t.Scheme + "://" + t.Host)
+		return u.host, ok && u.host != ""
+	}
+	encoded, ok := h.rules.encodeHost(t.Host)
+	if !ok || encoded == "" {
+		return "", false
+	}
+	return httpxHost(encoded)
+}
+
+// httpxProxy is the value of a proxy variable (Proxy and HTTPTransport).
+type httpxProxy struct {
+	variable string
+	failure  string // why no client can be made
+	broken   bool   // no connection can be made
+	scheme   string
+	hop      Hop
+}
+
+func (r httpxRules) readProxy(v variable) httpxProxy {
+	proxy := httpxProxy{variable: v.name}
+	url := v.value
+	if !strings.Contains(url, "://") {
+		url = "http://" + url
+	}
+	u, ok := r.parse(url)
+	switch {
+	case !ok:
+		proxy.failure = brokenProxy
+	case u.scheme == "socks5" || u.scheme == "socks5h":
+		proxy.failure = needsAddOn
+	case u.scheme != "http" && u.scheme != "https":
+		proxy.failure = unknownScheme
+	}
+	if proxy.failure != "" {
+		return proxy
+	}
+	proxy.scheme = u.scheme
+	user, password, _ := strings.Cut(u.userinfo, ":")
+	if user != "" || password != "" {
+		proxy.hop.Auth = Sends(pythonUnquote(user) + ":" + pythonUnquote(password))
+	}
+	port := defaultPorts[u.scheme]
+	if u.port != noPort && u.port != 0 {
+		port = strconv.Itoa(u.port)
+		proxy.broken = u.port < 0 || u.port > 65535
+	}
+	proxy.hop.Address = joinHostPort(u.address, port)
+	proxy.broken = proxy.broken || !resolvable(u.address)
+	return proxy
+}
+
+func (p *httpxProxy) decide(scheme string) Decision {
+	if p.broken {
+		return fails(p.variable, brokenProxy)
+	}
+	hop := p.hop
+	switch {
+	case p.scheme == "https":
+		hop.Protocol, hop.Auth = TLS, Auth{} // inside the handshake
+	case scheme == "https":
+		hop.Protocol = Connect
+	default:
+		hop.Protocol = Absolute
+	}
+	return proxied(p.variable, hop, noEntry)
+}

@@ -1,0 +1,221 @@
+package dialect
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// whatwgURL is a URL as JavaScript's URL class reads it (the URL Standard of
+// the WHATWG). Only what clients look at is kept.
+type whatwgURL struct {
+	scheme   string // lower-case, without the colon
+	username string // percent-encoded, as is the password
+	password string
+	host     string // normalized; an IPv6 address is in brackets
+	port     string // empty: none, or the default one of the scheme
+	bare     bool   // neither a path other than "/", nor a query, nor a fragment
+}
+
+// whatwgPorts are the default ports of the special schemes.
+var whatwgPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
+
+// parseWHATWG is the basic URL parser without a base URL.
+func parseWHATWG(text string) (whatwgURL, bool) {
+	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
+	if strings.ContainsAny(text, "\t\n\r") {
+		text = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(text)
+	}
+	scheme, rest, found := strings.Cut(text, ":")
+	if !found || !isScheme(scheme) {
+		return whatwgURL{}, false
+	}
+	u := whatwgURL{scheme: strings.ToLower(scheme)}
+	defaultPort, special := whatwgPorts[u.scheme]
+	ends := "/?#"
+	switch {
+	case special: // any number of slashes, none included
+		rest = strings.TrimLeft(rest, `/\`)
+		ends = `/\?#`
+	case !strings.HasPrefix(rest, "//"):
+		return u, true // without a host
+	default:
+		rest = rest[2:]
+	}
+	authority := rest
+	if end := strings.IndexAny(rest, ends); end >= 0 {
+		authority = rest[:end]
+	}
+	if !u.parseAuthority(authority, special) {
+		return whatwgURL{}, false
+	}
+	if u.port == defaultPort {
+		u.port = ""
+	}
+	u.bare = isRootPath(rest[len(authority):], special)
+	return u, true
+}
+
+func (u *whatwgURL) parseAuthority(authority string, special bool) bool {
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		username, password, _ := strings.Cut(authority[:at], ":")
+		u.username, u.password = encodeUserinfo(username), encodeUserinfo(password)
+		if authority = authority[at+1:]; authority == "" {
+			return false
+		}
+	}
+	host, port, hasPort := authority, "", false
+	if colon := strings.IndexByte(authority[strings.LastIndexByte(authority, ']')+1:], ':'); colon >= 0 {
+		colon += strings.LastIndexByte(authority, ']') + 1
+		host, port, hasPort = authority[:colon], authority[colon+1:], true
+	}
+	if host == "" {
+		return !special && !hasPort && u.username == "" && u.password == ""
+	}
+	var ok bool
+	if u.host, ok = whatwgHost(host, special); !ok {
+		return false
+	}
+	u.port, ok = whatwgPort(port)
+	return ok
+}
+
+// whatwgPort takes leading zeros off.
+func whatwgPort(port string) (string, bool) {
+	if port == "" {
+		return "", true
+	}
+	number := 0
+	for _, c := range []byte(port) {
+		if number = number*10 + int(c-'0'); c < '0' || c > '9' || number > 65535 {
+			return "", false
+		}
+	}
+	return strconv.Itoa(number), true
+}
+
+// whatwgHost is the host parser. Hosts of schemes that are not special, such
+// as socks5, are opaque: only an IPv6 address is looked into.
+func whatwgHost(host string, special bool) (string, bool) {
+	if strings.HasPrefix(host, "[") {
+		return whatwgIPv6(host)
+	}
+	if !special {
+		return host, !strings.ContainsAny(host, "\x00\t\n\r #/:<>?@[\\]^|")
+	}
+	if strings.Contains(host, "%") {
+		host = percentDecode(host)
+	}
+	ascii, ok := whatwgDomain(host)
+	if !ok || ascii == "" || strings.ContainsFunc(ascii, forbiddenInDomain) {
+		return "", false
+	}
+	if endsInNumber(ascii) {
+		return whatwgIPv4(ascii)
+	}
+	return ascii, true
+}
+
+// whatwgProfile is domain to ASCII with beStrict false.
+var whatwgProfile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false),
+	idna.CheckHyphens(false), idna.CheckJoiners(true), idna.BidiRule(), idna.VerifyDNSLength(false))
+
+// whatwgDomain returns a domain in lower case and in ASCII. Plain ASCII is only
+// put in lower case, unless a label claims to be encoded.
+func whatwgDomain(host string) (string, bool) {
+	plain := true
+	for i := range len(host) {
+		plain = plain && host[i] < utf8.RuneSelf
+	}
+	if plain {
+		host = strings.ToLower(host)
+		if !strings.Contains(host, "xn--") {
+			return host, true
+		}
+	}
+	ascii, err := whatwgProfile.ToASCII(host)
+	return ascii, err == nil
+}
+
+func forbiddenInDomain(r rune) bool {
+	return r <= ' ' || r == 0x7f || strings.ContainsRune(`#/:<>?@[\]^|%`, r)
+}
+
+// whatwgIPv6 compresses an address in brackets. A zone is not allowed, and an
+// IPv4 address inside is written in hexadecimal.
+func whatwgIPv6(host string) (string, bool) {
+	inner, closed := strings.CutSuffix(host[1:], "]")
+	addr, err := netip.ParseAddr(inner)
+	if !closed || err != nil || !addr.Is6() || addr.Zone() != "" {
+		return "", false
+	}
+	if addr.Is4In6() {
+		b := addr.As16()
+		hex := func(i int) string { return strconv.FormatUint(uint64(b[i])<<8|uint64(b[i+1]), 16) }
+		return "[::ffff:" + hex(12) + ":" + hex(14) + "]", true
+	}
+	return "[" + addr.String() + "]", true
+}
+
+// endsInNumber tells whether a host has to be an IPv4 address.
+func endsInNumber(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if last == "" {
+		return false
+	}
+	if strings.Trim(last, "0123456789") == "" {
+		return true
+	}
+	_, ok := ipv4Number(last)
+	return ok
+}
+
+// whatwgIPv4 reads the forms of inet_aton: fewer parts, octal, hexadecimal.
+func whatwgIPv4(host string) (string, bool) {
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	if len(parts) > 4 {
+		return "", false
+	}
+	var address uint64
+	for i, part := range parts {
+		number, ok := ipv4Number(part)
+		last := i == len(parts)-1
+		switch {
+		case !ok || !last && number > 255 || last && number >= 1<<(8*(5-len(parts))):
+			return "", false
+		case last:
+			address |= number
+		default:
+			address |= number << (8 * (3 - i))
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), true
+}
+
+// ipv4Number reads a part of an IPv4 address: 0x for hexadecimal, 0 for octal.
+func ipv4Number(part string) (uint64, bool) {
+	base := 10
+	switch {
+	case part == "":
+		return 0, false
+	case len(part) >= 2 && (part[:2] == "0x" || part[:2] == "0X"):
+		part, base = part[2:], 16
+	case len(part) >= 2 && part[0] == '0':
+		part, base = part[1:], 8
+	}
+	if part == "" { // only "0x"
+		return 0, true
+	}
+	if part[0] == '+' || part[0] == '-' || strings.Contains(part, "_") {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(part, base, 64)
+	if err != nil && strings.Contains(err.Error(), "range") {
+		return 1 << 40, true // a number, but too large for every address
+	}
+	return number, err == nil
+}

@@ -1,0 +1,210 @@
+package noproxy
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+)
+
+// Portable writes a merged list for an audience in the form Portable/v1; the
+// package comment has its rules. What cannot be written for the audience comes
+// back as omitted. The result depends neither on the order of the list nor on
+// whether it has been through Portable before.
+func Portable(list List, audience Audience) (written, omitted List) {
+	w := writer{audience: audience, ipv6: hasIPv6Network(list)}
+	w.all(list)
+	if len(w.written.String()) > Budget {
+		w = writer{audience: audience, ipv6: w.ipv6, lean: true}
+		w.all(list)
+	}
+	return w.written, w.omitted
+}
+
+// Budget is the length in bytes up to which Portable adds ".d" beside "d" and
+// lists the addresses of small networks. A longer list stays as short as its
+// meaning allows: a process environment carries no value much longer than this
+// (see render.MaxNoProxyBytes).
+const Budget = 100_000
+
+// hasIPv6Network reports whether the cluster itself is IPv6 or dual-stack.
+func hasIPv6Network(list List) bool {
+	return slices.ContainsFunc(list, func(item Item) bool {
+		return item.Entry.Prefix.Addr().Is6() && item.Entry.Port == 0 && (item.from(LayerServiceCIDR) || item.from(LayerPodCIDR))
+	})
+}
+
+func (i Item) from(layers ...Layer) bool {
+	return slices.ContainsFunc(i.Sources, func(s Source) bool { return slices.Contains(layers, s.Layer) })
+}
+
+func (i Item) onlyFrom(layer Layer) bool {
+	return !slices.ContainsFunc(i.Sources, func(s Source) bool { return s.Layer != layer })
+}
+
+type writer struct {
+	audience         Audience
+	ipv6             bool
+	lean             bool // the list is over the budget: add nothing
+	written, omitted List
+}
+
+func (w *writer) all(list List) {
+	for _, item := range list {
+		w.write(item)
+	}
+	w.written = Merge(w.written)
+	slices.SortFunc(w.written, func(a, b Item) int { return compareEntries(a.Entry, b.Entry) })
+}
+
+func (w *writer) add(item Item, entry Entry) {
+	w.written = append(w.written, Item{entry, item.Sources})
+}
+
+func (w *writer) write(item Item) {
+	switch e := item.Entry; e.Kind {
+	case Domain:
+		w.domain(item)
+	case Subdomains:
+		w.below(item, isClusterSuffix(item))
+	case Addr:
+		if item.onlyFrom(LayerProvider) && e.Prefix.Addr().Is6() && !w.ipv6 {
+			return // the table says it of every cluster of this kind
+		}
+		// Brackets, which a port needs, break some clients for every URL.
+		if w.audience == AudienceAny && e.Port != 0 && e.Prefix.Addr().Is6() {
+			w.omitted = append(w.omitted, item)
+			return
+		}
+		w.add(item, e)
+	case CIDR:
+		w.network(item)
+	default: // Host, All
+		w.add(item, e)
+	}
+}
+
+// domain writes "d" for the name and ".d" for those below it: no spelling means
+// both to every client. Nobody is called svc or cluster.local itself, and the
+// bare names would match the ends of others in some clients.
+func (w *writer) domain(item Item) {
+	suffix := isClusterSuffix(item)
+	if !suffix || item.from(LayerInstallation, LayerCluster, LayerProvider) {
+		w.add(item, item.Entry)
+	}
+	if suffix || !w.lean {
+		w.below(item, suffix)
+	}
+}
+
+// below writes ".d", and ".d." where names with a final dot are in use: Flux
+// spells its artifact URLs so, and Go does not strip the dot.
+func (w *writer) below(item Item, rootedToo bool) {
+	e := item.Entry
+	e.Kind = Subdomains
+	w.add(item, e)
+	if rootedToo {
+		e.Rooted = true
+		w.add(item, e)
+	}
+}
+
+// isClusterSuffix reports whether the names below the entry are those of a
+// cluster's services.
+func isClusterSuffix(item Item) bool {
+	return item.Entry.Port == 0 && (item.from(LayerServiceDomain) || item.Entry.Name == serviceSuffix && item.from(LayerBuiltin))
+}
+
+const serviceSuffix = "svc"
+
+// network writes the network, and beside it the addresses in it that matter to
+// every pod: half of all clients read no networks.
+func (w *writer) network(item Item) {
+	p := item.Entry.Prefix
+	if w.audience == AudienceAny && p.Addr().Is6() && !w.ipv6 {
+		w.omitted = append(w.omitted, item)
+		return
+	}
+	w.add(item, item.Entry)
+	if item.from(LayerServiceCIDR) {
+		w.addr(item, nth(p, apiServerAddress))
+		w.addr(item, nth(p, clusterDNSAddress))
+	}
+	for _, metadata := range metadataAddresses {
+		if p.Contains(metadata) {
+			w.addr(item, metadata)
+		}
+	}
+	if w.audience == AudienceAny && !w.lean && p.Addr().Is4() && p.Bits() >= listedFrom {
+		for addr := p.Addr(); p.Contains(addr); addr = addr.Next() {
+			w.addr(item, addr)
+		}
+	}
+}
+
+// Which addresses of a service network are taken: the first is the Service
+// kubernetes (kubernetes/kubernetes, pkg/controlplane/services.go), the tenth
+// the cluster's DNS (cmd/kubeadm/app/constants/constants.go, GetDNSIP).
+const (
+	apiServerAddress  = 1
+	clusterDNSAddress = 10
+)
+
+// listedFrom is the prefix length from which an IPv4 network is small enough to
+// list its addresses.
+const listedFrom = 28
+
+// metadataAddresses are where clouds serve a machine's metadata.
+var metadataAddresses = []netip.Addr{
+	netip.MustParseAddr("169.254.169.254"),
+	netip.MustParseAddr("fd00:ec2::254"), // AWS
+}
+
+func (w *writer) addr(item Item, addr netip.Addr) {
+	if item.Entry.Prefix.Contains(addr) {
+		w.add(item, Entry{Kind: Addr, Prefix: netip.PrefixFrom(addr, addr.BitLen())})
+	}
+}
+
+func nth(p netip.Prefix, n int) netip.Addr {
+	addr := p.Addr()
+	for range n {
+		addr = addr.Next()
+	}
+	return addr
+}
+
+// compareEntries sorts "*", then networks and addresses, then names, so that a
+// list changes only where its meaning does.
+func compareEntries(a, b Entry) int {
+	return cmp.Or(
+		cmp.Compare(group(a), group(b)),
+		cmp.Compare(a.Prefix.Addr().BitLen(), b.Prefix.Addr().BitLen()),
+		a.Prefix.Addr().Compare(b.Prefix.Addr()),
+		cmp.Compare(a.Prefix.Bits(), b.Prefix.Bits()),
+		cmp.Compare(a.Name, b.Name),
+		compareBools(a.Rooted, b.Rooted),
+		compareBools(a.Kind == Subdomains, b.Kind == Subdomains),
+		cmp.Compare(a.Port, b.Port),
+	)
+}
+
+// compareBools sorts false first.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func group(e Entry) int {
+	switch e.Kind {
+	case All:
+		return 0
+	case Addr, CIDR:
+		return 1
+	}
+	return 2
+}
