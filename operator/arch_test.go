@@ -168,6 +168,23 @@ func TestOnlyTheOperatorHasAKubernetesClient(t *testing.T) {
 	}
 }
 
+// html/template escapes for HTML, which is wrong everywhere else: in a drop-in or
+// in YAML a password would arrive as another one. Package page writes HTML.
+func TestOnlyThePageIsEscapedForHTML(t *testing.T) {
+	found := 0
+	for _, p := range list(t, "./...") {
+		if !slices.Contains(p.Imports, "html/template") {
+			continue
+		}
+		if found++; p.ImportPath != module+"operator/internal/page" {
+			t.Errorf("%s imports html/template", p.ImportPath)
+		}
+	}
+	if found == 0 {
+		t.Error("nobody imports html/template: the search is blind")
+	}
+}
+
 // Revealing a credential is one explicit call, and only where it is written out.
 func TestOnlyRenderRevealsCredentials(t *testing.T) {
 	may := []string{"operator/proxyurl", "operator/render"}

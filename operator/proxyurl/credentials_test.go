@@ -207,3 +207,21 @@ func FuzzParseURL(f *testing.F) {
 		}
 	})
 }
+
+func TestWithoutCredentialsEverythingElseStays(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "",
+		"http://proxy.example:3128":      "http://proxy.example:3128",
+		"https://me:p@proxy.example:443": "https://proxy.example:443",
+		"http://me@[::1]:3128":           "http://[::1]:3128",
+	} {
+		with := mustParse(t, text)
+		without := with.WithoutCredentials()
+		if without.Reveal() != want || without.String() != want || without.HasCredentials() || without.IsZero() != (text == "") {
+			t.Errorf("%q without credentials is %q", text, without.Reveal())
+		}
+		if with.Reveal() != text {
+			t.Errorf("%q has become %q", text, with.Reveal())
+		}
+	}
+}

@@ -56,14 +56,15 @@ func command() *cobra.Command {
 		Use:   "fairlead",
 		Short: "Proxy settings of a Cluster API fleet: what the operator writes, without a cluster",
 		Example: `  fairlead render --values secret-values.yaml --cluster cluster.yaml
-  fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy`,
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
+  fairlead explain kubernetes.default.svc --values secret-values.yaml --cluster cluster.yaml`,
 		Args:          func(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) },
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(renderCommand(), lintCommand(), versionCommand())
+	root.AddCommand(renderCommand(), lintCommand(), explainCommand(), versionCommand())
 	return root
 }
 

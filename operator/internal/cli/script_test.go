@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestTheCommandLine(t *testing.T) {
 			return os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "common")))
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "decode": decode, "entries": entries, "bytes": size,
+			"exits": exits, "says": says, "decode": decode, "entries": entries, "bytes": size,
 		},
 	})
 }
@@ -48,24 +49,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND...")
 	}
-	status := 0
-	err := ts.Exec(args[1], args[2:]...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		status = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	stderr, stdout := ts.ReadFile("stderr"), ts.ReadFile("stdout")
-	for _, password := range passwords {
-		if strings.Contains(stderr, password) {
-			ts.Fatalf("a password is shown: %s", stderr)
-		}
-	}
-	if strconv.Itoa(status) != args[0] {
-		ts.Fatalf("exit status %d, want %s\n%s", status, args[0], stderr)
-	}
-	if status == 0 {
+	stdout, stderr := run(ts, args)
+	if args[0] == "0" {
 		return
 	}
 	if stdout != "" {
@@ -74,6 +59,45 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if !strings.Contains(stderr, "fairlead: ") || len(stderr) > 2000 {
 		ts.Fatalf("unusable message of %d bytes: %.300q", len(stderr), stderr)
 	}
+}
+
+// says STATUS[|STATUS] COMMAND... runs a command whose answer is its output and
+// a status of these. No password may be in either.
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: says STATUS COMMAND...")
+	}
+	stdout, stderr := run(ts, args)
+	for _, password := range passwords {
+		if strings.Contains(stdout, password) {
+			ts.Fatalf("a password is shown: %s", stdout)
+		}
+	}
+	if stdout == "" || strings.Contains(stderr, "fairlead: ") {
+		ts.Fatalf("no answer: %s", stderr)
+	}
+}
+
+// run runs a command that must end with a status, and show no password on stderr.
+func run(ts *testscript.TestScript, args []string) (stdout, stderr string) {
+	status := 0
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		status = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	stderr, stdout = ts.ReadFile("stderr"), ts.ReadFile("stdout")
+	for _, password := range passwords {
+		if strings.Contains(stderr, password) {
+			ts.Fatalf("a password is shown: %s", stderr)
+		}
+	}
+	if !slices.Contains(strings.Split(args[0], "|"), strconv.Itoa(status)) {
+		ts.Fatalf("exit status %d, want %s\n%s", status, args[0], stderr)
+	}
+	return stdout, stderr
 }
 
 // decode FILE NAME KEY OUT writes one key of one Secret of a manifest to a file.

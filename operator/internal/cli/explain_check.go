@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/operator/internal/explain"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect/vector"
+)
+
+// checkCheck is for --check, which brings its own clients, lists and URLs.
+func (o *explainOptions) checkCheck() error {
+	files := 0
+	for _, name := range o.urls {
+		if name == "-" {
+			files++
+		}
+	}
+	switch {
+	case len(o.urls) == 0:
+		return errors.New("--check takes files with expectations; - is standard input")
+	case files > 1:
+		return errors.New("only one file can be standard input (-)")
+	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "",
+		o.given["no-proxy"], o.given["http-proxy"], o.given["https-proxy"],
+		o.given["client"], o.given["resolve"], o.given["audience"]:
+		return errors.New("--check takes only files and -o: its expectations name the clients, lists and URLs")
+	case o.output == "wide" || o.output == "html":
+		return fmt.Errorf("--check prints table, json or yaml, not %s", o.output)
+	}
+	return nil
+}
+
+// checked is what came out of a check.
+type checked struct {
+	Passed     int        `json:"passed"`
+	Failed     int        `json:"failed"`
+	Mismatches []mismatch `json:"mismatches"`
+}
+
+// mismatch is an expectation that a client does not meet.
+type mismatch struct {
+	File string `json:"file"`
+	Row  int    `json:"row"` // counted from 1
+	Line int    `json:"line"`
+	explain.Mismatch
+}
+
+func runExplainCheck(cmd *cobra.Command, opts explainOptions) error {
+	result := checked{Mismatches: []mismatch{}}
+	checker := explain.NewChecker()
+	for _, file := range opts.urls {
+		data, err := readFile(file, cmd.InOrStdin())
+		if err != nil {
+			return usage(err)
+		}
+		if err := result.add(checker, file, data); err != nil {
+			return usage(fmt.Errorf("%s: %w", file, err))
+		}
+	}
+	if err := printChecked(cmd.OutOrStdout(), opts.output, result); err != nil {
+		return err
+	}
+	if result.Failed > 0 {
+		return quietError{exitFailure}
+	}
+	return nil
+}
+
+func (c *checked) add(checker *explain.Checker, file string, data []byte) error {
+	rows, err := vector.Parse(data)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return errors.New("the list is empty: nothing would be checked")
+	}
+	var lines []int
+	for i, row := range rows {
+		found, err := checker.Check(row)
+		switch {
+		case err != nil:
+			return fmt.Errorf("row %d: %w", i+1, err)
+		case found == nil:
+			c.Passed++
+			continue
+		}
+		if lines == nil {
+			lines = linesOf(data)
+		}
+		c.Failed++
+		c.Mismatches = append(c.Mismatches, mismatch{file, i + 1, lines[i], *found})
+	}
+	return nil
+}
+
+// linesOf returns the line on which each element of a JSON list starts.
+func linesOf(data []byte) []int {
+	var lines []int
+	line, counted := 1, 0
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if _, err := decoder.Token(); err != nil { // the bracket
+		return nil
+	}
+	for decoder.More() {
+		var element json.RawMessage
+		if err := decoder.Decode(&element); err != nil {
+			return lines
+		}
+		start := int(decoder.InputOffset()) - len(element)
+		line += bytes.Count(data[counted:start], []byte("\n"))
+		counted = start
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func printChecked(out io.Writer, format string, result checked) error {
+	if format != "table" {
+		return printData(out, format, result)
+	}
+	var text bytes.Buffer
+	for _, m := range result.Mismatches {
+		fmt.Fprintf(&text, "%s:%d: row %d: %s\n", m.File, m.Line, m.Row, m.line())
+	}
+	fmt.Fprintf(&text, "%d passed, %d failed\n", result.Passed, result.Failed)
+	_, err := text.WriteTo(out)
+	return err
+}
+
+func (m mismatch) line() string {
+	client := m.Client
+	if m.Version != "" {
+		client += "@" + m.Version
+	}
+	question := fmt.Sprintf("%s: %s with %s", client, m.URL, shortened(m.Given))
+	answer := fmt.Sprintf("expected %s, got %s", m.Expected, m.Got)
+	if m.Credentials {
+		answer += ", with other credentials"
+	}
+	return strings.TrimSpace(question + ": " + answer + " (" + m.Reason + ")")
+}

@@ -1,0 +1,115 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect/vector"
+)
+
+// Mismatch is an expectation that a client does not meet.
+type Mismatch struct {
+	Client   string `json:"client"`
+	Version  string `json:"version,omitempty"`
+	URL      string `json:"url"`
+	Given    string `json:"given"` // the list, or the name of the environment
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+	// Credentials says that the proxy gets others than expected. Neither is shown.
+	Credentials bool   `json:"credentialsDiffer,omitempty"`
+	Reason      string `json:"reason"`
+}
+
+// Checker compares expectations with what clients do. It reads each list once
+// for each client, as files of expectations ask about few lists in many ways.
+type Checker struct{ deciders map[question]dialect.Decider }
+
+// NewChecker returns a Checker.
+func NewChecker() *Checker { return &Checker{map[question]dialect.Decider{}} }
+
+// Check returns nil if the client of a row does as expected.
+func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
+	client, err := dialect.Find(row.Client)
+	if err != nil {
+		return nil, err
+	}
+	target, err := row.Target()
+	if err != nil {
+		return nil, err
+	}
+	choice := client.At(row.Version)
+	decision := c.decider(choice, row)(target)
+	got := decision.Route.String()
+	if row.Env != nil {
+		got = vector.Observe(choice, decision)
+	}
+	if got == row.Want() {
+		return nil, nil //nolint:nilnil // there is no mismatch
+	}
+	expected, got, differ := withoutCredentials(row.Want()), withoutCredentials(got), got != row.Want()
+	return &Mismatch{
+		Client: row.Client, Version: row.Version, URL: target.URL, Given: given(row),
+		Expected: expected, Got: got, Credentials: differ && expected == got, Reason: decision.Reason,
+	}, nil
+}
+
+func (c *Checker) decider(choice dialect.Choice, row vector.Row) dialect.Decider {
+	key := question{client: choice.Client, since: choice.Since, environment: environment(row.Env), listed: row.NoProxy != nil}
+	if row.NoProxy != nil {
+		key.list = *row.NoProxy
+	}
+	decide, read := c.deciders[key]
+	if !read {
+		decide = choice.Read(row.Environment())
+		c.deciders[key] = decide
+	}
+	return decide
+}
+
+// question is everything of a row that a client reads but the URL.
+type question struct {
+	client            *dialect.Client
+	since             string
+	list, environment string
+	listed            bool
+}
+
+func environment(env map[string]string) string {
+	if env == nil {
+		return "" // unlike an empty one
+	}
+	text := strings.Builder{}
+	text.WriteByte('\x00')
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		text.WriteString(name + "\x00" + env[name] + "\x00")
+	}
+	return text.String()
+}
+
+// withoutCredentials hides what an observation says of them.
+func withoutCredentials(observed string) string {
+	if before, _, found := strings.Cut(observed, "auth="); found {
+		return before + "auth=***"
+	}
+	return observed
+}
+
+// given names what the client finds around it.
+func given(row vector.Row) string {
+	switch {
+	case len(row.Env) > 0 && (row.Name == "" || strings.Contains(row.Name, "@")):
+		return "variables " + strings.Join(slices.Sorted(maps.Keys(row.Env)), ", ")
+	case row.Env != nil && row.Name == "":
+		return "an empty environment"
+	case row.Env != nil:
+		return "environment " + row.Name
+	case row.NoProxy == nil:
+		return "no list"
+	case strings.Contains(*row.NoProxy, "@"):
+		return "a list that is hidden: a URL with user information is in it"
+	}
+	return "NO_PROXY " + strconv.Quote(*row.NoProxy)
+}

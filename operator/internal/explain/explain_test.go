@@ -1,0 +1,228 @@
+package explain
+
+import (
+	"encoding/json"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+var loopbackAddr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+func mustParse(tb testing.TB, text string) noproxy.Entry {
+	tb.Helper()
+	entry, err := noproxy.Parse(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return entry
+}
+
+func TestGroupsAreTheLargestFirstWithinARoute(t *testing.T) {
+	e := ask(t, "10.0.0.0/8,10.1.2.3", "10.1.2.3",
+		fake("a", never), fake("b", exact), fake("c", networks), always("d", broken), fake("e", networks), fake("f", never))
+	var got []string
+	for _, g := range e.Groups() {
+		got = append(got, strings.TrimSpace(g.Decision+" "+g.Entry+" "+g.Source.String())+": "+strings.Join(g.Clients, " "))
+	}
+	want := []string{"direct 10.0.0.0/8 --no-proxy[0]: c e", "direct 10.1.2.3 --no-proxy[1]: b", "proxy: a f", "fails: d"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+// behaviours is a client that goes direct from one version to another.
+func behaviours(versions ...string) *dialect.Client {
+	client := &dialect.Client{Name: "x"}
+	for _, version := range versions {
+		since, direct := strings.CutSuffix(version, "+")
+		decision := dialect.Decision{Route: dialect.Proxy, Reason: "no entry matches"}
+		if direct {
+			decision = dialect.Decision{Route: dialect.Direct, Reason: "covered"}
+		}
+		client.Behaviours = append(client.Behaviours, dialect.Behaviour{Since: since, Read: func(dialect.Env) dialect.Decider {
+			return func(dialect.Target) dialect.Decision { return decision }
+		}})
+	}
+	return client
+}
+
+func TestSuccessiveBehavioursThatDecideAlikeAreOneRow(t *testing.T) {
+	for _, test := range []struct {
+		versions []string
+		want     string
+	}{
+		{[]string{""}, "x"},
+		{[]string{"+"}, "x"},
+		{[]string{"", "2", "3"}, "x"},
+		{[]string{"", "2", "3+", "4+"}, "x before 3, x from 3"},
+		{[]string{"", "2+", "3"}, "x before 2, x 2 to before 3, x from 3"},
+		{[]string{"", "2+", "3+", "4", "5"}, "x before 2, x 2 to before 4, x from 4"},
+	} {
+		var choices []dialect.Choice
+		for _, choice := range behaviours(test.versions...).Choices() {
+			choices = append(choices, labelled(choice))
+		}
+		choices = append(choices, fake("go", never))
+		rows := Rows([]Explanation{ask(t, "a", "b", choices...), ask(t, "a", "c", choices...)})
+		var names []string
+		for _, row := range rows {
+			names = append(names, row.Name)
+			if len(row.Answers) != 2 {
+				t.Errorf("%s has %d answers", row.Name, len(row.Answers))
+			}
+		}
+		if got := strings.Join(names, ", "); got != test.want+", go" {
+			t.Errorf("%q: %s, want %s, go", test.versions, got, test.want)
+		}
+	}
+}
+
+func TestBehavioursWithAnotherBetweenThemAreTwoRows(t *testing.T) {
+	choices := behaviours("", "2", "3").Choices()
+	e := ask(t, "a", "b", labelled(choices[0]), labelled(choices[2]))
+	if got := strings.Join(e.Groups()[0].Clients, ", "); got != "x before 2, x from 3" {
+		t.Error(got)
+	}
+}
+
+func TestVersionsThatWereAskedForStayApart(t *testing.T) {
+	client := behaviours("", "2", "3")
+	e := ask(t, "a", "b", client.At("1.5"), client.At("2.1"), client.Newest())
+	if got := strings.Join(e.Groups()[0].Clients, ", "); got != "x@1.5, x@2.1, x" {
+		t.Error(got)
+	}
+	if e.Summary != "x@1.5, x@2.1 and x use the proxy: no entry matches" {
+		t.Error(e.Summary)
+	}
+}
+
+func TestClientsAreChosenByNameVersionAndLabel(t *testing.T) {
+	for _, test := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"go", " golang", "go@1.20", "go@1.20"}, "go, go@1.20"},
+		{[]string{"nonsense"}, `unknown client "nonsense"; known are go`},
+		{[]string{""}, "a client's name is missing"},
+		{[]string{"@1"}, "a client's name is missing"},
+		{[]string{"go@"}, "client go: a version such as 1.2 follows the @"},
+		{[]string{"go@before 2"}, "client go: a version such as 1.2 follows the @"},
+	} {
+		choices, err := Choose(test.names)
+		var names []string
+		for _, choice := range choices {
+			names = append(names, name(choice))
+		}
+		got := strings.Join(names, ", ")
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, test.want) {
+			t.Errorf("%q: %s, want %s", test.names, got, test.want)
+		}
+	}
+}
+
+func TestEveryBehaviourHasANameByWhichItIsChosen(t *testing.T) {
+	choices, err := Choose([]string{"all"})
+	if err != nil || len(choices) != len(dialect.All()) {
+		t.Fatal(len(choices), err)
+	}
+	seen := map[string]bool{}
+	for _, choice := range choices {
+		if seen[name(choice)] {
+			t.Errorf("%s is there twice", name(choice))
+		}
+		seen[name(choice)] = true
+		again, err := Choose([]string{name(choice)})
+		if err != nil || len(again) != 1 || again[0].Client != choice.Client || again[0].Since != choice.Since {
+			t.Errorf("%s is not chosen by this name: %v", name(choice), err)
+		}
+	}
+	if newest, err := Choose(nil); err != nil || len(newest) != len(dialect.Clients()) {
+		t.Error(len(newest), err)
+	}
+}
+
+func TestAnEntryIsTracedToWhereItWasWritten(t *testing.T) {
+	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: "values.yaml", Field: "proxy.noProxy[2]"}
+	list := Rendered(noproxy.List{
+		{Entry: mustParse(t, "10.0.0.0/8"), Sources: []noproxy.Source{{Layer: noproxy.LayerBuiltin}}},
+		{Entry: mustParse(t, "example.com"), Sources: []noproxy.Source{source}},
+	})
+	for _, test := range []struct {
+		variable string
+		offset   int
+		entry    string
+		want     string
+	}{
+		{"NO_PROXY", 0, "10.0.0.0/8", "Builtin"},
+		{"no_proxy", 11, "example.com", "Installation values.yaml proxy.noProxy[2]"},
+		{"no_proxy", 15, "ple.com", "Installation values.yaml proxy.noProxy[2]"},
+		{"no_proxy", 10, ",", ""},
+		{"no_proxy", 99, "", ""},
+		{"http.nonProxyHosts", 0, "10.*", "Builtin"},
+		{"http.nonProxyHosts", 5, "*.example.com", "Installation values.yaml proxy.noProxy[2]"},
+		{"http.nonProxyHosts", 5, "127.*", ""},
+	} {
+		if got := list.origin(test.variable, test.offset, test.entry).Source.String(); got != test.want {
+			t.Errorf("%s at %d: %q, want %q", test.variable, test.offset, got, test.want)
+		}
+	}
+	if got := Written("a,, b", "--no-proxy").origin("NO_PROXY", 4, "b").Source.String(); got != "--no-proxy[2]" {
+		t.Error(got)
+	}
+}
+
+func TestNoCredentialComesOut(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://me:S3CRET@proxy.example:3128": "***@proxy.example:3128",
+		"http://me:S3":                        "http://me:***",
+		"CRET@proxy.example":                  "***@proxy.example",
+		"example.com:8080":                    "example.com:8080",
+	} {
+		if got := Hide(text); got != want {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+	list := "http://me:S3CRET@proxy.example:3128,x"
+	c := Configuration{HTTP: "http://me:S3#CRET@p:1", HTTPS: "http://me:123#CRET@p:1", List: Written(list, "--no-proxy")}
+	odd := always("odd", dialect.Decision{Route: dialect.Proxy, Variable: "http_proxy", Reason: "x", Hop: dialect.Hop{Address: "me:123"}})
+	direct := always("direct", dialect.Decision{Route: dialect.Direct, Variable: "NO_PROXY", Reason: "x", Entry: dialect.Span{Start: 0, End: 35}})
+	choices, err := Choose(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	explanations := Evaluate(c, append(choices, odd, direct), []dialect.Target{target(t, "a.example"), target(t, "http://proxy.example:3128")})
+	text, err := json.Marshal(explanations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"S3", "CRET", "123#", "me:"} {
+		if strings.Contains(string(text), secret) {
+			t.Errorf("%q is in %s", secret, text)
+		}
+	}
+	if len(c.List.Entries()) != 0 {
+		t.Error("shows a list with a proxy's URL in it")
+	}
+}
+
+func TestALongListIsExplainedQuickly(t *testing.T) {
+	list := strings.Repeat("h.example,", 10_000) + "10.0.0.0/8"
+	choices, err := Choose(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := ask(t, list, "10.1.2.3", choices...)
+	for _, a := range e.Decisions {
+		if a.Client == "go" && (a.Decision != "direct" || a.Source.String() != "--no-proxy[10000]") {
+			t.Errorf("%+v", a)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// nonProxyHosts is the one system property with a list that Java has.
+const nonProxyHosts = "http.nonProxyHosts"
+
+// List is a NO_PROXY list that knows where its entries were written.
+type List struct {
+	text, java string
+	elements   []element
+	patterns   map[string]Entry // of java, with the entry that each was made from
+}
+
+// element is what stands at a place of the list.
+type element struct {
+	start, end int
+	source     *Source
+}
+
+// Rendered is a list that the operator writes.
+func Rendered(list noproxy.List) List {
+	l := List{text: list.String()}
+	start := 0
+	for _, item := range list {
+		end := start + len(item.Entry.String())
+		l.elements = append(l.elements, element{start, end, sourceOf(item)})
+		start = end + len(",")
+	}
+	l.addJava(list)
+	return l
+}
+
+// Written is a list that somebody wrote, and the field that it was written in,
+// to which the place between the commas is added. Environment variables get it
+// as it is; what cannot be understood is missing from Java's property, which
+// has a language of its own.
+func Written(text, field string) List {
+	l := List{text: text}
+	var understood noproxy.List
+	start := 0
+	for i, between := range strings.Split(text, ",") {
+		at := noproxy.Source{Field: fmt.Sprintf("%s[%d]", field, i)}
+		end := start + len(between)
+		l.elements = append(l.elements, element{start, end, &Source{Field: at.Field}})
+		start = end + len(",")
+		for _, token := range noproxy.Split(between) {
+			if entry, err := noproxy.Parse(token); err == nil {
+				understood = append(understood, noproxy.Item{Entry: entry, Sources: []noproxy.Source{at}})
+			}
+		}
+	}
+	l.addJava(noproxy.Merge(understood))
+	return l
+}
+
+func (l *List) addJava(list noproxy.List) {
+	l.java, _ = noproxy.NonProxyHosts(list)
+	l.patterns = map[string]Entry{}
+	for _, item := range list {
+		value, _ := noproxy.NonProxyHosts(noproxy.List{item})
+		for _, pattern := range strings.Split(value, "|") {
+			if _, known := l.patterns[pattern]; !known {
+				l.patterns[pattern] = Entry{item.Entry.String(), sourceOf(item)}
+			}
+		}
+	}
+}
+
+// origin returns the entry that stands at an offset of the value of a variable:
+// where it was written, and how, if Java has another spelling of it.
+func (l List) origin(variable string, offset int, entry string) Entry {
+	if variable == nonProxyHosts {
+		return l.patterns[entry]
+	}
+	at, found := slices.BinarySearchFunc(l.elements, offset, func(e element, offset int) int {
+		if offset < e.start {
+			return 1
+		}
+		if offset >= e.end {
+			return -1
+		}
+		return 0
+	})
+	if !found {
+		return Entry{Text: entry}
+	}
+	return Entry{entry, l.elements[at].source}
+}
+
+// Entry is an entry as it stands in the list.
+type Entry struct {
+	Text   string
+	Source *Source
+}
+
+// Entries returns what the list holds, in order; nothing of a list with a
+// proxy's URL in it, which commas in its password may have cut into entries.
+func (l List) Entries() []Entry {
+	if strings.Contains(l.text, "@") {
+		return nil
+	}
+	entries := make([]Entry, len(l.elements))
+	for i, e := range l.elements {
+		entries[i] = Entry{l.text[e.start:e.end], e.source}
+	}
+	return entries
+}

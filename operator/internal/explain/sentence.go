@@ -1,0 +1,205 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// sentence says in one sentence what clients do with a URL, and where they
+// disagree, what it is that some of them do not read.
+type sentence struct {
+	configuration Configuration
+	target        dialect.Target
+	answers       []Answer
+}
+
+// String returns the sentence, without a full stop: it may end in an entry, and
+// example.com. is not example.com.
+func (s sentence) String() string {
+	var parts []string
+	switch {
+	case len(s.answers) == 0:
+		return "no client was asked"
+	case agree(s.answers):
+		return s.agreement()
+	case len(s.of(dialect.Proxy)) == len(s.answers):
+		parts = s.proxies()
+	default:
+		parts = slices.Concat(s.direct(), s.proxied(), s.failing())
+	}
+	return strings.Join(parts, "; ")
+}
+
+// of returns the answers of one route.
+func (s sentence) of(route dialect.Route) []Answer {
+	return slices.DeleteFunc(slices.Clone(s.answers), func(a Answer) bool { return a.route != route })
+}
+
+func (s sentence) agreement() string {
+	text := who(s.answers) + " " + verb(s.answers)
+	if strings.HasPrefix(text, count(s.answers)) {
+		text = "All " + text
+	}
+	entries, reasons := values(s.answers, entryOf), values(s.answers, reasonOf)
+	switch {
+	case s.answers[0].astray():
+		text += " " + s.answers[0].proxy()
+	case entries[0] != "" && len(entries) <= 2:
+		text += " because of " + strings.Join(entries, " or ")
+	case len(reasons) == 1:
+		text += ": " + reasons[0]
+	}
+	return text
+}
+
+// direct names those that go direct: because of an entry, or by a rule of their own.
+func (s sentence) direct() []string {
+	var byEntry, byRule []Answer
+	for _, a := range s.of(dialect.Direct) {
+		if a.Entry != "" {
+			byEntry = append(byEntry, a)
+		} else {
+			byRule = append(byRule, a)
+		}
+	}
+	var parts []string
+	if len(byEntry) > 0 {
+		entries := values(byEntry, entryOf)
+		because := strings.Join(entries[:min(2, len(entries))], " or ")
+		if len(entries) > 2 {
+			because = entries[0] + " or other entries"
+		}
+		parts = append(parts, who(byEntry)+" "+verb(byEntry)+" because of "+because)
+	}
+	for _, reason := range values(byRule, reasonOf) {
+		same := with(byRule, reasonOf, reason)
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", who(same), verb(same), reason))
+	}
+	return parts
+}
+
+// proxied names those that use the proxy, and what the others read that they do not.
+func (s sentence) proxied() []string {
+	answers := s.of(dialect.Proxy)
+	entry := s.decidingEntry()
+	if len(answers) == 0 {
+		return nil
+	}
+	if entry == "" {
+		return []string{who(answers) + " " + verb(answers)}
+	}
+	claim := claimFor(entry, s.target)
+	words := make(map[string]string, len(answers))
+	for _, a := range answers {
+		words[a.Name()] = claim.of(s.configuration, s.target, a.choice, entry)
+	}
+	wordsOf := func(a Answer) string { return words[a.Name()] }
+	var parts []string
+	for _, word := range values(answers, wordsOf) {
+		same := with(answers, wordsOf, word)
+		not := "do not"
+		if isOne(same) {
+			not = "does not"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %s and %s", who(same), not, word, verb(same)))
+	}
+	return parts
+}
+
+// decidingEntry is the one that most clients go direct because of; none where
+// rules of their own are what most of them go by.
+func (s sentence) decidingEntry() string {
+	entries := values(s.of(dialect.Direct), func(a Answer) string { return a.written })
+	if len(entries) == 0 {
+		return ""
+	}
+	return entries[0]
+}
+
+// failing names those that fail, and the entry that they cannot read, if it is one.
+func (s sentence) failing() []string {
+	answers := s.of(dialect.Fails)
+	why := func(a Answer) string {
+		if a.Entry != "" {
+			return " because of " + entryOf(a) + ": " + a.Reason
+		}
+		return ": " + a.Reason
+	}
+	var parts []string
+	for _, reason := range values(answers, why) {
+		same := with(answers, why, reason)
+		parts = append(parts, who(same)+" "+verb(same)+reason)
+	}
+	return parts
+}
+
+// proxies is for clients that all use a proxy, but not the same one.
+func (s sentence) proxies() []string {
+	var parts []string
+	for _, proxy := range values(s.answers, Answer.proxy) {
+		same := with(s.answers, Answer.proxy, proxy)
+		parts = append(parts, who(same)+" "+verb(same)+" "+proxy)
+	}
+	return parts
+}
+
+func entryOf(a Answer) string  { return Shown(a.written) }
+func reasonOf(a Answer) string { return a.Reason }
+
+// values returns the distinct values of the answers, the most frequent first.
+func values(answers []Answer, of func(Answer) string) []string {
+	var distinct []string
+	counts := map[string]int{}
+	for _, a := range answers {
+		if counts[of(a)]++; counts[of(a)] == 1 {
+			distinct = append(distinct, of(a))
+		}
+	}
+	slices.SortStableFunc(distinct, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
+	return distinct
+}
+
+func with(answers []Answer, of func(Answer) string, value string) []Answer {
+	return slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool { return of(a) != value })
+}
+
+// who names up to three clients, and counts more.
+func who(answers []Answer) string {
+	named := names(answers)
+	if len(named) > 3 {
+		return count(answers)
+	}
+	last := len(named) - 1
+	if last == 0 {
+		return named[0]
+	}
+	return strings.Join(named[:last], ", ") + " and " + named[last]
+}
+
+// count says how many; a client in several behaviours is not several clients.
+func count(answers []Answer) string {
+	clients := values(answers, func(a Answer) string { return a.Client })
+	if len(clients) < len(answers) {
+		return fmt.Sprintf("%d clients in %d behaviours", len(clients), len(answers))
+	}
+	return fmt.Sprintf("%d clients", len(answers))
+}
+
+// isOne reports whether the clients take a verb in the singular.
+func isOne(answers []Answer) bool { return len(names(answers)) == 1 }
+
+func verb(answers []Answer) string {
+	verbs := map[dialect.Route][2]string{
+		dialect.Direct: {"goes direct", "go direct"},
+		dialect.Proxy:  {"uses the proxy", "use the proxy"},
+		dialect.Fails:  {"fails", "fail"},
+	}[answers[0].route]
+	if isOne(answers) {
+		return verbs[0]
+	}
+	return verbs[1]
+}
