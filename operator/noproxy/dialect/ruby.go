@@ -113,9 +113,6 @@ func (r rubyRules) readProxy(v variable) rubyProxy {
 	case !r.netHTTP && uri.scheme != "http":
 		proxy.failure = "the proxy URL must start with http:// for this client"
 	}
-	if uri.host == "" { // getaddrinfo of nothing: the machine itself
-		uri.host = "::1"
-	}
 	proxy.hop.Address = joinHostPort(uri.host, uri.port)
 	if auth, sends := r.auth(uri.userinfo); sends {
 		proxy.hop.Auth = Sends(auth)
