@@ -34,6 +34,9 @@ func readTiny(env Env) Decider {
 		proxies[scheme], _ = readTinyProxy(v)
 	}
 	return func(t Target) Decision {
+		if !isASCII(t.Host) {
+			return fails("", unsendableHost)
+		}
 		proxy := proxies[t.Scheme]
 		if proxy.variable == "" {
 			return direct("", Span{}, noVariable)
