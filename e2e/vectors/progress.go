@@ -22,7 +22,7 @@ func (p *progress) step() {
 	p.done++
 	if p.done == p.total {
 		fmt.Fprintf(os.Stderr, "%-45s %5d/%d in %s\n", p.name, p.done, p.total, time.Since(p.began).Round(100*time.Millisecond))
-	} else if time.Since(p.told) > 5*time.Second {
+	} else if time.Since(p.told) > 10*time.Second {
 		fmt.Fprintf(os.Stderr, "%-45s %5d/%d\n", p.name, p.done, p.total)
 		p.told = time.Now()
 	}

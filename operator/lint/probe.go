@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
@@ -108,8 +109,18 @@ func readers(list string, entries noproxy.List) []reader {
 	hosts, _ := noproxy.NonProxyHosts(entries)
 	env := dialect.Uniform(anyProxy, anyProxy, list, hosts)
 	var all []reader
-	for _, choice := range dialect.All() {
+	for _, choice := range choices() {
 		all = append(all, reader{choice, choice.Read(env)})
 	}
 	return all
 }
+
+// choices are the clients, in every behaviour, that use a proxy of the
+// environment at all: some releases do not.
+var choices = sync.OnceValue(func() []dialect.Choice {
+	env := dialect.Uniform(anyProxy, anyProxy, "", "")
+	target, _ := dialect.ParseTarget("http://any.example/")
+	return slices.DeleteFunc(dialect.All(), func(c dialect.Choice) bool {
+		return c.Read(env)(target).Route != dialect.Proxy
+	})
+})

@@ -82,12 +82,8 @@ func password(u proxyurl.URL) []Finding {
 func clientsThat(deviates func(dialect.Decision) bool, proxy string) []string {
 	var d deviation
 	env := dialect.Uniform(proxy, proxy, "", "")
-	plain := dialect.Uniform(anyProxy, anyProxy, "", "")
 	target, _ := dialect.ParseTarget("http://any.example/")
-	for _, choice := range dialect.All() {
-		if choice.Read(plain)(target).Route != dialect.Proxy {
-			continue // reads no environment
-		}
+	for _, choice := range choices() {
 		if deviates(choice.Read(env)(target)) {
 			d.add(choice)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -25,6 +24,7 @@ type driver struct {
 	version string
 
 	cmd     *exec.Cmd
+	stderr  tail
 	stdin   io.WriteCloser
 	answers chan line
 }
@@ -45,7 +45,7 @@ func (d *driver) start() error {
 	d.cmd = exec.Command(argv[0], argv[1:]...)
 	d.cmd.Dir = d.machine.Dir
 	d.cmd.Env = d.client.environment(d.machine)
-	d.cmd.Stderr = os.Stderr
+	d.cmd.Stderr = &d.stderr
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := d.cmd.StdinPipe()
 	if err != nil {
@@ -67,9 +67,21 @@ func (d *driver) start() error {
 	}
 	if err != nil {
 		d.Close()
-		return fmt.Errorf("the driver of %s: %w", d.client.Name, err)
+		return fmt.Errorf("the driver of %s: %w\n%s", d.client.Name, err, d.stderr)
 	}
 	return nil
+}
+
+// tail is the end of what a driver says on the side: warnings that matter only
+// when it ends.
+type tail []byte
+
+func (t *tail) Write(text []byte) (int, error) {
+	*t = append(*t, text...)
+	if excess := len(*t) - 2000; excess > 0 {
+		*t = (*t)[excess:]
+	}
+	return len(text), nil
 }
 
 // read passes lines on. Libraries that print something else are not in the way.
@@ -125,7 +137,8 @@ func (d *driver) Ask(env map[string]string, url string) (string, error) {
 		return "no answer in " + limit.String(), d.start()
 	}
 	if err != nil {
-		return "", fmt.Errorf("the driver of %s: %w", d.client.Name, err)
+		d.Close()
+		return "", fmt.Errorf("the driver of %s: %w\n%s", d.client.Name, err, d.stderr)
 	}
 	return answer.Problem, nil
 }

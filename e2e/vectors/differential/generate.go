@@ -77,11 +77,10 @@ func (g generator) name() string {
 }
 
 func (g generator) recased(text string) string {
-	switch g.IntN(20) {
-	case 0:
+	if at := g.IntN(20); at == 0 {
 		return strings.ToUpper(text)
-	case 1:
-		return strings.ToUpper(text[:1]) + text[1:]
+	} else if at < len(text) && g.percent(10) {
+		return text[:at] + strings.ToUpper(text[at:at+1]) + text[at+1:]
 	}
 	return text
 }

@@ -9,9 +9,9 @@ package lab
 import (
 	"crypto/tls"
 	"fmt"
-	"net"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -30,10 +30,12 @@ type Contact struct {
 type Lab struct {
 	certificate *tls.Certificate
 
-	mu        sync.Mutex
+	listeners []*listener
 	listening map[int]bool
-	contacts  []Contact
-	sniffing  int // connections that have not said yet what they want
+
+	mu       sync.Mutex // guards what follows
+	contacts []Contact
+	sniffing int // connections that have not said yet what they want
 }
 
 // usual are the ports that clients fall back to.
@@ -75,26 +77,24 @@ func (l *Lab) listen(ports ...int) error {
 			continue
 		}
 		l.listening[port] = true
-		for _, address := range []struct{ network, host string }{{"tcp4", "0.0.0.0"}, {"tcp6", "::"}} {
-			listener, err := net.Listen(address.network, net.JoinHostPort(address.host, strconv.Itoa(port)))
+		for family, address := range everybody(port) {
+			one, err := listen(family, address)
 			if err != nil {
-				return fmt.Errorf("listen as everybody: %w", err)
+				return err
 			}
-			go l.accept(listener)
+			l.listeners = append(l.listeners, one)
+			go l.accept(one)
 		}
 	}
 	return nil
 }
 
-func (l *Lab) accept(listener net.Listener) {
+func (l *Lab) accept(from *listener) {
 	for {
-		conn, err := listener.Accept()
+		conn, err := l.take(from)
 		if err != nil {
 			return
 		}
-		l.mu.Lock()
-		l.sniffing++
-		l.mu.Unlock()
 		go l.serve(conn)
 	}
 }
@@ -140,20 +140,9 @@ func (l *Lab) Contacts() ([]Contact, error) {
 	return contacts, nil
 }
 
-// quiet reports whether every connection has been heard. One that was just
-// taken from its queue is in neither count, so it looks twice.
+// quiet reports whether every connection has been heard.
 func (l *Lab) quiet() bool {
-	for range 2 {
-		if queued() {
-			return false
-		}
-		l.mu.Lock()
-		sniffing := l.sniffing
-		l.mu.Unlock()
-		if sniffing > 0 {
-			return false
-		}
-		time.Sleep(200 * time.Microsecond)
-	}
-	return true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sniffing == 0 && !slices.ContainsFunc(l.listeners, (*listener).queued)
 }

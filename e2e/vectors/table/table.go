@@ -131,7 +131,7 @@ func compare(a, b Row) int {
 	}
 	return cmp.Or(
 		cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name),
-		cmp.Compare(a.list(), b.list()), cmp.Compare(a.URL, b.URL),
+		cmp.Compare(a.list(), b.list()), cmp.Compare(a.URL, b.URL), cmp.Compare(string(a.Env), string(b.Env)),
 	)
 }
 

@@ -67,13 +67,8 @@ func readAptProxy(v variable) aptProxy {
 	return aptProxy{v.name, v.value == "", parseAptURI(v.value)}
 }
 
-// decide: a proxy without a host is silently none. The default port of an http
-// proxy is the one of the target's scheme.
+// decide: a proxy without a host is silently none.
 func (p aptProxy) decide(scheme string) Decision {
-	port, protocol := p.uri.port, Absolute
-	if scheme == "https" {
-		protocol = Connect
-	}
 	switch {
 	case p.variable == "":
 		return direct("", Span{}, noVariable)
@@ -81,34 +76,49 @@ func (p aptProxy) decide(scheme string) Decision {
 		return direct(p.variable, Span{}, proxyOff)
 	case p.uri.access == "" || p.uri.host == "" && p.uri.access != "socks5h":
 		return direct(p.variable, Span{}, unusableProxy)
-	case p.uri.access == "http" && port == 0 && scheme == "http":
-		port = 80
-	case p.uri.access == "http" && port == 0:
-		port = 443
-	case p.uri.access == "http":
-	case p.uri.access == "https":
-		protocol = TLS
-		if port == 0 {
-			port = 443
-		}
-	case p.uri.access == "socks5h":
-		protocol = Socks5Name
-		if port == 0 {
-			port = 1080
-		}
-	default:
-		return fails(p.variable, brokenProxy)
 	}
+	hop := Hop{Protocol: p.protocol(scheme)}
 	host, _ := toASCII(p.uri.host)
+	port := p.port(scheme)
 	address, found := proxyAddress(host, strconv.Itoa(port))
-	if !found || port < 0 || port > 65535 {
+	if hop.Protocol == "" || !found || port > 65535 {
 		return fails(p.variable, brokenProxy)
 	}
-	hop := Hop{Address: address, Protocol: protocol}
-	if (protocol == Absolute || protocol == Connect) && p.uri.user+p.uri.password != "" {
+	hop.Address = address
+	if hop.Protocol != TLS && p.uri.user+p.uri.password != "" {
 		hop.Auth = Sends(p.uri.user + ":" + p.uri.password)
 	}
 	return proxied(p.variable, hop, noEntry)
+}
+
+// protocol is empty for a proxy that apt does not support. Upper case is not
+// supported.
+func (p aptProxy) protocol(scheme string) Protocol {
+	switch {
+	case p.uri.access == "https":
+		return TLS
+	case p.uri.access == "socks5h":
+		return Socks5Name
+	case p.uri.access != "http":
+		return ""
+	case scheme == "https":
+		return Connect
+	}
+	return Absolute
+}
+
+// port: the default of an http proxy is the one of the target's scheme, which
+// also stands in for a number that the resolver does not take.
+func (p aptProxy) port(scheme string) int {
+	switch {
+	case p.uri.port > 0:
+		return p.uri.port
+	case p.uri.access == "socks5h":
+		return 1080
+	case scheme == "https" || p.uri.access == "https" && p.uri.port == 0:
+		return 443
+	}
+	return 80
 }
 
 // aptURI is a URI as URI::CopyFrom takes it apart: nothing is invalid.

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // aria2c.
@@ -33,13 +34,31 @@ func readAria2(env Env) Decider {
 	}
 	return func(t Target) Decision {
 		addr := numericHost(t.Host)
+		host := aria2Host(t.Host)
 		for i := range list {
-			if reason := list[i].covers(t.Host, addr); reason != "" {
+			if reason := list[i].covers(host, addr); reason != "" {
 				return direct(noProxy.name, list[i].span, reason)
 			}
 		}
 		return proxies[t.Scheme].decide(t.Scheme)
 	}
+}
+
+// aria2Host is the host of a URL as it is kept: what is not ASCII is
+// percent-encoded (src/util.cc percentEncodeMini).
+func aria2Host(host string) string {
+	if isASCII(host) {
+		return host
+	}
+	var encoded strings.Builder
+	for _, c := range []byte(host) {
+		if c < utf8.RuneSelf {
+			encoded.WriteByte(c)
+			continue
+		}
+		writePercent(&encoded, c)
+	}
+	return encoded.String()
 }
 
 // numericHost is the address that the C library takes a host for: IPv4 in any

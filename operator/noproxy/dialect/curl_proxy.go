@@ -99,7 +99,8 @@ func (r curlRelease) proxyKind(u curlURL, kind curlKind) (curlKind, bool) {
 
 // setCredential decodes user and password. From 7.76 to 8.17 a control
 // character in them ends the reading of the URL without an error, and so
-// without a proxy; before, it only lost what it was in.
+// without a proxy; before, it only lost what it was in. Two empty ones are
+// sent from 7.86 to 8.20.
 func (p *curlProxy) setCredential(u curlURL, r curlRelease) {
 	user, userOK := urlDecode(u.user)
 	password, passwordOK := urlDecode(u.password)
@@ -108,7 +109,7 @@ func (p *curlProxy) setCredential(u curlURL, r curlRelease) {
 	}
 	switch {
 	case userOK && passwordOK:
-		if u.hasUser {
+		if u.hasUser && (r < curlOwnDefaultPort || user+password != "") {
 			p.hop.Auth = Sends(user + ":" + password)
 		}
 	case r >= curlIPv6CIDR:
@@ -135,9 +136,9 @@ func (r curlRelease) reach(p curlProxy, t Target, host string) Decision {
 	hop := p.hop
 	switch p.kind {
 	case curlHTTPS:
-		hop.Protocol = TLS
+		hop.Protocol, hop.Auth = TLS, Auth{} // the credential is inside the handshake
 	case curlSocks4, curlSocks4a:
-		hop.Protocol = Socks4
+		hop.Protocol, hop.Auth = Socks4, Auth{}
 	case curlSocks5:
 		hop.Protocol = Socks5Local
 	case curlSocks5h:
@@ -152,7 +153,6 @@ func (r curlRelease) reach(p curlProxy, t Target, host string) Decision {
 		}
 		return proxied(p.variable, hop, noEntry)
 	}
-	hop.Auth = Auth{} // inside the handshake, if at all
 	return proxied(p.variable, hop, noEntry)
 }
 

@@ -61,29 +61,32 @@ func (r curlRelease) parseHost(host string) (string, bool) {
 			return "", false
 		}
 	}
-	dots := r >= curlOwnDefaultPort && (host == "." || strings.HasSuffix(host, ".."))
-	return host, host != "" && !dots && !strings.ContainsAny(host, r.badInHosts())
+	return host, r.checkHost(host)
 }
 
-// badInHosts are the characters that hostname_check refuses.
-func (r curlRelease) badInHosts() string {
-	bad := " "
-	for _, more := range []struct {
-		since      curlRelease
-		characters string
-	}{
-		{curlDecodesHosts, "\r\n"},
-		{curlNoSeparators, "\t/:#?!@"},
-		{curlBrokenCIDR, `{}[]\$'"^` + "`*<>=;,"},
-		{curlCIDR, "+&()"},
-		{curlNoPercent, "%"},
-		{curlOwnDefaultPort, "|"},
-	} {
-		if r >= more.since {
-			bad += more.characters
+// curlBadInHosts are the characters that hostname_check refuses, by the release
+// that added them.
+var curlBadInHosts = []struct {
+	since      curlRelease
+	characters string
+}{
+	{curlOldest, " "},
+	{curlDecodesHosts, "\r\n"},
+	{curlNoSeparators, "\t/:#?!@"},
+	{curlBrokenCIDR, `{}[]\$'"^` + "`*<>=;,"},
+	{curlCIDR, "+&()"},
+	{curlNoPercent, "%"},
+	{curlOwnDefaultPort, "|"},
+}
+
+func (r curlRelease) checkHost(host string) bool {
+	for _, bad := range curlBadInHosts {
+		if r >= bad.since && strings.ContainsAny(host, bad.characters) {
+			return false
 		}
 	}
-	return bad
+	dots := r >= curlOwnDefaultPort && (host == "." || strings.HasSuffix(host, ".."))
+	return host != "" && !dots
 }
 
 // parseIPv6 checks an address in brackets and drops its zone. Since 7.81 it is

@@ -76,10 +76,9 @@ func (g gitRelease) read(env Env) Decider {
 }
 
 const (
-	gitAsks      = "a user without a password: git asks for the password, and fails where nobody answers"
-	gitNoPaths   = "only SOCKS proxies on localhost may have a path"
-	gitNoScheme  = "git does not know this scheme of a proxy"
-	gitEmptyHost = "the URL of the proxy has no host, which turns the proxy off"
+	gitAsks     = "a user without a password: git asks for the password, and fails where nobody answers"
+	gitNoPaths  = "only SOCKS proxies on localhost may have a path"
+	gitNoScheme = "git does not know this scheme of a proxy"
 )
 
 func (g gitRelease) parseProxy(v variable) gitProxy {
@@ -91,13 +90,13 @@ func (g gitRelease) parseProxy(v variable) gitProxy {
 	c, ok := parseGitCredential(v.value)
 	kind, known := g.kind(v.value, c.protocol)
 	path := strings.TrimLeft(c.path, "/")
-	socks := strings.HasPrefix(c.protocol, "socks")
+	unixSocket := strings.HasPrefix(c.protocol, "socks") && asciiLower(c.host) == "localhost"
 	switch {
 	case !ok:
 		proxy.dies = brokenProxy
 	case !known:
 		proxy.dies = gitNoScheme
-	case g.refusesPaths && path != "" && !(socks && strings.EqualFold(c.host, "localhost")):
+	case g.refusesPaths && path != "" && !unixSocket:
 		proxy.dies = gitNoPaths
 	case c.asks:
 		proxy.dies = gitAsks
@@ -107,7 +106,10 @@ func (g gitRelease) parseProxy(v variable) gitProxy {
 		proxy.off = true // libcurl gets an empty proxy
 	default:
 		proxy.curlProxy = g.libcurl.parseProxy(variable{v.name, c.host}, kind)
-		proxy.hop.Auth = Auth{} // not before the proxy asks
+		proxy.hop.Auth = Auth{} // not before the proxy asks, except in SOCKS
+		if kind == curlSocks5 || kind == curlSocks5h {
+			proxy.hop.Auth = c.auth
+		}
 	}
 	return proxy
 }
@@ -138,6 +140,7 @@ func (g gitRelease) kind(value, protocol string) (curlKind, bool) {
 // gitCredential is what matters here of credential_from_url.
 type gitCredential struct {
 	protocol, host, path string
+	auth                 Auth // user and password, decoded
 	asks                 bool // there is a user, if only as "", but no password
 }
 
@@ -155,6 +158,7 @@ func parseGitCredential(value string) (gitCredential, bool) {
 		user, password, hasPassword := strings.Cut(userinfo, ":")
 		rest, c.asks = host, !hasPassword
 		parts = append(parts, gitDecode(user), gitDecode(password))
+		c.auth = Sends(parts[2] + ":" + parts[3])
 	}
 	c.host = gitDecode(rest)
 	for _, part := range append(parts, c.host) {

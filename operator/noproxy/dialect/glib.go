@@ -11,7 +11,7 @@ import (
 type glibURL struct {
 	scheme, host string
 	port         int    // anyPort where there is none
-	text         string // as g_uri_to_string writes it, without path, query and fragment
+	text         string // as g_uri_to_string writes it, but for what is escaped after the host
 }
 
 // parseGlib parses an absolute URL strictly: a percent sign that encodes
@@ -40,10 +40,12 @@ func parseGlib(text string) (glibURL, bool) {
 		if !glibDecodes(userinfo) {
 			return u, false
 		}
-		u.text += glibEscape(percentDecode(userinfo)) + "@"
+		u.text += glibEscape(percentDecodeC(userinfo)) + "@"
 		authority = after
 	}
-	return u, u.parseHostPort(authority) && glibDecodes(rest)
+	ok := u.parseHostPort(authority) && glibDecodes(rest)
+	u.text += rest
+	return u, ok
 }
 
 func (u *glibURL) parseHostPort(authority string) bool {
@@ -60,7 +62,7 @@ func (u *glibURL) parseHostPort(authority string) bool {
 		return false
 	}
 	written := glibEscape(u.host)
-	if strings.Contains(u.host, ":") {
+	if literal(u.host).Is6() {
 		written = "[" + u.host + "]"
 	}
 	u.text += written
@@ -82,11 +84,11 @@ func parseGlibHost(host string) (string, bool) {
 			return "", false
 		}
 		if zoned {
-			address += "%" + percentDecode(zone[2:])
+			address += "%" + percentDecodeC(zone[2:])
 		}
 		return address, true
 	}
-	decoded := percentDecode(host)
+	decoded := percentDecodeC(host)
 	if !glibDecodes(host) || decoded != host && literal(decoded).IsValid() {
 		return "", false
 	}
@@ -100,7 +102,7 @@ func glibDecodes(part string) bool {
 			return false
 		}
 	}
-	return utf8.ValidString(percentDecode(part)) && !strings.Contains(part, "%00")
+	return utf8.ValidString(percentDecodeC(part)) && !strings.Contains(part, "%00")
 }
 
 // glibEscape is g_string_append_uri_escaped, as far as what reads the result

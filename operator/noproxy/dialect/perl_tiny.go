@@ -125,6 +125,8 @@ func readTinyProxy(v variable) (tinyProxy, bool) {
 func (p *tinyProxy) setAddress(host, port string) {
 	if inner, found := strings.CutPrefix(host, "["); found {
 		host = strings.TrimSuffix(inner, "]")
+	} else if name, own, found := strings.Cut(host, ":"); found && isDigits(own) {
+		host, port = name, own // IO::Socket takes the port out of the host
 	}
 	port = strings.TrimLeft(port, "0")
 	plain := !strings.Contains(host, ":") || isIPv6Text(host)

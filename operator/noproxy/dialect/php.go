@@ -6,7 +6,8 @@ import "strings"
 //
 // Rules of Guzzle: guzzle/guzzle src/Client.php configureDefaults,
 // src/Handler/CurlFactory.php applyHandlerOptions and src/Utils.php
-// isHostInNoProxy, versions 6.5 to 7.9. Guzzle reads HTTP_PROXY, HTTPS_PROXY
+// isHostInNoProxy, versions 6.5 to 7.9; since 7.12 it no longer leaves the variables
+// to libcurl, which is not modelled. Guzzle reads HTTP_PROXY, HTTPS_PROXY
 // and NO_PROXY, in upper case only, and hands libcurl a proxy unless its own
 // reading of the list says otherwise. libcurl then applies its own list to that
 // proxy; and where Guzzle hands over none, libcurl looks at its own variables.
@@ -23,12 +24,12 @@ var phpFamily = []*Client{
 		Behaviours: []Behaviour{
 			{
 				Source: "guzzle/guzzle 7.4.5, with libcurl 7.88 as in Debian 12",
-				Read:   guzzleOn(curlIDNFirst),
+				Read:   guzzle{libcurl: curlIDNFirst, ipv6: "0123456789abcdef:"}.read,
 			},
 			{
-				Since: "7.9", Change: "with libcurl 8.14: only commas separate",
-				Source: "guzzle/guzzle 7.9, with libcurl 8.14 as in Debian 13",
-				Read:   guzzleOn(curlLowerHex),
+				Since: "7.9", Change: "with libcurl 8.14: only commas separate; with psr7 2.7: IPv6 addresses in upper case are no error",
+				Source: "guzzle/guzzle 7.9, with guzzle/psr7 2.7 and libcurl 8.14 as in Debian 13",
+				Read:   guzzle{libcurl: curlLowerHex, ipv6: "0123456789abcdefABCDEF:"}.read,
 			},
 		},
 	},
@@ -43,27 +44,34 @@ func libcurlIn(version string) string {
 	return ""
 }
 
-func guzzleOn(release curlRelease) func(Env) Decider {
-	return func(env Env) Decider {
-		list := release.compile(env.nonEmpty("no_proxy", "NO_PROXY"))
-		theirs := release.readProxies(env)
-		ours := map[string]curlProxy{
-			"http":  release.parseProxy(phpTrue(env, "HTTP_PROXY"), curlHTTP),
-			"https": release.parseProxy(phpTrue(env, "HTTPS_PROXY"), curlHTTP),
+// guzzle is a Guzzle with what it comes with.
+type guzzle struct {
+	libcurl curlRelease
+	ipv6    string // what guzzle/psr7 src/Uri.php parse knows an IPv6 address by
+}
+
+func (g guzzle) read(env Env) Decider {
+	list := g.libcurl.compile(env.nonEmpty("no_proxy", "NO_PROXY"))
+	theirs := g.libcurl.readProxies(env)
+	ours := map[string]curlProxy{
+		"http":  g.libcurl.parseProxy(phpTrue(env, "HTTP_PROXY"), curlHTTP),
+		"https": g.libcurl.parseProxy(phpTrue(env, "HTTPS_PROXY"), curlHTTP),
+	}
+	areas := guzzleAreas(phpTrue(env, "NO_PROXY"))
+	return func(t Target) Decision {
+		if t.Bracketed && skip(t.Host, 0, g.ipv6) < len(t.Host) {
+			return fails("", badURL)
 		}
-		areas := guzzleAreas(phpTrue(env, "NO_PROXY"))
-		return func(t Target) Decision {
-			proxy := ours[t.Scheme]
-			entry, reason, excluded := areas.match(t)
-			if proxy.variable == "" || excluded {
-				proxy = theirs[t.Scheme]
-			}
-			decision := release.decide(t, list, proxy)
-			if excluded && decision.Route == Direct && decision.Variable == "" {
-				return direct(areas.variable, entry, reason) // libcurl, left alone, found no proxy
-			}
-			return decision
+		proxy := ours[t.Scheme]
+		entry, reason, excluded := areas.match(t)
+		if proxy.variable == "" || excluded {
+			proxy = theirs[t.Scheme]
 		}
+		decision := g.libcurl.decide(t, list, proxy)
+		if excluded && decision.Route == Direct && decision.Variable == "" {
+			return direct(areas.variable, entry, reason) // libcurl, left alone, found no proxy
+		}
+		return decision
 	}
 }
 

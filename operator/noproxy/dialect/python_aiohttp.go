@@ -164,7 +164,7 @@ func splitScheme(url string) (scheme, rest string) {
 func (p *yarlProxy) setAuthority(authority, scheme string, rules yarlRules) {
 	at := strings.LastIndexByte(authority, '@')
 	host, port, ok := rules.hostPort(authority[at+1:])
-	if !ok || strings.Contains(authority, "[") != strings.Contains(authority, "]") {
+	if !ok || !bracketsFit(authority, at) {
 		p.broken = true
 		return
 	}

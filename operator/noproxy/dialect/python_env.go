@@ -139,6 +139,9 @@ func latin1Bytes(text string) (string, bool) {
 // library, and the encoding of Python before it, refuse other characters and
 // empty labels. An IPv6 address has no dot at its ends either.
 func resolvable(host string) bool {
+	if strings.Contains(host, ":") && !literal(host).IsValid() {
+		return false
+	}
 	if host == "" || host[0] == '-' || host[0] == '.' || strings.Contains(host, "..") {
 		return false
 	}

@@ -45,15 +45,22 @@ func readRequestsProxy(v variable) requestsProxy {
 		}
 		return proxy
 	}
-	if strings.Contains(parts[2], "[") != strings.Contains(parts[2], "]") {
-		return proxy // urlsplit of the Python library looks at it too
-	}
 	at := strings.LastIndexByte(parts[2], '@')
+	if !bracketsFit(parts[2], at) {
+		return proxy
+	}
 	if at > 0 && !proxy.setAuth(parts[2][:at]) || !proxy.setAddress(parts[2][at+1:]) {
 		return proxy
 	}
 	proxy.failure = ""
 	return proxy
+}
+
+// bracketsFit is the check of brackets in urlsplit of the standard library: only
+// around a host (gh-103848, also in the security updates of older releases).
+func bracketsFit(authority string, at int) bool {
+	return strings.Contains(authority, "[") == strings.Contains(authority, "]") &&
+		!strings.ContainsAny(authority[:max(at, 0)], "[]")
 }
 
 func (p *requestsProxy) setAddress(hostPort string) bool {

@@ -121,6 +121,9 @@ func (a *undiciAgent) decide(t Target) Decision {
 		return direct(proxy.name, Span{}, proxyOff)
 	}
 	hop := proxy.hop
+	if hop.Protocol == Socks5Name && strings.HasPrefix(hop.Address, "[") {
+		return fails(proxy.name, brokenProxy) // it looks up the brackets, too
+	}
 	if u.scheme == "http" && hop.Protocol == Connect && a.rules >= undici87 {
 		hop.Protocol = Absolute
 	}
@@ -153,7 +156,7 @@ func (a *undiciAgent) readProxy(v variable, scheme string) undiciProxy {
 	}
 	proxy.hop = u.hop(auth)
 	if socks {
-		proxy.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name}
+		proxy.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name, Auth: auth}
 	}
 	return proxy
 }

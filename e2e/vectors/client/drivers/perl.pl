@@ -35,5 +35,6 @@ print $json->encode({ version => $version }), "\n";
 while (my $line = <STDIN>) {
     my $question = $json->decode($line);
     %ENV = (%base, %{ $question->{env} });
+    utf8::downgrade($question->{url});    # lc must see bytes, as it does of an argument
     print $json->encode(eval { $ask->($question->{url}); 1 } ? {} : { problem => "$@" }), "\n";
 }
