@@ -88,7 +88,7 @@ func (p aptProxy) decide(scheme string) Decision {
 	if hop.Protocol != TLS && p.uri.user+p.uri.password != "" {
 		hop.Auth = Sends(p.uri.user + ":" + p.uri.password)
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }
 
 // protocol is empty for a proxy that apt does not support. Upper case is not

@@ -171,5 +171,5 @@ func (p aria2Proxy) decide(scheme string) Decision {
 	if scheme == "https" {
 		hop.Protocol = Connect
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }

@@ -93,5 +93,5 @@ func (p axiosProxy) decide(scheme string, rules axiosRules) Decision {
 	if !tunnel && hop.Protocol == Connect {
 		hop.Protocol = Absolute
 	}
-	return proxied(p.name, hop, noEntry)
+	return proxied(p.name, hop)
 }

@@ -151,9 +151,9 @@ func (r curlRelease) reach(p curlProxy, t Target, host string) Decision {
 		if t.Scheme == "https" {
 			hop.Protocol = Connect
 		}
-		return proxied(p.variable, hop, noEntry)
+		return proxied(p.variable, hop)
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }
 
 // proxyAddress is where a connection to a host goes, or nowhere. The C library

@@ -137,8 +137,8 @@ func direct(variable string, entry Span, reason string) Decision {
 	return Decision{Route: Direct, Variable: variable, Entry: entry, Reason: reason}
 }
 
-func proxied(variable string, hop Hop, reason string) Decision {
-	return Decision{Route: Proxy, Variable: variable, Hop: hop, Reason: reason}
+func proxied(variable string, hop Hop) Decision {
+	return Decision{Route: Proxy, Variable: variable, Hop: hop, Reason: noEntry}
 }
 
 func fails(variable, reason string) Decision {

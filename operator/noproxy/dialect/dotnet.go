@@ -67,7 +67,7 @@ func (r dotnetRules) read(env Env) Decider {
 		if t.Scheme == "http" && hop.Protocol == Connect {
 			hop.Protocol = Absolute
 		}
-		return proxied(proxy.name, hop, noEntry)
+		return proxied(proxy.name, hop)
 	}
 }
 

@@ -105,5 +105,5 @@ func (p goProxy) decide(scheme string) Decision {
 	default:
 		hop.Protocol = Absolute
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }

@@ -26,7 +26,7 @@ func readGRPCCore(networks bool) func(Env) Decider {
 			if proxy.broken {
 				return fails(proxy.name, brokenProxy)
 			}
-			return proxied(proxy.name, proxy.hop, noEntry)
+			return proxied(proxy.name, proxy.hop)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (r grpcJSRules) read(env Env) Decider {
 		if entry, reason, found := list.match(t.Host); found {
 			return direct(list.variable.name, entry, reason)
 		}
-		return proxied(proxy.name, proxy.hop, noEntry)
+		return proxied(proxy.name, proxy.hop)
 	}
 }
 

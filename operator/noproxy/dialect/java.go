@@ -49,7 +49,7 @@ func readJava(env Env) Decider {
 		if proxy.broken {
 			return fails(proxy.name, brokenProxy)
 		}
-		return proxied(proxy.name, proxy.hop, noEntry)
+		return proxied(proxy.name, proxy.hop)
 	}
 }
 

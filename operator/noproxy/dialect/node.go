@@ -149,7 +149,7 @@ func (p nodeProxy) decide(u whatwgURL, list nodeList) Decision {
 	if u.scheme == "http" && hop.Protocol == Connect {
 		hop.Protocol = Absolute
 	}
-	return proxied(p.name, hop, noEntry)
+	return proxied(p.name, hop)
 }
 
 // nodeList is the bypass list of ProxyConfig.

@@ -219,5 +219,5 @@ func (p lwpProxy) decide(scheme string) Decision {
 	default:
 		hop.Protocol = Absolute
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }

@@ -149,5 +149,5 @@ func (p tinyProxy) decide(scheme string) Decision {
 	default:
 		hop.Protocol = Absolute
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }

@@ -162,5 +162,5 @@ func (p agentProxy) decide(name, scheme string) Decision {
 	if scheme == "http" && hop.Protocol == Connect {
 		hop.Protocol = Absolute
 	}
-	return proxied(name, hop, noEntry)
+	return proxied(name, hop)
 }

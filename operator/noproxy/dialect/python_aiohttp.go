@@ -123,7 +123,7 @@ func (p yarlProxy) decide(scheme string) Decision {
 	if scheme == "https" {
 		hop.Protocol = Connect
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }
 
 func (r yarlRules) readProxy(v variable) yarlProxy {

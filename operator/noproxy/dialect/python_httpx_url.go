@@ -176,5 +176,5 @@ func (p *httpxProxy) decide(scheme string) Decision {
 	default:
 		hop.Protocol = Absolute
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }

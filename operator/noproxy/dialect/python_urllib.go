@@ -143,7 +143,7 @@ func (p urllibProxy) decide(protocol Protocol, defaultPort string) Decision {
 	if !ok || p.unsendable {
 		return fails(p.variable, brokenProxy)
 	}
-	return proxied(p.variable, Hop{Address: address, Protocol: protocol, Auth: p.auth}, noEntry)
+	return proxied(p.variable, Hop{Address: address, Protocol: protocol, Auth: p.auth})
 }
 
 // urllibProxy is the value of a proxy variable as _parse_proxy takes it apart.

@@ -140,5 +140,5 @@ func (p requestsProxy) decide(scheme string) Decision {
 	default:
 		hop.Protocol = Absolute
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }

@@ -151,5 +151,5 @@ func (p rubyProxy) decide(scheme string) Decision {
 	if scheme == "https" {
 		hop.Protocol = Connect
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }

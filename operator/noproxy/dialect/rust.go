@@ -65,7 +65,7 @@ func (r rustRules) read(env Env) Decider {
 		if t.Scheme == "http" && hop.Protocol == Connect {
 			hop.Protocol = Absolute
 		}
-		return proxied(proxy.name, hop, noEntry)
+		return proxied(proxy.name, hop)
 	}
 }
 

@@ -127,7 +127,7 @@ func (a *undiciAgent) decide(t Target) Decision {
 	if u.scheme == "http" && hop.Protocol == Connect && a.rules >= undici87 {
 		hop.Protocol = Absolute
 	}
-	return proxied(proxy.name, hop, noEntry)
+	return proxied(proxy.name, hop)
 }
 
 // undiciProxy is what a proxy variable becomes.

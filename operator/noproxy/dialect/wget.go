@@ -132,7 +132,7 @@ func (p wgetProxy) decide(scheme string) Decision {
 	if scheme == "https" {
 		hop.Protocol = Connect
 	}
-	return proxied(p.variable, hop, noEntry)
+	return proxied(p.variable, hop)
 }
 
 // complete puts a scheme in front of a value that has none: rewrite_shorthand_url,

@@ -125,5 +125,5 @@ func (w wget2Release) decide(scheme string, proxy wget2Proxy) Decision {
 	case scheme == "https":
 		hop.Protocol = TLS
 	}
-	return proxied(proxy.variable, hop, noEntry)
+	return proxied(proxy.variable, hop)
 }

@@ -84,7 +84,7 @@ func (p libproxyProxy) decide() Decision {
 	case p.broken:
 		return fails(p.variable, brokenProxy)
 	}
-	return proxied(p.variable, p.hop, noEntry)
+	return proxied(p.variable, p.hop)
 }
 
 // libproxyEntry is an entry of no_proxy. Nothing is trimmed or lowered.

@@ -79,13 +79,6 @@ func decodeURIComponent(text string) (string, bool) {
 	return decoded, utf8.ValidString(decoded)
 }
 
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return c | 0x20 - 'a' + 10
-}
-
 // isJSSpace is \s of JavaScript's regular expressions, and what trim removes.
 func isJSSpace(r rune) bool {
 	switch {
