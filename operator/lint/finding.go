@@ -56,6 +56,7 @@ const (
 	Wildcard       Code = "Wildcard"       // "*" is not read by everybody
 	Unmatched      Code = "Unmatched"      // does not do what it says, in some clients
 	Apex           Code = "Apex"           // ".d" covers d itself in some clients
+	FinalDot       Code = "FinalDot"       // names with a final dot are not covered in some clients
 	OverMatch      Code = "OverMatch"      // covers other hosts as well in some clients
 	// The proxy.
 	ProxyURL         Code = "ProxyURL"         // cannot be used as a proxy's URL

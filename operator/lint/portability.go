@@ -37,7 +37,7 @@ func portability(in Input) []Finding {
 		}
 	}
 	var findings []Finding
-	for _, code := range []Code{Breaks, Unmatched, IPv6Network, Port, Wildcard, IPv6Address, NetworkMembers, OverMatch, Apex} {
+	for _, code := range []Code{Breaks, Unmatched, IPv6Network, Port, Wildcard, IPv6Address, NetworkMembers, FinalDot, OverMatch, Apex} {
 		if d := found[code]; d != nil {
 			findings = append(findings, d.finding(code))
 		}
@@ -191,6 +191,10 @@ var texts = map[Code]text{
 	NetworkMembers: {
 		Info, "these clients do not read networks, and use the proxy for addresses in them that are not listed",
 		"use names, or list the addresses that matter beside the network",
+	},
+	FinalDot: {
+		Info, "these clients do not ignore the final dot of a name, and use the proxy for it",
+		"list the name with the final dot as well, where URLs have one",
 	},
 	OverMatch: {
 		Info, "these clients compare the end of the host only, and go direct to others, such as xexample.com for example.com",

@@ -42,9 +42,11 @@ func probes(e noproxy.Entry, listed noproxy.List) []probe {
 	case noproxy.Domain:
 		add(name, port, true, unread)
 		add("a."+name, port, true, unread)
+		add("a."+e.Name+".", port, true, FinalDot)
 		add("x"+name, port, false, OverMatch)
 	case noproxy.Subdomains:
 		add("a."+name, port, true, unread)
+		add("a."+e.Name+".", port, true, FinalDot)
 		add(name, port, false, Apex)
 		add("x"+name, port, false, OverMatch)
 	case noproxy.Addr:
