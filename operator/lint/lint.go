@@ -8,12 +8,13 @@ import (
 
 // Input is what is looked at.
 type Input struct {
-	Entries     noproxy.List     // what is meant
-	Any         string           // how it is written for any client
-	Refusals    []Finding        // what could not be read, found by Read
-	Omitted     noproxy.List     // meant, but not in Any
-	HTTP, HTTPS proxyurl.URL     // zero: not set, or not known
-	Cluster     *resolve.Cluster // nil: no cluster is involved
+	Entries     noproxy.List      // what is meant
+	Any         string            // how it is written for any client
+	Spelled     map[string]string // spellings in Any that are not the canonical one, by that
+	Refusals    []Finding         // what could not be read, found by Read
+	Omitted     noproxy.List      // meant, but not in Any
+	HTTP, HTTPS proxyurl.URL      // zero: not set, or not known
+	Cluster     *resolve.Cluster  // nil: no cluster is involved
 }
 
 // Effective is the input for what a cluster's Secrets say.

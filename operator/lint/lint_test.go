@@ -66,7 +66,7 @@ func summaries(findings []lint.Finding) []string {
 
 // about are findings that the clients do not decide.
 func structural(findings []lint.Finding) []lint.Finding {
-	decided := []lint.Code{lint.Breaks, lint.NetworkMembers, lint.IPv6Network, lint.IPv6Address, lint.Port, lint.Wildcard, lint.Unmatched, lint.Apex, lint.OverMatch}
+	decided := []lint.Code{lint.Breaks, lint.NetworkMembers, lint.IPv6Network, lint.IPv6Address, lint.Port, lint.Wildcard, lint.Unmatched, lint.Apex, lint.OverMatch, lint.FinalDot}
 	return slices.DeleteFunc(findings, func(f lint.Finding) bool { return slices.Contains(decided, f.Code) })
 }
 

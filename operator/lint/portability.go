@@ -32,7 +32,7 @@ func portability(in Input) []Finding {
 				continue // by another entry
 			}
 			for _, r := range all {
-				found = note(found, item, p, r, r.decide(target))
+				found = in.note(found, item, p, r, r.decide(target))
 			}
 		}
 	}
@@ -74,12 +74,12 @@ type deviation struct {
 	clients map[*dialect.Client]map[string]bool // the behaviours that deviate, by their first version
 }
 
-func note(found map[Code]*deviation, item noproxy.Item, p probe, r reader, d dialect.Decision) map[Code]*deviation {
+func (in Input) note(found map[Code]*deviation, item noproxy.Item, p probe, r reader, d dialect.Decision) map[Code]*deviation {
 	code := p.code
 	switch {
 	case d.Route == dialect.Fails:
 		code = Breaks
-		if !fails(r.choice, item.Entry.String(), p.url) {
+		if !fails(r.choice, in.spelling(item), p.url) {
 			return found // another entry is to blame
 		}
 	case (d.Route == dialect.Direct) == p.direct:
@@ -106,6 +106,14 @@ func (d *deviation) add(choice dialect.Choice) {
 		d.clients[choice.Client] = map[string]bool{}
 	}
 	d.clients[choice.Client][choice.Since] = true
+}
+
+func (in Input) spelling(item noproxy.Item) string {
+	text := item.Entry.String()
+	if spelled, differs := in.Spelled[text]; differs {
+		return spelled
+	}
+	return text
 }
 
 // fails asks whether a client fails because of this entry alone.

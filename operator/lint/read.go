@@ -14,7 +14,7 @@ import (
 // what clients cut at different places, is found here; the rest is meant as
 // Fairlead reads it. The source gets the position of each entry.
 func Read(list string, source noproxy.Source) Input {
-	in := Input{Any: list}
+	in := Input{Any: list, Spelled: map[string]string{}}
 	var parts []noproxy.List
 	for i, element := range strings.Split(list, ",") {
 		at := source
@@ -29,6 +29,9 @@ func Read(list string, source noproxy.Source) Input {
 			if errors.As(err, &refusal) {
 				in.Refusals = append(in.Refusals, unreadable(token, refusal, at))
 				continue
+			}
+			if text := entry.String(); text != token {
+				in.Spelled[text] = token
 			}
 			parts = append(parts, noproxy.List{{Entry: entry, Sources: []noproxy.Source{at}}})
 		}
