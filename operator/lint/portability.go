@@ -70,7 +70,8 @@ func sample(list noproxy.List) noproxy.List {
 
 // deviation is who decides otherwise than meant, on account of what.
 type deviation struct {
-	entries []Entry
+	entries []Entry                             // all of them
+	today   []Entry                             // those on account of which a client does as of its newest behaviour
 	clients map[*dialect.Client]map[string]bool // the behaviours that deviate, by their first version
 }
 
@@ -91,11 +92,19 @@ func (in Input) note(found map[Code]*deviation, item noproxy.Item, p probe, r re
 		found[code] = &deviation{}
 	}
 	f := found[code]
-	if entry := entryOf(item); !slices.Contains(f.entries, entry) {
-		f.entries = append(f.entries, entry)
+	f.entries = with(f.entries, entryOf(item))
+	if r.choice.Since == r.choice.Client.Newest().Since {
+		f.today = with(f.today, entryOf(item))
 	}
 	f.add(r.choice)
 	return found
+}
+
+func with(entries []Entry, entry Entry) []Entry {
+	if slices.Contains(entries, entry) {
+		return entries
+	}
+	return append(entries, entry)
 }
 
 func (d *deviation) add(choice dialect.Choice) {
@@ -131,21 +140,11 @@ func isCluster(item noproxy.Item) bool {
 // finding is no more than Info if only releases are affected that later ones
 // have superseded.
 func (d *deviation) finding(code Code) Finding {
-	text := texts[code]
-	if !d.current() {
-		text.severity = Info
+	text, entries := texts[code], d.today
+	if len(d.today) == 0 {
+		text.severity, entries = Info, d.entries
 	}
-	return Finding{Code: code, Severity: text.severity, Entries: d.entries, Why: text.why, Mend: text.mend, Clients: d.names()}
-}
-
-// current reports whether some client deviates as of its newest behaviour.
-func (d *deviation) current() bool {
-	for client, deviating := range d.clients {
-		if deviating[client.Newest().Since] {
-			return true
-		}
-	}
-	return false
+	return Finding{Code: code, Severity: text.severity, Entries: entries, Why: text.why, Mend: text.mend, Clients: d.names()}
 }
 
 // names names each client, with the versions if not all of them deviate.

@@ -37,10 +37,6 @@ func (i Item) from(layers ...Layer) bool {
 	return slices.ContainsFunc(i.Sources, func(s Source) bool { return slices.Contains(layers, s.Layer) })
 }
 
-func (i Item) onlyFrom(layer Layer) bool {
-	return !slices.ContainsFunc(i.Sources, func(s Source) bool { return s.Layer != layer })
-}
-
 type writer struct {
 	audience         Audience
 	ipv6             bool
@@ -67,9 +63,6 @@ func (w *writer) write(item Item) {
 	case Subdomains:
 		w.below(item, isClusterSuffix(item))
 	case Addr:
-		if item.onlyFrom(LayerProvider) && e.Prefix.Addr().Is6() && !w.ipv6 {
-			return // the table says it of every cluster of this kind
-		}
 		// Brackets, which a port needs, break some clients for every URL.
 		if w.audience == AudienceAny && e.Port != 0 && e.Prefix.Addr().Is6() {
 			w.omitted = append(w.omitted, item)

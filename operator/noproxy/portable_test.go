@@ -44,8 +44,6 @@ func TestPortableWritesEachIntentAsEveryClientReadsIt(t *testing.T) {
 		"one that only somebody did":  {lists{installation: "svc"}, "svc,.svc", "", ""},
 		"localhost":                   {lists{noproxy.LayerBuiltin: "localhost"}, "localhost,.localhost", "", ""},
 		"everything":                  {lists{installation: "*,a"}, "*,a,.a", "", ""},
-		"AWS metadata on IPv4":        {lists{noproxy.LayerProvider: "fd00:ec2::254,169.254.169.254"}, "169.254.169.254", "", ""},
-		"AWS metadata on IPv6":        {lists{noproxy.LayerProvider: "fd00:ec2::254", services: "fd00::/112"}, "fd00::/112,fd00::1,fd00::a,fd00:ec2::254", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var merged []noproxy.List

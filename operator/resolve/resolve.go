@@ -132,12 +132,16 @@ func entries(in Input, form Form) (noproxy.List, error) {
 	return list, nil
 }
 
-// factsEntries parses what the provider adds. Who may write an infrastructure
+// factsEntries parses what the provider adds. The table knows the addresses of
+// every cluster of a kind; IPv6 ones are of no use where there is no IPv6. Who may write an infrastructure
 // object may not open more with it than with a ProxyOverride.
 func factsEntries(in Input) (noproxy.List, error) {
 	known, err := ParseEntries(ReasonInvalidFacts, in.Facts.Known)
 	if err != nil {
 		return nil, err
+	}
+	if !slices.ContainsFunc(slices.Concat(in.Cluster.ServiceCIDRs, in.Cluster.PodCIDRs), func(cidr string) bool { return strings.Contains(cidr, ":") }) {
+		known = slices.DeleteFunc(known, func(item noproxy.Item) bool { return item.Entry.Prefix.Addr().Is6() })
 	}
 	read, err := ParseEntries(ReasonInvalidFacts, in.Facts.Read)
 	if err == nil && in.Installation.Delegation.NoProxy != GrantAny {
