@@ -19,7 +19,7 @@ func portability(in Input) []Finding {
 	if len(written) == 0 {
 		return nil
 	}
-	all := readers(in.Any, written)
+	all := readers(in.Any, written, in.Today)
 	found := map[Code]*deviation{}
 	meant := dialect.CompileGo(in.Entries.String())
 	for _, item := range sample(remaining(in)) {

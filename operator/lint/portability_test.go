@@ -152,7 +152,15 @@ func table(t *testing.T) []vector.Row {
 }
 
 func BenchmarkLint(b *testing.B) {
+	for name, today := range map[string]bool{"every behaviour": false, "today's": true} {
+		b.Run(name, func(b *testing.B) { benchmarkLint(b, today) })
+	}
+}
+
+func benchmarkLint(b *testing.B, today bool) {
+	b.Helper()
 	in := lint.Effective(effective(b, "172.16.0.0/16,internal.corpdomain.net,example.com", resolve.FormPortable), cluster)
+	in.Today = today
 	b.ReportAllocs()
 	for b.Loop() {
 		lint.Run(in)

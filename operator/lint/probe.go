@@ -107,12 +107,14 @@ const anyProxy = "http://proxy.example:3128"
 
 // readers reads a list by every client in every behaviour. Java reads what the
 // list means in its own language.
-func readers(list string, entries noproxy.List) []reader {
+func readers(list string, entries noproxy.List, today bool) []reader {
 	hosts, _ := noproxy.NonProxyHosts(entries)
 	env := dialect.Uniform(anyProxy, anyProxy, list, hosts)
 	var all []reader
 	for _, choice := range choices() {
-		all = append(all, reader{choice, choice.Read(env)})
+		if !today || choice.Since == choice.Client.Newest().Since {
+			all = append(all, reader{choice, choice.Read(env)})
+		}
 	}
 	return all
 }

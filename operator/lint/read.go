@@ -82,7 +82,7 @@ func understoodBy(token string) []string {
 		if err != nil {
 			continue
 		}
-		with, without := readers(token, nil), readers("", nil)
+		with, without := readers(token, nil, false), readers("", nil, false)
 		for i, r := range with {
 			if r.decide(target).Route == dialect.Direct && without[i].decide(target).Route == dialect.Proxy {
 				d.add(r.choice)

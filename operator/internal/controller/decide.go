@@ -7,7 +7,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
-	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -45,7 +44,7 @@ func decide(s state) decision {
 	describe(&d.status, effective)
 	d.status.Findings = nil
 	if effective.Mode == resolve.ModeProxied {
-		d.status.Findings = findings(lint.Run(lint.Effective(effective, inputs.Cluster(s.cluster))))
+		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster))
 	}
 	return d
 }

@@ -31,11 +31,18 @@ func findings(found []lint.Finding) []v1alpha1.ReportedFinding {
 	return reported
 }
 
+// clusterFindings is about the list of a cluster.
+func clusterFindings(e resolve.Effective, cluster resolve.Cluster) []v1alpha1.ReportedFinding {
+	in := lint.Effective(e, cluster)
+	in.Today = true
+	return findings(lint.Run(in))
+}
+
 // installationFindings is about what an installation lists itself, whatever the cluster.
 func installationFindings(i resolve.Installation) []v1alpha1.ReportedFinding {
 	written, omitted := i.NoProxy, noproxy.List(nil)
 	if i.Form != resolve.FormExact {
 		written, omitted = noproxy.Portable(i.NoProxy, noproxy.AudienceAny)
 	}
-	return findings(lint.Run(lint.Input{Entries: i.NoProxy, Any: written.String(), Omitted: omitted, HTTP: i.HTTP, HTTPS: i.HTTPS}))
+	return findings(lint.Run(lint.Input{Today: true, Entries: i.NoProxy, Any: written.String(), Omitted: omitted, HTTP: i.HTTP, HTTPS: i.HTTPS}))
 }
