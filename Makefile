@@ -60,7 +60,8 @@ vectors: vectors-deps ## measure the real clients of this machine anew and merge
 	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')
 	go test -count=1 ./operator/noproxy/dialect/...
 
-fuzz: ## every fuzz target for FUZZTIME (default 1m)
+fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz target for FUZZTIME (default 1m)
+	PAIRS=10000000 go test ./operator/noproxy/dialect -count=1 -timeout=30m -v -run=TestGoListsAgreeWithHTTPProxy
 	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go operator | cut -d' ' -f2 | sort); do \
 		package=$$(grep -rlE "^func $$target\b" --include=*_test.go operator | xargs dirname); \
 		go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done
