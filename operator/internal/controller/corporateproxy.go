@@ -55,11 +55,12 @@ func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.R
 	if equality.Semantic.DeepEqual(proxy.Status, status) {
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{}, applyStatus(ctx, r.Client, &v1alpha1.CorporateProxy{
+	_, err = applyStatus(ctx, r.Client, &v1alpha1.CorporateProxy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CorporateProxy"},
 		ObjectMeta: metav1.ObjectMeta{Name: proxy.Name, UID: proxy.UID},
 		Status:     status,
 	})
+	return ctrl.Result{}, err
 }
 
 func usedBy(proxy string, reports []v1alpha1.ProxyReport) int32 {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -128,23 +129,48 @@ func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.Pr
 	if equality.Semantic.DeepEqual(report.Status, status) {
 		return nil
 	}
-	return applyStatus(ctx, r.Client, &v1alpha1.ProxyReport{
+	version, err := applyStatus(ctx, r.Client, &v1alpha1.ProxyReport{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ProxyReport"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: report.Namespace, Name: report.Name, UID: report.UID},
 		Status:     status,
 	})
+	if err != nil || version == report.ResourceVersion {
+		return err
+	}
+	return r.awaitSeen(ctx, report)
 }
 
+// awaitSeen returns once the cache has more than the state of a report that was
+// read. The report is the operator's memory: a turn that does not see what the
+// last one wrote would forget it.
+func (r *ClusterReconciler) awaitSeen(ctx context.Context, read *v1alpha1.ProxyReport) error {
+	err := wait.PollUntilContextTimeout(ctx, seenInterval, seenTimeout, true, func(ctx context.Context) (bool, error) {
+		cached, err := get[v1alpha1.ProxyReport](ctx, r.Client, client.ObjectKeyFromObject(read))
+		return cached != nil && cached.ResourceVersion != read.ResourceVersion, err
+	})
+	if wait.Interrupted(err) {
+		return ctx.Err() // a watch that lags this much is not waited for
+	}
+	return err
+}
+
+const (
+	seenInterval = 2 * time.Millisecond
+	seenTimeout  = 2 * time.Second
+)
+
 // applyStatus applies the status of an object whole: what is not in it is gone.
-func applyStatus(ctx context.Context, c client.Client, object runtime.Object) error {
+// It returns the resource version after it.
+func applyStatus(ctx context.Context, c client.Client, object runtime.Object) (string, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
-		return err
+		return "", err
 	}
 	u := &unstructured.Unstructured{Object: content}
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(u.Object, "spec")
-	return c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(apply.FieldManager), client.ForceOwnership)
+	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(apply.FieldManager), client.ForceOwnership)
+	return u.GetResourceVersion(), err
 }
 
 // nextLook is when to look again without being told: for what is not watched.
