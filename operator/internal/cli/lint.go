@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/operator/internal/explain"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -261,7 +262,7 @@ func listed(entries []lint.Entry) string {
 	const shown = 4
 	values := make([]string, 0, shown)
 	for _, e := range entries[:min(len(entries), shown)] {
-		values = append(values, e.Value)
+		values = append(values, explain.Shown(e.Value))
 	}
 	text := strings.Join(values, ", ")
 	if more := len(entries) - shown; more > 0 {
