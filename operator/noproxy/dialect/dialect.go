@@ -5,7 +5,7 @@
 // There is no standard for NO_PROXY, so every client is a port of its own
 // code: one file per family, one [Behaviour] per version that changed the
 // rules, and the source of each rule beside it. Nothing is fitted to measured
-// cases; the measured cases (testdata/vectors, made by "make vectors") are how
+// cases; the measured cases (vector/table, made by "make vectors") are how
 // the ports are tested.
 //
 // The package is pure: it resolves no name and opens no connection. It knows
