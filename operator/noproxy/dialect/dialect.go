@@ -91,6 +91,26 @@ type Hop struct {
 	result Auth
 }
 
+// plain is the hop to a proxy that takes HTTP: a URL of the scheme https goes
+// through a tunnel.
+func (h Hop) plain(scheme string) Hop {
+	h.Protocol = Absolute
+	if scheme == "https" {
+		h.Protocol = Connect
+	}
+	return h
+}
+
+// through is the hop to a proxy whose own URL has a scheme, too. With https the
+// first thing is a handshake, and the credential is inside it.
+func (h Hop) through(proxyScheme, scheme string) Hop {
+	if proxyScheme == "https" {
+		h.Protocol, h.Auth = TLS, Auth{}
+		return h
+	}
+	return h.plain(scheme)
+}
+
 // Protocol is what a client speaks to a proxy first.
 type Protocol string
 
