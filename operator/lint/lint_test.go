@@ -80,6 +80,9 @@ func TestWhatIsWrongWithAListAsItStands(t *testing.T) {
 		"a public suffix":                 {"example.com,co.uk", []string{"TooBroad Error co.uk"}},
 		"all addresses":                   {"0.0.0.0/0", []string{"TooBroad Error 0.0.0.0/0"}},
 		"a name below another":            {"a.example.com,.example.com", []string{"Shadowed Info a.example.com"}},
+		"not what some miss":              {"a.example.com,example.com", nil},
+		"a name below both spellings":     {"a.example.com,example.com,.example.com", []string{"Shadowed Info a.example.com"}},
+		"a wildcard is not read by all":   {"a.example.com,*.example.com", nil},
 		"not an address in a network":     {"10.0.0.1,10.0.0.0/8", nil},
 		"not a domain beside its dot":     {"example.com,.example.com", nil},
 		"not what has the port of nobody": {"a.example.com,example.com:80", nil},
@@ -97,6 +100,14 @@ func TestWhatIsWrongWithAListAsItStands(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestAnEmptyElementNamesTheClientsThatItOpens(t *testing.T) {
+	for _, f := range lint.Run(read("a.example,,b.example")) {
+		if f.Code == lint.EmptyElement && !slices.Contains(f.Clients, "perl-http-tiny") {
+			t.Errorf("%q", f.Clients)
+		}
 	}
 }
 

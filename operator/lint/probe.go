@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func probes(e noproxy.Entry, listed noproxy.List) []probe {
 	port, other := "", ""
 	unread := Unmatched
 	if e.Port != 0 {
-		port, other, unread = ":"+uitoa(e.Port), ":"+uitoa(otherPort(e.Port)), Port
+		port, other, unread = fmt.Sprintf(":%d", e.Port), fmt.Sprintf(":%d", otherPort(e.Port)), Port
 	}
 	name := e.Name
 	if e.Rooted {
@@ -72,6 +73,13 @@ func probes(e noproxy.Entry, listed noproxy.List) []probe {
 		add(host, other, false, Port)
 	}
 	return found
+}
+
+func otherPort(port uint16) uint16 {
+	if port == 8081 {
+		return 8082
+	}
+	return 8081
 }
 
 // unlisted returns an address of a network that is not listed on its own.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
@@ -27,7 +28,7 @@ func Read(list string, source noproxy.Source) Input {
 			entry, err := noproxy.Parse(token)
 			var refusal *noproxy.Refusal
 			if errors.As(err, &refusal) {
-				in.Refusals = append(in.Refusals, unreadable(token, refusal, at))
+				in.Refusals = append(in.Refusals, unreadable(token, refusal, at, len(in.Refusals) < askedTokens))
 				continue
 			}
 			if text := entry.String(); text != token {
@@ -47,7 +48,7 @@ func readElement(element, trimmed string, at noproxy.Source) (Finding, bool) {
 	case trimmed == "":
 		return Finding{
 			Code: EmptyElement, Severity: Error, Entries: where, Mend: "remove the extra comma",
-			Why: "an empty element means every host to LWP before 6.69 and HTTP::Tiny",
+			Why: "an empty element means every host to these clients", Clients: openedByEmpty(),
 		}, true
 	case trimmed != element:
 		where[0].Value = noproxy.Refuse(trimmed, "", "").Value
@@ -59,11 +60,31 @@ func readElement(element, trimmed string, at noproxy.Source) (Finding, bool) {
 	return Finding{}, false
 }
 
-func unreadable(token string, refusal *noproxy.Refusal, at noproxy.Source) Finding {
+// openedByEmpty names the clients to which an empty element means every host.
+var openedByEmpty = sync.OnceValue(func() []string {
+	var d deviation
+	target, _ := dialect.ParseTarget("http://any.example/")
+	for _, r := range readers("a.invalid,,b.invalid", nil, false) {
+		if r.decide(target).Route == dialect.Direct {
+			d.add(r.choice)
+		}
+	}
+	return d.names()
+})
+
+// askedTokens bounds how many findings there are before clients are no longer
+// asked about unreadable tokens: a file that is no list at all has thousands.
+const askedTokens = 200
+
+func unreadable(token string, refusal *noproxy.Refusal, at noproxy.Source, ask bool) Finding {
 	f := Finding{
-		Code: Unreadable, Severity: Error, Why: refusal.Detail + "; no client is known to read it", Mend: "correct or remove it",
+		Code: Unreadable, Severity: Error, Why: refusal.Detail, Mend: "correct or remove it",
 		Entries: []Entry{{Value: refusal.Value, Layer: string(at.Layer), Object: at.Object, Field: at.Field}},
 	}
+	if !ask {
+		return f
+	}
+	f.Why += "; no client is known to read it"
 	if f.Clients = understoodBy(token); len(f.Clients) > 0 {
 		f.Why = refusal.Detail + "; only these clients make something of it"
 	}
@@ -73,16 +94,19 @@ func unreadable(token string, refusal *noproxy.Refusal, at noproxy.Source) Findi
 // hostLike finds what may have been meant as a host.
 var hostLike = regexp.MustCompile(`[\pL\pN_*][\pL\pN_.*-]*`)
 
+// listless are the clients without a list.
+var listless = sync.OnceValue(func() []reader { return readers("", nil, false) })
+
 // understoodBy names the clients that go direct to a host which the token might
 // mean, and would not without it.
 func understoodBy(token string) []string {
 	var d deviation
+	with, without := readers(token, nil, false), listless()
 	for _, host := range hostLike.FindAllString(token, 4) {
 		target, err := dialect.ParseTarget("http://" + strings.Trim(strings.ReplaceAll(host, "*", "7"), ".") + "/")
 		if err != nil {
 			continue
 		}
-		with, without := readers(token, nil, false), readers("", nil, false)
 		for i, r := range with {
 			if r.decide(target).Route == dialect.Direct && without[i].decide(target).Route == dialect.Proxy {
 				d.add(r.choice)

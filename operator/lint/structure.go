@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -86,37 +87,91 @@ func broad(in Input) []Finding {
 	return findings
 }
 
-// shadowed finds entries that another one covers for every client: a name below
-// a listed domain. An address in a listed network is not one of them.
+// shadowed finds entries below a listed domain that no client of today misses
+// where they are gone. An address in a listed network is not one of them.
 func shadowed(in Input) []Finding {
-	parents := map[string]noproxy.Entry{}
-	for _, item := range in.Entries {
+	parents := map[string]noproxy.List{}
+	for _, item := range parse(in.Any) {
 		if e := item.Entry; (e.Kind == noproxy.Subdomains || e.Kind == noproxy.Domain) && e.Port == 0 && !e.Rooted {
-			parents[e.Name] = e
+			parents[e.Name] = append(parents[e.Name], item)
 		}
 	}
+	missed := misses{in, map[string]bool{}}
 	var findings []Finding
 	for _, item := range in.Entries {
-		e := item.Entry
-		if e.Name == "" || e.Rooted {
-			continue
-		}
-		for name := e.Name; ; {
-			_, rest, found := strings.Cut(name, ".")
-			if !found {
-				break
-			}
-			if parent, listed := parents[rest]; listed {
-				findings = append(findings, Finding{
-					Code: Shadowed, Severity: Info, Entries: []Entry{entryOf(item)},
-					Why: fmt.Sprintf("%s covers it for every client", parent), Mend: "remove it",
-				})
-				break
-			}
-			name = rest
+		if parent := closest(parents, item.Entry); parent != nil && !missed.by(item.Entry, parent) {
+			findings = append(findings, Finding{
+				Code: Shadowed, Severity: Info, Entries: []Entry{entryOf(item)},
+				Why: fmt.Sprintf("%s covers it for every client of today", parent[len(parent)-1].Entry), Mend: "remove it",
+			})
 		}
 	}
 	return findings
+}
+
+// closest returns how the closest listed domain above an entry is written.
+func closest(parents map[string]noproxy.List, e noproxy.Entry) noproxy.List {
+	if e.Rooted {
+		return nil
+	}
+	for name := e.Name; ; {
+		_, rest, found := strings.Cut(name, ".")
+		if !found {
+			return nil
+		}
+		if parent := parents[rest]; parent != nil {
+			return parent
+		}
+		name = rest
+	}
+}
+
+// misses asks whether entries are missed, and remembers the answers by class:
+// clients tell classes of entries apart, not entries, and a long list has many
+// of each.
+type misses struct {
+	in    Input
+	known map[string]bool
+}
+
+// by reports whether some client decides otherwise without the entry.
+func (m misses) by(e noproxy.Entry, parent noproxy.List) bool {
+	without := m.spelled(parent)
+	class := fmt.Sprint(e.Kind, e.Port != 0)
+	for i, item := range parent {
+		class += fmt.Sprint(item.Entry.Kind, without[i][:1] == "*")
+	}
+	if _, asked := m.known[class]; !asked {
+		both := append(slices.Clip(parent), noproxy.Item{Entry: e})
+		m.known[class] = differ(probes(e, both),
+			readers(strings.Join(m.spelled(both), ","), both, true), readers(strings.Join(without, ","), parent, true))
+	}
+	return m.known[class]
+}
+
+func (m misses) spelled(list noproxy.List) []string {
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = m.in.spelling(item)
+	}
+	return texts
+}
+
+// differ reports whether clients with one list and with another send a request
+// different ways.
+func differ(asked []probe, some, others []reader) bool {
+	for _, p := range asked {
+		target, err := dialect.ParseTarget(p.url)
+		if err != nil {
+			continue // a name that can stand in no URL
+		}
+		for i := range some {
+			if some[i].decide(target).Route != others[i].decide(target).Route {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func omitted(in Input) []Finding {

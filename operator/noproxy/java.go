@@ -2,7 +2,6 @@ package noproxy
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -17,13 +16,15 @@ import (
 // that its own classes produce.
 func NonProxyHosts(list List) (value string, omitted List) {
 	var patterns []string
+	written := map[string]bool{}
 	for _, item := range list {
 		found := javaPatterns(item.Entry)
 		if found == nil {
 			omitted = append(omitted, item)
 		}
 		for _, pattern := range found {
-			if !slices.Contains(patterns, pattern) {
+			if !written[pattern] {
+				written[pattern] = true
 				patterns = append(patterns, pattern)
 			}
 		}

@@ -110,7 +110,7 @@ func isClusterSuffix(item Item) bool {
 const serviceSuffix = "svc"
 
 // network writes the network, and beside it the addresses in it that matter to
-// every pod: half of all clients read no networks.
+// every pod: many clients read no networks.
 func (w *writer) network(item Item) {
 	p := item.Entry.Prefix
 	if w.audience == AudienceAny && p.Addr().Is6() && !w.ipv6 {

@@ -40,7 +40,7 @@ that decided, where it was written, and what the others do not read.
 The list is the one that the operator writes for a cluster (--values or --proxy
 with --cluster), or one as it stands (--no-proxy). A URL without a scheme means
 https. The exit status is 0 if all clients agree on every URL, 1 if they do not,
-2 if the command line is wrong.
+2 if there is no answer: the command line or a file is wrong.
 
 With --check it reads expectations from files (- is standard input) and compares
 them with what clients do. No password is printed.`,
@@ -131,7 +131,7 @@ func runExplain(cmd *cobra.Command, opts explainOptions) error {
 	}
 	subject, err := opts.subject(cmd)
 	if err != nil {
-		return err
+		return usage(err) // status 1 is an answer: they disagree
 	}
 	explanations := explain.Evaluate(subject.configuration, choices, targets)
 	if err := opts.print(cmd.OutOrStdout(), subject, explanations); err != nil {

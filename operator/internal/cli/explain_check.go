@@ -139,8 +139,8 @@ func (m mismatch) line() string {
 	if m.Version != "" {
 		client += "@" + m.Version
 	}
-	question := fmt.Sprintf("%s: %s with %s", client, m.URL, shortened(m.Given))
-	answer := fmt.Sprintf("expected %s, got %s", m.Expected, m.Got)
+	question := fmt.Sprintf("%s: %s with %s", explain.Shown(client), explain.Shown(m.URL), explain.Shown(shortened(m.Given)))
+	answer := fmt.Sprintf("expected %s, got %s", explain.Shown(m.Expected), m.Got)
 	if m.Credentials {
 		answer += ", with other credentials"
 	}

@@ -62,7 +62,7 @@ func (t *explainTable) add(e explain.Explanation) {
 	if !e.Agree {
 		mark = t.style.paint(yellow+";"+bold, "!") + " "
 	}
-	fmt.Fprintf(&t.text, "%s%s\n", mark, t.style.paint(bold, e.URL))
+	fmt.Fprintf(&t.text, "%s%s\n", mark, t.style.paint(bold, explain.Shown(e.URL)))
 	for _, line := range wrapped(e.Summary, lineWidth-len(margin)) {
 		fmt.Fprintln(&t.text, margin+line)
 	}

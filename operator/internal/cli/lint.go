@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/operator/internal/explain"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -205,20 +204,10 @@ func printLint(out io.Writer, format string, results []linted) error {
 			results[i].Findings = []lint.Finding{} // a list, also when it is empty
 		}
 	}
-	var data []byte
-	var err error
-	switch format {
-	case "json":
-		data, err = json.MarshalIndent(results, "", "  ")
-		data = append(data, '\n')
-	case "yaml":
-		data, err = yaml.Marshal(results)
-	default:
-		data = lintText(results)
+	if format != "text" {
+		return printData(out, format, results)
 	}
-	if err == nil {
-		_, err = out.Write(data)
-	}
+	_, err := out.Write(lintText(results))
 	return err
 }
 
@@ -261,7 +250,7 @@ func listed(entries []lint.Entry) string {
 	const shown = 4
 	values := make([]string, 0, shown)
 	for _, e := range entries[:min(len(entries), shown)] {
-		values = append(values, e.Value)
+		values = append(values, explain.Shown(e.Value))
 	}
 	text := strings.Join(values, ", ")
 	if more := len(entries) - shown; more > 0 {
@@ -273,17 +262,11 @@ func listed(entries []lint.Entry) string {
 	return text
 }
 
-// wrap writes a text in lines of at most 100 characters.
+// wrap writes a text in lines below the heading of its finding.
 func wrap(out *bytes.Buffer, text string) {
-	line := indent
-	for word := range strings.FieldsSeq(text) {
-		if len(line)+len(word) > 100 {
-			fmt.Fprintln(out, strings.TrimRight(line, " "))
-			line = indent
-		}
-		line += word + " "
+	for _, line := range wrapped(text, lineWidth-len(indent)) {
+		fmt.Fprintln(out, indent+line)
 	}
-	fmt.Fprintln(out, strings.TrimRight(line, " "))
 }
 
 func plural(n int, what string) string {

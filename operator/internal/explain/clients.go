@@ -12,8 +12,8 @@ import (
 const all = "all"
 
 // Choose returns the clients of these names, each once: "curl" as of its newest
-// behaviour, "curl@8.5" as of a version, "curl before 7.86" as a behaviour is
-// labelled, "all" for every behaviour of every client. Without a name it
+// behaviour, "curl@8.5" as of a version, "curl before 7.86" as the behaviours
+// that answers call so, "all" for every behaviour of every client. Without a name it
 // returns every client as of its newest behaviour.
 func Choose(names []string) ([]dialect.Choice, error) {
 	if len(names) == 0 {
@@ -39,15 +39,11 @@ func Choose(names []string) ([]dialect.Choice, error) {
 }
 
 func choose(name string) ([]dialect.Choice, error) {
-	var every []dialect.Choice
-	for _, choice := range dialect.All() {
-		choice = labelled(choice)
-		if every = append(every, choice); choice.Version != "" && name == label(choice) {
-			return []dialect.Choice{choice}, nil
-		}
-	}
 	if name == all {
-		return every, nil
+		return labelledAll(dialect.All()), nil
+	}
+	if choices := spanned(name); choices != nil {
+		return choices, nil
 	}
 	name, version, versioned := strings.Cut(name, "@")
 	if name == "" {
@@ -63,6 +59,29 @@ func choose(name string) ([]dialect.Choice, error) {
 		return nil, fmt.Errorf("client %s: a version such as 1.2 follows the @", client.Name)
 	}
 	return []dialect.Choice{client.At(version)}, nil
+}
+
+// spanned returns the successive behaviours that span calls by this name; none
+// for a client's plain name, which is also that of its newest behaviour.
+func spanned(name string) []dialect.Choice {
+	for _, client := range dialect.Clients() {
+		choices := client.Choices()
+		for first := range choices {
+			for last := first; last < len(choices); last++ {
+				if name != client.Name && name == client.Between(first, last) {
+					return labelledAll(choices[first : last+1])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func labelledAll(choices []dialect.Choice) []dialect.Choice {
+	for i := range choices {
+		choices[i] = labelled(choices[i])
+	}
+	return choices
 }
 
 // label names a behaviour by the versions that have it: "curl from 8.21".

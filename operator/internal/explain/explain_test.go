@@ -128,6 +128,14 @@ func TestClientsAreChosenByNameVersionAndLabel(t *testing.T) {
 	}
 }
 
+func answersOf(choices []dialect.Choice) []Answer {
+	var answers []Answer
+	for _, choice := range choices {
+		answers = append(answers, Answer{choice: choice})
+	}
+	return answers
+}
+
 func TestEveryBehaviourHasANameByWhichItIsChosen(t *testing.T) {
 	choices, err := Choose([]string{"all"})
 	if err != nil || len(choices) != len(dialect.All()) {
@@ -143,6 +151,9 @@ func TestEveryBehaviourHasANameByWhichItIsChosen(t *testing.T) {
 		if err != nil || len(again) != 1 || again[0].Client != choice.Client || again[0].Since != choice.Since {
 			t.Errorf("%s is not chosen by this name: %v", name(choice), err)
 		}
+	}
+	if several, err := Choose([]string{"curl before 7.86"}); err != nil || len(several) < 2 || strings.Join(names(answersOf(several)), "") != "curl before 7.86" {
+		t.Errorf("several behaviours are not chosen by the name of all of them: %v, %v", several, err)
 	}
 	if newest, err := Choose(nil); err != nil || len(newest) != len(dialect.Clients()) {
 		t.Error(len(newest), err)

@@ -100,7 +100,7 @@ type Entry struct {
 	Source *Source
 }
 
-// Entries returns what the list holds, in order; nothing of a list with a
+// Entries returns what the list holds as it may be shown, in order; nothing of a list with a
 // proxy's URL in it, which commas in its password may have cut into entries.
 func (l List) Entries() []Entry {
 	if strings.Contains(l.text, "@") {
@@ -108,7 +108,7 @@ func (l List) Entries() []Entry {
 	}
 	entries := make([]Entry, len(l.elements))
 	for i, e := range l.elements {
-		entries[i] = Entry{l.text[e.start:e.end], e.source}
+		entries[i] = Entry{Shown(l.text[e.start:e.end]), e.source}
 	}
 	return entries
 }

@@ -166,10 +166,5 @@ func (p aria2Proxy) decide(scheme string) Decision {
 	case p.broken:
 		return fails(p.variable, brokenProxy)
 	}
-	hop := p.hop
-	hop.Protocol = Absolute
-	if scheme == "https" {
-		hop.Protocol = Connect
-	}
-	return proxied(p.variable, hop)
+	return proxied(p.variable, p.hop.plain(scheme))
 }

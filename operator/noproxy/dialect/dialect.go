@@ -5,7 +5,7 @@
 // There is no standard for NO_PROXY, so every client is a port of its own
 // code: one file per family, one [Behaviour] per version that changed the
 // rules, and the source of each rule beside it. Nothing is fitted to measured
-// cases; the measured cases (testdata/vectors, made by "make vectors") are how
+// cases; the measured cases (vector/table, made by "make vectors") are how
 // the ports are tested.
 //
 // The package is pure: it resolves no name and opens no connection. It knows
@@ -89,6 +89,26 @@ type Hop struct {
 	// result is what the client's own function returns, for a Behaviour with
 	// Observe. It is secret too.
 	result Auth
+}
+
+// plain is the hop to a proxy that takes HTTP: a URL of the scheme https goes
+// through a tunnel.
+func (h Hop) plain(scheme string) Hop {
+	h.Protocol = Absolute
+	if scheme == "https" {
+		h.Protocol = Connect
+	}
+	return h
+}
+
+// through is the hop to a proxy whose own URL has a scheme, too. With https the
+// first thing is a handshake, and the credential is inside it.
+func (h Hop) through(proxyScheme, scheme string) Hop {
+	if proxyScheme == "https" {
+		h.Protocol, h.Auth = TLS, Auth{}
+		return h
+	}
+	return h.plain(scheme)
 }
 
 // Protocol is what a client speaks to a proxy first.

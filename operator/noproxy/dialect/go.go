@@ -94,16 +94,10 @@ func (p goProxy) decide(scheme string) Decision {
 	if p.broken {
 		return fails(p.variable, brokenProxy)
 	}
-	hop := p.hop
-	switch {
-	case p.scheme == "https":
-		hop.Protocol, hop.Auth = TLS, Auth{} // the credential is inside the handshake
-	case p.scheme == "socks5" || p.scheme == "socks5h":
+	if p.scheme == "socks5" || p.scheme == "socks5h" {
+		hop := p.hop
 		hop.Protocol = Socks5Name
-	case scheme == "https":
-		hop.Protocol = Connect
-	default:
-		hop.Protocol = Absolute
+		return proxied(p.variable, hop)
 	}
-	return proxied(p.variable, hop)
+	return proxied(p.variable, p.hop.through(p.scheme, scheme))
 }

@@ -210,14 +210,5 @@ func (p lwpProxy) decide(scheme string) Decision {
 	if p.failure != "" {
 		return fails(p.variable, p.failure)
 	}
-	hop := p.hop
-	switch {
-	case p.scheme == "https":
-		hop.Protocol, hop.Auth = TLS, Auth{} // inside the handshake
-	case scheme == "https":
-		hop.Protocol = Connect
-	default:
-		hop.Protocol = Absolute
-	}
-	return proxied(p.variable, hop)
+	return proxied(p.variable, p.hop.through(p.scheme, scheme))
 }

@@ -138,16 +138,8 @@ func (p tinyProxy) decide(scheme string) Decision {
 	if p.broken {
 		return fails(p.variable, brokenProxy)
 	}
-	hop := p.hop
-	switch {
-	case p.scheme == "https" && scheme == "https":
+	if p.scheme == "https" && scheme == "https" {
 		return fails(p.variable, "this client cannot tunnel TLS in TLS")
-	case p.scheme == "https":
-		hop.Protocol, hop.Auth = TLS, Auth{} // inside the handshake
-	case scheme == "https":
-		hop.Protocol = Connect
-	default:
-		hop.Protocol = Absolute
 	}
-	return proxied(p.variable, hop)
+	return proxied(p.variable, p.hop.through(p.scheme, scheme))
 }

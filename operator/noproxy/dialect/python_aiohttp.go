@@ -118,12 +118,7 @@ func (p yarlProxy) decide(scheme string) Decision {
 	if p.unusable {
 		return fails(p.variable, brokenProxy)
 	}
-	hop := p.hop
-	hop.Protocol = Absolute
-	if scheme == "https" {
-		hop.Protocol = Connect
-	}
-	return proxied(p.variable, hop)
+	return proxied(p.variable, p.hop.plain(scheme))
 }
 
 func (r yarlRules) readProxy(v variable) yarlProxy {

@@ -167,14 +167,5 @@ func (p *httpxProxy) decide(scheme string) Decision {
 	if p.broken {
 		return fails(p.variable, brokenProxy)
 	}
-	hop := p.hop
-	switch {
-	case p.scheme == "https":
-		hop.Protocol, hop.Auth = TLS, Auth{} // inside the handshake
-	case scheme == "https":
-		hop.Protocol = Connect
-	default:
-		hop.Protocol = Absolute
-	}
-	return proxied(p.variable, hop)
+	return proxied(p.variable, p.hop.through(p.scheme, scheme))
 }

@@ -146,10 +146,5 @@ func (p rubyProxy) decide(scheme string) Decision {
 	if p.failure != "" {
 		return fails(p.variable, p.failure)
 	}
-	hop := p.hop
-	hop.Protocol = Absolute
-	if scheme == "https" {
-		hop.Protocol = Connect
-	}
-	return proxied(p.variable, hop)
+	return proxied(p.variable, p.hop.plain(scheme))
 }

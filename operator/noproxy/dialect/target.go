@@ -31,10 +31,13 @@ func ParseTarget(text string) (Target, error) {
 	}
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
+		if before, _, slash := strings.Cut(text, ":/"); slash && isWebScheme(before) {
+			return Target{}, errors.New("two slashes follow the scheme")
+		}
 		scheme, rest = "https", text
 	}
 	t := Target{Scheme: strings.ToLower(scheme)}
-	if t.Scheme != "http" && t.Scheme != "https" {
+	if !isWebScheme(t.Scheme) {
 		return Target{}, fmt.Errorf("the scheme is http or https, not %q", scheme)
 	}
 	authority := rest
@@ -46,6 +49,10 @@ func ParseTarget(text string) (Target, error) {
 	authority = authority[strings.LastIndexByte(authority, '@')+1:]
 	t.URL = t.Scheme + "://" + authority + rest
 	return t, t.parseAuthority(authority)
+}
+
+func isWebScheme(scheme string) bool {
+	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
 }
 
 func (t *Target) parseAuthority(authority string) error {

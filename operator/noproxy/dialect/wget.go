@@ -127,12 +127,7 @@ func (p wgetProxy) decide(scheme string) Decision {
 	case p.broken || p.https && scheme != "https":
 		return fails(p.variable, brokenProxy)
 	}
-	hop := p.hop
-	hop.Protocol = Absolute
-	if scheme == "https" {
-		hop.Protocol = Connect
-	}
-	return proxied(p.variable, hop)
+	return proxied(p.variable, p.hop.plain(scheme))
 }
 
 // complete puts a scheme in front of a value that has none: rewrite_shorthand_url,

@@ -52,7 +52,7 @@ type Row struct {
 func Parse(data []byte) ([]Row, error) {
 	var raw []json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, fmt.Errorf("%sa JSON list of rows is expected: %w", place(data, err), err)
+		return nil, fmt.Errorf("%sa JSON list of rows is expected: %w", place(data, err), inWords(err))
 	}
 	rows := make([]Row, len(raw))
 	for i, text := range raw {
@@ -63,10 +63,22 @@ func Parse(data []byte) ([]Row, error) {
 			err = rows[i].validate()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("row %d (line %d): %w", i+1, lineOf(data, raw, i), err)
+			return nil, fmt.Errorf("row %d (line %d): %w", i+1, lineOf(data, raw, i), inWords(err))
 		}
 	}
 	return rows, nil
+}
+
+// inWords says what has the wrong type without the names of Go's types.
+func inWords(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err
+	case wrong.Field == "":
+		return fmt.Errorf("found JSON of type %s", wrong.Value)
+	}
+	return fmt.Errorf("%s: a %s is expected, found JSON of type %s", wrong.Field, wrong.Type, wrong.Value)
 }
 
 // place names the line of a syntax error.
