@@ -78,15 +78,3 @@ func (l List) String() string {
 	}
 	return strings.Join(texts, ",")
 }
-
-// At returns the item that stands at an offset of String.
-func (l List) At(offset int) (Item, bool) {
-	for _, item := range l {
-		size := len(item.Entry.String())
-		if offset >= 0 && offset < size {
-			return item, true
-		}
-		offset -= size + len(",")
-	}
-	return Item{}, false
-}

@@ -170,13 +170,3 @@ func (c *Client) Between(first, last int) string {
 	}
 	return c.Name + " " + c.Behaviours[first].Since + " to before " + c.Behaviours[last+1].Since
 }
-
-// Label names a client in one of its behaviours, such as "curl before 7.86"; the
-// newest has the plain name.
-func (c Choice) Label() string {
-	at := slices.IndexFunc(c.Client.Behaviours, func(b Behaviour) bool { return b.Since == c.Since })
-	if at == len(c.Client.Behaviours)-1 {
-		return c.Client.Name
-	}
-	return c.Client.Between(at, at)
-}
