@@ -177,7 +177,7 @@ var texts = map[Code]text{
 	},
 	Unmatched: {
 		Warning, "these clients use the proxy for hosts that the entry should cover",
-		"list both the domain and the domain with a leading dot",
+		"list the domain and the domain with a leading dot, as form Portable/v1 does",
 	},
 	IPv6Network: {
 		Warning, "these clients do not read IPv6 networks, and use the proxy for the addresses in them",
@@ -196,7 +196,7 @@ var texts = map[Code]text{
 		"reach the host by a name",
 	},
 	NetworkMembers: {
-		Info, "these clients do not read networks, and use the proxy for addresses in them that are not listed",
+		Info, "these clients do not read such networks, and use the proxy for addresses in them that are not listed",
 		"use names, or list the addresses that matter beside the network",
 	},
 	FinalDot: {
@@ -205,7 +205,7 @@ var texts = map[Code]text{
 	},
 	OverMatch: {
 		Info, "these clients compare the end of the host only, and go direct to others, such as xexample.com for example.com",
-		"prefer .example.com where the domain itself is not needed",
+		"for a domain, list .example.com alone where the domain itself is not needed",
 	},
 	Apex: {
 		Info, "in these clients an entry with a leading dot covers the domain itself, too",

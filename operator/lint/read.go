@@ -54,7 +54,7 @@ func readElement(element, trimmed string, at noproxy.Source) (Finding, bool) {
 		where[0].Value = noproxy.Refuse(trimmed, "", "").Value
 		return Finding{
 			Code: Blank, Severity: Warning, Entries: where, Mend: "separate entries with a comma and nothing else",
-			Why: "white space around it hides it from apt, wget2 and others",
+			Why: "white space around it hides it from these clients", Clients: hiddenByBlanks(),
 		}, true
 	}
 	return Finding{}, false
@@ -67,6 +67,21 @@ var openedByEmpty = sync.OnceValue(func() []string {
 	for _, r := range readers("a.invalid,,b.invalid", nil, false) {
 		if r.decide(target).Route == dialect.Direct {
 			d.add(r.choice)
+		}
+	}
+	return d.names()
+})
+
+// hiddenByBlanks names the clients that miss an entry with white space around it.
+var hiddenByBlanks = sync.OnceValue(func() []string {
+	var d deviation
+	target, _ := dialect.ParseTarget("http://a.example/")
+	plain := readers("b.example,a.example,c.example", nil, false)
+	for _, list := range []string{"b.example, a.example,c.example", "b.example,a.example ,c.example", "b.example,\na.example,c.example"} {
+		for i, r := range readers(list, nil, false) {
+			if plain[i].decide(target).Route == dialect.Direct && r.decide(target).Route != dialect.Direct {
+				d.add(r.choice)
+			}
 		}
 	}
 	return d.names()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/operator/render"
 )
 
 // parse reads a list as far as it can be read.
@@ -189,19 +190,15 @@ func omitted(in Input) []Finding {
 }
 
 // Where a list goes, and how much of it fits: pam_env of Linux-PAM 1.4 and 1.5
-// drops a longer line of /etc/environment with everything after it; execve(2)
-// refuses a longer string.
-const (
-	pamLine    = 8190 - len("NO_PROXY=")
-	execString = 131_072 - len("NO_PROXY=\x00")
-)
+// drops a longer line of /etc/environment with everything after it.
+const pamLine = 8190 - len("NO_PROXY=")
 
 func tooLong(in Input) []Finding {
 	finding := Finding{Code: Length, Severity: Info, Mend: "list domains instead of hosts, and networks instead of addresses"}
 	switch n := len(in.Any); {
-	case n > execString:
+	case n > render.MaxNoProxyBytes:
 		finding.Severity = Error
-		finding.Why = fmt.Sprintf("has %d bytes; no process can be started with more than %d", n, execString)
+		finding.Why = fmt.Sprintf("has %d bytes; no more than %d are written, since no process can be started with them", n, render.MaxNoProxyBytes)
 	case n > pamLine:
 		finding.Why = fmt.Sprintf("has %d bytes; in /etc/environment, Linux-PAM 1.5 drops a line of more than %d and all lines after it", n, pamLine)
 	default:

@@ -41,7 +41,8 @@ cluster needs and the list lacks, what clients make of the proxy's URL.
 
 With --values or --proxy it looks at the list that the operator writes for each
 cluster; with --no-proxy at a list as it stands. The exit status is 1 if there
-is a finding of the severity of --fail-on, or worse. No password is printed.`,
+is a finding of the severity of --fail-on, or worse, and 2 if there is no answer:
+the command line or a file is wrong. No password is printed.`,
 		Example: `  fairlead lint --values secret-values.yaml --cluster cluster.yaml
 
   # a list that is in use somewhere; does it do for this cluster?
@@ -71,7 +72,7 @@ func (o *lintOptions) checkLint(list bool) error {
 	switch {
 	case list && (o.values != "" || o.proxy != "" || len(o.override) > 0 || o.form != ""):
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --override or --form")
-	case list && o.noProxy == "":
+	case list && strings.TrimSpace(o.noProxy) == "":
 		return errors.New("--no-proxy is empty: there is nothing to look at")
 	case !list && (o.httpProxy != "" || o.httpsURL != ""):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
@@ -94,7 +95,7 @@ type linted struct {
 func runLint(cmd *cobra.Command, opts lintOptions) error {
 	results, err := lintAll(cmd, opts)
 	if err != nil {
-		return err
+		return usage(err) // status 1 is an answer: there are findings
 	}
 	if err := printLint(cmd.OutOrStdout(), opts.output, results); err != nil {
 		return err

@@ -50,6 +50,7 @@ type Row struct {
 // Parse reads a JSON list of rows. The error names the place: a line, or the
 // number of the row, counted from 1.
 func Parse(data []byte) ([]Row, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // which editors add
 	var raw []json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return nil, fmt.Errorf("%sa JSON list of rows is expected: %w", place(data, err), inWords(err))
@@ -118,6 +119,9 @@ func (r Row) validate() error {
 		return errors.New("noProxy is missing")
 	case r.Env == nil && r.Expect != "proxy" && r.Expect != "direct" && r.Expect != "fails":
 		return fmt.Errorf("expect is proxy, direct or fails, not %q", r.Expect)
+	}
+	if r.Version != "" && !strings.ContainsAny(r.Version, "0123456789") {
+		return fmt.Errorf("version: there is no number in %q", r.Version)
 	}
 	if _, err := dialect.Find(r.Client); err != nil {
 		return fmt.Errorf("client: %w", err)

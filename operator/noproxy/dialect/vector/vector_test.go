@@ -13,8 +13,8 @@ import (
 // The table holds what real clients did. Every dialect gives the same answers.
 func TestEveryDialectAnswersAsItsClientWasMeasured(t *testing.T) {
 	files, err := filepath.Glob("table/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no table", err)
+	if err != nil || len(files) < 43 {
+		t.Fatalf("the table has %d files: are some missing? (%v)", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
