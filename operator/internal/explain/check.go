@@ -32,7 +32,7 @@ func NewChecker() *Checker { return &Checker{map[question]dialect.Decider{}} }
 
 // Check returns nil if the client of a row does as expected.
 func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
-	client, err := dialect.Find(row.Client)
+	choice, err := row.Choice()
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +40,9 @@ func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	choice := client.At(row.Version)
 	decision := c.decider(choice, row)(target)
 	got := decision.Route.String()
-	if row.Env != nil {
+	if row.Observed != "" {
 		got = vector.Observe(choice, decision)
 	}
 	if got == row.Want() {

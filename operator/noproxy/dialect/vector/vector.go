@@ -9,6 +9,7 @@ package vector
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,10 +26,10 @@ const (
 	ProxyV6 = "[::1]:3128"
 )
 
-// Row is one question and its answer. There are two kinds. With NoProxy, both
-// proxy variables point to proxy A in both cases, and Expect is "proxy",
-// "direct" or "fails". With Env, Env is the whole environment, and Observed
-// says what was contacted, how, and with which credentials:
+// Row is one question and its answer. The question is asked with NoProxy, while
+// both proxy variables point to proxy A in both cases, or with Env, which is the
+// whole environment. The answer is Expect, "proxy", "direct" or "fails", or
+// Observed, which says what was contacted, how, and with which credentials:
 //
 //	direct | error | proxy A CONNECT auth=user:pw | proxy v6 tls | connects to 127.0.0.1:80
 //
@@ -111,25 +112,38 @@ func (r Row) validate() error {
 		return errors.New("client is missing")
 	case r.URL == "":
 		return errors.New("url is missing")
-	case r.Env != nil && (r.NoProxy != nil || r.Expect != ""):
-		return errors.New("a row has either noProxy and expect, or env and observed")
-	case r.Env != nil && r.Observed == "":
-		return errors.New("observed is missing beside env")
+	case r.Env != nil && r.NoProxy != nil:
+		return errors.New("a row has either noProxy or env")
 	case r.Env == nil && r.NoProxy == nil && !java:
-		return errors.New("noProxy is missing")
-	case r.Env == nil && r.Expect != "proxy" && r.Expect != "direct" && r.Expect != "fails":
+		return errors.New("noProxy or env is missing")
+	case r.Expect != "" && r.Observed != "":
+		return errors.New("a row has either expect or observed")
+	case r.Observed == "" && r.Expect != "proxy" && r.Expect != "direct" && r.Expect != "fails":
 		return fmt.Errorf("expect is proxy, direct or fails, not %q", r.Expect)
-	}
-	if r.Version != "" && !strings.ContainsAny(r.Version, "0123456789") {
+	case r.Version != "" && !strings.ContainsAny(r.Version, "0123456789"):
 		return fmt.Errorf("version: there is no number in %q", r.Version)
 	}
-	if _, err := dialect.Find(r.Client); err != nil {
+	if _, err := r.Choice(); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
 	if _, err := dialect.ParseTarget(r.URL); err != nil {
 		return fmt.Errorf("url: %w", err)
 	}
 	return nil
+}
+
+// Choice returns the client of the row as of its version. A version may also
+// stand behind the name: "curl@7.74".
+func (r Row) Choice() (dialect.Choice, error) {
+	name, version := r.Client, r.Version
+	if before, after, found := strings.Cut(name, "@"); found && version == "" {
+		name, version = before, after
+	}
+	client, err := dialect.Find(name)
+	if err != nil {
+		return dialect.Choice{}, err
+	}
+	return client.At(version), nil
 }
 
 // Environment returns what the client of the row finds around it.
@@ -166,15 +180,12 @@ func (r Row) Target() (dialect.Target, error) {
 
 // Want returns the answer that the row expects.
 func (r Row) Want() string {
-	if r.Env != nil {
-		return r.Observed
-	}
-	return r.Expect
+	return cmp.Or(r.Observed, r.Expect)
 }
 
 // Got returns what the dialect answers, in the words of Want. The row must be valid.
 func (r Row) Got() (string, dialect.Decision, error) {
-	client, err := dialect.Find(r.Client)
+	choice, err := r.Choice()
 	if err != nil {
 		return "", dialect.Decision{}, err
 	}
@@ -182,9 +193,8 @@ func (r Row) Got() (string, dialect.Decision, error) {
 	if err != nil {
 		return "", dialect.Decision{}, err
 	}
-	choice := client.At(r.Version)
 	decision := choice.Read(r.Environment())(target)
-	if r.Env == nil {
+	if r.Observed == "" {
 		return decision.Route.String(), decision, nil
 	}
 	return Observe(choice, decision), decision, nil
