@@ -207,6 +207,24 @@ func TestWhatIsSaidOfAProxy(t *testing.T) {
 	}
 }
 
+func TestTheClientsThatCannotUseAProxyAreNamed(t *testing.T) {
+	for proxy, test := range map[string]struct {
+		code             lint.Code
+		affected, spared string
+	}{
+		"https://proxy.corp.example:3128":          {lint.HTTPSProxy, "wget", "curl"},
+		"http://me:p%40ss@proxy.corp.example:3128": {lint.PasswordEncoding, "axios", "curl"},
+	} {
+		in := read("a.example")
+		in.HTTP, in.HTTPS = url(t, proxy), url(t, proxy)
+		found := lint.Run(in)
+		at := slices.IndexFunc(found, func(f lint.Finding) bool { return f.Code == test.code })
+		if at < 0 || !slices.Contains(found[at].Clients, test.affected) || slices.Contains(found[at].Clients, test.spared) {
+			t.Errorf("%s: %+v", test.code, found)
+		}
+	}
+}
+
 func TestALongListSaysWhereItDoesNotFit(t *testing.T) {
 	for length, want := range map[int]string{8_000: "", 9_000: "Length Info", 131_000: "Length Info", 131_001: "Length Error"} {
 		list := strings.Repeat("host.example,", length/13+1)[:length-2] + ".e"

@@ -31,6 +31,8 @@ func TestPortableWritesEachIntentAsEveryClientReadsIt(t *testing.T) {
 		"a port of an IPv6 address":   {lists{installation: "[fd00::1]:80,a.b"}, "a.b,.a.b", "[fd00::1]:80,a.b,.a.b", "[fd00::1]:80"},
 		"an IPv4 network":             {lists{installation: "10.0.0.0/8"}, "10.0.0.0/8", "", ""},
 		"a small one":                 {lists{installation: "10.0.0.4/30"}, "10.0.0.4/30,10.0.0.4,10.0.0.5,10.0.0.6,10.0.0.7", "10.0.0.4/30", ""},
+		"the largest of them":         {lists{installation: "10.0.0.0/28"}, "10.0.0.0/28,10.0.0.0,10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,10.0.0.5,10.0.0.6,10.0.0.7,10.0.0.8,10.0.0.9,10.0.0.10,10.0.0.11,10.0.0.12,10.0.0.13,10.0.0.14,10.0.0.15", "10.0.0.0/28", ""},
+		"one that is not small":       {lists{installation: "10.0.0.0/27"}, "10.0.0.0/27", "", ""},
 		"the smallest one":            {lists{installation: "10.0.0.4/31"}, "10.0.0.4/31,10.0.0.4,10.0.0.5", "10.0.0.4/31", ""},
 		"a foreign IPv6 network":      {lists{installation: "fd00::/64"}, "", "fd00::/64", "fd00::/64"},
 		"an IPv6 cluster":             {lists{installation: "fd00::/64", noproxy.LayerPodCIDR: "fd01::/64"}, "fd00::/64,fd01::/64", "", ""},
