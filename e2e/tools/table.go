@@ -53,6 +53,15 @@ var (
 		Name: "cluster-api-kubeadm-control-plane", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/controlplane/kubeadm",
 		Version: clusterAPIVersion, Duration: "1 minute",
 	}
+	// Ours, around one function of theirs each.
+	UserData = Tool{
+		Name: "userdata", Module: ClusterAPI, Package: "./userdata",
+		Version: clusterAPIVersion, Duration: "1 minute",
+	}
+	Expand = Tool{
+		Name: "expand", Module: "kubernetes", Package: "./expand",
+		Version: kubernetesVersion, Duration: "1 second",
+	}
 )
 
 // All lists every program, for building them ahead of the tests.
@@ -60,6 +69,7 @@ func All() []Tool {
 	return []Tool{
 		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
+		UserData, Expand,
 	}
 }
 
