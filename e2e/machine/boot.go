@@ -1,0 +1,178 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/fairlead-io/fairlead/e2e/process"
+)
+
+const (
+	interval    = 50 * time.Millisecond
+	bootTimeout = time.Minute
+)
+
+// Options of a machine.
+type Options struct {
+	// UserData is what cloud-init gets, byte for byte: the bootstrap data of Cluster API, for instance.
+	UserData []byte
+	// Hostname is "node" if not set.
+	Hostname string
+	// Progress is told what takes long.
+	Progress io.Writer
+}
+
+// Machine has been booted in corp.
+type Machine struct {
+	network *Network
+	process *process.Process // systemd-nspawn
+	leader  int              // its systemd
+}
+
+const (
+	disk = dir + "/disk" // of the machine, in memory
+	root = dir + "/root"
+)
+
+// Boot starts a machine, the only one of its network at a time, and returns when its systemd answers.
+// cloud-init is then still at work. The error holds tools.ErrUnavailable where no machine can be had.
+func (n *Network) Boot(ctx context.Context, options Options) (*Machine, error) {
+	if err := available("systemd-nspawn"); err != nil {
+		return nil, err
+	}
+	if options.Progress == nil {
+		options.Progress = io.Discard
+	}
+	if options.Hostname == "" {
+		options.Hostname = "node"
+	}
+	debian, err := RootFS(ctx, options.Progress)
+	if err != nil {
+		return nil, err
+	}
+	m := &Machine{network: n}
+	err = m.makeDisk(ctx, debian, options)
+	if err == nil {
+		err = m.start(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("boot a machine: %w", err), m.Kill())
+	}
+	return m, nil
+}
+
+// makeDisk lays what the machine will change over the Debian that all share.
+func (m *Machine) makeDisk(ctx context.Context, debian string, options Options) error {
+	const script = `mkdir "$1" "$2" && mount -t tmpfs tmpfs "$1" && mkdir "$1/upper" "$1/work" &&
+		mount -t overlay overlay -o "lowerdir=$3,upperdir=$1/upper,workdir=$1/work" "$2"`
+	if err := m.network.run(ctx, Corp, "sh", "-c", script, "sh", disk, root, debian); err != nil {
+		return fmt.Errorf("make its disk: %w", err)
+	}
+	inside, err := os.OpenRoot(m.network.path(root))
+	if err != nil {
+		return err
+	}
+	defer inside.Close() //nolint:errcheck // nothing is written through it any more
+	if err := writeSeed(inside, options); err != nil {
+		return fmt.Errorf("write the seed: %w", err)
+	}
+	return nil
+}
+
+func (m *Machine) start(ctx context.Context) error {
+	var err error
+	m.process, err = m.network.start(ctx, Corp, process.Spec{
+		Name: "machine",
+		Path: "sh",
+		Args: []string{
+			"-c", joinCgroups + ` exec "$@"`, "sh", m.network.cgroup(),
+			"systemd-nspawn", "--directory=" + root, "--boot", "--console=pipe", "--register=no", "--keep-unit",
+			"--network-namespace-path=/run/netns/" + string(Corp), "--resolv-conf=off", "--capability=all",
+			"--tmpfs=/var/lib/containerd", // its overlays cannot lie on another
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return m.awaitSystemd(ctx)
+}
+
+// awaitSystemd returns when systemd takes orders.
+func (m *Machine) awaitSystemd(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, interval, bootTimeout, true, func(ctx context.Context) (bool, error) {
+		select {
+		case <-m.process.Done():
+			return false, errors.New("systemd-nspawn has ended")
+		default:
+		}
+		last = m.findLeader()
+		if last == nil {
+			_, last = m.Run(ctx, "systemctl", "show", "--property=Version")
+		}
+		return last == nil, nil
+	})
+	if err != nil {
+		said, _ := os.ReadFile(m.process.LogFile())
+		return fmt.Errorf("await systemd: %w (%w)\n%s", err, last, said)
+	}
+	return nil
+}
+
+// findLeader finds the process that is number 1 in the machine: the child of systemd-nspawn, which is the
+// child of nsenter.
+func (m *Machine) findLeader() error {
+	nspawn, err := onlyChild(m.process.PID())
+	if err != nil {
+		return err
+	}
+	leader, err := onlyChild(nspawn)
+	if err != nil {
+		return err
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", leader))
+	if err != nil {
+		return err
+	}
+	if !firstOfItsNamespace.Match(status) {
+		return errors.New("systemd-nspawn is at work")
+	}
+	m.leader = leader
+	return nil
+}
+
+var firstOfItsNamespace = regexp.MustCompile(`(?m)^NSpid:.*\t1$`)
+
+// PowerOff shuts the machine down as an administrator does, and forgets its disk.
+func (m *Machine) PowerOff(ctx context.Context) error {
+	if _, err := m.Run(ctx, "systemctl", "poweroff"); err != nil {
+		return errors.Join(fmt.Errorf("power off: %w", err), m.Kill())
+	}
+	select {
+	case <-m.process.Done():
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("power off: %w", ctx.Err()), m.Kill())
+	}
+	return m.Kill()
+}
+
+// Kill pulls the plug, and forgets the disk.
+func (m *Machine) Kill() error {
+	if m.leader != 0 {
+		_ = syscall.Kill(m.leader, syscall.SIGKILL) // and the kernel ends what it has started
+	}
+	if m.process != nil {
+		m.process.Kill()
+	}
+	const script = `for mount in "$1" "$2"; do ! mountpoint --quiet "$mount" || umount "$mount"; done; rm -rf "$1" "$2"`
+	err := m.network.run(context.Background(), Corp, "sh", "-c", script, "sh", root, disk)
+	return errors.Join(err, m.network.removeCgroup())
+}
