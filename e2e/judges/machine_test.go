@@ -3,9 +3,9 @@ package judges_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -61,8 +61,14 @@ func boot(t *testing.T, files []file) *machine.Machine {
 			t.Errorf("cloud-init says: %s", failure)
 		}
 	}
+	if _, err := m.ReadFile(files[len(files)-1].Path); err != nil {
+		log, _ := m.ReadFile("/var/log/cloud-init.log")
+		t.Fatalf("cloud-init has not understood its user data: %v\n%s", err, warnings.FindAll(log, 5))
+	}
 	return m
 }
+
+var warnings = regexp.MustCompile(`(?m)^.*WARNING.*$`)
 
 // run runs a shell script in the machine.
 func run(t *testing.T, m *machine.Machine, script string) {
@@ -83,5 +89,3 @@ func proxyVariables(environment []byte) map[string]string {
 	}
 	return found
 }
-
-func numbered(format string, i int) string { return fmt.Sprintf(format, i) }

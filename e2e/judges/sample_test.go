@@ -1,8 +1,10 @@
 package judges_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,10 +37,13 @@ type sample struct {
 	username, password string // raw; empty where the URL was written by hand
 	list               string
 	classes            map[string]bool
+
+	plain bool // user data carries its EnvironmentFile without base64
+	login bool // /etc/environment carries it
 }
 
-// has reports whether a class is in what is written out: in the list, or percent-encoded in the password.
-func (s sample) has(class string) bool { return s.classes[class] }
+// String says what a sample is made of.
+func (s sample) String() string { return strings.Join(slices.Sorted(maps.Keys(s.classes)), ", ") }
 
 // samples are the same for the same number.
 func samples(t *testing.T, n int) []sample {

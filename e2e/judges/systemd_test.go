@@ -1,7 +1,7 @@
 package judges_test
 
 import (
-	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,54 +9,66 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/render"
 )
 
-// service writes its environment down.
-const service = "[Service]\nType=oneshot\nExecStart=/usr/bin/env -0\nStandardOutput=truncate:/judge/%N\n"
-
-func TestABootedSystemdHandsEveryDropInOnAsItWasMeant(t *testing.T) {
-	all := samples(t, sampleCount)
-	var files []file
+func judgeDropIns(t *testing.T, m *machine.Machine, all []sample) {
+	startServices(t, m, "dropin", len(all), "")
 	for i, s := range all {
-		content, err := render.DropIn(s.effective, noproxy.AudienceGo)
-		if err != nil {
-			t.Fatalf("sample %d: %v", i, err)
-		}
-		files = append(files, file{
-			Path: numbered("/etc/systemd/system/sample-%d.service.d/http-proxy.conf", i), Permissions: "0600", Encoding: "base64", Content: base64.StdEncoding.EncodeToString(content),
-		})
-	}
-	m := boot(t, files)
-	startServices(t, m, len(all))
-	for i, s := range all {
-		compare(t, m, numbered("/judge/sample-%d", i), i, s.want())
+		compare(t, m, fmt.Sprintf("dropin-%d", i), s, s.want())
 	}
 }
 
-// startServices starts sample-0.service and so on, each to its end.
-func startServices(t *testing.T, m *machine.Machine, n int) {
+func judgeEnvironmentFiles(t *testing.T, m *machine.Machine, all []sample) {
+	startServices(t, m, "file", len(all), "EnvironmentFile=/etc/judge/%N.env\n")
+	inPlain := 0
+	for i, s := range all {
+		compare(t, m, fmt.Sprintf("file-%d", i), s, s.want())
+		if s.plain {
+			inPlain++
+		}
+	}
+	if inPlain < len(all)/2 {
+		t.Errorf("only %d of %d came without base64", inPlain, len(all))
+	}
+}
+
+func judgeRancherFiles(t *testing.T, m *machine.Machine, all []sample) {
+	startServices(t, m, "rke2", len(all), "EnvironmentFile=-/etc/judge/%N.env\n")
+	for i, s := range all {
+		want := s.want()
+		for name, value := range s.want() {
+			want["CONTAINERD_"+name] = value
+		}
+		compare(t, m, fmt.Sprintf("rke2-%d", i), s, want)
+	}
+}
+
+// service writes its environment down.
+const service = "[Service]\nType=oneshot\nExecStart=/usr/bin/env -0\nStandardOutput=truncate:/run/judge/%N\n"
+
+// startServices starts n services, each to its end.
+func startServices(t *testing.T, m *machine.Machine, name string, n int, more string) {
 	t.Helper()
-	run(t, m, "mkdir -p /judge")
+	run(t, m, "mkdir -p /run/judge")
 	var names strings.Builder
 	for i := range n {
-		controlplanetest.Require(t, m.WriteFile(numbered("/etc/systemd/system/sample-%d.service", i), []byte(service), 0o644))
-		names.WriteString(numbered("sample-%d.service\n", i))
+		unit := fmt.Sprintf("%s-%d.service", name, i)
+		controlplanetest.Require(t, m.WriteFile("/etc/systemd/system/"+unit, []byte(service+more), 0o644))
+		names.WriteString(unit + "\n")
 	}
-	controlplanetest.Require(t, m.WriteFile("/judge/names", []byte(names.String()), 0o644))
-	run(t, m, "systemctl daemon-reload && xargs -n 100 systemctl start < /judge/names")
+	controlplanetest.Require(t, m.WriteFile("/run/names", []byte(names.String()), 0o644))
+	run(t, m, "systemctl daemon-reload && xargs -n 100 systemctl start < /run/names")
 }
 
 // compare holds an environment that was written down against what was meant.
-func compare(t *testing.T, m *machine.Machine, name string, i int, want map[string]string) {
+func compare(t *testing.T, m *machine.Machine, name string, s sample, want map[string]string) {
 	t.Helper()
-	environment, err := m.ReadFile(name)
+	environment, err := m.ReadFile("/run/judge/" + name)
 	if err != nil {
-		t.Errorf("sample %d: %v", i, err)
+		t.Errorf("%s: %v", name, err)
 		return
 	}
 	if diff := cmp.Diff(want, proxyVariables(environment)); diff != "" {
-		t.Errorf("sample %d (-want +got):\n%s", i, diff)
+		t.Errorf("%s, made of %s (-want +got):\n%s", name, s, diff)
 	}
 }

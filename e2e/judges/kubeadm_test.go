@@ -1,0 +1,132 @@
+package judges_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+var components = []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+
+// writeManifests runs kubeadm once for each sample, with proxy variables of its own that it copies.
+const writeManifests = `
+mkdir -p /run/judge
+export HTTP_PROXY=http://copied:3128 https_proxy=http://copied:3128 no_proxy=copied ALL_PROXY=http://copied:3128
+for i in $(seq 0 %d); do
+	cat > /run/kubeadm.yaml <<END
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: InitConfiguration
+localAPIEndpoint: {advertiseAddress: 192.168.52.10}
+patches: {directory: /etc/judge/patches-$i}
+---
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+kubernetesVersion: v1.36.3
+END
+	/usr/local/bin/kubeadm init phase control-plane all --config /run/kubeadm.yaml > /run/kubeadm.log 2>&1 || { cat /run/kubeadm.log >&2; exit 1; }
+	mv /etc/kubernetes/manifests /run/judge/manifests-$i
+done`
+
+// kubeadm writes the manifests, and what Kubernetes makes of the values in them is what was meant.
+func judgePatches(t *testing.T, m *machine.Machine, all []sample) {
+	program, err := tools.Build(t.Context(), tools.Kubeadm, os.Stderr)
+	controlplanetest.Require(t, err)
+	kubeadm, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	controlplanetest.Require(t, m.WriteFile("/usr/local/bin/kubeadm", kubeadm, 0o755))
+	run(t, m, fmt.Sprintf(writeManifests, len(all)-1))
+	var got []map[string]string
+	for i := range all {
+		for _, component := range components {
+			got = append(got, environmentOf(t, m, i, component))
+		}
+	}
+	expand(t, got)
+	for i, s := range all {
+		for k, component := range components {
+			if diff := cmp.Diff(wantInPod(s), got[i*len(components)+k]); diff != "" {
+				t.Errorf("sample %d, %s, %s, made of %s (-want +got):\n%s", i, component, s.effective.Node.StaticPods, s, diff)
+			}
+		}
+	}
+}
+
+// wantInPod is what a static pod has by its mode.
+func wantInPod(s sample) map[string]string {
+	switch s.effective.Node.StaticPods {
+	case resolve.StaticPodsSet:
+		return s.want()
+	case resolve.StaticPodsExtend:
+		return map[string]string{
+			"HTTP_PROXY": "http://copied:3128", "https_proxy": "http://copied:3128", "ALL_PROXY": "http://copied:3128",
+			"NO_PROXY": s.list, "no_proxy": s.list,
+		}
+	}
+	return map[string]string{}
+}
+
+func environmentOf(t *testing.T, m *machine.Machine, i int, component string) map[string]string {
+	t.Helper()
+	manifest, err := m.ReadFile(fmt.Sprintf("/run/judge/manifests-%d/%s.yaml", i, component))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict(manifest, &pod); err != nil {
+		t.Fatalf("sample %d: the manifest of %s: %v", i, component, err)
+	}
+	found := map[string]string{}
+	for _, variable := range pod.Spec.Containers[0].Env {
+		if strings.HasSuffix(strings.ToLower(variable.Name), "_proxy") {
+			found[variable.Name] = variable.Value
+		}
+	}
+	return found
+}
+
+// expand replaces every value by what the kubelet makes of it.
+func expand(t *testing.T, environments []map[string]string) {
+	t.Helper()
+	program, err := tools.Build(t.Context(), tools.Expand, os.Stderr)
+	controlplanetest.Require(t, err)
+	var texts []string
+	each := func(do func(environment map[string]string, name string)) {
+		for _, environment := range environments {
+			for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
+				if _, set := environment[name]; set {
+					do(environment, name)
+				}
+			}
+		}
+	}
+	each(func(environment map[string]string, name string) { texts = append(texts, environment[name]) })
+	input, err := json.Marshal(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Stdin = bytes.NewReader(input)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &texts); err != nil {
+		t.Fatal(err)
+	}
+	each(func(environment map[string]string, name string) { environment[name], texts = texts[0], texts[1:] })
+}
