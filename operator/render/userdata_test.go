@@ -144,7 +144,7 @@ func TestWhatIsNotRefusedArrivesThroughJinjaAndYAML(t *testing.T) {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 5).Draw(t, "pieces"), "")
 	})
 	var texts, refused []string
-	for i := range 3000 {
+	for i := range 1000 {
 		text := generator.Example(i)
 		if checkUserData(text) == nil {
 			texts = append(texts, text)
@@ -164,8 +164,8 @@ func TestWhatIsNotRefusedArrivesThroughJinjaAndYAML(t *testing.T) {
 			changed++
 		}
 	}
-	if len(texts) < 500 || changed < 500 || changed < len(refused)/2 {
-		t.Errorf("of 3000 texts %d arrive; of %d refused ones %d would not have", len(texts), len(refused), changed)
+	if len(texts) < 500 || changed < 150 || changed < len(refused)/2 {
+		t.Errorf("of 1000 texts %d arrive; of %d refused ones %d would not have", len(texts), len(refused), changed)
 	}
 	t.Logf("%d arrive; of %d refused ones %d would not have", len(texts), len(refused), changed)
 }
