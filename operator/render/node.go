@@ -3,6 +3,8 @@ package render
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -29,7 +31,17 @@ func UnitAudience(unit string) noproxy.Audience {
 }
 
 // nodeFiles are the keys of each kind of file, and what writes them.
-var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){}
+var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){
+	resolve.FileEnvironmentFile: {EnvironmentFileKey: EnvironmentFile, EnvironmentFileDropInKey: EnvironmentFileDropIn},
+	resolve.FileEtcEnvironment:  {EtcEnvironmentKey: EtcEnvironment},
+	resolve.FileRKE2:            {RKE2Key: RKE2Environment},
+	resolve.FileK3s:             {K3sKey: K3sEnvironment},
+	resolve.FileStaticPods: {
+		APIServerPatchKey:         staticPodPatchOf("kube-apiserver"),
+		ControllerManagerPatchKey: staticPodPatchOf("kube-controller-manager"),
+		SchedulerPatchKey:         staticPodPatchOf("kube-scheduler"),
+	},
+}
 
 // nodeData returns every key of the Secret <cluster>-systemd-proxy.
 func nodeData(e resolve.Effective) (map[string][]byte, error) {
@@ -52,6 +64,11 @@ func nodeData(e resolve.Effective) (map[string][]byte, error) {
 	}
 	if e.Node.TrustedCA != nil {
 		data[TrustedCAKey] = e.Node.TrustedCA
+	}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if err := checkUserData(string(data[key])); err != nil {
+			return nil, problemAt(e, "key "+key, err)
+		}
 	}
 	if e.Node.Base64Twins {
 		addTwins(data)
