@@ -15,7 +15,7 @@ func TestEveryValueArrivesInTheProgramsOfAMachine(t *testing.T) {
 	all := samples(t, sampleCount)
 	var files []file
 	for i := range all {
-		files = append(files, filesOf(t, i, &all[i])...)
+		files = append(files, filesOf(t, &all[i])...)
 	}
 	m := boot(t, files)
 	t.Run("by the drop-in of a unit", func(t *testing.T) { judgeDropIns(t, m, all) })
@@ -26,22 +26,25 @@ func TestEveryValueArrivesInTheProgramsOfAMachine(t *testing.T) {
 }
 
 // filesOf writes a sample for every place, as machine templates name them.
-func filesOf(t *testing.T, i int, s *sample) []file {
+func filesOf(t *testing.T, s *sample) []file {
 	t.Helper()
-	s.effective.Node.StaticPods = []resolve.StaticPods{resolve.StaticPodsSet, resolve.StaticPodsExtend, resolve.StaticPodsStrip}[i%3]
+	i := s.number
 	files := []file{
 		plain(t, i, fmt.Sprintf("/etc/systemd/system/dropin-%d.service.d/http-proxy.conf", i), func() ([]byte, error) {
 			return render.DropIn(s.effective, noproxy.AudienceGo)
 		}),
 		either(t, s, resolve.FileEnvironmentFile, render.EnvironmentFileKey, fmt.Sprintf("/etc/judge/file-%d.env", i), render.EnvironmentFile),
-		either(t, s, resolve.FileRKE2, render.RKE2Key, fmt.Sprintf("/etc/judge/rke2-%d.env", i), render.RKE2Environment),
 	}
-	for _, component := range components {
-		files = append(files, plain(t, i, fmt.Sprintf("/etc/judge/patches-%d/%s0+strategic.json", i, component), func() ([]byte, error) {
-			return render.StaticPodPatch(s.effective, component)
-		}))
+	if s.forRancher() {
+		files = append(files, either(t, s, resolve.FileRKE2, render.RKE2Key, fmt.Sprintf("/etc/judge/rke2-%d.env", i), render.RKE2Environment))
 	}
-	_, err := render.EtcEnvironment(s.effective)
+	s.effective.Node.StaticPods = staticPods[i/len(components)%len(staticPods)]
+	patch, err := render.StaticPodPatch(s.effective, s.component())
+	if s.pods = !isNotCarriable(err); s.pods {
+		path := fmt.Sprintf("/etc/judge/patches-%d/%s0+strategic.json", i, s.component())
+		files = append(files, plain(t, i, path, func() ([]byte, error) { return patch, err }))
+	}
+	_, err = render.EtcEnvironment(s.effective)
 	switch {
 	case err == nil:
 		s.login = true

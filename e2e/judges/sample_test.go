@@ -1,6 +1,7 @@
 package judges_test
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/url"
@@ -33,6 +34,7 @@ var classes = []struct {
 
 // sample is one configuration, and what it was made from.
 type sample struct {
+	number             int
 	effective          resolve.Effective
 	username, password string // raw; empty where the URL was written by hand
 	list               string
@@ -40,10 +42,13 @@ type sample struct {
 
 	plain bool // user data carries its EnvironmentFile without base64
 	login bool // /etc/environment carries it
+	pods  bool // manifests of static pods carry it
 }
 
 // String says what a sample is made of.
-func (s sample) String() string { return strings.Join(slices.Sorted(maps.Keys(s.classes)), ", ") }
+func (s sample) String() string {
+	return fmt.Sprintf("%d of %s", s.number, strings.Join(slices.Sorted(maps.Keys(s.classes)), ", "))
+}
 
 // samples are the same for the same number.
 func samples(t *testing.T, n int) []sample {
@@ -58,7 +63,7 @@ func samples(t *testing.T, n int) []sample {
 
 func newSample(t *testing.T, random *rand.Rand, i int) sample {
 	t.Helper()
-	s := sample{classes: map[string]bool{}}
+	s := sample{number: i, classes: map[string]bool{}}
 	text := func() string {
 		var b strings.Builder
 		for k := range 2 + random.IntN(4) {
@@ -110,6 +115,9 @@ func sendable(text, also string) string {
 	}, text)
 }
 
+// forRancher reports whether the sample is also written for RKE2.
+func (s sample) forRancher() bool { return s.number%4 == 1 }
+
 func byHand(random *rand.Rand) string {
 	const may = "aZ0-._~!$&'()*+,;="
 	b := []byte{'u'}
@@ -158,4 +166,4 @@ func TestTheSamplesHoldEnoughOfEverything(t *testing.T) {
 	}
 }
 
-const sampleCount = 1100
+const sampleCount = 1200

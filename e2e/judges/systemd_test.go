@@ -2,6 +2,7 @@ package judges_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,17 +13,17 @@ import (
 )
 
 func judgeDropIns(t *testing.T, m *machine.Machine, all []sample) {
-	startServices(t, m, "dropin", len(all), "")
-	for i, s := range all {
-		compare(t, m, fmt.Sprintf("dropin-%d", i), s, s.want())
+	startServices(t, m, "dropin", all, "")
+	for _, s := range all {
+		compare(t, m, "dropin", s, s.want())
 	}
 }
 
 func judgeEnvironmentFiles(t *testing.T, m *machine.Machine, all []sample) {
-	startServices(t, m, "file", len(all), "EnvironmentFile=/etc/judge/%N.env\n")
+	startServices(t, m, "file", all, "EnvironmentFile=/etc/judge/%N.env\n")
 	inPlain := 0
-	for i, s := range all {
-		compare(t, m, fmt.Sprintf("file-%d", i), s, s.want())
+	for _, s := range all {
+		compare(t, m, "file", s, s.want())
 		if s.plain {
 			inPlain++
 		}
@@ -32,27 +33,29 @@ func judgeEnvironmentFiles(t *testing.T, m *machine.Machine, all []sample) {
 	}
 }
 
+// RKE2 and K3s have the same language, and more variables: some samples will do.
 func judgeRancherFiles(t *testing.T, m *machine.Machine, all []sample) {
-	startServices(t, m, "rke2", len(all), "EnvironmentFile=-/etc/judge/%N.env\n")
-	for i, s := range all {
+	all = slices.DeleteFunc(slices.Clone(all), func(s sample) bool { return !s.forRancher() })
+	startServices(t, m, "rke2", all, "EnvironmentFile=-/etc/judge/%N.env\n")
+	for _, s := range all {
 		want := s.want()
 		for name, value := range s.want() {
 			want["CONTAINERD_"+name] = value
 		}
-		compare(t, m, fmt.Sprintf("rke2-%d", i), s, want)
+		compare(t, m, "rke2", s, want)
 	}
 }
 
 // service writes its environment down.
 const service = "[Service]\nType=oneshot\nExecStart=/usr/bin/env -0\nStandardOutput=truncate:/run/judge/%N\n"
 
-// startServices starts n services, each to its end.
-func startServices(t *testing.T, m *machine.Machine, name string, n int, more string) {
+// startServices starts a service for each sample, to its end.
+func startServices(t *testing.T, m *machine.Machine, name string, all []sample, more string) {
 	t.Helper()
 	run(t, m, "mkdir -p /run/judge")
 	var names strings.Builder
-	for i := range n {
-		unit := fmt.Sprintf("%s-%d.service", name, i)
+	for _, s := range all {
+		unit := fmt.Sprintf("%s-%d.service", name, s.number)
 		controlplanetest.Require(t, m.WriteFile("/etc/systemd/system/"+unit, []byte(service+more), 0o644))
 		names.WriteString(unit + "\n")
 	}
@@ -63,12 +66,12 @@ func startServices(t *testing.T, m *machine.Machine, name string, n int, more st
 // compare holds an environment that was written down against what was meant.
 func compare(t *testing.T, m *machine.Machine, name string, s sample, want map[string]string) {
 	t.Helper()
-	environment, err := m.ReadFile("/run/judge/" + name)
+	environment, err := m.ReadFile(fmt.Sprintf("/run/judge/%s-%d", name, s.number))
 	if err != nil {
-		t.Errorf("%s: %v", name, err)
+		t.Errorf("%s, sample %s: %v", name, s, err)
 		return
 	}
 	if diff := cmp.Diff(want, proxyVariables(environment)); diff != "" {
-		t.Errorf("%s, made of %s (-want +got):\n%s", name, s, diff)
+		t.Errorf("%s, sample %s (-want +got):\n%s", name, s, diff)
 	}
 }

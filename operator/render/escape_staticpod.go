@@ -15,10 +15,15 @@ import (
 // outside printable ASCII is written as \uXXXX, but characters above U+FFFF stand
 // for themselves.
 //
-// The error says what is refused; see checkVariable.
+// The error says what is refused; see checkVariable. kubeadm itself cannot write
+// a manifest with some characters in it, or loses them (sigs.k8s.io/yaml reads its
+// own JSON as YAML 1.1: DEL, C1 controls and a BOM are errors, NEL is a line end).
 func staticPodValue(name, value string) (json.RawMessage, error) {
 	if err := checkVariable(name, value); err != nil {
 		return nil, err
+	}
+	if strings.ContainsFunc(value, isLostInManifest) {
+		return nil, notCarriable("%s contains a control character that kubeadm cannot write into a manifest", name)
 	}
 	var b strings.Builder
 	b.WriteByte('"')
@@ -35,3 +40,5 @@ func staticPodValue(name, value string) (json.RawMessage, error) {
 	b.WriteByte('"')
 	return json.RawMessage(b.String()), nil
 }
+
+func isLostInManifest(r rune) bool { return r >= 0x7f && r <= 0x9f || r == 0xfeff }
