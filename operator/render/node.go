@@ -2,7 +2,6 @@ package render
 
 import (
 	"encoding/base64"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -30,7 +29,8 @@ func UnitAudience(unit string) noproxy.Audience {
 	return noproxy.AudienceAny
 }
 
-// nodeFiles are the keys of each kind of file, and what writes them.
+// nodeFiles are the keys of each kind of file, and what writes them. An error is a
+// *resolve.Problem that names the file.
 var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){
 	resolve.FileEnvironmentFile: {EnvironmentFileKey: EnvironmentFile, EnvironmentFileDropInKey: EnvironmentFileDropIn},
 	resolve.FileEtcEnvironment:  {EtcEnvironmentKey: EtcEnvironment},
@@ -57,7 +57,7 @@ func nodeData(e resolve.Effective) (map[string][]byte, error) {
 		for key, write := range nodeFiles[file] {
 			content, err := write(e)
 			if err != nil {
-				return nil, fmt.Errorf("key %s: %w", key, err)
+				return nil, err
 			}
 			data[key] = content
 		}
@@ -67,7 +67,7 @@ func nodeData(e resolve.Effective) (map[string][]byte, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if err := checkUserData(string(data[key])); err != nil {
-			return nil, problemAt(e, "key "+key, err)
+			return nil, problemAt(e, key, err)
 		}
 	}
 	if e.Node.Base64Twins {
