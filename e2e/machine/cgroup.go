@@ -27,7 +27,7 @@ done; shift;`
 // cgroup is the name of the control group, after a process that lives as long as the network.
 func (n *Network) cgroup() string { return cgroupPrefix + strconv.Itoa(n.init) }
 
-func (n *Network) removeCgroup() error {
+func (n *Network) removeCgroups() error {
 	var errs []error
 	for _, hierarchy := range hierarchies {
 		folders, _ := filepath.Glob(filepath.Join(hierarchy, cgroupPrefix+"*"))

@@ -69,7 +69,7 @@ func (n *Network) nsenter(where Namespace, command ...string) []string {
 
 // run runs a command to its end.
 func (n *Network) run(ctx context.Context, where Namespace, command ...string) error {
-	_, err := output(ctx, n.nsenter(where, command...))
+	_, err := output(ctx, "", n.nsenter(where, command...)...)
 	return err
 }
 
@@ -81,11 +81,22 @@ func (n *Network) start(ctx context.Context, where Namespace, spec process.Spec)
 	return process.Start(ctx, spec)
 }
 
+// answers is a condition: somebody listens on the address.
+func (n *Network) answers(from Namespace, address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := n.Dial(ctx, from, address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
 // output is what a command prints. Its complaints are in the error.
-func output(ctx context.Context, command []string) ([]byte, error) {
+func output(ctx context.Context, stdin string, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &stderr
 	cmd.WaitDelay = time.Second // nsenter's child may still hold the pipes
 	out, err := cmd.Output()
 	if err != nil {

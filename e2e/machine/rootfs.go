@@ -36,7 +36,7 @@ func RootFS(ctx context.Context, progress io.Writer) (string, error) {
 		fmt.Fprintln(progress, "making a Debian (once, about 1 minute)…")
 		// With mounts and processes of its own, nothing is left of it when it is killed.
 		command := append([]string{"unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"}, recipe...)
-		if _, err := output(ctx, append(command, filepath.Join(temp, "root"))); err != nil {
+		if _, err := output(ctx, "", append(command, filepath.Join(temp, "root"))...); err != nil {
 			return fmt.Errorf("%w: mmdebstrap: %w", tools.ErrUnavailable, err)
 		}
 		return os.Chmod(temp, 0o755)
