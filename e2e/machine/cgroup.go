@@ -33,7 +33,7 @@ func (n *Network) removeCgroups() error {
 		folders, _ := filepath.Glob(filepath.Join(hierarchy, cgroupPrefix+"*"))
 		for _, folder := range folders {
 			owner := strings.TrimPrefix(filepath.Base(folder), cgroupPrefix)
-			_, err := os.Stat("/proc/" + owner)
+			_, err := os.Readlink("/proc/" + owner + "/exe") // nor has a zombie any
 			if owner == strconv.Itoa(n.init) || errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, removeEmpty(folder))
 			}

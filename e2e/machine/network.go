@@ -52,7 +52,7 @@ var script string
 // Network is the four networks and what runs in them.
 type Network struct {
 	process *process.Process
-	init    int    // what all processes in it descend from
+	init    int // what all processes in it descend from
 }
 
 // Start makes the networks. The error holds tools.ErrUnavailable where that cannot be done.
