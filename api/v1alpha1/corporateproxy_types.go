@@ -49,6 +49,16 @@ type CorporateProxySpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	Delegation Delegation `json:"delegation,omitempty,omitzero"`
+
+	// trustedCARef names the certificates of the authorities that machines are to
+	// trust in addition to the public ones: a proxy that looks into TLS, a registry
+	// of the company.
+	// +optional
+	TrustedCARef *CertificateReference `json:"trustedCARef,omitempty"`
+
+	// node is what machines get beside the drop-ins of containerd and kubelet.
+	// +optional
+	Node NodeSettings `json:"node,omitempty,omitzero"`
 }
 
 // ProxySource is exactly one of its fields.
@@ -90,6 +100,69 @@ type SecretReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+}
+
+// CertificateReference names a PEM bundle in the operator's namespace.
+type CertificateReference struct {
+	// kind of the object, ConfigMap or Secret.
+	// +optional
+	// +kubebuilder:default=ConfigMap
+	// +kubebuilder:validation:Enum=ConfigMap;Secret
+	Kind string `json:"kind,omitempty"`
+
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// key of the bundle in its data.
+	// +optional
+	// +kubebuilder:default=ca.crt
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}
+
+// NodeSettings says what is written for machines.
+type NodeSettings struct {
+	// units get a drop-in each, as a key of the Secret: name.service becomes
+	// nameProxy. Those of containerd.service and kubelet.service are always there.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=200
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*\.service$`
+	Units []string `json:"units,omitempty"`
+
+	// files are written in addition: EnvironmentFile, EtcEnvironment, RKE2, K3s,
+	// StaticPods (patches for kubeadm), Flatcar, FedoraCoreOS (Butane and Ignition).
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Enum=EnvironmentFile;EtcEnvironment;RKE2;K3s;StaticPods;Flatcar;FedoraCoreOS
+	Files []string `json:"files,omitempty"`
+
+	// base64Twins adds key.base64 beside every key: the same in base64, for files of
+	// Cluster API with "encoding: base64", which no template or YAML can touch.
+	// +optional
+	Base64Twins bool `json:"base64Twins,omitempty"`
+
+	// staticPods is what the patches of files StaticPods do with the proxy variables
+	// that kubeadm copies from its own environment into the pods of the control
+	// plane, readable by whoever reads pods: Strip removes them, Extend replaces
+	// NO_PROXY alone, Set writes all of them, password included.
+	// +optional
+	// +kubebuilder:default=Strip
+	// +kubebuilder:validation:Enum=Strip;Extend;Set
+	StaticPods string `json:"staticPods,omitempty"`
+
+	// rollout is what happens to machines that were built before the settings
+	// changed: Never counts them, Rolling replaces them, one cluster at a time.
+	// +optional
+	// +kubebuilder:default=Never
+	// +kubebuilder:validation:Enum=Never;Rolling
+	Rollout string `json:"rollout,omitempty"`
 }
 
 // NoProxyEntry is one entry of a NO_PROXY list.

@@ -23,6 +23,8 @@ const (
 	ValuesKey     = "values"          // the only key of the values Secret; App platforms refuse more
 	ContainerdKey = "containerdProxy" // drop-in of containerd.service
 	KubeletKey    = "kubeletProxy"    // drop-in of kubelet.service
+	TrustedCAKey  = "trustedCA"       // PEM bundle
+	TwinSuffix    = ".base64"         // <key>.base64 holds the same in base64
 
 	SecretLabel  = "fairlead.io/secret" // marks a Secret as ours; the value says which of the two
 	ValuesRole   = "cluster-values"

@@ -3,17 +3,18 @@ package render
 import (
 	"bytes"
 
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 	"github.com/fairlead-io/fairlead/templates/systemd"
 )
 
-// DropIn returns the systemd drop-in of a unit: both cases of each variable,
+// DropIn returns the systemd drop-in of a unit with the list for an audience: both cases of each variable,
 // because clients disagree about which they read. A variable without value is
 // left out, because clients disagree about what an empty one means; so the
 // drop-in of an unproxied cluster is an empty [Service] section.
-func DropIn(e resolve.Effective) ([]byte, error) {
+func DropIn(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
 	var assignments []string
-	for _, v := range environment(e) {
+	for _, v := range environment(e, audience) {
 		assignment, err := systemdAssignment(v.name, v.value)
 		if err != nil {
 			return nil, err
@@ -31,12 +32,12 @@ type variable struct{ name, value string }
 
 // environment lists the variables that are set. NO_PROXY never stands without
 // a proxy, nor a proxy without NO_PROXY.
-func environment(e resolve.Effective) []variable {
+func environment(e resolve.Effective, audience noproxy.Audience) []variable {
 	var set []variable
 	for _, v := range []struct{ upper, lower, value string }{
 		{"HTTP_PROXY", "http_proxy", e.HTTP.Reveal()},
 		{"HTTPS_PROXY", "https_proxy", e.HTTPS.Reveal()},
-		{"NO_PROXY", "no_proxy", e.NoProxy.Go.String()},
+		{"NO_PROXY", "no_proxy", e.NoProxy.For(audience).String()},
 	} {
 		if v.value != "" {
 			set = append(set, variable{v.upper, v.value}, variable{v.lower, v.value})

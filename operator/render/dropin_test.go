@@ -81,7 +81,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func TestTheDropInOfThePublishedExample(t *testing.T) {
-	dropIn, err := render.DropIn(example(t))
+	dropIn, err := render.DropIn(example(t), noproxy.AudienceGo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestTheDropInOfThePublishedExample(t *testing.T) {
 
 // The defect of a system in the field: the drop-in had the installation's list.
 func TestTheDropInCarriesTheMergedListInBothCases(t *testing.T) {
-	dropIn, err := render.DropIn(example(t))
+	dropIn, err := render.DropIn(example(t), noproxy.AudienceGo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestTheDropInSetsBothCasesOfWhatIsSetAndNothingElse(t *testing.T) {
 		"Unproxied":   {blank(resolve.ModeUnproxied), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dropIn, err := render.DropIn(test.effective)
+			dropIn, err := render.DropIn(test.effective, noproxy.AudienceGo)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestAPercentEncodedPasswordIsDoubledForSystemd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dropIn, err := render.DropIn(example(t, func(e *resolve.Effective) { e.HTTP, e.HTTPS = u, u }))
+	dropIn, err := render.DropIn(example(t, func(e *resolve.Effective) { e.HTTP, e.HTTPS = u, u }), noproxy.AudienceGo)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -27,13 +28,16 @@ func Secrets(e resolve.Effective) ([]Secret, error) {
 	if err != nil {
 		return nil, err
 	}
-	dropIn, err := DropIn(e)
+	node, err := nodeData(e)
 	if err != nil {
 		return nil, err
 	}
+	if p := tooLargeForSecret(e, node); p != nil {
+		return nil, p
+	}
 	return []Secret{
 		secret(e, ValuesSuffix, ValuesRole, map[string][]byte{ValuesKey: values}),
-		secret(e, SystemdSuffix, SystemdRole, map[string][]byte{ContainerdKey: dropIn, KubeletKey: dropIn}),
+		secret(e, SystemdSuffix, SystemdRole, node),
 	}, nil
 }
 
@@ -41,21 +45,42 @@ func Secrets(e resolve.Effective) ([]Secret, error) {
 const maxLabelValue = 63
 
 func tooLarge(e resolve.Effective) *resolve.Problem {
-	longest := e
+	longest := noproxy.AudienceGo
 	if len(e.NoProxy.Any.String()) > len(e.NoProxy.Go.String()) {
-		longest.NoProxy.Go = e.NoProxy.Any
+		longest = noproxy.AudienceAny
 	}
-	for _, v := range environment(longest) {
+	for _, v := range environment(e, longest) {
 		if n := len(v.value); n > MaxNoProxyBytes {
 			return &resolve.Problem{
 				Reason: resolve.ReasonTooLarge,
 				Object: "Cluster " + e.Namespace + "/" + e.Cluster,
 				Field:  v.name,
-				Detail: fmt.Sprintf("has %d bytes (%d entries in NO_PROXY); a process environment carries at most %d bytes", n, len(e.NoProxy.Go), MaxNoProxyBytes),
+				Detail: fmt.Sprintf("has %d bytes (%d entries in NO_PROXY); a process environment carries at most %d bytes", n, len(e.NoProxy.For(longest)), MaxNoProxyBytes),
 			}
 		}
 	}
 	return nil
+}
+
+// maxSecretBytes is the most that the API server takes (MaxSecretSize in
+// k8s.io/api/core/v1).
+const maxSecretBytes = 1 << 20
+
+func tooLargeForSecret(e resolve.Effective, data map[string][]byte) *resolve.Problem {
+	total := 0
+	for _, content := range data {
+		total += len(content)
+	}
+	if total <= maxSecretBytes {
+		return nil
+	}
+	return &resolve.Problem{
+		Reason: resolve.ReasonTooLarge,
+		Object: "Cluster " + e.Namespace + "/" + e.Cluster,
+		Field:  "Secret " + e.Cluster + SystemdSuffix,
+		Detail: fmt.Sprintf("has %d bytes in %d keys; a Secret holds at most %d: shorten NO_PROXY, or ask for less in spec.node of CorporateProxy %s",
+			total, len(data), maxSecretBytes, e.Proxy),
+	}
 }
 
 func secret(e resolve.Effective, suffix, role string, data map[string][]byte) Secret {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -71,7 +72,7 @@ func TestTheSecretsHoldWhatIsRendered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantDropIn, err := render.DropIn(e)
+	wantDropIn, err := render.DropIn(e, noproxy.AudienceGo)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,7 @@ type Installation struct {
 	NoProxy     noproxy.List
 	Form        Form // empty: the cluster's pinned form, or the default
 	Delegation  Delegation
+	Node        Node
 }
 
 // Cluster is what a Cluster API Cluster says about its network.
@@ -104,4 +105,5 @@ type Effective struct {
 	Form               Form
 	Entries            noproxy.List  // what is meant, merged in the documented order
 	NoProxy            noproxy.Lists // how it is written
+	Node               Node          // what machines get; the zero value when Unproxied
 }

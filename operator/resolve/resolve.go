@@ -31,6 +31,7 @@ func Resolve(in Input) (Effective, error) {
 		Mode:      ModeProxied,
 		Proxy:     in.Installation.Name,
 		Form:      chooseForm(in),
+		Node:      in.Installation.Node,
 	}
 	if in.Override.Direct {
 		if err := checkDirect(in); err != nil {

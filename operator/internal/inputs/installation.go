@@ -54,8 +54,11 @@ func Installation(proxy *v1alpha1.CorporateProxy, get SecretGetter) (resolve.Ins
 	if _, _, err := selectors(proxy); err != nil {
 		return installation, err
 	}
-	var written []resolve.Written
 	var err error
+	if installation.Node, err = node(proxy); err != nil {
+		return installation, err
+	}
+	var written []resolve.Written
 	switch source := proxy.Spec.Source; {
 	case source.ValuesRef != nil && source.URL != nil:
 		return installation, invalid(proxy, "spec.source", "takes exactly one of valuesRef and url")

@@ -1,0 +1,54 @@
+package inputs
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// unitName is a service whose name can be a key of a Secret: systemd.unit(5)
+// allows ":", "\\" and "@", too, a Secret does not.
+var unitName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*\.service$`)
+
+const maxUnitName = 200 // a key of a Secret has 253 characters, a file name 255
+
+// nodeFiles are all there are. The CRD lists them, too; a manifest that only the
+// command line has seen has not met it.
+var nodeFiles = []resolve.NodeFile{
+	resolve.FileEnvironmentFile, resolve.FileEtcEnvironment, resolve.FileRKE2, resolve.FileK3s,
+	resolve.FileStaticPods, resolve.FileFlatcar, resolve.FileFedoraCoreOS,
+}
+
+var staticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPodsExtend, resolve.StaticPodsSet}
+
+// node reads spec.node. The error is a *resolve.Problem.
+func node(proxy *v1alpha1.CorporateProxy) (resolve.Node, error) {
+	spec := proxy.Spec.Node
+	node := resolve.Node{StaticPods: resolve.StaticPods(spec.StaticPods), Base64Twins: spec.Base64Twins}
+	if node.StaticPods == "" {
+		node.StaticPods = resolve.StaticPodsStrip // the CRD's default
+	}
+	if !slices.Contains(staticPods, node.StaticPods) {
+		return node, invalid(proxy, "spec.node.staticPods", fmt.Sprintf("%q is none of %s", spec.StaticPods, staticPods))
+	}
+	for i, unit := range spec.Units {
+		if !unitName.MatchString(unit) || len(unit) > maxUnitName {
+			return node, invalid(proxy, fmt.Sprintf("spec.node.units[%d]", i),
+				fmt.Sprintf("%q is not the name of a service, such as crio.service: letters, digits, \"-\", \"_\" and \".\", at most %d, no path and no template", unit, maxUnitName))
+		}
+		if unit != render.Containerd && unit != render.Kubelet && !slices.Contains(node.Units, unit) {
+			node.Units = append(node.Units, unit)
+		}
+	}
+	for i, file := range spec.Files {
+		if !slices.Contains(nodeFiles, resolve.NodeFile(file)) {
+			return node, invalid(proxy, fmt.Sprintf("spec.node.files[%d]", i), fmt.Sprintf("%q is none of %s", file, nodeFiles))
+		}
+		node.Files = append(node.Files, resolve.NodeFile(file))
+	}
+	return node, nil
+}

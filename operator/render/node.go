@@ -1,0 +1,70 @@
+package render
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// The units that have a drop-in whatever an installation asks for. Both are Go
+// programs; of any other unit we do not know.
+const (
+	Containerd = "containerd.service"
+	Kubelet    = "kubelet.service"
+)
+
+// UnitKey returns the key of a unit's drop-in: containerd.service has
+// containerdProxy.
+func UnitKey(unit string) string { return strings.TrimSuffix(unit, ".service") + "Proxy" }
+
+// UnitAudience says which list a unit's program gets.
+func UnitAudience(unit string) noproxy.Audience {
+	if unit == Containerd || unit == Kubelet {
+		return noproxy.AudienceGo
+	}
+	return noproxy.AudienceAny
+}
+
+// nodeFiles are the keys of each kind of file, and what writes them.
+var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){}
+
+// nodeData returns every key of the Secret <cluster>-systemd-proxy.
+func nodeData(e resolve.Effective) (map[string][]byte, error) {
+	data := map[string][]byte{}
+	for _, unit := range append([]string{Containerd, Kubelet}, e.Node.Units...) {
+		content, err := DropIn(e, UnitAudience(unit))
+		if err != nil {
+			return nil, err
+		}
+		data[UnitKey(unit)] = content
+	}
+	for _, file := range e.Node.Files {
+		for key, write := range nodeFiles[file] {
+			content, err := write(e)
+			if err != nil {
+				return nil, fmt.Errorf("key %s: %w", key, err)
+			}
+			data[key] = content
+		}
+	}
+	if e.Node.TrustedCA != nil {
+		data[TrustedCAKey] = e.Node.TrustedCA
+	}
+	if e.Node.Base64Twins {
+		addTwins(data)
+	}
+	return data, nil
+}
+
+func addTwins(data map[string][]byte) {
+	twins := map[string][]byte{}
+	for key, content := range data {
+		twins[key+TwinSuffix] = []byte(base64.StdEncoding.EncodeToString(content))
+	}
+	for key, twin := range twins {
+		data[key] = twin
+	}
+}
