@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	interval    = 50 * time.Millisecond
-	bootTimeout = time.Minute
+	interval         = 50 * time.Millisecond
+	bootTimeout      = time.Minute
+	cloudInitTimeout = 5 * time.Minute
 )
 
 // Options of a machine.
@@ -58,7 +59,7 @@ func (n *Network) Boot(ctx context.Context, options Options) (*Machine, error) {
 	if options.Hostname == "" {
 		options.Hostname = "node"
 	}
-	debian, err := RootFS(ctx, options.Progress)
+	debian, err := rootFS(ctx, options.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -155,11 +156,13 @@ func (m *Machine) findLeader() error {
 
 var firstOfItsNamespace = regexp.MustCompile(`(?m)^NSpid:.*\t1$`)
 
-// PowerOff shuts the machine down as an administrator does. Its disk is gone then.
+// powerOff is the signal that starts poweroff.target, SIGRTMIN+4 (systemd(1), "Signals"). A command that asks
+// for it could be ended by what it asks for before it can say that all is well.
+const powerOff = syscall.Signal(34 + 4)
+
+// PowerOff shuts the machine down as its button does. Its disk is gone then.
 func (m *Machine) PowerOff(ctx context.Context) error {
-	if _, err := m.Run(ctx, "systemctl", "poweroff"); err != nil {
-		return errors.Join(fmt.Errorf("power off: %w", err), m.Kill())
-	}
+	m.signal(powerOff)
 	select {
 	case <-m.process.Done():
 		return m.forget()
@@ -174,7 +177,7 @@ func (m *Machine) Kill() error {
 		return m.forget()
 	}
 	if m.leader != 0 {
-		_ = syscall.Kill(m.leader, syscall.SIGKILL) // the kernel ends what it has started, then systemd-nspawn ends
+		m.signal(syscall.SIGKILL) // the kernel ends what it has started, then systemd-nspawn ends
 		select {
 		case <-m.process.Done():
 		case <-time.After(bootTimeout):
@@ -182,6 +185,15 @@ func (m *Machine) Kill() error {
 	}
 	m.process.Kill()
 	return m.forget()
+}
+
+// signal reaches systemd, unless the machine is off: its number may be somebody else's then.
+func (m *Machine) signal(s syscall.Signal) {
+	select {
+	case <-m.process.Done():
+	default:
+		_ = syscall.Kill(m.leader, s)
+	}
 }
 
 // forget removes what is left of a machine that is off.

@@ -27,16 +27,6 @@ func (n *Network) Dial(ctx context.Context, from Namespace, address string) (net
 	return conn, err
 }
 
-// Listen listens in one of the networks.
-func (n *Network) Listen(ctx context.Context, where Namespace, address string) (net.Listener, error) {
-	var listener net.Listener
-	err := n.within(where, func() (err error) {
-		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
-		return err
-	})
-	return listener, err
-}
-
 // within makes a socket in a network. It stays there, wherever it is used.
 func (n *Network) within(where Namespace, socket func() error) error {
 	done := make(chan error)

@@ -20,7 +20,7 @@ func TestNothingIsLeftOfATestThatIsKilled(t *testing.T) {
 	if os.Getenv(victim) != "" {
 		beKilled(t)
 	}
-	_, err := RootFS(t.Context(), os.Stderr)
+	_, err := rootFS(t.Context(), os.Stderr)
 	controlplanetest.Require(t, err)
 
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$")

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -132,9 +131,7 @@ func bootToTheEnd(t *testing.T, n *machine.Network, userData string) *machine.Ma
 	t.Helper()
 	m, err := n.Boot(t.Context(), machine.Options{UserData: []byte(userData), Progress: os.Stderr})
 	controlplanetest.Require(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	result, err := m.AwaitCloudInit(ctx)
+	result, err := m.AwaitCloudInit(t.Context())
 	controlplanetest.Require(t, err)
 	if len(result.Errors) > 0 {
 		t.Fatalf("cloud-init: %q", result.Errors)

@@ -25,9 +25,9 @@ var recipe = []string{
 	"bookworm",
 }
 
-// RootFS returns a folder with a Debian that nothing has booted yet, and makes it if it is not in the
+// rootFS returns a folder with a Debian that nothing has booted yet, and makes it if it is not in the
 // cache, which takes a minute and the network. Nothing may be written there.
-func RootFS(ctx context.Context, progress io.Writer) (string, error) {
+func rootFS(ctx context.Context, progress io.Writer) (string, error) {
 	if err := available("mmdebstrap", "unshare"); err != nil {
 		return "", err
 	}

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -62,7 +63,12 @@ func (m *Machine) AwaitCloudInit(ctx context.Context) (CloudInit, error) {
 		} `json:"v1"`
 	}
 	var last error
-	err := wait.PollUntilContextCancel(ctx, interval, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, interval, cloudInitTimeout, true, func(context.Context) (bool, error) {
+		select {
+		case <-m.process.Done():
+			return false, errors.New("the machine is off")
+		default:
+		}
 		var content []byte
 		if content, last = m.ReadFile("/run/cloud-init/result.json"); last == nil {
 			last = json.Unmarshal(content, &result)

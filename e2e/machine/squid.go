@@ -22,7 +22,6 @@ var squidConfig string
 // than 443.
 type Squid struct {
 	network *Network
-	process *process.Process
 }
 
 // StartSquid starts it with one user.
@@ -50,13 +49,13 @@ func (n *Network) StartSquid(ctx context.Context, user, password string) (*Squid
 			return nil, fmt.Errorf("configure squid: %w", err)
 		}
 	}
-	p, err := n.start(ctx, DMZ, process.Spec{
+	_, err = n.start(ctx, DMZ, process.Spec{
 		Name:  "squid",
 		Path:  "squid",
 		Args:  []string{"-N", "-f", dir + "/squid/squid.conf"},
 		Ready: n.answers(Corp, net.JoinHostPort(ProxyAddress, strconv.Itoa(ProxyPort))),
 	})
-	return &Squid{network: n, process: p}, err
+	return &Squid{n}, err
 }
 
 // hashPassword hashes as basic_ncsa_auth understands it. The password is on no command line.
@@ -92,6 +91,3 @@ func (s *Squid) Requests() ([]Request, error) {
 	}
 	return requests, nil
 }
-
-// Stop ends squid.
-func (s *Squid) Stop() error { return s.process.Stop() }
