@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"syscall"
 	"time"
@@ -16,14 +17,18 @@ import (
 )
 
 const (
-	interval    = 50 * time.Millisecond
-	bootTimeout = time.Minute
+	interval         = 50 * time.Millisecond
+	bootTimeout      = time.Minute
+	cloudInitTimeout = 5 * time.Minute
 )
 
 // Options of a machine.
 type Options struct {
 	// UserData is what cloud-init gets, byte for byte: the bootstrap data of Cluster API, for instance.
 	UserData []byte
+	// Programs are files here that the machine has in /usr/local/bin from the start. They must not need
+	// libraries that it does not have.
+	Programs []string
 	// Hostname is "node" if not set.
 	Hostname string
 	// Progress is told what takes long.
@@ -38,8 +43,8 @@ type Machine struct {
 }
 
 const (
-	disk = dir + "/disk" // of the machine, in memory
-	root = dir + "/root"
+	disk = dir + "/disk" // in memory: what the machine has changed
+	root = dir + "/root" // what it sees
 )
 
 // Boot starts a machine, the only one of its network at a time, and returns when its systemd answers.
@@ -54,14 +59,14 @@ func (n *Network) Boot(ctx context.Context, options Options) (*Machine, error) {
 	if options.Hostname == "" {
 		options.Hostname = "node"
 	}
-	debian, err := RootFS(ctx, options.Progress)
+	debian, err := rootFS(ctx, options.Progress)
 	if err != nil {
 		return nil, err
 	}
 	m := &Machine{network: n}
 	err = m.makeDisk(ctx, debian, options)
 	if err == nil {
-		err = m.start(ctx)
+		err = m.start(ctx, options.Programs)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("boot a machine: %w", err), m.Kill())
@@ -87,18 +92,18 @@ func (m *Machine) makeDisk(ctx context.Context, debian string, options Options) 
 	return nil
 }
 
-func (m *Machine) start(ctx context.Context) error {
+func (m *Machine) start(ctx context.Context, programs []string) error {
+	args := []string{
+		"-c", joinCgroups + ` exec "$@"`, "sh", m.network.cgroup(),
+		"systemd-nspawn", "--directory=" + root, "--boot", "--console=pipe", "--register=no", "--keep-unit",
+		"--network-namespace-path=/run/netns/" + string(Corp), "--resolv-conf=off", "--capability=all",
+		"--tmpfs=/var/lib/containerd", // its overlays cannot lie on another
+	}
+	for _, program := range programs {
+		args = append(args, "--bind-ro="+program+":/usr/local/bin/"+filepath.Base(program))
+	}
 	var err error
-	m.process, err = m.network.start(ctx, Corp, process.Spec{
-		Name: "machine",
-		Path: "sh",
-		Args: []string{
-			"-c", joinCgroups + ` exec "$@"`, "sh", m.network.cgroup(),
-			"systemd-nspawn", "--directory=" + root, "--boot", "--console=pipe", "--register=no", "--keep-unit",
-			"--network-namespace-path=/run/netns/" + string(Corp), "--resolv-conf=off", "--capability=all",
-			"--tmpfs=/var/lib/containerd", // its overlays cannot lie on another
-		},
-	})
+	m.process, err = m.network.start(ctx, Corp, process.Spec{Name: "machine", Path: "sh", Args: args})
 	if err != nil {
 		return err
 	}
@@ -151,28 +156,52 @@ func (m *Machine) findLeader() error {
 
 var firstOfItsNamespace = regexp.MustCompile(`(?m)^NSpid:.*\t1$`)
 
-// PowerOff shuts the machine down as an administrator does, and forgets its disk.
+// powerOff is the signal that starts poweroff.target, SIGRTMIN+4 (systemd(1), "Signals"). A command that asks
+// for it could be ended by what it asks for before it can say that all is well.
+const powerOff = syscall.Signal(34 + 4)
+
+// PowerOff shuts the machine down as its button does. Its disk is gone then.
 func (m *Machine) PowerOff(ctx context.Context) error {
-	if _, err := m.Run(ctx, "systemctl", "poweroff"); err != nil {
-		return errors.Join(fmt.Errorf("power off: %w", err), m.Kill())
-	}
+	m.signal(powerOff)
 	select {
 	case <-m.process.Done():
+		return m.forget()
 	case <-ctx.Done():
 		return errors.Join(fmt.Errorf("power off: %w", ctx.Err()), m.Kill())
 	}
-	return m.Kill()
 }
 
-// Kill pulls the plug, and forgets the disk.
+// Kill pulls the plug. The disk is gone then.
 func (m *Machine) Kill() error {
+	if m.process == nil {
+		return m.forget()
+	}
 	if m.leader != 0 {
-		_ = syscall.Kill(m.leader, syscall.SIGKILL) // and the kernel ends what it has started
+		m.signal(syscall.SIGKILL) // the kernel ends what it has started, then systemd-nspawn ends
+		select {
+		case <-m.process.Done():
+		case <-time.After(bootTimeout):
+		}
 	}
-	if m.process != nil {
-		m.process.Kill()
+	m.process.Kill()
+	return m.forget()
+}
+
+// signal reaches systemd, unless the machine is off: its number may be somebody else's then.
+func (m *Machine) signal(s syscall.Signal) {
+	select {
+	case <-m.process.Done():
+	default:
+		_ = syscall.Kill(m.leader, s)
 	}
-	const script = `for mount in "$1" "$2"; do ! mountpoint --quiet "$mount" || umount "$mount"; done; rm -rf "$1" "$2"`
-	err := m.network.run(context.Background(), Corp, "sh", "-c", script, "sh", root, disk)
-	return errors.Join(err, m.network.removeCgroup())
+}
+
+// forget removes what is left of a machine that is off.
+func (m *Machine) forget() error {
+	const script = `for folder in "$@"; do
+		! mountpoint --quiet "$folder" || umount --lazy "$folder"
+		[ ! -e "$folder" ] || rmdir "$folder"
+	done`
+	err := m.network.run(context.Background(), Corp, "sh", "-e", "-c", script, "sh", root, disk)
+	return errors.Join(err, m.network.removeCgroups())
 }

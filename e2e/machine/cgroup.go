@@ -27,15 +27,17 @@ done; shift;`
 // cgroup is the name of the control group, after a process that lives as long as the network.
 func (n *Network) cgroup() string { return cgroupPrefix + strconv.Itoa(n.init) }
 
-func (n *Network) removeCgroup() error {
+// removeCgroups removes that of this network and those that killed tests have left.
+func (n *Network) removeCgroups() error {
 	var errs []error
 	for _, hierarchy := range hierarchies {
 		folders, _ := filepath.Glob(filepath.Join(hierarchy, cgroupPrefix+"*"))
 		for _, folder := range folders {
 			owner := strings.TrimPrefix(filepath.Base(folder), cgroupPrefix)
-			_, err := os.Stat("/proc/" + owner)
-			if owner == strconv.Itoa(n.init) || errors.Is(err, fs.ErrNotExist) {
+			if owner == strconv.Itoa(n.init) {
 				errs = append(errs, removeEmpty(folder))
+			} else if _, err := os.Readlink("/proc/" + owner + "/exe"); errors.Is(err, fs.ErrNotExist) { // a zombie has none
+				_ = removeEmpty(folder) // somebody else may do so at the same time
 			}
 		}
 	}

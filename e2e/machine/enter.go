@@ -27,16 +27,6 @@ func (n *Network) Dial(ctx context.Context, from Namespace, address string) (net
 	return conn, err
 }
 
-// Listen listens in one of the networks.
-func (n *Network) Listen(ctx context.Context, where Namespace, address string) (net.Listener, error) {
-	var listener net.Listener
-	err := n.within(where, func() (err error) {
-		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
-		return err
-	})
-	return listener, err
-}
-
 // within makes a socket in a network. It stays there, wherever it is used.
 func (n *Network) within(where Namespace, socket func() error) error {
 	done := make(chan error)
@@ -69,7 +59,7 @@ func (n *Network) nsenter(where Namespace, command ...string) []string {
 
 // run runs a command to its end.
 func (n *Network) run(ctx context.Context, where Namespace, command ...string) error {
-	_, err := output(ctx, n.nsenter(where, command...))
+	_, err := output(ctx, "", n.nsenter(where, command...)...)
 	return err
 }
 
@@ -81,11 +71,22 @@ func (n *Network) start(ctx context.Context, where Namespace, spec process.Spec)
 	return process.Start(ctx, spec)
 }
 
+// answers is a condition: somebody listens on the address.
+func (n *Network) answers(from Namespace, address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := n.Dial(ctx, from, address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
 // output is what a command prints. Its complaints are in the error.
-func output(ctx context.Context, command []string) ([]byte, error) {
+func output(ctx context.Context, stdin string, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &stderr
 	cmd.WaitDelay = time.Second // nsenter's child may still hold the pipes
 	out, err := cmd.Output()
 	if err != nil {

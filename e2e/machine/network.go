@@ -52,8 +52,7 @@ var script string
 // Network is the four networks and what runs in them.
 type Network struct {
 	process *process.Process
-	init    int    // what all processes in it descend from
-	log     string // folder of its log, the only thing outside
+	init    int // what all processes in it descend from
 }
 
 // Start makes the networks. The error holds tools.ErrUnavailable where that cannot be done.
@@ -65,8 +64,9 @@ func Start(ctx context.Context) (*Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the log: %w", err)
 	}
-	n := &Network{log: log}
+	defer os.RemoveAll(log) // once it says "ready", it says no more
 	logFile := filepath.Join(log, "network.log")
+	n := &Network{}
 	n.process, err = process.Start(ctx, process.Spec{
 		Name: "the network",
 		Path: "unshare",
@@ -103,7 +103,7 @@ func (n *Network) Close() error {
 	if n.process != nil {
 		n.process.Kill()
 	}
-	return errors.Join(n.removeCgroup(), os.RemoveAll(n.log))
+	return n.removeCgroups()
 }
 
 // path is where this process sees a file of the network's mount namespace.

@@ -25,9 +25,9 @@ var recipe = []string{
 	"bookworm",
 }
 
-// RootFS returns a folder with a Debian that nothing has booted yet, and makes it if it is not in the
+// rootFS returns a folder with a Debian that nothing has booted yet, and makes it if it is not in the
 // cache, which takes a minute and the network. Nothing may be written there.
-func RootFS(ctx context.Context, progress io.Writer) (string, error) {
+func rootFS(ctx context.Context, progress io.Writer) (string, error) {
 	if err := available("mmdebstrap", "unshare"); err != nil {
 		return "", err
 	}
@@ -36,7 +36,7 @@ func RootFS(ctx context.Context, progress io.Writer) (string, error) {
 		fmt.Fprintln(progress, "making a Debian (once, about 1 minute)…")
 		// With mounts and processes of its own, nothing is left of it when it is killed.
 		command := append([]string{"unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"}, recipe...)
-		if _, err := output(ctx, append(command, filepath.Join(temp, "root"))); err != nil {
+		if _, err := output(ctx, "", append(command, filepath.Join(temp, "root"))...); err != nil {
 			return fmt.Errorf("%w: mmdebstrap: %w", tools.ErrUnavailable, err)
 		}
 		return os.Chmod(temp, 0o755)

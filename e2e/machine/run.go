@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -14,10 +15,10 @@ import (
 // Run runs a command in the machine as root, with an environment that has a PATH and nothing else, and
 // returns what it prints. The error holds what it complains.
 func (m *Machine) Run(ctx context.Context, command ...string) (string, error) {
-	out, err := output(ctx, append([]string{
+	out, err := output(ctx, "", append([]string{
 		"nsenter", "--target", strconv.Itoa(m.leader), "--all",
 		"env", "-i", "--chdir=/", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-	}, command...))
+	}, command...)...)
 	if err != nil {
 		return string(out), fmt.Errorf("%s in the machine: %w", command[0], err)
 	}
@@ -62,7 +63,12 @@ func (m *Machine) AwaitCloudInit(ctx context.Context) (CloudInit, error) {
 		} `json:"v1"`
 	}
 	var last error
-	err := wait.PollUntilContextCancel(ctx, interval, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, interval, cloudInitTimeout, true, func(context.Context) (bool, error) {
+		select {
+		case <-m.process.Done():
+			return false, errors.New("the machine is off")
+		default:
+		}
 		var content []byte
 		if content, last = m.ReadFile("/run/cloud-init/result.json"); last == nil {
 			last = json.Unmarshal(content, &result)
