@@ -23,10 +23,11 @@ type renderOptions struct {
 	clusters, override []string
 	form, output       string
 	audience           string
+	node               nodeOptions
 }
 
 var (
-	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java"}
+	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java", "apt", "dnf", "crio"}
 	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
 )
@@ -56,6 +57,19 @@ The output contains the proxy's password.`,
   # for Java, which reads no environment: java -Dhttp.nonProxyHosts="$(…)"
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o java
 
+  # one file for machines
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --unit crio.service --key crioProxy
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file EnvironmentFile --key environmentFile
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file EtcEnvironment --key etcEnvironment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file RKE2 --key rke2Environment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file K3s --key k3sEnvironment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file StaticPods --static-pods Extend --key kubeAPIServerPatch
+
+  # for /etc/apt/apt.conf.d, /etc/dnf/dnf.conf and /etc/sysconfig/crio, which no Secret holds
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o apt
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o dnf
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o crio
+
   # of a running fleet
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
 		Args: noArguments,
@@ -63,11 +77,15 @@ The output contains the proxy's password.`,
 			if err := opts.check(); err != nil {
 				return usage(err)
 			}
+			if opts.node.key != "" && cmd.Flags().Changed("output") {
+				return usage(errors.New("give one of --key and -o"))
+			}
 			return runRender(cmd, opts)
 		},
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
+	opts.node.flags(flags)
 	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy and -o java print: "+strings.Join(audiences, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
 	return cmd
@@ -88,6 +106,9 @@ func (o renderOptions) check() error {
 	}
 	if !slices.Contains(audiences, o.audience) {
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
+	}
+	if _, err := o.node.read(); err != nil {
+		return err
 	}
 	return o.checkInputs()
 }
@@ -114,8 +135,12 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	if err != nil {
 		return err
 	}
-	if opts.output != "yaml" && len(fleet.clusters) != 1 {
-		return fmt.Errorf("-o %s prints one cluster, and %s holds %d", opts.output, strings.Join(opts.clusters, ", "), len(fleet.clusters))
+	one := "-o " + opts.output
+	if opts.node.key != "" {
+		one = "--key"
+	}
+	if one != "-o yaml" && len(fleet.clusters) != 1 {
+		return fmt.Errorf("%s prints one cluster, and %s holds %d", one, strings.Join(opts.clusters, ", "), len(fleet.clusters))
 	}
 	// All or nothing: the output of a failed run must not be half a fleet.
 	var out bytes.Buffer
@@ -124,6 +149,7 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		if err != nil {
 			return err
 		}
+		opts.node.add(&effective.Node)
 		if err := printEffective(&out, effective, opts); err != nil {
 			return err
 		}
@@ -132,9 +158,24 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	return err
 }
 
+// packages are the outputs that stand in no Secret: what machines need before
+// they are machines of a cluster.
+var packages = map[string]func(resolve.Effective) ([]byte, error){"apt": render.Apt, "dnf": render.Dnf, "crio": render.CRIO}
+
 func printEffective(out io.Writer, effective resolve.Effective, opts renderOptions) error {
 	secrets, err := render.Secrets(effective)
 	if err != nil {
+		return err
+	}
+	if opts.node.key != "" {
+		return opts.node.print(out, secrets[1])
+	}
+	if write, found := packages[opts.output]; found {
+		text, err := write(effective)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
 		return err
 	}
 	list := effective.NoProxy.For(noproxy.Audience(opts.audience))
