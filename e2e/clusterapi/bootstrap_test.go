@@ -34,12 +34,13 @@ func TestAMachineWaitsForTheSecretAndIsThenBuiltFromTheMergedList(t *testing.T) 
 		suffix   string // of the Secret's keys
 	}{
 		{name: "cloud-init"},
+		{name: "cloud-init, base64", encoding: bootstrapv1.Base64, suffix: ".base64"},
 		{name: "ignition", format: bootstrapv1.Ignition},
+		{name: "ignition, base64", format: bootstrapv1.Ignition, encoding: bootstrapv1.Base64, suffix: ".base64"},
 	} {
 		t.Run(variant.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
-			f.proxy()
 			cluster := f.cluster("waiting")
 			f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
 			config, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "first", bootstrapv1.KubeadmConfigSpec{
