@@ -3,6 +3,7 @@ package clusterapi_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,14 +49,19 @@ func (f *fleet) wantFiles(format string) {
 	f.must(err)
 	secret := &corev1.Secret{}
 	f.must(f.client.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: "mycluster-systemd-proxy"}, secret))
-	if len(config.Spec.Files) == 0 {
-		f.Error("the KubeadmConfig has no files")
-	}
+	lists := 0
 	for _, want := range config.Spec.Files {
 		content := string(secret.Data[plain(want.ContentFrom.Secret.Key)])
 		if got := files[want.Path]; got != (file{want.Permissions, want.Owner, content}) {
 			f.Errorf("%s is %+v\nwant the Secret's %s:\n%s", want.Path, got, want.ContentFrom.Secret.Key, content)
 		}
+		if strings.Contains(content, "NO_PROXY=") {
+			wantMerged(f, content)
+			lists++
+		}
+	}
+	if lists == 0 {
+		f.Error("no file has a NO_PROXY")
 	}
 }
 
