@@ -20,7 +20,9 @@ const (
 	vsphereCRDs   = "config/default/crd/bases"
 )
 
-// installInfrastructure installs the CRDs of vSphere, and those of RKE2 and k0smotron.
+// installInfrastructure installs the CRDs of vSphere, and those of RKE2 and k0smotron. The latter are copies of the
+// release that each names, for want of their Go modules: github.com/rancher/cluster-api-provider-rke2 v0.25.0 and
+// github.com/k0sproject/k0smotron/v2 v2.1.0 could not be downloaded where this was written.
 func installInfrastructure(ctx context.Context, cp *controlplane.ControlPlane) error {
 	module, err := tools.ModuleDir(ctx, "provider-crds", vsphereModule)
 	if err != nil {
