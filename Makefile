@@ -19,7 +19,7 @@ test: deps verify lint unit e2e ## everything below
 
 deps: ## install the Debian packages that tests need
 	@missing=$$(for need in systemd-analyze:systemd ip:iproute2 curl:curl wget:wget git:git /usr/bin/python3:python3 \
-			chromium:chromium chromium:fonts-dejavu-core; do \
+			chromium:chromium chromium:fonts-dejavu-core /usr/sbin/update-ca-certificates:ca-certificates openssl:openssl; do \
 		command -v $${need%:*} >/dev/null || echo $${need#*:}; done); $(install)
 
 vectors-deps: ## install the Debian packages that vectors needs, and what deps does
