@@ -11,6 +11,10 @@ const (
 	ConditionContended = "Contended"
 	// ConditionPaused: the Cluster is paused, nothing is written.
 	ConditionPaused = "Paused"
+	// ConditionTrustedCA, of a CorporateProxy that names one: True while every
+	// certificate is valid. It leaves Ready alone: the bundle is written in any
+	// case, since others in it may be what counts.
+	ConditionTrustedCA = "TrustedCA"
 )
 
 // Reasons of the condition Ready, besides those of package resolve.
@@ -21,6 +25,15 @@ const (
 	ReasonRefused   = "Refused"   // the API server refused a write
 	ReasonPaused    = "Paused"
 	ReasonAccepted  = "Accepted" // of a CorporateProxy: it can be used
+)
+
+// Reasons of the condition TrustedCA.
+const (
+	ReasonValid       = "Valid"       // True
+	ReasonExpiresSoon = "ExpiresSoon" // True: a certificate has 30 days left, or less
+	ReasonExpired     = "Expired"     // False
+	ReasonNotYetValid = "NotYetValid" // False
+	ReasonUnreadable  = "Unreadable"  // Unknown: Ready says why
 )
 
 // ReapplyAnnotation on a ProxyReport asks the operator to apply both Secrets at

@@ -34,12 +34,13 @@ func TestAMachineWaitsForTheSecretAndIsThenBuiltFromTheMergedList(t *testing.T) 
 		suffix   string // of the Secret's keys
 	}{
 		{name: "cloud-init"},
+		{name: "cloud-init, base64", encoding: bootstrapv1.Base64, suffix: ".base64"},
 		{name: "ignition", format: bootstrapv1.Ignition},
+		{name: "ignition, base64", format: bootstrapv1.Ignition, encoding: bootstrapv1.Base64, suffix: ".base64"},
 	} {
 		t.Run(variant.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
-			f.proxy()
 			cluster := f.cluster("waiting")
 			f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
 			config, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "first", bootstrapv1.KubeadmConfigSpec{
@@ -82,15 +83,15 @@ func fromSecret(path, name, key string, encoding bootstrapv1.Encoding) bootstrap
 	}
 }
 
-var noProxyLine = regexp.MustCompile(`(?m)^Environment="NO_PROXY=(.*)"$`)
+// noProxyLine is in a drop-in, or in a file that one refers to.
+var noProxyLine = regexp.MustCompile(`(?m)^(?:Environment=")?NO_PROXY="?([^"\n]*)"?$`)
 
-// wantMerged requires of a drop-in that its list has what only the Cluster knows, beside what the
-// installation says.
-func wantMerged(t *testing.T, dropIn string) {
+// wantMerged requires of a list that it has what only the Cluster knows, beside what the installation says.
+func wantMerged(t testing.TB, content string) {
 	t.Helper()
-	match := noProxyLine.FindStringSubmatch(dropIn)
+	match := noProxyLine.FindStringSubmatch(content)
 	if match == nil {
-		t.Errorf("no NO_PROXY in\n%s", dropIn)
+		t.Errorf("no NO_PROXY in\n%s", content)
 		return
 	}
 	list := strings.Split(match[1], ",")

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -53,8 +52,12 @@ func newFleet(t *testing.T) *fleet {
 	return &fleet{TB: t, cp: cp, client: c, namespace: controlplanetest.Namespace(t, cp)}
 }
 
+// startAll also applies the CorporateProxy of the examples, which is every cluster's here.
 func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
 	if err := operator.Install(ctx, cp); err != nil {
+		return err
+	}
+	if err := installInfrastructure(ctx, cp); err != nil {
 		return err
 	}
 	options := clusterapi.Options{
@@ -68,7 +71,14 @@ func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
 			return err
 		}
 	}
-	_, err := operator.Start(ctx, cp, operator.Options{Args: []string{"--leader-elect=false"}})
+	proxy, err := readExample("corporateproxy.yaml")
+	if err != nil {
+		return err
+	}
+	if err := cp.ApplyObjects(ctx, proxy...); err != nil {
+		return err
+	}
+	_, err = operator.Start(ctx, cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	return err
 }
 
@@ -102,27 +112,7 @@ const (
 	serviceCIDR  = "100.64.0.0/13"
 	podCIDR      = "100.96.0.0/11"
 	endpointHost = "178.170.32.59"
-	proxyURL     = "http://myProxyUser:100%25'$x@192.168.52.220:3128"
 )
-
-// proxy makes the CorporateProxy of this test's clusters.
-func (f *fleet) proxy() {
-	f.Helper()
-	name := "proxy-" + f.namespace
-	f.must(f.client.Create(f.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: name},
-		StringData: map[string]string{"http": proxyURL, "https": proxyURL, "noProxy": "internal.corpdomain.net"},
-	}))
-	proxy := &v1alpha1.CorporateProxy{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: v1alpha1.CorporateProxySpec{
-			AllowedNamespaces: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: f.namespace}},
-			Source:            v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: name}},
-		},
-	}
-	f.must(f.client.Create(f.Context(), proxy))
-	f.Cleanup(func() { _ = f.client.Delete(context.Background(), proxy) })
-}
 
 // setEndpoint makes it known, as an infrastructure provider does.
 func (f *fleet) setEndpoint(cluster *clusterv1.Cluster) {

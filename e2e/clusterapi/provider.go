@@ -34,7 +34,8 @@ type Options struct {
 	Progress     io.Writer // is told what takes long: builds
 }
 
-// Provider is a running controller with its webhooks.
+// Provider is a running controller with its webhooks. They stay registered when it stops: nothing of its kinds can
+// be written then.
 type Provider struct {
 	*process.Process
 	row         row

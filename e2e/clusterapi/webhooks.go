@@ -10,7 +10,6 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
@@ -110,22 +109,4 @@ func (p *Provider) awaitAsked(ctx context.Context, objects client.Client) error 
 		return fmt.Errorf("await the first question: %w (creating the probe: %w)", err, last)
 	}
 	return nil
-}
-
-// StopWithWebhooks also takes the webhooks away: with them and without the controller nothing of its kinds
-// could be written.
-func (p *Provider) StopWithWebhooks(ctx context.Context, cp *controlplane.ControlPlane) error {
-	objects, err := client.New(cp.Admin(), client.Options{})
-	if err != nil {
-		return err
-	}
-	for _, configuration := range []client.Object{
-		&admissionv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: p.row.tool.Name}},
-		&admissionv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: p.row.tool.Name}},
-	} {
-		if err := client.IgnoreNotFound(objects.Delete(ctx, configuration)); err != nil {
-			return err
-		}
-	}
-	return p.Stop()
 }

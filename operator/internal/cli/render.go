@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,6 +21,7 @@ import (
 
 type renderOptions struct {
 	values, proxy      string
+	trustedCA          string
 	clusters, override []string
 	form, output       string
 	audience           string
@@ -40,7 +42,7 @@ func renderCommand() *cobra.Command {
 		Long: `Print the Secrets that the operator writes for a cluster.
 
 The proxy is given by the config repository's patch (--values) or by a
-CorporateProxy with the Secret that it names (--proxy). The clusters are
+CorporateProxy with the objects that it names (--proxy). The clusters are
 Cluster API Clusters, v1beta1 or v1beta2; infrastructure objects may stand
 beside them. A file may hold several documents; - reads standard input.
 
@@ -86,15 +88,21 @@ The output contains the proxy's password.`,
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
 	opts.node.flags(flags)
+	opts.trustedCAFlag(flags)
 	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy and -o java print: "+strings.Join(audiences, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
 	return cmd
 }
 
+// trustedCAFlag is for the verbs that look at what machines get.
+func (o *renderOptions) trustedCAFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&o.trustedCA, "trusted-ca", "", "certificates that machines are to trust, PEM, with --values")
+}
+
 // inputFlags are the flags that say what a configuration is made from.
 func (o *renderOptions) inputFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.values, "values", "", "the config repository's patch: proxy: {http, https, noProxy}")
-	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with its Secret")
+	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with the Secret and ConfigMap that it names")
 	flags.StringArrayVar(&o.clusters, "cluster", nil, "Cluster manifest, may be repeated")
 	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverride manifest, may be repeated")
 	flags.StringVar(&o.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
@@ -118,12 +126,14 @@ func (o renderOptions) checkInputs() error {
 	switch {
 	case (o.values == "") == (o.proxy == ""):
 		return errors.New("give exactly one of --values and --proxy")
+	case o.trustedCA != "" && o.proxy != "":
+		return errors.New("--trusted-ca goes with --values: a CorporateProxy names its own in spec.trustedCARef")
 	case len(o.clusters) == 0:
 		return errors.New("--cluster is missing")
 	case o.form != "" && !slices.Contains(forms, o.form):
 		return fmt.Errorf("--form is one of %s, not %q", strings.Join(forms, ", "), o.form)
 	}
-	files := append([]string{o.values, o.proxy}, slices.Concat(o.clusters, o.override)...)
+	files := append([]string{o.values, o.proxy, o.trustedCA}, slices.Concat(o.clusters, o.override)...)
 	if stdins := len(files) - len(slices.DeleteFunc(files, func(f string) bool { return f == "-" })); stdins > 1 {
 		return errors.New("only one file can be standard input (-)")
 	}
@@ -150,6 +160,7 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 			return err
 		}
 		opts.node.add(&effective.Node)
+		fleet.warnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
 		if err := printEffective(&out, effective, opts); err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
 		Namespace: opts.Namespace, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
 	}
-	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace}
+	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace, Now: time.Now}
 	RegisterMetrics(mgr.GetClient())
 	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), proxies.Register(mgr), addProbes(mgr))
 }
