@@ -94,6 +94,8 @@ func TestABundleReachesEveryClusterNormalisedAndSoDoesItsReplacement(t *testing.
 	f.awaitReport("c1", "mode Direct", func(r *v1alpha1.ProxyReport) bool { return r.Status.Mode == "Direct" })
 	f.awaitCA("c1", a+b)
 
+	// Nothing else is left that makes the operator look at the proxy.
+	f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool { return p.Status.Clusters == 2 })
 	modify(f, configMap, func(c *corev1.ConfigMap) { c.Data, c.BinaryData = nil, map[string][]byte{"ca.crt": []byte(a)} })
 	f.awaitCA("c1", a)
 	f.awaitCA("c2", a)
