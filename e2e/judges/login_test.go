@@ -20,6 +20,7 @@ done`
 
 // What /etc/environment cannot carry is refused; the rest must arrive.
 func judgeLogins(t *testing.T, m *machine.Machine, all []sample) {
+	t.Helper()
 	run(t, m, logIn)
 	carried := 0
 	for _, s := range all {

@@ -13,6 +13,7 @@ import (
 )
 
 func judgeDropIns(t *testing.T, m *machine.Machine, all []sample) {
+	t.Helper()
 	startServices(t, m, "dropin", all, "")
 	for _, s := range all {
 		compare(t, m, "dropin", s, s.want())
@@ -20,6 +21,7 @@ func judgeDropIns(t *testing.T, m *machine.Machine, all []sample) {
 }
 
 func judgeEnvironmentFiles(t *testing.T, m *machine.Machine, all []sample) {
+	t.Helper()
 	startServices(t, m, "file", all, "EnvironmentFile=/etc/judge/%N.env\n")
 	inPlain := 0
 	for _, s := range all {
@@ -35,6 +37,7 @@ func judgeEnvironmentFiles(t *testing.T, m *machine.Machine, all []sample) {
 
 // RKE2 and K3s have the same language, and more variables: some samples will do.
 func judgeRancherFiles(t *testing.T, m *machine.Machine, all []sample) {
+	t.Helper()
 	all = slices.DeleteFunc(slices.Clone(all), func(s sample) bool { return !s.forRancher() })
 	startServices(t, m, "rke2", all, "EnvironmentFile=-/etc/judge/%N.env\n")
 	for _, s := range all {
