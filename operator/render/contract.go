@@ -24,7 +24,13 @@ const (
 	ContainerdKey = "containerdProxy" // drop-in of containerd.service
 	KubeletKey    = "kubeletProxy"    // drop-in of kubelet.service
 	TrustedCAKey  = "trustedCA"       // PEM bundle
-	TwinSuffix    = ".base64"         // <key>.base64 holds the same in base64
+
+	FlatcarButaneKey   = "flatcarButane" // Butane and Ignition configs of a machine
+	FlatcarIgnitionKey = "flatcarIgnition"
+	FCOSButaneKey      = "fcosButane"
+	FCOSIgnitionKey    = "fcosIgnition"
+
+	TwinSuffix = ".base64" // <key>.base64 holds the same in base64
 
 	SecretLabel  = "fairlead.io/secret" // marks a Secret as ours; the value says which of the two
 	ValuesRole   = "cluster-values"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/render/ignition"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -29,7 +30,10 @@ func UnitAudience(unit string) noproxy.Audience {
 }
 
 // nodeFiles are the keys of each kind of file, and what writes them.
-var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){}
+var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){
+	resolve.FileFlatcar:      immutable(ignition.Flatcar, FlatcarButaneKey, FlatcarIgnitionKey),
+	resolve.FileFedoraCoreOS: immutable(ignition.FedoraCoreOS, FCOSButaneKey, FCOSIgnitionKey),
+}
 
 // nodeData returns every key of the Secret <cluster>-systemd-proxy.
 func nodeData(e resolve.Effective) (map[string][]byte, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/render/ignition"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -23,12 +24,14 @@ type renderOptions struct {
 	clusters, override []string
 	form, output       string
 	audience           string
+	variant            string
 }
 
 var (
-	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java"}
+	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java", "butane", "ignition"}
 	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
+	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
 )
 
 func renderCommand() *cobra.Command {
@@ -56,6 +59,9 @@ The output contains the proxy's password.`,
   # for Java, which reads no environment: java -Dhttp.nonProxyHosts="$(…)"
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o java
 
+  # the config of a machine, to merge into your own
+  fairlead render --proxy corporate-proxy.yaml --cluster cluster.yaml -o butane --variant fcos
+
   # of a running fleet
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
 		Args: noArguments,
@@ -69,6 +75,7 @@ The output contains the proxy's password.`,
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
 	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy and -o java print: "+strings.Join(audiences, ", "))
+	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
 	return cmd
 }
@@ -88,6 +95,9 @@ func (o renderOptions) check() error {
 	}
 	if !slices.Contains(audiences, o.audience) {
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
+	}
+	if !slices.Contains(variants, o.variant) {
+		return fmt.Errorf("--variant is one of %s, not %q", strings.Join(variants, ", "), o.variant)
 	}
 	return o.checkInputs()
 }
@@ -143,6 +153,10 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		_, err = out.Write(secrets[0].Data[render.ValuesKey])
 	case "systemd":
 		_, err = out.Write(secrets[1].Data[render.ContainerdKey])
+	case "butane":
+		err = writeConfig(out, effective, opts, render.Butane)
+	case "ignition":
+		err = writeConfig(out, effective, opts, render.Ignition)
 	case "noproxy":
 		_, err = fmt.Fprintln(out, list)
 	case "java":
@@ -159,5 +173,15 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 			}
 		}
 	}
+	return err
+}
+
+// writeConfig writes the config of a machine.
+func writeConfig(out io.Writer, e resolve.Effective, opts renderOptions, config func(resolve.Effective, ignition.Variant) ([]byte, error)) error {
+	text, err := config(e, ignition.Variant(opts.variant))
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
 	return err
 }
