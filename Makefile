@@ -19,8 +19,11 @@ test: deps verify lint unit e2e ## everything below
 
 deps: ## install the Debian packages that tests need
 	@missing=$$(for need in systemd-analyze:systemd ip:iproute2 curl:curl wget:wget git:git /usr/bin/python3:python3 \
-			chromium:chromium chromium:fonts-dejavu-core; do \
-		command -v $${need%:*} >/dev/null || echo $${need#*:}; done); $(install)
+			chromium:chromium chromium:fonts-dejavu-core \
+			$(python)/jinja2:python3-jinja2 $(python)/yaml:python3-yaml $(python)/libdnf:python3-libdnf; do \
+		command -v $${need%:*} >/dev/null || [ -d $${need%:*} ] || echo $${need#*:}; done); $(install)
+
+python := /usr/lib/python3/dist-packages
 
 vectors-deps: ## install the Debian packages that vectors needs, and what deps does
 vectors-deps: deps

@@ -59,10 +59,7 @@ func Ignition(e resolve.Effective, variant ignition.Variant) ([]byte, error) {
 	}
 	json, err := ignition.Translate(variant, config)
 	if err != nil {
-		return nil, &resolve.Problem{
-			Reason: resolve.ReasonInvalidProxy, Object: "CorporateProxy " + e.Proxy, Field: "spec.node",
-			Detail: fmt.Sprintf("the %s config of Cluster %s/%s %s", variant, e.Namespace, e.Cluster, err),
-		}
+		return nil, problemAt(e, fmt.Sprintf("config for %s", variant), notCarriable("%s", err))
 	}
 	return json, nil
 }
@@ -84,7 +81,8 @@ func machine(e resolve.Effective, variant ignition.Variant) (ignition.Config, er
 }
 
 // ownFetches is for Ignition itself, a Go program. It fetches before there is any
-// file. Nil if there is nothing to say.
+// file. Nil if there is nothing to say. Butane refuses an entry that stands twice,
+// which none does in a merged list.
 func ownFetches(e resolve.Effective) *ignition.Ignition {
 	var own ignition.Ignition
 	if e.HTTP.Reveal() != "" || e.HTTPS.Reveal() != "" {
@@ -104,7 +102,7 @@ func ownFetches(e resolve.Effective) *ignition.Ignition {
 }
 
 func addEnvironment(config *ignition.Config, e resolve.Effective, audience noproxy.Audience, path string, units ...string) error {
-	content, err := proxyEnv(e, audience)
+	content, err := environmentFile(e, path, environment(e, audience))
 	if err != nil {
 		return err
 	}

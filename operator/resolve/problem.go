@@ -29,6 +29,8 @@ const (
 	ReasonNotDelegated    Reason = "NotDelegated"
 	// The result is more than the places it goes to can carry.
 	ReasonTooLarge Reason = "TooLarge"
+	// The result has what such a place cannot carry, whatever its length.
+	ReasonNotCarriable Reason = "NotCarriable"
 )
 
 // Problem says why no configuration could be resolved. It names the object and

@@ -24,11 +24,12 @@ type renderOptions struct {
 	clusters, override []string
 	form, output       string
 	audience           string
+	node               nodeOptions
 	variant            string
 }
 
 var (
-	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java", "butane", "ignition"}
+	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java", "apt", "dnf", "crio", "butane", "ignition"}
 	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
 	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
@@ -59,6 +60,19 @@ The output contains the proxy's password.`,
   # for Java, which reads no environment: java -Dhttp.nonProxyHosts="$(…)"
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o java
 
+  # one file for machines
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --unit crio.service --key crioProxy
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file EnvironmentFile --key environmentFile
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file EtcEnvironment --key etcEnvironment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file RKE2 --key rke2Environment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file K3s --key k3sEnvironment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file StaticPods --static-pods Extend --key kubeAPIServerPatch
+
+  # for /etc/apt/apt.conf.d, /etc/dnf/dnf.conf and /etc/sysconfig/crio, which no Secret holds
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o apt
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o dnf
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o crio
+
   # the config of a machine, to merge into your own
   fairlead render --proxy corporate-proxy.yaml --cluster cluster.yaml -o butane --variant fcos
 
@@ -69,11 +83,15 @@ The output contains the proxy's password.`,
 			if err := opts.check(); err != nil {
 				return usage(err)
 			}
+			if opts.node.key != "" && cmd.Flags().Changed("output") {
+				return usage(errors.New("give one of --key and -o"))
+			}
 			return runRender(cmd, opts)
 		},
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
+	opts.node.flags(flags)
 	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy and -o java print: "+strings.Join(audiences, ", "))
 	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
@@ -98,6 +116,9 @@ func (o renderOptions) check() error {
 	}
 	if !slices.Contains(variants, o.variant) {
 		return fmt.Errorf("--variant is one of %s, not %q", strings.Join(variants, ", "), o.variant)
+	}
+	if _, err := o.node.read(); err != nil {
+		return err
 	}
 	return o.checkInputs()
 }
@@ -124,8 +145,12 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	if err != nil {
 		return err
 	}
-	if opts.output != "yaml" && len(fleet.clusters) != 1 {
-		return fmt.Errorf("-o %s prints one cluster, and %s holds %d", opts.output, strings.Join(opts.clusters, ", "), len(fleet.clusters))
+	one := "-o " + opts.output
+	if opts.node.key != "" {
+		one = "--key"
+	}
+	if one != "-o yaml" && len(fleet.clusters) != 1 {
+		return fmt.Errorf("%s prints one cluster, and %s holds %d", one, strings.Join(opts.clusters, ", "), len(fleet.clusters))
 	}
 	// All or nothing: the output of a failed run must not be half a fleet.
 	var out bytes.Buffer
@@ -134,6 +159,7 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		if err != nil {
 			return err
 		}
+		opts.node.add(&effective.Node)
 		if err := printEffective(&out, effective, opts); err != nil {
 			return err
 		}
@@ -142,9 +168,24 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	return err
 }
 
+// packages are the outputs that stand in no Secret: what machines need before
+// they are machines of a cluster.
+var packages = map[string]func(resolve.Effective) ([]byte, error){"apt": render.Apt, "dnf": render.Dnf, "crio": render.CRIO}
+
 func printEffective(out io.Writer, effective resolve.Effective, opts renderOptions) error {
 	secrets, err := render.Secrets(effective)
 	if err != nil {
+		return err
+	}
+	if opts.node.key != "" {
+		return opts.node.print(out, secrets[1])
+	}
+	if write, found := packages[opts.output]; found {
+		text, err := write(effective)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
 		return err
 	}
 	list := effective.NoProxy.For(noproxy.Audience(opts.audience))

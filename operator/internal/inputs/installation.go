@@ -55,7 +55,7 @@ func Installation(proxy *v1alpha1.CorporateProxy, get SecretGetter) (resolve.Ins
 		return installation, err
 	}
 	var err error
-	if installation.Node, err = node(proxy); err != nil {
+	if installation.Node, err = Node(proxy.Spec.Node, object(proxy), "spec.node."); err != nil {
 		return installation, err
 	}
 	var written []resolve.Written
