@@ -36,11 +36,15 @@ var (
 		Name: "kube-controller-manager", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-controller-manager",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
 	}
+	IgnitionValidate = Tool{
+		Name: "ignition-validate", Module: "ignition", Package: "github.com/coreos/ignition/v2/validate",
+		Version: "v2.26.0", Duration: "15 seconds",
+	}
 )
 
 // All lists every program, for building them ahead of the tests.
 func All() []Tool {
-	return []Tool{Etcd, KubeAPIServer, KubeControllerManager}
+	return []Tool{Etcd, KubeAPIServer, KubeControllerManager, IgnitionValidate}
 }
 
 // ClusterAPI is the folder of the tool module that has Cluster API, for ModuleDir.

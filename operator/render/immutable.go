@@ -88,12 +88,12 @@ func ownFetches(e resolve.Effective) *ignition.Ignition {
 	if e.HTTP.Reveal() != "" || e.HTTPS.Reveal() != "" {
 		own.Proxy = &ignition.Proxy{HTTP: e.HTTP.Reveal(), HTTPS: e.HTTPS.Reveal()}
 		for _, item := range e.NoProxy.Go {
-			own.Proxy.NoProxy = append(own.Proxy.NoProxy, item.Entry.String())
+			own.Proxy.NoProxy = append(own.Proxy.NoProxy, ignition.Text(item.Entry.String()))
 		}
 	}
 	if e.Node.TrustedCA != nil {
 		own.Security = &ignition.Security{}
-		own.Security.TLS.Authorities = []ignition.Contents{{Inline: string(e.Node.TrustedCA)}}
+		own.Security.TLS.Authorities = []ignition.Contents{{Inline: ignition.Text(e.Node.TrustedCA)}}
 	}
 	if own == (ignition.Ignition{}) {
 		return nil
@@ -106,7 +106,7 @@ func addEnvironment(config *ignition.Config, e resolve.Effective, audience nopro
 	if err != nil {
 		return err
 	}
-	config.Storage.Files = append(config.Storage.Files, ignition.File{Path: path, Mode: 0o600, Contents: ignition.Contents{Inline: string(content)}})
+	config.Storage.Files = append(config.Storage.Files, ignition.File{Path: path, Mode: 0o600, Contents: ignition.Contents{Inline: ignition.Text(content)}})
 	for _, unit := range units {
 		config.Systemd.Units = append(config.Systemd.Units, ignition.Unit{
 			Name:    unit,
@@ -118,7 +118,7 @@ func addEnvironment(config *ignition.Config, e resolve.Effective, audience nopro
 
 func addTrustedCA(config *ignition.Config, e resolve.Effective, on system) {
 	config.Storage.Files = append(config.Storage.Files, ignition.File{
-		Path: on.trustedCA, Mode: 0o644, Contents: ignition.Contents{Inline: string(e.Node.TrustedCA)},
+		Path: on.trustedCA, Mode: 0o644, Contents: ignition.Contents{Inline: ignition.Text(e.Node.TrustedCA)},
 	})
 	if on.trust == "" {
 		return

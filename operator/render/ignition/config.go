@@ -7,6 +7,7 @@ package ignition
 
 import (
 	"fmt"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -38,9 +39,9 @@ type Ignition struct {
 // reads the environment with; the list joined by commas (Ignition,
 // internal/resource/http.go).
 type Proxy struct {
-	HTTP    string   `yaml:"http_proxy,omitempty"`
-	HTTPS   string   `yaml:"https_proxy,omitempty"`
-	NoProxy []string `yaml:"no_proxy,omitempty"`
+	HTTP    string `yaml:"http_proxy,omitempty"`
+	HTTPS   string `yaml:"https_proxy,omitempty"`
+	NoProxy []Text `yaml:"no_proxy,omitempty"`
 }
 
 // Security holds the authorities that Ignition trusts beside the system's.
@@ -64,7 +65,20 @@ type File struct {
 
 // Contents is the text of something.
 type Contents struct {
-	Inline string `yaml:"inline"`
+	Inline Text `yaml:"inline"`
+}
+
+// Text is any text that is valid UTF-8.
+type Text string
+
+// MarshalYAML puts a text with a tab into double quotes. As a block, which is what
+// the library takes for several lines, it could not be read back: a tab at the
+// start of a line is taken for indentation.
+func (t Text) MarshalYAML() (any, error) {
+	if strings.Contains(string(t), "\t") {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: string(t)}, nil
+	}
+	return string(t), nil
 }
 
 // Mode is a file's permissions, written in octal.

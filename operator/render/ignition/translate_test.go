@@ -24,6 +24,8 @@ var pieces = []string{
 	"data:,x", ";base64,", "\n  x\n y", " \n", "\n ",
 }
 
+var variants = []ignition.Variant{ignition.Flatcar, ignition.FedoraCoreOS}
+
 func text() *rapid.Generator[string] {
 	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom(pieces))
 	return rapid.Custom(func(t *rapid.T) string {
@@ -31,11 +33,15 @@ func text() *rapid.Generator[string] {
 	})
 }
 
-func example(contents, contact string, list []string) ignition.Config {
+func example(contents, comment string, list []string) ignition.Config {
+	var noProxy []ignition.Text
+	for _, entry := range list {
+		noProxy = append(noProxy, ignition.Text(entry))
+	}
 	return ignition.Config{
-		Ignition: &ignition.Ignition{Proxy: &ignition.Proxy{HTTP: "http://proxy.example:3128", NoProxy: list}},
-		Storage:  ignition.Storage{Files: []ignition.File{{Path: "/etc/x", Mode: 0o640, Contents: ignition.Contents{Inline: contents}}}},
-		Systemd:  ignition.Systemd{Units: []ignition.Unit{{Name: "x.service", DropIns: []ignition.DropIn{{Name: "a.conf", Contents: "[Service]\n# " + contact + "\n"}}}}},
+		Ignition: &ignition.Ignition{Proxy: &ignition.Proxy{HTTP: "http://proxy.example:3128", NoProxy: noProxy}},
+		Storage:  ignition.Storage{Files: []ignition.File{{Path: "/etc/x", Mode: 0o640, Contents: ignition.Contents{Inline: ignition.Text(contents)}}}},
+		Systemd:  ignition.Systemd{Units: []ignition.Unit{{Name: "x.service", DropIns: []ignition.DropIn{{Name: "a.conf", Contents: "[Service]\n# " + comment + "\n"}}}}},
 	}
 }
 
@@ -61,35 +67,45 @@ type translated struct {
 func TestAnyTextArrivesInIgnitionAsItWasMeant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		contents, list := text().Draw(t, "contents"), rapid.SliceOfNDistinct(text(), 1, 4, rapid.ID[string]).Draw(t, "list")
-		variant := rapid.SampledFrom([]ignition.Variant{ignition.Flatcar, ignition.FedoraCoreOS}).Draw(t, "variant")
-		out, err := ignition.Translate(variant, example(contents, "é", list))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got translated
-		if err := json.Unmarshal(out, &got); err != nil {
-			t.Fatal(err)
-		}
-		data, err := dataurl.DecodeString(got.Storage.Files[0].Contents.Source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(contents, string(data.Data)); diff != "" {
-			t.Fatalf("the file: %s", diff)
-		}
-		if diff := cmp.Diff(list, got.Ignition.Proxy.NoProxy); diff != "" {
-			t.Fatalf("the list: %s", diff)
-		}
-		if got.Ignition.Version != "3.3.0" || got.Storage.Files[0].Mode != 0o640 || got.Systemd.Units[0].Dropins[0].Contents != "[Service]\n# é\n" {
-			t.Fatalf("%+v", got)
-		}
+		checkArrival(t, rapid.SampledFrom(variants).Draw(t, "variant"), contents, list)
 	})
+}
+
+func TestATabIsNotTakenForIndentation(t *testing.T) {
+	for _, text := range []string{"\t\n", "\n\tx\n", "a\n\t\n", "x\ty\n"} {
+		checkArrival(t, ignition.Flatcar, text, []string{text})
+	}
+}
+
+func checkArrival(t rapid.TB, variant ignition.Variant, contents string, list []string) {
+	t.Helper()
+	out, err := ignition.Translate(variant, example(contents, "é", list))
+	if err != nil {
+		t.Fatalf("%q, %q: %v", contents, list, err)
+	}
+	var got translated
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	data, err := dataurl.DecodeString(got.Storage.Files[0].Contents.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(contents, string(data.Data)); diff != "" {
+		t.Fatalf("the file: %s", diff)
+	}
+	if diff := cmp.Diff(list, got.Ignition.Proxy.NoProxy); diff != "" {
+		t.Fatalf("the list: %s", diff)
+	}
+	if got.Ignition.Version != "3.3.0" || got.Storage.Files[0].Mode != 0o640 || got.Systemd.Units[0].Dropins[0].Contents != "[Service]\n# é\n" {
+		t.Fatalf("%+v", got)
+	}
 }
 
 // The text is for people who merge it into a config of their own, with whatever
 // version of Butane they have.
 func TestTheButaneTextBecomesTheSameIgnition(t *testing.T) {
-	for _, variant := range []ignition.Variant{ignition.Flatcar, ignition.FedoraCoreOS} {
+	for _, variant := range variants {
 		c := example("it's\n\"100%\"\n", "x", []string{"yes", "1:30", "a: b", "{{"})
 		text, err := ignition.Butane(variant, c)
 		if err != nil {
