@@ -19,7 +19,7 @@ test: deps verify lint unit e2e ## everything below
 
 deps: ## install the Debian packages that tests need
 	@missing=$$(for need in systemd-analyze:systemd ip:iproute2 curl:curl wget:wget git:git /usr/bin/python3:python3 \
-			chromium:chromium chromium:fonts-dejavu-core \
+			chromium:chromium chromium:fonts-dejavu-core /usr/lib/dracut/modules.d/30ignition/ignition:ignition \
 			$(python)/jinja2:python3-jinja2 $(python)/yaml:python3-yaml $(python)/libdnf:python3-libdnf; do \
 		command -v $${need%:*} >/dev/null || [ -d $${need%:*} ] || echo $${need#*:}; done); $(install)
 
@@ -54,7 +54,7 @@ unit: ## unit, property and command-line tests
 	go test ./...
 
 programs: # build what the end-to-end tests run, ahead of go test's time limit
-	cd e2e && go run ./tools/build etcd kube-apiserver kube-controller-manager
+	cd e2e && go run ./tools/build etcd kube-apiserver kube-controller-manager ignition-validate
 
 e2e: programs ## end-to-end tests on real control planes
 	cd e2e && go test -count=1 -timeout=30m ./...

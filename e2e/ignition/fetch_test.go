@@ -44,6 +44,10 @@ func (in *internet) serve(w http.ResponseWriter, r *http.Request) {
 	in.mu.Lock()
 	in.asked = append(in.asked, r.Method+" "+r.Host+" "+string(login))
 	in.mu.Unlock()
+	if strings.HasSuffix(r.URL.Path, ".ign") {
+		_, _ = io.WriteString(w, `{"ignition":{"version":"3.3.0"}}`)
+		return
+	}
 	if r.Method != http.MethodConnect {
 		_, _ = io.WriteString(w, "plain")
 		return
@@ -87,9 +91,7 @@ func merging(ours []byte, source string) ignitionConfig {
 	var config ignitionConfig
 	config.Ignition.Version = "3.3.0"
 	config.Ignition.Timeout = map[string]int{"httpTotal": 2}
-	if ours != nil {
-		config.Ignition.Config = map[string]any{"merge": []any{map[string]any{"source": "data:;base64," + base64.StdEncoding.EncodeToString(ours)}}}
-	}
+	config.Ignition.Config = map[string]any{"merge": []any{map[string]any{"source": "data:;base64," + base64.StdEncoding.EncodeToString(ours)}}}
 	config.Storage.Files = []map[string]any{{"path": "/fetched", "contents": map[string]any{"source": source}}}
 	return config
 }
@@ -120,6 +122,22 @@ func TestIgnitionFetchesThroughTheProxyItself(t *testing.T) {
 	}
 }
 
+func TestWhatIsMergedAfterOursIsFetchedThroughTheProxy(t *testing.T) {
+	in := newInternet(t)
+	ours, err := render.Ignition(in.configuration(t), ignition.Flatcar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := merging(ours, "data:,")
+	config.Ignition.Config["merge"] = append(config.Ignition.Config["merge"].([]any), map[string]any{"source": "http://files.example/more.ign"})
+	if said, err := apply(t, t.TempDir(), config); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	if want := []string{"GET files.example me:" + password}; !slices.Equal(in.asked, want) {
+		t.Errorf("the proxy was asked %q", in.asked)
+	}
+}
+
 // Nobody answers for these names here, so a fetch without the proxy fails.
 func TestIgnitionGoesDirectWhereTheListSaysSo(t *testing.T) {
 	in := newInternet(t)
@@ -127,7 +145,8 @@ func TestIgnitionGoesDirectWhereTheListSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, config := range []ignitionConfig{merging(ours, "http://direct.example/x"), merging(nil, "http://files.example/x")} {
+	nothing := []byte(`{"ignition":{"version":"3.3.0"}}`)
+	for _, config := range []ignitionConfig{merging(ours, "http://direct.example/x"), merging(nothing, "http://files.example/x")} {
 		if said, err := apply(t, t.TempDir(), config); err == nil {
 			t.Errorf("fetched:\n%s", said)
 		}
