@@ -82,8 +82,10 @@ func assign(set []variable, write func(name, value string) (string, error)) ([]s
 	return assignments, nil
 }
 
+// execute returns what a template makes; never nil, which would be null in the
+// Secret, and so no key.
 func execute(t *template.Template, data any) ([]byte, error) {
-	var out bytes.Buffer
-	err := t.Execute(&out, data)
+	out := bytes.NewBuffer([]byte{})
+	err := t.Execute(out, data)
 	return out.Bytes(), err
 }

@@ -83,7 +83,7 @@ func TestEachKindOfFileHasItsKeys(t *testing.T) {
 			_, systemd := secrets(t, e)
 			for _, key := range want {
 				content, found := systemd.Data[key]
-				if !found || len(content) > 0 && !strings.HasSuffix(string(content), "\n") || strings.HasSuffix(string(content), "\n\n") {
+				if !found || content == nil || len(content) > 0 && !strings.HasSuffix(string(content), "\n") || strings.HasSuffix(string(content), "\n\n") {
 					t.Errorf("%s: %s is %q", file, key, content)
 				}
 			}

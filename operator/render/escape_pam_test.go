@@ -74,7 +74,7 @@ func TestARefusedValueIsAProblemOfTheClusterAndTheKey(t *testing.T) {
 	}
 }
 
-// findPAM runs su in a mount namespace of its own, where its service has
+// loginEnvironment runs su in a mount namespace of its own, where its service has
 // pam_env alone, and returns the environment that a login gets from a file.
 func loginEnvironment(t *testing.T, file string) map[string]string {
 	t.Helper()
