@@ -82,14 +82,14 @@ func (f *fleet) wantFiles(format string) {
 	if data.Format != format {
 		f.Errorf("the bootstrap data is %s, want %s", data.Format, format)
 	}
-	files, err := filesOf(data)
+	files, err := data.Files()
 	f.must(err)
 	secret := &corev1.Secret{}
 	f.must(f.client.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: "mycluster-systemd-proxy"}, secret))
 	lists := 0
 	for _, want := range config.Spec.Files {
 		content := string(secret.Data[plain(want.ContentFrom.Secret.Key)])
-		if got := files[want.Path]; got != (file{want.Permissions, want.Owner, content}) {
+		if got := files[want.Path]; got != (clusterapi.File{want.Permissions, want.Owner, content}) {
 			f.Errorf("%s is %+v\nwant the Secret's %s:\n%s", want.Path, got, want.ContentFrom.Secret.Key, content)
 		}
 		if strings.Contains(content, "NO_PROXY=") {

@@ -36,5 +36,5 @@ func judgeLogins(t *testing.T, m *machine.Machine, all []sample) {
 
 func isNotCarriable(err error) bool {
 	var p *resolve.Problem
-	return errors.As(err, &p) && p.Reason == resolve.ReasonNotCarriable
+	return errors.As(err, &p) && (p.Reason == resolve.ReasonNotCarriable || p.Reason == resolve.ReasonTooLarge)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -58,7 +59,24 @@ func samples(t *testing.T, n int) []sample {
 	for i := range made {
 		made[i] = newSample(t, random, i)
 	}
+	everything(t, &made[0])
 	return made
+}
+
+// everything has all of printable ASCII in its password, and the longest list there may be.
+func everything(t *testing.T, s *sample) {
+	t.Helper()
+	s.username, s.password = "u", ""
+	for c := byte(' '); c < 0x7f; c++ {
+		s.password += string(c)
+	}
+	proxy, err := s.effective.HTTP.WithoutCredentials().WithCredentials(s.username, s.password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.list = strings.Repeat("x", render.MaxNoProxyBytes)
+	list := noproxy.List{{Entry: noproxy.Entry{Kind: noproxy.Domain, Name: s.list}}}
+	s.effective.HTTP, s.effective.HTTPS, s.effective.NoProxy = proxy, proxy, noproxy.Lists{Any: list, Go: list}
 }
 
 func newSample(t *testing.T, random *rand.Rand, i int) sample {

@@ -37,6 +37,10 @@ var (
 		Name: "kube-controller-manager", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-controller-manager",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
 	}
+	IgnitionValidate = Tool{
+		Name: "ignition-validate", Module: "ignition", Package: "github.com/coreos/ignition/v2/validate",
+		Version: "v2.26.0", Duration: "15 seconds",
+	}
 	Kubeadm = Tool{
 		Name: "kubeadm", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kubeadm",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
@@ -69,7 +73,7 @@ func All() []Tool {
 	return []Tool{
 		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
-		UserData, Expand,
+		UserData, Expand, IgnitionValidate,
 	}
 }
 

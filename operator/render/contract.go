@@ -33,6 +33,11 @@ const (
 	ControllerManagerPatchKey = "kubeControllerManagerPatch"
 	SchedulerPatchKey         = "kubeSchedulerPatch"
 
+	FlatcarButaneKey   = "flatcarButane" // Butane and Ignition configs of a machine
+	FlatcarIgnitionKey = "flatcarIgnition"
+	FCOSButaneKey      = "fcosButane"
+	FCOSIgnitionKey    = "fcosIgnition"
+
 	TrustedCAKey = "trustedCA" // PEM bundle
 	TwinSuffix   = ".base64"   // <key>.base64 holds the same in base64
 

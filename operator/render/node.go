@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/render/ignition"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -41,6 +42,8 @@ var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte,
 		ControllerManagerPatchKey: staticPodPatchOf("kube-controller-manager"),
 		SchedulerPatchKey:         staticPodPatchOf("kube-scheduler"),
 	},
+	resolve.FileFlatcar:      immutable(ignition.Flatcar, FlatcarButaneKey, FlatcarIgnitionKey),
+	resolve.FileFedoraCoreOS: immutable(ignition.FedoraCoreOS, FCOSButaneKey, FCOSIgnitionKey),
 }
 
 // nodeData returns every key of the Secret <cluster>-systemd-proxy.

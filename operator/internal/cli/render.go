@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/render/ignition"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -26,12 +27,14 @@ type renderOptions struct {
 	form, output       string
 	audience           string
 	node               nodeOptions
+	variant            string
 }
 
 var (
-	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java", "apt", "dnf", "crio"}
+	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java", "apt", "dnf", "crio", "butane", "ignition"}
 	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
+	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
 )
 
 func renderCommand() *cobra.Command {
@@ -72,6 +75,9 @@ The output contains the proxy's password.`,
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o dnf
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o crio
 
+  # the config of a machine, to merge into your own
+  fairlead render --proxy corporate-proxy.yaml --cluster cluster.yaml -o butane --variant fcos
+
   # of a running fleet
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
 		Args: noArguments,
@@ -90,6 +96,7 @@ The output contains the proxy's password.`,
 	opts.node.flags(flags)
 	opts.trustedCAFlag(flags)
 	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy and -o java print: "+strings.Join(audiences, ", "))
+	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
 	return cmd
 }
@@ -114,6 +121,9 @@ func (o renderOptions) check() error {
 	}
 	if !slices.Contains(audiences, o.audience) {
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
+	}
+	if !slices.Contains(variants, o.variant) {
+		return fmt.Errorf("--variant is one of %s, not %q", strings.Join(variants, ", "), o.variant)
 	}
 	if _, err := o.node.read(); err != nil {
 		return err
@@ -195,6 +205,10 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		_, err = out.Write(secrets[0].Data[render.ValuesKey])
 	case "systemd":
 		_, err = out.Write(secrets[1].Data[render.ContainerdKey])
+	case "butane":
+		err = writeConfig(out, effective, opts, render.Butane)
+	case "ignition":
+		err = writeConfig(out, effective, opts, render.Ignition)
 	case "noproxy":
 		_, err = fmt.Fprintln(out, list)
 	case "java":
@@ -211,5 +225,15 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 			}
 		}
 	}
+	return err
+}
+
+// writeConfig writes the config of a machine.
+func writeConfig(out io.Writer, e resolve.Effective, opts renderOptions, config func(resolve.Effective, ignition.Variant) ([]byte, error)) error {
+	text, err := config(e, ignition.Variant(opts.variant))
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
 	return err
 }
