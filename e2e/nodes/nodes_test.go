@@ -66,6 +66,7 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 		}
 		checkContainerd(t, m)
 		checkStaticPods(t, m)
+		checkFiles(t, m)
 		controlplanetest.Require(t, m.PowerOff(t.Context())) // ends the tunnels
 		tunnel := machine.Request{User: username, Method: "CONNECT", Target: machine.InternetName + ":443", Status: 200}
 		controlplanetest.Await(t, "the tunnel in squid's log", func(context.Context) (bool, error) {
@@ -123,6 +124,17 @@ func checkContainerd(t *testing.T, m *machine.Machine) {
 	permissions, err := m.Run(t.Context(), "stat", "--format=%a %U", "/etc/fairlead/proxy.env")
 	if err != nil || permissions != "600 root\n" {
 		t.Errorf("/etc/fairlead/proxy.env: %q (%v)", permissions, err)
+	}
+}
+
+// checkFiles: the password is nowhere else, also not where cloud-init keeps and logs what it did. (Its copy of
+// the user data has it in base64, and is root's.)
+func checkFiles(t *testing.T, m *machine.Machine) {
+	t.Helper()
+	const find = "find / -xdev -path /usr -prune -o -type f -exec grep -lF 'p%2540ss' {} +"
+	found, err := m.Run(t.Context(), "sh", "-c", find)
+	if found != "/etc/fairlead/proxy.env\n" { // 0600, see checkContainerd
+		t.Errorf("the password is in %q (%v)", found, err)
 	}
 }
 
