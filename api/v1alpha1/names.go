@@ -11,6 +11,18 @@ const (
 	ConditionContended = "Contended"
 	// ConditionPaused: the Cluster is paused, nothing is written.
 	ConditionPaused = "Paused"
+	// ConditionMachinesOutdated: machines were built before the settings changed. It
+	// says nothing about Ready: what is written is right, and new machines get it.
+	ConditionMachinesOutdated = "MachinesOutdated"
+)
+
+// ReasonBuiltBefore is the reason of MachinesOutdated.
+const ReasonBuiltBefore = "BuiltBeforeTheChange"
+
+// The values of spec.node.rollout of a CorporateProxy.
+const (
+	RolloutNever   = "Never"
+	RolloutRolling = "Rolling"
 )
 
 // Reasons of the condition Ready, besides those of package resolve.
