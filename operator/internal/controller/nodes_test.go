@@ -81,9 +81,11 @@ func TestMachinesAreCountedByOwner(t *testing.T) {
 	kcp, md, nobody := owner{"KubeadmControlPlane", "cp"}, owner{"MachineDeployment", "md"}, owner{}
 	machines := []machine{
 		{owner: md, created: at(2000)},
-		{owner: kcp, created: at(500)}, {owner: kcp, created: at(2000)},
+		{owner: kcp, created: at(500)},
+		{owner: kcp, created: at(2000)},
 		{owner: nobody, created: at(500)},
-		{pool: true, created: at(500)}, {pool: true, created: at(2000)},
+		{pool: true, created: at(500)},
+		{pool: true, created: at(2000)},
 	}
 	nodes := &v1alpha1.ReportedNodes{HMAC: "a", Since: since(1000), Machines: 99, Outdated: 99, MachinePools: 99}
 	for range 2 { // counting again adds nothing

@@ -86,7 +86,7 @@ func keeperOfAfter(entries []metav1.ManagedFieldsEntry) string {
 				} `json:"f:rollout"`
 			} `json:"f:spec"`
 		}
-		if json.Unmarshal(entry.FieldsV1.Raw, &fields) == nil && (fields.Spec.Rollout.After != nil || fields.Spec.V1Beta1 != nil) {
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && (fields.Spec.Rollout.After != nil || fields.Spec.V1Beta1 != nil) {
 			return entry.Manager
 		}
 	}

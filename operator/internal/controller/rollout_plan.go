@@ -67,8 +67,9 @@ func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) p
 			p.turn = append(p.turn, c)
 		}
 	}
-	if pause := untilNextBeginning(fleet, now, interval); pause > 0 && len(p.turn) > 0 {
-		return plan{rest: fleet, wait: sooner(p.wait, pause)}
+	pause := max(untilNextBeginning(fleet, now, interval), p.wait) // a change that is going round is waited for
+	if pause > 0 && len(p.turn) > 0 {
+		return plan{rest: fleet, wait: pause}
 	}
 	return p
 }

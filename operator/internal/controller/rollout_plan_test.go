@@ -95,6 +95,10 @@ func TestWhoseTurnItIs(t *testing.T) {
 		"not while Cluster API's clock may be behind": {
 			[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes.Since = since(now - 1) })}, "", false, settleTime - time.Second,
 		},
+		"nor before the change has gone round": {
+			[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes.Since = since(now - 1) }), outdatedCluster("b")},
+			"", false, settleTime - time.Second,
+		},
 		"nor if it is under way": {
 			[]*fleetCluster{outdatedCluster("a", beganAt(now-900), func(c *fleetCluster) { c.nodes.Since = since(now - 1) }), outdatedCluster("b")},
 			"", true, settleTime - time.Second,
@@ -161,8 +165,8 @@ func TestATurnIsHeldInTheReport(t *testing.T) {
 func TestOnlyWhoDeclaresAfterKeepsIt(t *testing.T) {
 	entry := func(operation metav1.ManagedFieldsOperationType, fields string) []metav1.ManagedFieldsEntry {
 		return []metav1.ManagedFieldsEntry{
-			{Manager: "capi-kubeadmcontrolplane", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status":{}}`)}},
-			{Manager: "m", Operation: operation, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}},
+			{Manager: "capi-kubeadmcontrolplane", Operation: metav1.ManagedFieldsOperationUpdate, FieldsV1: metav1.NewFieldsV1(`{"f:status":{}}`)},
+			{Manager: "m", Operation: operation, FieldsV1: metav1.NewFieldsV1(fields)},
 		}
 	}
 	const after = `{"f:spec":{"f:rollout":{"f:after":{}}}}`
