@@ -51,7 +51,7 @@ unit: ## unit, property and command-line tests
 	go test ./...
 
 programs: # build what the end-to-end tests run, ahead of go test's time limit
-	cd e2e && go run ./tools/build etcd kube-apiserver kube-controller-manager
+	cd e2e && go run ./tools/build
 
 e2e: programs ## end-to-end tests on real control planes
 	cd e2e && go test -count=1 -timeout=30m ./...

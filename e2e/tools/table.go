@@ -20,6 +20,7 @@ const (
 	kubernetesVersion = "v1.36.3"
 	kubernetesLDFlags = "-X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
 		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+	clusterAPIVersion = "v1.14.2"
 )
 
 // The programs. A new one is a row here and a folder with its go.mod and go.sum.
@@ -36,12 +37,31 @@ var (
 		Name: "kube-controller-manager", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-controller-manager",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
 	}
+	Kubeadm = Tool{
+		Name: "kubeadm", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kubeadm",
+		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
+	}
+	ClusterAPICore = Tool{
+		Name: "cluster-api-core", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/core",
+		Version: clusterAPIVersion, Duration: "4 minutes",
+	}
+	KubeadmBootstrap = Tool{
+		Name: "cluster-api-kubeadm-bootstrap", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/bootstrap/kubeadm",
+		Version: clusterAPIVersion, Duration: "1 minute",
+	}
+	KubeadmControlPlane = Tool{
+		Name: "cluster-api-kubeadm-control-plane", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/controlplane/kubeadm",
+		Version: clusterAPIVersion, Duration: "1 minute",
+	}
 )
 
 // All lists every program, for building them ahead of the tests.
 func All() []Tool {
-	return []Tool{Etcd, KubeAPIServer, KubeControllerManager}
+	return []Tool{
+		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm,
+		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
+	}
 }
 
-// ClusterAPI is the folder of the tool module that has Cluster API, for ModuleDir.
+// ClusterAPI is the folder of the tool module that has Cluster API, for ModuleDir too.
 const ClusterAPI = "cluster-api"

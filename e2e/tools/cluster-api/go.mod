@@ -1,4 +1,4 @@
-// Cluster API: its CRDs for now.
+// Cluster API: its controllers, and the CRDs and webhooks they need.
 module github.com/fairlead-io/fairlead/e2e/tools/cluster-api
 
 go 1.26.0

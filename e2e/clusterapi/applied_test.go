@@ -1,0 +1,106 @@
+package clusterapi_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/e2e/clusterapi"
+)
+
+// Their controllers do not run: what is shown is that each field is one that they have. Whether the right file is
+// written is for TestEveryKeyThatAnExampleNamesIsInTheSecret and for whoever knows RKE2 and k0s.
+func TestTheRKE2AndK0smotronExamplesAreTakenByTheirCRDs(t *testing.T) {
+	for _, example := range []string{"rke2.yaml", "k0smotron.yaml"} {
+		t.Run(example, func(t *testing.T) {
+			f := newFleet(t)
+			f.applyExample(example)
+		})
+	}
+}
+
+func TestAnExampleWithAWrongFieldIsNotTaken(t *testing.T) {
+	f := newFleet(t)
+	for example, mistake := range map[string]struct{ kind, right, wrong string }{
+		"kubeadm-debian.yaml":  {"KubeadmConfigTemplate", "secret", "secretRef"},
+		"kubeadm-flatcar.yaml": {"KubeadmControlPlane", "contentFrom", "contentfrom"},
+		"rke2.yaml":            {"RKE2ConfigTemplate", "secret", "secretRef"},
+		"k0smotron.yaml":       {"K0sControlPlane", "secretRef", "secret"},
+	} {
+		objects, err := readExample(example)
+		f.must(err)
+		at := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == mistake.kind })
+		f.must(walk(objects[at].Object, func(node map[string]any) {
+			if value, ok := node[mistake.right]; ok {
+				delete(node, mistake.right)
+				node[mistake.wrong] = value
+			}
+		}))
+		err = f.create(objects[at])
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("unknown field %q", mistake.wrong)) && !strings.Contains(err.Error(), "."+mistake.wrong+`"`) {
+			t.Errorf("%s with %s for %s: %v", example, mistake.wrong, mistake.right, err)
+		}
+	}
+}
+
+func TestEveryKeyThatAnExampleNamesIsInTheSecret(t *testing.T) {
+	f := newFleet(t)
+	cluster := f.cluster("mycluster")
+	f.setEndpoint(cluster)
+	f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
+	secret := f.awaitSystemdSecret(cluster)
+	for _, example := range exampleNames(f) {
+		objects, err := readExample(example)
+		f.must(err)
+		files, err := proxyFiles(objects)
+		f.must(err)
+		for _, file := range files {
+			if len(secret.Data[file.key]) == 0 {
+				t.Errorf("%s: %s comes from %s, which the Secret lacks", example, file.path, file.key)
+			}
+			if twin := file.key != plain(file.key); twin != (file.encoding == "base64") {
+				t.Errorf("%s: %s with encoding %q comes from %s", example, file.path, file.encoding, file.key)
+			}
+		}
+	}
+}
+
+// A certificate is for all to read; in everything else may be the password.
+func TestFilesOfTheExamplesAreForRootAlone(t *testing.T) {
+	f := &fleet{TB: t}
+	for _, example := range exampleNames(f) {
+		objects, err := readExample(example)
+		f.must(err)
+		files, err := proxyFiles(objects)
+		f.must(err)
+		if len(files) == 0 && example != "corporateproxy.yaml" {
+			t.Errorf("%s takes no file from the Secret", example)
+		}
+		for _, file := range files {
+			want := "0600"
+			if plain(file.key) == "trustedCA" {
+				want = "0644"
+			}
+			if file.permissions != want {
+				t.Errorf("%s: %s has %q, want %s", example, file.path, file.permissions, want)
+			}
+		}
+	}
+}
+
+func exampleNames(f *fleet) (names []string) {
+	f.Helper()
+	paths, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
+	f.must(err)
+	for _, path := range paths {
+		names = append(names, filepath.Base(path))
+	}
+	if len(names) == 0 {
+		f.Fatal("no examples")
+	}
+	return names
+}

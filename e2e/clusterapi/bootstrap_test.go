@@ -1,0 +1,144 @@
+package clusterapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/clusterapi"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+const (
+	containerdDropIn = "/etc/systemd/system/containerd.service.d/http-proxy.conf"
+	kubeletDropIn    = "/etc/systemd/system/kubelet.service.d/http-proxy.conf"
+)
+
+func TestAMachineWaitsForTheSecretAndIsThenBuiltFromTheMergedList(t *testing.T) {
+	for _, variant := range []struct {
+		name     string
+		format   bootstrapv1.Format
+		encoding bootstrapv1.Encoding
+		suffix   string // of the Secret's keys
+	}{
+		{name: "cloud-init"},
+		{name: "cloud-init, base64", encoding: bootstrapv1.Base64, suffix: ".base64"},
+		{name: "ignition", format: bootstrapv1.Ignition},
+		{name: "ignition, base64", format: bootstrapv1.Ignition, encoding: bootstrapv1.Base64, suffix: ".base64"},
+	} {
+		t.Run(variant.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t)
+			cluster := f.cluster("waiting")
+			f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
+			config, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "first", bootstrapv1.KubeadmConfigSpec{
+				Format: variant.format,
+				Files: []bootstrapv1.File{
+					fromSecret(containerdDropIn, "waiting-systemd-proxy", "containerdProxy"+variant.suffix, variant.encoding),
+					fromSecret(kubeletDropIn, "waiting-systemd-proxy", "kubeletProxy"+variant.suffix, variant.encoding),
+				},
+			})
+			f.must(err)
+			f.awaitWaiting(config, "secret not found: "+f.namespace+"/waiting-systemd-proxy")
+
+			endpointKnown := time.Now()
+			f.setEndpoint(cluster)
+			secret := f.awaitSystemdSecret(cluster)
+			t.Logf("%s from the endpoint being known until the Secret", since(endpointKnown))
+			data := f.awaitData(config)
+			t.Logf("%s from the endpoint being known until the bootstrap data", since(endpointKnown))
+
+			files, err := filesOf(data)
+			f.must(err)
+			for path, key := range map[string]string{containerdDropIn: "containerdProxy", kubeletDropIn: "kubeletProxy"} {
+				if got, want := files[path].content, string(secret.Data[key]); got != want {
+					t.Errorf("%s is\n%s\nwant what the Secret has under %s:\n%s", path, got, key, want)
+				}
+				if got := files[path]; got.permissions != "0600" || got.owner != "root:root" {
+					t.Errorf("%s has %s and belongs to %s", path, got.permissions, got.owner)
+				}
+				wantMerged(t, files[path].content)
+			}
+		})
+	}
+}
+
+// fromSecret is a file as the examples have it.
+func fromSecret(path, name, key string, encoding bootstrapv1.Encoding) bootstrapv1.File {
+	return bootstrapv1.File{
+		Path: path, Owner: "root:root", Permissions: "0600", Encoding: encoding,
+		ContentFrom: bootstrapv1.FileSource{Secret: bootstrapv1.SecretFileSource{Name: name, Key: key}},
+	}
+}
+
+// noProxyLine is in a drop-in, or in a file that one refers to.
+var noProxyLine = regexp.MustCompile(`(?m)^(?:Environment=")?NO_PROXY="?([^"\n]*)"?$`)
+
+// wantMerged requires of a list that it has what only the Cluster knows, beside what the installation says.
+func wantMerged(t testing.TB, content string) {
+	t.Helper()
+	match := noProxyLine.FindStringSubmatch(content)
+	if match == nil {
+		t.Errorf("no NO_PROXY in\n%s", content)
+		return
+	}
+	list := strings.Split(match[1], ",")
+	for _, want := range []string{serviceCIDR, podCIDR, endpointHost, "internal.corpdomain.net"} {
+		if !slices.Contains(list, want) {
+			t.Errorf("NO_PROXY lacks %s: %s", want, match[1])
+		}
+	}
+}
+
+// awaitWaiting awaits that the provider says what it waits for.
+func (f *fleet) awaitWaiting(config *bootstrapv1.KubeadmConfig, message string) {
+	f.Helper()
+	controlplanetest.Await(f, "the provider to wait", func(ctx context.Context) (bool, error) {
+		current := &bootstrapv1.KubeadmConfig{}
+		if err := f.client.Get(ctx, client.ObjectKeyFromObject(config), current); err != nil {
+			return false, err
+		}
+		condition := meta.FindStatusCondition(current.Status.Conditions, bootstrapv1.KubeadmConfigDataSecretAvailableCondition)
+		if condition == nil {
+			return false, errors.New("no condition yet")
+		}
+		if condition.Status != metav1.ConditionFalse || !strings.Contains(condition.Message, message) {
+			return false, fmt.Errorf("it is %s: %s", condition.Status, condition.Message)
+		}
+		return true, nil
+	})
+}
+
+func (f *fleet) awaitSystemdSecret(cluster *clusterv1.Cluster) *corev1.Secret {
+	f.Helper()
+	secret := &corev1.Secret{}
+	controlplanetest.Await(f, "the Secret of "+cluster.Name, func(ctx context.Context) (bool, error) {
+		err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: cluster.Name + "-systemd-proxy"}, secret)
+		return err == nil, err
+	})
+	return secret
+}
+
+// awaitData is patient: the longer the provider has waited, the later it asks again.
+func (f *fleet) awaitData(config *bootstrapv1.KubeadmConfig) clusterapi.BootstrapData {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(f.Context(), 2*time.Minute)
+	defer cancel()
+	data, err := clusterapi.AwaitBootstrapData(ctx, f.client, config)
+	f.must(err)
+	return data
+}
+
+func since(begin time.Time) time.Duration { return time.Since(begin).Round(10 * time.Millisecond) }

@@ -1,0 +1,124 @@
+package clusterapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+// examples is the folder that users copy from.
+const examples = "../../examples/nodes"
+
+func readExample(name string) ([]*unstructured.Unstructured, error) {
+	return readManifest(filepath.Join(examples, name))
+}
+
+// readManifest refuses a key that stands twice, which YAML readers pass over in silence.
+func readManifest(path string) ([]*unstructured.Unstructured, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.UnmarshalStrict(document, &object.Object); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		objects = append(objects, object)
+	}
+}
+
+// applyExample creates its objects in this test's namespace; a field that a kind does not have is an error.
+func (f *fleet) applyExample(name string) {
+	f.Helper()
+	objects, err := readExample(name)
+	f.must(err)
+	f.must(f.create(objects...))
+}
+
+func (f *fleet) create(objects ...*unstructured.Unstructured) error {
+	strict := client.WithFieldValidation(f.client, metav1.FieldValidationStrict)
+	for _, object := range objects {
+		object.SetNamespace(f.namespace)
+		if err := strict.Create(f.Context(), object); err != nil {
+			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// proxyFile is a file of an example whose content comes from the Secret.
+type proxyFile struct{ path, permissions, encoding, key string }
+
+// proxyFiles finds them anywhere in the objects, whatever a provider calls the reference.
+func proxyFiles(objects []*unstructured.Unstructured) (found []proxyFile, err error) {
+	for _, object := range objects {
+		if err := walk(object.Object, func(file map[string]any) {
+			for _, reference := range []string{"secret", "secretRef"} {
+				name, _, _ := unstructured.NestedString(file, "contentFrom", reference, "name")
+				if strings.HasSuffix(name, "-systemd-proxy") {
+					key, _, _ := unstructured.NestedString(file, "contentFrom", reference, "key")
+					found = append(found, proxyFile{text(file, "path"), text(file, "permissions"), text(file, "encoding"), key})
+				}
+			}
+		}); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return found, nil
+}
+
+// walk visits every map, also those that the template of a ClusterClass patch yields.
+func walk(node any, visit func(map[string]any)) error {
+	switch node := node.(type) {
+	case map[string]any:
+		visit(node)
+		for key, child := range node {
+			if template, ok := child.(string); ok && key == "template" {
+				if err := yaml.Unmarshal([]byte(template), &child); err != nil {
+					return fmt.Errorf("template: %w", err)
+				}
+			}
+			if err := walk(child, visit); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, child := range node {
+			if err := walk(child, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func text(object map[string]any, field string) string {
+	value, _, _ := unstructured.NestedString(object, field)
+	return value
+}
+
+// plain is the key whose twin in base64 an example may name.
+func plain(key string) string { return strings.TrimSuffix(key, render.TwinSuffix) }

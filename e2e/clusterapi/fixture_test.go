@@ -1,0 +1,123 @@
+package clusterapi_test
+
+import (
+	"context"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/clusterapi"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // the test's own clients have nothing to say
+	controlplanetest.Main(m)
+}
+
+// started is what runs beside the shared control plane; all of it dies with this process.
+var started struct {
+	sync.Once
+	err error
+}
+
+// fleet is one test's namespace on a control plane with Fairlead and all of Cluster API but infrastructure.
+type fleet struct {
+	testing.TB
+	cp        *controlplane.ControlPlane
+	client    client.Client // an administrator's
+	namespace string
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	cp := controlplanetest.Shared(t)
+	started.Do(func() { started.err = startAll(context.Background(), cp) })
+	controlplanetest.Require(t, started.err)
+	scheme := runtime.NewScheme()
+	controlplanetest.Require(t, clusterapi.AddToScheme(scheme))
+	controlplanetest.Require(t, v1alpha1.AddToScheme(scheme))
+	c, err := client.New(cp.Admin(), client.Options{Scheme: scheme, FieldOwner: "fairlead-e2e"})
+	controlplanetest.Require(t, err)
+	return &fleet{TB: t, cp: cp, client: c, namespace: controlplanetest.Namespace(t, cp)}
+}
+
+// startAll also applies the CorporateProxy of the examples, which is every cluster's here.
+func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
+	if err := operator.Install(ctx, cp); err != nil {
+		return err
+	}
+	if err := installInfrastructure(ctx, cp); err != nil {
+		return err
+	}
+	options := clusterapi.Options{
+		FeatureGates: []string{clusterapi.FormatIgnition, clusterapi.ClusterTopology},
+		Progress:     os.Stderr,
+	}
+	for _, start := range []func(context.Context, *controlplane.ControlPlane, clusterapi.Options) (*clusterapi.Provider, error){
+		clusterapi.StartCore, clusterapi.StartBootstrapProvider, clusterapi.StartControlPlaneProvider,
+	} {
+		if _, err := start(ctx, cp, options); err != nil {
+			return err
+		}
+	}
+	proxy, err := readExample("corporateproxy.yaml")
+	if err != nil {
+		return err
+	}
+	if err := cp.ApplyObjects(ctx, proxy...); err != nil {
+		return err
+	}
+	_, err = operator.Start(ctx, cp, operator.Options{Args: []string{"--leader-elect=false"}})
+	return err
+}
+
+func (f *fleet) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// cluster creates one without a control-plane endpoint.
+func (f *fleet) cluster(name string) *clusterv1.Cluster {
+	f.Helper()
+	cluster := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name},
+		Spec: clusterv1.ClusterSpec{
+			ClusterNetwork: clusterv1.ClusterNetwork{
+				Services: clusterv1.NetworkRanges{CIDRBlocks: []string{serviceCIDR}},
+				Pods:     clusterv1.NetworkRanges{CIDRBlocks: []string{podCIDR}},
+			},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "AnyCluster", Name: name,
+			},
+		},
+	}
+	f.must(f.client.Create(f.Context(), cluster))
+	return cluster
+}
+
+const (
+	serviceCIDR  = "100.64.0.0/13"
+	podCIDR      = "100.96.0.0/11"
+	endpointHost = "178.170.32.59"
+)
+
+// setEndpoint makes it known, as an infrastructure provider does.
+func (f *fleet) setEndpoint(cluster *clusterv1.Cluster) {
+	f.Helper()
+	before := cluster.DeepCopy()
+	cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: endpointHost, Port: 6443}
+	f.must(f.client.Patch(f.Context(), cluster, client.MergeFrom(before)))
+}

@@ -1,0 +1,80 @@
+package clusterapi_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+// The way is the whole one: webhooks, controllers of the core and of both kubeadm providers, and the operator. Only
+// vSphere is played, and no machine comes up: workers, which wait for the control plane, get no bootstrap data.
+func TestTheKubeadmExamplesGiveTheFirstMachineItsFiles(t *testing.T) {
+	for example, format := range map[string]string{
+		"kubeadm-debian.yaml":  "cloud-config",
+		"kubeadm-inline.yaml":  "cloud-config",
+		"kubeadm-flatcar.yaml": "ignition",
+	} {
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t)
+			f.infrastructure()
+			cluster, err := readManifest("testdata/vspherecluster.yaml")
+			f.must(err)
+			f.must(f.create(cluster...))
+			f.applyExample(example)
+			f.provision()
+			f.wantFiles(format)
+		})
+	}
+}
+
+// wantFiles requires that the first machine of mycluster gets bootstrap data, and in it all files that its
+// KubeadmConfig takes from the Secret, as they are there.
+func (f *fleet) wantFiles(format string) {
+	f.Helper()
+	config := f.awaitFirstConfig()
+	data := f.awaitData(config)
+	if data.Format != format {
+		f.Errorf("the bootstrap data is %s, want %s", data.Format, format)
+	}
+	files, err := filesOf(data)
+	f.must(err)
+	secret := &corev1.Secret{}
+	f.must(f.client.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: "mycluster-systemd-proxy"}, secret))
+	lists := 0
+	for _, want := range config.Spec.Files {
+		content := string(secret.Data[plain(want.ContentFrom.Secret.Key)])
+		if got := files[want.Path]; got != (file{want.Permissions, want.Owner, content}) {
+			f.Errorf("%s is %+v\nwant the Secret's %s:\n%s", want.Path, got, want.ContentFrom.Secret.Key, content)
+		}
+		if strings.Contains(content, "NO_PROXY=") {
+			wantMerged(f, content)
+			lists++
+		}
+	}
+	if lists == 0 {
+		f.Error("no file has a NO_PROXY")
+	}
+}
+
+// awaitFirstConfig awaits the KubeadmConfig of the machine that the control plane provider makes first.
+func (f *fleet) awaitFirstConfig() *bootstrapv1.KubeadmConfig {
+	f.Helper()
+	configs := &bootstrapv1.KubeadmConfigList{}
+	controlplanetest.Await(f, "the first machine", func(ctx context.Context) (bool, error) {
+		err := f.client.List(ctx, configs, client.InNamespace(f.namespace), client.HasLabels{clusterv1.MachineControlPlaneLabel})
+		if err == nil && len(configs.Items) != 1 {
+			err = fmt.Errorf("%d KubeadmConfigs", len(configs.Items))
+		}
+		return err == nil, err
+	})
+	return &configs.Items[0]
+}

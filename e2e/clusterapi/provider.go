@@ -1,0 +1,156 @@
+// Package clusterapi runs the controllers of Cluster API as plain processes beside a control plane, with
+// their webhooks registered, and makes the few objects from which the kubeadm bootstrap provider makes a
+// machine's bootstrap data. No infrastructure provider runs: tests say in its place that infrastructure
+// is provisioned, and no machine comes into being.
+package clusterapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/ports"
+	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// Feature gates that are off by default.
+const (
+	FormatIgnition  = "KubeadmBootstrapFormatIgnition" // without it the webhooks refuse format: ignition
+	ClusterTopology = "ClusterTopology"                // without it the webhooks refuse a ClusterClass
+)
+
+// Options are all optional.
+type Options struct {
+	FeatureGates []string  // to be enabled
+	Progress     io.Writer // is told what takes long: builds
+}
+
+// Provider is a running controller with its webhooks. They stay registered when it stops: nothing of its kinds can
+// be written then.
+type Provider struct {
+	*process.Process
+	row         row
+	certificate []byte
+	webhooks    *ports.Port
+	diagnostics *ports.Port
+	health      *ports.Port
+}
+
+// row is what differs between the controllers.
+type row struct {
+	tool   tools.Tool
+	folder string // in the module, of the main package
+	probe  string // an object that both kinds of webhooks are asked about
+}
+
+// StartCore starts the core controllers: Clusters, their topology, Machines and their owners.
+func StartCore(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Provider, error) {
+	return start(ctx, cp, core, options)
+}
+
+// StartBootstrapProvider starts the kubeadm bootstrap provider, which makes machines' bootstrap data from
+// KubeadmConfigs.
+func StartBootstrapProvider(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Provider, error) {
+	return start(ctx, cp, kubeadmBootstrap, options)
+}
+
+// StartControlPlaneProvider starts the kubeadm control plane provider.
+func StartControlPlaneProvider(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Provider, error) {
+	return start(ctx, cp, kubeadmControlPlane, options)
+}
+
+// start returns when the controller runs and the API server asks its webhooks. The CRDs must be installed
+// before: see controlplane.InstallClusterAPI, which operator.Install includes. The controller is the
+// control plane's administrator: its permissions are not the subject here.
+func start(ctx context.Context, cp *controlplane.ControlPlane, row row, options Options) (*Provider, error) {
+	path, err := tools.Build(ctx, row.tool, options.Progress)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{row: row}
+	for _, port := range []**ports.Port{&p.webhooks, &p.diagnostics, &p.health} {
+		if *port, err = ports.Reserve(); err != nil {
+			return nil, err
+		}
+	}
+	certificates := filepath.Join(cp.Dir(), row.tool.Name)
+	if err := p.writeCertificate(certificates); err != nil {
+		return nil, fmt.Errorf("make the webhook certificate of %s: %w", row.tool.Name, err)
+	}
+	p.Process, err = cp.Run(ctx, process.Spec{
+		Name: row.tool.Name,
+		Path: path,
+		Args: []string{
+			"--kubeconfig=" + cp.AdminKubeconfig(),
+			"--webhook-port=" + p.webhooks.String(),
+			"--webhook-cert-dir=" + certificates,
+			"--diagnostics-address=" + p.diagnostics.Address(),
+			"--insecure-diagnostics",
+			"--health-addr=" + p.health.Address(),
+			"--feature-gates=" + enabled(options.FeatureGates),
+		},
+		Ready: p.ready,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.registerWebhooks(ctx, cp); err != nil {
+		return nil, errors.Join(fmt.Errorf("register the webhooks of %s: %w", row.tool.Name, err), p.Stop())
+	}
+	return p, nil
+}
+
+func enabled(gates []string) string {
+	var list []string
+	for _, gate := range gates {
+		list = append(list, gate+"=true")
+	}
+	return strings.Join(list, ",")
+}
+
+// writeCertificate makes the one that the API server is told to expect.
+func (p *Provider) writeCertificate(dir string) error {
+	certificate, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		return err
+	}
+	p.certificate = certificate
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "tls.crt"), certificate, 0o600),
+		os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600),
+	)
+}
+
+func (p *Provider) ready(ctx context.Context) error {
+	_, err := get(ctx, "http://"+p.health.Address()+"/readyz")
+	return err
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s", url, response.Status)
+	}
+	return string(body), err
+}
