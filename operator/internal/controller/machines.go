@@ -2,12 +2,13 @@ package controller
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -34,24 +35,25 @@ func machineMetadata() []*metav1.PartialObjectMetadata {
 	return objects
 }
 
-// leaner drops from the cache what counting does not need: there are far more
-// machines than anything else.
-func leaner(object any) (any, error) {
+// lean drops from the cache what counting machines does not need: there are far
+// more of them than of anything else. Of other objects only managed fields go. (A
+// transform of these kinds alone would need them to be installed.)
+func lean(object any) (any, error) {
 	meta, is := object.(*metav1.PartialObjectMetadata)
-	if !is {
-		return object, nil
+	if !is || meta.GroupVersionKind().Group != clusterv1.GroupVersion.Group {
+		return cache.TransformStripManagedFields()(object)
 	}
-	lean := &metav1.PartialObjectMetadata{TypeMeta: meta.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+	kept := &metav1.PartialObjectMetadata{TypeMeta: meta.TypeMeta, ObjectMeta: metav1.ObjectMeta{
 		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 	}}
 	if o := ownerOf(meta); o != (owner{}) {
-		lean.OwnerReferences = []metav1.OwnerReference{{Kind: o.kind, Name: o.name}}
+		kept.OwnerReferences = []metav1.OwnerReference{{Kind: o.kind, Name: o.name}}
 	}
 	if cluster := meta.Labels[clusterv1.ClusterNameLabel]; cluster != "" {
-		lean.Labels = map[string]string{clusterv1.ClusterNameLabel: cluster}
+		kept.Labels = map[string]string{clusterv1.ClusterNameLabel: cluster}
 	}
-	return lean, nil
+	return kept, nil
 }
 
 // ownerOf says who replaces a machine: the MachineDeployment or MachinePool that
@@ -70,7 +72,7 @@ func ownerOf(m *metav1.PartialObjectMetadata) owner {
 	return owner{}
 }
 
-// leanOwner is the owner as leaner left it.
+// leanOwner is the owner as lean left it.
 func leanOwner(m *metav1.PartialObjectMetadata) owner {
 	if len(m.OwnerReferences) == 0 {
 		return owner{}
@@ -81,20 +83,34 @@ func leanOwner(m *metav1.PartialObjectMetadata) owner {
 // clusterIndex finds machines by the name of their Cluster.
 const clusterIndex = "cluster"
 
-func indexMachines(mgr ctrl.Manager) error {
-	for _, object := range machineMetadata() {
-		err := mgr.GetFieldIndexer().IndexField(context.Background(), object, clusterIndex, func(o client.Object) []string {
+// machineIndex makes sure that each index is made once. It is made with the first
+// look: earlier, an operator that starts before Cluster API is installed would end
+// instead of wait.
+type machineIndex struct {
+	mu   sync.Mutex
+	done int // of machineMetadata
+}
+
+func (i *machineIndex) ensure(ctx context.Context, indexer client.FieldIndexer) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, object := range machineMetadata()[i.done:] {
+		err := indexer.IndexField(ctx, object, clusterIndex, func(o client.Object) []string {
 			return []string{o.GetLabels()[clusterv1.ClusterNameLabel]}
 		})
 		if err != nil {
 			return err
 		}
+		i.done++
 	}
 	return nil
 }
 
 // readMachines returns the machines and pools of a cluster that are not being deleted.
 func (r *ClusterReconciler) readMachines(ctx context.Context, cluster types.NamespacedName) ([]machine, error) {
+	if err := r.index.ensure(ctx, r.Indexer); err != nil {
+		return nil, err
+	}
 	var machines []machine
 	for _, object := range machineMetadata() {
 		list := &metav1.PartialObjectMetadataList{}

@@ -66,6 +66,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	clusters := &ClusterReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
 		Namespace: opts.Namespace, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
+		Indexer: mgr.GetFieldIndexer(),
 	}
 	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace}
 	rollout := &RolloutReconciler{
@@ -79,18 +80,14 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 // own namespace. A read of anything else is an error instead of a new watch.
 func caches(namespace string) cache.Options {
 	own := map[string]cache.Config{namespace: {}}
-	options := cache.Options{
+	return cache.Options{
 		ReaderFailOnMissingInformer: true,
-		DefaultTransform:            cache.TransformStripManagedFields(),
+		DefaultTransform:            lean,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:    {Namespaces: own},
 			&corev1.ConfigMap{}: {Namespaces: own},
 		},
 	}
-	for _, object := range machineMetadata() {
-		options.ByObject[object] = cache.ByObject{Transform: leaner}
-	}
-	return options
 }
 
 // addProbes: alive means that it answers, ready that every cache it decides from

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -159,20 +160,33 @@ func TestTheCacheKeepsOfAMachineWhatCountingNeeds(t *testing.T) {
 		"of nobody": {full(map[string]string{}, other), owner{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := leaner(tc.machine)
-			lean, is := result.(*metav1.PartialObjectMetadata)
+			tc.machine.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(kindMachine))
+			result, err := lean(tc.machine)
+			kept, is := result.(*metav1.PartialObjectMetadata)
 			if err != nil || !is {
 				t.Fatal(err)
 			}
-			if got := leanOwner(lean); got != tc.want {
+			if got := leanOwner(kept); got != tc.want {
 				t.Errorf("owner %v, want %v", got, tc.want)
 			}
-			if lean.Labels[clusterv1.ClusterNameLabel] != "c1" || len(lean.Labels) != 1 || lean.Annotations != nil || lean.Finalizers != nil {
-				t.Errorf("kept too much, or not the cluster: %+v", lean.ObjectMeta)
+			if kept.Labels[clusterv1.ClusterNameLabel] != "c1" || len(kept.Labels) != 1 || kept.Annotations != nil || kept.Finalizers != nil {
+				t.Errorf("kept too much, or not the cluster: %+v", kept.ObjectMeta)
 			}
-			if lean.UID != "u" || lean.ResourceVersion != "3" || lean.CreationTimestamp != at(5) || lean.DeletionTimestamp == nil {
-				t.Errorf("dropped too much: %+v", lean.ObjectMeta)
+			if kept.UID != "u" || kept.ResourceVersion != "3" || kept.CreationTimestamp != at(5) || kept.DeletionTimestamp == nil {
+				t.Errorf("dropped too much: %+v", kept.ObjectMeta)
 			}
 		})
+	}
+}
+
+func TestTheCacheKeepsTheLabelsOfANamespace(t *testing.T) {
+	namespace := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "ns", Labels: map[string]string{"team": "a"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+	}}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	result, err := lean(namespace)
+	kept, is := result.(*metav1.PartialObjectMetadata)
+	if err != nil || !is || kept.Labels["team"] != "a" || kept.ManagedFields != nil {
+		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -31,9 +31,6 @@ func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
 		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 	})
 	all := handler.EnqueueRequestsFromMapFunc(r.allClusters)
-	if err := indexMachines(mgr); err != nil {
-		return err
-	}
 	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("cluster").
 		For(&clusterv1.Cluster{}, builder.WithPredicates(meant)).
