@@ -3,11 +3,13 @@ package operator_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -150,7 +152,7 @@ func TestRollingReplacesMachinesOneClusterAndOneOwnerAtATime(t *testing.T) {
 		t.Errorf("they began within %s", pause)
 	}
 
-	// Never stops what has not begun; a change of order begins nothing.
+	// A change of order begins nothing: c, which comes last by name, is the next.
 	f.replace(b, b.owners[0])
 	f.awaitRollout("b", "")
 	mark, err = f.cp.AuditMark()
@@ -160,19 +162,41 @@ func TestRollingReplacesMachinesOneClusterAndOneOwnerAtATime(t *testing.T) {
 		slices.Reverse(entries)
 		data["noProxy"] = []byte(strings.Join(entries, ","))
 	})
+	c := f.build("c")
+	source := f.secondProxy("c")
+	f.awaitRolled(c.owners[0], f.awaitNodes("c", 1, 1, 0, 0).Since)
+	if got := f.ownerPatches(mark); !slices.Equal(got, []string{"c-cp"}) {
+		t.Errorf("after a change of order, rolled %q", got)
+	}
+
+	// Neither does Never: a and b are outdated, and passed over.
+	f.replace(c, c.owners[0])
+	f.awaitRollout("c", "")
 	proxy := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "example-" + f.namespace}}
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Node.Rollout = v1alpha1.RolloutNever })
 	f.changeSource("a", otherPassword("again"))
 	f.awaitNodes("a", 3, 3, 0, 0)
 	f.awaitNodes("b", 1, 1, 0, 0)
-	controlplanetest.Await(t, "a look at the fleet after it", func(ctx context.Context) (bool, error) {
-		page, err := f.operator.Metrics(ctx)
-		return metric(page, `workqueue_depth{controller="rollout",name="rollout",priority=""}`) == 0 &&
-			metric(page, `workqueue_unfinished_work_seconds{controller="rollout",name="rollout"}`) == 0, err
-	})
-	if got := f.ownerPatches(mark); len(got) > 0 {
-		t.Errorf("rolled %q", got)
+	modify(f, source, func(s *corev1.Secret) { otherPassword("third")(s.Data) })
+	f.awaitRolled(c.owners[0], f.awaitNodes("c", 1, 1, 0, 0).Since)
+	if got := f.ownerPatches(mark); !slices.Equal(got, []string{"c-cp", "c-cp"}) {
+		t.Errorf("with Never, rolled %q", got)
 	}
+}
+
+// secondProxy gives a cluster another CorporateProxy, Rolling as well, and returns
+// the Secret that it reads.
+func (f *fixture) secondProxy(cluster string) *corev1.Secret {
+	f.Helper()
+	name, label := "second-"+f.namespace, map[string]string{"fairlead.test/second": f.namespace}
+	source := f.source(name, map[string]string{"http": "http://second.example:3128"})
+	f.proxy(name, rolling, func(p *v1alpha1.CorporateProxy) {
+		p.Spec.Priority, p.Spec.ClusterSelector = 1, &metav1.LabelSelector{MatchLabels: label}
+	})
+	modify(f, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: cluster}}, func(c *clusterv1.Cluster) {
+		maps.Copy(c.Labels, label)
+	})
+	return source
 }
 
 func TestWithoutItsPermissionNothingIsRolledAndTheReportSaysWhatIsMissing(t *testing.T) {
