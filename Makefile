@@ -19,8 +19,13 @@ test: deps verify lint unit e2e ## everything below
 
 deps: ## install the Debian packages that tests need
 	@missing=$$(for need in systemd-analyze:systemd ip:iproute2 curl:curl wget:wget git:git /usr/bin/python3:python3 \
-			chromium:chromium chromium:fonts-dejavu-core; do \
-		command -v $${need%:*} >/dev/null || echo $${need#*:}; done); $(install)
+			chromium:chromium chromium:fonts-dejavu-core mmdebstrap:mmdebstrap systemd-nspawn:systemd-container \
+			/usr/sbin/squid:squid docker-registry:docker-registry openssl:openssl /usr/sbin/update-ca-certificates:ca-certificates \
+			/usr/lib/dracut/modules.d/30ignition/ignition:ignition \
+			$(python)/jinja2:python3-jinja2 $(python)/yaml:python3-yaml $(python)/libdnf:python3-libdnf; do \
+		command -v $${need%:*} >/dev/null || [ -d $${need%:*} ] || echo $${need#*:}; done); $(install)
+
+python := /usr/lib/python3/dist-packages
 
 vectors-deps: ## install the Debian packages that vectors needs, and what deps does
 vectors-deps: deps
@@ -29,7 +34,11 @@ vectors-deps: deps
 		dpkg-query --show --showformat='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done; \
 		command -v npm >/dev/null || echo npm); $(install)
 
-install = [ -z "$$missing" ] || (apt-get update -q && apt-get install -qy --no-install-recommends $$missing)
+# Debian starts a server that is installed, unless a policy says no (invoke-rc.d(8)). The tests start their own.
+policy := /usr/sbin/policy-rc.d
+install = [ -z "$$missing" ] || (apt-get update -q && \
+	{ [ -e $(policy) ] || { trap 'rm -f $(policy)' EXIT; install -m 755 /dev/null $(policy); printf '\#!/bin/sh\nexit 101\n' >$(policy); }; } && \
+	apt-get install -qy --no-install-recommends $$missing)
 
 generate: ## CRDs and deep copies from api/
 	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd

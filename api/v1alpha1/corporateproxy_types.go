@@ -216,7 +216,12 @@ type CorporateProxyStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	Findings []ReportedFinding `json:"findings,omitempty"`
 
-	// conditions: Ready.
+	// trustedCAExpiry is when the first certificate of the bundle that trustedCARef
+	// names expires.
+	// +optional
+	TrustedCAExpiry *metav1.Time `json:"trustedCAExpiry,omitempty"`
+
+	// conditions: Ready; TrustedCA, if there is one.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -14,6 +14,10 @@ const (
 	// ConditionMachinesOutdated: machines were built before the settings changed. It
 	// says nothing about Ready: what is written is right, and new machines get it.
 	ConditionMachinesOutdated = "MachinesOutdated"
+	// ConditionTrustedCA, of a CorporateProxy that names one: True while every
+	// certificate is valid. It leaves Ready alone: the bundle is written in any
+	// case, since others in it may be what counts.
+	ConditionTrustedCA = "TrustedCA"
 )
 
 // ReasonBuiltBefore is the reason of MachinesOutdated.
@@ -33,6 +37,15 @@ const (
 	ReasonRefused   = "Refused"   // the API server refused a write
 	ReasonPaused    = "Paused"
 	ReasonAccepted  = "Accepted" // of a CorporateProxy: it can be used
+)
+
+// Reasons of the condition TrustedCA.
+const (
+	ReasonValid       = "Valid"       // True
+	ReasonExpiresSoon = "ExpiresSoon" // True: a certificate has 30 days left, or less
+	ReasonExpired     = "Expired"     // False
+	ReasonNotYetValid = "NotYetValid" // False
+	ReasonUnreadable  = "Unreadable"  // Unknown: Ready says why
 )
 
 // ReapplyAnnotation on a ProxyReport asks the operator to apply both Secrets at

@@ -131,6 +131,10 @@ func (in *CorporateProxyStatus) DeepCopyInto(out *CorporateProxyStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.TrustedCAExpiry != nil {
+		in, out := &in.TrustedCAExpiry, &out.TrustedCAExpiry
+		*out = (*in).DeepCopy()
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]v1.Condition, len(*in))

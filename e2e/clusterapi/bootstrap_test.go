@@ -60,16 +60,16 @@ func TestAMachineWaitsForTheSecretAndIsThenBuiltFromTheMergedList(t *testing.T) 
 			data := f.awaitData(config)
 			t.Logf("%s from the endpoint being known until the bootstrap data", since(endpointKnown))
 
-			files, err := filesOf(data)
+			files, err := data.Files()
 			f.must(err)
 			for path, key := range map[string]string{containerdDropIn: "containerdProxy", kubeletDropIn: "kubeletProxy"} {
-				if got, want := files[path].content, string(secret.Data[key]); got != want {
+				if got, want := files[path].Content, string(secret.Data[key]); got != want {
 					t.Errorf("%s is\n%s\nwant what the Secret has under %s:\n%s", path, got, key, want)
 				}
-				if got := files[path]; got.permissions != "0600" || got.owner != "root:root" {
-					t.Errorf("%s has %s and belongs to %s", path, got.permissions, got.owner)
+				if got := files[path]; got.Permissions != "0600" || got.Owner != "root:root" {
+					t.Errorf("%s has %s and belongs to %s", path, got.Permissions, got.Owner)
 				}
-				wantMerged(t, files[path].content)
+				wantMerged(t, files[path].Content)
 			}
 		})
 	}

@@ -7,21 +7,26 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
+// kubeadmExamples are those whose bootstrap data the kubeadm provider makes, and its format.
+var kubeadmExamples = map[string]string{
+	"kubeadm-debian.yaml":  "cloud-config",
+	"kubeadm-inline.yaml":  "cloud-config",
+	"kubeadm-flatcar.yaml": "ignition",
+}
+
 // The way is the whole one: webhooks, controllers of the core and of both kubeadm providers, and the operator. Only
-// vSphere is played, and no machine comes up: workers, which wait for the control plane, get no bootstrap data.
+// vSphere is played, and no machine comes up.
 func TestTheKubeadmExamplesGiveTheFirstMachineItsFiles(t *testing.T) {
-	for example, format := range map[string]string{
-		"kubeadm-debian.yaml":  "cloud-config",
-		"kubeadm-inline.yaml":  "cloud-config",
-		"kubeadm-flatcar.yaml": "ignition",
-	} {
+	for example, format := range kubeadmExamples {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
@@ -36,6 +41,38 @@ func TestTheKubeadmExamplesGiveTheFirstMachineItsFiles(t *testing.T) {
 	}
 }
 
+// Workers wait for a control plane, which there is not: what they would get is given to a first machine.
+func TestTheKubeadmExamplesGiveWorkersTheirFiles(t *testing.T) {
+	for example, format := range kubeadmExamples {
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t)
+			cluster := f.cluster("mycluster")
+			f.setEndpoint(cluster)
+			f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
+			_, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "worker", f.workersSpec(example))
+			f.must(err)
+			f.wantFiles(format)
+		})
+	}
+}
+
+// workersSpec is that of the example's KubeadmConfigTemplate.
+func (f *fleet) workersSpec(example string) bootstrapv1.KubeadmConfigSpec {
+	f.Helper()
+	objects, err := readExample(example)
+	f.must(err)
+	for _, object := range objects {
+		if object.GetKind() == "KubeadmConfigTemplate" {
+			template := &bootstrapv1.KubeadmConfigTemplate{}
+			f.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, template))
+			return template.Spec.Template.Spec
+		}
+	}
+	f.Fatalf("%s has no KubeadmConfigTemplate", example)
+	return bootstrapv1.KubeadmConfigSpec{}
+}
+
 // wantFiles requires that the first machine of mycluster gets bootstrap data, and in it all files that its
 // KubeadmConfig takes from the Secret, as they are there.
 func (f *fleet) wantFiles(format string) {
@@ -45,14 +82,14 @@ func (f *fleet) wantFiles(format string) {
 	if data.Format != format {
 		f.Errorf("the bootstrap data is %s, want %s", data.Format, format)
 	}
-	files, err := filesOf(data)
+	files, err := data.Files()
 	f.must(err)
 	secret := &corev1.Secret{}
 	f.must(f.client.Get(f.Context(), client.ObjectKey{Namespace: f.namespace, Name: "mycluster-systemd-proxy"}, secret))
 	lists := 0
 	for _, want := range config.Spec.Files {
 		content := string(secret.Data[plain(want.ContentFrom.Secret.Key)])
-		if got := files[want.Path]; got != (file{want.Permissions, want.Owner, content}) {
+		if got := files[want.Path]; got != (clusterapi.File{want.Permissions, want.Owner, content}) {
 			f.Errorf("%s is %+v\nwant the Secret's %s:\n%s", want.Path, got, want.ContentFrom.Secret.Key, content)
 		}
 		if strings.Contains(content, "NO_PROXY=") {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // slot is the place of one build of one program:
@@ -21,8 +22,16 @@ type slot struct {
 func cacheSlot(cache string, tool Tool, module string) (slot, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, tool.Package, tool.LDFlags)
-	for _, name := range []string{"go.mod", "go.sum"} {
-		content, err := os.ReadFile(filepath.Join(module, name))
+	files := []string{filepath.Join(module, "go.mod"), filepath.Join(module, "go.sum")}
+	if strings.HasPrefix(tool.Package, "./") { // ours, and not only as new as what it requires
+		own, err := filepath.Glob(filepath.Join(module, tool.Package, "*.go"))
+		if err != nil {
+			return slot{}, err
+		}
+		files = append(files, own...)
+	}
+	for _, name := range files {
+		content, err := os.ReadFile(name)
 		if err != nil {
 			return slot{}, fmt.Errorf("read the tool module of %s: %w", tool.Name, err)
 		}

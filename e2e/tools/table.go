@@ -37,6 +37,10 @@ var (
 		Name: "kube-controller-manager", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-controller-manager",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
 	}
+	IgnitionValidate = Tool{
+		Name: "ignition-validate", Module: "ignition", Package: "github.com/coreos/ignition/v2/validate",
+		Version: "v2.26.0", Duration: "15 seconds",
+	}
 	Kubeadm = Tool{
 		Name: "kubeadm", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kubeadm",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
@@ -53,6 +57,15 @@ var (
 		Name: "cluster-api-kubeadm-control-plane", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/controlplane/kubeadm",
 		Version: clusterAPIVersion, Duration: "1 minute",
 	}
+	// Ours, around one function of theirs each.
+	UserData = Tool{
+		Name: "userdata", Module: ClusterAPI, Package: "./userdata",
+		Version: clusterAPIVersion, Duration: "1 minute",
+	}
+	Expand = Tool{
+		Name: "expand", Module: "kubernetes", Package: "./expand",
+		Version: kubernetesVersion, Duration: "1 second",
+	}
 )
 
 // All lists every program, for building them ahead of the tests.
@@ -60,6 +73,7 @@ func All() []Tool {
 	return []Tool{
 		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
+		UserData, Expand, IgnitionValidate,
 	}
 }
 

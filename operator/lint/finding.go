@@ -64,6 +64,8 @@ const (
 	HTTPSProxy       Code = "HTTPSProxy"       // TLS to the proxy is not for everybody
 	PasswordEncoding Code = "PasswordEncoding" // arrives otherwise than it was written
 	OneProxy         Code = "OneProxy"         // only one of http and https is set
+	// The company's authorities.
+	Certificate Code = "Certificate" // expired, about to, or not valid yet
 )
 
 // Finding is one thing that somebody should know.

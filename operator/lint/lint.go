@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"github.com/fairlead-io/fairlead/operator/cabundle"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/resolve"
@@ -8,19 +9,21 @@ import (
 
 // Input is what is looked at.
 type Input struct {
-	Entries     noproxy.List      // what is meant
-	Any         string            // how it is written for any client
-	Spelled     map[string]string // spellings in Any that are not the canonical one, by that
-	Refusals    []Finding         // what could not be read, found by Read
-	Omitted     noproxy.List      // meant, but not in Any
-	HTTP, HTTPS proxyurl.URL      // zero: not set, or not known
-	Cluster     *resolve.Cluster  // nil: no cluster is involved
-	Today       bool              // ask clients as of their newest behaviour only, which takes a fifth of the time
+	Entries      noproxy.List           // what is meant
+	Any          string                 // how it is written for any client
+	Spelled      map[string]string      // spellings in Any that are not the canonical one, by that
+	Refusals     []Finding              // what could not be read, found by Read
+	Omitted      noproxy.List           // meant, but not in Any
+	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
+	Cluster      *resolve.Cluster       // nil: no cluster is involved
+	Certificates []cabundle.Certificate // what machines are to trust
+	Now          int64                  // seconds since 1970; 0: nobody asks about dates
+	Today        bool                   // ask clients as of their newest behaviour only, which takes a fifth of the time
 }
 
 // Effective is the input for what a cluster's Secrets say.
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
-	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster}
+	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
 		_, in.Omitted = noproxy.Portable(e.Entries, noproxy.AudienceAny)
 	}
@@ -37,6 +40,7 @@ func Run(in Input) []Finding {
 	findings = append(findings, omitted(in)...)
 	findings = append(findings, tooLong(in)...)
 	findings = append(findings, proxy(in)...)
+	findings = append(findings, certificates(in)...)
 	findings = append(findings, portability(in)...)
 	return sorted(findings)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/operator/cabundle"
 	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
@@ -237,5 +238,34 @@ func TestALongListSaysWhereItDoesNotFit(t *testing.T) {
 		if got != want {
 			t.Errorf("%d bytes: %q, want %q", length, got, want)
 		}
+	}
+}
+
+func TestTheDatesOfCertificatesAreLookedAtByWhoeverHasAClock(t *testing.T) {
+	const day, now = 24 * 60 * 60, 1_800_000_000
+	in := lint.Effective(effective(t, "a.example", resolve.FormPortable), cluster)
+	for _, c := range []struct {
+		name       string
+		begin, end int64
+	}{{"good", -9, 31}, {"soon", -9, 30}, {"old", -9, -1}, {"next", 1, 99}} {
+		in.Certificates = append(in.Certificates, cabundle.Certificate{
+			Subject: "CN=" + c.name, NotBefore: cabundle.Instant{Unix: now + c.begin*day, Text: "then"}, NotAfter: cabundle.Instant{Unix: now + c.end*day, Text: "later"},
+		})
+	}
+	found := func() (all []string) {
+		for _, f := range lint.Run(in) {
+			if f.Code == lint.Certificate {
+				all = append(all, string(f.Severity)+" "+f.Why)
+			}
+		}
+		return all
+	}
+	if got := found(); got != nil {
+		t.Errorf("nobody asked: %q", got)
+	}
+	in.Now = now
+	want := []string{"Error CN=old expired on later", "Warning CN=soon expires on later", "Warning CN=next is not valid before then"}
+	if got := found(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

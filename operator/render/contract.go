@@ -23,8 +23,23 @@ const (
 	ValuesKey     = "values"          // the only key of the values Secret; App platforms refuse more
 	ContainerdKey = "containerdProxy" // drop-in of containerd.service
 	KubeletKey    = "kubeletProxy"    // drop-in of kubelet.service
-	TrustedCAKey  = "trustedCA"       // PEM bundle
-	TwinSuffix    = ".base64"         // <key>.base64 holds the same in base64
+
+	EnvironmentFileKey        = "environmentFile"       // /etc/fairlead/proxy.env
+	EnvironmentFileDropInKey  = "environmentFileDropIn" // drop-in with which any unit reads it
+	EtcEnvironmentKey         = "etcEnvironment"        // appended to /etc/environment
+	RKE2Key                   = "rke2Environment"       // /etc/default/rke2-server, /etc/default/rke2-agent
+	K3sKey                    = "k3sEnvironment"        // /etc/default/k3s, /etc/default/k3s-agent
+	APIServerPatchKey         = "kubeAPIServerPatch"    // patches for kubeadm
+	ControllerManagerPatchKey = "kubeControllerManagerPatch"
+	SchedulerPatchKey         = "kubeSchedulerPatch"
+
+	FlatcarButaneKey   = "flatcarButane" // Butane and Ignition configs of a machine
+	FlatcarIgnitionKey = "flatcarIgnition"
+	FCOSButaneKey      = "fcosButane"
+	FCOSIgnitionKey    = "fcosIgnition"
+
+	TrustedCAKey = "trustedCA" // PEM bundle
+	TwinSuffix   = ".base64"   // <key>.base64 holds the same in base64
 
 	SecretLabel  = "fairlead.io/secret" // marks a Secret as ours; the value says which of the two
 	ValuesRole   = "cluster-values"

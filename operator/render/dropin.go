@@ -1,31 +1,22 @@
 package render
 
 import (
-	"bytes"
-
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 	"github.com/fairlead-io/fairlead/templates/systemd"
 )
 
-// DropIn returns the systemd drop-in of a unit with the list for an audience: both cases of each variable,
-// because clients disagree about which they read. A variable without value is
-// left out, because clients disagree about what an empty one means; so the
-// drop-in of an unproxied cluster is an empty [Service] section.
+// DropIn returns the systemd drop-in of a unit with the list for an audience:
+// both cases of each variable, because clients disagree about which they read. A
+// variable without value is left out, because clients disagree about what an
+// empty one means; so the drop-in of an unproxied cluster is an empty [Service]
+// section. The error is a *resolve.Problem.
 func DropIn(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
-	var assignments []string
-	for _, v := range environment(e, audience) {
-		assignment, err := systemdAssignment(v.name, v.value)
-		if err != nil {
-			return nil, err
-		}
-		assignments = append(assignments, assignment)
+	assignments, err := assign(environment(e, audience), systemdAssignment)
+	if err != nil {
+		return nil, problemAt(e, "drop-in", err)
 	}
-	var out bytes.Buffer
-	if err := systemd.HTTPProxy.Execute(&out, assignments); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+	return execute(systemd.HTTPProxy, assignments)
 }
 
 type variable struct{ name, value string }

@@ -1,10 +1,8 @@
 package render
 
 import (
-	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // systemdAssignment returns NAME=value, quoted for Environment= of a unit file.
@@ -16,42 +14,39 @@ import (
 // unknown one drops the assignment. "$" and single quotes mean nothing inside
 // double quotes and must stay as they are.
 //
-// Refused are a NUL byte, invalid UTF-8, noncharacters, and more bytes than
-// execve(2) passes on. The error names the variable, never the value.
+// On its way to the machine the line is part of a jinja template and of a YAML
+// literal block (see checkUserData). So it is written in printable ASCII, which
+// no YAML library reads as a line end or refuses, and every { is escaped: {{, {%
+// and {# start something in jinja.
+//
+// The error says what is refused; see checkVariable.
 func systemdAssignment(name, value string) (string, error) {
-	switch {
-	case strings.ContainsRune(value, 0):
-		return "", errors.New(name + " contains a NUL byte, which no environment can carry")
-	case !utf8.ValidString(value):
-		return "", errors.New(name + " is not valid UTF-8, which systemd refuses")
-	case strings.ContainsFunc(value, isNoncharacter):
-		return "", errors.New(name + " contains a noncharacter of Unicode, at which systemd stops reading the file")
-	case len(value) > MaxNoProxyBytes:
-		return "", fmt.Errorf("%s has %d bytes; a process environment carries at most %d", name, len(value), MaxNoProxyBytes)
+	if err := checkVariable(name, value); err != nil {
+		return "", err
 	}
 	var b strings.Builder
 	b.WriteString(`"` + name + `=`)
-	for i := range len(value) {
-		writeSystemdByte(&b, value[i])
+	for _, r := range value {
+		writeSystemdRune(&b, r)
 	}
 	b.WriteByte('"')
 	return b.String(), nil
 }
 
-// isNoncharacter is what systemd does not count as UTF-8 although it is
-// (src/basic/utf8.c, unichar_is_valid).
-func isNoncharacter(r rune) bool { return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe }
-
-func writeSystemdByte(b *strings.Builder, c byte) {
+func writeSystemdRune(b *strings.Builder, r rune) {
 	switch {
-	case c == '\\', c == '"':
+	case r == '\\', r == '"':
 		b.WriteByte('\\')
-		b.WriteByte(c)
-	case c == '%':
+		b.WriteRune(r)
+	case r == '%':
 		b.WriteString("%%")
-	case c < 0x20, c == 0x7f:
-		fmt.Fprintf(b, `\x%02x`, c)
+	case r == '{', isControl(r):
+		fmt.Fprintf(b, `\x%02x`, r)
+	case r > 0xffff:
+		fmt.Fprintf(b, `\U%08x`, r)
+	case r > 0x7f:
+		fmt.Fprintf(b, `\u%04x`, r)
 	default:
-		b.WriteByte(c)
+		b.WriteRune(r)
 	}
 }

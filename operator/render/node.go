@@ -2,10 +2,12 @@ package render
 
 import (
 	"encoding/base64"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/render/ignition"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -28,8 +30,21 @@ func UnitAudience(unit string) noproxy.Audience {
 	return noproxy.AudienceAny
 }
 
-// nodeFiles are the keys of each kind of file, and what writes them.
-var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){}
+// nodeFiles are the keys of each kind of file, and what writes them. An error is a
+// *resolve.Problem that names the file.
+var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){
+	resolve.FileEnvironmentFile: {EnvironmentFileKey: EnvironmentFile, EnvironmentFileDropInKey: EnvironmentFileDropIn},
+	resolve.FileEtcEnvironment:  {EtcEnvironmentKey: EtcEnvironment},
+	resolve.FileRKE2:            {RKE2Key: RKE2Environment},
+	resolve.FileK3s:             {K3sKey: K3sEnvironment},
+	resolve.FileStaticPods: {
+		APIServerPatchKey:         staticPodPatchOf("kube-apiserver"),
+		ControllerManagerPatchKey: staticPodPatchOf("kube-controller-manager"),
+		SchedulerPatchKey:         staticPodPatchOf("kube-scheduler"),
+	},
+	resolve.FileFlatcar:      immutable(ignition.Flatcar, FlatcarButaneKey, FlatcarIgnitionKey),
+	resolve.FileFedoraCoreOS: immutable(ignition.FedoraCoreOS, FCOSButaneKey, FCOSIgnitionKey),
+}
 
 // nodeData returns every key of the Secret <cluster>-systemd-proxy.
 func nodeData(e resolve.Effective) (map[string][]byte, error) {
@@ -45,13 +60,18 @@ func nodeData(e resolve.Effective) (map[string][]byte, error) {
 		for key, write := range nodeFiles[file] {
 			content, err := write(e)
 			if err != nil {
-				return nil, fmt.Errorf("key %s: %w", key, err)
+				return nil, err
 			}
 			data[key] = content
 		}
 	}
 	if e.Node.TrustedCA != nil {
 		data[TrustedCAKey] = e.Node.TrustedCA
+	}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if err := checkUserData(string(data[key])); err != nil {
+			return nil, problemAt(e, key, err)
+		}
 	}
 	if e.Node.Base64Twins {
 		addTwins(data)

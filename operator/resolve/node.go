@@ -1,5 +1,7 @@
 package resolve
 
+import "github.com/fairlead-io/fairlead/operator/cabundle"
+
 // Node is what machines get beside the drop-ins of containerd and kubelet.
 type Node struct {
 	Units       []string // systemd units with a drop-in of their own, name.service
@@ -7,6 +9,8 @@ type Node struct {
 	StaticPods  StaticPods
 	Base64Twins bool
 	TrustedCA   []byte // PEM bundle; nil where there is none
+
+	Certificates []cabundle.Certificate // those in TrustedCA, for whoever looks at their dates
 }
 
 // NodeFile is one kind of file, or set of files, for a machine.

@@ -29,6 +29,8 @@ const (
 	ReasonNotDelegated    Reason = "NotDelegated"
 	// The result is more than the places it goes to can carry.
 	ReasonTooLarge Reason = "TooLarge"
+	// The result has what such a place cannot carry, whatever its length.
+	ReasonNotCarriable Reason = "NotCarriable"
 )
 
 // Problem says why no configuration could be resolved. It names the object and
@@ -39,7 +41,11 @@ type Problem struct {
 	Field    string // for example "spec.noProxy[3].value"; may be empty
 	Detail   string
 	Refusals []string // each refused entry with its field and reason, if several
+	Cause    error    // for errors.Is; may be nil
 }
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Cause }
 
 // Error returns object, field and detail in one line.
 func (p *Problem) Error() string {

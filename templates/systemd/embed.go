@@ -1,5 +1,6 @@
-// Package systemd holds the files that Fairlead writes for systemd, as
-// templates. Package render fills them; values reach them already escaped.
+// Package systemd holds the files that Fairlead writes for systemd and for
+// logins, as templates. Package render fills them; values reach them already
+// escaped.
 package systemd
 
 import (
@@ -10,6 +11,13 @@ import (
 //go:embed *.tmpl
 var files embed.FS
 
-// HTTPProxy is the drop-in http-proxy.conf of one unit. Its data is a list of
-// quoted assignments.
-var HTTPProxy = template.Must(template.ParseFS(files, "http-proxy.conf.tmpl"))
+// Their data is a list of assignments, written for the place; the drop-in of
+// EnvironmentFile= needs none.
+var (
+	HTTPProxy             = parse("http-proxy.conf.tmpl")       // drop-in of one unit
+	EnvironmentFile       = parse("proxy.env.tmpl")             // what units read with EnvironmentFile=
+	EnvironmentFileDropIn = parse("environment-file.conf.tmpl") // with which they do
+	EtcEnvironment        = parse("etc-environment.tmpl")       // appended to /etc/environment
+)
+
+func parse(name string) *template.Template { return template.Must(template.ParseFS(files, name)) }

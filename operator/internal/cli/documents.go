@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 )
 
 // document is one Kubernetes object of a file.
@@ -124,7 +125,7 @@ func (d document) decode(into any) error {
 	if err == nil {
 		err = yaml.UnmarshalStrict(text, into)
 	}
-	if err != nil && d.object.GetKind() == "Secret" {
+	if kind := d.object.GetKind(); err != nil && (kind == "Secret" || kind == "ConfigMap") {
 		err = errors.New("a field is unknown or of the wrong type") // the details may quote data
 	}
 	if err != nil {
@@ -172,10 +173,29 @@ func clusters(documents []document, warnings io.Writer) ([]*clusterv1.Cluster, e
 	return found, nil
 }
 
-// secrets returns the Secrets among the documents by name, stringData merged
+// namedData returns the data of the Secrets and ConfigMaps among the documents.
+func namedData(documents []document) (map[inputs.Reference]map[string][]byte, error) {
+	named, err := secrets(documents)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range documents {
+		if !d.is("ConfigMap", "v1") {
+			continue
+		}
+		configMap := &corev1.ConfigMap{}
+		if err := d.decode(configMap); err != nil {
+			return nil, err
+		}
+		named[inputs.Reference{Kind: inputs.KindConfigMap, Name: configMap.Name}] = inputs.ConfigMapData(configMap)
+	}
+	return named, nil
+}
+
+// secrets returns the data of the Secrets among the documents, stringData merged
 // into data as the API server does.
-func secrets(documents []document) (map[string]*corev1.Secret, error) {
-	found := map[string]*corev1.Secret{}
+func secrets(documents []document) (map[inputs.Reference]map[string][]byte, error) {
+	found := map[inputs.Reference]map[string][]byte{}
 	for _, d := range documents {
 		if !d.is("Secret", "v1") {
 			continue
@@ -190,7 +210,7 @@ func secrets(documents []document) (map[string]*corev1.Secret, error) {
 		for key, value := range secret.StringData {
 			secret.Data[key] = []byte(value)
 		}
-		found[secret.Name] = secret
+		found[inputs.Reference{Kind: inputs.KindSecret, Name: secret.Name}] = secret.Data
 	}
 	return found, nil
 }

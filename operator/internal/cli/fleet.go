@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/cabundle"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/provider"
 	"github.com/fairlead-io/fairlead/operator/resolve"
@@ -23,10 +23,11 @@ type fleet struct {
 	overrides []v1alpha1.ProxyOverride
 	choose    func(*clusterv1.Cluster) (resolve.Installation, error)
 	form      resolve.Form
+	warned    map[cabundle.Certificate]bool
 }
 
 func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet, error) {
-	f := &fleet{form: resolve.Form(opts.form)}
+	f := &fleet{form: resolve.Form(opts.form), warned: map[cabundle.Certificate]bool{}}
 	var err error
 	if f.choose, err = readProxy(opts, stdin); err != nil {
 		return nil, err
@@ -98,6 +99,9 @@ func readProxy(opts renderOptions, stdin io.Reader) (func(*clusterv1.Cluster) (r
 			return nil, err
 		}
 		installation, err := inputs.Values(opts.values, data)
+		if err == nil && opts.trustedCA != "" {
+			err = addTrustedCA(&installation, opts.trustedCA, stdin)
+		}
 		return func(*clusterv1.Cluster) (resolve.Installation, error) { return installation, nil }, err
 	}
 	documents, err := readDocuments([]string{opts.proxy}, stdin)
@@ -111,19 +115,35 @@ func readProxy(opts renderOptions, stdin io.Reader) (func(*clusterv1.Cluster) (r
 	if len(proxies) == 0 {
 		return nil, fmt.Errorf("%s: no CorporateProxy in it", opts.proxy)
 	}
-	named, err := secrets(documents)
+	named, err := namedData(documents)
 	if err != nil {
 		return nil, err
 	}
 	return func(cluster *clusterv1.Cluster) (resolve.Installation, error) {
 		// Every namespace has this label; others stand in the cluster.
 		namespace := map[string]string{"kubernetes.io/metadata.name": cluster.Namespace}
-		return inputs.Choose(proxies, cluster, namespace, secretGetter(named))
+		return inputs.Choose(proxies, cluster, namespace, func(ref inputs.Reference) (map[string][]byte, error) { return named[ref], nil })
 	}, nil
 }
 
-func secretGetter(named map[string]*corev1.Secret) inputs.SecretGetter {
-	return func(name string) (*corev1.Secret, error) { return named[name], nil }
+// addTrustedCA reads the file of --trusted-ca.
+func addTrustedCA(installation *resolve.Installation, file string, stdin io.Reader) error {
+	content, err := readFile(file, stdin)
+	if err != nil {
+		return err
+	}
+	return inputs.AddTrustedCA(&installation.Node, file, "", content)
+}
+
+// warnOfDates says which certificates are not valid at a time, each once.
+func (f *fleet) warnOfDates(certificates []cabundle.Certificate, now int64, warnings io.Writer) {
+	for _, c := range certificates {
+		validity := c.At(now)
+		if (validity == cabundle.Expired || validity == cabundle.NotYetValid) && !f.warned[c] {
+			fmt.Fprintf(warnings, "warning: trusted CA: %s\n", c.Says(validity))
+			f.warned[c] = true
+		}
+	}
 }
 
 // facts returns what the provider adds, as far as the files say. Required facts

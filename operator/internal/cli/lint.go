@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +61,7 @@ the command line or a file is wrong. No password is printed.`,
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
+	opts.trustedCAFlag(flags)
 	flags.StringVar(&opts.noProxy, "no-proxy", "", "a list as it stands, instead of --values and --proxy")
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
@@ -70,8 +72,8 @@ the command line or a file is wrong. No password is printed.`,
 
 func (o *lintOptions) checkLint(list bool) error {
 	switch {
-	case list && (o.values != "" || o.proxy != "" || len(o.override) > 0 || o.form != ""):
-		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --override or --form")
+	case list && (o.values != "" || o.proxy != "" || o.trustedCA != "" || len(o.override) > 0 || o.form != ""):
+		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --trusted-ca, --override or --form")
 	case list && strings.TrimSpace(o.noProxy) == "":
 		return errors.New("--no-proxy is empty: there is nothing to look at")
 	case !list && (o.httpProxy != "" || o.httpsURL != ""):
@@ -137,7 +139,9 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 		case err != nil:
 			return nil, err
 		case effective.Mode == resolve.ModeProxied:
-			result.Findings = lint.Run(lint.Effective(effective, inputs.Cluster(cluster)))
+			in := lint.Effective(effective, inputs.Cluster(cluster))
+			in.Now = time.Now().Unix()
+			result.Findings = lint.Run(in)
 		}
 		results = append(results, result)
 	}
@@ -186,7 +190,10 @@ func problemFindings(err error) ([]lint.Finding, bool) {
 		return nil, false
 	}
 	code := lint.Code(p.Reason)
-	if p.Reason == resolve.ReasonInvalidProxy {
+	switch {
+	case errors.Is(err, inputs.ErrTrustedCA):
+		code = lint.Certificate
+	case p.Reason == resolve.ReasonInvalidProxy:
 		code = lint.ProxyURL
 	}
 	if len(p.Refusals) == 0 {

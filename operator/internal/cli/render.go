@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,20 +16,25 @@ import (
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/render/ignition"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
 type renderOptions struct {
 	values, proxy      string
+	trustedCA          string
 	clusters, override []string
 	form, output       string
 	audience           string
+	node               nodeOptions
+	variant            string
 }
 
 var (
-	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java"}
+	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java", "apt", "dnf", "crio", "butane", "ignition"}
 	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
+	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
 )
 
 func renderCommand() *cobra.Command {
@@ -39,7 +45,7 @@ func renderCommand() *cobra.Command {
 		Long: `Print the Secrets that the operator writes for a cluster.
 
 The proxy is given by the config repository's patch (--values) or by a
-CorporateProxy with the Secret that it names (--proxy). The clusters are
+CorporateProxy with the objects that it names (--proxy). The clusters are
 Cluster API Clusters, v1beta1 or v1beta2; infrastructure objects may stand
 beside them. A file may hold several documents; - reads standard input.
 
@@ -56,6 +62,22 @@ The output contains the proxy's password.`,
   # for Java, which reads no environment: java -Dhttp.nonProxyHosts="$(…)"
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o java
 
+  # one file for machines
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --unit crio.service --key crioProxy
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file EnvironmentFile --key environmentFile
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file EtcEnvironment --key etcEnvironment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file RKE2 --key rke2Environment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file K3s --key k3sEnvironment
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --file StaticPods --static-pods Extend --key kubeAPIServerPatch
+
+  # for /etc/apt/apt.conf.d, /etc/dnf/dnf.conf and /etc/sysconfig/crio, which no Secret holds
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o apt
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o dnf
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o crio
+
+  # the config of a machine, to merge into your own
+  fairlead render --proxy corporate-proxy.yaml --cluster cluster.yaml -o butane --variant fcos
+
   # of a running fleet
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
 		Args: noArguments,
@@ -63,20 +85,31 @@ The output contains the proxy's password.`,
 			if err := opts.check(); err != nil {
 				return usage(err)
 			}
+			if opts.node.key != "" && cmd.Flags().Changed("output") {
+				return usage(errors.New("give one of --key and -o"))
+			}
 			return runRender(cmd, opts)
 		},
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
+	opts.node.flags(flags)
+	opts.trustedCAFlag(flags)
 	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy and -o java print: "+strings.Join(audiences, ", "))
+	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
 	return cmd
+}
+
+// trustedCAFlag is for the verbs that look at what machines get.
+func (o *renderOptions) trustedCAFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&o.trustedCA, "trusted-ca", "", "certificates that machines are to trust, PEM, with --values")
 }
 
 // inputFlags are the flags that say what a configuration is made from.
 func (o *renderOptions) inputFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.values, "values", "", "the config repository's patch: proxy: {http, https, noProxy}")
-	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with its Secret")
+	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with the Secret and ConfigMap that it names")
 	flags.StringArrayVar(&o.clusters, "cluster", nil, "Cluster manifest, may be repeated")
 	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverride manifest, may be repeated")
 	flags.StringVar(&o.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
@@ -89,6 +122,12 @@ func (o renderOptions) check() error {
 	if !slices.Contains(audiences, o.audience) {
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
 	}
+	if !slices.Contains(variants, o.variant) {
+		return fmt.Errorf("--variant is one of %s, not %q", strings.Join(variants, ", "), o.variant)
+	}
+	if _, err := o.node.read(); err != nil {
+		return err
+	}
 	return o.checkInputs()
 }
 
@@ -97,12 +136,14 @@ func (o renderOptions) checkInputs() error {
 	switch {
 	case (o.values == "") == (o.proxy == ""):
 		return errors.New("give exactly one of --values and --proxy")
+	case o.trustedCA != "" && o.proxy != "":
+		return errors.New("--trusted-ca goes with --values: a CorporateProxy names its own in spec.trustedCARef")
 	case len(o.clusters) == 0:
 		return errors.New("--cluster is missing")
 	case o.form != "" && !slices.Contains(forms, o.form):
 		return fmt.Errorf("--form is one of %s, not %q", strings.Join(forms, ", "), o.form)
 	}
-	files := append([]string{o.values, o.proxy}, slices.Concat(o.clusters, o.override)...)
+	files := append([]string{o.values, o.proxy, o.trustedCA}, slices.Concat(o.clusters, o.override)...)
 	if stdins := len(files) - len(slices.DeleteFunc(files, func(f string) bool { return f == "-" })); stdins > 1 {
 		return errors.New("only one file can be standard input (-)")
 	}
@@ -114,8 +155,12 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	if err != nil {
 		return err
 	}
-	if opts.output != "yaml" && len(fleet.clusters) != 1 {
-		return fmt.Errorf("-o %s prints one cluster, and %s holds %d", opts.output, strings.Join(opts.clusters, ", "), len(fleet.clusters))
+	one := "-o " + opts.output
+	if opts.node.key != "" {
+		one = "--key"
+	}
+	if one != "-o yaml" && len(fleet.clusters) != 1 {
+		return fmt.Errorf("%s prints one cluster, and %s holds %d", one, strings.Join(opts.clusters, ", "), len(fleet.clusters))
 	}
 	// All or nothing: the output of a failed run must not be half a fleet.
 	var out bytes.Buffer
@@ -124,6 +169,8 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		if err != nil {
 			return err
 		}
+		opts.node.add(&effective.Node)
+		fleet.warnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
 		if err := printEffective(&out, effective, opts); err != nil {
 			return err
 		}
@@ -132,9 +179,24 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	return err
 }
 
+// packages are the outputs that stand in no Secret: what machines need before
+// they are machines of a cluster.
+var packages = map[string]func(resolve.Effective) ([]byte, error){"apt": render.Apt, "dnf": render.Dnf, "crio": render.CRIO}
+
 func printEffective(out io.Writer, effective resolve.Effective, opts renderOptions) error {
 	secrets, err := render.Secrets(effective)
 	if err != nil {
+		return err
+	}
+	if opts.node.key != "" {
+		return opts.node.print(out, secrets[1])
+	}
+	if write, found := packages[opts.output]; found {
+		text, err := write(effective)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
 		return err
 	}
 	list := effective.NoProxy.For(noproxy.Audience(opts.audience))
@@ -143,6 +205,10 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		_, err = out.Write(secrets[0].Data[render.ValuesKey])
 	case "systemd":
 		_, err = out.Write(secrets[1].Data[render.ContainerdKey])
+	case "butane":
+		err = writeConfig(out, effective, opts, render.Butane)
+	case "ignition":
+		err = writeConfig(out, effective, opts, render.Ignition)
 	case "noproxy":
 		_, err = fmt.Fprintln(out, list)
 	case "java":
@@ -159,5 +225,15 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 			}
 		}
 	}
+	return err
+}
+
+// writeConfig writes the config of a machine.
+func writeConfig(out io.Writer, e resolve.Effective, opts renderOptions, config func(resolve.Effective, ignition.Variant) ([]byte, error)) error {
+	text, err := config(e, ignition.Variant(opts.variant))
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
 	return err
 }

@@ -11,11 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/operator/cabundle/cabundletest"
 	"github.com/fairlead-io/fairlead/operator/internal/cli"
 )
 
@@ -36,6 +38,7 @@ func TestTheCommandLine(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "says": says, "decode": decode, "entries": entries, "bytes": size,
+			"authority": authority, "fill": fill,
 		},
 	})
 }
@@ -145,4 +148,31 @@ func size(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	password := strings.Repeat("S3CRET", count/6+1)[:count]
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte("proxy: {http: 'http://me:"+password+"@proxy.example:3128'}\n"), 0o600))
+}
+
+// authority NAME BEGIN END FILE KEYFILE writes a certificate that is valid from
+// one day to another, counted from today, and its key.
+func authority(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 5 {
+		ts.Fatalf("usage: authority NAME BEGIN END FILE KEYFILE")
+	}
+	var days [2]time.Time
+	for i, text := range args[1:3] {
+		n, err := strconv.Atoi(text)
+		ts.Check(err)
+		days[i] = time.Now().AddDate(0, 0, n)
+	}
+	certificate, key, err := cabundletest.Make(args[0], cabundletest.From(days[0]), cabundletest.Until(days[1]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(certificate), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[4]), []byte(key), 0o600))
+}
+
+// fill MANIFEST CONTENT OUT puts the content of a file, quoted, in the place of @@.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: fill MANIFEST CONTENT OUT")
+	}
+	quoted := strconv.Quote(ts.ReadFile(args[1]))
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.ReplaceAll(ts.ReadFile(args[0]), "@@", quoted)), 0o600))
 }

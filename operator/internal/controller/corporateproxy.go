@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +34,7 @@ import (
 type CorporateProxyReconciler struct {
 	Client    client.Client
 	Namespace string // the operator's own
+	Now       func() time.Time
 }
 
 // Reconcile writes the status of one CorporateProxy.
@@ -45,23 +47,24 @@ func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.R
 	if err := r.Client.List(ctx, reports); err != nil {
 		return ctrl.Result{}, err
 	}
-	installation, err := inputs.Installation(proxy, func(name string) (*corev1.Secret, error) {
-		return get[corev1.Secret](ctx, r.Client, types.NamespacedName{Namespace: r.Namespace, Name: name})
-	})
+	installation, err := inputs.Installation(proxy, ownData(ctx, r.Client, r.Namespace))
 	var problem *resolve.Problem
 	if err != nil && !errors.As(err, &problem) {
 		return ctrl.Result{}, err
 	}
 	status := proxyStatus(proxy, installation, problem, usedBy(proxy.Name, reports.Items))
+	now := r.Now()
+	trustedCAStatus(&status, proxy, installation.Node.Certificates, now)
+	result := ctrl.Result{RequeueAfter: untilChange(installation.Node.Certificates, now)}
 	if equality.Semantic.DeepEqual(proxy.Status, status) {
-		return ctrl.Result{}, nil
+		return result, nil
 	}
 	_, err = applyStatus(ctx, r.Client, apply.FieldManager, &v1alpha1.CorporateProxy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CorporateProxy"},
 		ObjectMeta: metav1.ObjectMeta{Name: proxy.Name, UID: proxy.UID},
 		Status:     status,
 	})
-	return ctrl.Result{}, err
+	return result, err
 }
 
 func usedBy(proxy string, reports []v1alpha1.ProxyReport) int32 {
@@ -105,23 +108,22 @@ func (r *CorporateProxyReconciler) Register(mgr ctrl.Manager) error {
 		Named("corporateproxy").
 		For(&v1alpha1.CorporateProxy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Secret{}, inputsOf).
+		Watches(&corev1.ConfigMap{}, inputsOf).
 		Watches(&v1alpha1.ProxyReport{}, countAgain{}).
 		WithOptions(controller.Options{EnableWarmup: ptr.To(true), UsePriorityQueue: ptr.To(false)}).
 		Complete(r)
 }
 
-// readers returns the CorporateProxies that name a Secret.
-func (r *CorporateProxyReconciler) readers(ctx context.Context, secret client.Object) []reconcile.Request {
+// readers returns the CorporateProxies that name a Secret or ConfigMap.
+func (r *CorporateProxyReconciler) readers(ctx context.Context, o client.Object) []reconcile.Request {
 	proxies := &v1alpha1.CorporateProxyList{}
 	if err := r.Client.List(ctx, proxies); err != nil {
 		return nil
 	}
 	var requests []reconcile.Request
 	for i := range proxies.Items {
-		for _, name := range inputs.SecretNames(&proxies.Items[i]) {
-			if name == secret.GetName() {
-				requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: proxies.Items[i].Name}})
-			}
+		if slices.Contains(inputs.References(&proxies.Items[i]), reference(o)) {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: proxies.Items[i].Name}})
 		}
 	}
 	return requests

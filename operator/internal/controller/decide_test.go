@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -53,6 +54,26 @@ func TestDecideBlanksOnlyAClusterThatNeverHadAProxy(t *testing.T) {
 		if got := len(decide(s).secrets) == 2; got != blank {
 			t.Errorf("mode %q: blank Secrets are written: %t", mode, got)
 		}
+	}
+}
+
+// Machines of a cluster that goes direct are built from the same template, which
+// waits for every key that it names; and the company's registries stay.
+func TestTheTrustedCAStaysWhenTheOwnerGoesDirect(t *testing.T) {
+	s := aState(t)
+	s.installation.Node.TrustedCA, s.installation.Delegation.Direct = []byte("PEM"), true
+	for mode, override := range map[string]*v1alpha1.ProxyOverride{
+		"Proxied": nil, "Direct": {Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect}},
+	} {
+		s.override = override
+		d := decide(s)
+		if d.status.Mode != mode || len(d.secrets) != 2 || string(d.secrets[1].Data[render.TrustedCAKey]) != "PEM" {
+			t.Errorf("%s: %s, %v", mode, d.status.Mode, d.secrets)
+		}
+	}
+	s.problem = &resolve.Problem{Reason: resolve.ReasonNotSelected}
+	if d := decide(s); len(d.secrets) != 2 || d.secrets[1].Data[render.TrustedCAKey] != nil {
+		t.Errorf("Unproxied: %v", d.secrets)
 	}
 }
 

@@ -68,7 +68,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		Namespace: opts.Namespace, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
 		Indexer: mgr.GetFieldIndexer(),
 	}
-	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace}
+	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace, Now: time.Now}
 	rollout := &RolloutReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"), Interval: opts.RolloutInterval,
 	}

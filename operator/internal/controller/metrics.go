@@ -39,9 +39,16 @@ var (
 // reportCollector counts the reports, and what they say, at each scrape, from the cache.
 type reportCollector struct{ reader client.Reader }
 
+var expiryDesc = prometheus.NewDesc("fairlead_trusted_ca_expiry_timestamp_seconds",
+	"When the first certificate of a CorporateProxy's trusted CA expires.", []string{"proxy"}, nil)
+
+// expiryCollector reads the statuses of the CorporateProxies at each scrape, from
+// the cache. One without a CA has no value.
+type expiryCollector struct{ reader client.Reader }
+
 // RegisterMetrics adds the operator's metrics to controller-runtime's registry.
 func RegisterMetrics(reader client.Reader) {
-	metrics.Registry.MustRegister(secretWrites, reportCollector{reader})
+	metrics.Registry.MustRegister(secretWrites, reportCollector{reader}, expiryCollector{reader})
 }
 
 // Describe implements prometheus.Collector.
@@ -72,5 +79,22 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for labels, count := range counts {
 		ch <- prometheus.MustNewConstMetric(reportsDesc, prometheus.GaugeValue, count, labels[:]...)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c expiryCollector) Describe(ch chan<- *prometheus.Desc) { ch <- expiryDesc }
+
+// Collect implements prometheus.Collector.
+func (c expiryCollector) Collect(ch chan<- prometheus.Metric) {
+	proxies := &v1alpha1.CorporateProxyList{}
+	if err := c.reader.List(context.Background(), proxies); err != nil {
+		ch <- prometheus.NewInvalidMetric(expiryDesc, err)
+		return
+	}
+	for _, proxy := range proxies.Items {
+		if expiry := proxy.Status.TrustedCAExpiry; expiry != nil {
+			ch <- prometheus.MustNewConstMetric(expiryDesc, prometheus.GaugeValue, float64(expiry.Unix()), proxy.Name)
+		}
 	}
 }

@@ -110,14 +110,20 @@ func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) erro
 		return fmt.Errorf("reading the labels of namespace %s: %w", s.cluster.Namespace, err)
 	}
 	var err error
-	s.installation, err = inputs.Choose(proxies.Items, s.cluster, namespace.Labels, r.ownSecret(ctx))
+	s.installation, err = inputs.Choose(proxies.Items, s.cluster, namespace.Labels, ownData(ctx, r.Client, r.Namespace))
 	return err
 }
 
-// ownSecret reads Secrets of the operator's own namespace.
-func (r *ClusterReconciler) ownSecret(ctx context.Context) inputs.SecretGetter {
-	return func(name string) (*corev1.Secret, error) {
-		return get[corev1.Secret](ctx, r.Client, types.NamespacedName{Namespace: r.Namespace, Name: name})
+// ownData reads Secrets and ConfigMaps of the operator's own namespace.
+func ownData(ctx context.Context, c client.Client, namespace string) inputs.DataGetter {
+	return func(ref inputs.Reference) (map[string][]byte, error) {
+		key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
+		if ref.Kind == inputs.KindConfigMap {
+			configMap, err := get[corev1.ConfigMap](ctx, c, key)
+			return inputs.ConfigMapData(configMap), err
+		}
+		secret, err := get[corev1.Secret](ctx, c, key)
+		return inputs.SecretData(secret), err
 	}
 }
 

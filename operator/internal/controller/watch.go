@@ -40,7 +40,7 @@ func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
 		Watches(&v1alpha1.ProxyReport{}, same, builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
 		Watches(&v1alpha1.CorporateProxy{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Secret{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(r.isRead))).
-		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(isFacts))).
+		Watches(&corev1.ConfigMap{}, all, builder.WithPredicates(predicate.Or(predicate.NewPredicateFuncs(isFacts), predicate.NewPredicateFuncs(r.isRead)))).
 		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.clustersIn), builder.WithPredicates(labelsOnly)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrency,
@@ -66,10 +66,11 @@ func isFacts(o client.Object) bool {
 	return labelled
 }
 
-// isRead reports whether a Secret of the operator's namespace is one that a
-// CorporateProxy names, or the key of the write memory.
+// isRead reports whether a Secret or ConfigMap of the operator's namespace is one
+// that a CorporateProxy names, or the key of the write memory.
 func (r *ClusterReconciler) isRead(o client.Object) bool {
-	if o.GetName() == MemorySecret {
+	ref := reference(o)
+	if ref == (inputs.Reference{Kind: inputs.KindSecret, Name: MemorySecret}) {
 		return true
 	}
 	proxies := &v1alpha1.CorporateProxyList{}
@@ -77,8 +78,15 @@ func (r *ClusterReconciler) isRead(o client.Object) bool {
 		return true // looking once too often is the safe mistake
 	}
 	return slices.ContainsFunc(proxies.Items, func(p v1alpha1.CorporateProxy) bool {
-		return slices.Contains(inputs.SecretNames(&p), o.GetName())
+		return slices.Contains(inputs.References(&p), ref)
 	})
+}
+
+func reference(o client.Object) inputs.Reference {
+	if _, is := o.(*corev1.ConfigMap); is {
+		return inputs.Reference{Kind: inputs.KindConfigMap, Name: o.GetName()}
+	}
+	return inputs.Reference{Kind: inputs.KindSecret, Name: o.GetName()}
 }
 
 func (r *ClusterReconciler) allClusters(ctx context.Context, _ client.Object) []reconcile.Request {

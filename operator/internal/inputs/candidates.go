@@ -14,7 +14,7 @@ import (
 // Choose returns the installation that a cluster gets: that of the CorporateProxy
 // which selects it, allows the labels of its namespace and has the highest
 // priority. The error is a *resolve.Problem, or comes from get.
-func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string, get SecretGetter) (resolve.Installation, error) {
+func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string, get DataGetter) (resolve.Installation, error) {
 	name, err := resolve.Choose(Cluster(cluster), candidates(proxies, cluster.Labels, namespace))
 	if err != nil {
 		return resolve.Installation{}, err

@@ -3,8 +3,6 @@ package inputs
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
@@ -20,25 +18,9 @@ const (
 	keyPassword = "password"
 )
 
-// SecretGetter returns a Secret of the operator's namespace, or nil if there is
-// none of that name.
-type SecretGetter func(name string) (*corev1.Secret, error)
-
-// SecretNames lists the Secrets that a CorporateProxy reads.
-func SecretNames(proxy *v1alpha1.CorporateProxy) []string {
-	var names []string
-	if ref := proxy.Spec.Source.ValuesRef; ref != nil {
-		names = append(names, ref.Name)
-	}
-	if url := proxy.Spec.Source.URL; url != nil && url.CredentialsRef != nil {
-		names = append(names, url.CredentialsRef.Name)
-	}
-	return names
-}
-
-// Installation reads a CorporateProxy and the Secret it names. A *resolve.Problem
+// Installation reads a CorporateProxy and the objects it names. A *resolve.Problem
 // says what is wrong with either; any other error comes from get.
-func Installation(proxy *v1alpha1.CorporateProxy, get SecretGetter) (resolve.Installation, error) {
+func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Installation, error) {
 	installation := resolve.Installation{
 		Name:   proxy.Name,
 		Object: object(proxy),
@@ -55,7 +37,10 @@ func Installation(proxy *v1alpha1.CorporateProxy, get SecretGetter) (resolve.Ins
 		return installation, err
 	}
 	var err error
-	if installation.Node, err = node(proxy); err != nil {
+	if installation.Node, err = Node(proxy.Spec.Node, object(proxy), "spec.node."); err != nil {
+		return installation, err
+	}
+	if err = readTrustedCA(&installation.Node, proxy, get); err != nil {
 		return installation, err
 	}
 	var written []resolve.Written
@@ -88,15 +73,16 @@ func invalid(proxy *v1alpha1.CorporateProxy, field, detail string) error {
 }
 
 // readValues reads the Secret that valuesRef names.
-func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get SecretGetter) ([]resolve.Written, error) {
-	secret, err := mustGet(proxy, "spec.source.valuesRef", proxy.Spec.Source.ValuesRef.Name, get)
+func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) ([]resolve.Written, error) {
+	ref := Reference{KindSecret, proxy.Spec.Source.ValuesRef.Name}
+	data, err := mustGet(proxy, "spec.source.valuesRef", ref, get)
 	if err != nil {
 		return nil, err
 	}
-	object := "Secret " + secret.Name
+	object := ref.String()
 	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: object, Field: "data." + keyNoProxy}
-	return resolve.SplitEntries(string(secret.Data[keyNoProxy]), source),
-		setURLs(installation, object, "data.", string(secret.Data[keyHTTP]), string(secret.Data[keyHTTPS]))
+	return resolve.SplitEntries(string(data[keyNoProxy]), source),
+		setURLs(installation, object, "data.", string(data[keyHTTP]), string(data[keyHTTPS]))
 }
 
 // setURLs parses the two URLs, which may hold credentials, of the fields http
@@ -118,7 +104,7 @@ func setURLs(installation *resolve.Installation, object, prefix, http, https str
 }
 
 // readURLs reads the URLs of the CorporateProxy and adds the credentials.
-func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get SecretGetter) (err error) {
+func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) (err error) {
 	urls := proxy.Spec.Source.URL
 	if installation.HTTP, err = parsePlainURL(proxy, "spec.source.url.http", urls.HTTP); err != nil {
 		return err
@@ -132,22 +118,23 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 	if urls.CredentialsRef == nil {
 		return nil
 	}
-	secret, err := mustGet(proxy, "spec.source.url.credentialsRef", urls.CredentialsRef.Name, get)
+	ref := Reference{KindSecret, urls.CredentialsRef.Name}
+	data, err := mustGet(proxy, "spec.source.url.credentialsRef", ref, get)
 	if err != nil {
 		return err
 	}
 	for _, key := range []string{keyUsername, keyPassword} {
-		if _, found := secret.Data[key]; !found {
+		if _, found := data[key]; !found {
 			return &resolve.Problem{
-				Reason: resolve.ReasonSourceMissing, Object: "Secret " + secret.Name, Field: "data." + key,
+				Reason: resolve.ReasonSourceMissing, Object: ref.String(), Field: "data." + key,
 				Detail: "the key is missing",
 			}
 		}
 	}
 	for _, url := range []*proxyurl.URL{&installation.HTTP, &installation.HTTPS} {
-		*url, err = url.WithCredentials(string(secret.Data[keyUsername]), string(secret.Data[keyPassword]))
+		*url, err = url.WithCredentials(string(data[keyUsername]), string(data[keyPassword]))
 		if err != nil {
-			return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: "Secret " + secret.Name, Field: "data", Detail: err.Error()}
+			return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: ref.String(), Field: "data", Detail: err.Error()}
 		}
 	}
 	return nil
@@ -171,16 +158,17 @@ func parseURL(object, field, text string) (proxyurl.URL, error) {
 	return url, nil
 }
 
-func mustGet(proxy *v1alpha1.CorporateProxy, field, name string, get SecretGetter) (*corev1.Secret, error) {
-	secret, err := get(name)
+// mustGet returns the data of an object that the CorporateProxy names in field.
+func mustGet(proxy *v1alpha1.CorporateProxy, field string, ref Reference, get DataGetter) (map[string][]byte, error) {
+	data, err := get(ref)
 	if err != nil {
 		return nil, err
 	}
-	if secret == nil {
+	if data == nil {
 		return nil, &resolve.Problem{
 			Reason: resolve.ReasonSourceMissing, Object: object(proxy), Field: field,
-			Detail: fmt.Sprintf("Secret %q does not exist in the operator's namespace", name),
+			Detail: fmt.Sprintf("%s %q does not exist in the operator's namespace", ref.Kind, ref.Name),
 		}
 	}
-	return secret, nil
+	return data, nil
 }

@@ -2,7 +2,6 @@ package inputs_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,14 +15,14 @@ import (
 )
 
 // getter has one Secret, of this content.
-func getter(name string, data map[string]string) inputs.SecretGetter {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{}}
+func getter(name string, data map[string]string) inputs.DataGetter {
+	secret := inputs.SecretData(&corev1.Secret{})
 	for key, value := range data {
-		secret.Data[key] = []byte(value)
+		secret[key] = []byte(value)
 	}
-	return func(asked string) (*corev1.Secret, error) {
-		if asked != name {
-			return nil, nil //nolint:nilnil // what SecretGetter promises
+	return func(asked inputs.Reference) (map[string][]byte, error) {
+		if asked != (inputs.Reference{Kind: inputs.KindSecret, Name: name}) {
+			return nil, nil
 		}
 		return secret, nil
 	}
@@ -53,7 +52,7 @@ func TestAnInstallationIsReadFromEitherSource(t *testing.T) {
 	const nasty, encoded = `p@ss:w#rd/%n"\$`, "p%40ss%3Aw%23rd%2F%25n%22%5C%24"
 	for name, test := range map[string]struct {
 		proxy                *v1alpha1.CorporateProxy
-		get                  inputs.SecretGetter
+		get                  inputs.DataGetter
 		http, https, noProxy string
 	}{
 		"three strings in a Secret": {
@@ -115,14 +114,14 @@ func TestEveryEntryOfAnInstallationNamesItsPlace(t *testing.T) {
 func TestAnInstallationThatCannotBeUsedIsToldWhy(t *testing.T) {
 	both := valuesRef()
 	both.URL = urlSource("http://p:1", "", "").URL
-	secret := func(data map[string]string) inputs.SecretGetter { return getter("corporate-proxy", data) }
-	login := func(username, password string) inputs.SecretGetter {
+	secret := func(data map[string]string) inputs.DataGetter { return getter("corporate-proxy", data) }
+	login := func(username, password string) inputs.DataGetter {
 		return getter("login", map[string]string{"username": username, "password": password})
 	}
 	invalid, missing := resolve.ReasonInvalidProxy, resolve.ReasonSourceMissing
 	for name, test := range map[string]struct {
 		proxy         *v1alpha1.CorporateProxy
-		get           inputs.SecretGetter
+		get           inputs.DataGetter
 		reason        resolve.Reason
 		object, field string
 		want          string
@@ -160,7 +159,7 @@ func TestAnErrorOfTheGetterIsPassedOn(t *testing.T) {
 	broken := errors.New("no answer")
 	for name, source := range map[string]v1alpha1.ProxySource{"valuesRef": valuesRef(), "url": urlSource("http://p:1", "", "login")} {
 		t.Run(name, func(t *testing.T) {
-			_, err := inputs.Installation(corporateProxy(source), func(string) (*corev1.Secret, error) { return nil, broken })
+			_, err := inputs.Installation(corporateProxy(source), func(inputs.Reference) (map[string][]byte, error) { return nil, broken })
 			var p *resolve.Problem
 			if !errors.Is(err, broken) || errors.As(err, &p) {
 				t.Errorf("got %v", err)
@@ -189,12 +188,28 @@ func TestTheDelegationHasTheDefaultsOfTheCRD(t *testing.T) {
 	}
 }
 
-func TestTheSecretsOfAProxyAreThoseItNames(t *testing.T) {
-	for want, source := range map[string]v1alpha1.ProxySource{
-		"corporate-proxy": valuesRef(), "login": urlSource("http://p:1", "", "login"), "": urlSource("http://p:1", "", ""),
+func TestTheObjectsOfAProxyAreThoseItNames(t *testing.T) {
+	secret := func(name string) inputs.Reference { return inputs.Reference{Kind: inputs.KindSecret, Name: name} }
+	ca := func(ref v1alpha1.CertificateReference) *v1alpha1.CorporateProxy {
+		proxy := corporateProxy(valuesRef())
+		proxy.Spec.TrustedCARef = &ref
+		return proxy
+	}
+	for name, test := range map[string]struct {
+		proxy *v1alpha1.CorporateProxy
+		want  []inputs.Reference
+	}{
+		"values":              {corporateProxy(valuesRef()), []inputs.Reference{secret("corporate-proxy")}},
+		"credentials":         {corporateProxy(urlSource("http://p:1", "", "login")), []inputs.Reference{secret("login")}},
+		"nothing":             {corporateProxy(urlSource("http://p:1", "", "")), nil},
+		"a CA":                {ca(v1alpha1.CertificateReference{Name: "ca"}), []inputs.Reference{secret("corporate-proxy"), {Kind: inputs.KindConfigMap, Name: "ca"}}},
+		"a CA in a ConfigMap": {ca(v1alpha1.CertificateReference{Kind: "ConfigMap", Name: "ca"}), []inputs.Reference{secret("corporate-proxy"), {Kind: inputs.KindConfigMap, Name: "ca"}}},
+		"a CA in a Secret":    {ca(v1alpha1.CertificateReference{Kind: "Secret", Name: "ca"}), []inputs.Reference{secret("corporate-proxy"), secret("ca")}},
 	} {
-		if got := strings.Join(slices.Sorted(slices.Values(inputs.SecretNames(corporateProxy(source)))), ","); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, inputs.References(test.proxy)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -25,20 +25,23 @@ var nodeFiles = []resolve.NodeFile{
 
 var staticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPodsExtend, resolve.StaticPodsSet}
 
-// node reads spec.node. The error is a *resolve.Problem.
-func node(proxy *v1alpha1.CorporateProxy) (resolve.Node, error) {
-	spec := proxy.Spec.Node
+// Node reads what machines are to get. Object and prefix say where the fields
+// stand. The error is a *resolve.Problem.
+func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, error) {
+	invalid := func(field, format string, args ...any) error {
+		return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object, Field: prefix + field, Detail: fmt.Sprintf(format, args...)}
+	}
 	node := resolve.Node{StaticPods: resolve.StaticPods(spec.StaticPods), Base64Twins: spec.Base64Twins}
 	if node.StaticPods == "" {
 		node.StaticPods = resolve.StaticPodsStrip // the CRD's default
 	}
 	if !slices.Contains(staticPods, node.StaticPods) {
-		return node, invalid(proxy, "spec.node.staticPods", fmt.Sprintf("%q is none of %s", spec.StaticPods, staticPods))
+		return node, invalid("staticPods", "%q is none of %s", spec.StaticPods, staticPods)
 	}
 	for i, unit := range spec.Units {
 		if !unitName.MatchString(unit) || len(unit) > maxUnitName {
-			return node, invalid(proxy, fmt.Sprintf("spec.node.units[%d]", i),
-				fmt.Sprintf("%q is not the name of a service, such as crio.service: letters, digits, \"-\", \"_\" and \".\", at most %d, no path and no template", unit, maxUnitName))
+			return node, invalid(fmt.Sprintf("units[%d]", i),
+				"%q is not the name of a service, such as crio.service: letters, digits, \"-\", \"_\" and \".\", at most %d, no path and no template", unit, maxUnitName)
 		}
 		if unit != render.Containerd && unit != render.Kubelet && !slices.Contains(node.Units, unit) {
 			node.Units = append(node.Units, unit)
@@ -46,7 +49,7 @@ func node(proxy *v1alpha1.CorporateProxy) (resolve.Node, error) {
 	}
 	for i, file := range spec.Files {
 		if !slices.Contains(nodeFiles, resolve.NodeFile(file)) {
-			return node, invalid(proxy, fmt.Sprintf("spec.node.files[%d]", i), fmt.Sprintf("%q is none of %s", file, nodeFiles))
+			return node, invalid(fmt.Sprintf("files[%d]", i), "%q is none of %s", file, nodeFiles)
 		}
 		node.Files = append(node.Files, resolve.NodeFile(file))
 	}

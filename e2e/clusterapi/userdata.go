@@ -1,4 +1,4 @@
-package clusterapi_test
+package clusterapi
 
 import (
 	"encoding/base64"
@@ -8,19 +8,17 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 )
 
-// file is one that a machine gets.
-type file struct {
-	permissions, owner string
-	content            string
+// File is one that a machine gets.
+type File struct {
+	Permissions, Owner string
+	Content            string
 }
 
-// filesOf reads the files from bootstrap data, by their paths. It is no judge of whether cloud-init or
-// Ignition take the data: those are tested on a machine.
-func filesOf(data clusterapi.BootstrapData) (map[string]file, error) {
+// Files reads the files from the data, by their paths. It is no judge of whether cloud-init or Ignition take
+// the data: those are tested on a machine.
+func (data BootstrapData) Files() (map[string]File, error) {
 	switch data.Format {
 	case "cloud-config":
 		return cloudConfigFiles(data.Value)
@@ -31,14 +29,14 @@ func filesOf(data clusterapi.BootstrapData) (map[string]file, error) {
 	}
 }
 
-func cloudConfigFiles(value []byte) (map[string]file, error) {
+func cloudConfigFiles(value []byte) (map[string]File, error) {
 	var parsed struct {
 		Files []struct{ Path, Owner, Permissions, Encoding, Content string } `json:"write_files"`
 	}
 	if err := yaml.Unmarshal(value, &parsed); err != nil {
 		return nil, err
 	}
-	files := map[string]file{}
+	files := map[string]File{}
 	for _, f := range parsed.Files {
 		content := f.Content
 		if f.Encoding == "base64" {
@@ -48,13 +46,13 @@ func cloudConfigFiles(value []byte) (map[string]file, error) {
 			}
 			content = string(decoded)
 		}
-		files[f.Path] = file{permissions: f.Permissions, owner: f.Owner, content: content}
+		files[f.Path] = File{Permissions: f.Permissions, Owner: f.Owner, Content: content}
 	}
 	return files, nil
 }
 
 // ignitionFiles: https://coreos.github.io/ignition/configuration-v2_3/
-func ignitionFiles(value []byte) (map[string]file, error) {
+func ignitionFiles(value []byte) (map[string]File, error) {
 	var parsed struct {
 		Ignition struct{ Version string }
 		Storage  struct {
@@ -73,7 +71,7 @@ func ignitionFiles(value []byte) (map[string]file, error) {
 	if parsed.Ignition.Version != "2.3.0" {
 		return nil, fmt.Errorf("ignition version %q", parsed.Ignition.Version)
 	}
-	files := map[string]file{}
+	files := map[string]File{}
 	for _, f := range parsed.Storage.Files {
 		encoded, ok := strings.CutPrefix(f.Contents.Source, "data:,")
 		if !ok {
@@ -83,7 +81,7 @@ func ignitionFiles(value []byte) (map[string]file, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
-		files[f.Path] = file{permissions: fmt.Sprintf("%04o", f.Mode), owner: f.User.Name + ":" + f.Group.Name, content: content}
+		files[f.Path] = File{Permissions: fmt.Sprintf("%04o", f.Mode), Owner: f.User.Name + ":" + f.Group.Name, Content: content}
 	}
 	return files, nil
 }

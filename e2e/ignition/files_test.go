@@ -1,0 +1,136 @@
+package ignition_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/render/ignition"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// insecure is the only thing that Ignition has to say: a proxy for https that is
+// spoken to in http is what most companies have.
+var insecure = regexp.MustCompile(`^warning at \$\.ignition\.proxy\.httpsProxy, line \d+ col \d+: insecure plaintext HTTP proxy specified for HTTPS resources$`)
+
+const manySamples = 1000
+
+func TestTheNewestIgnitionTakesEveryConfigWithoutAComplaint(t *testing.T) {
+	program := validator(t)
+	for _, s := range samples(t, manySamples) {
+		config, err := render.Ignition(s.effective, s.variant)
+		if err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+		if said, err := validate(t, program, config); err != nil || !insecure.MatchString(said) {
+			t.Errorf("%s: %v\n%s", s, err, said)
+		}
+		want := &proxy{s.effective.HTTP.Reveal(), s.effective.HTTPS.Reveal(), strings.Split(s.effective.NoProxy.Go.String(), ",")}
+		got := decode(t, config)
+		if diff := cmp.Diff(want, got.Ignition.Proxy); diff != "" || got.Ignition.Version != "3.3.0" {
+			t.Errorf("%s: %s", s, diff)
+		}
+	}
+}
+
+// All samples go through one run of Ignition, so each has its own folder and units
+// of its own name; the configs are not changed otherwise.
+func TestIgnitionWritesEveryFileAsItWasMeant(t *testing.T) {
+	all := samples(t, manySamples)
+	var together ignitionConfig
+	together.Ignition.Version = "3.3.0"
+	for _, s := range all {
+		text, err := render.Ignition(s.effective, s.variant)
+		if err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+		config := decode(t, text)
+		for _, file := range config.Storage.Files {
+			file["path"] = fmt.Sprintf("/%d%s", s.number, file["path"])
+		}
+		for _, unit := range config.Systemd.Units {
+			unit["name"] = fmt.Sprintf("%d-%s", s.number, unit["name"])
+		}
+		together.Storage.Files = append(together.Storage.Files, config.Storage.Files...)
+		together.Systemd.Units = append(together.Systemd.Units, config.Systemd.Units...)
+	}
+	root := t.TempDir()
+	if said, err := apply(t, root, together); err != nil {
+		t.Fatalf("%v\n%.3000s", err, said)
+	}
+	for _, s := range all {
+		checkFiles(t, root, s)
+	}
+}
+
+func checkFiles(t *testing.T, root string, s sample) {
+	t.Helper()
+	environment := func(audience noproxy.Audience) string {
+		e := s.effective
+		e.NoProxy.Go = e.NoProxy.For(audience)
+		content, err := render.EnvironmentFile(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	certificates := "/etc/ssl/certs/fairlead-1.pem"
+	if s.variant == ignition.FedoraCoreOS {
+		certificates = "/etc/pki/ca-trust/source/anchors/fairlead.pem"
+	}
+	dropIn := func(unit string) string {
+		return fmt.Sprintf("/etc/systemd/system/%d-%s.service.d/http-proxy.conf", s.number, unit)
+	}
+	own := func(path string) string { return fmt.Sprintf("/%d%s", s.number, path) }
+	for path, want := range map[string]string{
+		own("/etc/fairlead/proxy.env"):     environment(noproxy.AudienceGo),
+		own("/etc/fairlead/proxy-any.env"): environment(noproxy.AudienceAny),
+		own(certificates):                  string(s.effective.Node.TrustedCA),
+		dropIn("containerd"):               "[Service]\nEnvironmentFile=/etc/fairlead/proxy.env\n",
+		dropIn("kubelet"):                  "[Service]\nEnvironmentFile=/etc/fairlead/proxy.env\n",
+		dropIn("crio"):                     "[Service]\nEnvironmentFile=/etc/fairlead/proxy-any.env\n",
+	} {
+		got, mode := read(t, root, path)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s:\n%s", s, path, diff)
+		}
+		if strings.HasSuffix(path, ".env") && mode != 0o600 {
+			t.Errorf("%s: %s has %#o", s, path, mode)
+		}
+	}
+}
+
+func TestAMachineWithoutAProxyGetsAnEmptyFile(t *testing.T) {
+	program := validator(t)
+	for _, variant := range []ignition.Variant{ignition.Flatcar, ignition.FedoraCoreOS} {
+		config, err := render.Ignition(resolve.Effective{Namespace: "org-acme", Cluster: "mycluster", Mode: resolve.ModeDirect}, variant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said, err := validate(t, program, config); err != nil || said != "" {
+			t.Errorf("%s: %v\n%s", variant, err, said)
+		}
+		root := t.TempDir()
+		if said, err := apply(t, root, decode(t, config)); err != nil {
+			t.Fatalf("%s: %v\n%s", variant, err, said)
+		}
+		if content, mode := read(t, root, "/etc/fairlead/proxy.env"); content != "" || mode != 0o600 {
+			t.Errorf("%s: %q, %#o", variant, content, mode)
+		}
+	}
+}
+
+func TestTheJudgesRefuseWhatIsWrong(t *testing.T) {
+	wrong := []byte(`{"ignition":{"version":"3.3.0"},"storage":{"files":[{"path":"etc/x"}]}}`)
+	if said, err := validate(t, validator(t), wrong); err == nil {
+		t.Errorf("ignition-validate takes a relative path: %s", said)
+	}
+	if said, err := apply(t, t.TempDir(), decode(t, wrong)); err == nil {
+		t.Errorf("Ignition takes a relative path: %s", said)
+	}
+}

@@ -1,0 +1,33 @@
+package judges_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/clusterapi"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+// The provider's own way to Ignition pastes the text into a Container Linux Config and transpiles that. No
+// machine here takes Ignition 2.3, so what is read is what it wrote.
+func TestEveryDropInArrivesByTheIgnitionOfTheBootstrapProvider(t *testing.T) {
+	all := samples(t, sampleCount)
+	var files []file
+	want := map[string]string{}
+	for _, s := range all {
+		path := fmt.Sprintf("/etc/systemd/system/dropin-%d.service.d/http-proxy.conf", s.number)
+		dropIn := plain(t, s.number, path, func() ([]byte, error) { return render.DropIn(s.effective, noproxy.AudienceGo) })
+		files, want[path] = append(files, dropIn), dropIn.Content
+	}
+	data := clusterapi.BootstrapData{Format: "ignition", Value: userData(t, "ignition", files)}
+	got, err := data.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range want {
+		if got[path].Content != content || got[path].Permissions != "0600" {
+			t.Errorf("%s is %+v, want\n%s", path, got[path], content)
+		}
+	}
+}

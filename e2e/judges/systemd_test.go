@@ -1,0 +1,80 @@
+package judges_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+)
+
+func judgeDropIns(t *testing.T, m *machine.Machine, all []sample) {
+	t.Helper()
+	startServices(t, m, "dropin", all, "")
+	for _, s := range all {
+		compare(t, m, "dropin", s, s.want())
+	}
+}
+
+func judgeEnvironmentFiles(t *testing.T, m *machine.Machine, all []sample) {
+	t.Helper()
+	startServices(t, m, "file", all, "EnvironmentFile=/etc/judge/%N.env\n")
+	inPlain := 0
+	for _, s := range all {
+		compare(t, m, "file", s, s.want())
+		if s.plain {
+			inPlain++
+		}
+	}
+	if inPlain < len(all)/2 {
+		t.Errorf("only %d of %d came without base64", inPlain, len(all))
+	}
+}
+
+// RKE2 and K3s have the same language, and more variables: some samples will do.
+func judgeRancherFiles(t *testing.T, m *machine.Machine, all []sample) {
+	t.Helper()
+	all = slices.DeleteFunc(slices.Clone(all), func(s sample) bool { return !s.forRancher() })
+	startServices(t, m, "rke2", all, "EnvironmentFile=-/etc/judge/%N.env\n")
+	for _, s := range all {
+		want := s.want()
+		for name, value := range s.want() {
+			want["CONTAINERD_"+name] = value
+		}
+		compare(t, m, "rke2", s, want)
+	}
+}
+
+// service writes its environment down.
+const service = "[Service]\nType=oneshot\nExecStart=/usr/bin/env -0\nStandardOutput=truncate:/run/judge/%N\n"
+
+// startServices starts a service for each sample, to its end.
+func startServices(t *testing.T, m *machine.Machine, name string, all []sample, more string) {
+	t.Helper()
+	run(t, m, "mkdir -p /run/judge")
+	var names strings.Builder
+	for _, s := range all {
+		unit := fmt.Sprintf("%s-%d.service", name, s.number)
+		controlplanetest.Require(t, m.WriteFile("/etc/systemd/system/"+unit, []byte(service+more), 0o644))
+		names.WriteString(unit + "\n")
+	}
+	controlplanetest.Require(t, m.WriteFile("/run/names", []byte(names.String()), 0o644))
+	run(t, m, "systemctl daemon-reload && xargs -n 100 systemctl start < /run/names")
+}
+
+// compare holds an environment that was written down against what was meant.
+func compare(t *testing.T, m *machine.Machine, name string, s sample, want map[string]string) {
+	t.Helper()
+	environment, err := m.ReadFile(fmt.Sprintf("/run/judge/%s-%d", name, s.number))
+	if err != nil {
+		t.Errorf("%s, sample %s: %v", name, s, err)
+		return
+	}
+	if diff := cmp.Diff(want, proxyVariables(environment)); diff != "" {
+		t.Errorf("%s, sample %s (-want +got):\n%s", name, s, diff)
+	}
+}

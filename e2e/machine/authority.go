@@ -1,0 +1,88 @@
+package machine
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// Authority issues certificates that nobody trusts who is not told to.
+type Authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+// NewAuthority makes one.
+func NewAuthority(name string) (*Authority, error) {
+	a := &Authority{}
+	der, key, err := issue(&x509.Certificate{
+		Subject:               pkix.Name{CommonName: name},
+		KeyUsage:              x509.KeyUsageCertSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}, a)
+	if err != nil {
+		return nil, fmt.Errorf("make the authority %s: %w", name, err)
+	}
+	a.key = key
+	a.certificate, err = x509.ParseCertificate(der)
+	return a, err
+}
+
+// PEM is its certificate.
+func (a *Authority) PEM() []byte { return certificatePEM(a.certificate.Raw) }
+
+// Pool trusts it alone.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	return pool
+}
+
+// Issue makes a server certificate for names and addresses, and its key.
+func (a *Authority) Issue(hosts ...string) (certificate, key []byte, err error) {
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: hosts[0]}}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	der, private, err := issue(template, a)
+	if err != nil {
+		return nil, nil, fmt.Errorf("issue a certificate for %v: %w", hosts, err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	return certificatePEM(der), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
+}
+
+// issue signs for the authority; one that is not yet, signs for itself.
+func issue(template *x509.Certificate, by *Authority) ([]byte, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template.SerialNumber, err = rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		return nil, nil, err
+	}
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
+	parent, signer := by.certificate, by.key
+	if parent == nil {
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	return der, key, err
+}
+
+func certificatePEM(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}

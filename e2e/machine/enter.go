@@ -1,0 +1,109 @@
+package machine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/fairlead-io/fairlead/e2e/process"
+)
+
+// Dial connects to an address, not a name, from one of the networks.
+func (n *Network) Dial(ctx context.Context, from Namespace, address string) (net.Conn, error) {
+	var conn net.Conn
+	err := n.within(from, func() (err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, "tcp", address)
+		return err
+	})
+	return conn, err
+}
+
+// within makes a socket in a network. It stays there, wherever it is used.
+func (n *Network) within(where Namespace, socket func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		done <- func() error {
+			namespace, err := os.Open(n.namespace(where))
+			if err != nil {
+				return fmt.Errorf("open the network %s: %w", where, err)
+			}
+			defer namespace.Close()
+			if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("enter the network %s: %w", where, err)
+			}
+			return socket()
+		}()
+	}()
+	return <-done
+}
+
+// namespace is the file of a network.
+func (n *Network) namespace(where Namespace) string { return n.path("/run/netns", string(where)) }
+
+// nsenter is a command line that runs another one in a network.
+func (n *Network) nsenter(where Namespace, command ...string) []string {
+	return append([]string{
+		"nsenter", "--target", strconv.Itoa(n.init), "--mount", "--pid", "--net=" + n.namespace(where),
+	}, command...)
+}
+
+// run runs a command to its end.
+func (n *Network) run(ctx context.Context, where Namespace, command ...string) error {
+	_, err := output(ctx, "", n.nsenter(where, command...)...)
+	return err
+}
+
+// start runs a program until the network ends, or it is stopped.
+func (n *Network) start(ctx context.Context, where Namespace, spec process.Spec) (*process.Process, error) {
+	command := n.nsenter(where, append([]string{spec.Path}, spec.Args...)...)
+	spec.Path, spec.Args = command[0], command[1:]
+	spec.LogFile = n.path(dir, spec.Name+".log")
+	return process.Start(ctx, spec)
+}
+
+// answers is a condition: somebody listens on the address.
+func (n *Network) answers(from Namespace, address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := n.Dial(ctx, from, address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
+// output is what a command prints. Its complaints are in the error.
+func output(ctx context.Context, stdin string, command ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &stderr
+	cmd.WaitDelay = time.Second // nsenter's child may still hold the pipes
+	out, err := cmd.Output()
+	if err != nil {
+		return out, fmt.Errorf("%w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return out, nil
+}
+
+// onlyChild is the process that another one has started.
+func onlyChild(parent int) (int, error) {
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", parent))
+	if err != nil {
+		return 0, fmt.Errorf("find the child of process %d: %w", parent, err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	if err != nil {
+		return 0, fmt.Errorf("process %d has not one child: %q", parent, children)
+	}
+	return child, nil
+}

@@ -1,0 +1,125 @@
+// Package machine runs a Debian machine with systemd, containerd and cloud-init behind a corporate proxy:
+//
+//	corp ─── dmz ─── internet      corp      where the machine lives
+//	 │                             dmz       squid, the only way out
+//	cluster                        internet  a registry
+//	                               cluster   what is reached directly: a service, the control plane's endpoint
+//
+// All of it lives in namespaces of its own, with names that nobody else sees. It goes with this process,
+// however that ends.
+package machine
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// Namespace is one of the networks.
+type Namespace string
+
+// The networks, see the package.
+const (
+	Corp     Namespace = "corp"
+	Cluster  Namespace = "cluster"
+	DMZ      Namespace = "dmz"
+	Internet Namespace = "internet"
+)
+
+// The addresses. The service is in the published example's service CIDR, 100.64.0.0/13.
+const (
+	ProxyAddress    = "192.168.52.220"   // in dmz, as corp sees it
+	InternetAddress = "203.0.113.10"     // in internet
+	InternetName    = "registry.example" // of that, to squid and to machines
+	ServiceAddress  = "100.64.0.10"      // in cluster
+	EndpointAddress = "178.170.32.59"    // in cluster
+)
+
+// dir is for the files of a network, in its own mount namespace.
+const dir = "/run/fairlead"
+
+//go:embed network.sh
+var script string
+
+// Network is the four networks and what runs in them.
+type Network struct {
+	process *process.Process
+	init    int // what all processes in it descend from
+}
+
+// Start makes the networks. The error holds tools.ErrUnavailable where that cannot be done.
+func Start(ctx context.Context) (*Network, error) {
+	if err := available("unshare", "nsenter", "ip"); err != nil {
+		return nil, err
+	}
+	log, err := os.MkdirTemp("", "fairlead-machine-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the log: %w", err)
+	}
+	defer os.RemoveAll(log) // once it says "ready", it says no more
+	logFile := filepath.Join(log, "network.log")
+	n := &Network{}
+	n.process, err = process.Start(ctx, process.Spec{
+		Name: "the network",
+		Path: "unshare",
+		// process.Start sees to it that unshare dies with us, kill-child that its child does. That child is
+		// the first process of its namespace: the kernel ends all others with it.
+		Args: []string{
+			"--net", "--mount", "--mount-proc", "--pid", "--fork", "--kill-child",
+			"sh", "-c", script,
+		},
+		Env: []string{
+			"DIR=" + dir, "PROXY=" + ProxyAddress, "INTERNET=" + InternetAddress,
+			"SERVICE=" + ServiceAddress, "ENDPOINT=" + EndpointAddress,
+		},
+		LogFile: logFile,
+		Ready: func(context.Context) error {
+			said, err := os.ReadFile(logFile)
+			if err == nil && !strings.HasSuffix(string(said), "ready\n") {
+				err = errors.New("the script is at work")
+			}
+			return err
+		},
+	})
+	if err == nil {
+		n.init, err = onlyChild(n.process.PID())
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+// Close ends what still runs in the networks, and them.
+func (n *Network) Close() error {
+	if n.process != nil {
+		n.process.Kill()
+	}
+	return n.removeCgroups()
+}
+
+// path is where this process sees a file of the network's mount namespace.
+func (n *Network) path(elements ...string) string {
+	return filepath.Join(append([]string{fmt.Sprintf("/proc/%d/root", n.init)}, elements...)...)
+}
+
+// available tells whether this process may and can run programs that need root.
+func available(programs ...string) error {
+	if os.Getuid() != 0 {
+		return fmt.Errorf("%w: network namespaces and machines need root", tools.ErrUnavailable)
+	}
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("%w: %w (make deps)", tools.ErrUnavailable, err)
+		}
+	}
+	return nil
+}

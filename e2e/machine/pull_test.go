@@ -1,0 +1,140 @@
+package machine_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/operator/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/operator/resolve"
+)
+
+// Each of these characters has a meaning to a URL, to systemd or to a shell.
+const (
+	user     = `nodes@corp.example`
+	password = `p%40ss "w\ö/rd#$:n`
+)
+
+func TestAMachinePullsThroughTheProxyAsItsDropInSays(t *testing.T) {
+	n := network(t)
+	authority, err := machine.NewAuthority("Fairlead test")
+	controlplanetest.Require(t, err)
+	images := map[machine.Namespace][]string{
+		machine.Internet: {machine.InternetAddress},
+		machine.Cluster:  {machine.ServiceAddress, machine.EndpointAddress},
+	}
+	for where, addresses := range images {
+		for _, address := range addresses {
+			registry, err := n.StartRegistry(t.Context(), where, address, authority, machine.InternetName)
+			controlplanetest.Require(t, err)
+			controlplanetest.Require(t, registry.Push(t.Context(), "hello:1"))
+		}
+	}
+	if conn, err := n.Dial(t.Context(), machine.Corp, machine.InternetAddress+":443"); err == nil {
+		conn.Close() //nolint:errcheck // the test fails
+		t.Fatal("corp reaches the internet without the proxy")
+	}
+	squid, err := n.StartSquid(t.Context(), user, password)
+	controlplanetest.Require(t, err)
+
+	t.Run("without the drop-in", func(t *testing.T) {
+		m := bootToTheEnd(t, n, userData(t, authority, nil))
+		if err := m.Pull(t.Context(), machine.InternetName+"/hello:1"); err == nil || !strings.Contains(err.Error(), "network is unreachable") {
+			t.Errorf("pulling from the internet: %v", err)
+		}
+		// That is for want of a proxy only.
+		controlplanetest.Require(t, m.Pull(t.Context(), machine.ServiceAddress+"/hello:1"))
+		controlplanetest.Require(t, m.PowerOff(t.Context()))
+		requests, err := squid.Requests()
+		if err != nil || len(requests) != 0 {
+			t.Errorf("squid was asked: %+v (%v)", requests, err)
+		}
+	})
+
+	t.Run("with the drop-in", func(t *testing.T) {
+		m := bootToTheEnd(t, n, userData(t, authority, dropIn(t)))
+		for _, host := range []string{machine.ServiceAddress, machine.EndpointAddress, machine.InternetName} {
+			controlplanetest.Require(t, m.Pull(t.Context(), host+"/hello:1"))
+		}
+		controlplanetest.Require(t, m.PowerOff(t.Context())) // ends the tunnels
+		var requests []machine.Request
+		want := machine.Request{User: user, Method: "CONNECT", Target: machine.InternetName + ":443", Status: 200}
+		controlplanetest.Await(t, "the user's tunnel in squid's log", func(context.Context) (bool, error) {
+			requests, err = squid.Requests()
+			return slices.Contains(requests, want), err
+		})
+		for _, r := range requests {
+			if r.Target != want.Target {
+				t.Errorf("squid was asked for what is to be reached directly: %+v", r)
+			}
+		}
+	})
+}
+
+// dropIn is Fairlead's.
+func dropIn(t *testing.T) []byte {
+	t.Helper()
+	proxy, err := proxyurl.Parse("http://" + net.JoinHostPort(machine.ProxyAddress, fmt.Sprint(machine.ProxyPort)))
+	controlplanetest.Require(t, err)
+	proxy, err = proxy.WithCredentials(user, password)
+	controlplanetest.Require(t, err)
+	effective, err := resolve.Resolve(resolve.Input{
+		Installation: resolve.Installation{Name: "default", Object: "CorporateProxy default", HTTP: proxy, HTTPS: proxy},
+		Cluster: resolve.Cluster{
+			Namespace: "org-acme", Name: "mycluster",
+			ServiceCIDRs: []string{"100.64.0.0/13"}, PodCIDRs: []string{"100.96.0.0/11"},
+			EndpointHost: machine.EndpointAddress, ControlPlaneKind: "KubeadmControlPlane",
+		},
+	})
+	controlplanetest.Require(t, err)
+	secrets, err := render.Secrets(effective)
+	controlplanetest.Require(t, err)
+	for _, secret := range secrets {
+		if content, found := secret.Data[render.ContainerdKey]; found {
+			return content
+		}
+	}
+	t.Fatal("no Secret has the drop-in")
+	return nil
+}
+
+// userData is what a person would write. Without a drop-in it lacks that alone.
+func userData(t *testing.T, authority *machine.Authority, dropIn []byte) string {
+	t.Helper()
+	config := map[string]any{
+		"ca_certs": map[string]any{"trusted": []string{string(authority.PEM())}},
+		"runcmd":   []string{"systemctl daemon-reload", "systemctl restart containerd"},
+	}
+	if dropIn != nil {
+		config["write_files"] = []map[string]string{{
+			"path":        "/etc/systemd/system/containerd.service.d/http-proxy.conf",
+			"permissions": "0600",
+			"content":     string(dropIn),
+		}}
+	}
+	content, err := yaml.Marshal(config)
+	controlplanetest.Require(t, err)
+	return "#cloud-config\n" + string(content)
+}
+
+// bootToTheEnd returns when cloud-init has done all of it.
+func bootToTheEnd(t *testing.T, n *machine.Network, userData string) *machine.Machine {
+	t.Helper()
+	m, err := n.Boot(t.Context(), machine.Options{UserData: []byte(userData), Progress: os.Stderr})
+	controlplanetest.Require(t, err)
+	result, err := m.AwaitCloudInit(t.Context())
+	controlplanetest.Require(t, err)
+	if len(result.Errors) > 0 {
+		t.Fatalf("cloud-init: %q", result.Errors)
+	}
+	return m
+}

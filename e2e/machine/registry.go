@@ -1,0 +1,88 @@
+package machine
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+
+	"github.com/google/go-containerregistry/pkg/crane"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"github.com/fairlead-io/fairlead/e2e/process"
+)
+
+// Registry is Debian's docker-registry, the reference implementation. Images are put into it by a library
+// that is not its own, so that neither's mistakes are hidden.
+type Registry struct {
+	network   *Network
+	where     Namespace
+	address   string // of the registry, without port
+	authority *Authority
+}
+
+// StartRegistry starts one at port 443 of an address, with a certificate for that and for names.
+func (n *Network) StartRegistry(ctx context.Context, where Namespace, address string, authority *Authority, names ...string) (*Registry, error) {
+	if err := available("docker-registry"); err != nil {
+		return nil, err
+	}
+	certificate, key, err := authority.Issue(append(names, address)...)
+	if err != nil {
+		return nil, err
+	}
+	name := "registry-" + address
+	if err := os.Mkdir(n.path(dir, name), 0o755); err != nil {
+		return nil, fmt.Errorf("configure the registry: %w", err)
+	}
+	listen := net.JoinHostPort(address, "443")
+	folder := dir + "/" + name
+	for file, content := range map[string]string{
+		"tls.crt": string(certificate),
+		"tls.key": string(key),
+		"config.yml": fmt.Sprintf(`version: 0.1
+storage: {filesystem: {rootdirectory: %[1]s/images}}
+http: {addr: "%[2]s", tls: {certificate: %[1]s/tls.crt, key: %[1]s/tls.key}}
+`, folder, listen),
+	} {
+		if err := os.WriteFile(n.path(folder, file), []byte(content), 0o600); err != nil {
+			return nil, fmt.Errorf("configure the registry: %w", err)
+		}
+	}
+	_, err = n.start(ctx, where, process.Spec{
+		Name: name, Path: "docker-registry", Args: []string{"serve", folder + "/config.yml"},
+		Ready: n.answers(where, listen),
+	})
+	return &Registry{network: n, where: where, address: address, authority: authority}, err
+}
+
+// Push makes an image of one file and puts it into the registry, from the registry's own network. The name
+// is such as hello:1.
+func (r *Registry) Push(ctx context.Context, name string) error {
+	image, err := crane.Image(map[string][]byte{"hello": []byte("#!/bin/sh\necho hello\n")})
+	if err != nil {
+		return fmt.Errorf("make an image: %w", err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return fmt.Errorf("make an image: %w", err)
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", runtime.GOARCH // containerd takes no other
+	if image, err = mutate.ConfigFile(image, config); err != nil {
+		return fmt.Errorf("make an image: %w", err)
+	}
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return r.network.Dial(ctx, r.where, address)
+		},
+		TLSClientConfig: &tls.Config{RootCAs: r.authority.Pool()},
+	}
+	defer transport.CloseIdleConnections()
+	if err := crane.Push(image, r.address+"/"+name, crane.WithContext(ctx), crane.WithTransport(transport)); err != nil {
+		return fmt.Errorf("push an image: %w", err)
+	}
+	return nil
+}

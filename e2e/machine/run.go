@@ -1,0 +1,82 @@
+package machine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Run runs a command in the machine as root, with an environment that has a PATH and nothing else, and
+// returns what it prints. The error holds what it complains.
+func (m *Machine) Run(ctx context.Context, command ...string) (string, error) {
+	out, err := output(ctx, "", append([]string{
+		"nsenter", "--target", strconv.Itoa(m.leader), "--all",
+		"env", "-i", "--chdir=/", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	}, command...)...)
+	if err != nil {
+		return string(out), fmt.Errorf("%s in the machine: %w", command[0], err)
+	}
+	return string(out), nil
+}
+
+// ReadFile reads a file of the running machine. A link that begins with a slash is not followed.
+func (m *Machine) ReadFile(name string) ([]byte, error) {
+	inside, err := os.OpenRoot(m.path("/"))
+	if err != nil {
+		return nil, err
+	}
+	defer inside.Close() //nolint:errcheck // it was read
+	return inside.ReadFile(strings.TrimPrefix(name, "/"))
+}
+
+// WriteFile writes a file of the running machine, see ReadFile; its folder is there.
+func (m *Machine) WriteFile(name string, content []byte, mode os.FileMode) error {
+	inside, err := os.OpenRoot(m.path("/"))
+	if err != nil {
+		return err
+	}
+	defer inside.Close() //nolint:errcheck // WriteFile has closed the file
+	return inside.WriteFile(strings.TrimPrefix(name, "/"), content, mode)
+}
+
+// path is where this process sees a file of the machine, mounts in it included.
+func (m *Machine) path(name string) string { return fmt.Sprintf("/proc/%d/root%s", m.leader, name) }
+
+// CloudInit is how cloud-init went.
+type CloudInit struct {
+	DataSource string
+	Errors     []string // of its modules; a command of runcmd that fails is one
+}
+
+// AwaitCloudInit returns when cloud-init has finished, well or not.
+func (m *Machine) AwaitCloudInit(ctx context.Context) (CloudInit, error) {
+	var result struct {
+		V1 struct {
+			DataSource string   `json:"datasource"`
+			Errors     []string `json:"errors"`
+		} `json:"v1"`
+	}
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, interval, cloudInitTimeout, true, func(context.Context) (bool, error) {
+		select {
+		case <-m.process.Done():
+			return false, errors.New("the machine is off")
+		default:
+		}
+		var content []byte
+		if content, last = m.ReadFile("/run/cloud-init/result.json"); last == nil {
+			last = json.Unmarshal(content, &result)
+		}
+		return last == nil, nil
+	})
+	if err != nil {
+		return CloudInit{}, fmt.Errorf("await cloud-init: %w (%w)", err, last)
+	}
+	return CloudInit{DataSource: result.V1.DataSource, Errors: result.V1.Errors}, nil
+}

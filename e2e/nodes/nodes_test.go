@@ -1,0 +1,225 @@
+// Package nodes goes the whole way, with the example that users copy from: a CorporateProxy, the operator, the
+// Secret, the kubeadm bootstrap provider, cloud-init, systemd, containerd, squid, a registry.
+package nodes_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/clusterapi"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // the tests' own clients have nothing to say
+	controlplanetest.Main(m)
+}
+
+const (
+	username = `nodes@corp.example`
+	password = `p%40ss "w\ö/rd#$:n {{ 7*7 }}`
+	image    = "hello:1"
+)
+
+func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
+	site := newSite(t)
+	data := bootstrapData(t, site.authority.PEM(), exampleSpec(t))
+
+	t.Run("not without its drop-in", func(t *testing.T) {
+		m := site.boot(t, data)
+		run(t, m, "rm /etc/systemd/system/containerd.service.d/http-proxy.conf; systemctl daemon-reload; systemctl restart containerd")
+		if err := m.Pull(t.Context(), machine.InternetName+"/"+image); err == nil || !strings.Contains(err.Error(), "network is unreachable") {
+			t.Errorf("pulling from the internet: %v", err)
+		}
+		controlplanetest.Require(t, m.Pull(t.Context(), machine.ServiceAddress+"/"+image)) // all else is well
+		controlplanetest.Require(t, m.PowerOff(t.Context()))
+		if requests := site.requests(t); len(requests) != 0 {
+			t.Errorf("squid was asked: %+v", requests)
+		}
+	})
+	t.Run("not without its authority", func(t *testing.T) {
+		m := site.boot(t, data)
+		run(t, m, "rm /usr/local/share/ca-certificates/fairlead.crt; update-ca-certificates --fresh; systemctl restart containerd")
+		if err := m.Pull(t.Context(), machine.InternetName+"/"+image); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+			t.Errorf("pulling from the internet: %v", err)
+		}
+		controlplanetest.Require(t, m.PowerOff(t.Context()))
+	})
+	t.Run("as it is", func(t *testing.T) {
+		m := site.boot(t, data)
+		for _, host := range []string{machine.ServiceAddress, machine.EndpointAddress, machine.InternetName} {
+			controlplanetest.Require(t, m.Pull(t.Context(), host+"/"+image))
+		}
+		checkContainerd(t, m)
+		checkStaticPods(t, m)
+		checkFiles(t, m)
+		controlplanetest.Require(t, m.PowerOff(t.Context())) // ends the tunnels
+		tunnel := machine.Request{User: username, Method: "CONNECT", Target: machine.InternetName + ":443", Status: 200}
+		controlplanetest.Await(t, "the tunnel in squid's log", func(context.Context) (bool, error) {
+			return slices.Contains(site.requests(t), tunnel), nil
+		})
+		for _, request := range site.requests(t) {
+			if request.Target != tunnel.Target {
+				t.Errorf("squid was asked for what is to be reached directly: %+v", request)
+			}
+		}
+	})
+}
+
+// exampleSpec is what examples/nodes/kubeadm-debian.yaml says of its control plane.
+func exampleSpec(t *testing.T) bootstrapv1.KubeadmConfigSpec {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("..", "..", "examples", "nodes", "kubeadm-debian.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for document := range strings.SplitSeq(string(content), "\n---\n") {
+		var object struct {
+			Kind string
+			Spec struct{ KubeadmConfigSpec bootstrapv1.KubeadmConfigSpec }
+		}
+		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			t.Fatal(err)
+		}
+		if object.Kind == "KubeadmControlPlane" {
+			spec := object.Spec.KubeadmConfigSpec
+			// kubeadm looks for it by the default route, and corp has none.
+			spec.InitConfiguration.LocalAPIEndpoint.AdvertiseAddress = "192.168.52.10"
+			return spec
+		}
+	}
+	t.Fatal("the example has no KubeadmControlPlane")
+	return bootstrapv1.KubeadmConfigSpec{}
+}
+
+// checkContainerd: the process has the variables, and who asks systemd for the unit's environment sees nothing.
+func checkContainerd(t *testing.T, m *machine.Machine) {
+	t.Helper()
+	environment, err := m.Run(t.Context(), "sh", "-c", "cat /proc/$(pidof containerd)/environ")
+	controlplanetest.Require(t, err)
+	for _, want := range []string{"HTTPS_PROXY=http://nodes%40corp.example:p%2540ss", "NO_PROXY=", "100.64.0.0/13", machine.EndpointAddress} {
+		if !strings.Contains(environment, want) {
+			t.Errorf("containerd lacks %s", want)
+		}
+	}
+	shown, err := m.Run(t.Context(), "systemctl", "show", "containerd.service")
+	controlplanetest.Require(t, err)
+	if strings.Contains(shown, "p%2540ss") || !strings.Contains(shown, "/etc/fairlead/proxy.env") {
+		t.Error("systemctl show shows the password to everyone, or does not read the file")
+	}
+	permissions, err := m.Run(t.Context(), "stat", "--format=%a %U", "/etc/fairlead/proxy.env")
+	if err != nil || permissions != "600 root\n" {
+		t.Errorf("/etc/fairlead/proxy.env: %q (%v)", permissions, err)
+	}
+}
+
+// checkFiles: the password is nowhere else, also not where cloud-init keeps and logs what it did. (Its copy of
+// the user data has it in base64, and is root's.)
+func checkFiles(t *testing.T, m *machine.Machine) {
+	t.Helper()
+	const find = "find / -xdev -path /usr -prune -o -type f -exec grep -lF 'p%2540ss' {} +"
+	found, err := m.Run(t.Context(), "sh", "-c", find)
+	if found != "/etc/fairlead/proxy.env\n" { // 0600, see checkContainerd
+		t.Errorf("the password is in %q (%v)", found, err)
+	}
+}
+
+// checkStaticPods: kubeadm runs with the proxy's variables, as it does where it pulls images itself, and its
+// manifests have none of them. No kubelet can run here, so this phase of kubeadm init is run by itself.
+func checkStaticPods(t *testing.T, m *machine.Machine) {
+	t.Helper()
+	run(t, m, "systemd-run --quiet --pipe --wait --property=EnvironmentFile=/etc/fairlead/proxy.env "+
+		"/usr/local/bin/kubeadm init phase control-plane all --config /run/kubeadm/kubeadm.yaml")
+	manifests, err := m.Run(t.Context(), "sh", "-c", "cat /etc/kubernetes/manifests/kube-*.yaml")
+	controlplanetest.Require(t, err)
+	if strings.Count(manifests, "kind: Pod") != 3 || strings.Contains(strings.ToLower(manifests), "_proxy") {
+		t.Errorf("the manifests of the control plane are\n%s", manifests)
+	}
+}
+
+// site is the company: its networks, its proxy, and what is to be reached.
+type site struct {
+	network   *machine.Network
+	squid     *machine.Squid
+	authority *machine.Authority
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	n, err := machine.Start(t.Context())
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &site{network: n}
+	s.authority, err = machine.NewAuthority("Example Corp Root CA")
+	controlplanetest.Require(t, err)
+	for address, where := range map[string]machine.Namespace{
+		machine.InternetAddress: machine.Internet, machine.ServiceAddress: machine.Cluster, machine.EndpointAddress: machine.Cluster,
+	} {
+		registry, err := n.StartRegistry(t.Context(), where, address, s.authority, machine.InternetName)
+		controlplanetest.Require(t, err)
+		controlplanetest.Require(t, registry.Push(t.Context(), image))
+	}
+	if conn, err := n.Dial(t.Context(), machine.Corp, net.JoinHostPort(machine.InternetAddress, "443")); err == nil {
+		conn.Close() //nolint:errcheck // the test fails
+		t.Fatal("corp reaches the internet without the proxy")
+	}
+	s.squid, err = n.StartSquid(t.Context(), username, password)
+	controlplanetest.Require(t, err)
+	return s
+}
+
+// boot starts a machine from the very bytes of the bootstrap data.
+func (s *site) boot(t *testing.T, data clusterapi.BootstrapData) *machine.Machine {
+	t.Helper()
+	kubeadm, err := tools.Build(t.Context(), tools.Kubeadm, os.Stderr)
+	controlplanetest.Require(t, err)
+	m, err := s.network.Boot(t.Context(), machine.Options{UserData: data.Value, Programs: []string{kubeadm}, Progress: os.Stderr})
+	controlplanetest.Require(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	result, err := m.AwaitCloudInit(ctx)
+	controlplanetest.Require(t, err)
+	for _, failure := range result.Errors {
+		if !strings.Contains(failure, "scripts") { // kubeadm init, which finds no kubelet
+			t.Errorf("cloud-init says: %s", failure)
+		}
+	}
+	return m
+}
+
+func (s *site) requests(t *testing.T) []machine.Request {
+	t.Helper()
+	requests, err := s.squid.Requests()
+	controlplanetest.Require(t, err)
+	return requests
+}
+
+func run(t *testing.T, m *machine.Machine, script string) {
+	t.Helper()
+	if out, err := m.Run(t.Context(), "sh", "-euc", script); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// proxyURL is squid's, without credentials.
+func proxyURL() string {
+	return "http://" + net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(machine.ProxyPort))
+}

@@ -1,0 +1,42 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Folder returns the folder <name>/<key> of the cache. What is not there yet is filled first, in another
+// place: a folder that is there is whole. Folders of the same name with other keys are removed. It is safe
+// to call from several processes at once: one fills, the others wait for it.
+func Folder(ctx context.Context, name, key string, fill func(dir string) error) (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	s := slot{dir: filepath.Join(root, ".cache", name), key: key}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the cache folder: %w", err)
+	}
+	unlock, err := lock(ctx, s.lockFile())
+	if err != nil {
+		return "", fmt.Errorf("wait for another process that makes %s: %w", name, err)
+	}
+	defer unlock()
+	if _, err := os.Stat(s.folder()); err == nil {
+		return s.folder(), nil
+	}
+	temp, err := s.tempFolder()
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(temp)
+	if err := fill(temp); err != nil {
+		return "", err
+	}
+	if err := os.Rename(temp, s.folder()); err != nil {
+		return "", fmt.Errorf("put the folder in its place: %w", err)
+	}
+	return s.folder(), s.removeOthers()
+}
