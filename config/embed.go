@@ -8,3 +8,9 @@ import "embed"
 //
 //go:embed crd/*.yaml rbac/*.yaml
 var Files embed.FS
+
+// Rollout is rollout/*.yaml: what the operator needs beyond Files to replace
+// machines. Only who wants that applies it.
+//
+//go:embed rollout/*.yaml
+var Rollout embed.FS

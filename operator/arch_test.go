@@ -170,10 +170,11 @@ func TestTheWallAroundThePurePackagesStops(t *testing.T) {
 }
 
 // Whoever can talk to the API server can write to it: apply is the writer,
-// controller gets the client from the command and hands it on.
+// controller gets the client from the command and hands it on. The command line
+// reads reports, by package kube alone.
 func TestOnlyTheOperatorHasAKubernetesClient(t *testing.T) {
 	clients := []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go"}
-	may := []string{"operator/internal/apply", "operator/internal/controller", "operator/cmd/fairlead-operator"}
+	may := []string{"operator/internal/apply", "operator/internal/controller", "operator/cmd/fairlead-operator", "operator/internal/kube"}
 	found := 0
 	for _, p := range list(t, "./...") {
 		for _, path := range p.Imports {
@@ -189,6 +190,37 @@ func TestOnlyTheOperatorHasAKubernetesClient(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("nobody imports a client: the search is blind")
+	}
+}
+
+// The command line runs with the rights of whoever calls it, an administrator's.
+func TestTheCommandLineOnlyListsReports(t *testing.T) {
+	files, err := filepath.Glob("internal/kube/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal("package kube is not there")
+	}
+	listed := 0
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(node ast.Node) bool {
+			selector, is := node.(*ast.SelectorExpr)
+			if !is {
+				return true
+			}
+			switch name := selector.Sel.Name; name {
+			case "List":
+				listed++
+			case "Create", "Update", "UpdateStatus", "Patch", "Apply", "ApplyStatus", "Delete", "DeleteCollection", "Get", "Watch":
+				t.Errorf("%s mentions %s", file, name)
+			}
+			return true
+		})
+	}
+	if listed != 1 {
+		t.Errorf("it lists %d times", listed)
 	}
 }
 

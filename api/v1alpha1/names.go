@@ -11,10 +11,22 @@ const (
 	ConditionContended = "Contended"
 	// ConditionPaused: the Cluster is paused, nothing is written.
 	ConditionPaused = "Paused"
+	// ConditionMachinesOutdated: machines were built before the settings changed. It
+	// says nothing about Ready: what is written is right, and new machines get it.
+	ConditionMachinesOutdated = "MachinesOutdated"
 	// ConditionTrustedCA, of a CorporateProxy that names one: True while every
 	// certificate is valid. It leaves Ready alone: the bundle is written in any
 	// case, since others in it may be what counts.
 	ConditionTrustedCA = "TrustedCA"
+)
+
+// ReasonBuiltBefore is the reason of MachinesOutdated.
+const ReasonBuiltBefore = "BuiltBeforeTheChange"
+
+// The values of spec.node.rollout of a CorporateProxy.
+const (
+	RolloutNever   = "Never"
+	RolloutRolling = "Rolling"
 )
 
 // Reasons of the condition Ready, besides those of package resolve.

@@ -68,12 +68,21 @@ type ProxyReportStatus struct {
 	// +listMapKey=role
 	Secrets []SecretRecord `json:"secrets,omitempty"`
 
+	// nodes says how many machines were built before what they are told changed.
+	// +optional
+	Nodes *ReportedNodes `json:"nodes,omitempty"`
+
+	// rollout is there where machines are, or are to be, replaced by Fairlead.
+	// +optional
+	Rollout *ReportedRollout `json:"rollout,omitempty"`
+
 	// handledRequest is the last value of the annotation fairlead.io/reapply that
 	// was acted upon.
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 
-	// conditions: Ready; NameTaken, Contended and Paused while they are true.
+	// conditions: Ready; NameTaken, Contended, Paused and MachinesOutdated while they
+	// are true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -193,6 +202,69 @@ type SecretRecord struct {
 	Rival string `json:"rival,omitempty"`
 }
 
+// ReportedNodes counts machines against the last change of what they are told: the
+// proxy's URLs, the entries of the lists whatever their order, the certificates,
+// and what becomes of static pods.
+type ReportedNodes struct {
+	// hmac is a keyed hash of what machines are told.
+	// +optional
+	HMAC string `json:"hmac,omitempty"`
+
+	// since is the first second after the last change of it, by the API server's
+	// clock. A Machine that is older is outdated. Absent while nothing has changed
+	// since the Secret was first written.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+
+	// machines of the cluster, and those of them that are outdated. Machines that
+	// are being deleted do not count.
+	Machines int32 `json:"machines"`
+	Outdated int32 `json:"outdated"`
+
+	// machinePools of the cluster, and those of them that are older than since.
+	// They make their bootstrap data anew from time to time, so new instances get
+	// the new settings; existing ones keep the old.
+	// +optional
+	MachinePools int32 `json:"machinePools,omitempty"`
+	// +optional
+	OutdatedMachinePools int32 `json:"outdatedMachinePools,omitempty"`
+
+	// owners of the machines, those with outdated ones first; at most 64.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Owners []ReportedOwner `json:"owners,omitempty"`
+}
+
+// ReportedOwner is who replaces machines, such as a MachineDeployment. Kind and
+// name are empty for machines of nobody.
+type ReportedOwner struct {
+	// +optional
+	Kind string `json:"kind,omitempty"`
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// machines of this owner, and those of them that are outdated.
+	Machines int32 `json:"machines"`
+	Outdated int32 `json:"outdated"`
+}
+
+// ReportedRollout is the state of a rollout by Fairlead.
+type ReportedRollout struct {
+	// after is what spec.rollout.after of the owners is set to. While it is there,
+	// this cluster is being rolled, and no other one begins.
+	// +optional
+	After *metav1.Time `json:"after,omitempty"`
+
+	// started is when the last rollout of this cluster began, by the operator's clock.
+	// +optional
+	Started *metav1.Time `json:"started,omitempty"`
+
+	// message says what is being done or waited for, or what is missing.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
 // ProxyReport says what came out for one cluster, and why. Name and namespace
 // are the Cluster's; the operator alone writes it. It owns both Secrets.
 //
@@ -205,6 +277,7 @@ type SecretRecord struct {
 // +kubebuilder:printcolumn:name="Form",type=string,JSONPath=`.status.form`
 // +kubebuilder:printcolumn:name="Entries",type=integer,JSONPath=`.status.noProxy.entries`
 // +kubebuilder:printcolumn:name="Refused",type=integer,JSONPath=`.status.refusalCount`
+// +kubebuilder:printcolumn:name="Outdated",type=integer,JSONPath=`.status.nodes.outdated`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1

@@ -39,6 +39,9 @@ func command() *cobra.Command {
 			if opts.ReapplyInterval < time.Second {
 				return fmt.Errorf("--reapply-interval is at least 1s, not %s", opts.ReapplyInterval)
 			}
+			if opts.RolloutInterval < time.Second {
+				return fmt.Errorf("--rollout-interval is at least 1s, not %s", opts.RolloutInterval)
+			}
 			return run(cmd, kubeconfig, opts)
 		},
 	}
@@ -49,6 +52,7 @@ func command() *cobra.Command {
 	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
 	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often Secrets are applied although nothing changed, which mends drift")
+	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time from the beginning of one cluster's rollout to the next, where a CorporateProxy says Rolling")
 	flags.IntVar(&opts.Concurrency, "concurrency", 10, "clusters reconciled at a time")
 	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
 	return cmd

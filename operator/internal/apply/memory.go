@@ -21,3 +21,22 @@ func Fingerprint(key []byte, secret *corev1.Secret) string {
 	_ = json.NewEncoder(mac).Encode(secret) // map keys are sorted; neither a hash nor a Secret fails to encode
 	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
 }
+
+// Digest is the same of a text. It says by which key it was made, so that two of
+// different keys are not taken for those of different texts; see SameKey.
+func Digest(key, text []byte) string {
+	return sum(key, nil)[:keyDigits] + "." + sum(key, text)
+}
+
+// SameKey reports whether two digests can be compared.
+func SameKey(a, b string) bool {
+	return len(a) > keyDigits && len(b) > keyDigits && a[:keyDigits+1] == b[:keyDigits+1]
+}
+
+const keyDigits = 8 // of base64, 48 bits: a key is not to be found, only told from another
+
+func sum(key, text []byte) string {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write(text) // a hash never fails
+	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
+}

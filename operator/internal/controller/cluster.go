@@ -21,7 +21,9 @@ type ClusterReconciler struct {
 	Namespace string         // the operator's own
 	Table     provider.Table // the built-in rows
 	Pace      *Pace
+	Indexer   client.FieldIndexer // of the caches
 	memory    memory
+	index     machineIndex
 }
 
 // Reconcile brings one cluster to where it should be.

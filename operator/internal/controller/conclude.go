@@ -19,6 +19,7 @@ const contended = 2
 func conclude(d *decision, out outcome, generation int64) {
 	conditions := &d.status.Conditions
 	setWhile(conditions, v1alpha1.ConditionPaused, v1alpha1.ReasonPaused, when(d.paused, "the Cluster is paused; nothing is written"))
+	setWhile(conditions, v1alpha1.ConditionMachinesOutdated, v1alpha1.ReasonBuiltBefore, outdatedMessage(d.status.Nodes))
 	if !d.paused && out.retry == nil { // otherwise the last known state is the best there is
 		if d.problem == nil {
 			setWhile(conditions, v1alpha1.ConditionNameTaken, v1alpha1.ReasonNameTaken, strings.Join(out.taken, "; "))

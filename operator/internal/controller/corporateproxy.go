@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/apply"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -58,7 +59,7 @@ func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.R
 	if equality.Semantic.DeepEqual(proxy.Status, status) {
 		return result, nil
 	}
-	_, err = applyStatus(ctx, r.Client, &v1alpha1.CorporateProxy{
+	_, err = applyStatus(ctx, r.Client, apply.FieldManager, &v1alpha1.CorporateProxy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CorporateProxy"},
 		ObjectMeta: metav1.ObjectMeta{Name: proxy.Name, UID: proxy.UID},
 		Status:     status,
@@ -136,17 +137,17 @@ const countDelay = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-func (countAgain) Create(_ context.Context, e event.CreateEvent, q queue) { count(q, e.Object) }
-func (countAgain) Delete(_ context.Context, e event.DeleteEvent, q queue) { count(q, e.Object) }
+func (countAgain) Create(_ context.Context, e event.CreateEvent, q queue) { recount(q, e.Object) }
+func (countAgain) Delete(_ context.Context, e event.DeleteEvent, q queue) { recount(q, e.Object) }
 func (countAgain) Generic(context.Context, event.GenericEvent, queue)     {}
 func (countAgain) Update(_ context.Context, e event.UpdateEvent, q queue) {
 	if proxyOf(e.ObjectOld) != proxyOf(e.ObjectNew) {
-		count(q, e.ObjectOld)
-		count(q, e.ObjectNew)
+		recount(q, e.ObjectOld)
+		recount(q, e.ObjectNew)
 	}
 }
 
-func count(q queue, report client.Object) {
+func recount(q queue, report client.Object) {
 	if name := proxyOf(report); name != "" {
 		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, countDelay)
 	}

@@ -15,6 +15,7 @@ import (
 // they are, and a status that lacks only what the writing will show.
 type decision struct {
 	secrets []render.Secret
+	meaning []byte // what they tell machines; the password is in it
 	status  v1alpha1.ProxyReportStatus
 	problem *resolve.Problem // why there are no Secrets to write
 	paused  bool
@@ -35,8 +36,11 @@ func decide(s state) decision {
 	if err == nil {
 		d.secrets, err = render.Secrets(effective)
 	}
+	if err == nil {
+		d.meaning, err = render.Meaning(effective)
+	}
 	if err != nil {
-		d.problem = asProblem(s, err)
+		d.secrets, d.problem = nil, asProblem(s, err)
 		report(&d.status, d.problem)
 		return d
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	MetricsAddress  string        // host:port, or 0 for none
 	HealthAddress   string        // host:port, or 0 for none
 	ReapplyInterval time.Duration // how often Secrets are applied although nothing changed
+	RolloutInterval time.Duration // between the beginnings of two clusters' rollouts
 	Concurrency     int           // clusters reconciled at a time
 }
 
@@ -65,10 +66,14 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	clusters := &ClusterReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
 		Namespace: opts.Namespace, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
+		Indexer: mgr.GetFieldIndexer(),
 	}
 	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace, Now: time.Now}
+	rollout := &RolloutReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"), Interval: opts.RolloutInterval,
+	}
 	RegisterMetrics(mgr.GetClient())
-	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), proxies.Register(mgr), addProbes(mgr))
+	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), proxies.Register(mgr), rollout.Register(mgr), addProbes(mgr))
 }
 
 // caches watches what is ours, and of Secrets and ConfigMaps only the operator's
@@ -77,7 +82,7 @@ func caches(namespace string) cache.Options {
 	own := map[string]cache.Config{namespace: {}}
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
-		DefaultTransform:            cache.TransformStripManagedFields(),
+		DefaultTransform:            lean,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:    {Namespaces: own},
 			&corev1.ConfigMap{}: {Namespaces: own},
@@ -108,8 +113,12 @@ func addProbes(mgr manager.Manager) error {
 func watched() []client.Object {
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	return []client.Object{
+	all := []client.Object{
 		&clusterv1.Cluster{}, &v1alpha1.CorporateProxy{}, &v1alpha1.ProxyOverride{}, &v1alpha1.ProxyReport{},
 		&corev1.Secret{}, &corev1.ConfigMap{}, namespaces,
 	}
+	for _, object := range machineMetadata() {
+		all = append(all, object)
+	}
+	return all
 }

@@ -29,7 +29,14 @@ var secretWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
 var reportsDesc = prometheus.NewDesc("fairlead_reports",
 	"ProxyReports, by mode and by the reason of their condition Ready.", []string{"mode", "reason"}, nil)
 
-// reportCollector counts the reports at each scrape, from the cache.
+var (
+	outdatedMachinesDesc = prometheus.NewDesc("fairlead_outdated_machines",
+		"Machines that were built before what they are told last changed, by Cluster.", []string{"namespace", "cluster"}, nil)
+	outdatedPoolsDesc = prometheus.NewDesc("fairlead_outdated_machine_pools",
+		"MachinePools that are older than the last change of what machines are told, by Cluster.", []string{"namespace", "cluster"}, nil)
+)
+
+// reportCollector counts the reports, and what they say, at each scrape, from the cache.
 type reportCollector struct{ reader client.Reader }
 
 var expiryDesc = prometheus.NewDesc("fairlead_trusted_ca_expiry_timestamp_seconds",
@@ -45,7 +52,11 @@ func RegisterMetrics(reader client.Reader) {
 }
 
 // Describe implements prometheus.Collector.
-func (c reportCollector) Describe(ch chan<- *prometheus.Desc) { ch <- reportsDesc }
+func (c reportCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- reportsDesc
+	ch <- outdatedMachinesDesc
+	ch <- outdatedPoolsDesc
+}
 
 // Collect implements prometheus.Collector.
 func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
@@ -61,6 +72,10 @@ func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
 			reason = ready.Reason
 		}
 		counts[[2]string{report.Status.Mode, reason}]++
+		if nodes := report.Status.Nodes; nodes != nil {
+			ch <- prometheus.MustNewConstMetric(outdatedMachinesDesc, prometheus.GaugeValue, float64(nodes.Outdated), report.Namespace, report.Name)
+			ch <- prometheus.MustNewConstMetric(outdatedPoolsDesc, prometheus.GaugeValue, float64(nodes.OutdatedMachinePools), report.Namespace, report.Name)
+		}
 	}
 	for labels, count := range counts {
 		ch <- prometheus.MustNewConstMetric(reportsDesc, prometheus.GaugeValue, count, labels[:]...)

@@ -25,6 +25,7 @@ type state struct {
 	override     *v1alpha1.ProxyOverride
 	installation resolve.Installation
 	facts        *v1alpha1.ReportedFacts
+	machines     []machine
 	problem      *resolve.Problem // found while reading; nothing else is decided then
 }
 
@@ -51,6 +52,9 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 	if uid := s.last().Cluster.UID; uid != "" && uid != s.cluster.UID && !paused(s.cluster) {
 		s.cluster = nil // the report is about an earlier Cluster of that name
 		return s, nil
+	}
+	if s.machines, err = r.readMachines(ctx, key); err != nil {
+		return s, err
 	}
 	if s.override, err = get[v1alpha1.ProxyOverride](ctx, r.Client, key); err != nil {
 		return s, err

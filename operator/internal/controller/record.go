@@ -31,6 +31,15 @@ func nextRecord(last v1alpha1.SecretRecord, role, name, fingerprint string, w ap
 	return record
 }
 
+// unchanged is what the API server would answer if nothing were sent.
+func unchanged(last v1alpha1.SecretRecord) apply.Written {
+	w := apply.Written{UID: last.UID}
+	if last.Written != nil {
+		w.At = *last.Written
+	}
+	return w
+}
+
 func recordOf(status v1alpha1.ProxyReportStatus, role string) v1alpha1.SecretRecord {
 	for _, record := range status.Secrets {
 		if record.Role == role {

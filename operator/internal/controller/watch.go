@@ -31,7 +31,7 @@ func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
 		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 	})
 	all := handler.EnqueueRequestsFromMapFunc(r.allClusters)
-	return ctrl.NewControllerManagedBy(mgr).
+	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("cluster").
 		For(&clusterv1.Cluster{}, builder.WithPredicates(meant)).
 		Watches(&v1alpha1.ProxyOverride{}, same, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -46,8 +46,11 @@ func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
 			MaxConcurrentReconciles: concurrency,
 			EnableWarmup:            ptr.To(true), // a standby has warm caches
 			UsePriorityQueue:        ptr.To(false),
-		}).
-		Complete(r)
+		})
+	for _, object := range machineMetadata() {
+		controlled.WatchesMetadata(object, machinesChanged, builder.WithPredicates(countsChanged))
+	}
+	return controlled.Complete(r)
 }
 
 // labelsOnly ignores the creation of a namespace, which the API server ensures

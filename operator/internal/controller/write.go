@@ -42,6 +42,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 		s.report = report
 	}
 	out := r.applySecrets(ctx, s, &d)
+	count(d.status.Nodes, s.machines)
 	conclude(&d, out, s.report.Generation)
 	if err := r.writeStatus(ctx, s.report, d.status); err != nil {
 		return ctrl.Result{}, err
@@ -78,12 +79,17 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	now, cluster := time.Now(), client.ObjectKeyFromObject(s.cluster)
 	everything := reapplyRequested(&s) || r.Pace.wait(cluster, now) <= 0
 	applied := false
+	told := apply.Digest(key, d.meaning)
 	for _, rendered := range d.secrets {
 		object := apply.Object(rendered, s.report)
 		last, fingerprint := recordOf(d.status, rendered.Role()), apply.Fingerprint(key, object)
+		written, ok := unchanged(last), true
 		if everything || changed(last, fingerprint) {
-			r.applyOne(ctx, object, last, fingerprint, d, &out)
+			written, ok = r.applyOne(ctx, object, last, fingerprint, d, &out)
 			applied = true
+		}
+		if ok && rendered.Role() == render.SystemdRole {
+			d.status.Nodes = nextNodes(d.status.Nodes, last, fingerprint, written, told)
 		}
 	}
 	if out.retry != nil {
@@ -96,7 +102,8 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	return out
 }
 
-func (r *ClusterReconciler) applyOne(ctx context.Context, object *corev1.Secret, last v1alpha1.SecretRecord, fingerprint string, d *decision, out *outcome) {
+// applyOne reports whether the Secret is as it should be.
+func (r *ClusterReconciler) applyOne(ctx context.Context, object *corev1.Secret, last v1alpha1.SecretRecord, fingerprint string, d *decision, out *outcome) (apply.Written, bool) {
 	role := object.Labels[render.SecretLabel]
 	written, err := apply.Secret(ctx, r.Client, object)
 	var taken *apply.TakenError
@@ -122,14 +129,17 @@ func (r *ClusterReconciler) applyOne(ctx context.Context, object *corev1.Secret,
 		setRecord(&d.status, record)
 	}
 	secretWrites.WithLabelValues(role, result).Inc()
+	return written, err == nil
 }
 
-// writeStatus writes the status if it says anything new.
+// writeStatus writes the status if it says anything new, less what the rollout
+// controller writes.
 func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.ProxyReport, status v1alpha1.ProxyReportStatus) error {
 	if equality.Semantic.DeepEqual(report.Status, status) {
 		return nil
 	}
-	version, err := applyStatus(ctx, r.Client, &v1alpha1.ProxyReport{
+	status.Rollout = nil
+	version, err := applyStatus(ctx, r.Client, apply.FieldManager, &v1alpha1.ProxyReport{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ProxyReport"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: report.Namespace, Name: report.Name, UID: report.UID},
 		Status:     status,
@@ -159,9 +169,10 @@ const (
 	seenTimeout  = 2 * time.Second
 )
 
-// applyStatus applies the status of an object whole: what is not in it is gone.
+// applyStatus applies the status of an object whole: what of a field manager's is
+// not in it is gone.
 // It returns the resource version after it.
-func applyStatus(ctx context.Context, c client.Client, object runtime.Object) (string, error) {
+func applyStatus(ctx context.Context, c client.Client, manager client.FieldOwner, object runtime.Object) (string, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return "", err
@@ -169,7 +180,7 @@ func applyStatus(ctx context.Context, c client.Client, object runtime.Object) (s
 	u := &unstructured.Unstructured{Object: content}
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	unstructured.RemoveNestedField(u.Object, "spec")
-	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(apply.FieldManager), client.ForceOwnership)
+	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), manager, client.ForceOwnership)
 	return u.GetResourceVersion(), err
 }
 

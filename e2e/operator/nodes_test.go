@@ -1,0 +1,243 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+// Machines, their pools and owners are objects only here: no controller of
+// Cluster API acts on them.
+
+func anyOf(kind string) clusterv1.ContractVersionedObjectReference {
+	return clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: kind, Name: "any"}
+}
+
+func (f *fixture) meta(name, cluster string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: f.namespace, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: cluster}}
+}
+
+func (f *fixture) controlPlane(cluster string) *controlplanev1.KubeadmControlPlane {
+	f.Helper()
+	kcp := &controlplanev1.KubeadmControlPlane{
+		ObjectMeta: f.meta(cluster+"-cp", cluster),
+		Spec: controlplanev1.KubeadmControlPlaneSpec{
+			Replicas: ptr.To[int32](3), Version: "v1.36.3",
+			MachineTemplate: controlplanev1.KubeadmControlPlaneMachineTemplate{
+				Spec: controlplanev1.KubeadmControlPlaneMachineTemplateSpec{InfrastructureRef: anyOf("VSphereMachineTemplate")},
+			},
+			KubeadmConfigSpec: bootstrapv1.KubeadmConfigSpec{PreKubeadmCommands: []string{"systemctl daemon-reload"}},
+		},
+	}
+	f.must(f.client.Create(f.Context(), kcp))
+	return kcp
+}
+
+func (f *fixture) deployment(cluster, name string) *clusterv1.MachineDeployment {
+	f.Helper()
+	md := &clusterv1.MachineDeployment{ObjectMeta: f.meta(name, cluster), Spec: clusterv1.MachineDeploymentSpec{
+		ClusterName: cluster, Replicas: ptr.To[int32](2),
+		Selector: metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.MachineDeploymentNameLabel: name}},
+		Template: clusterv1.MachineTemplateSpec{Spec: machineSpec(cluster)},
+	}}
+	f.must(f.client.Create(f.Context(), md))
+	return md
+}
+
+func machineSpec(cluster string) clusterv1.MachineSpec {
+	return clusterv1.MachineSpec{
+		ClusterName: cluster, InfrastructureRef: anyOf("VSphereMachine"),
+		Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("any")},
+	}
+}
+
+// machine creates a Machine of an owner: a control plane by reference, a
+// MachineDeployment by label, as Cluster API does, or nil.
+func (f *fixture) machine(cluster, name string, owner client.Object) *clusterv1.Machine {
+	f.Helper()
+	m := &clusterv1.Machine{ObjectMeta: f.meta(name, cluster), Spec: machineSpec(cluster)}
+	switch owner := owner.(type) {
+	case *controlplanev1.KubeadmControlPlane:
+		m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, controlplanev1.GroupVersion.WithKind("KubeadmControlPlane"))}
+	case *clusterv1.MachineDeployment:
+		m.Labels[clusterv1.MachineDeploymentNameLabel] = owner.Name
+	}
+	f.must(f.client.Create(f.Context(), m))
+	return m
+}
+
+func (f *fixture) pool(cluster, name string) {
+	f.Helper()
+	f.must(f.client.Create(f.Context(), &clusterv1.MachinePool{ObjectMeta: f.meta(name, cluster), Spec: clusterv1.MachinePoolSpec{
+		ClusterName: cluster, Template: clusterv1.MachineTemplateSpec{Spec: machineSpec(cluster)},
+	}}))
+}
+
+// nextSecondOf awaits that what is created from now on is later than an object.
+func (f *fixture) nextSecondOf(object client.Object) {
+	f.Helper()
+	created := object.GetCreationTimestamp()
+	controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) {
+		return metav1.Now().Rfc3339Copy().After(created.Time), nil
+	})
+}
+
+// awaitNodes awaits counts: machines, outdated, pools, outdated pools.
+func (f *fixture) awaitNodes(cluster string, want ...int32) *v1alpha1.ReportedNodes {
+	f.Helper()
+	return f.awaitReport(cluster, fmt.Sprint("counts ", want), func(r *v1alpha1.ProxyReport) bool {
+		n := r.Status.Nodes
+		return n != nil && slices.Equal([]int32{n.Machines, n.Outdated, n.MachinePools, n.OutdatedMachinePools}, want)
+	}).Status.Nodes
+}
+
+// changeSource changes the Secret of the example's proxy, and awaits that it has
+// reached a cluster.
+func (f *fixture) changeSource(cluster string, change func(map[string][]byte)) {
+	f.Helper()
+	before := f.secret(cluster + render.SystemdSuffix).ResourceVersion
+	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + f.namespace}}
+	modify(f, source, func(s *corev1.Secret) { change(s.Data) })
+	controlplanetest.Await(f, "the change in "+cluster, func(context.Context) (bool, error) {
+		return f.secret(cluster+render.SystemdSuffix).ResourceVersion != before, nil
+	})
+}
+
+func otherPassword(password string) func(map[string][]byte) {
+	return func(data map[string][]byte) {
+		data["http"] = []byte("http://myProxyUser:" + password + "@192.168.52.220:3128")
+	}
+}
+
+func TestMachinesBuiltBeforeAChangeAreCountedInReportAndMetric(t *testing.T) {
+	f := newFixture(t)
+	f.exampleProxy()
+	f.cluster("c1")
+	f.report("c1", "Applied")
+	kcp, md := f.controlPlane("c1"), f.deployment("c1", "c1-md")
+	f.machine("c1", "cp-0", kcp)
+	f.machine("c1", "md-0", md)
+	f.machine("c1", "md-1", md)
+	alone := f.machine("c1", "alone", nil)
+	f.pool("c1", "mp")
+	f.machine("another", "another-0", nil)
+	nodes := f.awaitNodes("c1", 4, 0, 1, 0)
+	if nodes.Since != nil {
+		t.Errorf("since %v, although nothing has changed", nodes.Since)
+	}
+
+	f.nextSecondOf(alone)
+	f.changeSource("c1", otherPassword("changed"))
+	nodes = f.awaitNodes("c1", 4, 4, 1, 1)
+	if diff := cmp.Diff([]v1alpha1.ReportedOwner{
+		{Machines: 1, Outdated: 1},
+		{Kind: "KubeadmControlPlane", Name: "c1-cp", Machines: 1, Outdated: 1},
+		{Kind: "MachineDeployment", Name: "c1-md", Machines: 2, Outdated: 2},
+	}, nodes.Owners); diff != "" {
+		t.Error(diff)
+	}
+	report := f.report("c1", "Applied")
+	if !hasCondition(report, v1alpha1.ConditionMachinesOutdated) {
+		t.Errorf("nothing says so: %+v", report.Status.Conditions)
+	}
+	series := fmt.Sprintf(`{cluster="c1",namespace="%s"}`, f.namespace)
+	page, err := f.operator.Metrics(t.Context())
+	f.must(err)
+	if metric(page, "fairlead_outdated_machines"+series) != 4 || metric(page, "fairlead_outdated_machine_pools"+series) != 1 {
+		t.Error("the metrics say something else")
+	}
+
+	// One replaced, one being deleted, one gone.
+	f.nextSecondOf(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: *nodes.Since}})
+	f.machine("c1", "md-2", md)
+	f.must(f.client.Delete(t.Context(), alone))
+	going := &clusterv1.Machine{ObjectMeta: f.meta("md-0", "c1")}
+	modify(f, going, func(m *clusterv1.Machine) { m.Finalizers = []string{"fairlead.test/held"} })
+	f.must(f.client.Delete(t.Context(), going))
+	f.awaitNodes("c1", 3, 2, 1, 1)
+	modify(f, going, func(m *clusterv1.Machine) { m.Finalizers = nil })
+	f.must(f.client.Delete(t.Context(), &clusterv1.Machine{ObjectMeta: f.meta("md-1", "c1")}))
+	f.must(f.client.Delete(t.Context(), &clusterv1.Machine{ObjectMeta: f.meta("cp-0", "c1")}))
+	f.awaitNodes("c1", 1, 0, 1, 1)
+	if report := f.report("c1", "Applied"); hasCondition(report, v1alpha1.ConditionMachinesOutdated) {
+		t.Error("the condition stays")
+	}
+}
+
+func TestWhatTellsMachinesNothingNewMakesNoneOutdated(t *testing.T) {
+	f := newFixture(t)
+	proxy := f.exampleProxy()
+	f.cluster("c1")
+	f.report("c1", "Applied")
+	f.machine("c1", "m", nil)
+	f.changeSource("c1", otherPassword("first"))
+	counted := f.awaitNodes("c1", 1, 1, 0, 0).Since
+	f.nextSecond("c1")
+	f.nextSecondOf(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: *counted}})
+
+	same := func(what string) {
+		t.Helper()
+		nodes := f.reapply("c1", what).Status.Nodes
+		if !nodes.Since.Equal(counted) {
+			t.Errorf("%s moved since from %v to %v", what, counted, nodes.Since)
+		}
+	}
+	f.changeSource("c1", func(data map[string][]byte) {
+		entries := strings.Split(string(data["noProxy"]), ",")
+		slices.Reverse(entries)
+		data["noProxy"] = []byte(strings.Join(entries, ","))
+	})
+	same("another order")
+	before := f.secret("c1-systemd-proxy").ResourceVersion
+	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Node.Units = []string{"crio.service"} })
+	controlplanetest.Await(t, "the further key", func(context.Context) (bool, error) {
+		return f.secret("c1-systemd-proxy").ResourceVersion != before, nil
+	})
+	same("a further key")
+	f.must(f.client.Delete(t.Context(), f.secret("c1-systemd-proxy")))
+	same("a Secret that is written again")
+
+	f.nextSecond("c1")
+	f.changeSource("c1", otherPassword("second"))
+	f.awaitReport("c1", "another since", func(r *v1alpha1.ProxyReport) bool { return counted.Before(r.Status.Nodes.Since) })
+}
+
+func TestALostWriteMemoryMakesNoMachineOutdatedAndALaterChangeDoes(t *testing.T) {
+	f := newOwnFixture(t)
+	f.exampleProxy()
+	f.cluster("c1")
+	before := f.report("c1", "Applied").Status.Nodes.HMAC
+	f.machine("c1", "m", nil)
+	f.awaitNodes("c1", 1, 0, 0, 0)
+	f.nextSecond("c1")
+	memory := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "fairlead-write-memory"}}
+	f.must(f.client.Delete(t.Context(), memory))
+	after := f.awaitReport("c1", "another key", func(r *v1alpha1.ProxyReport) bool { return r.Status.Nodes.HMAC != before })
+	if after.Status.Nodes.Since != nil || after.Status.Nodes.Outdated != 0 {
+		t.Errorf("%+v", after.Status.Nodes)
+	}
+
+	// While the operator is down, what it reads changes; it writes when it is back.
+	f.must(f.operator.Stop())
+	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + f.namespace}}
+	modify(f, source, func(s *corev1.Secret) { otherPassword("changed")(s.Data) })
+	f.machine("c1", "built-while-it-was-down", nil)
+	f.startOperator()
+	f.awaitNodes("c1", 2, 2, 0, 0)
+}

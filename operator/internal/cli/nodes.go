@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/kube"
+)
+
+type nodesOptions struct {
+	kube.Options
+	files    []string
+	outdated bool
+	output   string
+}
+
+var nodesOutputs = []string{"text", "json", "yaml"}
+
+func nodesCommand() *cobra.Command {
+	var opts nodesOptions
+	cmd := &cobra.Command{
+		Use:   "nodes [-n NAMESPACE | -f FILE]",
+		Short: "List machines that were built before their proxy settings changed",
+		Long: `List machines that were built before their proxy settings changed, by cluster
+and by who replaces them. Cluster API gives a machine its settings once, when it
+is built; what is outdated here keeps the old ones until it is replaced.
+
+It reads ProxyReports, and nothing else, from the cluster of the kubeconfig, or
+from files. SINCE is the time of the last change; an order that changes is none.`,
+		Example: `  fairlead nodes
+  fairlead nodes -n org-acme --outdated
+
+  # without access of its own
+  kubectl get proxyreports -A -o yaml | fairlead nodes -f -`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opts.check(cmd); err != nil {
+				return usage(err)
+			}
+			return runNodes(cmd, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&opts.Namespace, "namespace", "n", "", "of this namespace alone")
+	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
+	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
+	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "read ProxyReports from files instead, - for stdin")
+	flags.BoolVar(&opts.outdated, "outdated", false, "only what has outdated machines")
+	flags.StringVarP(&opts.output, "output", "o", "text", "one of "+strings.Join(nodesOutputs, ", "))
+	return cmd
+}
+
+func (o *nodesOptions) check(cmd *cobra.Command) error {
+	switch {
+	case len(o.files) > 0 && (cmd.Flags().Changed("kubeconfig") || cmd.Flags().Changed("context")):
+		return errors.New("-f reads files: it takes no --kubeconfig or --context")
+	case !slices.Contains(nodesOutputs, o.output):
+		return fmt.Errorf("-o is one of %s, not %q", strings.Join(nodesOutputs, ", "), o.output)
+	}
+	return nil
+}
+
+// nodesOf is what is printed of one report.
+type nodesOf struct {
+	Cluster              string        `json:"cluster"`
+	Since                *metav1.Time  `json:"since,omitempty"`
+	Machines             int32         `json:"machines"`
+	Outdated             int32         `json:"outdated"`
+	MachinePools         int32         `json:"machinePools"`
+	OutdatedMachinePools int32         `json:"outdatedMachinePools"`
+	Owners               []nodesOwner  `json:"owners"`
+	Rollout              *nodesRollout `json:"rollout,omitempty"`
+}
+
+type nodesOwner struct {
+	Owner    string `json:"owner"`
+	Machines int32  `json:"machines"`
+	Outdated int32  `json:"outdated"`
+}
+
+type nodesRollout struct {
+	After   *metav1.Time `json:"after,omitempty"`
+	Started *metav1.Time `json:"started,omitempty"`
+	Message string       `json:"message,omitempty"`
+}
+
+func runNodes(cmd *cobra.Command, opts nodesOptions) error {
+	reports, err := readReports(cmd, opts)
+	if err != nil {
+		return err
+	}
+	rows := []nodesOf{} // a list, also when it is empty
+	for _, report := range reports {
+		if report.Status.Nodes == nil || opts.Namespace != "" && report.Namespace != opts.Namespace {
+			continue
+		}
+		if row := nodesRow(report); !opts.outdated || row.Outdated+row.OutdatedMachinePools > 0 {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b nodesOf) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	if opts.output != "text" {
+		return printData(cmd.OutOrStdout(), opts.output, rows)
+	}
+	return printNodes(cmd.OutOrStdout(), rows, opts.outdated)
+}
+
+func readReports(cmd *cobra.Command, opts nodesOptions) ([]v1alpha1.ProxyReport, error) {
+	var documents []document
+	var err error
+	if len(opts.files) > 0 {
+		documents, err = readDocuments(opts.files, cmd.InOrStdin())
+	} else {
+		documents, err = listReports(cmd, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var reports []v1alpha1.ProxyReport
+	for _, d := range documents {
+		if !d.is("ProxyReport", v1alpha1.GroupVersion.String()) {
+			continue
+		}
+		var report v1alpha1.ProxyReport
+		// The operator's version need not be this command's.
+		if err := d.decodeForeign(&report, cmd.ErrOrStderr()); err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	if len(reports) == 0 && len(documents) > 0 {
+		return nil, fmt.Errorf("%s: no ProxyReport in it", strings.Join(opts.files, ", "))
+	}
+	return reports, nil
+}
+
+func listReports(cmd *cobra.Command, opts nodesOptions) ([]document, error) {
+	objects, err := kube.ProxyReports(cmd.Context(), opts.Options)
+	var documents []document
+	for _, object := range objects {
+		documents = append(documents, document{"the cluster", object})
+	}
+	return documents, err
+}
+
+func nodesRow(report v1alpha1.ProxyReport) nodesOf {
+	n := report.Status.Nodes
+	row := nodesOf{
+		Cluster: report.Namespace + "/" + report.Name, Since: n.Since,
+		Machines: n.Machines, Outdated: n.Outdated, MachinePools: n.MachinePools, OutdatedMachinePools: n.OutdatedMachinePools,
+		Owners: []nodesOwner{},
+	}
+	rest := nodesOwner{"(others)", n.Machines, n.Outdated}
+	for _, o := range n.Owners {
+		name := "(none)"
+		if o.Kind != "" {
+			name = o.Kind + "/" + o.Name
+		}
+		row.Owners = append(row.Owners, nodesOwner{name, o.Machines, o.Outdated})
+		rest.Machines -= o.Machines
+		rest.Outdated -= o.Outdated
+	}
+	if rest.Machines > 0 { // the report lists a bounded number of owners
+		row.Owners = append(row.Owners, rest)
+	}
+	if r := report.Status.Rollout; r != nil {
+		row.Rollout = &nodesRollout{r.After, r.Started, r.Message}
+	}
+	return row
+}
+
+// printNodes writes a line for each owner, and below what is said of rollouts.
+func printNodes(out io.Writer, rows []nodesOf, outdated bool) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(out, map[bool]string{true: "No machine is outdated.", false: "Nothing is counted yet."}[outdated])
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "CLUSTER\tOWNER\tMACHINES\tOUTDATED\tSINCE")
+	var notes []string
+	for _, row := range rows {
+		since := "-"
+		if row.Since != nil {
+			since = row.Since.UTC().Format(time.RFC3339)
+		}
+		line := func(owner string, machines, old int32) {
+			if !outdated || old > 0 {
+				fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\n", row.Cluster, owner, machines, old, since)
+			}
+		}
+		for _, o := range row.Owners {
+			line(o.Owner, o.Machines, o.Outdated)
+		}
+		if len(row.Owners) == 0 {
+			line("-", 0, 0)
+		}
+		if n := row.OutdatedMachinePools; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", row.Cluster, plural(int(n), "MachinePool")))
+		}
+		if row.Rollout != nil && row.Rollout.Message != "" {
+			notes = append(notes, row.Cluster+": "+row.Rollout.Message)
+		}
+	}
+	if err := table.Flush(); err != nil || len(notes) == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(notes, "\n"))
+	return err
+}

@@ -1,0 +1,162 @@
+package controller
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Of Machines and MachinePools the operator sees metadata only.
+const (
+	kindMachine     = "Machine"
+	kindMachinePool = "MachinePool"
+
+	kindMachineDeployment = "MachineDeployment"
+)
+
+// machineMetadata is an object of each kind that is counted, for caches and watches.
+func machineMetadata() []*metav1.PartialObjectMetadata {
+	var objects []*metav1.PartialObjectMetadata
+	for _, kind := range []string{kindMachine, kindMachinePool} {
+		object := &metav1.PartialObjectMetadata{}
+		object.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(kind))
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// lean drops from the cache what counting machines does not need: there are far
+// more of them than of anything else. Of other objects only managed fields go. (A
+// transform of these kinds alone would need them to be installed.)
+func lean(object any) (any, error) {
+	meta, is := object.(*metav1.PartialObjectMetadata)
+	if !is || meta.GroupVersionKind().Group != clusterv1.GroupVersion.Group {
+		return cache.TransformStripManagedFields()(object)
+	}
+	kept := &metav1.PartialObjectMetadata{TypeMeta: meta.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
+	}}
+	if o := ownerOf(meta); o != (owner{}) {
+		kept.OwnerReferences = []metav1.OwnerReference{{Kind: o.kind, Name: o.name}}
+	}
+	if cluster := meta.Labels[clusterv1.ClusterNameLabel]; cluster != "" {
+		kept.Labels = map[string]string{clusterv1.ClusterNameLabel: cluster}
+	}
+	return kept, nil
+}
+
+// ownerOf says who replaces a machine: the MachineDeployment or MachinePool that
+// Cluster API labels it with, or else its controller: a control plane, a
+// MachineSet that stands alone.
+func ownerOf(m *metav1.PartialObjectMetadata) owner {
+	if name := m.Labels[clusterv1.MachineDeploymentNameLabel]; name != "" {
+		return owner{kindMachineDeployment, name}
+	}
+	if name := m.Labels[clusterv1.MachinePoolNameLabel]; name != "" {
+		return owner{kindMachinePool, name}
+	}
+	if controller := metav1.GetControllerOfNoCopy(m); controller != nil {
+		return owner{controller.Kind, controller.Name}
+	}
+	return owner{}
+}
+
+// leanOwner is the owner as lean left it.
+func leanOwner(m *metav1.PartialObjectMetadata) owner {
+	if len(m.OwnerReferences) == 0 {
+		return owner{}
+	}
+	return owner{m.OwnerReferences[0].Kind, m.OwnerReferences[0].Name}
+}
+
+// clusterIndex finds machines by the name of their Cluster.
+const clusterIndex = "cluster"
+
+// machineIndex makes sure that each index is made once. It is made with the first
+// look: earlier, an operator that starts before Cluster API is installed would end
+// instead of wait.
+type machineIndex struct {
+	mu   sync.Mutex
+	done int // of machineMetadata
+}
+
+func (i *machineIndex) ensure(ctx context.Context, indexer client.FieldIndexer) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, object := range machineMetadata()[i.done:] {
+		err := indexer.IndexField(ctx, object, clusterIndex, func(o client.Object) []string {
+			return []string{o.GetLabels()[clusterv1.ClusterNameLabel]}
+		})
+		if err != nil {
+			return err
+		}
+		i.done++
+	}
+	return nil
+}
+
+// readMachines returns the machines and pools of a cluster that are not being deleted.
+func (r *ClusterReconciler) readMachines(ctx context.Context, cluster types.NamespacedName) ([]machine, error) {
+	if err := r.index.ensure(ctx, r.Indexer); err != nil {
+		return nil, err
+	}
+	var machines []machine
+	for _, object := range machineMetadata() {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(object.GroupVersionKind())
+		err := r.Client.List(ctx, list, client.InNamespace(cluster.Namespace), client.MatchingFields{clusterIndex: cluster.Name},
+			client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			m := &list.Items[i]
+			if m.DeletionTimestamp == nil {
+				machines = append(machines, machine{object.Kind == kindMachinePool, m.CreationTimestamp, leanOwner(m)})
+			}
+		}
+	}
+	return machines, nil
+}
+
+// machineDelay lets machines that come and go together be counted together.
+const machineDelay = time.Second
+
+// machinesChanged asks for a look at the Cluster of a machine, a moment later.
+var machinesChanged = handler.Funcs{
+	CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { lookAt(q, e.Object) },
+	UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+		lookAt(q, e.ObjectOld)
+		lookAt(q, e.ObjectNew)
+	},
+	DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { lookAt(q, e.Object) },
+}
+
+func lookAt(q queue, m client.Object) {
+	if cluster := m.GetLabels()[clusterv1.ClusterNameLabel]; cluster != "" {
+		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: cluster}}, machineDelay)
+	}
+}
+
+// countsChanged ignores the updates of a machine that change no count: Cluster API
+// makes many.
+var countsChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, isBefore := e.ObjectOld.(*metav1.PartialObjectMetadata)
+	after, isAfter := e.ObjectNew.(*metav1.PartialObjectMetadata)
+	if !isBefore || !isAfter {
+		return true
+	}
+	return (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || leanOwner(before) != leanOwner(after) ||
+		before.Labels[clusterv1.ClusterNameLabel] != after.Labels[clusterv1.ClusterNameLabel]
+}}

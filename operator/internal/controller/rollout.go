@@ -1,0 +1,223 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// RolloutReconciler replaces outdated machines where a CorporateProxy says Rolling:
+// it sets spec.rollout.after of one owner at a time, in one cluster at a time. It
+// looks at the whole fleet, and has one worker.
+type RolloutReconciler struct {
+	Client   client.Client
+	Live     client.Reader
+	Events   events.EventRecorder
+	Interval time.Duration // at least this long from the beginning of one cluster's to the next
+}
+
+// retryBlocked is for a permission that is missing, which is not watched.
+const retryBlocked = time.Minute
+
+// Reconcile does the next thing, if there is one.
+func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	fleet, err := r.fleet(ctx, r.Client)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	next := planRollout(fleet, time.Now(), r.Interval)
+	if len(next.turn) > 0 && !next.underWay {
+		// The cache may not have what the last look wrote, and two at a time must not be.
+		if fleet, err = r.fleet(ctx, r.Live); err != nil {
+			return ctrl.Result{}, err
+		}
+		next = planRollout(fleet, time.Now(), r.Interval)
+	}
+	result := ctrl.Result{RequeueAfter: next.wait}
+	for i, c := range next.turn {
+		begun, err := r.advance(ctx, c)
+		var blocked *blockedError
+		if errors.As(err, &blocked) {
+			err, result.RequeueAfter, begun = r.sayBlocked(ctx, c, blocked), sooner(result.RequeueAfter, retryBlocked), true
+		}
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if begun {
+			next.rest = append(next.rest, next.turn[i+1:]...)
+			break
+		}
+	}
+	for _, c := range next.rest {
+		if err := r.say(ctx, c, c.describe()); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return result, nil
+}
+
+// advance rolls the first owner of a cluster that has outdated machines, unless it
+// is being rolled. It returns false if there is none that Fairlead can roll.
+func (r *RolloutReconciler) advance(ctx context.Context, c *fleetCluster) (bool, error) {
+	if !c.mayBegin() { // it is under way, and may not go on
+		said := c.describe()
+		said.After = c.rollout.After
+		return true, r.say(ctx, c, said)
+	}
+	kept := ""
+	for _, o := range c.toRoll() {
+		state, err := readOwner(ctx, r.Live, c.key.Namespace, o)
+		if err != nil {
+			return false, err
+		}
+		if state.object == nil {
+			continue
+		}
+		if done := state.after != nil && !state.after.Before(c.nodes.Since); !done && state.keeper != "" {
+			kept = fmt.Sprintf("not rolled by Fairlead: %s, whose spec.rollout.after is kept by %q", ownerName(o), state.keeper)
+			continue
+		} else if done {
+			return true, r.say(ctx, c, c.underWay(time.Now(), "rolling "+ownerName(o)))
+		}
+		return true, r.begin(ctx, c, o, state)
+	}
+	said := c.describe()
+	said.Message = kept
+	return false, r.say(ctx, c, said)
+}
+
+// begin says in the report what is going to happen, which keeps others from
+// beginning, and then does it.
+func (r *RolloutReconciler) begin(ctx context.Context, c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState) error {
+	if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
+		return err
+	}
+	if err := r.say(ctx, c, c.underWay(time.Now(), "rolling "+ownerName(o))); err != nil {
+		return err
+	}
+	if err := roll(ctx, r.Client, state, c.nodes.Since); err != nil {
+		return fmt.Errorf("setting spec.rollout.after of %s in namespace %s: %w", ownerName(o), c.key.Namespace, err)
+	}
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name, UID: c.uid}}
+	r.Events.Eventf(report, state.object, corev1.EventTypeNormal, "RolloutBegun", "Roll", "set spec.rollout.after of %s to %s", ownerName(o), c.nodes.Since.UTC().Format(time.RFC3339))
+	return nil
+}
+
+func (r *RolloutReconciler) sayBlocked(ctx context.Context, c *fleetCluster, blocked *blockedError) error {
+	said := c.describe()
+	said.After, said.Message = c.rollout.After, shorten(blocked.message)
+	return r.say(ctx, c, said)
+}
+
+// say applies status.rollout of a report if it is not so already.
+func (r *RolloutReconciler) say(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout) error {
+	said.Message = shorten(said.Message)
+	if equality.Semantic.DeepEqual(c.rollout, said) {
+		return nil
+	}
+	status := map[string]any{}
+	if said != (v1alpha1.ReportedRollout{}) {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&said)
+		if err != nil {
+			return err
+		}
+		status["rollout"] = content
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"namespace": c.key.Namespace, "name": c.key.Name, "uid": string(c.uid)},
+		"status":   status,
+	}}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ProxyReport"))
+	return client.IgnoreNotFound(r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(object), rolloutManager, client.ForceOwnership))
+}
+
+// fleet reads the reports, and what decides about each.
+func (r *RolloutReconciler) fleet(ctx context.Context, reader client.Reader) ([]*fleetCluster, error) {
+	reports, proxies := &v1alpha1.ProxyReportList{}, &v1alpha1.CorporateProxyList{}
+	if err := errors.Join(reader.List(ctx, reports), r.Client.List(ctx, proxies)); err != nil {
+		return nil, err
+	}
+	rolling := map[string]bool{}
+	for _, proxy := range proxies.Items {
+		rolling[proxy.Name] = proxy.Spec.Node.Rollout == v1alpha1.RolloutRolling
+	}
+	var fleet []*fleetCluster
+	for i := range reports.Items {
+		report := &reports.Items[i]
+		c := &fleetCluster{
+			key: client.ObjectKeyFromObject(report), uid: report.UID,
+			wanted: rolling[report.Status.ProxyName],
+			ready:  meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady),
+			nodes:  report.Status.Nodes,
+		}
+		if report.Status.Rollout != nil {
+			c.rollout = *report.Status.Rollout
+		}
+		cluster, err := get[clusterv1.Cluster](ctx, r.Client, c.key)
+		if err != nil {
+			return nil, err
+		}
+		c.deleting = cluster == nil || cluster.DeletionTimestamp != nil
+		c.paused = cluster != nil && paused(cluster)
+		fleet = append(fleet, c)
+	}
+	return fleet, nil
+}
+
+// Register adds the controller to the manager.
+func (r *RolloutReconciler) Register(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("rollout").
+		Watches(&v1alpha1.ProxyReport{}, fleetChanged, builder.WithPredicates(concernsRollout)).
+		Watches(&v1alpha1.CorporateProxy{}, fleetChanged, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&clusterv1.Cluster{}, fleetChanged, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, EnableWarmup: ptr.To(true), UsePriorityQueue: ptr.To(false)}).
+		Complete(r)
+}
+
+// fleetChanged asks for one look at the fleet, a moment later.
+var fleetChanged = handler.Funcs{
+	CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { lookAtFleet(q) },
+	UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { lookAtFleet(q) },
+	DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { lookAtFleet(q) },
+}
+
+const fleetDelay = time.Second
+
+func lookAtFleet(q queue) {
+	q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}, fleetDelay)
+}
+
+var concernsRollout = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, isBefore := e.ObjectOld.(*v1alpha1.ProxyReport)
+	after, isAfter := e.ObjectNew.(*v1alpha1.ProxyReport)
+	if !isBefore || !isAfter {
+		return true
+	}
+	return !equality.Semantic.DeepEqual(before.Status.Nodes, after.Status.Nodes) ||
+		!equality.Semantic.DeepEqual(before.Status.Rollout, after.Status.Rollout) ||
+		before.Status.ProxyName != after.Status.ProxyName ||
+		meta.IsStatusConditionTrue(before.Status.Conditions, v1alpha1.ConditionReady) != meta.IsStatusConditionTrue(after.Status.Conditions, v1alpha1.ConditionReady)
+}}
