@@ -120,7 +120,7 @@ func TestAMachineWithoutAProxyHasAnEmptyFile(t *testing.T) {
 func TestTheTrustedCAIsWhereTheSystemLooksForIt(t *testing.T) {
 	const one = "-----BEGIN CERTIFICATE-----\nMQ==\n-----END CERTIFICATE-----\n"
 	const two = "-----BEGIN CERTIFICATE-----\nMg==\n-----END CERTIFICATE-----\n"
-	e := example(t, func(e *resolve.Effective) { e.Node.TrustedCA, e.Node.Units = []byte(one + two), []string{"crio.service"} })
+	e := example(t, func(e *resolve.Effective) { e.Node.TrustedCA, e.Node.Units = []byte(one+two), []string{"crio.service"} })
 	flatcar, fcos := butane(t, e, ignition.Flatcar), butane(t, e, ignition.FedoraCoreOS)
 	for path, want := range map[string]string{"/etc/ssl/certs/fairlead-1.pem": one, "/etc/ssl/certs/fairlead-2.pem": two, "/etc/ssl/certs/fairlead-3.pem": ""} {
 		if content, mode := flatcar.file(path); content != want || want != "" && mode != 0o644 {
@@ -133,6 +133,9 @@ func TestTheTrustedCAIsWhereTheSystemLooksForIt(t *testing.T) {
 	unit := flatcar.unit("fairlead-trusted-ca.service")
 	if !strings.Contains(unit, "\nBefore=containerd.service kubelet.service crio.service\n") || !strings.Contains(unit, "\nExecStart=/usr/sbin/update-ca-certificates\n") {
 		t.Errorf("Flatcar: %s", unit)
+	}
+	if last := flatcar.Systemd.Units[len(flatcar.Systemd.Units)-1]; !last.Enabled || !strings.HasSuffix(last.Contents, "\n[Install]\nWantedBy=multi-user.target\n") {
+		t.Errorf("Flatcar does not start it: %+v", last)
 	}
 	if unit := fcos.unit("fairlead-trusted-ca.service"); unit != "" {
 		t.Errorf("Fedora CoreOS has a unit of its own for this, and gets ours: %s", unit)
