@@ -119,6 +119,10 @@ func TestTheDocumentedCommandMakesOneFileOfEachCertificate(t *testing.T) {
 	if len(commands) != 2 {
 		t.Fatalf("the docs have the commands %q", commands)
 	}
+	example, err := os.ReadFile("../../examples/nodes/kubeadm-flatcar.yaml")
+	if err != nil || strings.Count(string(example), "- "+commands[1]+"\n") != 2 {
+		t.Errorf("control planes and workers of the example for Flatcar do not run %s (%v)", commands[1], err)
+	}
 	bundle, each := aBundle(t)
 	for _, command := range commands {
 		d := newDebian(t)

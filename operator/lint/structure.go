@@ -189,9 +189,8 @@ func omitted(in Input) []Finding {
 	return findings
 }
 
-// Where a list goes, and how much of it fits: pam_env of Linux-PAM 1.4 and 1.5
-// drops a longer line of /etc/environment with everything after it.
-const pamLine = 8190 - len("NO_PROXY=")
+// pamLine is the longest list that fits into a line of /etc/environment.
+const pamLine = render.MaxPAMLine - len("NO_PROXY=")
 
 func tooLong(in Input) []Finding {
 	finding := Finding{Code: Length, Severity: Info, Mend: "list domains instead of hosts, and networks instead of addresses"}

@@ -2,10 +2,10 @@ package render
 
 import "strings"
 
-// maxPAMLine is the longest line, name and "=" included, that pam_env reads of
+// MaxPAMLine is the longest line, name and "=" included, that pam_env reads of
 // /etc/environment (Linux-PAM 1.4 and 1.5, measured: a longer one is dropped, and
 // everything after it is not read; 1.7 has no such limit).
-const maxPAMLine = 8190
+const MaxPAMLine = 8190
 
 // pamAssignment returns NAME=value for /etc/environment, which pam_env(8) reads.
 // That language has no escapes (Linux-PAM, modules/pam_env/pam_env.c,
@@ -25,8 +25,8 @@ func pamAssignment(name, value string) (string, error) {
 		return "", notCarriable("%s ends in a backslash, which joins lines in /etc/environment", name)
 	case strings.Trim(value, " ") != value:
 		return "", notCarriable("%s has a blank at an end, which /etc/environment loses", name)
-	case len(line) > maxPAMLine:
-		return "", tooLong("%s makes a line of %d bytes; /etc/environment carries at most %d", name, len(line), maxPAMLine)
+	case len(line) > MaxPAMLine:
+		return "", tooLong("%s makes a line of %d bytes; /etc/environment carries at most %d", name, len(line), MaxPAMLine)
 	}
 	return line, nil
 }

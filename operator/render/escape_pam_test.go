@@ -18,7 +18,7 @@ import (
 )
 
 func TestEtcEnvironmentCarriesWhatItCanAndRefusesTheRestWithoutShowingIt(t *testing.T) {
-	longest := strings.Repeat("x", maxPAMLine-len("NO_PROXY="))
+	longest := strings.Repeat("x", MaxPAMLine-len("NO_PROXY="))
 	for name, test := range map[string]struct {
 		value string
 		want  string // of the refusal; empty where it is written
@@ -63,7 +63,7 @@ func TestEtcEnvironmentCarriesWhatItCanAndRefusesTheRestWithoutShowingIt(t *test
 
 // A password can be refused in two ways, and people look for them by reason.
 func TestARefusedValueIsAProblemOfTheClusterAndTheKey(t *testing.T) {
-	for text, want := range map[string]resolve.Reason{"a#b": resolve.ReasonNotCarriable, strings.Repeat("x", maxPAMLine): resolve.ReasonTooLarge} {
+	for text, want := range map[string]resolve.Reason{"a#b": resolve.ReasonNotCarriable, strings.Repeat("x", MaxPAMLine): resolve.ReasonTooLarge} {
 		e := effective(t, text)
 		e.Node.Files = []resolve.NodeFile{resolve.FileEtcEnvironment}
 		secrets, err := Secrets(e)
@@ -111,7 +111,7 @@ func loginEnvironment(t *testing.T, file string) map[string]string {
 func TestPAMReadsEveryValueOfEtcEnvironmentAsItWasMeant(t *testing.T) {
 	want := map[string]string{}
 	var file strings.Builder
-	for i, value := range append(nastyValues(), strings.Repeat("x", maxPAMLine-len("V1000="))) {
+	for i, value := range append(nastyValues(), strings.Repeat("x", MaxPAMLine-len("V1000="))) {
 		name := fmt.Sprintf("V%d", i)
 		if assignment, err := pamAssignment(name, value); err == nil && value != "" {
 			file.WriteString(assignment + "\n")
@@ -183,7 +183,7 @@ func checkPAM(tb failer, name, value, line string) {
 	if quoted := strings.TrimLeft(got, `"'`); quoted != got {
 		got = strings.TrimRight(quoted, `"'`)
 	}
-	if key != name || got != value || more || strings.HasSuffix(strings.TrimRight(got, " \t"), `\`) || strings.Contains(line, "\x00") || len(line) > maxPAMLine {
+	if key != name || got != value || more || strings.HasSuffix(strings.TrimRight(got, " \t"), `\`) || strings.Contains(line, "\x00") || len(line) > MaxPAMLine {
 		tb.Fatalf("%q reads as %q", line, got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
 func TestEveryValueOfAStaticPodIsWrittenForKubernetesYAMLAndJinja(t *testing.T) {
@@ -78,6 +80,17 @@ func TestAnyValueComesBackFromAStaticPod(t *testing.T) {
 			checkStaticPodValue(t, value, written)
 		}
 	})
+}
+
+// A reason that changes from look to look would be a write of the report each time.
+func TestOfSeveralRefusalsAlwaysTheSameIsReported(t *testing.T) {
+	e := effective(t, "a\u0085")
+	e.Node = resolve.Node{Files: []resolve.NodeFile{resolve.FileStaticPods}, StaticPods: resolve.StaticPodsSet}
+	for range 50 {
+		if _, err := Secrets(e); err == nil || !strings.Contains(err.Error(), "kube-apiserver patch") {
+			t.Fatal(err)
+		}
+	}
 }
 
 func FuzzStaticPodValue(f *testing.F) {

@@ -134,6 +134,9 @@ func TestTheTrustedCAIsWhereTheSystemLooksForIt(t *testing.T) {
 	if !strings.Contains(unit, "\nBefore=containerd.service kubelet.service crio.service\n") || !strings.Contains(unit, "\nExecStart=/usr/sbin/update-ca-certificates\n") {
 		t.Errorf("Flatcar: %s", unit)
 	}
+	if last := flatcar.Systemd.Units[len(flatcar.Systemd.Units)-1]; !last.Enabled || !strings.HasSuffix(last.Contents, "\n[Install]\nWantedBy=multi-user.target\n") {
+		t.Errorf("Flatcar does not start it: %+v", last)
+	}
 	if unit := fcos.unit("fairlead-trusted-ca.service"); unit != "" {
 		t.Errorf("Fedora CoreOS has a unit of its own for this, and gets ours: %s", unit)
 	}

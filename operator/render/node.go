@@ -57,8 +57,8 @@ func nodeData(e resolve.Effective) (map[string][]byte, error) {
 		data[UnitKey(unit)] = content
 	}
 	for _, file := range e.Node.Files {
-		for key, write := range nodeFiles[file] {
-			content, err := write(e)
+		for _, key := range slices.Sorted(maps.Keys(nodeFiles[file])) { // so that always the same refusal is reported
+			content, err := nodeFiles[file][key](e)
 			if err != nil {
 				return nil, err
 			}

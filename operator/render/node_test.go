@@ -57,7 +57,7 @@ func TestMoreThanASecretHoldsIsAProblem(t *testing.T) {
 	longest := strings.Repeat("x", render.MaxNoProxyBytes)
 	secrets, err := render.Secrets(example(t, func(e *resolve.Effective) { e.NoProxy, e.Node.Base64Twins = lists(longest), true }))
 	var p *resolve.Problem
-	if !errors.As(err, &p) || p.Reason != resolve.ReasonTooLarge || len(secrets) != 0 || !strings.Contains(p.Error(), "mycluster-systemd-proxy") {
+	if !errors.As(err, &p) || p.Reason != resolve.ReasonTooLarge || len(secrets) != 0 || !strings.Contains(p.Error(), "mycluster-systemd-proxy") || !strings.Contains(p.Error(), "the trusted CA") {
 		t.Errorf("%v (%v)", secrets, err)
 	}
 }

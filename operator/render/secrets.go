@@ -78,7 +78,7 @@ func tooLargeForSecret(e resolve.Effective, data map[string][]byte) *resolve.Pro
 		Reason: resolve.ReasonTooLarge,
 		Object: "Cluster " + e.Namespace + "/" + e.Cluster,
 		Field:  "Secret " + e.Cluster + SystemdSuffix,
-		Detail: fmt.Sprintf("has %d bytes in %d keys; a Secret holds at most %d: shorten NO_PROXY, or ask for less in spec.node of CorporateProxy %s",
+		Detail: fmt.Sprintf("has %d bytes in %d keys; a Secret holds at most %d: shorten NO_PROXY or the trusted CA, or ask for less in spec.node of CorporateProxy %s",
 			total, len(data), maxSecretBytes, e.Proxy),
 	}
 }

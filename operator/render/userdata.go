@@ -19,13 +19,13 @@ func checkUserData(text string) error {
 	first := strings.TrimLeft(text, "\n")
 	switch {
 	case !utf8.ValidString(text):
-		return notCarriable("is not valid UTF-8: user data of cloud-init cannot carry it (base64Twins can)")
+		return notCarriable("is not valid UTF-8: user data of cloud-init cannot carry it")
 	case strings.ContainsFunc(text, isYAMLBreaker):
-		return notCarriable("contains a control character or a line end other than \\n: user data of cloud-init cannot carry it (base64Twins can)")
+		return notCarriable("contains a control character or a line end other than \\n: user data of cloud-init cannot carry it")
 	case strings.HasPrefix(first, " "), strings.HasPrefix(first, "\t"):
-		return notCarriable("starts with a blank, which YAML takes for its indentation (base64Twins are safe from that)")
+		return notCarriable("starts with a blank, which YAML takes for its indentation")
 	case jinjaStart.MatchString(text):
-		return notCarriable("contains {{, {%% or {#, which starts something in jinja, as which cloud-init reads user data (base64Twins are safe from that)")
+		return notCarriable("contains {{, {%% or {#, which starts something in jinja, as which cloud-init reads user data")
 	}
 	return nil
 }

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/operator/internal/explain"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -130,22 +132,32 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 	}
 	var results []linted
 	for _, cluster := range fleet.clusters {
-		result := linted{Cluster: cluster.Namespace + "/" + cluster.Name}
-		effective, err := fleet.resolve(cluster, cmd.ErrOrStderr())
-		found, is := problemFindings(err)
-		switch {
-		case is:
-			result.Findings = found
-		case err != nil:
+		findings, err := lintCluster(fleet, cluster, cmd.ErrOrStderr())
+		if err != nil {
 			return nil, err
-		case effective.Mode == resolve.ModeProxied:
-			in := lint.Effective(effective, inputs.Cluster(cluster))
-			in.Now = time.Now().Unix()
-			result.Findings = lint.Run(in)
 		}
-		results = append(results, result)
+		results = append(results, linted{cluster.Namespace + "/" + cluster.Name, findings})
 	}
 	return results, nil
+}
+
+// lintCluster looks at what the operator writes for a cluster, and whether it does.
+func lintCluster(fleet *fleet, cluster *clusterv1.Cluster, warnings io.Writer) ([]lint.Finding, error) {
+	effective, err := fleet.resolve(cluster, warnings)
+	resolved := err == nil
+	if resolved {
+		_, err = render.Secrets(effective)
+	}
+	findings, is := problemFindings(err)
+	if err != nil && !is {
+		return nil, err
+	}
+	if resolved && effective.Mode == resolve.ModeProxied {
+		in := lint.Effective(effective, inputs.Cluster(cluster))
+		in.Now = time.Now().Unix()
+		findings = append(findings, lint.Run(in)...)
+	}
+	return findings, nil
 }
 
 // lintList looks at a list as it stands, once for each cluster if there are any.

@@ -85,7 +85,10 @@ The output contains the proxy's password.`,
 			if err := opts.check(); err != nil {
 				return usage(err)
 			}
-			if opts.node.key != "" && cmd.Flags().Changed("output") {
+			switch key := cmd.Flags().Changed("key"); {
+			case key && opts.node.key == "": // a variable that is not set; all of the Secrets is not what was meant
+				return usage(errors.New("--key is empty"))
+			case key && cmd.Flags().Changed("output"):
 				return usage(errors.New("give one of --key and -o"))
 			}
 			return runRender(cmd, opts)

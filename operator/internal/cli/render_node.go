@@ -58,7 +58,7 @@ func union[T comparable](a, b []T) []T {
 func (o nodeOptions) print(out io.Writer, secret render.Secret) error {
 	content, found := secret.Data[o.key]
 	if !found {
-		return fmt.Errorf("--key: the Secret %s has the keys %s; --unit and --file ask for more",
+		return fmt.Errorf("--key: the Secret %s has the keys %s; --unit, --file and --trusted-ca, or the CorporateProxy, ask for more",
 			secret.Name, strings.Join(slices.Sorted(maps.Keys(secret.Data)), ", "))
 	}
 	_, err := out.Write(content)

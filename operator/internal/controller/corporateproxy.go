@@ -55,16 +55,17 @@ func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.R
 	status := proxyStatus(proxy, installation, problem, usedBy(proxy.Name, reports.Items))
 	now := r.Now()
 	trustedCAStatus(&status, proxy, installation.Node.Certificates, now)
-	result := ctrl.Result{RequeueAfter: untilChange(installation.Node.Certificates, now)}
-	if equality.Semantic.DeepEqual(proxy.Status, status) {
-		return result, nil
+	if !equality.Semantic.DeepEqual(proxy.Status, status) {
+		_, err = applyStatus(ctx, r.Client, apply.FieldManager, &v1alpha1.CorporateProxy{
+			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CorporateProxy"},
+			ObjectMeta: metav1.ObjectMeta{Name: proxy.Name, UID: proxy.UID},
+			Status:     status,
+		})
+		if err != nil {
+			return ctrl.Result{}, err
+		}
 	}
-	_, err = applyStatus(ctx, r.Client, apply.FieldManager, &v1alpha1.CorporateProxy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CorporateProxy"},
-		ObjectMeta: metav1.ObjectMeta{Name: proxy.Name, UID: proxy.UID},
-		Status:     status,
-	})
-	return result, err
+	return ctrl.Result{RequeueAfter: untilChange(installation.Node.Certificates, now)}, nil
 }
 
 func usedBy(proxy string, reports []v1alpha1.ProxyReport) int32 {
