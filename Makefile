@@ -6,7 +6,7 @@ SHELL := /bin/bash
 LINT := .cache/bin/golangci-lint
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: ## start a control plane, install Fairlead, show it at work (KEEP=1: leave it running)
 	@echo "==> compile the demo"
