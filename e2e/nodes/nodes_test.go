@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
@@ -193,9 +192,7 @@ func (s *site) boot(t *testing.T, data clusterapi.BootstrapData) *machine.Machin
 	controlplanetest.Require(t, err)
 	m, err := s.network.Boot(t.Context(), machine.Options{UserData: data.Value, Programs: []string{kubeadm}, Progress: os.Stderr})
 	controlplanetest.Require(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	result, err := m.AwaitCloudInit(ctx)
+	result, err := m.AwaitCloudInit(t.Context())
 	controlplanetest.Require(t, err)
 	for _, failure := range result.Errors {
 		if !strings.Contains(failure, "scripts") { // kubeadm init, which finds no kubelet

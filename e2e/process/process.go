@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	defaultReadyTimeout = time.Minute
+	defaultReadyTimeout = 2 * time.Minute
 	defaultGrace        = 5 * time.Second
 	readyInterval       = 50 * time.Millisecond
 )
@@ -34,7 +34,7 @@ type Spec struct {
 	LogFile string
 	// Ready is asked until it returns nil. Without it a program is ready once it has been started.
 	Ready func(context.Context) error
-	// ReadyTimeout is one minute if not set.
+	// ReadyTimeout is two minutes if not set.
 	ReadyTimeout time.Duration
 	// Grace is how long Stop waits between SIGTERM and SIGKILL, five seconds if not set.
 	Grace time.Duration
