@@ -38,10 +38,10 @@ func filesOf(t *testing.T, s *sample) []file {
 	if s.forRancher() {
 		files = append(files, either(t, s, resolve.FileRKE2, render.RKE2Key, fmt.Sprintf("/etc/judge/rke2-%d.env", i), render.RKE2Environment))
 	}
-	s.effective.Node.StaticPods = staticPods[i/len(components)%len(staticPods)]
+	s.effective.Node.StaticPods = staticPods[s.controlPlane()%len(staticPods)]
 	patch, err := render.StaticPodPatch(s.effective, s.component())
 	if s.pods = !isNotCarriable(err); s.pods {
-		path := fmt.Sprintf("/etc/judge/patches-%d/%s0+strategic.json", i, s.component())
+		path := fmt.Sprintf("/etc/judge/patches-%d/%s0+strategic.json", s.controlPlane(), s.component())
 		files = append(files, plain(t, i, path, func() ([]byte, error) { return patch, err }))
 	}
 	_, err = render.EtcEnvironment(s.effective)
