@@ -20,6 +20,7 @@ func TestEveryValueArrivesInTheProgramsOfAMachine(t *testing.T) {
 	m := boot(t, files)
 	t.Run("by the drop-in of a unit", func(t *testing.T) { judgeDropIns(t, m, all) })
 	t.Run("by the file of a unit", func(t *testing.T) { judgeEnvironmentFiles(t, m, all) })
+	t.Run("by the same file in a shell", func(t *testing.T) { judgeShell(t, m, all) })
 	t.Run("by the file of RKE2 and K3s", func(t *testing.T) { judgeRancherFiles(t, m, all) })
 	t.Run("by a login", func(t *testing.T) { judgeLogins(t, m, all) })
 	t.Run("by the patches of kubeadm", func(t *testing.T) { judgePatches(t, m, all) })
