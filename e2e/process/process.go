@@ -102,9 +102,12 @@ func (p *Process) Stop() error {
 	return p.stopErr
 }
 
-// Kill ends the program and everything in its process group at once, in the middle of whatever it does.
+// Kill ends the program and everything in its process group at once, in the middle of whatever it does. Of one that
+// has ended, the number may be somebody else's.
 func (p *Process) Kill() {
-	p.signal(syscall.SIGKILL)
+	if !p.ended() {
+		p.signal(syscall.SIGKILL)
+	}
 	<-p.done
 }
 
