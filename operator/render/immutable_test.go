@@ -120,7 +120,7 @@ func TestAMachineWithoutAProxyHasAnEmptyFile(t *testing.T) {
 func TestTheTrustedCAIsWhereTheSystemLooksForIt(t *testing.T) {
 	const one = "-----BEGIN CERTIFICATE-----\nMQ==\n-----END CERTIFICATE-----\n"
 	const two = "-----BEGIN CERTIFICATE-----\nMg==\n-----END CERTIFICATE-----\n"
-	e := example(t, func(e *resolve.Effective) { e.Node.TrustedCA, e.Node.Units = []byte(one + two), []string{"crio.service"} })
+	e := example(t, func(e *resolve.Effective) { e.Node.TrustedCA, e.Node.Units = []byte(one+two), []string{"crio.service"} })
 	flatcar, fcos := butane(t, e, ignition.Flatcar), butane(t, e, ignition.FedoraCoreOS)
 	for path, want := range map[string]string{"/etc/ssl/certs/fairlead-1.pem": one, "/etc/ssl/certs/fairlead-2.pem": two, "/etc/ssl/certs/fairlead-3.pem": ""} {
 		if content, mode := flatcar.file(path); content != want || want != "" && mode != 0o644 {
