@@ -2,6 +2,7 @@ package clusterapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ import (
 const (
 	module          = "sigs.k8s.io/cluster-api"
 	webhookInterval = 50 * time.Millisecond
-	webhookTimeout  = 30 * time.Second
+	webhookTimeout  = time.Minute
 )
 
 // registerWebhooks registers those of the module's manifest at the process's address, in place of the
@@ -96,8 +97,9 @@ func (p *Provider) awaitAsked(ctx context.Context, objects client.Client) error 
 	err := wait.PollUntilContextTimeout(ctx, webhookInterval, webhookTimeout, true, func(ctx context.Context) (bool, error) {
 		last = objects.Create(ctx, probe.DeepCopy(), client.DryRunAll)
 		counted, err := get(ctx, "http://"+p.diagnostics.Address()+"/metrics")
-		if err != nil {
-			return false, err
+		if err != nil { // not served yet
+			last = errors.Join(last, err)
+			return false, nil
 		}
 		kinds := map[string]bool{}
 		for _, match := range askedOnce.FindAllStringSubmatch(counted, -1) {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-const servedTimeout = time.Minute
+const servedTimeout = 2 * time.Minute
 
 // awaitServed waits until every CRD is established and every version of it that is to be served is also
 // announced: clients choose their paths by the announcement, which comes a moment later.

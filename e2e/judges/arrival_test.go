@@ -20,6 +20,7 @@ func TestEveryValueArrivesInTheProgramsOfAMachine(t *testing.T) {
 	m := boot(t, files)
 	t.Run("by the drop-in of a unit", func(t *testing.T) { judgeDropIns(t, m, all) })
 	t.Run("by the file of a unit", func(t *testing.T) { judgeEnvironmentFiles(t, m, all) })
+	t.Run("by the same file in a shell", func(t *testing.T) { judgeShell(t, m, all) })
 	t.Run("by the file of RKE2 and K3s", func(t *testing.T) { judgeRancherFiles(t, m, all) })
 	t.Run("by a login", func(t *testing.T) { judgeLogins(t, m, all) })
 	t.Run("by the patches of kubeadm", func(t *testing.T) { judgePatches(t, m, all) })
@@ -38,10 +39,10 @@ func filesOf(t *testing.T, s *sample) []file {
 	if s.forRancher() {
 		files = append(files, either(t, s, resolve.FileRKE2, render.RKE2Key, fmt.Sprintf("/etc/judge/rke2-%d.env", i), render.RKE2Environment))
 	}
-	s.effective.Node.StaticPods = staticPods[i/len(components)%len(staticPods)]
+	s.effective.Node.StaticPods = staticPods[s.controlPlane()%len(staticPods)]
 	patch, err := render.StaticPodPatch(s.effective, s.component())
 	if s.pods = !isNotCarriable(err); s.pods {
-		path := fmt.Sprintf("/etc/judge/patches-%d/%s0+strategic.json", i, s.component())
+		path := fmt.Sprintf("/etc/judge/patches-%d/%s0+strategic.json", s.controlPlane(), s.component())
 		files = append(files, plain(t, i, path, func() ([]byte, error) { return patch, err }))
 	}
 	_, err = render.EtcEnvironment(s.effective)

@@ -35,6 +35,24 @@ func judgeEnvironmentFiles(t *testing.T, m *machine.Machine, all []sample) {
 	}
 }
 
+// readByShell has a shell read each file: a person does, or an init system that is not systemd.
+const readByShell = `
+mkdir -p /run/judge
+cd /etc/judge
+for file in file-*.env; do
+	i=${file#file-}
+	(set -a; . "./$file"; exec /usr/bin/env -0) > "/run/judge/shell-${i%.env}"
+done`
+
+// systemd takes a $ as it is. A shell does not, so this is what holds its escape.
+func judgeShell(t *testing.T, m *machine.Machine, all []sample) {
+	t.Helper()
+	run(t, m, readByShell)
+	for _, s := range all {
+		compare(t, m, "shell", s, s.want())
+	}
+}
+
 // RKE2 and K3s have the same language, and more variables: some samples will do.
 func judgeRancherFiles(t *testing.T, m *machine.Machine, all []sample) {
 	t.Helper()

@@ -16,10 +16,13 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
+// On an idle machine a boot takes a second. These are for one with much else to do: nothing here hangs for good.
 const (
 	interval         = 50 * time.Millisecond
-	bootTimeout      = time.Minute
-	cloudInitTimeout = 5 * time.Minute
+	bootTimeout      = 2 * time.Minute
+	powerOffTimeout  = 2 * time.Minute // systemd gives a unit 90 seconds to stop
+	cloudInitTimeout = 10 * time.Minute
+	pullTimeout      = 2 * time.Minute
 )
 
 // Options of a machine.
@@ -162,6 +165,8 @@ const powerOff = syscall.Signal(34 + 4)
 
 // PowerOff shuts the machine down as its button does. Its disk is gone then.
 func (m *Machine) PowerOff(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, powerOffTimeout)
+	defer cancel()
 	m.signal(powerOff)
 	select {
 	case <-m.process.Done():

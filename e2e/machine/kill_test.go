@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,9 +26,12 @@ func TestNothingIsLeftOfATestThatIsKilled(t *testing.T) {
 
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), victim+"=1")
+	_, err = cmd.StdinPipe() // ends with this process, however that ends
+	controlplanetest.Require(t, err)
 	stdout, err := cmd.StdoutPipe()
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if it has not been
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	cgroup, found := strings.CutPrefix(strings.TrimSpace(line), "ready ")
 	if !found {
@@ -60,7 +64,8 @@ func beKilled(t *testing.T) {
 	_, err = n.Boot(t.Context(), Options{UserData: []byte("#cloud-config\n")})
 	controlplanetest.Require(t, err)
 	fmt.Println("ready", n.cgroup())
-	select {}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(1) // whoever was to kill this one is gone
 }
 
 // members are the processes in a control group and those in it.

@@ -12,6 +12,8 @@ import (
 // Pull has containerd pull an image as the kubelet has: containerd connects to the registry, with its own
 // environment. "ctr images pull" would connect itself, with ours.
 func (m *Machine) Pull(ctx context.Context, image string) error {
+	ctx, cancel := context.WithTimeout(ctx, pullTimeout)
+	defer cancel()
 	conn, err := grpc.NewClient("unix://"+m.path("/run/containerd/containerd.sock"),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

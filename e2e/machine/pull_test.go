@@ -131,6 +131,7 @@ func bootToTheEnd(t *testing.T, n *machine.Network, userData string) *machine.Ma
 	t.Helper()
 	m, err := n.Boot(t.Context(), machine.Options{UserData: []byte(userData), Progress: os.Stderr})
 	controlplanetest.Require(t, err)
+	t.Cleanup(func() { _ = m.Kill() }) // if the test has failed: the next one has a machine of its own
 	result, err := m.AwaitCloudInit(t.Context())
 	controlplanetest.Require(t, err)
 	if len(result.Errors) > 0 {

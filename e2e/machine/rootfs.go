@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -22,7 +23,26 @@ var recipe = []string{
 	"--dpkgopt=path-exclude=/usr/share/doc/*",
 	"--dpkgopt=path-exclude=/usr/share/man/*",
 	"--dpkgopt=path-exclude=/usr/share/locale/*",
-	"bookworm",
+}
+
+const suite = "bookworm"
+
+// mirrors are where this machine has the suite from, as lines of sources.list: the one that mmdebstrap knows may
+// be out of reach. Where this is another Debian, there are none, and mmdebstrap takes that one.
+func mirrors(ctx context.Context) []string {
+	out, err := output(ctx, "", "apt-get", "indextargets", "--format", "deb $(REPO_URI) $(RELEASE) $(COMPONENT)",
+		"Created-By: Packages", "Origin: Debian")
+	if err != nil || !strings.Contains(string(out), " "+suite+" main\n") {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, " "+suite) && strings.HasSuffix(line, " main\n") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines) // one for each architecture
 }
 
 // rootFS returns a folder with a Debian that nothing has booted yet, and makes it if it is not in the
@@ -31,12 +51,13 @@ func rootFS(ctx context.Context, progress io.Writer) (string, error) {
 	if err := available("mmdebstrap", "unshare"); err != nil {
 		return "", err
 	}
-	digest := sha256.Sum256([]byte(runtime.GOARCH + "\n" + strings.Join(recipe, "\n")))
+	digest := sha256.Sum256([]byte(runtime.GOARCH + "\n" + suite + "\n" + strings.Join(recipe, "\n")))
 	folder, err := tools.Folder(ctx, "machine", fmt.Sprintf("%.6x", digest), func(temp string) error {
 		fmt.Fprintln(progress, "making a Debian (once, about 1 minute)…")
 		// With mounts and processes of its own, nothing is left of it when it is killed.
 		command := append([]string{"unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"}, recipe...)
-		if _, err := output(ctx, "", append(command, filepath.Join(temp, "root"))...); err != nil {
+		command = append(command, suite, filepath.Join(temp, "root"))
+		if _, err := output(ctx, "", append(command, mirrors(ctx)...)...); err != nil {
 			return fmt.Errorf("%w: mmdebstrap: %w", tools.ErrUnavailable, err)
 		}
 		return os.Chmod(temp, 0o755)

@@ -56,12 +56,32 @@ type CloudInit struct {
 
 // AwaitCloudInit returns when cloud-init has finished, well or not.
 func (m *Machine) AwaitCloudInit(ctx context.Context) (CloudInit, error) {
-	var result struct {
+	var result struct{ V1 CloudInit }
+	err := m.awaitReport(ctx, "result.json", &result, func() bool { return true })
+	return result.V1, err
+}
+
+// AwaitFiles returns when cloud-init has written the files of its user data, and ends it there. What comes
+// later would parse all of the user data twice more.
+func (m *Machine) AwaitFiles(ctx context.Context) (CloudInit, error) {
+	var status struct {
 		V1 struct {
-			DataSource string   `json:"datasource"`
-			Errors     []string `json:"errors"`
-		} `json:"v1"`
+			DataSource string
+			Init       struct {
+				Finished float64
+				Errors   []string
+			}
+		}
 	}
+	err := m.awaitReport(ctx, "status.json", &status, func() bool { return status.V1.Init.Finished > 0 })
+	if err == nil {
+		_, err = m.Run(ctx, "systemctl", "stop", "cloud-config.service", "cloud-final.service")
+	}
+	return CloudInit{DataSource: status.V1.DataSource, Errors: status.V1.Init.Errors}, err
+}
+
+// awaitReport reads what cloud-init says of itself, until that is there and done.
+func (m *Machine) awaitReport(ctx context.Context, name string, report any, done func() bool) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, interval, cloudInitTimeout, true, func(context.Context) (bool, error) {
 		select {
@@ -70,13 +90,13 @@ func (m *Machine) AwaitCloudInit(ctx context.Context) (CloudInit, error) {
 		default:
 		}
 		var content []byte
-		if content, last = m.ReadFile("/run/cloud-init/result.json"); last == nil {
-			last = json.Unmarshal(content, &result)
+		if content, last = m.ReadFile("/run/cloud-init/" + name); last == nil {
+			last = json.Unmarshal(content, report)
 		}
-		return last == nil, nil
+		return last == nil && done(), nil
 	})
 	if err != nil {
-		return CloudInit{}, fmt.Errorf("await cloud-init: %w (%w)", err, last)
+		return fmt.Errorf("await cloud-init: %w (%w)", err, last)
 	}
-	return CloudInit{DataSource: result.V1.DataSource, Errors: result.V1.Errors}, nil
+	return nil
 }

@@ -53,9 +53,13 @@ func bootstrapData(t *testing.T, authority []byte, spec bootstrapv1.KubeadmConfi
 		controlplanetest.Require(t, c.Create(t.Context(), object))
 	}
 	controlplanetest.Require(t, clusterapi.SetInfrastructureProvisioned(t.Context(), c, cluster))
+	controlplanetest.Await(t, "the Secret", func(ctx context.Context) (bool, error) { // the provider asks again ever later
+		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "mycluster-systemd-proxy"}, &corev1.Secret{})
+		return err == nil, err
+	})
 	config, err := clusterapi.CreateControlPlaneMachine(t.Context(), c, cluster, "first", spec)
 	controlplanetest.Require(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	data, err := clusterapi.AwaitBootstrapData(ctx, c, config)
 	controlplanetest.Require(t, err)

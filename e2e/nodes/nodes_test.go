@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
@@ -65,6 +64,7 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 			controlplanetest.Require(t, m.Pull(t.Context(), host+"/"+image))
 		}
 		checkContainerd(t, m)
+		checkAbsentUnit(t, m)
 		checkStaticPods(t, m)
 		checkFiles(t, m)
 		controlplanetest.Require(t, m.PowerOff(t.Context())) // ends the tunnels
@@ -124,6 +124,18 @@ func checkContainerd(t *testing.T, m *machine.Machine) {
 	permissions, err := m.Run(t.Context(), "stat", "--format=%a %U", "/etc/fairlead/proxy.env")
 	if err != nil || permissions != "600 root\n" {
 		t.Errorf("/etc/fairlead/proxy.env: %q (%v)", permissions, err)
+	}
+}
+
+// checkAbsentUnit: there is no kubelet here, and its drop-in does no harm.
+func checkAbsentUnit(t *testing.T, m *machine.Machine) {
+	t.Helper()
+	if _, err := m.ReadFile("/etc/systemd/system/kubelet.service.d/http-proxy.conf"); err != nil {
+		t.Error(err)
+	}
+	state, err := m.Run(t.Context(), "systemctl", "show", "--property=LoadState,ActiveState", "kubelet.service")
+	if state != "LoadState=not-found\nActiveState=inactive\n" {
+		t.Errorf("kubelet.service is %q (%v)", state, err)
 	}
 }
 
@@ -193,9 +205,8 @@ func (s *site) boot(t *testing.T, data clusterapi.BootstrapData) *machine.Machin
 	controlplanetest.Require(t, err)
 	m, err := s.network.Boot(t.Context(), machine.Options{UserData: data.Value, Programs: []string{kubeadm}, Progress: os.Stderr})
 	controlplanetest.Require(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	result, err := m.AwaitCloudInit(ctx)
+	t.Cleanup(func() { _ = m.Kill() }) // if the test has failed: the next one has a machine of its own
+	result, err := m.AwaitCloudInit(t.Context())
 	controlplanetest.Require(t, err)
 	for _, failure := range result.Errors {
 		if !strings.Contains(failure, "scripts") { // kubeadm init, which finds no kubelet

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	defaultReadyTimeout = time.Minute
+	defaultReadyTimeout = 2 * time.Minute
 	defaultGrace        = 5 * time.Second
 	readyInterval       = 50 * time.Millisecond
 )
@@ -34,7 +34,7 @@ type Spec struct {
 	LogFile string
 	// Ready is asked until it returns nil. Without it a program is ready once it has been started.
 	Ready func(context.Context) error
-	// ReadyTimeout is one minute if not set.
+	// ReadyTimeout is two minutes if not set.
 	ReadyTimeout time.Duration
 	// Grace is how long Stop waits between SIGTERM and SIGKILL, five seconds if not set.
 	Grace time.Duration
@@ -102,9 +102,12 @@ func (p *Process) Stop() error {
 	return p.stopErr
 }
 
-// Kill ends the program and everything in its process group at once, in the middle of whatever it does.
+// Kill ends the program and everything in its process group at once, in the middle of whatever it does. Of one that
+// has ended, the number may be somebody else's.
 func (p *Process) Kill() {
-	p.signal(syscall.SIGKILL)
+	if !p.ended() {
+		p.signal(syscall.SIGKILL)
+	}
 	<-p.done
 }
 

@@ -22,7 +22,7 @@ import (
 
 const (
 	awaitInterval = 50 * time.Millisecond
-	awaitTimeout  = time.Minute
+	awaitTimeout  = 2 * time.Minute // it is awaited in a second, unless the machine has much else to do
 )
 
 // Start gives the test a control plane of its own, for tests that stop parts of it or count what
