@@ -18,19 +18,17 @@ import (
 // spoken to in http is what most companies have.
 var insecure = regexp.MustCompile(`^warning at \$\.ignition\.proxy\.httpsProxy, line \d+ col \d+: insecure plaintext HTTP proxy specified for HTTPS resources$`)
 
-const manySamples = 1000
-
 func TestTheNewestIgnitionTakesEveryConfigWithoutAComplaint(t *testing.T) {
 	program := validator(t)
-	for _, s := range samples(t, manySamples) {
-		config, err := render.Ignition(s.effective, s.variant)
+	for _, s := range allSamples(t) {
+		config, err := render.Ignition(s.Effective, s.variant)
 		if err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
 		if said, err := validate(t, program, config); err != nil || !insecure.MatchString(said) {
 			t.Errorf("%s: %v\n%s", s, err, said)
 		}
-		want := &proxy{s.effective.HTTP.Reveal(), s.effective.HTTPS.Reveal(), strings.Split(s.effective.NoProxy.Go.String(), ",")}
+		want := &proxy{s.Effective.HTTP.Reveal(), s.Effective.HTTPS.Reveal(), entries(s.Effective.NoProxy.Go)}
 		got := decode(t, config)
 		if diff := cmp.Diff(want, got.Ignition.Proxy); diff != "" || got.Ignition.Version != "3.3.0" {
 			t.Errorf("%s: %s", s, diff)
@@ -41,20 +39,20 @@ func TestTheNewestIgnitionTakesEveryConfigWithoutAComplaint(t *testing.T) {
 // All samples go through one run of Ignition, so each has its own folder and units
 // of its own name; the configs are not changed otherwise.
 func TestIgnitionWritesEveryFileAsItWasMeant(t *testing.T) {
-	all := samples(t, manySamples)
+	all := allSamples(t)
 	var together ignitionConfig
 	together.Ignition.Version = "3.3.0"
 	for _, s := range all {
-		text, err := render.Ignition(s.effective, s.variant)
+		text, err := render.Ignition(s.Effective, s.variant)
 		if err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
 		config := decode(t, text)
 		for _, file := range config.Storage.Files {
-			file["path"] = fmt.Sprintf("/%d%s", s.number, file["path"])
+			file["path"] = fmt.Sprintf("/%d%s", s.Number, file["path"])
 		}
 		for _, unit := range config.Systemd.Units {
-			unit["name"] = fmt.Sprintf("%d-%s", s.number, unit["name"])
+			unit["name"] = fmt.Sprintf("%d-%s", s.Number, unit["name"])
 		}
 		together.Storage.Files = append(together.Storage.Files, config.Storage.Files...)
 		together.Systemd.Units = append(together.Systemd.Units, config.Systemd.Units...)
@@ -71,7 +69,7 @@ func TestIgnitionWritesEveryFileAsItWasMeant(t *testing.T) {
 func checkFiles(t *testing.T, root string, s sample) {
 	t.Helper()
 	environment := func(audience noproxy.Audience) string {
-		e := s.effective
+		e := s.Effective
 		e.NoProxy.Go = e.NoProxy.For(audience)
 		content, err := render.EnvironmentFile(e)
 		if err != nil {
@@ -84,13 +82,13 @@ func checkFiles(t *testing.T, root string, s sample) {
 		certificates = "/etc/pki/ca-trust/source/anchors/fairlead.pem"
 	}
 	dropIn := func(unit string) string {
-		return fmt.Sprintf("/etc/systemd/system/%d-%s.service.d/http-proxy.conf", s.number, unit)
+		return fmt.Sprintf("/etc/systemd/system/%d-%s.service.d/http-proxy.conf", s.Number, unit)
 	}
-	own := func(path string) string { return fmt.Sprintf("/%d%s", s.number, path) }
+	own := func(path string) string { return fmt.Sprintf("/%d%s", s.Number, path) }
 	for path, want := range map[string]string{
 		own("/etc/fairlead/proxy.env"):     environment(noproxy.AudienceGo),
 		own("/etc/fairlead/proxy-any.env"): environment(noproxy.AudienceAny),
-		own(certificates):                  string(s.effective.Node.TrustedCA),
+		own(certificates):                  string(s.Effective.Node.TrustedCA),
 		dropIn("containerd"):               "[Service]\nEnvironmentFile=/etc/fairlead/proxy.env\n",
 		dropIn("kubelet"):                  "[Service]\nEnvironmentFile=/etc/fairlead/proxy.env\n",
 		dropIn("crio"):                     "[Service]\nEnvironmentFile=/etc/fairlead/proxy-any.env\n",

@@ -12,7 +12,7 @@ import (
 
 // One machine gets all samples in its user data. What its programs then say is compared with what was meant.
 func TestEveryValueArrivesInTheProgramsOfAMachine(t *testing.T) {
-	all := samples(t, sampleCount)
+	all := allSamples(t)
 	var files []file
 	for i := range all {
 		files = append(files, filesOf(t, &all[i])...)
@@ -29,23 +29,23 @@ func TestEveryValueArrivesInTheProgramsOfAMachine(t *testing.T) {
 // filesOf writes a sample for every place, as machine templates name them.
 func filesOf(t *testing.T, s *sample) []file {
 	t.Helper()
-	i := s.number
+	i := s.Number
 	files := []file{
 		plain(t, i, fmt.Sprintf("/etc/systemd/system/dropin-%d.service.d/http-proxy.conf", i), func() ([]byte, error) {
-			return render.DropIn(s.effective, noproxy.AudienceGo)
+			return render.DropIn(s.Effective, noproxy.AudienceGo)
 		}),
 		either(t, s, resolve.FileEnvironmentFile, render.EnvironmentFileKey, fmt.Sprintf("/etc/judge/file-%d.env", i), render.EnvironmentFile),
 	}
 	if s.forRancher() {
 		files = append(files, either(t, s, resolve.FileRKE2, render.RKE2Key, fmt.Sprintf("/etc/judge/rke2-%d.env", i), render.RKE2Environment))
 	}
-	s.effective.Node.StaticPods = staticPods[s.controlPlane()%len(staticPods)]
-	patch, err := render.StaticPodPatch(s.effective, s.component())
+	s.Effective.Node.StaticPods = staticPods[s.controlPlane()%len(staticPods)]
+	patch, err := render.StaticPodPatch(s.Effective, s.component())
 	if s.pods = !isNotCarriable(err); s.pods {
 		path := fmt.Sprintf("/etc/judge/patches-%d/%s0+strategic.json", s.controlPlane(), s.component())
 		files = append(files, plain(t, i, path, func() ([]byte, error) { return patch, err }))
 	}
-	_, err = render.EtcEnvironment(s.effective)
+	_, err = render.EtcEnvironment(s.Effective)
 	switch {
 	case err == nil:
 		s.login = true
@@ -71,7 +71,7 @@ func plain(t *testing.T, i int, path string, write func() ([]byte, error)) file 
 // A list for any client that cannot be in Helm values (control characters) comes in base64, too.
 func either(t *testing.T, s *sample, kind resolve.NodeFile, key, path string, write func(resolve.Effective) ([]byte, error)) file {
 	t.Helper()
-	e := s.effective
+	e := s.Effective
 	e.Node.Files = []resolve.NodeFile{kind}
 	secrets, err := render.Secrets(e)
 	if err == nil {

@@ -12,12 +12,12 @@ import (
 // The provider's own way to Ignition pastes the text into a Container Linux Config and transpiles that. No
 // machine here takes Ignition 2.3, so what is read is what it wrote.
 func TestEveryDropInArrivesByTheIgnitionOfTheBootstrapProvider(t *testing.T) {
-	all := samples(t, sampleCount)
+	all := allSamples(t)
 	var files []file
 	want := map[string]string{}
 	for _, s := range all {
-		path := fmt.Sprintf("/etc/systemd/system/dropin-%d.service.d/http-proxy.conf", s.number)
-		dropIn := plain(t, s.number, path, func() ([]byte, error) { return render.DropIn(s.effective, noproxy.AudienceGo) })
+		path := fmt.Sprintf("/etc/systemd/system/dropin-%d.service.d/http-proxy.conf", s.Number)
+		dropIn := plain(t, s.Number, path, func() ([]byte, error) { return render.DropIn(s.Effective, noproxy.AudienceGo) })
 		files, want[path] = append(files, dropIn), dropIn.Content
 	}
 	data := clusterapi.BootstrapData{Format: "ignition", Value: userData(t, "ignition", files)}

@@ -26,10 +26,10 @@ var (
 	staticPods = []resolve.StaticPods{resolve.StaticPodsSet, resolve.StaticPodsExtend, resolve.StaticPodsStrip}
 )
 
-func (s sample) component() string { return components[s.number%len(components)] }
+func (s sample) component() string { return components[s.Number%len(components)] }
 
 // controlPlane numbers the control plane that has the sample in one of its components.
-func (s sample) controlPlane() int { return s.number / len(components) }
+func (s sample) controlPlane() int { return s.Number / len(components) }
 
 // writeManifests runs kubeadm once for each control plane, with proxy variables of its own that it copies.
 const writeManifests = `
@@ -71,7 +71,7 @@ func judgePatches(t *testing.T, m *machine.Machine, all []sample) {
 	expand(t, got)
 	for i, s := range all {
 		if diff := cmp.Diff(wantInPod(s), got[i]); diff != "" {
-			t.Errorf("%s, %s, sample %s (-want +got):\n%s", s.component(), s.effective.Node.StaticPods, s, diff)
+			t.Errorf("%s, %s, sample %s (-want +got):\n%s", s.component(), s.Effective.Node.StaticPods, s, diff)
 		}
 	}
 	if len(all) < 1000 {
@@ -81,13 +81,13 @@ func judgePatches(t *testing.T, m *machine.Machine, all []sample) {
 
 // wantInPod is what a static pod has by its mode.
 func wantInPod(s sample) map[string]string {
-	switch s.effective.Node.StaticPods {
+	switch s.Effective.Node.StaticPods {
 	case resolve.StaticPodsSet:
 		return s.want()
 	case resolve.StaticPodsExtend:
 		return map[string]string{
 			"HTTP_PROXY": "http://copied:3128", "https_proxy": "http://copied:3128", "ALL_PROXY": "http://copied:3128",
-			"NO_PROXY": s.list, "no_proxy": s.list,
+			"NO_PROXY": s.List, "no_proxy": s.List,
 		}
 	}
 	return map[string]string{}

@@ -76,7 +76,7 @@ func startServices(t *testing.T, m *machine.Machine, name string, all []sample, 
 	run(t, m, "mkdir -p /run/judge")
 	var names strings.Builder
 	for _, s := range all {
-		unit := fmt.Sprintf("%s-%d.service", name, s.number)
+		unit := fmt.Sprintf("%s-%d.service", name, s.Number)
 		controlplanetest.Require(t, m.WriteFile("/etc/systemd/system/"+unit, []byte(service+more), 0o644))
 		names.WriteString(unit + "\n")
 	}
@@ -87,7 +87,7 @@ func startServices(t *testing.T, m *machine.Machine, name string, all []sample, 
 // compare holds an environment that was written down against what was meant.
 func compare(t *testing.T, m *machine.Machine, name string, s sample, want map[string]string) {
 	t.Helper()
-	environment, err := m.ReadFile(fmt.Sprintf("/run/judge/%s-%d", name, s.number))
+	environment, err := m.ReadFile(fmt.Sprintf("/run/judge/%s-%d", name, s.Number))
 	if err != nil {
 		t.Errorf("%s, sample %s: %v", name, s, err)
 		return
