@@ -260,6 +260,11 @@ type ReportedRollout struct {
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
 
+	// owner, as kind/name, is who was told last. Until all its machines are there,
+	// the cluster is being rolled.
+	// +optional
+	Owner string `json:"owner,omitempty"`
+
 	// message says what is being done or waited for, or what is missing.
 	// +optional
 	Message string `json:"message,omitempty"`

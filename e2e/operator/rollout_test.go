@@ -77,8 +77,31 @@ func (f *fixture) awaitRolled(owner client.Object, since *metav1.Time) {
 	})
 }
 
-// replace does what Cluster API would: a new machine, and the old one goes.
+// replace does what Cluster API would: a new machine, which comes up, and the old one goes.
 func (f *fixture) replace(b built, owner client.Object) {
+	f.Helper()
+	f.comeUp(owner)
+	f.replaceByOneThatStaysDown(b, owner)
+}
+
+// comeUp says of an owner what Cluster API does when its machines are available.
+func (f *fixture) comeUp(owner client.Object) {
+	f.Helper()
+	patch := fmt.Sprintf(`{"status":{"replicas":%[1]d,"upToDateReplicas":%[1]d,"availableReplicas":%[1]d}}`, replicas(owner))
+	f.must(f.client.Status().Patch(f.Context(), owner, client.RawPatch(types.MergePatchType, []byte(patch))))
+}
+
+func replicas(owner client.Object) int32 {
+	switch owner := owner.(type) {
+	case *controlplanev1.KubeadmControlPlane:
+		return *owner.Spec.Replicas
+	case *clusterv1.MachineDeployment:
+		return *owner.Spec.Replicas
+	}
+	return 0
+}
+
+func (f *fixture) replaceByOneThatStaysDown(b built, owner client.Object) {
 	f.Helper()
 	f.machine(b.name, owner.GetName()+"-1", owner)
 	f.must(f.client.Delete(f.Context(), &clusterv1.Machine{ObjectMeta: f.meta(owner.GetName()+"-0", b.name)}))
@@ -197,6 +220,30 @@ func (f *fixture) secondProxy(cluster string) *corev1.Secret {
 		maps.Copy(c.Labels, label)
 	})
 	return source
+}
+
+func TestAClusterWhoseNewMachinesDoNotComeUpKeepsTheOthersAsTheyAre(t *testing.T) {
+	f := newOwnFixture(t, "--rollout-interval=1s")
+	f.installRollout()
+	f.exampleProxy(rolling)
+	a, b := f.build("a"), f.build("b")
+	f.changeSource("b", otherPassword("changed"))
+	f.awaitRolled(a.owners[0], f.awaitNodes("a", 1, 1, 0, 0).Since)
+	f.replaceByOneThatStaysDown(a, a.owners[0])
+	report := f.awaitRollout("a", "waits: not all machines of KubeadmControlPlane a-cp are up to date and available")
+	if report.Status.Rollout.After == nil || report.Status.Nodes.Outdated != 0 {
+		t.Errorf("%+v, %+v", report.Status.Rollout, report.Status.Nodes)
+	}
+	f.machine("b", "another", nil) // for another look
+	f.awaitNodes("b", 2, 1, 0, 0)
+	f.awaitRollout("b", "waits for its turn")
+	if got := f.after(b.owners[0]); got != (metav1.Time{}) {
+		t.Errorf("the next has begun: %v", got)
+	}
+
+	f.comeUp(a.owners[0])
+	f.must(f.client.Delete(t.Context(), &clusterv1.Machine{ObjectMeta: f.meta("another", "b")})) // for another look
+	f.awaitRolled(b.owners[0], f.awaitNodes("b", 1, 1, 0, 0).Since)
 }
 
 func TestWithoutItsPermissionNothingIsRolledAndTheReportSaysWhatIsMissing(t *testing.T) {

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/resolve"
@@ -12,25 +14,33 @@ import (
 // for comparing, and holds the password. Two configurations of one meaning need
 // no machine to be replaced: the order of a list is not in it, nor in which
 // further keys of the Secret the same is written.
+//
+// The text is compared with that of earlier versions of Fairlead. What is added to
+// it, leave out while it is empty: an upgrade would be a change for every fleet.
 func Meaning(e resolve.Effective) ([]byte, error) {
 	return json.Marshal(struct {
 		HTTP, HTTPS string
 		Go, Any     []string
-		TrustedCA   []byte
+		TrustedCA   []string
 		StaticPods  resolve.StaticPods
 	}{
 		e.HTTP.Reveal(), e.HTTPS.Reveal(),
-		set(e.NoProxy.Go), set(e.NoProxy.Any),
-		e.Node.TrustedCA, e.Node.StaticPods,
+		spellings(e.NoProxy.Go), spellings(e.NoProxy.Any),
+		set(strings.SplitAfter(string(e.Node.TrustedCA), "-----END CERTIFICATE-----\n")),
+		cmp.Or(e.Node.StaticPods, resolve.StaticPodsStrip),
 	})
 }
 
-// set returns the spellings of a list, sorted and each once.
-func set(list noproxy.List) []string {
+func spellings(list noproxy.List) []string {
 	texts := make([]string, len(list))
 	for i, item := range list {
 		texts[i] = item.Entry.String()
 	}
+	return set(texts)
+}
+
+// set sorts texts, and leaves each there once.
+func set(texts []string) []string {
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }

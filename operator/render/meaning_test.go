@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/operator/cabundle/cabundletest"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/render"
@@ -56,8 +57,9 @@ func TestHowItIsWrittenDoesNotChangeTheMeaning(t *testing.T) {
 		"further keys": func(e *resolve.Effective) {
 			e.Node.Units, e.Node.Files = []string{"crio.service"}, []resolve.NodeFile{resolve.FileStaticPods}
 		},
-		"twins in base64":       func(e *resolve.Effective) { e.Node.Base64Twins = true },
-		"the name of the proxy": func(e *resolve.Effective) { e.Proxy = "other" },
+		"the mode of pods, by default": func(e *resolve.Effective) { e.Node.StaticPods = "" },
+		"twins in base64":              func(e *resolve.Effective) { e.Node.Base64Twins = true },
+		"the name of the proxy":        func(e *resolve.Effective) { e.Proxy = "other" },
 		"who asked for an entry": func(e *resolve.Effective) {
 			e.NoProxy.Go[0].Sources = []noproxy.Source{{Layer: noproxy.LayerCluster}}
 		},
@@ -65,5 +67,30 @@ func TestHowItIsWrittenDoesNotChangeTheMeaning(t *testing.T) {
 		if after := meaning(t, change); !bytes.Equal(before, after) {
 			t.Errorf("%s: the meaning is another: %s", name, after)
 		}
+	}
+}
+
+func TestTheOrderOfCertificatesDoesNotChangeTheMeaning(t *testing.T) {
+	one, _ := cabundletest.Authority(t, "one")
+	two, _ := cabundletest.Authority(t, "two")
+	with := func(bundle string) []byte {
+		return meaning(t, func(e *resolve.Effective) { e.Node.TrustedCA = []byte(bundle) })
+	}
+	if !bytes.Equal(with(one+two), with(two+one)) {
+		t.Error("another order is another meaning")
+	}
+	if bytes.Equal(with(one+two), with(one)) {
+		t.Error("one certificate less is not")
+	}
+}
+
+// A report holds the digest of this text from one version of Fairlead to the next.
+// If it changes, an upgrade that writes the Secret anew makes every machine outdated.
+func TestTheMeaningIsWrittenAsItHasAlwaysBeen(t *testing.T) {
+	const want = `{"HTTP":"http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128",` +
+		`"HTTPS":"http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128",` +
+		`"Go":["10.0.0.0/8","a.example"],"Any":["a.example","b.example"],"TrustedCA":["one"],"StaticPods":"Strip"}`
+	if got := string(meaning(t, func(*resolve.Effective) {})); got != want {
+		t.Error(got)
 	}
 }

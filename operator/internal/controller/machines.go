@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,7 +49,7 @@ func lean(object any) (any, error) {
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 	}}
 	if o := ownerOf(meta); o != (owner{}) {
-		kept.OwnerReferences = []metav1.OwnerReference{{Kind: o.kind, Name: o.name}}
+		kept.OwnerReferences = []metav1.OwnerReference{{Kind: o.kind, Name: o.name, Controller: ptr.To(true)}} // ownerOf finds it again
 	}
 	if cluster := meta.Labels[clusterv1.ClusterNameLabel]; cluster != "" {
 		kept.Labels = map[string]string{clusterv1.ClusterNameLabel: cluster}
@@ -70,14 +71,6 @@ func ownerOf(m *metav1.PartialObjectMetadata) owner {
 		return owner{controller.Kind, controller.Name}
 	}
 	return owner{}
-}
-
-// leanOwner is the owner as lean left it.
-func leanOwner(m *metav1.PartialObjectMetadata) owner {
-	if len(m.OwnerReferences) == 0 {
-		return owner{}
-	}
-	return owner{m.OwnerReferences[0].Kind, m.OwnerReferences[0].Name}
 }
 
 // clusterIndex finds machines by the name of their Cluster.
@@ -123,7 +116,7 @@ func (r *ClusterReconciler) readMachines(ctx context.Context, cluster types.Name
 		for i := range list.Items {
 			m := &list.Items[i]
 			if m.DeletionTimestamp == nil {
-				machines = append(machines, machine{object.Kind == kindMachinePool, m.CreationTimestamp, leanOwner(m)})
+				machines = append(machines, machine{object.Kind == kindMachinePool, m.CreationTimestamp, ownerOf(m)})
 			}
 		}
 	}
@@ -150,13 +143,14 @@ func lookAt(q queue, m client.Object) {
 }
 
 // countsChanged ignores the updates of a machine that change no count: Cluster API
-// makes many.
+// makes many. After a watch was interrupted, another machine of the same name comes
+// as an update, too.
 var countsChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, isBefore := e.ObjectOld.(*metav1.PartialObjectMetadata)
 	after, isAfter := e.ObjectNew.(*metav1.PartialObjectMetadata)
 	if !isBefore || !isAfter {
 		return true
 	}
-	return (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || leanOwner(before) != leanOwner(after) ||
+	return before.UID != after.UID || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || ownerOf(before) != ownerOf(after) ||
 		before.Labels[clusterv1.ClusterNameLabel] != after.Labels[clusterv1.ClusterNameLabel]
 }}

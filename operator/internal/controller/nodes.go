@@ -46,8 +46,10 @@ func nextNodes(last *v1alpha1.ReportedNodes, record v1alpha1.SecretRecord, finge
 	default:
 		moves = record.UID != w.UID || record.Written == nil || !record.Written.Equal(&w.At)
 	}
-	if moves {
-		next.Since = firstSecondAfter(w.At)
+	// By a clock that was set back, machines of before the last change would be of
+	// after it.
+	if since := firstSecondAfter(w.At); moves && !since.Before(next.Since) {
+		next.Since = since
 	}
 	return next
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
@@ -45,6 +46,7 @@ func TestOnlyAChangeOfWhatMachinesAreToldMovesSince(t *testing.T) {
 		"another password":                         {never, record, "g", apply.Written{UID: "u", At: now}, "b", since(2001)},
 		"another one again":                        {told(key, "a"), record, "g", apply.Written{UID: "u", At: now}, "b", since(2001)},
 		"another one in the second of the last":    {told(key, "a"), record, "g", apply.Written{UID: "u", At: then}, "b", since(1001)},
+		"another one, by a clock that is behind":   {told(key, "a"), record, "g", apply.Written{UID: "u", At: at(100)}, "b", since(500)},
 		"another order, owner or key":              {told(key, "a"), record, "g", apply.Written{UID: "u", At: now}, "a", since(500)},
 		"another order when nothing had changed":   {never, record, "g", apply.Written{UID: "u", At: now}, "a", nil},
 		"nothing to write":                         {told(key, "a"), record, "f", apply.Written{UID: "u", At: then}, "a", since(500)},
@@ -166,8 +168,11 @@ func TestTheCacheKeepsOfAMachineWhatCountingNeeds(t *testing.T) {
 			if err != nil || !is {
 				t.Fatal(err)
 			}
-			if got := leanOwner(kept); got != tc.want {
+			if got := ownerOf(kept); got != tc.want {
 				t.Errorf("owner %v, want %v", got, tc.want)
+			}
+			if again, err := lean(kept); err != nil || !cmp.Equal(again, result) { // as client-go asks of a transform
+				t.Errorf("the second time, %+v, %v", again, err)
 			}
 			if kept.Labels[clusterv1.ClusterNameLabel] != "c1" || len(kept.Labels) != 1 || kept.Annotations != nil || kept.Finalizers != nil {
 				t.Errorf("kept too much, or not the cluster: %+v", kept.ObjectMeta)
@@ -176,6 +181,31 @@ func TestTheCacheKeepsOfAMachineWhatCountingNeeds(t *testing.T) {
 				t.Errorf("dropped too much: %+v", kept.ObjectMeta)
 			}
 		})
+	}
+}
+
+func TestOnlyAnUpdateThatChangesACountIsLookedAt(t *testing.T) {
+	gone, yes := at(7), true
+	for name, tc := range map[string]struct {
+		change func(*metav1.PartialObjectMetadata)
+		want   bool
+	}{
+		"any other":                   {func(m *metav1.PartialObjectMetadata) { m.ResourceVersion = "4" }, false},
+		"it is being deleted":         {func(m *metav1.PartialObjectMetadata) { m.DeletionTimestamp = &gone }, true},
+		"another one of the name":     {func(m *metav1.PartialObjectMetadata) { m.UID, m.CreationTimestamp = "v", at(9) }, true},
+		"it belongs to a new cluster": {func(m *metav1.PartialObjectMetadata) { m.Labels[clusterv1.ClusterNameLabel] = "c2" }, true},
+		"it belongs to a new owner": {func(m *metav1.PartialObjectMetadata) {
+			m.OwnerReferences = []metav1.OwnerReference{{Kind: "MachineSet", Name: "ms", Controller: &yes}}
+		}, true},
+	} {
+		before := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			UID: "u", CreationTimestamp: at(5), Labels: map[string]string{clusterv1.ClusterNameLabel: "c1"},
+		}}
+		after := before.DeepCopy()
+		tc.change(after)
+		if got := countsChanged.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

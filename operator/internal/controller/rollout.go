@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,8 +40,8 @@ type RolloutReconciler struct {
 	Interval time.Duration // at least this long from the beginning of one cluster's to the next
 }
 
-// retryBlocked is for a permission that is missing, which is not watched.
-const retryBlocked = time.Minute
+// retryUnwatched is for permissions, and for machines that are to become available.
+const retryUnwatched = time.Minute
 
 // Reconcile does the next thing, if there is one.
 func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
@@ -60,7 +62,10 @@ func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl
 		begun, err := r.advance(ctx, c)
 		var blocked *blockedError
 		if errors.As(err, &blocked) {
-			err, result.RequeueAfter, begun = r.sayBlocked(ctx, c, blocked), sooner(result.RequeueAfter, retryBlocked), true
+			err, result.RequeueAfter, begun = r.sayBlocked(ctx, c, blocked), sooner(result.RequeueAfter, retryUnwatched), true
+		}
+		if apierrors.IsConflict(err) { // somebody was faster, or the cache is behind
+			return ctrl.Result{RequeueAfter: fleetDelay}, nil
 		}
 		if err != nil {
 			return ctrl.Result{}, err
@@ -79,46 +84,58 @@ func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl
 }
 
 // advance rolls the first owner of a cluster that has outdated machines, unless it
-// is being rolled. It returns false if there is none that Fairlead can roll.
+// is being rolled, or the one before has not all its machines yet. It returns false
+// if there is nothing left that Fairlead can roll: then another cluster may begin.
 func (r *RolloutReconciler) advance(ctx context.Context, c *fleetCluster) (bool, error) {
-	if !c.mayBegin() { // it is under way, and may not go on
+	owners := c.toRoll()
+	if len(owners) > 0 && !c.mayBegin() { // it is under way, and may not go on
 		said := c.describe()
-		said.After = c.rollout.After
+		said.After, said.Owner = c.rollout.After, c.rollout.Owner
 		return true, r.say(ctx, c, said)
 	}
-	kept := ""
-	for _, o := range c.toRoll() {
+	if o, is := c.lastRolled(); is {
 		state, err := readOwner(ctx, r.Live, c.key.Namespace, o)
 		if err != nil {
 			return false, err
 		}
-		if state.object == nil {
+		if !state.complete() {
+			return false, &blockedError{fmt.Sprintf("waits: not all machines of %s are up to date and available", ownerName(o))}
+		}
+	}
+	left := c.left()
+	for _, o := range owners {
+		state, err := readOwner(ctx, r.Live, c.key.Namespace, o)
+		if err != nil {
+			return false, err
+		}
+		if why := state.leftAlone(c.nodes.Since, time.Now()); why != "" {
+			left = append(left, "not rolled by Fairlead: "+ownerName(o)+", "+why)
 			continue
 		}
-		if done := state.after != nil && !state.after.Before(c.nodes.Since); !done && state.keeper != "" {
-			kept = fmt.Sprintf("not rolled by Fairlead: %s, whose spec.rollout.after is kept by %q", ownerName(o), state.keeper)
-			continue
-		} else if done {
-			return true, r.say(ctx, c, c.underWay(time.Now(), "rolling "+ownerName(o)))
+		if state.told(c.nodes.Since) {
+			return true, r.say(ctx, c, c.underWay(time.Now(), o))
 		}
 		return true, r.begin(ctx, c, o, state)
 	}
 	said := c.describe()
-	said.Message = kept
+	said.Message = strings.Join(left, "; ")
 	return false, r.say(ctx, c, said)
 }
 
 // begin says in the report what is going to happen, which keeps others from
-// beginning, and then does it.
+// beginning, and then does it. What would be refused is not begun.
 func (r *RolloutReconciler) begin(ctx context.Context, c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState) error {
 	if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
 		return err
 	}
-	if err := r.say(ctx, c, c.underWay(time.Now(), "rolling "+ownerName(o))); err != nil {
+	if err := roll(ctx, r.Client, o, state, c.nodes.Since, client.DryRunAll); err != nil {
 		return err
 	}
-	if err := roll(ctx, r.Client, state, c.nodes.Since); err != nil {
-		return fmt.Errorf("setting spec.rollout.after of %s in namespace %s: %w", ownerName(o), c.key.Namespace, err)
+	if err := r.apply(ctx, c, c.underWay(time.Now(), o), c.version); err != nil {
+		return err
+	}
+	if err := roll(ctx, r.Client, o, state, c.nodes.Since); err != nil {
+		return err
 	}
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name, UID: c.uid}}
 	r.Events.Eventf(report, state.object, corev1.EventTypeNormal, "RolloutBegun", "Roll", "set spec.rollout.after of %s to %s", ownerName(o), c.nodes.Since.UTC().Format(time.RFC3339))
@@ -127,7 +144,7 @@ func (r *RolloutReconciler) begin(ctx context.Context, c *fleetCluster, o v1alph
 
 func (r *RolloutReconciler) sayBlocked(ctx context.Context, c *fleetCluster, blocked *blockedError) error {
 	said := c.describe()
-	said.After, said.Message = c.rollout.After, shorten(blocked.message)
+	said.After, said.Owner, said.Message = c.rollout.After, c.rollout.Owner, blocked.message
 	return r.say(ctx, c, said)
 }
 
@@ -137,6 +154,12 @@ func (r *RolloutReconciler) say(ctx context.Context, c *fleetCluster, said v1alp
 	if equality.Semantic.DeepEqual(c.rollout, said) {
 		return nil
 	}
+	return client.IgnoreNotFound(r.apply(ctx, c, said, ""))
+}
+
+// apply writes status.rollout of a report, if it is still of a version, or of any.
+func (r *RolloutReconciler) apply(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout, version string) error {
+	said.Message = shorten(said.Message)
 	status := map[string]any{}
 	if said != (v1alpha1.ReportedRollout{}) {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&said)
@@ -145,12 +168,13 @@ func (r *RolloutReconciler) say(ctx context.Context, c *fleetCluster, said v1alp
 		}
 		status["rollout"] = content
 	}
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"namespace": c.key.Namespace, "name": c.key.Name, "uid": string(c.uid)},
-		"status":   status,
-	}}
+	metadata := map[string]any{"namespace": c.key.Namespace, "name": c.key.Name, "uid": string(c.uid)}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"metadata": metadata, "status": status}}
 	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ProxyReport"))
-	return client.IgnoreNotFound(r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(object), rolloutManager, client.ForceOwnership))
+	return r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(object), rolloutManager, client.ForceOwnership)
 }
 
 // fleet reads the reports, and what decides about each.
@@ -167,7 +191,7 @@ func (r *RolloutReconciler) fleet(ctx context.Context, reader client.Reader) ([]
 	for i := range reports.Items {
 		report := &reports.Items[i]
 		c := &fleetCluster{
-			key: client.ObjectKeyFromObject(report), uid: report.UID,
+			key: client.ObjectKeyFromObject(report), uid: report.UID, version: report.ResourceVersion,
 			wanted: rolling[report.Status.ProxyName],
 			ready:  meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady),
 			nodes:  report.Status.Nodes,

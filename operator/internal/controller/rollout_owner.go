@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,7 +49,7 @@ func readOwner(ctx context.Context, live client.Reader, namespace string, o v1al
 	object.SetGroupVersionKind(ownerGroups[o.Kind].WithKind(o.Kind))
 	err := live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: o.Name}, object)
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return ownerState{}, nil
 	case apierrors.IsForbidden(err):
 		return ownerState{}, notAllowed(o)
@@ -64,6 +65,37 @@ func readOwner(ctx context.Context, live client.Reader, namespace string, o v1al
 		state.after = &metav1.Time{Time: after}
 	}
 	return state, nil
+}
+
+// complete reports whether an owner has the machines that it should have, all of them
+// new and available, and no old one on the way out. One that is gone has.
+func (s ownerState) complete() bool {
+	if s.object == nil {
+		return true
+	}
+	wanted, _, _ := unstructured.NestedInt64(s.object.Object, "spec", "replicas")
+	for _, field := range []string{"replicas", "upToDateReplicas", "availableReplicas"} {
+		if have, _, _ := unstructured.NestedInt64(s.object.Object, "status", field); have != wanted {
+			return false
+		}
+	}
+	return true
+}
+
+// told reports whether spec.rollout.after replaces what is older than since already.
+func (s ownerState) told(since *metav1.Time) bool { return s.after != nil && !s.after.Before(since) }
+
+// leftAlone says why Fairlead does not roll an owner, in words for the report, if so.
+func (s ownerState) leftAlone(since *metav1.Time, now time.Time) string {
+	switch {
+	case s.object == nil:
+		return "which does not exist"
+	case s.after != nil && s.after.After(now):
+		return "which is to be rolled at " + s.after.UTC().Format(time.RFC3339) + " anyway"
+	case s.keeper != "" && !s.told(since):
+		return fmt.Sprintf("whose spec.rollout.after is kept by %q", s.keeper)
+	}
+	return ""
 }
 
 func notAllowed(o v1alpha1.ReportedOwner) error {
@@ -105,13 +137,28 @@ func checkRolloutCage(ctx context.Context, c client.Client, o v1alpha1.ReportedO
 		return nil
 	case apierrors.IsForbidden(err):
 		return notAllowed(o)
+	case apierrors.IsInvalid(err):
+		return refused(o, err)
 	}
 	return fmt.Errorf("trying the admission policy %s on %s: %w", rolloutCage, ownerName(o), err)
 }
 
 // roll sets spec.rollout.after of an owner that is as it was read.
-func roll(ctx context.Context, c client.Client, state ownerState, after *metav1.Time) error {
+func roll(ctx context.Context, c client.Client, o v1alpha1.ReportedOwner, state ownerState, after *metav1.Time, opts ...client.PatchOption) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"spec":{"rollout":{"after":%q}}}`,
 		state.object.GetResourceVersion(), after.UTC().Format(time.RFC3339))
-	return c.Patch(ctx, state.object, client.RawPatch(types.MergePatchType, patch), rolloutManager)
+	err := c.Patch(ctx, state.object.DeepCopy(), client.RawPatch(types.MergePatchType, patch), append(opts, rolloutManager)...)
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+		return refused(o, err)
+	case err != nil:
+		return fmt.Errorf("setting spec.rollout.after of %s in namespace %s: %w", ownerName(o), state.object.GetNamespace(), err)
+	}
+	return nil
+}
+
+// refused leaves out what the API server says: it quotes from the object, which
+// others may read than those who read reports.
+func refused(o v1alpha1.ReportedOwner, err error) error {
+	return &blockedError{fmt.Sprintf("waits: the API server takes no change of %s (%s); a change by hand tells why", ownerName(o), apierrors.ReasonForError(err))}
 }

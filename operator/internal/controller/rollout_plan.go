@@ -22,6 +22,7 @@ var rolled = []string{kindKubeadmControlPlane, kindMachineDeployment}
 type fleetCluster struct {
 	key      types.NamespacedName
 	uid      types.UID // of its report
+	version  string    // of its report, as it was read
 	wanted   bool      // its CorporateProxy says Rolling
 	ready    bool      // its report is
 	paused   bool
@@ -42,9 +43,14 @@ type plan struct {
 // spec.rollout.after with its own clock, and does nothing while it is in the future.
 const settleTime = 3 * time.Second
 
+// wrongClock is how much later since can only be by a clock that was wrong. Such a
+// cluster waits for its time alone.
+const wrongClock = time.Minute
+
 // planRollout decides whose turn it is: of the cluster that is being rolled until
 // it is done, or else, an interval after the last one began, of the first by name
 // that needs it and can. What a cluster holds is in its report: status.rollout.after.
+// While any report has it, none begins: one that must not go on is released first.
 func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) plan {
 	slices.SortFunc(fleet, func(a, b *fleetCluster) int {
 		return cmp.Or(cmp.Compare(a.key.Namespace, b.key.Namespace), cmp.Compare(a.key.Name, b.key.Name))
@@ -56,18 +62,25 @@ func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) p
 		}
 		return p
 	}
+	if slices.ContainsFunc(fleet, func(c *fleetCluster) bool { return c.rollout.After != nil }) {
+		return plan{rest: fleet}
+	}
 	var p plan
+	var goingRound time.Duration // the change that is, to those that come first by name
 	for _, c := range fleet {
 		switch settles := c.settles(now); {
 		case !c.mayBegin():
 			p.rest = append(p.rest, c)
 		case settles > 0:
 			p.rest, p.wait = append(p.rest, c), sooner(p.wait, settles)
+			if settles < wrongClock {
+				goingRound = max(goingRound, settles)
+			}
 		default:
 			p.turn = append(p.turn, c)
 		}
 	}
-	pause := max(untilNextBeginning(fleet, now, interval), p.wait) // a change that is going round is waited for
+	pause := max(untilNextBeginning(fleet, now, interval), goingRound)
 	if pause > 0 && len(p.turn) > 0 {
 		return plan{rest: fleet, wait: pause}
 	}
@@ -77,7 +90,7 @@ func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) p
 // holds reports whether this cluster's rollout is under way. It is also while it is
 // paused or has a problem: then something may be wrong, and no other one begins.
 func (c *fleetCluster) holds() bool {
-	return c.rollout.After != nil && c.wanted && !c.deleting && len(c.toRoll()) > 0
+	return c.rollout.After != nil && c.wanted && !c.deleting
 }
 
 func (c *fleetCluster) mayBegin() bool {
@@ -151,24 +164,33 @@ func (c *fleetCluster) left() []string {
 	return []string{"not rolled by Fairlead: " + strings.Join(names, ", ")}
 }
 
+// lastRolled is the owner that was told last, if it has no outdated machine any more.
+func (c *fleetCluster) lastRolled() (v1alpha1.ReportedOwner, bool) {
+	kind, name, told := strings.Cut(c.rollout.Owner, "/")
+	still := slices.ContainsFunc(c.toRoll(), func(o v1alpha1.ReportedOwner) bool { return o.Kind == kind && o.Name == name })
+	return v1alpha1.ReportedOwner{Kind: kind, Name: name}, told && !still
+}
+
 func ownerName(o v1alpha1.ReportedOwner) string { return o.Kind + " " + o.Name }
 
 // underWay returns what the report says during the cluster's turn.
-func (c *fleetCluster) underWay(now time.Time, message string) v1alpha1.ReportedRollout {
-	said := v1alpha1.ReportedRollout{After: c.nodes.Since, Started: c.rollout.Started}
+func (c *fleetCluster) underWay(now time.Time, o v1alpha1.ReportedOwner) v1alpha1.ReportedRollout {
+	said := v1alpha1.ReportedRollout{After: c.nodes.Since, Started: c.rollout.Started, Owner: o.Kind + "/" + o.Name}
 	if c.rollout.After == nil || said.Started == nil {
 		started := metav1.NewTime(now.Truncate(time.Second))
 		said.Started = &started
 	}
-	said.Message = strings.Join(append([]string{message}, c.left()...), "; ")
+	said.Message = strings.Join(append([]string{"rolling " + ownerName(o)}, c.left()...), "; ")
 	return said
 }
 
+// untilNextBeginning leaves out beginnings that are later than now can be: a clock
+// was wrong, which must not halt the fleet.
 func untilNextBeginning(fleet []*fleetCluster, now time.Time, interval time.Duration) time.Duration {
 	var last time.Time
 	for _, c := range fleet {
-		if c.rollout.Started != nil && c.rollout.Started.After(last) {
-			last = c.rollout.Started.Time
+		if at := c.rollout.Started; at != nil && at.After(last) && !at.After(now.Add(interval)) {
+			last = at.Time
 		}
 	}
 	if last.IsZero() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
@@ -37,6 +38,11 @@ func beganAt(second int64) func(*fleetCluster) {
 	return func(c *fleetCluster) {
 		c.rollout = v1alpha1.ReportedRollout{After: since(changedAt), Started: since(second)}
 	}
+}
+
+// ended is released, after its turn.
+func ended(began int64) func(*fleetCluster) {
+	return func(c *fleetCluster) { isDone(c); c.rollout.Started = since(began) }
 }
 
 func isDone(c *fleetCluster) {
@@ -84,14 +90,23 @@ func TestWhoseTurnItIs(t *testing.T) {
 		"so does one that is paused":      {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), paused)}, "b", true, 0},
 		"so does one with a problem":      {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), notReady)}, "b", true, 0},
 		"one that is changed again":       {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), changedAgain)}, "b", true, 0},
-		"not one that goes":               {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), deleting)}, "a", false, 0},
-		"not one that is to be left":      {[]*fleetCluster{outdatedCluster("a", never, beganAt(now-900)), outdatedCluster("b")}, "b", false, 0},
-		"the next after the last":         {[]*fleetCluster{outdatedCluster("a", beganAt(now-600), isDone), outdatedCluster("b")}, "b", false, 0},
-		"not within the interval":         {[]*fleetCluster{outdatedCluster("a", beganAt(now-590), isDone), outdatedCluster("b")}, "", false, 10 * time.Second},
-		"nor after one that was left": {
-			[]*fleetCluster{outdatedCluster("a", never, beganAt(now-590)), outdatedCluster("b")}, "", false, 10 * time.Second,
+		"one without outdated machines":   {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), isDone)}, "b", true, 0},
+		"one that goes is released first": {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), deleting)}, "", false, 0},
+		"so is one that is to be left":    {[]*fleetCluster{outdatedCluster("a", never, beganAt(now-900)), outdatedCluster("b")}, "", false, 0},
+		"the next after the last":         {[]*fleetCluster{outdatedCluster("a", ended(now-600)), outdatedCluster("b")}, "b", false, 0},
+		"not within the interval":         {[]*fleetCluster{outdatedCluster("a", ended(now-590)), outdatedCluster("b")}, "", false, 10 * time.Second},
+		"nor by a clock that is behind":   {[]*fleetCluster{outdatedCluster("a", ended(now+5)), outdatedCluster("b")}, "", false, 605 * time.Second},
+		"but not for years by a wrong one": {
+			[]*fleetCluster{outdatedCluster("a", ended(now+1e9)), outdatedCluster("b")}, "b", false, 0,
 		},
-		"no wait where nobody waits": {[]*fleetCluster{outdatedCluster("a", beganAt(now-590), isDone)}, "", false, 0},
+		"nor because of a change that was dated by one": {
+			[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes.Since = since(now + 1e9) }), outdatedCluster("b")},
+			"b", false, 1e9*time.Second + settleTime,
+		},
+		"nor after one that was left": {
+			[]*fleetCluster{outdatedCluster("a", never, ended(now-590)), outdatedCluster("b")}, "", false, 10 * time.Second,
+		},
+		"no wait where nobody waits": {[]*fleetCluster{outdatedCluster("a", ended(now-590))}, "", false, 0},
 		"not while Cluster API's clock may be behind": {
 			[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes.Since = since(now - 1) })}, "", false, settleTime - time.Second,
 		},
@@ -147,16 +162,16 @@ func TestAReportSaysWhatItsRolloutWaitsFor(t *testing.T) {
 }
 
 func TestATurnIsHeldInTheReport(t *testing.T) {
-	now := time.Unix(changedAt+60, 5)
-	said := outdatedCluster("a").underWay(now, "rolling x")
-	if !said.After.Equal(since(changedAt)) || !said.Started.Equal(since(changedAt+60)) {
+	now, md := time.Unix(changedAt+60, 5), v1alpha1.ReportedOwner{Kind: kindMachineDeployment, Name: "md-a"}
+	said := outdatedCluster("a").underWay(now, md)
+	if !said.After.Equal(since(changedAt)) || !said.Started.Equal(since(changedAt+60)) || said.Owner != "MachineDeployment/md-a" || said.Message != "rolling MachineDeployment md-a" {
 		t.Errorf("%+v", said)
 	}
-	again := outdatedCluster("a", beganAt(changedAt+1)).underWay(now, "rolling y")
+	again := outdatedCluster("a", beganAt(changedAt+1)).underWay(now, md)
 	if !again.Started.Equal(since(changedAt + 1)) {
 		t.Errorf("the beginning moves with the second owner: %+v", again)
 	}
-	later := outdatedCluster("a", func(c *fleetCluster) { c.rollout.Started = since(1) }).underWay(now, "rolling x")
+	later := outdatedCluster("a", func(c *fleetCluster) { c.rollout.Started = since(1) }).underWay(now, md)
 	if !later.Started.Equal(since(changedAt + 60)) {
 		t.Errorf("the second rollout has the first one's beginning: %+v", later)
 	}
@@ -182,6 +197,67 @@ func TestOnlyWhoDeclaresAfterKeepsIt(t *testing.T) {
 	} {
 		if got := keeperOfAfter(tc.entries); got != tc.keeper {
 			t.Errorf("%s: %q, want %q", name, got, tc.keeper)
+		}
+	}
+}
+
+func TestAnOwnerIsDoneWhenItsNewMachinesAreThereAndTheOldOnesAreGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status map[string]any
+		want   bool
+	}{
+		"all there":                   {map[string]any{"replicas": int64(3), "upToDateReplicas": int64(3), "availableReplicas": int64(3)}, true},
+		"one does not come up":        {map[string]any{"replicas": int64(3), "upToDateReplicas": int64(3), "availableReplicas": int64(2)}, false},
+		"an old one does not go":      {map[string]any{"replicas": int64(4), "upToDateReplicas": int64(3), "availableReplicas": int64(3)}, false},
+		"one is still the old":        {map[string]any{"replicas": int64(3), "upToDateReplicas": int64(2), "availableReplicas": int64(3)}, false},
+		"between the old and the new": {nil, false},
+	} {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": int64(3)}, "status": tc.status}}
+		if got := (ownerState{object: object}).complete(); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if !(ownerState{}).complete() {
+		t.Error("one that was deleted is waited for")
+	}
+}
+
+func TestTheOwnerThatWasToldIsAwaitedOnceNoneOfItsMachinesIsOutdated(t *testing.T) {
+	told := func(owner string) func(*fleetCluster) {
+		return func(c *fleetCluster) { beganAt(changedAt + 5)(c); c.rollout.Owner = owner }
+	}
+	for name, tc := range map[string]struct {
+		cluster *fleetCluster
+		want    string
+	}{
+		"it has outdated machines":          {outdatedCluster("a", told("MachineDeployment/md-a")), ""},
+		"others have":                       {outdatedCluster("a", told("MachineDeployment/md-c")), "md-c"},
+		"no other has":                      {outdatedCluster("a", told("MachineDeployment/md-a"), isDone), "md-a"},
+		"it has no machine, not even a new": {outdatedCluster("a", told("MachineDeployment/md-a"), onlyOwners()), "md-a"},
+		"nobody was told":                   {outdatedCluster("a"), ""},
+	} {
+		if o, is := tc.cluster.lastRolled(); is != (tc.want != "") || is && o.Name != tc.want {
+			t.Errorf("%s: %t, %+v", name, is, o)
+		}
+	}
+}
+
+func TestAnOwnerIsLeftAloneForAReason(t *testing.T) {
+	now := time.Unix(changedAt+60, 0)
+	there := &unstructured.Unstructured{}
+	for name, tc := range map[string]struct {
+		state ownerState
+		want  string
+	}{
+		"nothing against it":          {ownerState{object: there}, ""},
+		"rolled before":               {ownerState{object: there, after: since(changedAt - 1)}, ""},
+		"it is gone":                  {ownerState{}, "which does not exist"},
+		"it is kept":                  {ownerState{object: there, keeper: "m", after: since(changedAt - 1)}, `whose spec.rollout.after is kept by "m"`},
+		"the keeper rolls it":         {ownerState{object: there, keeper: "m", after: since(changedAt)}, ""},
+		"somebody has a date in mind": {ownerState{object: there, after: since(changedAt + 61)}, "which is to be rolled at 1970-01-01T02:47:41Z anyway"},
+	} {
+		if got := tc.state.leftAlone(since(changedAt), now); got != tc.want {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
