@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,23 +133,6 @@ func (p *Provider) writeCertificate(dir string) error {
 }
 
 func (p *Provider) ready(ctx context.Context) error {
-	_, err := get(ctx, "http://"+p.health.Address()+"/readyz")
+	_, err := process.Get(ctx, "http://"+p.health.Address()+"/readyz")
 	return err
-}
-
-func get(ctx context.Context, url string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answers %s", url, response.Status)
-	}
-	return string(body), err
 }

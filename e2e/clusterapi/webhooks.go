@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -96,7 +97,7 @@ func (p *Provider) awaitAsked(ctx context.Context, objects client.Client) error 
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, webhookInterval, webhookTimeout, true, func(ctx context.Context) (bool, error) {
 		last = objects.Create(ctx, probe.DeepCopy(), client.DryRunAll)
-		counted, err := get(ctx, "http://"+p.diagnostics.Address()+"/metrics")
+		counted, err := process.Get(ctx, "http://"+p.diagnostics.Address()+"/metrics")
 		if err != nil { // not served yet
 			last = errors.Join(last, err)
 			return false, nil

@@ -4,10 +4,7 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -138,7 +135,7 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 
 // Metrics returns what the metrics endpoint says.
 func (o *Operator) Metrics(ctx context.Context) (string, error) {
-	return get(ctx, "http://"+o.metrics.Address()+"/metrics")
+	return process.Get(ctx, "http://"+o.metrics.Address()+"/metrics")
 }
 
 // Log returns everything the operator has printed.
@@ -149,22 +146,6 @@ func (o *Operator) Log() (string, error) {
 
 // Ready asks the readiness probe.
 func (o *Operator) Ready(ctx context.Context) error {
-	_, err := get(ctx, "http://"+o.health.Address()+"/readyz")
+	_, err := process.Get(ctx, "http://"+o.health.Address()+"/readyz")
 	return err
-}
-
-func get(ctx context.Context, url string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = errors.New(response.Status)
-	}
-	return string(body), errors.Join(err, response.Body.Close())
 }
