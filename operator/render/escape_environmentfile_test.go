@@ -137,10 +137,7 @@ func FuzzEnvironmentFileAssignment(f *testing.F) {
 func TestSystemdReadsEveryValueOfAnEnvironmentFileAsItWasMeant(t *testing.T) {
 	const generator = "/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator"
 	if _, err := os.Stat(generator); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no systemd here: the escaping was not held against the real one")
-		}
-		t.Skip("there is no systemd here")
+		without(t, "there is no systemd here: the escaping was not held against the real one")
 	}
 	want := map[string]string{}
 	var file strings.Builder

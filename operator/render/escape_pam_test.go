@@ -79,10 +79,7 @@ func TestARefusedValueIsAProblemOfTheClusterAndTheKey(t *testing.T) {
 func loginEnvironment(t *testing.T, file string) map[string]string {
 	t.Helper()
 	if _, err := os.Stat("/etc/pam.d/su"); err != nil || os.Geteuid() != 0 {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no su that root can run: /etc/environment was not held against the real reader")
-		}
-		t.Skip("there is no su that root can run")
+		without(t, "there is no su that root can run: /etc/environment was not held against the real reader")
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "environment")

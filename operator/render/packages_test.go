@@ -83,10 +83,7 @@ func aptReads(t *testing.T, file, option string) string {
 	t.Helper()
 	program, err := exec.LookPath("apt-config")
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no apt here: apt.conf was not held against the real reader")
-		}
-		t.Skip("there is no apt here")
+		without(t, "there is no apt here: apt.conf was not held against the real reader")
 	}
 	path := filepath.Join(t.TempDir(), "apt.conf")
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
@@ -167,10 +164,7 @@ json.dump(read, sys.stdout)
 
 func TestDnfReadsWhatWasMeant(t *testing.T) {
 	if err := exec.Command("/usr/bin/python3", "-c", "import libdnf").Run(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no libdnf here: dnf.conf was not held against the real reader")
-		}
-		t.Skip("there is no libdnf here")
+		without(t, "there is no libdnf here: dnf.conf was not held against the real reader")
 	}
 	characters := rapid.SampledFrom([]string{"!", "$", "&", "'", "(", ")", "*", "+", ",", ";", "=", ":", "%40", "%24", "a", "$basearch", "$releasever", "#", "[x]", `"`})
 	dir := t.TempDir()

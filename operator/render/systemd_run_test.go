@@ -19,10 +19,7 @@ func findSystemd(t *testing.T) string {
 			return program
 		}
 	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("there is no systemd here: the escaping was not held against the real one")
-	}
-	t.Skip("there is no systemd here")
+	without(t, "there is no systemd here: the escaping was not held against the real one")
 	return ""
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -107,10 +106,7 @@ json.dump([arrives(text) for text in json.load(sys.stdin)], sys.stdout)
 func arrivals(t *testing.T, texts []string) []*string {
 	t.Helper()
 	if err := exec.Command("/usr/bin/python3", "-c", "import jinja2, yaml").Run(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there are no jinja2 and PyYAML here: what reads user data was not asked")
-		}
-		t.Skip("there are no jinja2 and PyYAML here")
+		without(t, "there are no jinja2 and PyYAML here: what reads user data was not asked")
 	}
 	input, err := json.Marshal(texts)
 	if err != nil {

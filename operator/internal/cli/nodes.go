@@ -72,26 +72,20 @@ func (o *nodesOptions) check(cmd *cobra.Command) error {
 
 // nodesOf is what is printed of one report.
 type nodesOf struct {
-	Cluster              string        `json:"cluster"`
-	Since                *metav1.Time  `json:"since,omitempty"`
-	Machines             int32         `json:"machines"`
-	Outdated             int32         `json:"outdated"`
-	MachinePools         int32         `json:"machinePools"`
-	OutdatedMachinePools int32         `json:"outdatedMachinePools"`
-	Owners               []nodesOwner  `json:"owners"`
-	Rollout              *nodesRollout `json:"rollout,omitempty"`
+	Cluster              string                    `json:"cluster"`
+	Since                *metav1.Time              `json:"since,omitempty"`
+	Machines             int32                     `json:"machines"`
+	Outdated             int32                     `json:"outdated"`
+	MachinePools         int32                     `json:"machinePools"`
+	OutdatedMachinePools int32                     `json:"outdatedMachinePools"`
+	Owners               []nodesOwner              `json:"owners"`
+	Rollout              *v1alpha1.ReportedRollout `json:"rollout,omitempty"`
 }
 
 type nodesOwner struct {
 	Owner    string `json:"owner"`
 	Machines int32  `json:"machines"`
 	Outdated int32  `json:"outdated"`
-}
-
-type nodesRollout struct {
-	After   *metav1.Time `json:"after,omitempty"`
-	Started *metav1.Time `json:"started,omitempty"`
-	Message string       `json:"message,omitempty"`
 }
 
 func runNodes(cmd *cobra.Command, opts nodesOptions) error {
@@ -173,9 +167,7 @@ func nodesRow(report v1alpha1.ProxyReport) nodesOf {
 	if rest.Machines > 0 { // the report lists a bounded number of owners
 		row.Owners = append(row.Owners, rest)
 	}
-	if r := report.Status.Rollout; r != nil {
-		row.Rollout = &nodesRollout{r.After, r.Started, r.Message}
-	}
+	row.Rollout = report.Status.Rollout
 	return row
 }
 
