@@ -21,6 +21,7 @@ const (
 	kubernetesLDFlags = "-X k8s.io/component-base/version.gitVersion=" + kubernetesVersion +
 		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
 	clusterAPIVersion = "v1.14.2"
+	kyvernoVersion    = "v1.19.1"
 )
 
 // The programs. A new one is a row here and a folder with its go.mod and go.sum.
@@ -57,6 +58,22 @@ var (
 		Name: "cluster-api-kubeadm-control-plane", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/controlplane/kubeadm",
 		Version: clusterAPIVersion, Duration: "1 minute",
 	}
+	Kyverno = Tool{
+		Name: "kyverno", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/kyverno",
+		Version: kyvernoVersion, Duration: "6 minutes",
+	}
+	KyvernoReports = Tool{
+		Name: "kyverno-reports-controller", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/reports-controller",
+		Version: kyvernoVersion, Duration: "20 seconds",
+	}
+	KyvernoCLI = Tool{
+		Name: "kubectl-kyverno", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno",
+		Version: kyvernoVersion, Duration: "1 minute",
+	}
+	Helm = Tool{
+		Name: "helm", Module: "helm", Package: "helm.sh/helm/v4/cmd/helm",
+		Version: "v4.3.1", Duration: "2 minutes",
+	}
 	// Ours, around one function of theirs each.
 	UserData = Tool{
 		Name: "userdata", Module: ClusterAPI, Package: "./userdata",
@@ -74,8 +91,12 @@ func All() []Tool {
 		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
 		UserData, Expand, IgnitionValidate,
+		Kyverno, KyvernoReports, KyvernoCLI, Helm,
 	}
 }
 
-// ClusterAPI is the folder of the tool module that has Cluster API, for ModuleDir too.
-const ClusterAPI = "cluster-api"
+// Folders of tool modules, for ModuleDir too.
+const (
+	ClusterAPI    = "cluster-api"
+	KyvernoModule = "kyverno"
+)

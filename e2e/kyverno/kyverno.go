@@ -1,0 +1,189 @@
+// Package kyverno runs the real Kyverno as plain processes beside a control plane: the admission controller,
+// and on request the reports controller. It has the configuration that Kyverno's own manifest installs: its
+// namespace and kube-system are out of reach until a test opens them.
+package kyverno
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/ports"
+	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// Namespace is where Kyverno's manifest puts it.
+const Namespace = "kyverno"
+
+const (
+	service       = "kyverno-svc"
+	policyWebhook = `"validate-policy.kyverno.svc" denied`
+	interval      = 100 * time.Millisecond
+	startTimeout  = 2 * time.Minute
+)
+
+// Options are all optional.
+type Options struct {
+	Args     []string  // added to the command line of the admission controller
+	Progress io.Writer // is told what takes long: builds
+}
+
+// Kyverno is a running admission controller. Its webhooks stay registered when it stops.
+type Kyverno struct {
+	*process.Process
+	cp      *controlplane.ControlPlane
+	client  client.Client
+	options Options
+	webhook *ports.Port
+	metrics *ports.Port
+}
+
+// Start installs Kyverno and returns when its admission controller takes policies. It is the control plane's
+// administrator: its permissions are not the subject here.
+func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Kyverno, error) {
+	if err := install(ctx, cp); err != nil {
+		return nil, fmt.Errorf("install Kyverno: %w", err)
+	}
+	k := &Kyverno{cp: cp, options: options}
+	var err error
+	if k.client, err = client.New(cp.Admin(), client.Options{}); err != nil {
+		return nil, err
+	}
+	for _, port := range []**ports.Port{&k.webhook, &k.metrics} {
+		if *port, err = ports.Reserve(); err != nil {
+			return nil, err
+		}
+	}
+	return k, k.Restart(ctx)
+}
+
+// install applies what the module ships, but for the Deployments.
+func install(ctx context.Context, cp *controlplane.ControlPlane) error {
+	dir, err := tools.ModuleDir(ctx, tools.KyvernoModule, "github.com/kyverno/kyverno")
+	if err != nil {
+		return err
+	}
+	manifest, err := os.ReadFile(filepath.Join(dir, "config", "install-latest-testing.yaml"))
+	if err != nil {
+		return err
+	}
+	var documents []string
+	for document := range strings.SplitSeq(string(manifest), "\n---\n") {
+		if !strings.Contains("\n"+document, "\nkind: Deployment\n") {
+			documents = append(documents, document)
+		}
+	}
+	return cp.Apply(ctx, []byte(strings.Join(documents, "\n---\n")))
+}
+
+// Restart starts the admission controller, again after Stop or Kill, at the address that its webhooks name.
+func (k *Kyverno) Restart(ctx context.Context) error {
+	path, err := tools.Build(ctx, tools.Kyverno, k.options.Progress)
+	if err != nil {
+		return err
+	}
+	name := service + "." + Namespace + ".svc"
+	k.Process, err = k.cp.Run(ctx, process.Spec{
+		Name: "kyverno",
+		Path: path,
+		Env:  environment("kyverno-admission-controller", "kyverno:admission-controller"),
+		Args: append([]string{
+			"--kubeconfig=" + k.cp.AdminKubeconfig(),
+			"--serverIP=" + k.webhook.Address(),
+			"--webhookServerHost=127.0.0.1",
+			"--webhookServerPort=" + k.webhook.String(),
+			"--caSecretName=" + name + ".kyverno-tls-ca",
+			"--tlsSecretName=" + name + ".kyverno-tls-pair",
+			"--tlsKeyAlgorithm=ECDSA",
+			"--backgroundServiceAccountName=system:serviceaccount:" + Namespace + ":kyverno-background-controller",
+			"--metricsHost=127.0.0.1",
+			"--metricsPort=" + k.metrics.String(),
+			"--controllerRuntimeMetricsAddress=0",
+			"--enableTuf=false",
+			"--admissionReports=false",
+			"--omitEvents=PolicyApplied,PolicySkipped",
+			// The process that was killed cannot give its leases back.
+			"--leaderElectionRetryPeriod=1s",
+		}, k.options.Args...),
+	})
+	if err != nil {
+		return err
+	}
+	if err := k.awaitPolicies(ctx); err != nil {
+		return errors.Join(err, k.Stop())
+	}
+	return nil
+}
+
+// environment is what the Deployments give their containers.
+func environment(account, role string) []string {
+	return []string{
+		"KYVERNO_NAMESPACE=" + Namespace,
+		"KYVERNO_SVC=" + service,
+		"KYVERNO_DEPLOYMENT=" + account,
+		"KYVERNO_POD_NAME=" + account,
+		"KYVERNO_SERVICEACCOUNT_NAME=" + account,
+		"KYVERNO_ROLE_NAME=" + role,
+		"INIT_CONFIG=kyverno",
+		"METRICS_CONFIG=kyverno-metrics",
+	}
+}
+
+// awaitPolicies returns when a policy can be written, which is when nonsense is refused by the webhook that checks
+// policies.
+func (k *Kyverno) awaitPolicies(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, interval, startTimeout, true, func(ctx context.Context) (bool, error) {
+		select {
+		case <-k.Done():
+			return false, errors.New("it has ended: see " + k.LogFile())
+		default:
+		}
+		if last = k.serving(ctx); last == nil {
+			last = k.client.Create(ctx, nonsense(), client.DryRunAll)
+		}
+		return last != nil && strings.Contains(last.Error(), policyWebhook), nil
+	})
+	if err != nil {
+		return fmt.Errorf("await the admission controller: %w (creating nonsense: %w)", err, last)
+	}
+	return nil
+}
+
+// serving says whether the webhook server has its certificate. Who signed it is not the question.
+func (k *Kyverno) serving(ctx context.Context) error {
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	connection, err := dialer.DialContext(ctx, "tcp", k.webhook.Address())
+	if err != nil {
+		return err
+	}
+	return connection.Close()
+}
+
+// Metrics returns what the admission controller's metrics endpoint says.
+func (k *Kyverno) Metrics(ctx context.Context) (string, error) {
+	return process.Get(ctx, "http://"+k.metrics.Address()+"/metrics")
+}
+
+// Configure changes the data of Kyverno's ConfigMap.
+func (k *Kyverno) Configure(ctx context.Context, change func(data map[string]string)) error {
+	config := &corev1.ConfigMap{}
+	if err := k.client.Get(ctx, types.NamespacedName{Namespace: Namespace, Name: "kyverno"}, config); err != nil {
+		return err
+	}
+	change(config.Data)
+	return k.client.Update(ctx, config)
+}

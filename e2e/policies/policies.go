@@ -1,0 +1,53 @@
+// Package policies installs charts/fairlead-policies, rendered by the real Helm, on a control plane.
+package policies
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+)
+
+// Where the chart is installed, and what the tests call the release.
+const (
+	Namespace = "fairlead-system"
+	Release   = "fairlead-policies"
+)
+
+// The policies, by name, and the Secret with the six variables.
+const (
+	InjectProxyEnv = "inject-proxy-env"
+	Secret         = "fairlead-proxy"
+)
+
+// Chart is the folder of the chart.
+func Chart() string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), "..", "..", "charts", "fairlead-policies")
+}
+
+// Values are those of the published example, as <cluster>-cluster-values has them.
+func Values() map[string]any {
+	const url = "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
+	return map[string]any{"cluster": map[string]any{"proxy": map[string]any{
+		"http": url, "https": url, "noProxy": "10.96.0.0/12,10.244.0.0/16,127.0.0.1,localhost,.svc,cluster.local",
+	}}}
+}
+
+// Render renders the chart with values, each as from one file and over the one before.
+func Render(ctx context.Context, values ...any) ([]byte, error) {
+	return helm.Template(ctx, helm.Release{Chart: Chart(), Name: Release, Namespace: Namespace, Values: values})
+}
+
+// Install renders the chart and applies it. Who evaluates the policies takes a moment to notice.
+func Install(ctx context.Context, cp *controlplane.ControlPlane, values ...any) error {
+	manifest, err := Render(ctx, values...)
+	if err != nil {
+		return err
+	}
+	namespace := fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", Namespace)
+	return cp.Apply(ctx, namespace, manifest)
+}
