@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/render"
 )
 
+// The names of the contract.
 const (
 	Name = "fairlead-proxy" // in every namespace
 	Role = "proxy"          // the value of render.SecretLabel; without it, the Secret is somebody else's
@@ -94,5 +95,5 @@ func ownsData(entry metav1.ManagedFieldsEntry) bool {
 	var owned struct {
 		Data json.RawMessage `json:"f:data"`
 	}
-	return json.Unmarshal(entry.FieldsV1.Raw, &owned) == nil && owned.Data != nil
+	return json.Unmarshal(entry.FieldsV1.GetRawBytes(), &owned) == nil && owned.Data != nil
 }

@@ -30,7 +30,7 @@ func TestDataChangedWhenWhoeverOwnsItLastWrote(t *testing.T) {
 	at := func(hour int) metav1.Time { return metav1.NewTime(time.Date(2026, 3, 1, hour, 0, 0, 0, time.UTC)) }
 	entry := func(hour int, fields string) metav1.ManagedFieldsEntry {
 		when := at(hour)
-		return metav1.ManagedFieldsEntry{Time: &when, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Time: &when, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	for name, row := range map[string]struct {
 		entries []metav1.ManagedFieldsEntry
@@ -41,7 +41,7 @@ func TestDataChangedWhenWhoeverOwnsItLastWrote(t *testing.T) {
 		"the newest of two":         {[]metav1.ManagedFieldsEntry{entry(5, `{"f:data":{"f:a":{}}}`), entry(4, `{"f:data":{"f:b":{}}}`)}, 5},
 		"somebody with labels only": {[]metav1.ManagedFieldsEntry{entry(3, `{"f:data":{}}`), entry(9, `{"f:metadata":{"f:labels":{"f:data":{}}}}`)}, 3},
 		"no time, no fields": {[]metav1.ManagedFieldsEntry{
-			{FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:data":{}}`)}}, {Time: entry(9, "").Time}, entry(8, "not JSON"),
+			{FieldsV1: metav1.NewFieldsV1(`{"f:data":{}}`)}, {Time: entry(9, "").Time}, entry(8, "not JSON"),
 		}, 1},
 	} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(1), ManagedFields: row.entries}}
