@@ -55,6 +55,8 @@ func command() *cobra.Command {
 	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time from the beginning of one cluster's rollout to the next, where a CorporateProxy says Rolling")
 	flags.IntVar(&opts.Concurrency, "concurrency", 10, "clusters reconciled at a time")
 	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.AddCommand(replicateCommand())
 	return cmd
 }
 
@@ -63,12 +65,8 @@ func run(cmd *cobra.Command, kubeconfig string, opts controller.Options) error {
 	if err != nil {
 		return err
 	}
-	if opts.Namespace == "" {
-		text, err := os.ReadFile(namespaceFile)
-		if err != nil {
-			return errors.New("--namespace is needed outside a pod")
-		}
-		opts.Namespace = strings.TrimSpace(string(text))
+	if opts.Namespace, err = ownNamespace(opts.Namespace); err != nil {
+		return err
 	}
 	mgr, err := controller.NewManager(config, opts)
 	if err != nil {
@@ -78,6 +76,18 @@ func run(cmd *cobra.Command, kubeconfig string, opts controller.Options) error {
 		return err
 	}
 	return mgr.Start(cmd.Context())
+}
+
+// ownNamespace is the pod's where none is given.
+func ownNamespace(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	text, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return "", errors.New("--namespace is needed outside a pod")
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 func restConfig(kubeconfig string) (*rest.Config, error) {

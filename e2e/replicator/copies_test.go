@@ -1,0 +1,207 @@
+package replicator_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+func TestANewNamespaceGetsTheSecretByOneRequest(t *testing.T) {
+	f := newFixture(t)
+	mark := f.mark()
+	namespace := f.namespace()
+	secret := f.awaitCopy(namespace)
+
+	if secret.Type != corev1.SecretTypeOpaque || secret.Labels[ourLabel] != "proxy" || len(secret.Data) != 6 {
+		t.Errorf("type %s, labels %v, %d keys", secret.Type, secret.Labels, len(secret.Data))
+	}
+	if len(secret.OwnerReferences) != 0 || len(secret.Finalizers) != 0 {
+		t.Error("the copy would go with something else, or hold it up")
+	}
+	// The source was applied once: whoever owns its data says when it changed.
+	if got, want := secret.Annotations[changedAt], f.source().ManagedFields[0].Time.UTC().Format(time.RFC3339); got != want {
+		t.Errorf("it changed at %q, and the source at %s", got, want)
+	}
+	if writes := f.secretWrites(mark, controlplane.InNamespace(namespace)); len(writes) != 1 {
+		t.Errorf("%d requests", len(writes))
+	}
+}
+
+// There is no kubelet here. It starts no container whose reference cannot be resolved, unless the reference is
+// optional, and tries again (k8s.io/kubernetes, pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables): so the pod
+// waits for the copy.
+func TestAPodInABrandNewNamespaceWaitsForTheSecretAndTheSecretComes(t *testing.T) {
+	f := newFixture(t)
+	var namespace string
+	var pod *corev1.Pod
+	controlplanetest.Await(t, "the policy", func(context.Context) (bool, error) {
+		namespace = f.namespace()
+		pod = f.pod(namespace)
+		return len(pod.Spec.Containers[0].Env) == 6, nil
+	})
+	for _, env := range pod.Spec.Containers[0].Env {
+		ref := env.ValueFrom.SecretKeyRef
+		if ref.Name != policies.Secret || ref.Optional != nil {
+			t.Errorf("%s does not wait: %v", env.Name, ref)
+		}
+	}
+	secret := f.awaitCopy(namespace)
+	for _, env := range pod.Spec.Containers[0].Env {
+		if _, there := secret.Data[env.ValueFrom.SecretKeyRef.Key]; !there {
+			t.Errorf("the copy has no key for %s", env.Name)
+		}
+	}
+}
+
+func TestADeletedCopyComesBack(t *testing.T) {
+	f := newFixture(t)
+	namespace := f.namespace()
+	secret := f.awaitCopy(namespace)
+	mark := f.mark()
+	f.must(f.client.Delete(t.Context(), secret))
+	f.awaitCopy(namespace)
+	if writes := f.secretWrites(mark, controlplane.InNamespace(namespace)); len(writes) != 1 {
+		t.Errorf("%d requests", len(writes))
+	}
+}
+
+func TestAChangedCopyIsMendedByOneRequest(t *testing.T) {
+	f := newFixture(t)
+	for name, change := range map[string]func(*corev1.Secret){
+		"another value": func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") },
+		"a key less":    func(s *corev1.Secret) { delete(s.Data, "no_proxy") },
+		"a key more":    func(s *corev1.Secret) { s.Data["more"] = []byte("x") },
+		"no key":        func(s *corev1.Secret) { s.Data = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := f.namespace()
+			f.awaitCopy(namespace)
+			old := "2026-01-01T00:00:00Z"
+			f.change(namespace, func(s *corev1.Secret) { s.Annotations[changedAt] = old })
+			mark := f.mark()
+			before := time.Now().Truncate(time.Second)
+			f.change(namespace, change)
+			secret := f.awaitCopy(namespace)
+			if at, err := time.Parse(time.RFC3339, secret.Annotations[changedAt]); err != nil || at.Before(before) {
+				t.Errorf("it became different now, not at %q", secret.Annotations[changedAt])
+			}
+			if writes := f.secretWrites(mark, controlplane.InNamespace(namespace)); len(writes) != 1 || writes[0].Verb != "update" {
+				t.Errorf("%d requests", len(writes))
+			}
+		})
+	}
+}
+
+func TestSomebodyElsesSecretIsNotTouchedAndReported(t *testing.T) {
+	f := newFixture(t)
+	namespace := f.namespace(selection, "exclude") // so that ours is not there first
+	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: policies.Secret}, Data: map[string][]byte{"theirs": []byte("x")}}
+	f.must(f.client.Create(t.Context(), theirs))
+	mark := f.mark()
+	f.label(namespace, selection, "include")
+	f.awaitCopies("NameTaken", 1)
+	controlplanetest.Await(t, "the event", func(ctx context.Context) (bool, error) {
+		events := &eventsv1.EventList{}
+		err := f.client.List(ctx, events, client.InNamespace(namespace))
+		return len(events.Items) == 1 && events.Items[0].Reason == "NameTaken" && events.Items[0].Regarding.Name == policies.Secret, err
+	})
+	if log, err := f.replicator.Log(); err != nil || !strings.Contains(log, `"state":"NameTaken"`) {
+		t.Errorf("the log does not say so (%v)", err)
+	}
+	f.noSecretWrites(mark, controlplane.InNamespace(namespace))
+	if after := f.secret(namespace); after.ResourceVersion != theirs.ResourceVersion {
+		t.Error("it was changed")
+	}
+	f.must(f.client.Delete(t.Context(), theirs))
+	f.awaitCopy(namespace)
+	f.label(namespace, "touched", "true")
+	controlplanetest.Await(t, "the metric to forget", func(context.Context) (bool, error) { return f.copies("NameTaken") == 0, nil })
+}
+
+func TestSomebodyElsesSecretIsOursOnceItIsHandedOver(t *testing.T) {
+	f := newFixture(t)
+	namespace := f.namespace(selection, "exclude")
+	f.must(f.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: policies.Secret}}))
+	f.label(namespace, selection, "include")
+	f.awaitCopies("NameTaken", 1)
+	f.change(namespace, func(s *corev1.Secret) { s.Labels = map[string]string{ourLabel: "proxy"} })
+	f.awaitCopy(namespace)
+}
+
+func TestExcludedNamespacesGetNoCopy(t *testing.T) {
+	f := newFixture(t)
+	mark := f.mark()
+	byLabel := f.namespace(selection, "exclude")
+	f.must(f.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: excludedByName}}))
+	f.awaitCopies("Excluded", 5) // the three of Kubernetes, too
+	for _, namespace := range []string{byLabel, excludedByName, "kube-system"} {
+		f.noSecretWrites(mark, controlplane.InNamespace(namespace))
+		if f.secret(namespace) != nil {
+			t.Errorf("%s has one", namespace)
+		}
+	}
+	f.label(byLabel, selection, "")
+	f.awaitCopy(byLabel)
+}
+
+func TestTheCopyOfANewlyExcludedNamespaceStaysRightWhileAPodRefersToIt(t *testing.T) {
+	t.Parallel() // it waits for most of its time
+	f := newFixture(t)
+	namespace, unused := f.namespace(), f.namespace()
+	f.awaitCopy(unused)
+	secret := f.awaitCopy(namespace)
+	pod := f.pod(namespace)
+	if len(pod.Spec.Containers[0].Env) == 0 {
+		t.Fatal("the pod refers to nothing")
+	}
+	mark := f.mark()
+	f.label(namespace, selection, "exclude")
+	f.label(unused, selection, "exclude")
+	f.awaitCopies("InUse", 1)
+	f.change(namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") })
+	f.awaitCopy(namespace)
+
+	controlplanetest.Await(t, "the unused copy to go", func(context.Context) (bool, error) { return f.secret(unused) == nil, nil })
+	if after := f.secret(namespace); after == nil || after.UID != secret.UID {
+		t.Fatal("the copy was removed while a pod refers to it")
+	}
+	f.must(f.client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	controlplanetest.Await(t, "the copy to go after the pod", func(context.Context) (bool, error) { return f.secret(namespace) == nil, nil })
+	if writes := f.secretWrites(mark, controlplane.InNamespace(namespace)); len(writes) != 2 {
+		t.Errorf("%d requests, not one to mend and one to delete", len(writes))
+	}
+}
+
+func TestANamespaceThatEndsIsLeftAlone(t *testing.T) {
+	f := newFixture(t)
+	namespace := f.namespace()
+	f.awaitCopy(namespace)
+	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "held", Finalizers: []string{"example.com/held"}}}
+	f.must(f.client.Create(t.Context(), held))
+	mark := f.mark()
+	f.must(f.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	controlplanetest.Await(t, "the copy to go with its namespace", func(context.Context) (bool, error) { return f.secret(namespace) == nil, nil })
+	f.label(namespace, "touched", "true")
+	f.awaitCopies("Terminating", 1)
+	f.noSecretWrites(mark, controlplane.InNamespace(namespace))
+
+	f.must(f.client.Patch(t.Context(), held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+	controlplanetest.Await(t, "the namespace to be gone and forgotten", func(context.Context) (bool, error) {
+		if f.copies("Terminating") > 0 {
+			return false, errors.New("it is still counted")
+		}
+		return true, nil
+	})
+}

@@ -1,0 +1,45 @@
+package replicator_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+func TestARefusedWriteIsReportedAndTriedAgain(t *testing.T) {
+	f := newFixture(t)
+	namespace := f.namespace(selection, "exclude")
+	none := corev1.ResourceList{"secrets": resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "none"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: none},
+	}
+	f.must(f.client.Create(t.Context(), quota))
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none} // the quota controller's part
+	f.must(f.client.Status().Update(t.Context(), quota))
+	stranger := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stranger"}}
+	controlplanetest.Await(t, "the quota to hold", func(ctx context.Context) (bool, error) {
+		return f.client.Create(ctx, stranger.DeepCopy(), client.DryRunAll) != nil, nil
+	})
+	f.label(namespace, selection, "include")
+	f.awaitCopies("WriteFailed", 1)
+	controlplanetest.Await(t, "the event", func(ctx context.Context) (bool, error) {
+		events := &eventsv1.EventList{}
+		err := f.client.List(ctx, events, client.InNamespace("default"))
+		for _, event := range events.Items {
+			if event.Reason == "WriteFailed" && event.Regarding.Kind == "Namespace" && event.Regarding.Name == namespace {
+				return true, err
+			}
+		}
+		return false, err
+	})
+	f.must(f.client.Delete(t.Context(), quota))
+	f.awaitCopy(namespace)
+}

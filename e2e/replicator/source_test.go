@@ -1,0 +1,165 @@
+package replicator_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/replicator"
+)
+
+func TestABadSourceChangesNoCopyAndIsReportedWithoutAPassword(t *testing.T) {
+	t.Parallel()
+	f := newOwnFixture(t, "--log-level=trace")
+	namespace, excluded := f.namespace(), f.namespace()
+	good := f.awaitCopy(namespace)
+	f.awaitCopy(excluded)
+	for name, bad := range map[string]struct {
+		reason string
+		spoil  func()
+	}{
+		"no key":             {"SourceInvalid", func() { f.change(policies.Namespace, func(s *corev1.Secret) { s.Data = nil }) }},
+		"a key less":         {"SourceInvalid", func() { f.change(policies.Namespace, func(s *corev1.Secret) { delete(s.Data, "https_proxy") }) }},
+		"no NO_PROXY":        {"SourceInvalid", func() { f.change(policies.Namespace, func(s *corev1.Secret) { s.Data["NO_PROXY"] = nil }) }},
+		"no no_proxy":        {"SourceInvalid", func() { f.change(policies.Namespace, func(s *corev1.Secret) { s.Data["no_proxy"] = []byte{} }) }},
+		"the source is gone": {"SourceMissing", func() { f.must(f.client.Delete(t.Context(), f.source())) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.awaitCopies("Source", 1)
+			mark := f.mark()
+			bad.spoil()
+			f.awaitCopies(bad.reason, 3) // the own namespace, default, and this
+			looks := f.looks()
+			f.label(excluded, selection, "exclude")
+			f.label(namespace, "touched", strings.ReplaceAll(name, " ", "-"))
+			f.awaitIdle(looks + 2)
+			f.noSecretWrites(mark)
+			if after := f.secret(namespace); after == nil || after.ResourceVersion != good.ResourceVersion {
+				t.Error("the copy was changed")
+			}
+			f.must(f.replicator.Ready(t.Context()))
+			f.awaitEvent(policies.Namespace, bad.reason)
+			f.label(excluded, selection, "include")
+			f.install("pl4in")
+		})
+	}
+	f.awaitCopies("Source", 1)
+
+	f.install("another-pl4in")
+	f.awaitCopy(namespace)
+	f.awaitCopy("default")
+
+	log, err := f.replicator.Log()
+	f.must(err)
+	metrics, err := f.replicator.Metrics(t.Context())
+	f.must(err)
+	events := &eventsv1.EventList{}
+	f.must(f.client.List(t.Context(), events))
+	audit, err := f.cp.AuditEvents(0, func(e auditv1.Event) bool { return e.User.Username == replicator.User })
+	f.must(err)
+	for where, text := range map[string]string{"log": log, "metrics": metrics, "events": asText(f, events), "its requests": asText(f, audit)} {
+		for _, needle := range []string{"pl4in", base64.StdEncoding.EncodeToString([]byte("http://user:pl4in"))[:20]} {
+			if strings.Contains(text, needle) {
+				t.Errorf("the %s: a password", where)
+			}
+		}
+		if len(text) < 100 {
+			t.Errorf("the %s: nothing to search", where)
+		}
+	}
+}
+
+func asText(f *fixture, object any) string {
+	f.Helper()
+	text, err := json.Marshal(object)
+	f.must(err)
+	return string(text)
+}
+
+func (f *fixture) awaitEvent(namespace, reason string) {
+	f.Helper()
+	controlplanetest.Await(f, "the event "+reason, func(ctx context.Context) (bool, error) {
+		events := &eventsv1.EventList{}
+		err := f.client.List(ctx, events, client.InNamespace(namespace))
+		for _, event := range events.Items {
+			if event.Reason == reason && event.Regarding.Name == policies.Secret {
+				return true, err
+			}
+		}
+		return false, err
+	})
+}
+
+func TestDirectBlanksTheCopiesAndKeepsTheirKeys(t *testing.T) {
+	t.Parallel()
+	f := newOwnFixture(t)
+	namespace := f.namespace()
+	before := f.awaitCopy(namespace)
+	f.must(policies.Install(t.Context(), f.cp, values("pl4in"), map[string]any{"proxy": map[string]any{"http": "", "https": "", "noProxy": ""}}))
+	blank := map[string][]byte{}
+	for key := range before.Data {
+		blank[key] = nil
+	}
+	if after := f.awaitData(namespace, blank); after.UID != before.UID || len(after.Data) != 6 {
+		t.Error("the copy was not blanked in place")
+	}
+
+	// The authorities come and go with the source, but never from under a pod that mounts them.
+	mounts := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mounts"},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: "c", Image: "i"}},
+			Volumes: []corev1.Volume{{Name: "ca", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+				SecretName: policies.Secret, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+			}}}},
+		},
+	}
+	withCA := maps.Clone(blank)
+	withCA["ca.crt"] = []byte("a bundle")
+	f.change(policies.Namespace, func(s *corev1.Secret) { s.Data["ca.crt"] = withCA["ca.crt"] })
+	f.awaitData(namespace, withCA)
+	f.must(f.client.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}))
+	f.must(f.client.Create(t.Context(), mounts))
+	f.change(policies.Namespace, func(s *corev1.Secret) { delete(s.Data, "ca.crt") })
+	f.awaitData("default", blank) // where nobody mounts it
+	f.awaitData(namespace, withCA)
+	if f.copies("InUse") != 1 {
+		t.Error("nothing says that the authorities are still in use")
+	}
+}
+
+func TestHelmUninstallLeavesTheCopies(t *testing.T) {
+	t.Parallel()
+	f := newOwnFixture(t)
+	namespace := f.namespace()
+	f.awaitCopy(namespace)
+	f.helm("install", policies.Release, policies.Chart(), "--set=engine=Native,proxy.http=http://p:1,proxy.noProxy=localhost", "--take-ownership", "--force-conflicts")
+	before := f.awaitCopy(namespace)
+	mark := f.mark()
+	f.helm("uninstall", policies.Release)
+	f.must(client.IgnoreNotFound(f.client.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: policies.Secret}})))
+	// Its pods end with the release, or a little later. That a missing source changes nothing is shown above.
+	f.must(f.replicator.Stop())
+	f.noSecretWrites(mark)
+	if after := f.secret(namespace); after == nil || after.ResourceVersion != before.ResourceVersion {
+		t.Error("the copy went, or was changed")
+	}
+}
+
+func (f *fixture) helm(args ...string) {
+	f.Helper()
+	_, err := helm.Run(f.Context(), append(args, "--kubeconfig", f.cp.AdminKubeconfig(), "--namespace", policies.Namespace)...)
+	f.must(err)
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/operator/internal/replicator"
+)
+
+// replicateCommand is the second role, in a workload cluster.
+func replicateCommand() *cobra.Command {
+	opts := replicator.Options{}
+	var kubeconfig, level string
+	cmd := &cobra.Command{
+		Use:   "replicate",
+		Short: "Keeps a copy of the Secret fairlead-proxy of its own namespace in every other one",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := setLogger(level); err != nil {
+				return err
+			}
+			config, err := restConfig(kubeconfig)
+			if err != nil {
+				return err
+			}
+			if opts.Namespace, err = ownNamespace(opts.Namespace); err != nil {
+				return err
+			}
+			return replicator.Run(cmd.Context(), config, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; the pod's service account if empty")
+	flags.StringVar(&opts.Namespace, "namespace", "", "the replicator's own namespace, where the source is; the pod's if empty")
+	flags.StringSliceVar(&opts.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces that get no copy, as those with the label policies.kyverno.io/inject-proxy-env=exclude")
+	flags.BoolVar(&opts.LeaderElection, "leader-elect", true, "take part in leader election")
+	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
+	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
+	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
+	return cmd
+}

@@ -1,0 +1,103 @@
+package replicator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fairlead-io/fairlead/operator/internal/cage"
+	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
+)
+
+// Options are the replicator's settings.
+type Options struct {
+	Namespace         string   // its own, where the source is
+	ExcludeNamespaces []string // that get no copy
+	LeaderElection    bool     // one active replica at a time
+	MetricsAddress    string   // host:port, or 0 for none
+	HealthAddress     string   // host:port, or 0 for none
+}
+
+// Run runs the replicator until the context ends. It refuses to run uncaged: without the ValidatingAdmissionPolicy
+// of charts/fairlead-policies.
+func Run(ctx context.Context, config *rest.Config, opts Options) error {
+	mgr, err := newManager(config, opts)
+	if err != nil {
+		return err
+	}
+	if err := cage.Check(ctx, mgr.GetClient(), "fairlead-replicator-secrets", opts.Namespace); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func newManager(config *rest.Config, opts Options) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         caches(),
+		LeaderElection:                opts.LeaderElection,
+		LeaderElectionID:              "fairlead-replicator",
+		LeaderElectionNamespace:       opts.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: opts.MetricsAddress},
+		HealthProbeBindAddress:        opts.HealthAddress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
+		Namespace: opts.Namespace, Excluded: map[string]struct{}{},
+	}
+	for _, name := range opts.ExcludeNamespaces {
+		r.Excluded[name] = struct{}{}
+	}
+	registerMetrics(&r.states)
+	return mgr, errors.Join(r.Register(mgr), addProbes(mgr))
+}
+
+// caches watches the Secrets of our name in all namespaces, by a field selector, which is what RBAC lets through
+// with resourceNames, and the namespaces. A read of anything else is an error instead of a new watch.
+func caches() cache.Options {
+	return cache.Options{
+		ReaderFailOnMissingInformer: true,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}:    {Field: fields.OneTermEqualSelector("metadata.name", proxysecret.Name)},
+			namespaceMetadata(): {Transform: cache.TransformStripManagedFields()},
+		},
+	}
+}
+
+// addProbes: alive means that it answers, ready that the caches are filled. A bad source is neither: it concerns
+// no other replica less.
+func addProbes(mgr manager.Manager) error {
+	ready := func(request *http.Request) error {
+		for _, object := range []client.Object{&corev1.Secret{}, namespaceMetadata()} {
+			informer, err := mgr.GetCache().GetInformer(request.Context(), object, cache.BlockUntilSynced(false))
+			if err != nil {
+				return fmt.Errorf("no cache of %T: %w", object, err)
+			}
+			if !informer.HasSynced() {
+				return fmt.Errorf("the cache of %T is not synced yet", object)
+			}
+		}
+		return nil
+	}
+	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
+}

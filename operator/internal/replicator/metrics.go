@@ -1,0 +1,64 @@
+package replicator
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+const (
+	resultWritten = "written"
+	resultFailed  = "failed"
+)
+
+var writes = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "fairlead_copy_writes_total",
+	Help: "Requests that write a copy of the Secret fairlead-proxy, by verb and by what became of them.",
+}, []string{"verb", "result"})
+
+var copiesDesc = prometheus.NewDesc("fairlead_copies",
+	"Namespaces, by the state of their copy of the Secret fairlead-proxy. The own one has Source while it can be copied.", []string{"state"}, nil)
+
+// states remembers what was last decided for each namespace: for the metric, and to announce changes only. A
+// standby has decided nothing.
+type states struct {
+	mu sync.Mutex
+	of map[string]string
+}
+
+// change reports whether the state is another than before.
+func (s *states) change(namespace, state string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[string]string{}
+	}
+	before := s.of[namespace]
+	s.of[namespace] = state
+	return before != state
+}
+
+func (s *states) forget(namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, namespace)
+}
+
+// Describe implements prometheus.Collector.
+func (s *states) Describe(ch chan<- *prometheus.Desc) { ch <- copiesDesc }
+
+// Collect implements prometheus.Collector.
+func (s *states) Collect(ch chan<- prometheus.Metric) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[string]float64{}
+	for _, state := range s.of {
+		counts[state]++
+	}
+	for state, count := range counts {
+		ch <- prometheus.MustNewConstMetric(copiesDesc, prometheus.GaugeValue, count, state)
+	}
+}
+
+func registerMetrics(s *states) { metrics.Registry.MustRegister(writes, s) }

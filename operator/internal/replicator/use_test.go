@@ -1,0 +1,83 @@
+package replicator
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestEveryWayToReferToTheSecretCounts(t *testing.T) {
+	env := func(name, key string) []corev1.EnvVar {
+		return []corev1.EnvVar{{Name: "X"}, {Name: "Y", ValueFrom: &corev1.EnvVarSource{
+			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key},
+		}}}
+	}
+	from := func(name string) []corev1.EnvFromSource {
+		return []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}}}}
+	}
+	volume := func(source corev1.VolumeSource) corev1.PodSpec {
+		return corev1.PodSpec{Volumes: []corev1.Volume{{}, {VolumeSource: source}}}
+	}
+	projected := func(name string, items ...corev1.KeyToPath) corev1.VolumeSource {
+		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{}, {
+			Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items},
+		}}}}
+	}
+	ours, ca := "fairlead-proxy", corev1.KeyToPath{Key: "ca.crt"}
+	ephemeral := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Env: env(ours, "NO_PROXY")}}
+	for name, row := range map[string]struct {
+		spec corev1.PodSpec
+		want use
+	}{
+		"nothing":                          {corev1.PodSpec{Containers: []corev1.Container{{}}}, use{}},
+		"a container's variable":           {corev1.PodSpec{Containers: []corev1.Container{{}, {Env: env(ours, "NO_PROXY")}}}, use{secret: true}},
+		"an init container's variable":     {corev1.PodSpec{InitContainers: []corev1.Container{{Env: env(ours, "NO_PROXY")}}}, use{secret: true}},
+		"an ephemeral container's":         {corev1.PodSpec{EphemeralContainers: []corev1.EphemeralContainer{ephemeral}}, use{secret: true}},
+		"a variable with the authorities":  {corev1.PodSpec{Containers: []corev1.Container{{Env: env(ours, "ca.crt")}}}, use{secret: true, ca: true}},
+		"a variable of another Secret":     {corev1.PodSpec{Containers: []corev1.Container{{Env: env("other", "ca.crt")}}}, use{}},
+		"envFrom":                          {corev1.PodSpec{InitContainers: []corev1.Container{{EnvFrom: from(ours)}}}, use{secret: true, ca: true}},
+		"envFrom of another Secret":        {corev1.PodSpec{Containers: []corev1.Container{{EnvFrom: from("other")}}}, use{}},
+		"a volume":                         {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ours}}), use{secret: true, ca: true}},
+		"a volume with the authorities":    {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ours, Items: []corev1.KeyToPath{ca}}}), use{secret: true, ca: true}},
+		"a volume with another key":        {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ours, Items: []corev1.KeyToPath{{Key: "NO_PROXY"}}}}), use{secret: true}},
+		"a volume of another Secret":       {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "other"}}), use{}},
+		"a projected volume":               {volume(projected(ours)), use{secret: true, ca: true}},
+		"a projected key":                  {volume(projected(ours, ca)), use{secret: true, ca: true}},
+		"a projection of another Secret's": {volume(projected("other", ca)), use{}},
+	} {
+		if got := useBy([]corev1.Pod{{}, {Spec: row.spec}}); got != row.want {
+			t.Errorf("%s: %+v, not %+v", name, got, row.want)
+		}
+		for _, phase := range []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed} {
+			if got := useBy([]corev1.Pod{{Spec: row.spec, Status: corev1.PodStatus{Phase: phase}}}); got != (use{}) {
+				t.Errorf("%s: a pod that has ended (%s) counts", name, phase)
+			}
+		}
+	}
+}
+
+// A pod that was let in before its namespace was excluded may be stored after the first look.
+func TestWhatIsUnusedForAMomentIsTakenForInUse(t *testing.T) {
+	s, start := settling{}, time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	for i, step := range []struct {
+		after time.Duration
+		seen  use
+		want  use
+	}{
+		{0, use{}, use{true, true}},
+		{settleTime - 1, use{}, use{true, true}},
+		{settleTime, use{secret: true}, use{true, false}}, // a late pod
+		{settleTime + 1, use{}, use{true, false}},
+		{2 * settleTime, use{}, use{true, false}},
+		{2*settleTime + 1, use{}, use{false, false}},
+	} {
+		if got := s.watch("ns", start.Add(step.after), step.seen); got != step.want {
+			t.Errorf("step %d: %+v, not %+v", i, got, step.want)
+		}
+	}
+	s.forget("ns")
+	if got := s.watch("ns", start.Add(time.Hour), use{}); got != (use{true, true}) {
+		t.Error("what is excluded anew is not given its time anew")
+	}
+}

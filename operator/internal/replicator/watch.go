@@ -1,0 +1,65 @@
+package replicator
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+const (
+	concurrency = 10               // namespaces at a time
+	firstRetry  = time.Second / 10 // of what the API server refused
+	lastRetry   = 30 * time.Second
+)
+
+// Register adds the controller to the manager.
+func (r *Reconciler) Register(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("replicator").
+		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(predicate.LabelChangedPredicate{})).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.concerned)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: concurrency,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+			EnableWarmup:            ptr.To(true), // a standby has warm caches
+			UsePriorityQueue:        ptr.To(false),
+		}).
+		Complete(r)
+}
+
+// concerned are all namespaces if the source changed, and that of a copy.
+func (r *Reconciler) concerned(ctx context.Context, secret client.Object) []reconcile.Request {
+	if secret.GetNamespace() != r.Namespace {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: secret.GetNamespace()}}}
+	}
+	namespaces := &metav1.PartialObjectMetadataList{}
+	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	if err := r.Client.List(ctx, namespaces); err != nil {
+		log.FromContext(ctx).Error(err, "listing namespaces in the cache")
+		return nil
+	}
+	requests := make([]reconcile.Request, len(namespaces.Items))
+	for i, namespace := range namespaces.Items {
+		requests[i].Name = namespace.Name
+	}
+	return requests
+}
+
+func namespaceMetadata() *metav1.PartialObjectMetadata {
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return namespace
+}
