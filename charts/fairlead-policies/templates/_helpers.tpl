@@ -1,38 +1,87 @@
-{{/* The three settings: proxy, and what it leaves empty from cluster.proxy. */}}
+{{/* The three settings, checked, as JSON: proxy, and what it leaves empty from cluster.proxy.
+     No message shows a value: it may have a password. */}}
 {{- define "fairlead-policies.proxy" -}}
-{{- mustMerge (deepCopy .Values.proxy) .Values.cluster.proxy | toYaml -}}
+{{- $found := dict "http" "" "https" "" "noProxy" "" -}}
+{{- $paths := dict -}}
+{{- range $path := list "cluster.proxy" "proxy" -}}
+{{- $given := $.Values -}}
+{{- range splitList "." $path }}{{ $given = get $given . | default dict }}{{ end -}}
+{{- range $key := keys $found -}}
+{{- $value := get $given $key | default "" -}}
+{{- if kindIs "slice" $value }}{{ $value = join "," $value }}{{ end -}}
+{{- if trim $value -}}
+{{- $_ := set $found $key (trim $value) -}}
+{{- $_ := set $paths $key (printf "%s.%s" $path $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $key, $path := $paths -}}
+{{- if regexMatch "[[:cntrl:]]" (get $found $key) -}}
+{{- fail (printf "%s has a line end or another control character in it" $path) -}}
+{{- end -}}
+{{- if and (ne $key "noProxy") (not (regexMatch "^(?i)https?://(.*@)?[^@/]+:[0-9]+/?$" (get $found $key))) -}}
+{{- fail (printf "%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS" $path) -}}
+{{- end -}}
+{{- end -}}
+{{- if not (or $found.http $found.https) -}}
+{{- $_ := set $found "noProxy" "" -}}
+{{- else if not (trimAll ", " $found.noProxy) -}}
+{{- fail (printf "cluster.proxy.noProxy (or proxy.noProxy) is empty while %s is set: everything inside the cluster would go through the proxy" (or $paths.http $paths.https)) -}}
+{{- end -}}
+{{- toJson $found -}}
 {{- end -}}
 
-{{/* The six variables and their values, as a map. */}}
+{{/* The six variables and their values, as JSON. */}}
 {{- define "fairlead-policies.environment" -}}
-{{- $proxy := include "fairlead-policies.proxy" . | fromYaml -}}
+{{- $proxy := include "fairlead-policies.proxy" . | fromJson -}}
 {{- $noProxy := $proxy.noProxy -}}
-{{- if .Values.managementCluster.enabled -}}
-{{- $noProxy = prepend .Values.managementCluster.endpointRanges $noProxy | compact | join "," -}}
+{{- if and $noProxy .Values.managementCluster.enabled -}}
+{{- $ranges := .Values.managementCluster.endpointRanges -}}
+{{- if not $ranges -}}
+{{- fail "managementCluster.endpointRanges is empty while managementCluster.enabled is true: name the networks of the control-plane endpoints that pods of this cluster dial" -}}
 {{- end -}}
-{{- if and (or $proxy.http $proxy.https) (not $noProxy) -}}
-{{- fail "proxy.noProxy is empty while proxy.http or proxy.https is set: everything inside the cluster would go through the proxy" -}}
+{{- $known := list -}}
+{{- range splitList "," $noProxy }}{{ $known = append $known (trim .) }}{{ end -}}
+{{- range $range := $ranges -}}
+{{- if not (has $range $known) -}}
+{{- $known = append $known $range -}}
+{{- $noProxy = printf "%s,%s" (trimSuffix "," $noProxy) $range -}}
 {{- end -}}
-{{- dict "HTTP_PROXY" $proxy.http "http_proxy" $proxy.http "HTTPS_PROXY" $proxy.https "https_proxy" $proxy.https "NO_PROXY" $noProxy "no_proxy" $noProxy | toYaml -}}
+{{- end -}}
+{{- end -}}
+{{- dict "HTTP_PROXY" $proxy.http "http_proxy" $proxy.http "HTTPS_PROXY" $proxy.https "https_proxy" $proxy.https "NO_PROXY" $noProxy "no_proxy" $noProxy | toJson -}}
 {{- end -}}
 
-{{/* A list of patterns with * as CEL's list of regular expressions. JSON is CEL. */}}
+{{/* The settings of every policy about who is selected, as JSON: variable name to CEL expression. */}}
+{{- define "fairlead-policies.selection" -}}
+{{- dict
+  "optIn" (toString .Values.optIn)
+  "excludedNames" (include "fairlead-policies.patterns" .Values.exclude.names)
+  "excludedLabels" (include "fairlead-policies.patterns" .Values.exclude.labels) | toJson -}}
+{{- end -}}
+
+{{/* A list of patterns with * as CEL's list of regular expressions. JSON is CEL; pretty, because people read policies. */}}
 {{- define "fairlead-policies.patterns" -}}
 {{- $patterns := list -}}
 {{- range . }}{{ $patterns = append $patterns (printf "^%s$" (regexQuoteMeta . | replace "\\*" ".*")) }}{{ end -}}
-{{- toJson $patterns -}}
+{{- toPrettyJson $patterns -}}
 {{- end -}}
 
 {{/* A policy file with its settings replaced, for the engine of the values.
      In: root, name (folder and file below policies/), settings (variable name to CEL expression). */}}
 {{- define "fairlead-policies.policy" -}}
 {{- $root := .root -}}
+{{- include "fairlead-policies.requireEngine" $root -}}
 {{- $settings := .settings -}}
 {{- $policy := $root.Files.Get (printf "policies/%s/%s.yaml" .name .name) | fromYaml -}}
 {{- range $policy.spec.variables }}{{ if hasKey $settings .name }}{{ $_ := set . "expression" (get $settings .name) }}{{ end }}{{ end -}}
-{{- range $policy.spec.matchConstraints.namespaceSelector.matchExpressions -}}
+{{- $selector := $policy.spec.matchConstraints.namespaceSelector -}}
+{{- $expressions := list -}}
+{{- range $selector.matchExpressions -}}
 {{- if eq .key "kubernetes.io/metadata.name" }}{{ $_ := set . "values" $root.Values.exclude.namespaces }}{{ end -}}
+{{- if .values }}{{ $expressions = append $expressions . }}{{ end -}}
 {{- end -}}
+{{- $_ := set $selector "matchExpressions" $expressions -}}
 {{- $_ := set $policy.spec "failurePolicy" $root.Values.failurePolicy -}}
 {{- $_ := set $policy.metadata "labels" (include "fairlead-policies.labels" $root | fromYaml) -}}
 {{- if eq $root.Values.engine "Native" -}}
@@ -51,6 +100,17 @@ spec:
   policyName: {{ .name }}
 {{- else -}}
 {{- toYaml $policy -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails where the API server lacks what the engine is made of. helm template asks no server: it does not know of v1/Pod. */}}
+{{- define "fairlead-policies.requireEngine" -}}
+{{- $served := .Capabilities.APIVersions -}}
+{{- if not ($served.Has "v1/Pod") -}}
+{{- else if and (eq .Values.engine "Native") (not ($served.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")) -}}
+{{- fail "engine is Native, and this API server has no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1: it takes Kubernetes 1.36, or engine Kyverno" -}}
+{{- else if and (eq .Values.engine "Kyverno") (not ($served.Has "policies.kyverno.io/v1/MutatingPolicy")) -}}
+{{- fail "engine is Kyverno, and this API server has no MutatingPolicy of policies.kyverno.io/v1: install Kyverno 1.19 first, or take engine Native on Kubernetes 1.36" -}}
 {{- end -}}
 {{- end -}}
 

@@ -1,0 +1,83 @@
+package charts_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// Whatever has it in its values must not show it.
+const s3cret = "S3CRET"
+
+func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *testing.T) {
+	const good = "http://me:" + s3cret + "@proxy.example:3128"
+	for name, test := range map[string]struct {
+		given values
+		want  []string
+	}{
+		"a typo at the top":                 {values{"engin": "Native"}, []string{"engin"}},
+		"a typo in proxy":                   {values{"proxy": values{"htp": good}}, []string{"/proxy", "htp"}},
+		"a typo in cluster":                 {values{"cluster": values{"prxy": values{"http": good}}}, []string{"/cluster", "prxy"}},
+		"a typo in cluster.proxy":           {values{"cluster": values{"proxy": values{"no_proxy": "a"}}}, []string{"/cluster/proxy", "no_proxy"}},
+		"a typo in exclude":                 {values{"exclude": values{"name": []string{}}}, []string{"/exclude", "name"}},
+		"a typo in managementCluster":       {values{"managementCluster": values{"ranges": []string{}}}, []string{"/managementCluster", "ranges"}},
+		"a typo in trustedCA":               {values{"trustedCA": values{"bundel": s3cret}}, []string{"/trustedCA", "bundel"}},
+		"a typo in audit":                   {values{"audit": values{"enable": true}}, []string{"/audit", "enable"}},
+		"a typo in replicator":              {values{"replicator": values{"replica": 1}}, []string{"/replicator", "replica"}},
+		"a typo in replicator.image":        {values{"replicator": values{"image": values{"repo": "x"}}}, []string{"/replicator/image", "repo"}},
+		"a value of engine":                 {values{"engine": "native"}, []string{"/engine", "Kyverno", "Native"}},
+		"a value of carry":                  {values{"carry": "Secret"}, []string{"/carry", "SecretRef", "Literal"}},
+		"a value of failurePolicy":          {values{"failurePolicy": "ignore"}, []string{"/failurePolicy", "Fail", "Ignore"}},
+		"a text for a truth":                {values{"optIn": "false"}, []string{"/optIn", "boolean"}},
+		"a list for a URL":                  {values{"proxy": values{"http": []string{good}}}, []string{"/proxy/http", "string"}},
+		"an object for a URL":               {values{"proxy": values{"http": values{"url": good}}}, []string{"/proxy/http", "string"}},
+		"a number for a flat URL":           {values{"http_proxy": 1}, []string{"/http_proxy", "string"}},
+		"numbers in noProxy":                {values{"proxy": values{"noProxy": []any{"a", 1}}}, []string{"/proxy/noProxy/1", "string"}},
+		"an empty range":                    {values{"managementCluster": values{"endpointRanges": []string{""}}}, []string{"/managementCluster/endpointRanges/0"}},
+		"a label without a value":           {values{"exclude": values{"labels": []string{"app"}}}, []string{"/exclude/labels/0"}},
+		"a URL without a scheme":            {values{"proxy": proxy("me:"+s3cret+"@proxy.example:3128", "", "a")}, []string{"proxy.http", "http://"}},
+		"a URL of cluster without a scheme": {values{"cluster": values{"proxy": proxy("", s3cret+".example:3128", "a")}}, []string{"cluster.proxy.https", "http://"}},
+		"another scheme":                    {values{"proxy": proxy("socks5://"+s3cret+":1080", "", "a")}, []string{"proxy.http", "http://"}},
+		"a URL without a port":              {values{"proxy": proxy("http://me:"+s3cret+"@proxy.example", "", "a")}, []string{"proxy.http", "http://"}},
+		"a URL without a host":              {values{"proxy": proxy("http://me:"+s3cret+"@:3128", "", "a")}, []string{"proxy.http", "http://"}},
+		"a URL of two lines":                {values{"proxy": proxy("http://me:"+s3cret+"\n@proxy.example:3128", "", "a")}, []string{"proxy.http", "line end"}},
+		"a list of two lines":               {values{"proxy": proxy(good, "", "a,\nb")}, []string{"proxy.noProxy", "line end"}},
+		"no noProxy":                        {values{"proxy": values{"http": good}}, []string{"noProxy", "proxy.http"}},
+		"an empty list":                     {values{"proxy": proxy("", good, []string{})}, []string{"noProxy", "proxy.https"}},
+		"a list of nothing":                 {values{"cluster": values{"proxy": proxy(good, good, " , ,")}}, []string{"noProxy", "cluster.proxy.http"}},
+		"no noProxy but ranges":             {management(proxy(good, "", ""), "10.0.0.0/8"), []string{"noProxy", "proxy.http"}},
+		"a management cluster, no ranges":   {management(proxy(good, "", "a")), []string{"managementCluster.endpointRanges"}},
+		"Literal without noProxy":           {values{"carry": "Literal", "proxy": values{"http": good}}, []string{"noProxy", "proxy.http"}},
+		"a CA with Literal":                 {values{"carry": "Literal", "trustedCA": values{"enabled": true, "bundle": certificate}}, []string{"trustedCA.enabled", "SecretRef"}},
+		"a CA without a bundle":             {values{"trustedCA": values{"enabled": true, "bundle": " \n"}}, []string{"trustedCA.bundle", "empty"}},
+		"a bundle that is none":             {values{"trustedCA": values{"enabled": true, "bundle": s3cret}}, []string{"trustedCA.bundle"}},
+		"a bundle and more":                 {values{"trustedCA": values{"enabled": true, "bundle": certificate + "\n" + s3cret}}, []string{"trustedCA.bundle"}},
+		"a bundle without an end":           {values{"trustedCA": values{"enabled": true, "bundle": certificate + "\n-----BEGIN CERTIFICATE-----\nMII" + s3cret}}, []string{"trustedCA.bundle"}},
+		"damaged base64":                    {values{"trustedCA": values{"enabled": true, "bundle": certificate + "\n" + strings.Replace(certificate, "MIIB", "MIIB=", 1)}}, []string{"trustedCA.bundle", "certificate 2"}},
+		"base64 of something else":          {values{"trustedCA": values{"enabled": true, "bundle": strings.Replace(certificate, "MIIB", "AAAA", 1)}}, []string{"trustedCA.bundle", "certificate 1"}},
+		"a private key in a bundle":         {values{"trustedCA": values{"enabled": true, "bundle": certificate + "\n-----BEGIN EC PRIVATE KEY-----\n" + s3cret + "\n-----END EC PRIVATE KEY-----"}}, []string{"trustedCA.bundle", "private key"}},
+		"a private key that is not used":    {values{"trustedCA": values{"bundle": "# -----BEGIN PRIVATE KEY-----\n# " + s3cret}}, []string{"trustedCA.bundle", "private key"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := policies.Render(t.Context(), test.given)
+			if errors.Is(err, tools.ErrUnavailable) {
+				controlplanetest.Require(t, err)
+			}
+			if err == nil {
+				t.Fatalf("rendered:\n%s", out)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("does not say %q: %v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), s3cret) {
+				t.Errorf("shows the password: %v", err)
+			}
+		})
+	}
+}

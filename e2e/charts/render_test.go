@@ -1,0 +1,261 @@
+// Package charts_test holds charts/fairlead-policies against its promises: what it renders, what it refuses, what a
+// real API server and both engines make of it. What the policies do to pods is tested in e2e/policies.
+package charts_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+type values = map[string]any
+
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
+
+// rendered are the objects of the chart, by kind and name.
+type rendered map[string]*unstructured.Unstructured
+
+func render(t *testing.T, given ...any) rendered {
+	t.Helper()
+	manifest, err := policies.Render(t.Context(), given...)
+	controlplanetest.Require(t, err)
+	return parse(t, manifest)
+}
+
+func parse(t *testing.T, manifest []byte) rendered {
+	t.Helper()
+	found := rendered{}
+	for document := range bytes.SplitSeq(manifest, []byte("\n---\n")) {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			t.Fatalf("%v:\n%s", err, document)
+		}
+		if len(object.Object) > 0 {
+			found[object.GetKind()+"/"+object.GetName()] = object
+		}
+	}
+	return found
+}
+
+// secret is what pods get by reference.
+func (r rendered) secret(t *testing.T) map[string]string {
+	t.Helper()
+	object := r["Secret/"+policies.Secret]
+	if object == nil {
+		t.Fatal("no Secret is rendered")
+	}
+	content, err := yaml.Marshal(object.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secret corev1.Secret
+	if err := yaml.UnmarshalStrict(content, &secret); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for name, value := range secret.Data {
+		found[name] = string(value)
+	}
+	return found
+}
+
+func environment(http, https, noProxy string) map[string]string {
+	return map[string]string{
+		"HTTP_PROXY": http, "http_proxy": http, "HTTPS_PROXY": https, "https_proxy": https, "NO_PROXY": noProxy, "no_proxy": noProxy,
+	}
+}
+
+func proxy(http, https string, noProxy any) values {
+	return values{"http": http, "https": https, "noProxy": noProxy}
+}
+
+const (
+	url      = "http://me:secret@proxy.example:3128"
+	otherURL = "https://proxy.example:3129"
+)
+
+func TestTheSecretHasTheSixVariables(t *testing.T) {
+	for name, test := range map[string]struct {
+		given values
+		want  map[string]string
+	}{
+		"both layouts of the values Secret": {
+			values{"cluster": values{"proxy": proxy(url, otherURL, "a,b")}, "http_proxy": "x", "https_proxy": "x", "no_proxy": "x"},
+			environment(url, otherURL, "a,b"),
+		},
+		"a list":                             {values{"proxy": proxy(url, url, []string{"a", "b"})}, environment(url, url, "a,b")},
+		"one URL alone":                      {values{"proxy": proxy(url, "", "a")}, environment(url, "", "a")},
+		"the other alone":                    {values{"proxy": proxy("", url, "a")}, environment("", url, "a")},
+		"each of proxy over cluster.proxy":   {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": values{"https": otherURL}}, environment(url, otherURL, "a")},
+		"a list over a string":               {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": values{"noProxy": []string{"b"}}}, environment(url, url, "b")},
+		"an empty one over nothing":          {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": proxy("", "", []string{})}, environment(url, url, "a")},
+		"blanks and a line end around":       {values{"proxy": proxy(" "+url+"\n", url, "a\n")}, environment(url, url, "a")},
+		"URLs in capitals, a slash, IPv6":    {values{"proxy": proxy("HTTP://u:p@[fd00::1]:3128/", "http://10.0.0.1:80", "a")}, environment("HTTP://u:p@[fd00::1]:3128/", "http://10.0.0.1:80", "a")},
+		"nothing":                            {nil, environment("", "", "")},
+		"blank: a cluster that is Direct":    {values{"cluster": values{"proxy": proxy("", "", "")}, "http_proxy": "", "https_proxy": "", "no_proxy": ""}, environment("", "", "")},
+		"no cluster.proxy":                   {values{"cluster": values{"proxy": nil}}, environment("", "", "")},
+		"no cluster, no proxy":               {values{"cluster": nil, "proxy": nil}, environment("", "", "")},
+		"a list without a URL":               {values{"proxy": proxy("", "", "a")}, environment("", "", "")},
+		"ranges of a management cluster":     {management(proxy(url, url, "a"), "10.0.0.0/8", "endpoints.example"), environment(url, url, "a,10.0.0.0/8,endpoints.example")},
+		"ranges that are there already":      {management(proxy(url, url, "a, 10.0.0.0/8"), "10.0.0.0/8", "b", "b"), environment(url, url, "a, 10.0.0.0/8,b")},
+		"ranges after a comma":               {management(proxy(url, url, "a,"), "b"), environment(url, url, "a,b")},
+		"ranges of one that is not proxied":  {management(proxy("", "", ""), "b"), environment("", "", "")},
+		"ranges of what is no such cluster":  {values{"proxy": proxy(url, url, "a"), "managementCluster": values{"endpointRanges": []string{"b"}}}, environment(url, url, "a")},
+		"a CA, beside the six and as it was": {values{"trustedCA": values{"enabled": true, "bundle": "\n# ours\n" + certificate + "\n\n" + certificate}}, withCA(environment("", "", ""), "# ours\n"+certificate+"\n\n"+certificate+"\n")},
+		"a CA that is no longer handed out":  {values{"trustedCA": values{"bundle": certificate}}, withCA(environment("", "", ""), certificate+"\n")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, render(t, test.given).secret(t)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func management(proxy values, ranges ...string) values {
+	return values{"proxy": proxy, "managementCluster": values{"enabled": true, "endpointRanges": ranges}}
+}
+
+func withCA(secret map[string]string, bundle string) map[string]string {
+	secret["ca.crt"] = bundle
+	return secret
+}
+
+// certificate is damaged where only a parser sees it.
+const certificate = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIIEXAMPLEA\n+/==\n-----END CERTIFICATE-----"
+
+// The values Secret goes through a YAML file, whatever is in it.
+func TestAWholeValuesSecretIsTakenAsItIs(t *testing.T) {
+	content := "cluster:\n  proxy:\n    http: " + url + "\n    https: " + url + "\n    noProxy: a,b\nhttp_proxy: " + url + "\nhttps_proxy: " + url + "\nno_proxy: a,b\n"
+	if diff := cmp.Diff(environment(url, url, "a,b"), render(t, []byte(content)).secret(t)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTheSecretStaysWhenTheReleaseGoes(t *testing.T) {
+	if policy := render(t)["Secret/"+policies.Secret].GetAnnotations()["helm.sh/resource-policy"]; policy != "keep" {
+		t.Errorf("helm.sh/resource-policy is %q", policy)
+	}
+}
+
+func TestLiteralHasNoSecret(t *testing.T) {
+	for name := range render(t, policies.Values(), values{"carry": "Literal"}) {
+		if strings.HasPrefix(name, "Secret/") {
+			t.Error(name)
+		}
+	}
+}
+
+// Else the files that people read and test would not be what they install.
+func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
+	objects := render(t, values{"trustedCA": values{"enabled": true, "bundle": certificate}})
+	for _, name := range []string{"inject-proxy-env", "inject-trusted-ca"} {
+		content, err := os.ReadFile(filepath.Join(filepath.Dir(policies.Chart()), "..", "policies", name, name+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		static := parse(t, content)["MutatingPolicy/"+name]
+		if diff := cmp.Diff(static.Object["spec"], objects["MutatingPolicy/"+name].Object["spec"]); diff != "" {
+			t.Errorf("%s (-static +rendered):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(static.GetAnnotations(), objects["MutatingPolicy/"+name].GetAnnotations()); diff != "" {
+			t.Errorf("annotations of %s (-static +rendered):\n%s", name, diff)
+		}
+	}
+}
+
+func TestHelmLintFindsNothing(t *testing.T) {
+	out, err := helm.Run(t.Context(), "lint", "--strict", policies.Chart())
+	controlplanetest.Require(t, err)
+	if strings.Contains(string(out), "[WARNING]") || strings.Contains(string(out), "[ERROR]") {
+		t.Errorf("%s", out)
+	}
+}
+
+// A package has the policies in it, which the chart's folder only links to.
+func TestAPackageRendersLikeItsFolder(t *testing.T) {
+	folder := t.TempDir()
+	_, err := helm.Run(t.Context(), "package", policies.Chart(), "--destination", folder)
+	controlplanetest.Require(t, err)
+	archives, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
+	if err != nil || len(archives) != 1 {
+		t.Fatal(archives, err)
+	}
+	given := []any{policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}}}
+	want, err := policies.Render(t.Context(), given...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := helm.Template(t.Context(), helm.Release{Chart: archives[0], Name: policies.Release, Namespace: policies.Namespace, Values: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(parse(t, want), parse(t, got)); diff != "" {
+		t.Errorf("-folder +package:\n%s", diff)
+	}
+}
+
+// Helm knows what an API server serves when it asks one; these lists are as it would find them.
+func TestAnEngineThatTheAPIServerDoesNotServeIsAnError(t *testing.T) {
+	const (
+		nativeKind  = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+		kyvernoKind = "policies.kyverno.io/v1/MutatingPolicy"
+	)
+	for name, test := range map[string]struct {
+		engine string
+		served []string
+		want   string
+	}{
+		"no API server is asked":            {"Native", nil, ""},
+		"nor for Kyverno":                   {"Kyverno", nil, ""},
+		"Kubernetes 1.36":                   {"Native", []string{"v1/Pod", nativeKind}, ""},
+		"Kubernetes 1.35":                   {"Native", []string{"v1/Pod", kyvernoKind}, "engine is Native"},
+		"Kyverno is there":                  {"Kyverno", []string{"v1/Pod", kyvernoKind}, ""},
+		"Kyverno is not there, or too old":  {"Kyverno", []string{"v1/Pod", nativeKind}, "engine is Kyverno"},
+		"a list that is not an API servers": {"Native", []string{"monitoring.coreos.com/v1"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"template", policies.Chart(), "--set", "engine=" + test.engine}
+			for _, kind := range test.served {
+				args = append(args, "--api-versions", kind)
+			}
+			_, err := helm.Run(t.Context(), args...)
+			if test.want == "" {
+				controlplanetest.Require(t, err)
+			} else if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("said %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// A policy and its binding come together, or nothing happens.
+func TestNativeHasABindingForEachPolicy(t *testing.T) {
+	var got []string
+	for name := range render(t, values{"engine": "Native", "trustedCA": values{"enabled": true, "bundle": certificate}}) {
+		if strings.Contains(name, "Policy") {
+			got = append(got, name)
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"MutatingAdmissionPolicy/inject-proxy-env", "MutatingAdmissionPolicy/inject-trusted-ca",
+		"MutatingAdmissionPolicyBinding/inject-proxy-env", "MutatingAdmissionPolicyBinding/inject-trusted-ca",
+	}
+	got = slices.DeleteFunc(got, func(name string) bool { return !strings.Contains(name, "Mutating") })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

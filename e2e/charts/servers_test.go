@@ -1,0 +1,250 @@
+package charts_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// server is a control plane with somebody who evaluates policies, and a namespace for pods.
+type server struct {
+	engine  string
+	cp      *controlplane.ControlPlane
+	clients kubernetes.Interface
+	pods    string
+}
+
+func startServer(t *testing.T, engine string) server {
+	t.Helper()
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
+	if engine == "Kyverno" {
+		_, err := kyverno.Start(t.Context(), cp, kyverno.Options{})
+		controlplanetest.Require(t, err)
+	}
+	return server{engine, cp, controlplanetest.Clients(t, cp), controlplanetest.Namespace(t, cp)}
+}
+
+func TestTheChartOnBothEngines(t *testing.T) {
+	for _, engine := range []string{"Kyverno", "Native"} {
+		t.Run(engine, func(t *testing.T) {
+			s := startServer(t, engine)
+			t.Run("ALiteralPasswordArrives", s.testLiteral)
+			t.Run("CoreClusterAPIIsLeftAloneAndInfrastructureProvidersAreNot", s.testControllers)
+			if engine == "Kyverno" {
+				t.Run("TheAPIServerTakesEveryCombinationOfValues", s.testCombinations)
+			}
+			t.Run("WithoutThePolicyNewPodsGetNothing", s.testRemoved)
+		})
+	}
+}
+
+// create is a dry run: what would be stored, and by whom it would be refused.
+func (s server) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+	return s.clients.CoreV1().Pods(s.pods).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+}
+
+// hostile are URLs and lists as nobody would write them by hand; each is both, but for the scheme.
+var hostile = []string{
+	"http://me:" + printable() + "@proxy.example:3128",
+	"http://me:$(HOME)$$(HOME)$$$(HOME)$HOME${HOME}$(HTTP_PROXY)$$$$(" + "@proxy.example:3128",
+	`http://me:'"''""'''"""\'\"\\\n\u0041\x41\101\` + "`id`@proxy.example:3128",
+	"http://me:é€😀\u00a0\u2028\u2029\ufeff\u200b<>&%40%%%@proxy.example:3128",
+	"http://me:{{ .Values.proxy }}{{{ {% raw %} ${x} #{y} : - # ! & * | > ? [a] {b: c}@proxy.example:3128",
+}
+
+func printable() string {
+	var all strings.Builder
+	for c := byte(' '); c <= '~'; c++ {
+		all.WriteByte(c)
+	}
+	return all.String()
+}
+
+func TestASecretHasHostilePasswordsByteForByte(t *testing.T) {
+	for _, text := range hostile {
+		if diff := cmp.Diff(environment(text, text, "a,"+text), render(t, values{"proxy": proxy(text, text, "a,"+text)}).secret(t)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
+func (s server) testLiteral(t *testing.T) {
+	for i, text := range append(hostile, "") {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			noProxy := ""
+			if text != "" {
+				noProxy = fmt.Sprintf("%d.example,%s", i, text)
+			}
+			controlplanetest.Require(t, policies.Install(t.Context(), s.cp, values{
+				"engine": s.engine, "carry": "Literal", "proxy": proxy(text, text, noProxy),
+			}))
+			want := environment(text, text, noProxy)
+			var last string
+			controlplanetest.Await(t, "what was meant", func(ctx context.Context) (bool, error) {
+				pod, err := s.create(ctx, noPod("literal", nil))
+				if err != nil {
+					return false, err
+				}
+				if len(pod.Spec.Containers[0].Env) != len(want) {
+					return false, fmt.Errorf("%d variables", len(pod.Spec.Containers[0].Env))
+				}
+				last = cmp.Diff(want, expanded(t, pod.Spec.Containers[0].Env))
+				if last != "" {
+					return false, fmt.Errorf("-want +got:\n%s", last)
+				}
+				return true, nil
+			})
+		})
+	}
+}
+
+// expanded is what the kubelet makes of an environment, by its own code.
+func expanded(t *testing.T, env []corev1.EnvVar) map[string]string {
+	t.Helper()
+	program, err := tools.Build(t.Context(), tools.Expand, os.Stderr)
+	controlplanetest.Require(t, err)
+	var texts []string
+	for _, e := range env {
+		texts = append(texts, e.Value)
+	}
+	input, err := json.Marshal(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Stdin = bytes.NewReader(input)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &texts); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for i, e := range env {
+		found[e.Name] = texts[i]
+	}
+	return found
+}
+
+func (s server) testControllers(t *testing.T) {
+	controlplanetest.Require(t, policies.Install(t.Context(), s.cp, policies.Values(), values{"engine": s.engine}))
+	controlplanetest.Await(t, "the policy", func(ctx context.Context) (bool, error) {
+		pod, err := s.create(ctx, noPod("web", nil))
+		if err != nil {
+			return false, err
+		}
+		env := pod.Spec.Containers[0].Env
+		return len(env) == 6 && env[0].ValueFrom != nil, nil
+	})
+	pods, injected := controllerPods(t)
+	for name, pod := range pods {
+		stored, err := s.create(t.Context(), pod)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := len(pod.Spec.Containers[0].Env)
+		if injected[name] {
+			want += 6
+		}
+		if got := len(stored.Spec.Containers[0].Env); got != want {
+			t.Errorf("%s: pod %s with labels %v has %d variables, want %d", name, pod.Name, pod.Labels, got, want)
+		}
+	}
+
+	// All of them are looked through for all patterns, and what that costs is limited.
+	labels := map[string]string{}
+	for i := range 200 {
+		labels[fmt.Sprintf("%s.example/%03d", strings.Repeat("p", 50), i)] = strings.Repeat("v", 63)
+	}
+	if stored, err := s.create(t.Context(), noPod("labelled", labels)); err != nil || len(stored.Spec.Containers[0].Env) != 6 {
+		t.Errorf("a pod with %d labels: %v", len(labels), err)
+	}
+}
+
+func (s server) testRemoved(t *testing.T) {
+	c, err := client.New(s.cp.Admin(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, object := range render(t, values{"engine": s.engine}) {
+		if strings.HasPrefix(name, "Mutating") {
+			controlplanetest.Require(t, c.Delete(t.Context(), object))
+		}
+	}
+	s.awaitVariables(t, 0)
+}
+
+// combinations are all values of what has few.
+func combinations() []values {
+	all := []values{policies.Values()}
+	for _, choice := range [][]values{
+		{{"engine": "Kyverno"}, {"engine": "Native"}},
+		{{"carry": "SecretRef"}, {"carry": "Literal"}},
+		{{"failurePolicy": "Fail", "optIn": false}, {"failurePolicy": "Ignore", "optIn": true}},
+		{{}, {"trustedCA": values{"enabled": true, "bundle": certificate}}},
+		{{}, {"exclude": values{"namespaces": []string{}, "names": []string{}, "labels": []string{}}}},
+	} {
+		var more []values
+		for _, given := range all {
+			for _, chosen := range choice {
+				combined := values{}
+				for _, from := range []values{given, chosen} {
+					for key, value := range from {
+						combined[key] = value
+					}
+				}
+				more = append(more, combined)
+			}
+		}
+		all = more
+	}
+	return all
+}
+
+func (s server) testCombinations(t *testing.T) {
+	c, err := client.New(s.cp.Admin(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, given := range combinations() {
+		if given["carry"] == "Literal" && given["trustedCA"] != nil {
+			continue // is refused
+		}
+		tried++
+		for name, object := range render(t, given) {
+			if err := dryRun(t.Context(), c, object); err != nil {
+				delete(given, "cluster")
+				t.Errorf("%v: %s: %v", given, name, err)
+			}
+		}
+	}
+	if tried != 24 {
+		t.Errorf("%d combinations", tried)
+	}
+}
+
+func dryRun(ctx context.Context, c client.Client, object *unstructured.Unstructured) error {
+	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("charts"), client.ForceOwnership, client.DryRunAll)
+}
