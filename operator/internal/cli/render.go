@@ -31,8 +31,10 @@ type renderOptions struct {
 }
 
 var (
-	outputs   = []string{"yaml", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
-		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager"}
+	outputs = []string{
+		"yaml", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
+		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
+	}
 	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
 	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
