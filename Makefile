@@ -19,7 +19,7 @@ test: deps verify lint unit e2e ## everything below
 
 deps: ## install the Debian packages that tests need
 	@missing=$$(for need in systemd-analyze:systemd ip:iproute2 curl:curl wget:wget git:git /usr/bin/python3:python3 \
-			chromium:chromium chromium:fonts-dejavu-core mmdebstrap:mmdebstrap systemd-nspawn:systemd-container \
+			java:default-jre-headless chromium:chromium chromium:fonts-dejavu-core mmdebstrap:mmdebstrap systemd-nspawn:systemd-container \
 			/usr/sbin/squid:squid docker-registry:docker-registry openssl:openssl /usr/sbin/update-ca-certificates:ca-certificates \
 			/usr/lib/dracut/modules.d/30ignition/ignition:ignition \
 			$(python)/jinja2:python3-jinja2 $(python)/yaml:python3-yaml $(python)/libdnf:python3-libdnf \

@@ -14,6 +14,10 @@ const (
 	// ConditionMachinesOutdated: machines were built before the settings changed. It
 	// says nothing about Ready: what is written is right, and new machines get it.
 	ConditionMachinesOutdated = "MachinesOutdated"
+	// ConditionEndpointsDirect, of the management cluster alone: the clients of this
+	// cluster dial the control-plane endpoints of all others without the proxy. It
+	// leaves Ready alone: what is written is as it was asked for.
+	ConditionEndpointsDirect = "EndpointsDirect"
 	// ConditionTrustedCA, of a CorporateProxy that names one: True while every
 	// certificate is valid. It leaves Ready alone: the bundle is written in any
 	// case, since others in it may be what counts.
@@ -37,6 +41,13 @@ const (
 	ReasonRefused   = "Refused"   // the API server refused a write
 	ReasonPaused    = "Paused"
 	ReasonAccepted  = "Accepted" // of a CorporateProxy: it can be used
+)
+
+// Reasons of the condition EndpointsDirect.
+const (
+	ReasonEndpointsBypassed     = "EndpointsBypassed"     // True
+	ReasonEndpointsThroughProxy = "EndpointsThroughProxy" // False: the message names hosts
+	ReasonListUnknown           = "ListUnknown"           // Unknown: what its own NO_PROXY is
 )
 
 // Reasons of the condition TrustedCA.

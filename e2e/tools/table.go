@@ -79,6 +79,10 @@ var (
 		Name: "userdata", Module: ClusterAPI, Package: "./userdata",
 		Version: clusterAPIVersion, Duration: "1 minute",
 	}
+	PrometheusClients = Tool{
+		Name: "prometheus-clients", Module: "prometheus", Package: "./clients",
+		Version: "v0.305.0", Duration: "3 minutes",
+	}
 	Expand = Tool{
 		Name: "expand", Module: "kubernetes", Package: "./expand",
 		Version: kubernetesVersion, Duration: "1 second",
@@ -91,7 +95,7 @@ func All() []Tool {
 		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
 		UserData, Expand, IgnitionValidate,
-		Kyverno, KyvernoReports, KyvernoCLI, Helm,
+		Kyverno, KyvernoReports, KyvernoCLI, Helm, PrometheusClients,
 	}
 }
 

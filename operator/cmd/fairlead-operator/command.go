@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -23,7 +24,7 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 func command() *cobra.Command {
 	opts := controller.Options{}
-	var kubeconfig, level string
+	var kubeconfig, level, management string
 	cmd := &cobra.Command{
 		Use:           "fairlead-operator",
 		Short:         "Keeps the proxy configuration of a fleet of Cluster API clusters",
@@ -34,6 +35,10 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := setLogger(level); err != nil {
+				return err
+			}
+			var err error
+			if opts.Management, err = managementCluster(management); err != nil {
 				return err
 			}
 			if opts.ReapplyInterval < time.Second {
@@ -54,10 +59,23 @@ func command() *cobra.Command {
 	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often Secrets are applied although nothing changed, which mends drift")
 	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time from the beginning of one cluster's rollout to the next, where a CorporateProxy says Rolling")
 	flags.IntVar(&opts.Concurrency, "concurrency", 10, "clusters reconciled at a time")
+	flags.StringVar(&management, "management-cluster", "", "namespace/name of the Cluster that is the management cluster itself: its report says whether it dials the endpoints of all others directly; none if empty")
 	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.AddCommand(replicateCommand())
 	return cmd
+}
+
+// managementCluster reads the flag of that name.
+func managementCluster(flag string) (types.NamespacedName, error) {
+	if flag == "" {
+		return types.NamespacedName{}, nil
+	}
+	namespace, name, _ := strings.Cut(flag, "/")
+	if namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, fmt.Errorf("--management-cluster is namespace/name of a Cluster, not %q", flag)
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
 func run(cmd *cobra.Command, kubeconfig string, opts controller.Options) error {

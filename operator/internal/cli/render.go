@@ -31,7 +31,10 @@ type renderOptions struct {
 }
 
 var (
-	outputs   = []string{"yaml", "values", "systemd", "noproxy", "java", "apt", "dnf", "crio", "butane", "ignition"}
+	outputs = []string{
+		"yaml", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
+		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
+	}
 	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
 	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
@@ -59,8 +62,20 @@ The output contains the proxy's password.`,
   # in the order of the merge, nothing added
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy --form Exact
 
-  # for Java, which reads no environment: java -Dhttp.nonProxyHosts="$(…)"
+  # into this shell, and into charts: a management cluster before there is an operator
+  eval "$(fairlead render --values secret-values.yaml --cluster cluster.yaml -o env)"
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o helm-values | helm install … --values -
+
+  # the Secret fairlead-proxy for pods, where the chart fairlead-policies is not installed
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o pod-secret | kubectl apply --namespace … -f -
+
+  # for Java, which reads no environment: the list, or all of JAVA_TOOL_OPTIONS
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o java
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o java-tool-options
+
+  # for Prometheus and Alertmanager, which read the environment where they are told to
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o prometheus
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o alertmanager
 
   # one file for machines
   fairlead render --values secret-values.yaml --cluster cluster.yaml --unit crio.service --key crioProxy
@@ -98,7 +113,7 @@ The output contains the proxy's password.`,
 	opts.inputFlags(flags)
 	opts.node.flags(flags)
 	opts.trustedCAFlag(flags)
-	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy and -o java print: "+strings.Join(audiences, ", "))
+	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy, env, java and java-tool-options print: "+strings.Join(audiences, ", "))
 	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
 	return cmd
@@ -177,14 +192,20 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		if err := printEffective(&out, effective, opts); err != nil {
 			return err
 		}
+		if strings.HasPrefix(opts.output, "java") {
+			warnOfJava(effective, noproxy.Audience(opts.audience), cmd.ErrOrStderr())
+		}
 	}
 	_, err = out.WriteTo(cmd.OutOrStdout())
 	return err
 }
 
-// packages are the outputs that stand in no Secret: what machines need before
-// they are machines of a cluster.
-var packages = map[string]func(resolve.Effective) ([]byte, error){"apt": render.Apt, "dnf": render.Dnf, "crio": render.CRIO}
+// unasked are the outputs that stand in no Secret: what machines need before they
+// are machines of a cluster, and what clients need that do not read the variables.
+var unasked = map[string]func(resolve.Effective) ([]byte, error){
+	"apt": render.Apt, "dnf": render.Dnf, "crio": render.CRIO,
+	"prometheus": render.Prometheus, "alertmanager": render.Alertmanager,
+}
 
 func printEffective(out io.Writer, effective resolve.Effective, opts renderOptions) error {
 	secrets, err := render.Secrets(effective)
@@ -194,7 +215,7 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 	if opts.node.key != "" {
 		return opts.node.print(out, secrets[1])
 	}
-	if write, found := packages[opts.output]; found {
+	if write, found := unasked[opts.output]; found {
 		text, err := write(effective)
 		if err != nil {
 			return err
@@ -202,12 +223,19 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		_, err = out.Write(text)
 		return err
 	}
-	list := effective.NoProxy.For(noproxy.Audience(opts.audience))
+	audience := noproxy.Audience(opts.audience)
+	list := effective.NoProxy.For(audience)
 	switch opts.output {
-	case "values":
+	case "values", "helm-values":
 		_, err = out.Write(secrets[0].Data[render.ValuesKey])
 	case "systemd":
 		_, err = out.Write(secrets[1].Data[render.ContainerdKey])
+	case "env":
+		err = writeAudience(out, effective, audience, render.Shell)
+	case "java-tool-options":
+		err = writeAudience(out, effective, audience, render.JavaToolOptions)
+	case "pod-secret":
+		err = writeSecret(out, render.PodSecret(effective))
 	case "butane":
 		err = writeConfig(out, effective, opts, render.Butane)
 	case "ignition":
@@ -219,11 +247,7 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		_, err = fmt.Fprintln(out, hosts)
 	default:
 		for _, secret := range secrets {
-			text, marshalErr := yaml.Marshal(apply.Object(secret, nil))
-			if marshalErr != nil {
-				return marshalErr
-			}
-			if _, err = fmt.Fprintf(out, "---\n%s", text); err != nil {
+			if err = writeSecret(out, secret); err != nil {
 				return err
 			}
 		}
@@ -239,4 +263,34 @@ func writeConfig(out io.Writer, e resolve.Effective, opts renderOptions, config 
 	}
 	_, err = out.Write(text)
 	return err
+}
+
+// writeAudience writes what differs by who reads it.
+func writeAudience(out io.Writer, e resolve.Effective, audience noproxy.Audience, write func(resolve.Effective, noproxy.Audience) ([]byte, error)) error {
+	text, err := write(e, audience)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// writeSecret writes a Secret as a manifest.
+func writeSecret(out io.Writer, secret render.Secret) error {
+	text, err := yaml.Marshal(apply.Object(secret, nil))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "---\n%s", text)
+	return err
+}
+
+// warnOfJava says what Java's system properties cannot hold.
+func warnOfJava(e resolve.Effective, audience noproxy.Audience, warnings io.Writer) {
+	if _, omitted := noproxy.NonProxyHosts(e.NoProxy.For(audience)); len(omitted) > 0 {
+		fmt.Fprintf(warnings, "warning: http.nonProxyHosts cannot hold these entries, so Java uses the proxy for them: %s\n", omitted)
+	}
+	if e.HTTP.HasCredentials() || e.HTTPS.HasCredentials() {
+		fmt.Fprintln(warnings, "warning: Java has no system property for the proxy's user and password: the program has to set a java.net.Authenticator")
+	}
 }

@@ -8,6 +8,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/provider"
@@ -15,15 +16,16 @@ import (
 
 // ClusterReconciler keeps the two Secrets and the ProxyReport of each Cluster.
 type ClusterReconciler struct {
-	Client    client.Client // reads from caches
-	Live      client.Reader // reads from the API server
-	Events    events.EventRecorder
-	Namespace string         // the operator's own
-	Table     provider.Table // the built-in rows
-	Pace      *Pace
-	Indexer   client.FieldIndexer // of the caches
-	memory    memory
-	index     machineIndex
+	Client     client.Client // reads from caches
+	Live       client.Reader // reads from the API server
+	Events     events.EventRecorder
+	Namespace  string               // the operator's own
+	Management types.NamespacedName // the Cluster whose pods dial the endpoints of all others; empty: none
+	Table      provider.Table       // the built-in rows
+	Pace       *Pace
+	Indexer    client.FieldIndexer // of the caches
+	memory     memory
+	index      machineIndex
 }
 
 // Reconcile brings one cluster to where it should be.
@@ -33,6 +35,9 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		return ctrl.Result{}, err
 	}
 	if s.cluster == nil {
+		if request.NamespacedName == r.Management {
+			log.FromContext(ctx).Info("--management-cluster names a Cluster that does not exist")
+		}
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName, s)
 	}
 	return r.write(ctx, s, decide(s))

@@ -16,6 +16,7 @@ import (
 type decision struct {
 	secrets []render.Secret
 	meaning []byte // what they tell machines; the password is in it
+	own     ownLists
 	status  v1alpha1.ProxyReportStatus
 	problem *resolve.Problem // why there are no Secrets to write
 	paused  bool
@@ -24,7 +25,7 @@ type decision struct {
 // decide is pure.
 func decide(s state) decision {
 	last := s.last()
-	d := decision{status: *last.DeepCopy(), paused: paused(s.cluster)}
+	d := decision{status: *last.DeepCopy(), own: reportedLists(last), paused: paused(s.cluster)}
 	if d.paused {
 		return d
 	}
@@ -46,6 +47,7 @@ func decide(s state) decision {
 	}
 	report(&d.status, nil)
 	describe(&d.status, effective)
+	d.own = resolvedLists(effective)
 	d.status.Findings = nil
 	if effective.Mode == resolve.ModeProxied {
 		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster))

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -25,13 +26,14 @@ import (
 
 // Options are the operator's settings.
 type Options struct {
-	Namespace       string        // the operator's own: its Secrets, its lease
-	LeaderElection  bool          // one active replica at a time
-	MetricsAddress  string        // host:port, or 0 for none
-	HealthAddress   string        // host:port, or 0 for none
-	ReapplyInterval time.Duration // how often Secrets are applied although nothing changed
-	RolloutInterval time.Duration // between the beginnings of two clusters' rollouts
-	Concurrency     int           // clusters reconciled at a time
+	Namespace       string               // the operator's own: its Secrets, its lease
+	LeaderElection  bool                 // one active replica at a time
+	MetricsAddress  string               // host:port, or 0 for none
+	HealthAddress   string               // host:port, or 0 for none
+	ReapplyInterval time.Duration        // how often Secrets are applied although nothing changed
+	RolloutInterval time.Duration        // between the beginnings of two clusters' rollouts
+	Concurrency     int                  // clusters reconciled at a time
+	Management      types.NamespacedName // the management cluster's own Cluster; may be empty
 }
 
 // Scheme knows the kinds that the operator works with.
@@ -65,7 +67,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	}
 	clusters := &ClusterReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
-		Namespace: opts.Namespace, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
+		Namespace: opts.Namespace, Management: opts.Management, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
 		Indexer: mgr.GetFieldIndexer(),
 	}
 	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace, Now: time.Now}

@@ -26,7 +26,9 @@ type state struct {
 	installation resolve.Installation
 	facts        *v1alpha1.ReportedFacts
 	machines     []machine
-	problem      *resolve.Problem // found while reading; nothing else is decided then
+	management   bool                    // the cluster is the management cluster
+	endpoints    []clusterv1.APIEndpoint // then: those of all other clusters
+	problem      *resolve.Problem        // found while reading; nothing else is decided then
 }
 
 // last returns the status of the report, the zero value if there is none yet.
@@ -55,6 +57,11 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 	}
 	if s.machines, err = r.readMachines(ctx, key); err != nil {
 		return s, err
+	}
+	if key == r.Management {
+		if err := r.readEndpoints(ctx, &s); err != nil {
+			return s, err
+		}
 	}
 	if s.override, err = get[v1alpha1.ProxyOverride](ctx, r.Client, key); err != nil {
 		return s, err

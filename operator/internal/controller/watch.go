@@ -47,6 +47,9 @@ func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
 			EnableWarmup:            ptr.To(true), // a standby has warm caches
 			UsePriorityQueue:        ptr.To(false),
 		})
+	if r.Management != (types.NamespacedName{}) {
+		controlled.Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.toManagement), builder.WithPredicates(endpointsChange(r.Management)))
+	}
 	for _, object := range machineMetadata() {
 		controlled.WatchesMetadata(object, machinesChanged, builder.WithPredicates(countsChanged))
 	}

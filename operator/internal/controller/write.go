@@ -43,6 +43,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	}
 	out := r.applySecrets(ctx, s, &d)
 	count(d.status.Nodes, s.machines)
+	setEndpointsDirect(&d.status.Conditions, d.own, s)
 	conclude(&d, out, s.report.Generation)
 	if err := r.writeStatus(ctx, s.report, d.status); err != nil {
 		return ctrl.Result{}, err
