@@ -85,9 +85,12 @@ func (c *company) since(t *testing.T, first int) []machine.Request {
 }
 
 // awaitRequests returns what squid was asked after the first so many requests, once it is so much: it notes a request
-// a moment after its end.
+// a moment after its end. If something has failed, they may never come.
 func (c *company) awaitRequests(t *testing.T, first, count int) []machine.Request {
 	t.Helper()
+	if t.Failed() {
+		return c.since(t, first)
+	}
 	controlplanetest.Await(t, fmt.Sprintf("%d requests in squid's log", count), func(context.Context) (bool, error) {
 		return len(c.since(t, first)) >= count, nil
 	})

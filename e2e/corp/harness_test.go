@@ -4,9 +4,11 @@ import (
 	"context"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -26,6 +28,7 @@ type harness struct {
 
 func newHarness(t *testing.T) *harness {
 	t.Helper()
+	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
 	h := &harness{company: newCompany(t), cp: controlplanetest.Shared(t), values: clusterValues(t)}
 	h.clients = controlplanetest.Clients(t, h.cp)
 	h.kubelet = kubelet{h.clients}

@@ -30,7 +30,7 @@ done
 printf '%s\n' '127.0.0.1 localhost' "$SERVICE $SERVICE_NAME" >"$DIR/hosts"
 mount --bind "$DIR/hosts" /etc/hosts
 : >"$DIR/resolv.conf"
-mount --bind "$DIR/resolv.conf" /etc/resolv.conf
+[ ! -e /etc/resolv.conf ] || mount --bind "$DIR/resolv.conf" /etc/resolv.conf # it may lead to the /run that was
 
 echo ready
 exec sleep infinity
