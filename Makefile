@@ -76,8 +76,9 @@ fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz ta
 		package=$$(grep -rlE "^func $$target\b" --include=*_test.go operator | xargs dirname); \
 		go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done
 
-bench: ## benchmarks of the pure core
+bench: ## benchmarks of the pure core, and what the creation of a pod costs under each policy (docs/reference/admission-cost.md)
 	go test ./operator/... -run='^$$' -bench=. -benchmem
+	cd e2e && go run ./cost
 
 clean: ## remove the cache of built programs
 	rm -rf .cache

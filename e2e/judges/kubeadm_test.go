@@ -117,7 +117,7 @@ func expand(t *testing.T, environments []map[string]string) {
 	t.Helper()
 	program, err := tools.Build(t.Context(), tools.Expand, os.Stderr)
 	controlplanetest.Require(t, err)
-	var texts []string
+	variables := []map[string]string{{"Name": "HOME", "Value": "expanded"}}
 	each := func(do func(environment map[string]string, name string)) {
 		for _, environment := range environments {
 			for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
@@ -127,8 +127,10 @@ func expand(t *testing.T, environments []map[string]string) {
 			}
 		}
 	}
-	each(func(environment map[string]string, name string) { texts = append(texts, environment[name]) })
-	input, err := json.Marshal(texts)
+	each(func(environment map[string]string, name string) {
+		variables = append(variables, map[string]string{"Value": environment[name]})
+	})
+	input, err := json.Marshal(variables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +140,10 @@ func expand(t *testing.T, environments []map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var texts []string
 	if err := json.Unmarshal(out, &texts); err != nil {
 		t.Fatal(err)
 	}
+	texts = texts[1:]
 	each(func(environment map[string]string, name string) { environment[name], texts = texts[0], texts[1:] })
 }

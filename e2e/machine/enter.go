@@ -3,6 +3,7 @@ package machine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,6 +18,9 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
+// path is the PATH of what runs in the networks and in the machine.
+const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 // Dial connects to an address, not a name, from one of the networks.
 func (n *Network) Dial(ctx context.Context, from Namespace, address string) (net.Conn, error) {
 	var conn net.Conn
@@ -25,6 +29,30 @@ func (n *Network) Dial(ctx context.Context, from Namespace, address string) (net
 		return err
 	})
 	return conn, err
+}
+
+// Listen listens on an address, not a name, in one of the networks.
+func (n *Network) Listen(ctx context.Context, where Namespace, address string) (net.Listener, error) {
+	var listener net.Listener
+	err := n.within(where, func() (err error) {
+		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", address)
+		return err
+	})
+	return listener, err
+}
+
+// Run runs a program of this machine to its end in one of the networks, with this environment, a PATH if that has
+// none, and nothing more. It returns what the program prints; the error holds what it complains.
+func (n *Network) Run(ctx context.Context, where Namespace, environment []string, command ...string) ([]byte, error) {
+	if len(command) == 0 {
+		return nil, errors.New("there is no command to run")
+	}
+	environment = append([]string{"PATH=" + path}, environment...) // of two, the last counts
+	out, err := outputOf(ctx, "", environment, n.nsenter(where, command...)...)
+	if err != nil {
+		return out, fmt.Errorf("%s in %s: %w", command[0], where, err)
+	}
+	return out, nil
 }
 
 // within makes a socket in a network. It stays there, wherever it is used.
@@ -84,7 +112,13 @@ func (n *Network) answers(from Namespace, address string) func(context.Context) 
 
 // output is what a command prints. Its complaints are in the error.
 func output(ctx context.Context, stdin string, command ...string) ([]byte, error) {
+	return outputOf(ctx, stdin, nil, command...)
+}
+
+// outputOf is the same for a command with an environment; nil is this process's.
+func outputOf(ctx context.Context, stdin string, environment []string, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = environment
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &stderr
 	cmd.WaitDelay = time.Second // nsenter's child may still hold the pipes

@@ -40,6 +40,7 @@ const (
 	InternetAddress = "203.0.113.10"     // in internet
 	InternetName    = "registry.example" // of that, to squid and to machines
 	ServiceAddress  = "100.64.0.10"      // in cluster
+	ServiceName     = "web.shop.svc"     // of that, to processes in corp
 	EndpointAddress = "178.170.32.59"    // in cluster
 )
 
@@ -78,7 +79,8 @@ func Start(ctx context.Context) (*Network, error) {
 		},
 		Env: []string{
 			"DIR=" + dir, "PROXY=" + ProxyAddress, "INTERNET=" + InternetAddress,
-			"SERVICE=" + ServiceAddress, "ENDPOINT=" + EndpointAddress,
+			"SERVICE=" + ServiceAddress, "SERVICE_NAME=" + ServiceName,
+			"ENDPOINT=" + EndpointAddress,
 		},
 		LogFile: logFile,
 		Ready: func(context.Context) error {

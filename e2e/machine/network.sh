@@ -26,5 +26,11 @@ for address in "$SERVICE" "$ENDPOINT"; do
 	ip -n corp route add "$address/32" dev eth1
 done
 
+# What corp knows by name. Nobody answers a question of DNS.
+printf '%s\n' '127.0.0.1 localhost' "$SERVICE $SERVICE_NAME" >"$DIR/hosts"
+mount --bind "$DIR/hosts" /etc/hosts
+: >"$DIR/resolv.conf"
+[ ! -e /etc/resolv.conf ] || mount --bind "$DIR/resolv.conf" /etc/resolv.conf # it may lead to the /run that was
+
 echo ready
 exec sleep infinity

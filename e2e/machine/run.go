@@ -16,8 +16,7 @@ import (
 // returns what it prints. The error holds what it complains.
 func (m *Machine) Run(ctx context.Context, command ...string) (string, error) {
 	out, err := output(ctx, "", append([]string{
-		"nsenter", "--target", strconv.Itoa(m.leader), "--all",
-		"env", "-i", "--chdir=/", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"nsenter", "--target", strconv.Itoa(m.leader), "--all", "env", "-i", "--chdir=/", "PATH=" + path,
 	}, command...)...)
 	if err != nil {
 		return string(out), fmt.Errorf("%s in the machine: %w", command[0], err)

@@ -1,5 +1,6 @@
-// Command expand does what the kubelet does with the values of environment variables in a pod: it replaces
-// $(NAME). It reads a JSON array of texts and prints the array of what became of them.
+// Command expand does what the kubelet does with the environment of a container (pkg/kubelet/kubelet_pods.go,
+// makeEnvironmentVariables): in their order, it replaces $(NAME) in values by what an earlier variable has. It
+// reads a JSON array of variables and prints the array of their values.
 package main
 
 import (
@@ -10,18 +11,33 @@ import (
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 )
 
+type variable struct {
+	Name, Value string
+	From        bool // elsewhere, by valueFrom: that is not expanded
+}
+
 func main() {
-	var texts []string
-	err := json.NewDecoder(os.Stdin).Decode(&texts)
+	var variables []variable
+	err := json.NewDecoder(os.Stdin).Decode(&variables)
 	if err == nil {
-		known := expansion.MappingFuncFor(map[string]string{"HOME": "expanded"})
-		for i, text := range texts {
-			texts[i] = expansion.Expand(text, known)
-		}
-		err = json.NewEncoder(os.Stdout).Encode(texts)
+		err = json.NewEncoder(os.Stdout).Encode(expand(variables))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "expand:", err)
 		os.Exit(1)
 	}
+}
+
+func expand(variables []variable) []string {
+	known := map[string]string{}
+	mapping := expansion.MappingFuncFor(known)
+	values := []string{}
+	for _, v := range variables {
+		if !v.From {
+			v.Value = expansion.Expand(v.Value, mapping)
+		}
+		known[v.Name] = v.Value
+		values = append(values, v.Value)
+	}
+	return values
 }

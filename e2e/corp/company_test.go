@@ -1,0 +1,116 @@
+package corp_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+)
+
+// The password needs care in URLs (@ : / ? # % and ü), and with the kubelet, for which $$ and $(NAME) mean something.
+// SSL_CERT_FILE is a variable that the pods have.
+const (
+	username   = "pods@corp.example"
+	password   = `p@ss %2F$(SSL_CERT_FILE)$$x:/?#"\ü`
+	credential = "pods%40corp.example:p%40ss%20%252F$(SSL_CERT_FILE)$$x%3A%2F%3F%23%22%5C%C3%BC"
+)
+
+const (
+	outside = "outside\n"
+	inside  = "inside\n"
+)
+
+// company is its networks and its proxy. What pods reach says where it is: outside or inside.
+type company struct {
+	network *machine.Network
+	squid   *machine.Squid
+	caFile  string
+}
+
+func newCompany(t *testing.T) *company {
+	t.Helper()
+	network, err := machine.Start(t.Context())
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() {
+		if err := network.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &company{network: network, caFile: filepath.Join(t.TempDir(), "ca.crt")}
+	authority, err := machine.NewAuthority("Example Web CA")
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, os.WriteFile(c.caFile, authority.PEM(), 0o600))
+	c.serve(t, authority, machine.Internet, machine.InternetAddress, machine.InternetName, outside)
+	c.serve(t, authority, machine.Cluster, machine.ServiceAddress, machine.ServiceName, inside)
+	c.squid, err = network.StartSquid(t.Context(), username, password)
+	controlplanetest.Require(t, err)
+	return c
+}
+
+// serve answers every request at the address with the text, over http and https.
+func (c *company) serve(t *testing.T, authority *machine.Authority, where machine.Namespace, address, name, text string) {
+	t.Helper()
+	certificate, key, err := authority.Issue(name, address)
+	controlplanetest.Require(t, err)
+	pair, err := tls.X509KeyPair(certificate, key)
+	controlplanetest.Require(t, err)
+	plain, err := c.network.Listen(t.Context(), where, net.JoinHostPort(address, "80"))
+	controlplanetest.Require(t, err)
+	secure, err := c.network.Listen(t.Context(), where, net.JoinHostPort(address, "443"))
+	controlplanetest.Require(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })}
+	for _, listener := range []net.Listener{plain, tls.NewListener(secure, &tls.Config{Certificates: []tls.Certificate{pair}})} {
+		go func() { _ = server.Serve(listener) }() // until it is closed
+	}
+	t.Cleanup(func() { _ = server.Close() })
+}
+
+// since returns what squid was asked after the first so many requests.
+func (c *company) since(t *testing.T, first int) []machine.Request {
+	t.Helper()
+	requests, err := c.squid.Requests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return requests[first:]
+}
+
+// awaitRequests returns what squid was asked after the first so many requests, once it is so much: it notes a request
+// a moment after its end. If something has failed, they may never come.
+func (c *company) awaitRequests(t *testing.T, first, count int) []machine.Request {
+	t.Helper()
+	if t.Failed() {
+		return c.since(t, first)
+	}
+	controlplanetest.Await(t, fmt.Sprintf("%d requests in squid's log", count), func(context.Context) (bool, error) {
+		return len(c.since(t, first)) >= count, nil
+	})
+	return c.since(t, first)
+}
+
+// clusterValues are what the chart takes from the Secret <cluster>-cluster-values of the example's cluster, made
+// from the company's settings by what writes that Secret.
+func clusterValues(t *testing.T) []byte {
+	t.Helper()
+	fairlead, err := operator.Build(t.Context(), "fairlead")
+	controlplanetest.Require(t, err)
+	url := fmt.Sprintf("http://%s@%s:%d", credential, machine.ProxyAddress, machine.ProxyPort)
+	settings := fmt.Sprintf("proxy:\n  http: %q\n  https: %q\n  noProxy: corp.example\n", url, url)
+	file := filepath.Join(t.TempDir(), "secret-values.yaml")
+	controlplanetest.Require(t, os.WriteFile(file, []byte(settings), 0o600))
+	cmd := exec.CommandContext(t.Context(), fairlead, "render", "--values", file,
+		"--cluster", filepath.Join("..", "..", "examples", "cluster.yaml"), "-o", "values")
+	cmd.Stderr = os.Stderr
+	values, err := cmd.Output()
+	controlplanetest.Require(t, err)
+	return values
+}
