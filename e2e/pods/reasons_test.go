@@ -146,7 +146,9 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 		t.Errorf("the corpus is one-sided: %d injected, %d left alone", got, left)
 	}
 	for placeName, place := range places() {
-		i := slices.IndexFunc(stored, func(pod *corev1.Pod) bool { return strings.Contains(pod.Name, placeName) && pod.Namespace == place.namespace })
+		i := slices.IndexFunc(stored, func(pod *corev1.Pod) bool {
+			return strings.Contains(pod.Name, placeName) && pod.Namespace == place.namespace
+		})
 		var reason string
 		for _, r := range said.of(stored[i], "none") {
 			if r.Finding == "Uninjected" {

@@ -80,10 +80,11 @@ func (s setting) keepsAll() bool {
 	return has("NO_PROXY") || has("ALL_PROXY") || has("HTTP_PROXY") && has("HTTPS_PROXY")
 }
 
-// hasAll says whether a container has all that the policy adds, in whatever way.
+// hasAll says whether a container has all that the policy adds, with whatever values.
 func (s setting) hasAll() bool {
+	names := slices.Concat(s.ours, s.own)
 	return !slices.ContainsFunc(groups[:3], func(group string) bool {
-		return !slices.Contains(s.own, group) || !slices.Contains(s.own, strings.ToLower(group))
+		return !slices.Contains(names, group) || !slices.Contains(names, strings.ToLower(group))
 	})
 }
 
@@ -101,7 +102,7 @@ func proxySource(from corev1.EnvFromSource) (string, []string) {
 	}
 	var may []string
 	for _, group := range groups {
-		if strings.HasPrefix(group, from.Prefix) || strings.HasPrefix(strings.ToLower(group), from.Prefix) {
+		if strings.HasPrefix(group, strings.ToUpper(from.Prefix)) {
 			may = append(may, group)
 		}
 	}

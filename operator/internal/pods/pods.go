@@ -101,9 +101,9 @@ type findings []Finding
 
 // add joins containers of which the same is said.
 func (all *findings) add(class Class, reason Reason, message, container string) {
-	for i, f := range *all {
-		if f.Class == class && f.Reason == reason && f.Message == message {
-			(*all)[i].Containers = append(f.Containers, container)
+	for i := range *all {
+		if f := &(*all)[i]; f.Class == class && f.Reason == reason && f.Message == message {
+			f.Containers = append(f.Containers, container)
 			return
 		}
 	}

@@ -199,7 +199,7 @@ func (c Cluster) notOptedIn(pod *corev1.Pod, namespace map[string]string) string
 // run reads them when it starts.
 func (c Cluster) outdated(pod *corev1.Pod, one container, s setting) string {
 	if c.Policy.Literal() {
-		if len(s.ours) == 0 && s.hasAll() && born(pod, one).Before(c.Policy.Changed) {
+		if len(s.own) > 0 && s.hasAll() && born(pod, one).Before(c.Policy.Changed) {
 			return "has other values than the policy, which has changed since: replace the pod"
 		}
 		return ""
