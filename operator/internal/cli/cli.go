@@ -1,5 +1,6 @@
 // Package cli is the command fairlead: one file per verb. The verbs read files
-// and call the same pure packages as the operator; only nodes can ask a cluster.
+// and call the same pure packages as the operator; only nodes and pods can ask a
+// cluster.
 package cli
 
 import (
@@ -64,7 +65,7 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(renderCommand(), lintCommand(), explainCommand(), nodesCommand(), versionCommand())
+	root.AddCommand(renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), versionCommand())
 	return root
 }
 

@@ -1,5 +1,5 @@
-// Package kube is the only way from the command line to a cluster. It lists
-// ProxyReports and does nothing else.
+// Package kube is the only way from the command line to a cluster. It lists,
+// and does nothing else.
 package kube
 
 import (
@@ -9,7 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -25,8 +27,15 @@ type Options struct {
 
 const pageSize = 500
 
-// ProxyReports lists the reports of a cluster as they are.
-func ProxyReports(ctx context.Context, opts Options) ([]unstructured.Unstructured, error) {
+// Cluster lists what is in a cluster.
+type Cluster struct {
+	Host     string
+	objects  dynamic.Interface
+	metadata metadata.Interface
+}
+
+// Connect finds the cluster, and asks it nothing yet.
+func Connect(opts Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = opts.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: opts.Context}).ClientConfig()
@@ -34,23 +43,72 @@ func ProxyReports(ctx context.Context, opts Options) ([]unstructured.Unstructure
 		return nil, fmt.Errorf("no way to reach a cluster: %w", err)
 	}
 	config.UserAgent = "fairlead/" + version.Version
-	client, err := dynamic.NewForConfig(config)
+	c := &Cluster{Host: config.Host}
+	if c.objects, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c.metadata, err = metadata.NewForConfig(config)
+	return c, err
+}
+
+// Objects lists whole objects, in one namespace or all. Those of Secrets cannot be had.
+func (c *Cluster) Objects(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
+	if resource.Resource == "secrets" {
+		return nil, fmt.Errorf("not the content of %s", resource.Resource)
+	}
+	var all []unstructured.Unstructured
+	err := pages(func(page metav1.ListOptions) (string, error) {
+		list, err := c.objects.Resource(resource).Namespace(namespace).List(ctx, page)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, list.Items...)
+		return list.GetContinue(), nil
+	})
+	return all, err
+}
+
+// Metadata lists objects without what is in them, in one namespace or all, and of one name or all. The API server
+// leaves the rest out.
+func (c *Cluster) Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
+	var all []metav1.PartialObjectMetadata
+	err := pages(func(page metav1.ListOptions) (string, error) {
+		if name != "" {
+			page.FieldSelector = "metadata.name=" + name
+		}
+		list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, page)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, list.Items...)
+		return list.GetContinue(), nil
+	})
+	return all, err
+}
+
+// pages lists page after page.
+func pages(next func(metav1.ListOptions) (continued string, err error)) error {
+	for page := (metav1.ListOptions{Limit: pageSize}); ; {
+		continued, err := next(page)
+		if err != nil || continued == "" {
+			return err
+		}
+		page.Continue = continued
+	}
+}
+
+// ProxyReports lists the reports of a cluster as they are.
+func ProxyReports(ctx context.Context, opts Options) ([]unstructured.Unstructured, error) {
+	cluster, err := Connect(opts)
 	if err != nil {
 		return nil, err
 	}
-	reports := client.Resource(v1alpha1.GroupVersion.WithResource("proxyreports")).Namespace(opts.Namespace)
-	var all []unstructured.Unstructured
-	for page := (metav1.ListOptions{Limit: pageSize}); ; {
-		list, err := reports.List(ctx, page)
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil, fmt.Errorf("%s has no ProxyReports: Fairlead is not installed there", config.Host)
-		case err != nil:
-			return nil, fmt.Errorf("listing ProxyReports: %w", err)
-		}
-		all = append(all, list.Items...)
-		if page.Continue = list.GetContinue(); page.Continue == "" {
-			return all, nil
-		}
+	all, err := cluster.Objects(ctx, v1alpha1.GroupVersion.WithResource("proxyreports"), opts.Namespace)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("%s has no ProxyReports: Fairlead is not installed there", cluster.Host)
+	case err != nil:
+		return nil, fmt.Errorf("listing ProxyReports: %w", err)
 	}
+	return all, nil
 }

@@ -1,0 +1,236 @@
+package policies_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+const (
+	missing    = ": has none of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. The pod is older than the policy inject-proxy-env, or was let in without it: replace the pod"
+	leftOut    = "gets no HTTP_PROXY, HTTPS_PROXY and NO_PROXY: "
+	injectKey  = "policies.kyverno.io/inject-proxy-env"
+	auditedURL = "http://me:S3CRET@proxy.example:3128"
+)
+
+// audited is a pod, and what its report says by policy; what is not mentioned passes.
+type audited struct {
+	pod   corev1.Pod
+	mend  string // of audit-proxy-env, which fails
+	watch string // of audit-proxy-unreached, which warns
+}
+
+func auditedPods() []audited {
+	plain := func(name string, env ...corev1.EnvVar) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web", Env: env}}},
+		}
+	}
+	with := func(pod corev1.Pod, change func(*corev1.Pod)) corev1.Pod {
+		change(&pod)
+		return pod
+	}
+	excluded := func(pod *corev1.Pod) { pod.Annotations = map[string]string{injectKey: "exclude"} }
+	noProxy := corev1.EnvVar{Name: "NO_PROXY", Value: ".svc"}
+	return []audited{
+		{pod: plain("without"), mend: "container web" + missing},
+		{pod: plain("injected", injected()...)},
+		{pod: plain("own", corev1.EnvVar{Name: "http_proxy", Value: "http://proxy.example:3128"}, noProxy)},
+		{
+			pod: with(plain("sidecar", injected()...), func(pod *corev1.Pod) {
+				always := corev1.ContainerRestartPolicyAlways
+				pod.Spec.InitContainers = []corev1.Container{{Name: "first", Image: "first"}, {Name: "side", Image: "side", RestartPolicy: &always}}
+			}),
+			mend: "container first" + missing + "; container side" + missing,
+		},
+		{
+			pod:  plain("password", corev1.EnvVar{Name: "HTTP_PROXY", Value: auditedURL}, corev1.EnvVar{Name: "https_proxy", Value: auditedURL}, noProxy),
+			mend: "container web: has a password in HTTP_PROXY, https_proxy, for all to read who may read pods: refer to a Secret instead",
+		},
+		{
+			pod:   with(plain("password-excluded", corev1.EnvVar{Name: "no_proxy", Value: ".svc," + auditedURL}), excluded),
+			mend:  "container web: has a password in no_proxy, for all to read who may read pods: refer to a Secret instead",
+			watch: leftOut + "its annotation excludes it",
+		},
+		{
+			pod:  plain("no-no-proxy", corev1.EnvVar{Name: "ALL_PROXY", Value: "http://proxy.example:3128"}),
+			mend: "container web: sets ALL_PROXY and no NO_PROXY, and so sends what is inside the cluster to the proxy: set NO_PROXY, too",
+		},
+		{pod: with(plain("opted-out"), excluded), watch: leftOut + "its annotation excludes it"},
+		{
+			pod:   with(plain("labelled-out"), func(pod *corev1.Pod) { pod.Labels = map[string]string{injectKey: "exclude"} }),
+			watch: leftOut + "its label excludes it",
+		},
+		{pod: plain("capi-controller-manager-0"), watch: leftOut + "its name is excluded"},
+		{
+			pod: with(plain("provider"), func(pod *corev1.Pod) {
+				pod.Labels = map[string]string{"cluster.x-k8s.io/provider": "bootstrap-kubeadm"}
+			}),
+			watch: leftOut + "one of its labels is excluded",
+		},
+		{
+			pod:   with(plain("dns"), func(pod *corev1.Pod) { pod.Namespace = metav1.NamespaceSystem }),
+			watch: leftOut + "its namespace kube-system is excluded",
+		},
+		{
+			// Only a kubelet may create one; the API server takes the annotation from an administrator.
+			pod: with(plain("etcd-cp-0"), func(pod *corev1.Pod) {
+				pod.Namespace = metav1.NamespaceSystem
+				pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+				pod.Spec.NodeName = "cp-0"
+			}),
+			watch: leftOut + "it is a static pod, which no policy reaches",
+		},
+		{
+			pod: with(plain("monitoring", injected()...), func(pod *corev1.Pod) {
+				pod.Spec.Containers[0].Image = "quay.io/prometheus/alertmanager:v0.29.0"
+			}),
+			watch: "container web: Prometheus and Alertmanager read HTTP_PROXY only where their configuration says proxy_from_environment: true",
+		},
+		{
+			pod:   plain("java", append(injected(), corev1.EnvVar{Name: "JAVA_TOOL_OPTIONS", Value: "-Xmx1g"})...),
+			watch: "container web: Java does not read HTTP_PROXY: set http.proxyHost, https.proxyHost and http.nonProxyHosts, for instance in JAVA_TOOL_OPTIONS",
+		},
+	}
+}
+
+// injected is what inject-proxy-env adds.
+func injected() []corev1.EnvVar {
+	var env []corev1.EnvVar
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
+		env = append(env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Key: name,
+		}}})
+	}
+	return env
+}
+
+func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
+	clients := controlplanetest.Clients(t, cp)
+	namespace := controlplanetest.Namespace(t, cp)
+	off := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "off", Labels: map[string]string{injectKey: "exclude"}}}
+	_, err := clients.CoreV1().Namespaces().Create(t.Context(), off, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+
+	// The pods come first: what is admitted before the policies is what was missed.
+	expected := map[string]audited{}
+	pods := auditedPods()
+	pods = append(pods, audited{
+		pod: corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "away", Namespace: off.Name}, Spec: pods[0].pod.Spec}, watch: leftOut + "a label of its namespace excludes it",
+	})
+	for _, a := range pods {
+		if a.pod.Namespace == "" {
+			a.pod.Namespace = namespace
+		}
+		expected[string(createPod(t, clients, a.pod).UID)] = a
+	}
+
+	k, err := kyverno.Start(t.Context(), cp, kyverno.Options{Progress: t.Output()})
+	controlplanetest.Require(t, err)
+	_, err = k.StartReports(t.Context())
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values()))
+
+	c, err := client.New(cp.Admin(), client.Options{})
+	controlplanetest.Require(t, err)
+	var reports map[string]map[string]result
+	controlplanetest.Await(t, "a report of each pod by both policies", func(ctx context.Context) (bool, error) {
+		var err error
+		reports, err = readReports(ctx, c)
+		for uid, a := range expected {
+			if len(reports[uid]) < 2 {
+				return false, fmt.Errorf("of %s: %v (%w)", a.pod.Name, reports[uid], err)
+			}
+		}
+		return true, err
+	})
+	for uid, a := range expected {
+		t.Run(a.pod.Name, func(t *testing.T) {
+			want := map[string]result{"audit-proxy-env": {"pass", "success"}, "audit-proxy-unreached": {"pass", "success"}}
+			if a.mend != "" {
+				want["audit-proxy-env"] = result{"fail", a.mend}
+			}
+			if a.watch != "" {
+				want["audit-proxy-unreached"] = result{"warn", a.watch}
+			}
+			if got := reports[uid]; !maps.Equal(got, want) {
+				t.Errorf("the report says\n%v\nwant\n%v", got, want)
+			}
+		})
+	}
+	t.Run("at no cost for new pods", func(t *testing.T) {
+		controlplanetest.Require(t, k.Await(t.Context(), policies.InjectProxyEnv)) // Kyverno has been round
+		var configurations admissionv1.ValidatingWebhookConfigurationList
+		controlplanetest.Require(t, c.List(t.Context(), &configurations))
+		for _, configuration := range configurations.Items {
+			for _, webhook := range configuration.Webhooks {
+				if asksAboutPods(webhook) {
+					t.Errorf("%s asks about pods", webhook.Name)
+				}
+			}
+		}
+	})
+}
+
+// createPod creates it once its namespace has its service account.
+func createPod(t *testing.T, clients kubernetes.Interface, pod corev1.Pod) *corev1.Pod {
+	t.Helper()
+	var created *corev1.Pod
+	controlplanetest.Await(t, "the pod "+pod.Name, func(ctx context.Context) (bool, error) {
+		var err error
+		created, err = clients.CoreV1().Pods(pod.Namespace).Create(ctx, &pod, metav1.CreateOptions{})
+		return err == nil, err
+	})
+	return created
+}
+
+// result is one line of a report.
+type result struct{ result, message string }
+
+// readReports returns what reports say, by the UID of their pod and by policy.
+func readReports(ctx context.Context, c client.Client) (map[string]map[string]result, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "wgpolicyk8s.io", Version: "v1alpha2", Kind: "PolicyReportList"})
+	if err := c.List(ctx, list); err != nil {
+		return nil, err
+	}
+	found := map[string]map[string]result{}
+	for _, report := range list.Items {
+		uid, _, _ := unstructured.NestedString(report.Object, "scope", "uid")
+		results, _, _ := unstructured.NestedSlice(report.Object, "results")
+		found[uid] = map[string]result{}
+		for _, r := range results {
+			fields, _ := r.(map[string]any)
+			found[uid][fmt.Sprint(fields["policy"])] = result{fmt.Sprint(fields["result"]), fmt.Sprint(fields["message"])}
+		}
+		if strings.Contains(fmt.Sprint(report.Object), "S3CRET") {
+			return nil, fmt.Errorf("the report %s shows a password", report.GetName())
+		}
+	}
+	return found, nil
+}
+
+func asksAboutPods(webhook admissionv1.ValidatingWebhook) bool {
+	return slices.ContainsFunc(webhook.Rules, func(rule admissionv1.RuleWithOperations) bool {
+		return slices.ContainsFunc(rule.Resources, func(resource string) bool { return resource == "*" || strings.HasPrefix(resource, "pods") })
+	})
+}

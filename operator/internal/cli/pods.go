@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/operator/internal/kube"
+	"github.com/fairlead-io/fairlead/operator/internal/pods"
+)
+
+type podsOptions struct {
+	kube.Options
+	all    bool
+	output string
+}
+
+func podsCommand() *cobra.Command {
+	var opts podsOptions
+	cmd := &cobra.Command{
+		Use:   "pods [-n NAMESPACE]",
+		Short: "List pods that lack the proxy variables, have old values, or show a password",
+		Long: `List pods that lack the proxy variables, have old values, or show a password,
+by who owns them, with the reason.
+
+  Uninjected   containers without a variable of ours: excluded, older than the
+               policy, out of its reach, with values of their own
+  Outdated     containers that were started before the values changed
+  Password     containers with a password in the pod itself
+
+It lists pods, what owns them, namespaces and the policy inject-proxy-env from
+the cluster of the kubeconfig, and the metadata of the Secrets fairlead-proxy,
+never what is in them. What may not be listed is said below the table, and the
+rest is shown.
+
+The exit status is 0 if there is an answer, whatever it says, 1 if pods cannot
+be listed, and 2 if the command line is wrong.`,
+		Example: `  fairlead pods
+  fairlead pods -n shop --all
+
+  # owners that have to be restarted after a new password
+  fairlead pods -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains(nodesOutputs, opts.output) {
+				return usage(fmt.Errorf("-o is one of %s, not %q", strings.Join(nodesOutputs, ", "), opts.output))
+			}
+			return runPods(cmd, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&opts.Namespace, "namespace", "n", "", "of this namespace alone")
+	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
+	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
+	flags.BoolVar(&opts.all, "all", false, "also what is fine")
+	flags.StringVarP(&opts.output, "output", "o", "text", "one of "+strings.Join(nodesOutputs, ", "))
+	return cmd
+}
+
+// podsReport is what is printed.
+type podsReport struct {
+	Owners []podsOwner `json:"owners"`
+	Notes  []string    `json:"notes"` // what could not be read, and what that means
+}
+
+type podsOwner struct {
+	Namespace  string      `json:"namespace"`
+	Owner      string      `json:"owner"`
+	Finding    pods.Class  `json:"finding"`
+	Reason     pods.Reason `json:"reason,omitempty"`
+	Message    string      `json:"message,omitempty"`
+	Containers []string    `json:"containers"`
+	Pods       []string    `json:"pods"`
+}
+
+func runPods(cmd *cobra.Command, opts podsOptions) error {
+	cluster, notes, err := readCluster(cmd.Context(), opts.Options)
+	if err != nil {
+		return err
+	}
+	report := podsReport{Owners: []podsOwner{}, Notes: notes}
+	for _, row := range cluster.Rows() {
+		if row.Class == pods.Fine && !opts.all {
+			continue
+		}
+		report.Owners = append(report.Owners, podsOwner{
+			Namespace: row.Namespace, Owner: row.Kind + "/" + row.Name,
+			Finding: row.Class, Reason: row.Reason, Message: row.Message, Containers: row.Containers, Pods: row.Pods,
+		})
+	}
+	if opts.output != "text" {
+		return printData(cmd.OutOrStdout(), opts.output, report)
+	}
+	return printPods(cmd.OutOrStdout(), report, len(cluster.Pods))
+}
+
+// printPods writes a line for each owner and finding, and below what could not be read.
+func printPods(out io.Writer, report podsReport, total int) error {
+	if len(report.Owners) == 0 {
+		fmt.Fprintf(out, "Nothing is found in %s.\n", plural(total, "pod"))
+	} else {
+		table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+		fmt.Fprintln(table, "NAMESPACE\tOWNER\tPODS\tFINDING\tCONTAINERS\tWHY")
+		for _, o := range report.Owners {
+			why := o.Message
+			if why == "" {
+				why = "-"
+			}
+			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", o.Namespace, o.Owner, len(o.Pods), o.Finding, short(o.Containers), why)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(report.Notes) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(report.Notes, "\n"))
+	return err
+}
+
+// short names no more than three.
+func short(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return strings.Join(names[:most], ",") + fmt.Sprintf(",+%d", len(names)-most)
+	}
+	return strings.Join(names, ",")
+}

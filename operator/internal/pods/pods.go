@@ -1,0 +1,111 @@
+// Package pods judges which pods of a cluster lack the proxy variables, have old values of them, or show a password,
+// and why. It is told everything: it reads no cluster and no clock. What it says of a pod that lacks them follows
+// policies/inject-proxy-env, which e2e/pods holds against it.
+package pods
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Names that the policy, the chart and the replicator share.
+const (
+	PolicyName = "inject-proxy-env"
+	SecretName = "fairlead-proxy"
+	// ChangedAtAnnotation on a copy of the Secret says when its data last became different, in RFC 3339.
+	ChangedAtAnnotation = "fairlead.io/changed-at"
+
+	selectionKey = "policies.kyverno.io/inject-proxy-env"
+	excluded     = "exclude"
+	included     = "include"
+)
+
+// Cluster is what is known of a cluster.
+type Cluster struct {
+	Pods []corev1.Pod
+	// Policy that injects; nil if there is none.
+	Policy *Policy
+	// PolicyUnread: whether there is one could not be read.
+	PolicyUnread bool
+	// NamespaceLabels by namespace. Of one that is missing, no more than its name is known.
+	NamespaceLabels map[string]map[string]string
+	// ChangedAt says of namespaces when the data of their Secret last changed; missing where that is not known.
+	ChangedAt map[string]time.Time
+	// Owners leads from ReplicaSets and Jobs to what owns them.
+	Owners map[Owner]Owner
+}
+
+// Class says what is to be known of containers.
+type Class string
+
+// The classes.
+const (
+	Fine       Class = "Fine"
+	Uninjected Class = "Uninjected" // has none of the variables from us
+	Outdated   Class = "Outdated"   // started before the values changed
+	Password   Class = "Password"   // has a password in the pod itself
+)
+
+// Reason says why a container is uninjected.
+type Reason string
+
+// The reasons, in the order in which they are looked for.
+const (
+	ReasonStatic    Reason = "Static"          // kubelet's own
+	ReasonKube      Reason = "KubeSystem"      // out of the policy's reach
+	ReasonExcluded  Reason = "Excluded"        // somebody says so
+	ReasonOwn       Reason = "OwnValue"        // it sets variables itself
+	ReasonOwnSource Reason = "OwnEnvFrom"      // it takes them from a source of its own
+	ReasonNoPolicy  Reason = "NoPolicy"        // nothing injects
+	ReasonOlder     Reason = "OlderThanPolicy" // or than its last change
+	ReasonNotReady  Reason = "PolicyNotReady"  // the policy was not in force yet, or is not
+	ReasonUnknown   Reason = "Unknown"
+)
+
+// Finding is what is said of some containers of one pod.
+type Finding struct {
+	Class      Class
+	Reason     Reason // of Uninjected
+	Message    string // has no value of a variable
+	Containers []string
+}
+
+// Judge returns the findings about one pod of the cluster.
+func (c Cluster) Judge(pod *corev1.Pod) []Finding {
+	var all findings
+	left := c.leftOut(pod)
+	for _, container := range containers(pod) {
+		s := settings(container, c.Policy)
+		fine := true
+		if message := c.outdated(pod, container, s); message != "" {
+			all.add(Outdated, "", message, container.Name)
+			fine = false
+		} else if len(s.ours) == 0 {
+			reason, message := c.why(pod, container, s, left)
+			all.add(Uninjected, reason, message, container.Name)
+			fine = false
+		}
+		if names := s.passwords; len(names) > 0 {
+			all.add(Password, "", "in "+join(names)+", for all to read who may read pods", container.Name)
+			fine = false
+		}
+		if fine {
+			all.add(Fine, "", "", container.Name)
+		}
+	}
+	return all
+}
+
+type findings []Finding
+
+// add joins containers of which the same is said.
+func (all *findings) add(class Class, reason Reason, message, container string) {
+	for i := range *all {
+		if f := &(*all)[i]; f.Class == class && f.Reason == reason && f.Message == message {
+			f.Containers = append(f.Containers, container)
+			return
+		}
+	}
+	*all = append(*all, Finding{class, reason, message, []string{container}})
+}
