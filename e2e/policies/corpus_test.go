@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
@@ -29,6 +31,8 @@ const (
 	initContainer = "init"
 	sidecar       = "sidecar" // a native one: an init container that is restarted
 	ephemeral     = "ephemeral"
+
+	relabelled = "relabelled" // no place: an old pod gets another label
 )
 
 // untouched is a namespace that no policy is for.
@@ -53,8 +57,11 @@ func (c corner) name() string {
 	return c.selection.name + "-" + c.rows[0].number + "-" + c.rows[len(c.rows)-1].number
 }
 
-// old is the name of the pod that is older than the policy, and gets the ephemeral containers.
-func (c corner) old() string { return c.selection.name + "-old" }
+// isOld says that it is about a pod that is older than the policy.
+func (c corner) isOld() bool { return c.places[0] == ephemeral || c.places[0] == relabelled }
+
+// old is the name of that pod.
+func (c corner) old() string { return c.selection.name + "-" + c.places[0] }
 
 func (c corner) injected() bool {
 	if c.variant.optIn {
@@ -96,10 +103,18 @@ func (c corner) pod() *corev1.Pod {
 
 // oldPod is to be created before the policy.
 func (c corner) oldPod() *corev1.Pod {
-	c.rows, c.places = []row{{number: "1"}}, []string{container}
-	pod := c.pod()
+	old := c
+	old.rows, old.places = []row{{number: "1"}}, []string{container}
+	pod := old.pod()
 	pod.Name, pod.GenerateName = c.old(), ""
 	return pod
+}
+
+// relabel gives the pod another label, and a finalizer.
+func relabel(pod *corev1.Pod) {
+	labels := map[string]string{"changed": "yes"}
+	maps.Copy(labels, pod.Labels)
+	pod.Labels, pod.Finalizers = labels, []string{"e2e.fairlead.io/finalizer"}
 }
 
 // add adds the corner's ephemeral containers.
@@ -198,7 +213,7 @@ var theCorpus = sync.OnceValues(func() (*corpus, error) {
 })
 
 // corners are the whole corpus: all rows in all places, with all selections and healthy variants. Of pods there are six
-// rows to one; an old pod gets its ephemeral containers all at once.
+// rows to one. An old pod gets its ephemeral containers all at once, another one a label.
 func corners(rows []row) []corner {
 	var all []corner
 	for _, v := range healthy {
@@ -210,19 +225,23 @@ func corners(rows []row) []corner {
 			for some := range slices.Chunk(rows, 6) {
 				all = append(all, corner{variant: v, selection: s, rows: some, places: []string{container, initContainer, sidecar}})
 			}
-			all = append(all, corner{variant: v, selection: s, rows: rows, places: []string{ephemeral}})
+			all = append(
+				all,
+				corner{variant: v, selection: s, rows: rows, places: []string{ephemeral}},
+				corner{variant: v, selection: s, rows: rows[:1], places: []string{relabelled}},
+			)
 		}
 	}
 	return all
 }
 
-// ephemerals are the corners of pods that must be older than the policies.
-func ephemerals(rows []row) []corner {
+// oldCorners are those whose pods must be older than the policies.
+func oldCorners(rows []row) []corner {
 	all := append(corners(rows), corner{variant: secretRef, selection: oneByOne, places: []string{ephemeral}})
-	for _, v := range variants()[len(healthy):] {
+	for _, v := range broken() {
 		all = append(all, v.corner(rows))
 	}
-	return slices.DeleteFunc(all, func(where corner) bool { return where.places[0] != ephemeral })
+	return slices.DeleteFunc(all, func(where corner) bool { return !where.isOld() })
 }
 
 // prepare makes the namespaces, the pods that are older than the policies, and the policies.
@@ -230,23 +249,26 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 	if err := e.createNamespace(ctx, untouched, nil); err != nil {
 		return err
 	}
-	for _, v := range healthy {
+	for _, v := range append(slices.Clone(healthy), lenient, faltering, opened) {
 		for _, kind := range []string{plainNamespace, namedNamespace, excludedNamespace, includedNamespace} {
 			if err := e.createNamespace(ctx, v.namespace(kind), labelsOf(v, kind)); err != nil {
 				return err
 			}
 		}
 	}
-	for _, v := range variants()[len(healthy):] {
+	for _, v := range broken() {
 		where := v.corner(rows)
 		if err := e.createNamespace(ctx, where.namespace(), labelsOf(v, where.selection.namespace)); err != nil {
 			return err
 		}
 	}
-	for _, where := range ephemerals(rows) {
+	for _, where := range oldCorners(rows) {
 		if err := e.createOld(ctx, where); err != nil {
 			return fmt.Errorf("create an old pod: %w", err)
 		}
+	}
+	if err := e.labelNamespace(ctx, "kube-system", variantLabel, opened.name); err != nil {
+		return err
 	}
 	objects, err := manifests(ctx, e.name, variants())
 	if err != nil {
@@ -257,7 +279,7 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 	}
 	for _, v := range variants() {
 		namespace := v.namespace(plainNamespace)
-		if v.fault != nil {
+		if v.fault != nil && v.name != faltering.name {
 			namespace = v.corner(rows).namespace()
 		}
 		if err := e.awaitPolicy(ctx, namespace); err != nil {
@@ -281,6 +303,12 @@ func labelsOf(v variant, kind string) map[string]string {
 func (e *engine) createNamespace(ctx context.Context, name string, labels map[string]string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	_, err := e.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	return err
+}
+
+func (e *engine) labelNamespace(ctx context.Context, name, key, value string) error {
+	patch := fmt.Appendf(nil, `{"metadata": {"labels": {%q: %q}}}`, key, value)
+	_, err := e.clients.CoreV1().Namespaces().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 
@@ -322,8 +350,17 @@ func refused(err error) bool {
 	}, status.Status().Code)
 }
 
-// awaitPolicy returns when something happens to a pod that all but a policy with two faults would inject somewhere.
+// awaitPolicy returns when something happens to a pod that every policy, however broken, would inject somewhere or make
+// impossible.
 func (e *engine) awaitPolicy(ctx context.Context, namespace string) error {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		injected, err := e.injected(ctx, namespace)
+		return injected || refused(err) && !noServiceAccount(err), nil
+	})
+}
+
+// injected says whether such a pod would be injected now.
+func (e *engine) injected(ctx context.Context, namespace string) (bool, error) {
 	canary := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        "canary",
@@ -335,13 +372,11 @@ func (e *engine) awaitPolicy(ctx context.Context, namespace string) error {
 			InitContainers: []corev1.Container{{Name: "b", Image: "b"}},
 		},
 	}
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		stored, err := e.clients.CoreV1().Pods(namespace).Create(ctx, canary, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err != nil {
-			return refused(err) && !noServiceAccount(err), nil
-		}
-		return len(stored.Spec.Containers[0].Env)+len(stored.Spec.InitContainers[0].Env) > 0, nil
-	})
+	stored, err := e.clients.CoreV1().Pods(namespace).Create(ctx, canary, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return false, err
+	}
+	return len(stored.Spec.Containers[0].Env)+len(stored.Spec.InitContainers[0].Env) > 0, nil
 }
 
 // difference puts a corner of the corpus before an engine, and says where the stored pod differs from what is
@@ -371,7 +406,7 @@ func (c *corpus) difference(ctx context.Context, e *engine, where corner) (strin
 // reads what is stored then.
 func (e *engine) store(ctx context.Context, where corner) (*corev1.Pod, error) {
 	pods := e.clients.CoreV1().Pods(where.namespace())
-	if !slices.Contains(where.places, ephemeral) {
+	if !where.isOld() {
 		created, err := pods.Create(ctx, where.pod(), metav1.CreateOptions{})
 		if err != nil {
 			return nil, err
@@ -382,8 +417,14 @@ func (e *engine) store(ctx context.Context, where corner) (*corev1.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	where.add(pod)
-	if _, err := pods.UpdateEphemeralContainers(ctx, pod.Name, pod, metav1.UpdateOptions{}); err != nil {
+	if where.places[0] == relabelled {
+		relabel(pod)
+		_, err = pods.Update(ctx, pod, metav1.UpdateOptions{})
+	} else {
+		where.add(pod)
+		_, err = pods.UpdateEphemeralContainers(ctx, pod.Name, pod, metav1.UpdateOptions{})
+	}
+	if err != nil {
 		return nil, err
 	}
 	return pods.Get(ctx, where.old(), metav1.GetOptions{})
@@ -391,28 +432,35 @@ func (e *engine) store(ctx context.Context, where corner) (*corev1.Pod, error) {
 
 // want is what the corner is expected to become.
 func (c *corpus) want(ctx context.Context, e *engine, where corner) (*corev1.Pod, error) {
-	plain, err := c.withoutPolicy(ctx, where)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.Contains(where.places, ephemeral) {
-		return where.expected(plain), nil
+	if !where.isOld() {
+		pod, err := c.withoutPolicy(ctx, where)
+		if err != nil {
+			return nil, err
+		}
+		return where.expected(pod), nil
 	}
 	old, err := e.clients.CoreV1().Pods(where.namespace()).Get(ctx, where.old(), metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
-	old.Spec.EphemeralContainers = append(old.Spec.EphemeralContainers, plain.Spec.EphemeralContainers...)
+	if where.places[0] == relabelled {
+		relabel(old)
+		return old, nil
+	}
+	debugged, err := c.withoutPolicy(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	old.Spec.EphemeralContainers = append(old.Spec.EphemeralContainers, debugged.Spec.EphemeralContainers...)
 	return where.expected(old), nil
 }
 
-// withoutPolicy is the corner's pod as it is stored where no policy applies.
+// withoutPolicy is the corner's pod as it is stored where no policy applies, with its ephemeral containers alone.
 func (c *corpus) withoutPolicy(ctx context.Context, where corner) (*corev1.Pod, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	pod := where.pod()
-	isEphemeral := slices.Contains(where.places, ephemeral)
-	if isEphemeral {
+	if where.isOld() {
 		pod = where.oldPod()
 		pod.Name = where.name() + "-" + ephemeral
 	}
@@ -425,7 +473,7 @@ func (c *corpus) withoutPolicy(ctx context.Context, where corner) (*corev1.Pod, 
 		return nil, err
 	}
 	pods := e.clients.CoreV1().Pods(untouched)
-	if isEphemeral {
+	if where.isOld() {
 		where.add(pod)
 		if _, err := pods.UpdateEphemeralContainers(ctx, pod.Name, pod, metav1.UpdateOptions{}); err != nil {
 			return nil, err

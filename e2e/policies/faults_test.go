@@ -50,6 +50,8 @@ var faults = []fault{
 	{axis: "place", what: "older ephemeral containers touched", in: "containers", old: "!(c.spec.name in variables.settled)", new: "true", place: ephemeral},
 	{axis: "place", what: "the wrong list of an old pod", in: "lists", old: "['ephemeralContainers']", new: "['containers']", place: ephemeral},
 
+	{axis: "operation", what: "updates of old pods touched", in: "resourceRules", old: "CREATE", new: "*", place: relabelled},
+
 	{axis: "selection", what: "host network left out", in: "selected", old: "(!variables.optIn", new: "!object.spec.?hostNetwork.orValue(false) && (!variables.optIn", selection: "host-network"},
 	{axis: "selection", what: "annotation exclude ignored", in: "selected", old: "!= 'exclude'", new: "!= 'ignored'", selection: "annotation-exclude"},
 	{axis: "selection", what: "label exclude ignored", in: "objectSelector", old: "exclude", new: "ignored", selection: "label-exclude"},
@@ -121,8 +123,8 @@ func (v variant) corner(rows []row) corner {
 	if f.selection != "" {
 		found.selection = selectionNamed(f.selection)
 	}
-	if f.place == ephemeral {
-		found.places = []string{ephemeral}
+	if f.place == ephemeral || f.place == relabelled {
+		found.places = []string{f.place}
 	}
 	for i, r := range rows {
 		if r.number == f.row {
@@ -136,7 +138,7 @@ func TestABrokenPolicyIsNoticed(t *testing.T) {
 	corpus := mustCorpus(t)
 	for _, e := range corpus.engines {
 		t.Run(e.name, func(t *testing.T) {
-			for _, v := range variants()[len(healthy):] {
+			for _, v := range broken() {
 				t.Run(v.fault.axis+": "+v.fault.what, func(t *testing.T) {
 					diff, err := corpus.difference(t.Context(), e, v.corner(mustDecisions(t)))
 					controlplanetest.Require(t, err)

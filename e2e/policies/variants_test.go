@@ -35,13 +35,28 @@ var (
 	literal   = variant{name: "literal", values: map[string]any{"carry": "Literal"}}
 	optIn     = variant{name: "optin", values: map[string]any{"optIn": true}, optIn: true}
 	healthy   = []variant{secretRef, literal, optIn}
+
+	// The policy that lets pods run without, and one that also fails, though only at containers called falter.
+	lenient   = variant{name: "lenient", values: map[string]any{"failurePolicy": "Ignore"}}
+	faltering = variant{name: "faltering", values: lenient.values, fault: &fault{
+		in: "owners", old: "'hasEnv': dyn(", new: "'hasEnv': dyn(c.spec.name == 'falter' || ",
+	}}
+	// The policy for kube-system, too.
+	opened = variant{name: "opened", values: map[string]any{
+		"exclude": map[string]any{"namespaces": []string{"kube-public", "kube-node-lease", "kyverno"}},
+	}}
 )
 
 func (v variant) namespace(kind string) string { return v.name + "-" + kind }
 
-// variants are the healthy ones, and one for each fault.
+// variants are all there are.
 func variants() []variant {
-	all := slices.Clone(healthy)
+	return append(append(slices.Clone(healthy), lenient, faltering, opened), broken()...)
+}
+
+// broken has a variant for each fault.
+func broken() []variant {
+	var all []variant
 	for i, f := range faults {
 		v := f.of
 		if v.name == "" {
