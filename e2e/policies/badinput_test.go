@@ -125,3 +125,20 @@ func TestADeploymentIsNotChanged(t *testing.T) {
 		})
 	}
 }
+
+// With a policy as without.
+func TestAnEphemeralContainerCannotBeTakenFromAnOldPod(t *testing.T) {
+	c := mustCorpus(t)
+	for _, e := range c.engines {
+		t.Run(e.name, func(t *testing.T) {
+			pods := e.clients.CoreV1().Pods(secretRef.namespace(plainNamespace))
+			old, err := pods.Get(t.Context(), corner{selection: selections[0], places: []string{relabelled}}.old(), metav1.GetOptions{})
+			controlplanetest.Require(t, err)
+			old.Spec.EphemeralContainers = nil
+			_, err = pods.UpdateEphemeralContainers(t.Context(), old.Name, old, metav1.UpdateOptions{})
+			if err == nil || !strings.Contains(err.Error(), "existing ephemeral containers \"older\" may not be removed") {
+				t.Error(err)
+			}
+		})
+	}
+}

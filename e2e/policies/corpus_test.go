@@ -143,19 +143,19 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i, one := range list {
-			list[i].Env = append(one.Env, adds[one.Name]...)
+			list[i].Env = slices.Concat(one.Env, adds[one.Name])
 		}
 	}
 	for i, one := range pod.Spec.EphemeralContainers {
-		pod.Spec.EphemeralContainers[i].Env = append(one.Env, adds[one.Name]...)
+		pod.Spec.EphemeralContainers[i].Env = slices.Concat(one.Env, adds[one.Name])
 	}
 	return pod
 }
 
 var tokenVolume = regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`)
 
-// comparable is the pod without what differs between two that are alike.
-func comparable(pod *corev1.Pod) (*corev1.Pod, error) {
+// normalized is the pod without what differs between two that are alike.
+func normalized(pod *corev1.Pod) (*corev1.Pod, error) {
 	pod = pod.DeepCopy()
 	if pod.GenerateName != "" {
 		pod.Name = ""
@@ -393,10 +393,10 @@ func (c *corpus) difference(ctx context.Context, e *engine, where corner) (strin
 	if err != nil {
 		return "", err
 	}
-	if want, err = comparable(want); err != nil {
+	if want, err = normalized(want); err != nil {
 		return "", err
 	}
-	if got, err = comparable(got); err != nil {
+	if got, err = normalized(got); err != nil {
 		return "", err
 	}
 	return cmp.Diff(want, got), nil

@@ -57,8 +57,8 @@ var faults = []fault{
 	{axis: "selection", what: "label exclude ignored", in: "objectSelector", old: "exclude", new: "ignored", selection: "label-exclude"},
 	{axis: "selection", what: "namespace label exclude ignored", in: "namespaceSelector", old: "exclude", new: "ignored", selection: "namespace-exclude"},
 	{axis: "selection", what: "excluded namespaces ignored", in: "namespaceSelector", old: "-named", new: "-ignored", selection: "namespace-excluded-by-name"},
-	{axis: "selection", what: "excluded names ignored", in: "selected", old: "variables.excludedNames.exists(pattern, variables.name.matches(pattern))", new: "false", selection: "capi-name"},
-	{axis: "selection", what: "generateName not seen", in: "name", old: "object.metadata.?generateName.orValue('')", new: "''", selection: "capi-generate-name"},
+	{axis: "selection", what: "excluded names ignored", in: "selected", old: "variables.excludedNames.exists(pattern, variables.name.matches(pattern))", new: "false", selection: "capi-controller-manager-name"},
+	{axis: "selection", what: "generateName not seen", in: "name", old: "object.metadata.?generateName.orValue('')", new: "''", selection: "capi-controller-manager-generated"},
 	{axis: "selection", what: "excluded labels ignored", in: "selected", old: "!variables.excludedLabels.exists", new: "true || !variables.excludedLabels.exists", selection: "core-provider"},
 	{axis: "selection", what: "mirror pods not left alone", in: "selected", old: "config.mirror", new: "config.nothing", selection: "mirror"},
 	{axis: "selection", what: "include ignores exclude", in: "selected", old: "variables.annotations[?variables.key].orValue('') != 'exclude'", new: "(variables.included || variables.annotations[?variables.key].orValue('') != 'exclude')", selection: "label-include-annotation-exclude"},
@@ -75,7 +75,7 @@ var faults = []fault{
 
 // into breaks the policy.
 func (f fault) into(spec map[string]any) error {
-	var place any = spec["matchConstraints"].(map[string]any)[f.in]
+	place := spec["matchConstraints"].(map[string]any)[f.in]
 	if f.in == "mutations" {
 		place = spec[f.in]
 	}
@@ -91,16 +91,16 @@ func (f fault) into(spec map[string]any) error {
 }
 
 // replace changes all texts in a map or list, and counts them.
-func replace(place any, old, new string) int {
+func replace(place any, before, after string) int {
 	count := 0
 	changed := func(value any) any {
 		text, isText := value.(string)
 		if !isText {
-			count += replace(value, old, new)
+			count += replace(value, before, after)
 			return value
 		}
-		count += strings.Count(text, old)
-		return strings.ReplaceAll(text, old, new)
+		count += strings.Count(text, before)
+		return strings.ReplaceAll(text, before, after)
 	}
 	switch place := place.(type) {
 	case map[string]any:

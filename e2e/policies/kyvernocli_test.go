@@ -69,7 +69,7 @@ func TestTheKyvernoCLINoticesABrokenPolicy(t *testing.T) {
 		{"e.name.upperAscii() == group", "e.name == group"},
 		{"!('NO_PROXY' in c.owns) &&", ""},
 		{"!= 'exclude'", "!= 'ignored'"},
-		{"'^capi-.*$', ", ""},
+		{"variables.name.matches(pattern)", "false"},
 		{"'name': 'fairlead-proxy'", "'name': 'proxy'"},
 	} {
 		t.Run(broken.old, func(t *testing.T) {
