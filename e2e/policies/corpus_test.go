@@ -236,9 +236,9 @@ func corners(rows []row) []corner {
 }
 
 // oldCorners are those whose pods must be older than the policies.
-func oldCorners(rows []row) []corner {
+func (e *engine) oldCorners(rows []row) []corner {
 	all := append(corners(rows), corner{variant: secretRef, selection: oneByOne, places: []string{ephemeral}})
-	for _, v := range broken() {
+	for _, v := range broken(e.name) {
 		all = append(all, v.corner(rows))
 	}
 	return slices.DeleteFunc(all, func(where corner) bool { return !where.isOld() })
@@ -256,13 +256,13 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 			}
 		}
 	}
-	for _, v := range broken() {
+	for _, v := range broken(e.name) {
 		where := v.corner(rows)
 		if err := e.createNamespace(ctx, where.namespace(), labelsOf(v, where.selection.namespace)); err != nil {
 			return err
 		}
 	}
-	for _, where := range oldCorners(rows) {
+	for _, where := range e.oldCorners(rows) {
 		if err := e.createOld(ctx, where); err != nil {
 			return fmt.Errorf("create an old pod: %w", err)
 		}
@@ -270,14 +270,14 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 	if err := e.labelNamespace(ctx, "kube-system", variantLabel, opened.name); err != nil {
 		return err
 	}
-	objects, err := manifests(ctx, e.name, variants())
+	objects, err := manifests(ctx, e.name, variants(e.name))
 	if err != nil {
 		return err
 	}
 	if err := e.cp.ApplyObjects(ctx, objects...); err != nil {
 		return err
 	}
-	for _, v := range variants() {
+	for _, v := range variants(e.name) {
 		namespace := v.namespace(plainNamespace)
 		if v.fault != nil && v.name != faltering.name {
 			namespace = v.corner(rows).namespace()

@@ -49,15 +49,18 @@ var (
 
 func (v variant) namespace(kind string) string { return v.name + "-" + kind }
 
-// variants are all there are.
-func variants() []variant {
-	return append(append(slices.Clone(healthy), lenient, faltering, opened), broken()...)
+// variants are all there are for an engine.
+func variants(engine string) []variant {
+	return append(append(slices.Clone(healthy), lenient, faltering, opened), broken(engine)...)
 }
 
 // broken has a variant for each fault.
-func broken() []variant {
+func broken(engine string) []variant {
 	var all []variant
 	for i, f := range faults {
+		if engine == withKyverno && !f.kyverno {
+			continue
+		}
 		v := f.of
 		if v.name == "" {
 			v = secretRef
