@@ -2,39 +2,92 @@ package policies_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
-	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
-func TestMain(m *testing.M) { controlplanetest.Main(m) }
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // the tests' own clients have nothing to say
+	controlplanetest.Main(m)
+}
 
-func TestAPodGetsTheSixVariables(t *testing.T) {
-	for _, engine := range []string{"Kyverno", "Native"} {
-		t.Run(engine, func(t *testing.T) {
-			cp := controlplanetest.Start(t, controlplane.Options{})
-			controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
-			if engine == "Kyverno" {
-				_, err := kyverno.Start(t.Context(), cp, kyverno.Options{})
-				controlplanetest.Require(t, err)
-			}
-			controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), map[string]any{"engine": engine}))
+// The two that can evaluate a policy, as the chart's values call them.
+const (
+	withKyverno = "Kyverno"
+	native      = "Native"
+)
 
-			pods := controlplanetest.Clients(t, cp).CoreV1().Pods(controlplanetest.Namespace(t, cp))
-			pod := &corev1.Pod{
-				ObjectMeta: metav1.ObjectMeta{Name: "web"},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
-			}
-			controlplanetest.Await(t, "an injected pod", func(ctx context.Context) (bool, error) {
-				stored, err := pods.Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-				return err == nil && len(stored.Spec.Containers[0].Env) == 6, nil
-			})
+// engine is a control plane with who evaluates the policies there.
+type engine struct {
+	name    string
+	cp      *controlplane.ControlPlane
+	kyverno *kyverno.Kyverno // nil if native
+	clients kubernetes.Interface
+}
+
+// startEngine starts one that stays until the tests of the package are over.
+func startEngine(ctx context.Context, name string) (*engine, error) {
+	cp, err := controlplane.Start(ctx, controlplane.Options{})
+	if err != nil {
+		return nil, err
+	}
+	controlplanetest.Keep(cp)
+	if err := cp.StartControllerManager(ctx, controlplane.ServiceAccounts); err != nil {
+		return nil, err
+	}
+	e := &engine{name: name, cp: cp}
+	if name == withKyverno {
+		if e.kyverno, err = kyverno.Start(ctx, cp, kyverno.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	config := cp.Admin()
+	config.QPS = -1                           // as fast as it can
+	config.WarningHandler = rest.NoWarnings{} // names that occur twice
+	e.clients, err = kubernetes.NewForConfig(config)
+	return e, err
+}
+
+// startEngines starts both at the same time.
+func startEngines(ctx context.Context) ([]*engine, error) {
+	engines, errs := make([]*engine, 2), make([]error, 2)
+	var both sync.WaitGroup
+	for i, name := range []string{native, withKyverno} {
+		both.Go(func() { engines[i], errs[i] = startEngine(ctx, name) })
+	}
+	both.Wait()
+	if errs[0] != nil {
+		return nil, errs[0]
+	}
+	return engines, errs[1]
+}
+
+// each runs f with n numbers from zero on, some at a time, and ends the test with the first error.
+func each(t testing.TB, n int, f func(ctx context.Context, i int) error) {
+	t.Helper()
+	errs := make([]error, n)
+	free := make(chan struct{}, 8)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			free <- struct{}{}
+			errs[i] = f(t.Context(), i)
+			<-free
 		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }

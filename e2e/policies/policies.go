@@ -24,9 +24,14 @@ const (
 )
 
 // Chart is the folder of the chart.
-func Chart() string {
+func Chart() string { return filepath.Join(repository(), "charts", "fairlead-policies") }
+
+// Folder has a folder for each policy.
+func Folder() string { return filepath.Join(repository(), "policies") }
+
+func repository() string {
 	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "..", "charts", "fairlead-policies")
+	return filepath.Join(filepath.Dir(here), "..", "..")
 }
 
 // Values are those of the published example, as <cluster>-cluster-values has them.

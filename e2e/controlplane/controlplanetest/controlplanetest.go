@@ -44,8 +44,9 @@ func Start(t testing.TB, options controlplane.Options) *controlplane.ControlPlan
 
 var shared struct {
 	sync.Mutex
-	cp  *controlplane.ControlPlane
-	err error
+	cp   *controlplane.ControlPlane
+	err  error
+	kept []*controlplane.ControlPlane
 }
 
 // Shared gives the test the control plane that all tests of the package share. It starts with the first
@@ -56,6 +57,9 @@ func Shared(t testing.TB) *controlplane.ControlPlane {
 	defer shared.Unlock()
 	if shared.cp == nil && shared.err == nil {
 		shared.cp, shared.err = controlplane.Start(context.Background(), controlplane.Options{Progress: os.Stderr})
+		if shared.err == nil {
+			shared.kept = append(shared.kept, shared.cp)
+		}
 	}
 	Require(t, shared.err)
 	return shared.cp
@@ -66,13 +70,20 @@ func Shared(t testing.TB) *controlplane.ControlPlane {
 //	func TestMain(m *testing.M) { controlplanetest.Main(m) }
 func Main(m *testing.M) {
 	code := m.Run()
-	if shared.cp != nil {
-		if err := shared.cp.Stop(); err != nil {
+	for _, cp := range shared.kept {
+		if err := cp.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
 	}
 	os.Exit(code)
+}
+
+// Keep leaves it to Main to stop a control plane, for packages whose tests share more than one.
+func Keep(cp *controlplane.ControlPlane) {
+	shared.Lock()
+	defer shared.Unlock()
+	shared.kept = append(shared.kept, cp)
 }
 
 // Require ends the test on an error. Where a program cannot be had, for instance without a network, the

@@ -1,0 +1,91 @@
+package policies_test
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+// The chart as it is installed, with its defaults.
+func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
+	e, err := startEngine(t.Context(), withKyverno)
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values()))
+	controlplanetest.Require(t, e.kyverno.Await(t.Context(), policies.InjectProxyEnv))
+	controlplanetest.Require(t, e.createNamespace(t.Context(), "without-labels", nil))
+	controlplanetest.Require(t, e.createNamespace(t.Context(), "excluded", map[string]string{said: "exclude"}))
+	controlplanetest.Require(t, e.awaitPolicy(t.Context(), "without-labels"))
+
+	create := func(namespace string, change func(*corev1.Pod)) func() error {
+		return func() error {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "web"},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+			}
+			if change != nil {
+				pod.Name = "changed"
+				change(pod)
+			}
+			return e.create(t.Context(), namespace, pod)
+		}
+	}
+	change := func(subresource bool) func() error {
+		pods := e.clients.CoreV1().Pods("without-labels")
+		return func() error {
+			pod, err := pods.Get(t.Context(), "web", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if subresource {
+				pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{debug(corev1.Container{Name: "debug", Image: "debug"})}
+				_, err = pods.UpdateEphemeralContainers(t.Context(), pod.Name, pod, metav1.UpdateOptions{})
+				return err
+			}
+			relabel(pod)
+			_, err = pods.Update(t.Context(), pod, metav1.UpdateOptions{})
+			return err
+		}
+	}
+	for _, step := range []struct {
+		what string
+		do   func() error
+		cost int
+	}{
+		{"a pod", create("without-labels", nil), 1},
+		{"an ephemeral container", change(true), 1},
+		{"a label", change(false), 0},
+		{"a pod excluded by its annotation", create("without-labels", annotated("exclude")), 1},
+		{"a pod excluded by its label", create("without-labels", labelled(said, "exclude")), 0},
+		{"a pod in an excluded namespace", create("excluded", nil), 0},
+		{"a pod in kube-public", create("kube-public", nil), 0},
+	} {
+		before := e.admissionReviews(t)
+		_ = e.clients.CoreV1().Pods("without-labels").Delete(t.Context(), "changed", metav1.DeleteOptions{})
+		controlplanetest.Require(t, step.do())
+		if cost := e.admissionReviews(t) - before; cost != step.cost {
+			t.Errorf("%s costs %d, not %d", step.what, cost, step.cost)
+		}
+	}
+}
+
+var requests = regexp.MustCompile(`(?m)^kyverno_admission_requests_total\{[^}]*resource_kind="Pod"[^}]*\} (\d+)$`)
+
+// admissionReviews is how often Kyverno has been asked about pods.
+func (e *engine) admissionReviews(t *testing.T) int {
+	t.Helper()
+	metrics, err := e.kyverno.Metrics(t.Context())
+	controlplanetest.Require(t, err)
+	sum := 0
+	for _, line := range requests.FindAllStringSubmatch(metrics, -1) {
+		count, err := strconv.Atoi(line[1])
+		controlplanetest.Require(t, err)
+		sum += count
+	}
+	return sum
+}

@@ -1,0 +1,135 @@
+package policies_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+// row is one of the decision table in the policy's README: what a container has, and which groups it gets.
+type row struct {
+	number string
+	has    corev1.Container
+	gets   []string
+}
+
+var (
+	tableRow  = regexp.MustCompile("(?m)^\\| (\\d+) \\| `(.*?)` \\| ([A-Z_ ]+|nothing) \\|")
+	rowNumber = regexp.MustCompile(`(?m)^\| \d+ \|`)
+	groups    = []string{"HTTP", "HTTPS", "NO_PROXY"}
+)
+
+// decisions are the rows of the README as it stands.
+var decisions = sync.OnceValues(func() ([]row, error) {
+	text, err := os.ReadFile(filepath.Join(policies.Folder(), policies.InjectProxyEnv, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	return parseDecisions(string(text))
+})
+
+func parseDecisions(text string) ([]row, error) {
+	var rows []row
+	for i, cells := range tableRow.FindAllStringSubmatch(text, -1) {
+		r := row{number: cells[1]}
+		if r.number != fmt.Sprint(i+1) {
+			return nil, fmt.Errorf("row %s of the decision table is the %d. that can be read", r.number, i+1)
+		}
+		if err := yaml.UnmarshalStrict([]byte(cells[2]), &r.has); err != nil {
+			return nil, fmt.Errorf("row %s of the decision table: %w", r.number, err)
+		}
+		if cells[3] != "nothing" {
+			r.gets = strings.Fields(cells[3])
+		}
+		for _, group := range r.gets {
+			if !slices.Contains(groups, group) {
+				return nil, fmt.Errorf("row %s of the decision table: %s is no group", r.number, group)
+			}
+		}
+		rows = append(rows, r)
+	}
+	if all := rowNumber.FindAllString(text, -1); len(all) != len(rows) || len(rows) == 0 {
+		return nil, fmt.Errorf("of %d rows of the decision table only %d can be read", len(all), len(rows))
+	}
+	return rows, nil
+}
+
+// adds are those of the entries that belong to a group that the container gets.
+func (r row) adds(entries []corev1.EnvVar) []corev1.EnvVar {
+	var adds []corev1.EnvVar
+	for _, entry := range entries {
+		group := strings.ToUpper(entry.Name)
+		if group != "NO_PROXY" {
+			group = strings.TrimSuffix(group, "_PROXY")
+		}
+		if slices.Contains(r.gets, group) {
+			adds = append(adds, entry)
+		}
+	}
+	return adds
+}
+
+func mustDecisions(t testing.TB) []row {
+	t.Helper()
+	rows, err := decisions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// What the table must never say, whatever else is in it.
+func TestTheDecisionTableNeverPromisesAUrlWithoutOurNoProxy(t *testing.T) {
+	for _, r := range mustDecisions(t) {
+		url := slices.Contains(r.gets, "HTTP") || slices.Contains(r.gets, "HTTPS")
+		if url != slices.Contains(r.gets, "NO_PROXY") {
+			t.Errorf("row %s gets %v", r.number, r.gets)
+		}
+	}
+}
+
+func TestADecisionTableThatCannotBeReadIsAnError(t *testing.T) {
+	for _, text := range []string{
+		"",
+		"| 2 | `{}` | nothing | |",
+		"| 1 | {} | nothing | |",
+		"| 1 | `{}` | NOTHING | |",
+		"| 1 | `env: [{nane: A}]` | nothing | |",
+		"| 1 | `{}` | nothing | |\n| 2 | `{}` | HTTP, HTTPS | |",
+	} {
+		if rows, err := parseDecisions(text); err == nil {
+			t.Errorf("%q is read as %v", text, rows)
+		}
+	}
+}
+
+func TestEveryRowOfTheDecisionTableHoldsUnderBothEngines(t *testing.T) {
+	for _, e := range mustCorpus(t).engines {
+		t.Run(e.name, func(t *testing.T) {
+			for _, r := range mustDecisions(t) {
+				t.Run(r.number, func(t *testing.T) {
+					where := corner{variant: secretRef, selection: oneByOne, rows: []row{r}}
+					for _, places := range [][]string{{container, initContainer, sidecar}, {ephemeral}} {
+						where.places = places
+						diff, err := mustCorpus(t).difference(t.Context(), e, where)
+						controlplanetest.Require(t, err)
+						if diff != "" {
+							t.Error(diff)
+						}
+					}
+				})
+			}
+		})
+	}
+}

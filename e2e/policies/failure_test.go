@@ -1,0 +1,84 @@
+package policies_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+// kyverno is the engine that can be down.
+func (c *corpus) kyverno() *engine { return c.engines[1] }
+
+func TestWhileKyvernoIsDownAPodIsRefusedOrRunsWithoutAndOnceItIsBackItIsInjected(t *testing.T) {
+	c := mustCorpus(t)
+	e := c.kyverno()
+	e.kyverno.Kill()
+	t.Cleanup(func() {
+		controlplanetest.Require(t, e.kyverno.Restart(context.Background()))
+		controlplanetest.Require(t, e.awaitPolicy(context.Background(), secretRef.namespace(plainNamespace)))
+		again := corner{variant: secretRef, selection: selection{name: "after-restart", injected: true}}
+		c.mustBeAsExpected(t, e, again)
+	})
+	down := func(name string) selection {
+		s := selectionNamed(name)
+		s.name += "-while-down"
+		return s
+	}
+
+	for _, name := range []string{"plain", "annotation-exclude"} { // an annotation is for Kyverno to read
+		where := corner{variant: secretRef, selection: down(name), rows: mustDecisions(t)[:1], places: []string{container}}
+		_, err := e.store(t.Context(), where)
+		if err == nil || !strings.Contains(err.Error(), `failed calling webhook "mpol`) {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, err = e.clients.CoreV1().Pods(where.namespace()).Get(t.Context(), where.name(), metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			t.Errorf("%s is there: %v", name, err)
+		}
+	}
+	for _, name := range []string{"label-exclude", "namespace-exclude", "namespace-excluded-by-name"} {
+		c.mustBeAsExpected(t, e, corner{variant: secretRef, selection: down(name)})
+	}
+	without := down("plain")
+	without.injected = false
+	c.mustBeAsExpected(t, e, corner{variant: lenient, selection: without})
+}
+
+// mustBeAsExpected puts all rows before the engine, in all places but ephemeral ones, in one pod.
+func (c *corpus) mustBeAsExpected(t *testing.T, e *engine, where corner) {
+	t.Helper()
+	where.rows, where.places = mustDecisions(t), []string{container, initContainer, sidecar}
+	diff, err := c.difference(context.WithoutCancel(t.Context()), e, where)
+	controlplanetest.Require(t, err)
+	if diff != "" {
+		t.Errorf("%s, %s: %s", where.variant.name, where.name(), diff)
+	}
+}
+
+func TestAPolicyThatFailsHalfwayLeavesThePodAsItWas(t *testing.T) {
+	c := mustCorpus(t)
+	for _, e := range c.engines {
+		t.Run(e.name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: "halfway"},
+				Spec: corev1.PodSpec{
+					InitContainers: []corev1.Container{{Name: "first", Image: "a"}},
+					Containers:     []corev1.Container{{Name: "second", Image: "a"}, {Name: "falter", Image: "a"}, {Name: "last", Image: "a"}},
+				},
+			}
+			stored, err := e.clients.CoreV1().Pods(faltering.namespace(plainNamespace)).Create(t.Context(), pod, metav1.CreateOptions{})
+			controlplanetest.Require(t, err)
+			for _, one := range append(stored.Spec.Containers, stored.Spec.InitContainers...) {
+				if len(one.Env) != 0 {
+					t.Errorf("%s has %v", one.Name, one.Env)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package policies_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+// fault is a policy that somebody broke, and the corner of the corpus that must notice.
+type fault struct {
+	axis     string
+	what     string
+	in       string // the name of a variable, or a field of matchConstraints, or mutations
+	old, new string
+	of       variant // secretRef unless another is named
+
+	row       string // of the decision table; the first unless another is named
+	place     string // container unless another is named
+	selection string // plain unless another is named
+
+	kyverno bool // under Kyverno, too, where many policies take long to install
+}
+
+var faults = []fault{
+	{axis: "env", what: "own value not seen", in: "owners", old: "e.name.upperAscii() == group", new: "false", row: "3", kyverno: true},
+	{axis: "env", what: "lower case not seen", in: "owners", old: "e.name.upperAscii() == group", new: "e.name == group", row: "4"},
+	{axis: "env", what: "odd case not seen", in: "owners", old: "e.name.upperAscii() == group", new: "e.name in [group, group.lowerAscii()]", row: "5"},
+	{axis: "env", what: "upper case not seen", in: "owners", old: "e.name.upperAscii() == group", new: "e.name == group.lowerAscii()", row: "10"},
+	{axis: "env", what: "valueFrom not seen", in: "owners", old: "e.name.upperAscii() == group", new: "(!has(e.valueFrom) && e.name.upperAscii() == group)", row: "8"},
+	{axis: "env", what: "empty value not seen", in: "owners", old: "e.name.upperAscii() == group", new: "((has(e.value) || has(e.valueFrom)) && e.name.upperAscii() == group)", row: "9"},
+	{axis: "env", what: "duplicates not seen", in: "owners", old: "env.orValue([]).exists(e,", new: "env.orValue([]).exists_one(e,", row: "7"},
+	{axis: "env", what: "only the exact name is respected", in: "additions", old: "e.name.upperAscii() in c.owns", new: "e.name in c.owns", row: "3"},
+	{axis: "env", what: "own NO_PROXY, our URL", in: "additions", old: "!('NO_PROXY' in c.owns) &&", new: "", row: "15"},
+	{axis: "env", what: "own ALL_PROXY, our URL", in: "additions", old: "!('ALL_PROXY' in c.owns) &&", new: "", row: "21"},
+	{axis: "env", what: "our NO_PROXY with own URLs", in: "additions", old: "&& !('HTTP_PROXY' in c.owns && 'HTTPS_PROXY' in c.owns)", new: "", row: "13"},
+	{axis: "env", what: "envFrom not seen", in: "owners", old: "contains('proxy')", new: "contains('nothing')", row: "26", kyverno: true},
+	{axis: "env", what: "every envFrom is respected", in: "owners", old: "contains('proxy')", new: "contains('')", row: "28"},
+	{axis: "env", what: "envFrom of Secrets not seen", in: "owners", old: "from.?secretRef.name.orValue('')", new: "''", row: "27"},
+	{axis: "env", what: "prefix not seen", in: "owners", old: "group.startsWith(from.?prefix.orValue('').upperAscii())", new: "true", row: "29"},
+	{axis: "env", what: "the case of a prefix matters", in: "owners", old: "from.?prefix.orValue('').upperAscii()", new: "from.?prefix.orValue('')", row: "31"},
+	{axis: "env", what: "a group without its lower case", in: "additions", old: "variables.entries.filter(e,", new: "variables.entries.filter(e, e.name != 'no_proxy' &&"},
+	{axis: "env", what: "own entries replaced", in: "owners", old: "'hasEnv': dyn(size(c.spec.?env.orValue([])) > 0)", new: "'hasEnv': dyn(false)", row: "2", kyverno: true},
+	{axis: "env", what: "no list to append to", in: "owners", old: "'hasEnv': dyn(size(c.spec.?env.orValue([])) > 0)", new: "'hasEnv': dyn(true)"},
+	{axis: "env", what: "ours come first", in: "mutations", old: "a.path + '/-'", new: "a.path + '/0'", row: "2"},
+
+	{axis: "place", what: "containers left out", in: "lists", old: "['containers', 'initContainers']", new: "['initContainers']"},
+	{axis: "place", what: "init containers left out", in: "lists", old: "['containers', 'initContainers']", new: "['containers']", place: initContainer},
+	{axis: "place", what: "native sidecars left out", in: "containers", old: "!(c.spec.name in variables.settled)", new: "c.spec.?restartPolicy.orValue('') != 'Always'", place: sidecar, kyverno: true},
+	{axis: "place", what: "ephemeral containers left out", in: "resourceRules", old: "pods/ephemeralcontainers", new: "pods/resize", place: ephemeral, kyverno: true},
+	{axis: "place", what: "older ephemeral containers touched", in: "containers", old: "!(c.spec.name in variables.settled)", new: "true", place: ephemeral, kyverno: true},
+	{axis: "place", what: "the wrong list of an old pod", in: "lists", old: "['ephemeralContainers']", new: "['containers']", place: ephemeral},
+
+	{axis: "operation", what: "updates of old pods touched", in: "resourceRules", old: "CREATE", new: "*", place: relabelled, kyverno: true},
+
+	{axis: "selection", what: "host network left out", in: "selected", old: "(!variables.optIn", new: "!object.spec.?hostNetwork.orValue(false) && (!variables.optIn", selection: "host-network"},
+	{axis: "selection", what: "annotation exclude ignored", in: "selected", old: "!= 'exclude'", new: "!= 'ignored'", selection: "annotation-exclude", kyverno: true},
+	{axis: "selection", what: "label exclude ignored", in: "objectSelector", old: "exclude", new: "ignored", selection: "label-exclude", kyverno: true},
+	{axis: "selection", what: "namespace label exclude ignored", in: "namespaceSelector", old: "exclude", new: "ignored", selection: "namespace-exclude", kyverno: true},
+	{axis: "selection", what: "excluded namespaces ignored", in: "namespaceSelector", old: "-named", new: "-ignored", selection: "namespace-excluded-by-name", kyverno: true},
+	{axis: "selection", what: "excluded names ignored", in: "selected", old: "variables.excludedNames.exists(pattern, variables.name.matches(pattern))", new: "false", selection: "capi-controller-manager-name"},
+	{axis: "selection", what: "generateName not seen", in: "name", old: "object.metadata.?generateName.orValue('')", new: "''", selection: "capi-controller-manager-generated"},
+	{axis: "selection", what: "excluded labels ignored", in: "selected", old: "!variables.excludedLabels.exists", new: "true || !variables.excludedLabels.exists", selection: "core-provider"},
+	{axis: "selection", what: "mirror pods not left alone", in: "selected", old: "config.mirror", new: "config.nothing", selection: "mirror"},
+	{axis: "selection", what: "include ignores exclude", in: "selected", old: "variables.annotations[?variables.key].orValue('') != 'exclude'", new: "(variables.included || variables.annotations[?variables.key].orValue('') != 'exclude')", selection: "label-include-annotation-exclude"},
+	{axis: "selection", what: "optIn ignored", in: "selected", old: "!variables.optIn ||", new: "true ||", of: optIn},
+	{axis: "selection", what: "annotation include ignored", in: "included", old: "[variables.annotations, variables.labels,", new: "[variables.labels,", of: optIn, selection: "annotation-include"},
+	{axis: "selection", what: "label include ignored", in: "included", old: "variables.labels, dyn(", new: "dyn(", of: optIn, selection: "label-include"},
+	{axis: "selection", what: "namespace label include ignored", in: "included", old: ", dyn(namespaceObject.metadata.?labels.orValue({}))", new: "", of: optIn, selection: "namespace-include", kyverno: true},
+	{axis: "selection", what: "Palette's label ignored", in: "included", old: "== 'proxy'", new: "== 'nothing'", of: optIn, selection: "palette-proxy"},
+
+	{axis: "carry", what: "another Secret", in: "entries", old: "fairlead-proxy", new: "proxy"},
+	{axis: "carry", what: "another value", in: "entries", old: "3128", new: "8080", of: literal, kyverno: true},
+	{axis: "carry", what: "a key of the Secret for all", in: "entries", old: "'key': name", new: "'key': 'HTTP_PROXY'"},
+}
+
+// into breaks the policy.
+func (f fault) into(spec map[string]any) error {
+	place := spec["matchConstraints"].(map[string]any)[f.in]
+	if f.in == "mutations" {
+		place = spec[f.in]
+	}
+	for _, v := range spec["variables"].([]any) {
+		if v.(map[string]any)["name"] == f.in {
+			place = v
+		}
+	}
+	if replaced := replace(place, f.old, f.new); replaced == 0 {
+		return fmt.Errorf("%s: %s: nothing in %s says %q", f.axis, f.what, f.in, f.old)
+	}
+	return nil
+}
+
+// replace changes all texts in a map or list, and counts them.
+func replace(place any, before, after string) int {
+	count := 0
+	changed := func(value any) any {
+		text, isText := value.(string)
+		if !isText {
+			count += replace(value, before, after)
+			return value
+		}
+		count += strings.Count(text, before)
+		return strings.ReplaceAll(text, before, after)
+	}
+	switch place := place.(type) {
+	case map[string]any:
+		for key, value := range place {
+			if key != "name" { // of a variable
+				place[key] = changed(value)
+			}
+		}
+	case []any:
+		for i, value := range place {
+			place[i] = changed(value)
+		}
+	}
+	return count
+}
+
+func (v variant) corner(rows []row) corner {
+	f := v.fault
+	found := corner{variant: v, selection: selections[0], rows: rows[:1], places: []string{container, initContainer, sidecar}}
+	if f.selection != "" {
+		found.selection = selectionNamed(f.selection)
+	}
+	if f.place == ephemeral || f.place == relabelled {
+		found.places = []string{f.place}
+	}
+	for i, r := range rows {
+		if r.number == f.row {
+			found.rows = rows[i : i+1]
+		}
+	}
+	return found
+}
+
+func TestABrokenPolicyIsNoticed(t *testing.T) {
+	corpus := mustCorpus(t)
+	for _, e := range corpus.engines {
+		t.Run(e.name, func(t *testing.T) {
+			for _, v := range broken(e.name) {
+				t.Run(v.fault.axis+": "+v.fault.what, func(t *testing.T) {
+					diff, err := corpus.difference(t.Context(), e, v.corner(mustDecisions(t)))
+					controlplanetest.Require(t, err)
+					if diff == "" {
+						t.Error("nobody does")
+					}
+				})
+			}
+		})
+	}
+}

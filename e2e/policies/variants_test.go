@@ -1,0 +1,165 @@
+package policies_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+// variantLabel is what the namespaces of a variant are labelled with.
+const variantLabel = "e2e.fairlead.io/variant"
+
+// variant is the policy with other settings, or with a fault. All variants are installed at once, each for the
+// namespaces that are labelled for it: so one control plane has them all.
+type variant struct {
+	name   string
+	values map[string]any // of the chart
+	optIn  bool
+	fault  *fault
+}
+
+var (
+	secretRef = variant{name: "secretref"}
+	literal   = variant{name: "literal", values: map[string]any{"carry": "Literal"}}
+	optIn     = variant{name: "optin", values: map[string]any{"optIn": true}, optIn: true}
+	healthy   = []variant{secretRef, literal, optIn}
+
+	// The policy that lets pods run without, and one that also fails, though only at containers called falter.
+	lenient   = variant{name: "lenient", values: map[string]any{"failurePolicy": "Ignore"}}
+	faltering = variant{name: "faltering", values: lenient.values, fault: &fault{
+		in: "owners", old: "'hasEnv': dyn(", new: "'hasEnv': dyn(c.spec.name == 'falter' || ",
+	}}
+	// The policy for kube-system, too.
+	opened = variant{name: "opened", values: map[string]any{
+		"exclude": map[string]any{"namespaces": []string{"kube-public", "kube-node-lease", "kyverno"}},
+	}}
+)
+
+func (v variant) namespace(kind string) string { return v.name + "-" + kind }
+
+// variants are all there are for an engine.
+func variants(engine string) []variant {
+	return append(append(slices.Clone(healthy), lenient, faltering, opened), broken(engine)...)
+}
+
+// broken has a variant for each fault.
+func broken(engine string) []variant {
+	var all []variant
+	for i, f := range faults {
+		if engine == withKyverno && !f.kyverno {
+			continue
+		}
+		v := f.of
+		if v.name == "" {
+			v = secretRef
+		}
+		v.name, v.fault = fmt.Sprintf("fault-%d", i), &f
+		all = append(all, v)
+	}
+	return all
+}
+
+// entries are what a container without a wish of its own gets.
+func (v variant) entries() []corev1.EnvVar {
+	if v.values["carry"] == "Literal" {
+		proxy := policies.Values()["cluster"].(map[string]any)["proxy"].(map[string]any)
+		value := func(name, setting string) corev1.EnvVar {
+			return corev1.EnvVar{Name: name, Value: proxy[setting].(string)}
+		}
+		return []corev1.EnvVar{
+			value("HTTPS_PROXY", "https"), value("HTTP_PROXY", "http"), value("NO_PROXY", "noProxy"),
+			value("http_proxy", "http"), value("https_proxy", "https"), value("no_proxy", "noProxy"),
+		}
+	}
+	var entries []corev1.EnvVar
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
+		entries = append(entries, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
+			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "fairlead-proxy"}, Key: name},
+		}})
+	}
+	return entries
+}
+
+// manifests are what the chart makes for an engine, narrowed to the variants' namespaces, faults included.
+func manifests(ctx context.Context, engine string, all []variant) ([]*unstructured.Unstructured, error) {
+	named := []string{"kube-system", "kube-public", "kube-node-lease", "kyverno"}
+	for _, v := range all {
+		named = append(named, v.namespace(namedNamespace))
+	}
+	rendered := map[string][]byte{} // by settings: Helm is asked once for each
+	var objects []*unstructured.Unstructured
+	for _, v := range all {
+		settings := fmt.Sprint(v.values)
+		if rendered[settings] == nil {
+			common := map[string]any{"engine": engine, "exclude": map[string]any{"namespaces": named}}
+			manifest, err := policies.Render(ctx, policies.Values(), common, v.values)
+			if err != nil {
+				return nil, err
+			}
+			rendered[settings] = manifest
+		}
+		policy, err := policyOf(rendered[settings])
+		if err != nil {
+			return nil, err
+		}
+		if err := v.narrow(policy); err != nil {
+			return nil, err
+		}
+		objects = append(objects, policy...)
+	}
+	return objects, nil
+}
+
+// policyOf are the policy inject-proxy-env and its binding, if it has one.
+func policyOf(manifest []byte) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			return nil, err
+		}
+		if object.GetName() == policies.InjectProxyEnv && strings.Contains(object.GetKind(), "Polic") {
+			objects = append(objects, object)
+		}
+	}
+}
+
+// narrow gives the policy the variant's name, namespaces and fault.
+func (v variant) narrow(policy []*unstructured.Unstructured) error {
+	for _, object := range policy {
+		object.SetName(v.name)
+		spec := object.Object["spec"].(map[string]any)
+		if spec["policyName"] != nil {
+			spec["policyName"] = v.name
+			continue
+		}
+		if v.fault != nil {
+			if err := v.fault.into(spec); err != nil {
+				return err
+			}
+		}
+		selector := spec["matchConstraints"].(map[string]any)["namespaceSelector"].(map[string]any)
+		selector["matchLabels"] = map[string]any{variantLabel: v.name}
+	}
+	return nil
+}
