@@ -119,6 +119,23 @@ func TestAnEphemeralContainerIsAsOldAsItsStart(t *testing.T) {
 	}
 }
 
+func TestAGeneratedNameIsJudgedByWhatThePolicySawOfIt(t *testing.T) {
+	p := policy(t, func(content map[string]any) {
+		for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {
+			if v := variable.(map[string]any); v["name"] == "excludedNames" {
+				v["expression"] = "['^web-.....$']"
+			}
+		}
+	})
+	for generateName, want := range map[string]pods.Reason{"web-": pods.ReasonUnknown, "": pods.ReasonExcluded, "other-": pods.ReasonExcluded} {
+		one := pod("shop", noon.Add(time.Hour))
+		one.Name, one.GenerateName = "web-x7k2p", generateName
+		if found := (pods.Cluster{Policy: p}).Judge(one); found[0].Reason != want {
+			t.Errorf("generateName %q: %+v, want %s", generateName, found, want)
+		}
+	}
+}
+
 func TestOptInPodsAreLeftOutUnlessTheyAsk(t *testing.T) {
 	optIn := policy(t, func(content map[string]any) {
 		for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {
