@@ -1,0 +1,169 @@
+package policies_test
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Where in a pod a container is.
+const (
+	container     = "container"
+	initContainer = "init"
+	sidecar       = "sidecar" // a native one: an init container that is restarted
+	ephemeral     = "ephemeral"
+
+	relabelled = "relabelled" // no place: an old pod gets another label
+)
+
+// untouched is a namespace that no policy is for.
+const untouched = "untouched"
+
+// corner is a piece of the corpus: a pod with a container for each row in each place.
+type corner struct {
+	variant   variant
+	selection selection
+	rows      []row
+	places    []string
+}
+
+func (c corner) namespace() string {
+	if c.selection.namespace == "" {
+		return c.variant.namespace(plainNamespace)
+	}
+	return c.variant.namespace(c.selection.namespace)
+}
+
+func (c corner) name() string {
+	return c.selection.name + "-" + c.rows[0].number + "-" + c.rows[len(c.rows)-1].number
+}
+
+// isOld says that it is about a pod that is older than the policy.
+func (c corner) isOld() bool { return c.places[0] == ephemeral || c.places[0] == relabelled }
+
+// old is the name of that pod.
+func (c corner) old() string { return c.selection.name + "-" + c.places[0] }
+
+func (c corner) injected() bool {
+	if c.variant.optIn {
+		return c.selection.optedIn
+	}
+	return c.selection.injected
+}
+
+// containers are those of a place. Every pod has at least one of the first.
+func (c corner) containers(place string) []corev1.Container {
+	if !slices.Contains(c.places, place) {
+		return nil
+	}
+	var all []corev1.Container
+	for _, r := range c.rows {
+		one := *r.has.DeepCopy()
+		one.Name, one.Image = place+"-"+r.number, "registry.example/web:1"
+		if place == sidecar {
+			one.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func (c corner) pod() *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: c.name()},
+		Spec: corev1.PodSpec{
+			Containers:     c.containers(container),
+			InitContainers: append(c.containers(initContainer), c.containers(sidecar)...),
+		},
+	}
+	if c.selection.change != nil {
+		c.selection.change(pod)
+	}
+	return pod
+}
+
+// oldPod is to be created before the policy.
+func (c corner) oldPod() *corev1.Pod {
+	old := c
+	old.rows, old.places = []row{{number: "1"}}, []string{container}
+	pod := old.pod()
+	pod.Name, pod.GenerateName = c.old(), ""
+	return pod
+}
+
+// relabel gives the pod another label, and a finalizer.
+func relabel(pod *corev1.Pod) {
+	labels := map[string]string{"changed": "yes"}
+	maps.Copy(labels, pod.Labels)
+	pod.Labels, pod.Finalizers = labels, []string{"e2e.fairlead.io/finalizer"}
+}
+
+// add adds the corner's ephemeral containers.
+func (c corner) add(pod *corev1.Pod) {
+	for _, one := range c.containers(ephemeral) {
+		pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, debug(one))
+	}
+}
+
+// debug is an ephemeral container.
+func debug(one corev1.Container) corev1.EphemeralContainer {
+	return corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon(one)}
+}
+
+// expected is what becomes of the pod that was stored where no policy applies.
+func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	if !c.injected() {
+		return pod
+	}
+	adds := map[string][]corev1.EnvVar{}
+	for _, r := range c.rows {
+		for _, place := range c.places {
+			adds[place+"-"+r.number] = r.adds(c.variant.entries())
+		}
+	}
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i, one := range list {
+			list[i].Env = slices.Concat(one.Env, adds[one.Name])
+		}
+	}
+	for i, one := range pod.Spec.EphemeralContainers {
+		pod.Spec.EphemeralContainers[i].Env = slices.Concat(one.Env, adds[one.Name])
+	}
+	return pod
+}
+
+// corners are the whole corpus: all rows in all places, with all selections and healthy variants. Of pods there are six
+// rows to one. An old pod gets its ephemeral containers all at once, another one a label.
+func corners(rows []row) []corner {
+	var all []corner
+	for _, v := range healthy {
+		for _, s := range selections {
+			if s.static { // it has no secrets and no ephemeral containers
+				all = append(all, corner{variant: v, selection: s, rows: rows[:1], places: []string{container, initContainer}})
+				continue
+			}
+			for some := range slices.Chunk(rows, 6) {
+				all = append(all, corner{variant: v, selection: s, rows: some, places: []string{container, initContainer, sidecar}})
+			}
+			all = append(
+				all,
+				corner{variant: v, selection: s, rows: rows, places: []string{ephemeral}},
+				corner{variant: v, selection: s, rows: rows[:1], places: []string{relabelled}},
+			)
+		}
+	}
+	return all
+}
+
+// oldCorners are those whose pods must be older than the policies.
+func (e *engine) oldCorners(rows []row) []corner {
+	all := append(corners(rows), corner{variant: secretRef, selection: oneByOne, places: []string{ephemeral}})
+	for _, v := range broken(e.name) {
+		all = append(all, v.corner(rows))
+	}
+	return slices.DeleteFunc(all, func(where corner) bool { return !where.isOld() })
+}
