@@ -109,15 +109,7 @@ func (h *harness) checkEnvironment(t *testing.T, namespace string) {
 func (h *harness) checkOldPassword(t *testing.T, namespace string) {
 	t.Helper()
 	pod := h.create(t, namespace, fetching(h.programs, h.company.caFile))
-	secrets := h.clients.CoreV1().Secrets(namespace)
-	secret, err := secrets.Get(t.Context(), policies.Secret, metav1.GetOptions{})
-	controlplanetest.Require(t, err)
-	good := secret.DeepCopy()
-	for key, value := range secret.Data {
-		secret.Data[key] = []byte(strings.ReplaceAll(string(value), "p%40ss", "old"))
-	}
-	secret, err = secrets.Update(t.Context(), secret, metav1.UpdateOptions{})
-	controlplanetest.Require(t, err)
+	h.setPassword(t, "p%40ss", "old", namespace)
 	before := len(h.company.since(t, 0))
 	asked := 0
 	for _, c := range pod.Spec.Containers {
@@ -136,21 +128,25 @@ func (h *harness) checkOldPassword(t *testing.T, namespace string) {
 			t.Errorf("squid let it through: %+v", request)
 		}
 	}
-	good.ResourceVersion = secret.ResourceVersion
-	_, err = secrets.Update(t.Context(), good, metav1.UpdateOptions{})
-	controlplanetest.Require(t, err)
+	h.setPassword(t, "old", "p%40ss", namespace)
 	h.checkReachesAll(t, pod) // as its containers do when they start anew
 }
 
-// checkWithoutSecret: a container waits for its Secret, rather than run without the proxy.
+// checkWithoutSecret: in a namespace without the copy a container waits, rather than run without the proxy, and
+// starts once there is a replicator to bring it.
 func (h *harness) checkWithoutSecret(t *testing.T) {
 	t.Helper()
-	pod := h.create(t, controlplanetest.Namespace(t, h.cp), fetching(h.programs, h.company.caFile))
+	controlplanetest.Require(t, h.replicator.Stop())
+	namespace := controlplanetest.Namespace(t, h.cp)
+	pod := h.create(t, namespace, fetching(h.programs, h.company.caFile))
 	for _, c := range allContainers(pod) {
 		if output, err := h.run(t, pod, c); err == nil || !strings.Contains(err.Error(), policies.Secret) {
 			t.Errorf("container %s: %q, %v", c.Name, output, err)
 		}
 	}
+	h.startReplicator(t)
+	h.awaitCopy(t, namespace)
+	h.checkReachesAll(t, pod)
 }
 
 // checkOwnProxy: a container that names a proxy for http keeps it, and gets ours for https alone. Its own is in the

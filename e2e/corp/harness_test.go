@@ -1,7 +1,10 @@
 package corp_test
 
 import (
+	"bytes"
 	"context"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -14,16 +17,18 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/replicator"
 )
 
 // harness is a company with a cluster whose pods the policies change.
 type harness struct {
-	company  *company
-	cp       *controlplane.ControlPlane
-	clients  kubernetes.Interface
-	kubelet  kubelet
-	values   []byte
-	programs []client
+	company    *company
+	cp         *controlplane.ControlPlane
+	clients    kubernetes.Interface
+	kubelet    kubelet
+	replicator *replicator.Replicator // while it runs
+	values     []byte
+	programs   []client
 }
 
 func newHarness(t *testing.T) *harness {
@@ -53,20 +58,45 @@ func (h *harness) install(t *testing.T, carry string) string {
 		return (stored.Spec.Containers[0].Env[6].ValueFrom != nil) == (carry == "SecretRef"), nil
 	})
 	if carry == "SecretRef" {
-		h.replicate(t, namespace)
+		if h.replicator == nil {
+			h.startReplicator(t)
+		}
+		h.awaitCopy(t, namespace)
 	}
 	return namespace
 }
 
-// replicate stands in for the replicator: it copies the Secret that the chart has made into the namespace.
-func (h *harness) replicate(t *testing.T, namespace string) {
+func (h *harness) startReplicator(t *testing.T) {
 	t.Helper()
-	source, err := h.clients.CoreV1().Secrets(policies.Namespace).Get(t.Context(), policies.Secret, metav1.GetOptions{})
+	var err error
+	h.replicator, err = replicator.Start(t.Context(), h.cp)
 	controlplanetest.Require(t, err)
-	copied := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: source.Name, Labels: map[string]string{"fairlead.io/secret": "proxy"}},
-		Data:       source.Data,
+}
+
+// setPassword is somebody who changes it in the Secret that the chart has made.
+func (h *harness) setPassword(t *testing.T, from, to, namespace string) {
+	t.Helper()
+	source := h.secret(t, policies.Namespace)
+	for key, value := range source.Data {
+		source.Data[key] = []byte(strings.ReplaceAll(string(value), from, to))
 	}
-	_, err = h.clients.CoreV1().Secrets(namespace).Create(t.Context(), copied, metav1.CreateOptions{})
+	_, err := h.clients.CoreV1().Secrets(source.Namespace).Update(t.Context(), source, metav1.UpdateOptions{})
 	controlplanetest.Require(t, err)
+	h.awaitCopy(t, namespace)
+}
+
+func (h *harness) awaitCopy(t *testing.T, namespace string) {
+	t.Helper()
+	source := h.secret(t, policies.Namespace)
+	controlplanetest.Await(t, "the copy in "+namespace, func(ctx context.Context) (bool, error) {
+		copied, err := h.clients.CoreV1().Secrets(namespace).Get(ctx, policies.Secret, metav1.GetOptions{})
+		return err == nil && maps.EqualFunc(source.Data, copied.Data, bytes.Equal), err
+	})
+}
+
+func (h *harness) secret(t *testing.T, namespace string) *corev1.Secret {
+	t.Helper()
+	secret, err := h.clients.CoreV1().Secrets(namespace).Get(t.Context(), policies.Secret, metav1.GetOptions{})
+	controlplanetest.Require(t, err)
+	return secret
 }
