@@ -82,10 +82,15 @@ type decision struct {
 
 // takesAway reports whether it matters what pods refer to.
 func takesAway(s state) bool {
-	if s.copy == nil || !proxysecret.IsOurs(s.copy) || s.terminating || s.source.problem != "" {
+	if !isOurs(s.copy) || s.terminating || s.source.problem != "" {
 		return false
 	}
 	return s.excluded || losesCA(s)
+}
+
+// isOurs reports whether there is a copy that we may write.
+func isOurs(secret *corev1.Secret) bool {
+	return secret != nil && proxysecret.IsOurs(secret) && secret.Type == corev1.SecretTypeOpaque
 }
 
 func losesCA(s state) bool {
@@ -99,7 +104,7 @@ func decide(s state) decision {
 	switch {
 	case s.terminating:
 		return decision{state: stateTerminating} // nothing can be made there, and all will go
-	case s.excluded && (s.copy == nil || !proxysecret.IsOurs(s.copy)):
+	case s.excluded && !isOurs(s.copy):
 		return decision{state: stateExcluded}
 	case s.copy != nil && !proxysecret.IsOurs(s.copy):
 		return decision{verb: refuse, state: stateNameTaken, detail: fmt.Sprintf("it has no label %s=%s, so it is left as it is: delete it, or set the label to hand it over", render.SecretLabel, proxysecret.Role)}

@@ -97,6 +97,7 @@ func TestTheDecisionForANamespace(t *testing.T) {
 		"a namespace that ends, excluded":  {source: secretOf(good), copy: secretOf(old), ending: true, excluded: true, state: stateTerminating},
 		"an excluded namespace":            {source: secretOf(good), excluded: true, state: stateExcluded},
 		"excluded, and somebody else's":    {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels = nil }), excluded: true, state: stateExcluded},
+		"excluded, and of another type":    {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Type = "example.com/x" }), excluded: true, state: stateExcluded},
 		"newly excluded":                   {source: secretOf(good), copy: secretOf(good), excluded: true, verb: remove, state: stateExcluded},
 		"newly excluded, in use":           {source: secretOf(good), copy: secretOf(good), excluded: true, inUse: inUse, state: stateInUse, looksAgain: true},
 		"newly excluded, in use and wrong": {source: secretOf(good), copy: secretOf(old), excluded: true, inUse: inUse, verb: update, state: stateInUse, data: good, changedAt: now, looksAgain: true},
@@ -164,6 +165,7 @@ func TestPodsAreAskedForOnlyWhereSomethingIsTakenAway(t *testing.T) {
 		"excluded, without copy":  {state{source: readSource(secretOf(good)), excluded: true}, false},
 		"excluded, with copy":     {state{source: readSource(secretOf(good)), excluded: true, copy: secretOf(good)}, true},
 		"excluded, without ours":  {state{source: readSource(secretOf(good)), excluded: true, copy: &corev1.Secret{}}, false},
+		"excluded, another type":  {state{source: readSource(secretOf(good)), excluded: true, copy: changedCopy(func(s *corev1.Secret) { s.Type = "x" })}, false},
 		"a CA that goes":          {state{source: readSource(secretOf(good)), copy: secretOf(with(good, "ca.crt", "PEM"))}, true},
 		"a CA without the source": {state{source: readSource(nil), copy: secretOf(with(good, "ca.crt", "PEM"))}, false},
 	} {
