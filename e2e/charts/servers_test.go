@@ -122,11 +122,11 @@ func expanded(t *testing.T, env []corev1.EnvVar) map[string]string {
 	t.Helper()
 	program, err := tools.Build(t.Context(), tools.Expand, os.Stderr)
 	controlplanetest.Require(t, err)
-	var texts []string
+	var variables []map[string]string
 	for _, e := range env {
-		texts = append(texts, e.Value)
+		variables = append(variables, map[string]string{"Name": e.Name, "Value": e.Value})
 	}
-	input, err := json.Marshal(texts)
+	input, err := json.Marshal(variables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +136,7 @@ func expanded(t *testing.T, env []corev1.EnvVar) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var texts []string
 	if err := json.Unmarshal(out, &texts); err != nil {
 		t.Fatal(err)
 	}
