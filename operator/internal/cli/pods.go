@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -110,7 +111,7 @@ func printPods(out io.Writer, report podsReport, total int) error {
 			if why == "" {
 				why = "-"
 			}
-			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", o.Namespace, o.Owner, len(o.Pods), o.Finding, short(o.Containers), why)
+			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", o.Namespace, ascii(o.Owner), len(o.Pods), o.Finding, short(o.Containers), why)
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -122,6 +123,9 @@ func printPods(out io.Writer, report podsReport, total int) error {
 	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(report.Notes, "\n"))
 	return err
 }
+
+// ascii writes out what else would move columns or the cursor: anybody who makes a pod may say who owns it.
+func ascii(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
 
 // short names no more than three.
 func short(names []string) string {

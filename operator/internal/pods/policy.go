@@ -46,16 +46,12 @@ func (p *Policy) Literal() bool {
 	return false
 }
 
-// gives says whether the policy adds exactly this variable. Without a policy, it is the default one.
+// gives says whether the policy adds exactly this variable, or the default one does.
 func (p *Policy) gives(e corev1.EnvVar) bool {
-	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
-		return e.ValueFrom.SecretKeyRef.Name == SecretName && e.ValueFrom.SecretKeyRef.Key == e.Name
+	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == SecretName {
+		return e.ValueFrom.SecretKeyRef.Key == e.Name
 	}
-	if !p.Literal() {
-		return false
-	}
-	ours, found := p.entries[e.Name]
-	return found && e.ValueFrom == nil && e.Value == ours.Value
+	return p != nil && reflect.DeepEqual(e, p.entries[e.Name])
 }
 
 // ReadPolicy reads an object of one of the kinds. Settings that are more than a plain value, as no installation of ours
