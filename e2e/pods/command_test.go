@@ -94,8 +94,22 @@ func (f *fixture) testForgedOwner(t *testing.T) {
 	want := `NAMESPACE   OWNER                            PODS   FINDING      CONTAINERS   WHY
 forged      X/\x1b[2J\u65e5\nshop\tPod/web   1      Uninjected   web          annotation policies.kyverno.io/inject-proxy-env=exclude
 `
-	if got, err := f.run(f.cp.Admin(), "-n", "forged"); err != nil || got != want {
-		t.Errorf("%v: it says\n%s\nwant\n%s", err, got, want)
+	data := `notes: []
+owners:
+- containers:
+  - web
+  finding: Uninjected
+  message: annotation policies.kyverno.io/inject-proxy-env=exclude
+  namespace: forged
+  owner: "X/\e[2J日\nshop\tPod/web"
+  pods:
+  - evil
+  reason: Excluded
+`
+	for output, want := range map[string]string{"text": want, "yaml": data} {
+		if got, err := f.run(f.cp.Admin(), "-n", "forged", "-o", output); err != nil || got != want {
+			t.Errorf("%v: it says\n%s\nwant\n%s", err, got, want)
+		}
 	}
 }
 

@@ -36,7 +36,13 @@ by who owns them, with the reason.
 It lists pods, what owns them, namespaces and the policy inject-proxy-env from
 the cluster of the kubeconfig, and the metadata of the Secrets fairlead-proxy,
 never what is in them. What may not be listed is said below the table, and the
-rest is shown.
+rest is shown. Of pods that have finished or are being deleted, and of debug
+containers that have, only passwords are listed.
+
+-o json and -o yaml print "owners", each with namespace, owner, finding, reason
+(of Uninjected), message, containers and pods, and "notes", what is said below
+the table. Messages may change; reasons are Static, KubeSystem, Excluded,
+OwnValue, OwnEnvFrom, NoPolicy, OlderThanPolicy, PolicyNotReady and Unknown.
 
 The exit status is 0 if there is an answer, whatever it says, 1 if pods cannot
 be listed, and 2 if the command line is wrong.`,
