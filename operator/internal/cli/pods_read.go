@@ -127,7 +127,7 @@ func (r *podsReader) readPolicy(ctx context.Context) error {
 		}
 	}
 	r.found.PolicyUnread = r.found.PolicyUnread && r.found.Policy == nil
-	if r.found.Policy.Literal() {
+	if r.found.Policy.ShowsPassword() {
 		r.notes = append(r.notes, "the policy "+pods.PolicyName+" carries the values Literal: every pod that it injects shows the password")
 	}
 	return nil

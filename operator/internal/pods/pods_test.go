@@ -184,6 +184,25 @@ func TestAPolicysOwnVariablesAreKnownWhateverSomebodyMadeOfThem(t *testing.T) {
 	}
 }
 
+func TestOneValueOfItsOwnMakesAPolicyLiteral(t *testing.T) {
+	for entries, want := range map[string][2]bool{
+		"[{'name': 'a', 'value': 'http://me:S3CRET@proxy.example'}, {'name': 'b', 'valueFrom': {}}, {'name': 'c', 'valueFrom': {}}]": {true, true},
+		"[{'name': 'a', 'value': 'http://proxy.example'}]":                                                                           {true, false},
+		"[{'name': 'a', 'valueFrom': {}}]":                                                                                           {false, false},
+		"[]":                                                                                                                         {false, false},
+	} {
+		for range 20 {
+			p := policy(t, func(content map[string]any) {
+				spec := content["spec"].(map[string]any)
+				spec["variables"] = []any{map[string]any{"name": "entries", "expression": "dyn(" + entries + ")"}}
+			})
+			if got := [2]bool{p.Literal(), p.ShowsPassword()}; got != want {
+				t.Fatalf("%s: %v, want %v", entries, got, want)
+			}
+		}
+	}
+}
+
 func TestWhoseVariablesTheyAreIsNotGuessedWithoutThePolicy(t *testing.T) {
 	var env []corev1.EnvVar
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -36,14 +38,18 @@ type Policy struct {
 	entries             map[string]corev1.EnvVar
 }
 
-// Literal says whether the policy carries the values themselves.
+// Literal says whether the policy carries a value itself.
 func (p *Policy) Literal() bool {
-	if p != nil {
-		for _, e := range p.entries {
-			return e.ValueFrom == nil
-		}
-	}
-	return false
+	return p.any(func(e corev1.EnvVar) bool { return e.ValueFrom == nil })
+}
+
+// ShowsPassword says whether one of these values has a password.
+func (p *Policy) ShowsPassword() bool {
+	return p.any(func(e corev1.EnvVar) bool { return hasPassword(e.Value) })
+}
+
+func (p *Policy) any(is func(corev1.EnvVar) bool) bool {
+	return p != nil && slices.ContainsFunc(slices.Collect(maps.Values(p.entries)), is)
 }
 
 // gives says whether the policy adds exactly this variable, or the default one does.
