@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -61,6 +62,12 @@ stock       Pod/before        1      Outdated     web          started before th
 	if out, err := f.run(f.cp.Admin(), "-n", "stock", "--all"); err != nil || strings.Count(out, "Fine") != 3 || strings.Contains(out, "shop") {
 		t.Errorf("%v: of one namespace, all: %s", err, out)
 	}
+	t.Run("of a namespace that is not there", func(t *testing.T) {
+		if out, err := f.run(f.cp.Admin(), "-n", "shpo"); err == nil || out != "fairlead: there is no namespace \"shpo\"\n" {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	t.Run("of an owner that is made up", func(t *testing.T) { f.testForgedOwner(t) })
 	t.Run("in the namespace of the source", func(t *testing.T) { f.testSource(t) })
 	t.Run("as somebody who may list pods alone", func(t *testing.T) { f.testRestricted(t) })
 	t.Run("as somebody who may see the Secrets of this name alone", func(t *testing.T) { f.testNamedSecrets(t) })
@@ -74,6 +81,35 @@ func (f *fixture) testSource(t *testing.T) {
 	said := f.report(f.cp.Admin(), "-n", policies.Namespace)
 	if len(said.Owners) != 1 || said.Owners[0].Finding != "Outdated" || len(said.Notes) != 0 {
 		t.Errorf("%+v", said)
+	}
+}
+
+// testForgedOwner: whoever makes a pod may write any text as its owner.
+func (f *fixture) testForgedOwner(t *testing.T) {
+	t.Helper()
+	f.namespace("forged", nil)
+	pod := plain("evil")
+	pod.Annotations = map[string]string{key: "exclude"}
+	f.create("forged", ownedBy(pod, metav1.OwnerReference{APIVersion: "v1", Kind: "X", Name: "\x1b[2J日\nshop\tPod/web"}))
+	want := `NAMESPACE   OWNER                            PODS   FINDING      CONTAINERS   WHY
+forged      X/\x1b[2J\u65e5\nshop\tPod/web   1      Uninjected   web          annotation policies.kyverno.io/inject-proxy-env=exclude
+`
+	data := `notes: []
+owners:
+- containers:
+  - web
+  finding: Uninjected
+  message: annotation policies.kyverno.io/inject-proxy-env=exclude
+  namespace: forged
+  owner: "X/\e[2J日\nshop\tPod/web"
+  pods:
+  - evil
+  reason: Excluded
+`
+	for output, want := range map[string]string{"text": want, "yaml": data} {
+		if got, err := f.run(f.cp.Admin(), "-n", "forged", "-o", output); err != nil || got != want {
+			t.Errorf("%v: it says\n%s\nwant\n%s", err, got, want)
+		}
 	}
 }
 
@@ -134,6 +170,38 @@ func (f *fixture) testNamedSecrets(t *testing.T) {
 	if len(events) != 1 || events[0].ResponseStatus.Code != 200 || !strings.Contains(events[0].RequestURI, "fieldSelector=metadata.name") {
 		t.Errorf("requests for Secrets: %+v", events)
 	}
+}
+
+// What a change of the engine can leave behind does not hide who injects.
+func TestKyvernosPolicyIsFollowedBesideANativeOneThatIsNotBound(t *testing.T) {
+	f := newFixture(t)
+	f.namespace("shop", nil)
+	f.install()
+	controlplanetest.Require(t, f.clients.AdmissionregistrationV1().MutatingAdmissionPolicyBindings().Delete(t.Context(), policies.InjectProxyEnv, metav1.DeleteOptions{}))
+	controlplanetest.Await(t, "a pod that nobody injects", func(ctx context.Context) (bool, error) {
+		probe := plain("probe")
+		stored, err := f.clients.CoreV1().Pods("shop").Create(ctx, &probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil && !injected(stored.Spec.Containers[0].Env), err
+	})
+	f.create("shop", plain("before"))
+	expect := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, o := range f.report(f.cp.Admin(), "--all", "-n", "shop").Owners {
+			got = append(got, o.Owner+" "+o.Finding+" "+o.Reason)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	expect("Pod/before Uninjected PolicyNotReady")
+	f.nextSecond()
+	k, err := kyverno.Start(t.Context(), f.cp, kyverno.Options{Progress: t.Output()})
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, policies.Install(t.Context(), f.cp, policies.Values()))
+	controlplanetest.Require(t, k.Await(t.Context(), policies.InjectProxyEnv))
+	f.create("shop", plain("after"))
+	expect("Pod/after Fine ", "Pod/before Uninjected OlderThanPolicy")
 }
 
 func TestEachKindIsListedOncePerPageHoweverManyPodsThereAre(t *testing.T) {

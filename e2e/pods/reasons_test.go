@@ -75,7 +75,7 @@ func places() map[string]struct {
 		"labelled-out":     {"shop", labelled(key, "exclude"), "Excluded label " + key + "=exclude"},
 		"provider":         {"shop", labelled("cluster.x-k8s.io/provider", "control-plane-kubeadm"), "Excluded label cluster.x-k8s.io/provider=control-plane-kubeadm"},
 		"infrastructure":   {"shop", labelled("cluster.x-k8s.io/provider", "infrastructure-vsphere"), ""},
-		"capi-by-name":     {"shop", func(pod *corev1.Pod) { pod.Name = "capi-" + pod.Name }, "Excluded its name matches ^capi-.*$"},
+		"capi-by-name":     {"shop", func(pod *corev1.Pod) { pod.Name = "capi-controller-manager-" + pod.Name }, "Excluded its name matches ^capi-controller-manager-.*$"},
 		"generated-name":   {"shop", func(pod *corev1.Pod) { pod.GenerateName, pod.Name = "dex-k8s-"+pod.Name+"-", "" }, "Excluded its name matches ^dex-k8s-.*$"},
 		"generated-in":     {"shop", func(pod *corev1.Pod) { pod.GenerateName, pod.Name = "web-"+pod.Name+"-", "" }, ""},
 		"namespace-out":    {"off", none, "Excluded label " + key + "=exclude of its namespace"},

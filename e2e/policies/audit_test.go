@@ -52,6 +52,7 @@ func auditedPods() []audited {
 	return []audited{
 		{pod: plain("without"), mend: "container web" + missing},
 		{pod: plain("injected", injected()...)},
+		{pod: with(plain("finished"), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })},
 		{pod: plain("own", corev1.EnvVar{Name: "http_proxy", Value: "http://proxy.example:3128"}, noProxy)},
 		{
 			pod: with(plain("sidecar", injected()...), func(pod *corev1.Pod) {
@@ -141,7 +142,12 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 		if a.pod.Namespace == "" {
 			a.pod.Namespace = namespace
 		}
-		expected[string(createPod(t, clients, a.pod).UID)] = a
+		created := createPod(t, clients, a.pod)
+		expected[string(created.UID)] = a
+		if created.Status.Phase = a.pod.Status.Phase; created.Status.Phase != "" {
+			_, err := clients.CoreV1().Pods(created.Namespace).UpdateStatus(t.Context(), created, metav1.UpdateOptions{})
+			controlplanetest.Require(t, err)
+		}
 	}
 
 	k, err := kyverno.Start(t.Context(), cp, kyverno.Options{Progress: t.Output()})

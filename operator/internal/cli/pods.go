@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -35,7 +36,13 @@ by who owns them, with the reason.
 It lists pods, what owns them, namespaces and the policy inject-proxy-env from
 the cluster of the kubeconfig, and the metadata of the Secrets fairlead-proxy,
 never what is in them. What may not be listed is said below the table, and the
-rest is shown.
+rest is shown. Of pods that have finished or are being deleted, and of debug
+containers that have, only passwords are listed.
+
+-o json and -o yaml print "owners", each with namespace, owner, finding, reason
+(of Uninjected), message, containers and pods, and "notes", what is said below
+the table. Messages may change; reasons are Static, KubeSystem, Excluded,
+OwnValue, OwnEnvFrom, NoPolicy, OlderThanPolicy, PolicyNotReady and Unknown.
 
 The exit status is 0 if there is an answer, whatever it says, 1 if pods cannot
 be listed, and 2 if the command line is wrong.`,
@@ -110,7 +117,7 @@ func printPods(out io.Writer, report podsReport, total int) error {
 			if why == "" {
 				why = "-"
 			}
-			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", o.Namespace, o.Owner, len(o.Pods), o.Finding, short(o.Containers), why)
+			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", o.Namespace, ascii(o.Owner), len(o.Pods), o.Finding, short(o.Containers), why)
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -122,6 +129,9 @@ func printPods(out io.Writer, report podsReport, total int) error {
 	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(report.Notes, "\n"))
 	return err
 }
+
+// ascii writes out what else would move columns or the cursor: anybody who makes a pod may say who owns it.
+func ascii(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
 
 // short names no more than three.
 func short(names []string) string {

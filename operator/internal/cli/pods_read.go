@@ -93,6 +93,9 @@ func (r *podsReader) readNamespaces(ctx context.Context) error {
 	if err != nil {
 		return r.unread(resource, err, "cannot tell whether a label of a namespace excludes")
 	}
+	if r.namespace != "" && len(list) == 0 {
+		return fmt.Errorf("there is no namespace %q", r.namespace)
+	}
 	r.found.NamespaceLabels = map[string]map[string]string{}
 	for _, namespace := range list {
 		r.found.NamespaceLabels[namespace.Name] = namespace.Labels
@@ -100,7 +103,7 @@ func (r *podsReader) readNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// readPolicy reads the policy of either engine. With both, the API server's own is what gets to see a pod first.
+// readPolicy reads the policy of either engine. With both in force, the API server's own gets to see a pod first.
 func (r *podsReader) readPolicy(ctx context.Context) error {
 	native := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingadmissionpolicies"}
 	ofKyverno := schema.GroupVersionResource{Group: "policies.kyverno.io", Version: "v1", Resource: "mutatingpolicies"}
@@ -116,7 +119,7 @@ func (r *podsReader) readPolicy(ctx context.Context) error {
 			}
 		}
 		for _, object := range list {
-			if object.GetName() == pods.PolicyName && r.found.Policy == nil {
+			if object.GetName() == pods.PolicyName && (r.found.Policy == nil || r.found.Policy.Unready != "") {
 				if err := r.take(ctx, object); err != nil {
 					return err
 				}
@@ -124,7 +127,7 @@ func (r *podsReader) readPolicy(ctx context.Context) error {
 		}
 	}
 	r.found.PolicyUnread = r.found.PolicyUnread && r.found.Policy == nil
-	if r.found.Policy.Literal() {
+	if r.found.Policy.ShowsPassword() {
 		r.notes = append(r.notes, "the policy "+pods.PolicyName+" carries the values Literal: every pod that it injects shows the password")
 	}
 	return nil

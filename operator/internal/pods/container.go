@@ -37,6 +37,12 @@ func containers(pod *corev1.Pod) []container {
 	return all
 }
 
+// over says whether a container will not run again.
+func over(pod *corev1.Pod, one container) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed ||
+		one.ephemeral && one.state.Terminated != nil
+}
+
 // The groups of variables, each for every spelling of its name in upper and lower case.
 var groups = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 

@@ -1,5 +1,13 @@
 package pods
 
+// For tests that hold the command's own words against the policies.
+const SelectionKey = selectionKey
+
+var (
+	NotExcluded = notExcluded
+	Decode      = decode
+)
+
 // PasswordPatterns are those of hasPassword.
 func PasswordPatterns() []string {
 	return []string{passwordPattern.String(), referencePattern.String()}

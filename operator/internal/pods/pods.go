@@ -71,26 +71,25 @@ type Finding struct {
 	Containers []string
 }
 
-// Judge returns the findings about one pod of the cluster.
+// Judge returns the findings about one pod of the cluster. Of what will not run
+// again, nothing but a password matters.
 func (c Cluster) Judge(pod *corev1.Pod) []Finding {
 	var all findings
 	left := c.leftOut(pod)
 	for _, container := range containers(pod) {
 		s := settings(container, c.Policy)
-		fine := true
+		if len(s.passwords) > 0 {
+			all.add(Password, "", "in "+join(s.passwords)+", for all to read who may read pods", container.Name)
+		}
+		if over(pod, container) {
+			continue
+		}
 		if message := c.outdated(pod, container, s); message != "" {
 			all.add(Outdated, "", message, container.Name)
-			fine = false
 		} else if len(s.ours) == 0 {
 			reason, message := c.why(pod, container, s, left)
 			all.add(Uninjected, reason, message, container.Name)
-			fine = false
-		}
-		if names := s.passwords; len(names) > 0 {
-			all.add(Password, "", "in "+join(names)+", for all to read who may read pods", container.Name)
-			fine = false
-		}
-		if fine {
+		} else if len(s.passwords) == 0 {
 			all.add(Fine, "", "", container.Name)
 		}
 	}

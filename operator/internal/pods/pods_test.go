@@ -111,11 +111,107 @@ func TestAnEphemeralContainerIsAsOldAsItsStart(t *testing.T) {
 	p := pod("shop", noon.Add(-time.Hour), corev1.EnvVar{Name: "NO_PROXY"})
 	p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug"}}}
 	p.Status.EphemeralContainerStatuses = []corev1.ContainerStatus{{
-		Name: "debug", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: metav1.NewTime(noon.Add(time.Hour))}},
+		Name: "debug", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon.Add(time.Hour))}},
 	}}
 	found := pods.Cluster{Policy: policy(t, nil)}.Judge(p)
 	if len(found) != 2 || found[1].Reason != pods.ReasonUnknown {
 		t.Errorf("%+v", found)
+	}
+}
+
+func TestOfWhatWillNotRunAgainNothingButAPasswordMatters(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Pod){
+		"succeeded":   func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded },
+		"failed":      func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
+		"terminating": func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: noon} },
+		"ephemeral": func(p *corev1.Pod) {
+			for _, c := range p.Spec.Containers {
+				p.Spec.EphemeralContainers = append(p.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon(c)})
+				p.Status.EphemeralContainerStatuses = append(p.Status.EphemeralContainerStatuses, corev1.ContainerStatus{
+					Name: c.Name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}},
+				})
+			}
+			p.Spec.Containers = nil
+		},
+	} {
+		p := pod("shop", noon, corev1.EnvVar{Name: "HTTP_PROXY", Value: "http://me:S3CRET@proxy.example"})
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "without"})
+		if found := (pods.Cluster{}).Judge(p); len(found) != 2 {
+			t.Errorf("%s, before: %+v", name, found)
+		}
+		change(p)
+		if found := (pods.Cluster{}).Judge(p); len(found) != 1 || found[0].Class != pods.Password {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+func TestTheSameIsSaidEachTimeOfSeveralReasons(t *testing.T) {
+	p := policy(t, func(content map[string]any) {
+		spec := content["spec"].(map[string]any)
+		spec["variables"] = append(spec["variables"].([]any), map[string]any{"name": "excludedLabels", "expression": "['=x$']"})
+		spec["matchConstraints"].(map[string]any)["namespaceSelector"] = map[string]any{"matchLabels": map[string]any{"a": "y", "b": "y"}}
+	})
+	labelled := pod("shop", noon)
+	labelled.Labels = map[string]string{"d": "x", "c": "x"}
+	labels := map[string]map[string]string{"shop": {"a": "y", "b": "y"}}
+	for range 20 {
+		if found := (pods.Cluster{Policy: p, NamespaceLabels: labels}).Judge(labelled); found[0].Message != "label c=x" {
+			t.Fatalf("%+v", found)
+		}
+		if found := (pods.Cluster{Policy: p}).Judge(labelled); found[0].Message != "label a= of its namespace" {
+			t.Fatalf("%+v", found)
+		}
+	}
+}
+
+func TestAPolicysOwnVariablesAreKnownWhateverSomebodyMadeOfThem(t *testing.T) {
+	edited := policy(t, func(content map[string]any) {
+		spec := content["spec"].(map[string]any)
+		spec["variables"] = append(spec["variables"].([]any), map[string]any{
+			"name": "entries", "expression": "[{'name': 'HTTP_PROXY', 'valueFrom': {'secretKeyRef': {'name': 'another', 'key': 'http'}}}]",
+		})
+	})
+	env := corev1.EnvVar{Name: "HTTP_PROXY", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: "another"}, Key: "http",
+	}}}
+	if found := (pods.Cluster{Policy: edited}).Judge(pod("shop", noon, env)); found[0].Class != pods.Fine {
+		t.Errorf("%+v", found)
+	}
+	env.ValueFrom.SecretKeyRef.Key = "other"
+	if found := (pods.Cluster{Policy: edited}).Judge(pod("shop", noon, env)); found[0].Class != pods.Uninjected {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestOneValueOfItsOwnMakesAPolicyLiteral(t *testing.T) {
+	for entries, want := range map[string][2]bool{
+		"[{'name': 'a', 'value': 'http://me:S3CRET@proxy.example'}, {'name': 'b', 'valueFrom': {}}, {'name': 'c', 'valueFrom': {}}]": {true, true},
+		"[{'name': 'a', 'value': 'http://proxy.example'}]":                                                                           {true, false},
+		"[{'name': 'a', 'valueFrom': {}}]":                                                                                           {false, false},
+		"[]":                                                                                                                         {false, false},
+	} {
+		for range 20 {
+			p := policy(t, func(content map[string]any) {
+				spec := content["spec"].(map[string]any)
+				spec["variables"] = []any{map[string]any{"name": "entries", "expression": "dyn(" + entries + ")"}}
+			})
+			if got := [2]bool{p.Literal(), p.ShowsPassword()}; got != want {
+				t.Fatalf("%s: %v, want %v", entries, got, want)
+			}
+		}
+	}
+}
+
+func TestWhoseVariablesTheyAreIsNotGuessedWithoutThePolicy(t *testing.T) {
+	var env []corev1.EnvVar
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
+		env = append(env, corev1.EnvVar{Name: name})
+	}
+	for unread, want := range map[bool]pods.Reason{true: pods.ReasonUnknown, false: pods.ReasonOwn} {
+		if found := (pods.Cluster{PolicyUnread: unread}).Judge(pod("shop", noon, env...)); found[0].Reason != want {
+			t.Errorf("%+v, want %s", found, want)
+		}
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -36,26 +38,26 @@ type Policy struct {
 	entries             map[string]corev1.EnvVar
 }
 
-// Literal says whether the policy carries the values themselves.
+// Literal says whether the policy carries a value itself.
 func (p *Policy) Literal() bool {
-	if p != nil {
-		for _, e := range p.entries {
-			return e.ValueFrom == nil
-		}
-	}
-	return false
+	return p.any(func(e corev1.EnvVar) bool { return e.ValueFrom == nil })
 }
 
-// gives says whether the policy adds exactly this variable. Without a policy, it is the default one.
+// ShowsPassword says whether one of these values has a password.
+func (p *Policy) ShowsPassword() bool {
+	return p.any(func(e corev1.EnvVar) bool { return hasPassword(e.Value) })
+}
+
+func (p *Policy) any(is func(corev1.EnvVar) bool) bool {
+	return p != nil && slices.ContainsFunc(slices.Collect(maps.Values(p.entries)), is)
+}
+
+// gives says whether the policy adds exactly this variable, or the default one does.
 func (p *Policy) gives(e corev1.EnvVar) bool {
-	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
-		return e.ValueFrom.SecretKeyRef.Name == SecretName && e.ValueFrom.SecretKeyRef.Key == e.Name
+	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == SecretName {
+		return e.ValueFrom.SecretKeyRef.Key == e.Name
 	}
-	if !p.Literal() {
-		return false
-	}
-	ours, found := p.entries[e.Name]
-	return found && e.ValueFrom == nil && e.Value == ours.Value
+	return p != nil && reflect.DeepEqual(e, p.entries[e.Name])
 }
 
 // ReadPolicy reads an object of one of the kinds. Settings that are more than a plain value, as no installation of ours

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ func (c Cluster) why(pod *corev1.Pod, one container, s setting, left because) (R
 	switch {
 	case left.reason != "":
 		return left.reason, left.message
+	case c.PolicyUnread && s.hasAll():
+		return ReasonUnknown, "has all variables, of its own or of a policy that is not known"
 	case s.keepsAll() && len(s.own) > 0:
 		return ReasonOwn, "sets " + join(s.own) + " itself"
 	case s.keepsAll():
@@ -48,13 +51,8 @@ func (c Cluster) why(pod *corev1.Pod, one container, s setting, left because) (R
 
 // born is when the container was admitted. Of an ephemeral one, that is when it was started.
 func born(pod *corev1.Pod, one container) time.Time {
-	if one.ephemeral {
-		switch {
-		case one.state.Running != nil:
-			return one.state.Running.StartedAt.Time
-		case one.state.Terminated != nil:
-			return one.state.Terminated.StartedAt.Time
-		}
+	if one.ephemeral && one.state.Running != nil {
+		return one.state.Running.StartedAt.Time
 	}
 	return pod.CreationTimestamp.Time
 }
@@ -132,15 +130,14 @@ func unmatched(selector *metav1.LabelSelector, set map[string]string) string {
 	if selector == nil {
 		return ""
 	}
-	for key, value := range selector.MatchLabels {
-		if set[key] != value {
-			return key
-		}
+	all, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil { // no API server takes such a one
+		return ""
 	}
-	for _, requirement := range selector.MatchExpressions {
-		one, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{requirement}})
-		if err == nil && !one.Matches(labels.Set(set)) {
-			return requirement.Key
+	requirements, _ := all.Requirements()
+	for _, requirement := range requirements {
+		if !requirement.Matches(labels.Set(set)) {
+			return requirement.Key()
 		}
 	}
 	return ""
@@ -156,9 +153,9 @@ func (c Cluster) outByPattern(pod *corev1.Pod) string {
 		}
 	}
 	for _, pattern := range c.Policy.labels {
-		for key, value := range pod.Labels {
-			if pattern.MatchString(key + "=" + value) {
-				return "label " + key + "=" + value
+		for _, key := range slices.Sorted(maps.Keys(pod.Labels)) { // the same answer each time
+			if label := key + "=" + pod.Labels[key]; pattern.MatchString(label) {
+				return "label " + label
 			}
 		}
 	}
