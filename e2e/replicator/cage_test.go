@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -14,6 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -36,6 +40,9 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 		f.must(f.client.Create(t.Context(), secret))
 	}
 	ctx, thief := t.Context(), f.clientFor(f.replicator.Config)
+	clients, err := kubernetes.NewForConfig(f.replicator.Config)
+	f.must(err)
+	secrets := clients.CoreV1().Secrets("")
 	// ours is a valid one for a namespace that has none, with a change.
 	empty := f.namespace(selection, "exclude")
 	ours := func(change func(*corev1.Secret)) *corev1.Secret {
@@ -118,7 +125,44 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 		"add a key to a copy": func() error {
 			return updated(f.secret(namespace), func(s *corev1.Secret) { s.Data["x"] = []byte("y") })
 		},
-		"take the label from a copy": func() error { return updated(f.secret(namespace), func(s *corev1.Secret) { s.Labels = nil }) },
+		"take the label from a copy":      func() error { return updated(f.secret(namespace), func(s *corev1.Secret) { s.Labels = nil }) },
+		"create one that nobody can mend": func() error { return thief.Create(ctx, ours(func(s *corev1.Secret) { s.Immutable = ptr.To(true) })) },
+		"make a copy immutable": func() error {
+			return updated(f.secret(namespace), func(s *corev1.Secret) { s.Immutable = ptr.To(true) })
+		},
+		// mittwald/kubernetes-replicator fills a Secret with what this names, and we can read it then.
+		"have another program fill one": func() error {
+			return thief.Create(ctx, ours(func(s *corev1.Secret) {
+				s.Annotations = map[string]string{"replicator.v1.mittwald.de/replicate-from": namespace + "/foreign"}
+			}))
+		},
+		"have it fill a copy": func() error {
+			return updated(f.secret(namespace), func(s *corev1.Secret) {
+				s.Annotations["replicator.v1.mittwald.de/replicate-from"] = namespace + "/foreign"
+			})
+		},
+		"label a copy for another program": func() error { return updated(f.secret(namespace), func(s *corev1.Secret) { s.Labels["a"] = "b" }) },
+		"give a copy an owner": func() error {
+			return updated(f.secret(namespace), func(s *corev1.Secret) {
+				s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: foreign.Name, UID: foreign.UID}}
+			})
+		},
+		"watch another Secret": func() error {
+			return watched(secrets.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=foreign"}))
+		},
+		"watch it by the old path": func() error {
+			return clients.CoreV1().RESTClient().Get().AbsPath("/api/v1/watch/namespaces", namespace, "secrets/foreign").Do(ctx).Error()
+		},
+		"watch all by label": func() error { return watched(secrets.Watch(ctx, metav1.ListOptions{LabelSelector: ourLabel})) },
+		"list the metadata of Secrets": func() error {
+			list := &metav1.PartialObjectMetadataList{}
+			list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+			return thief.List(ctx, list)
+		},
+		"ask for another token": func() error {
+			_, err := clients.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+			return err
+		},
 		"add a finalizer to a copy": func() error {
 			return updated(f.secret(namespace), func(s *corev1.Secret) { s.Finalizers = []string{"example.com/x"} })
 		},
@@ -159,6 +203,24 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 			t.Errorf("%d Secrets", len(list.Items))
 		}
 	})
+	t.Run("but writes a copy that somebody else labelled, annotated and holds", func(t *testing.T) {
+		f.change(namespace, func(s *corev1.Secret) {
+			s.Labels["theirs"], s.Annotations["theirs"], s.Finalizers = "kept", "kept", []string{"example.com/x"}
+			s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: foreign.Name, UID: foreign.UID}}
+		})
+		f.change(namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") })
+		if after := f.awaitCopy(namespace); after.Labels["theirs"] != "kept" || len(after.Finalizers) != 1 || len(after.OwnerReferences) != 1 {
+			t.Errorf("something was lost: %v", after.ObjectMeta)
+		}
+		f.change(namespace, func(s *corev1.Secret) { s.Finalizers = nil })
+	})
+}
+
+func watched(w watch.Interface, err error) error {
+	if err == nil {
+		w.Stop()
+	}
+	return err
 }
 
 // notOurs selects by name without naming one.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,20 +100,39 @@ func TestANewPasswordReaches100NamespacesBy100RequestsAndNothingCausesNone(t *te
 	f.noSecretWrites(mark)
 
 	mark = f.mark()
+	start := time.Now()
 	f.change(policies.Namespace, func(s *corev1.Secret) {
 		for _, key := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
 			s.Data[key] = []byte("http://user:rotated@proxy.example:3128")
 		}
 	})
-	changed := time.Now()
 	f.awaitFleet()
 	f.awaitIdle(2 * fleetSize)
 	writes := f.secretWrites(mark)
 	f.exactly(writes, fleetSize)
-	all, err := f.cp.AuditEvents(mark, controlplane.ByUser(replicator.User), func(e auditv1.Event) bool { return e.ObjectRef == nil || e.ObjectRef.Resource != "leases" })
+	t.Logf("%d namespaces: %s from the change of the source to the answer to the last write; %d requests of the replicator, reads included, %d of them writes of Secrets",
+		fleetSize, lastWrite(writes).Sub(start).Round(time.Millisecond), f.requests(mark), len(writes))
+	f.nothingForbidden()
+}
+
+// requests are all of the replicator's since a mark, but for its lease.
+func (f *fixture) requests(since controlplane.AuditMark) int {
+	f.Helper()
+	all, err := f.cp.AuditEvents(since, controlplane.ByUser(replicator.User), func(e auditv1.Event) bool { return e.ObjectRef == nil || e.ObjectRef.Resource != "leases" })
 	f.must(err)
-	t.Logf("%d namespaces: %s from the answer to the change of the source to the answer to the last write; %d requests, %d of them writes (leases apart)",
-		fleetSize, lastWrite(writes).Sub(changed).Round(time.Millisecond), len(all), len(writes))
+	return len(all)
+}
+
+// nothingForbidden: it asks for nothing that its role lacks, but for the tries at its cage.
+func (f *fixture) nothingForbidden() {
+	f.Helper()
+	forbidden, err := f.cp.AuditEvents(0, controlplane.ByUser(replicator.User), func(e auditv1.Event) bool {
+		return e.ResponseStatus != nil && e.ResponseStatus.Code == 403 && !strings.Contains(e.RequestURI, "dryRun=All")
+	})
+	f.must(err)
+	for _, event := range forbidden {
+		f.Errorf("forbidden: %s %s", event.Verb, event.RequestURI)
+	}
 }
 
 // The whole way: a Secret of the management cluster, the operator, <cluster>-cluster-values, Helm as the platform
@@ -141,9 +161,9 @@ func TestANewPasswordReaches100NamespacesFromTheManagementClusterOn(t *testing.T
 	if !bytes.Contains(f.secret("default").Data["HTTP_PROXY"], []byte(":rotated@")) {
 		t.Error("the password that arrived is another")
 	}
-	t.Logf("%d namespaces: %s from the management cluster's Secret to the last copy: values after %s, helm template and apply %s, the rest of the copies after another %s",
+	t.Logf("%d namespaces: %s from the management cluster's Secret to the last copy: values after %s, helm template and apply %s, the rest of the copies after another %s; %d requests of the replicator, reads included",
 		fleetSize, lastWrite(writes).Sub(start).Round(time.Millisecond), written.Sub(start).Round(time.Millisecond),
-		installed.Sub(written).Round(time.Millisecond), max(0, lastWrite(writes).Sub(installed)).Round(time.Millisecond))
+		installed.Sub(written).Round(time.Millisecond), max(0, lastWrite(writes).Sub(installed)).Round(time.Millisecond), f.requests(mark))
 }
 
 // management is a management cluster with the operator and one Cluster.

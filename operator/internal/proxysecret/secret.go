@@ -4,6 +4,7 @@
 package proxysecret
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,11 +20,9 @@ import (
 
 // The names of the contract.
 const (
-	Name = "fairlead-proxy" // in every namespace
-	Role = "proxy"          // the value of render.SecretLabel; without it, the Secret is somebody else's
-
-	// CAKey is there while charts/fairlead-policies has trustedCA.enabled.
-	CAKey = "ca.crt"
+	Name  = render.PodSecretName // in every namespace
+	Role  = render.PodRole       // the value of render.SecretLabel; without it, the Secret is somebody else's
+	CAKey = render.PodCAKey      // there while charts/fairlead-policies has a bundle
 
 	// ChangedAtAnnotation of a copy says when its data last became different: RFC 3339, UTC. Containers that
 	// started earlier have older settings.
@@ -60,7 +59,7 @@ func Data(secret *corev1.Secret) (map[string][]byte, error) {
 		return nil, fmt.Errorf("keys are missing: %s", strings.Join(missing, ", "))
 	}
 	for _, key := range noProxy {
-		if len(data[key]) == 0 && slices.ContainsFunc(urls, func(url string) bool { return len(data[url]) > 0 }) {
+		if len(bytes.Trim(data[key], ", \t\r\n")) == 0 && slices.ContainsFunc(urls, func(url string) bool { return len(data[url]) > 0 }) {
 			return nil, fmt.Errorf("%s is empty although there is a proxy", key)
 		}
 	}

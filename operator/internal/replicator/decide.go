@@ -40,6 +40,7 @@ type state struct {
 	source      source
 	copy        *corev1.Secret // of our name, whoever made it; nil if there is none
 	inUse       use            // asked for only where something is to be taken away
+	nextLook    time.Duration  // when to ask again
 	now         time.Time
 }
 
@@ -65,6 +66,7 @@ const (
 	stateInUse         = "InUse" // to be taken away, but pods refer to it
 	stateTerminating   = "Terminating"
 	stateNameTaken     = "NameTaken"
+	stateContended     = "Contended" // somebody writes as often as we do
 	stateImmutable     = "Immutable"
 	stateSource        = "Source" // the own namespace, while there is something to copy
 	stateSourceMissing = "SourceMissing"
@@ -76,7 +78,7 @@ type decision struct {
 	verb      string
 	state     string
 	detail    string         // of a refusal
-	secret    *corev1.Secret // what to create, update or delete
+	secret    *corev1.Secret // what to create, update or delete; nil for keep and refuse
 	lookAgain bool           // although nothing that is watched will change
 }
 
@@ -145,8 +147,11 @@ func mend(s state) decision {
 	d.verb, d.secret = update, s.copy.DeepCopy()
 	d.secret.Data = data
 	changedAt := s.now
-	if same {
+	switch {
+	case same:
 		changedAt = proxysecret.DataChangedAt(s.copy)
+	case changedAt.Before(s.source.changedAt): // by the API server's clock; ours is slow
+		changedAt = s.source.changedAt
 	}
 	date(d.secret, changedAt)
 	return d

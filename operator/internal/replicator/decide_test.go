@@ -78,39 +78,40 @@ func TestTheDecisionForANamespace(t *testing.T) {
 		changedAt  time.Time         // that is written
 		looksAgain bool
 	}{
-		"a new namespace":                  {source: secretOf(good), verb: create, state: stateCurrent, data: good, changedAt: changed},
-		"nothing is wrong":                 {source: secretOf(good), copy: secretOf(good), state: stateCurrent},
-		"another password":                 {source: secretOf(good), copy: secretOf(old), verb: update, state: stateCurrent, data: good, changedAt: now},
-		"Direct blanks the values":         {source: secretOf(blank()), copy: secretOf(good), verb: update, state: stateCurrent, data: blank(), changedAt: now},
-		"a key was taken out of the copy":  {source: secretOf(good), copy: secretOf(without(good, "no_proxy")), verb: update, state: stateCurrent, data: good, changedAt: now},
-		"a blank key was taken out":        {source: secretOf(blank()), copy: secretOf(without(blank(), "no_proxy")), verb: update, state: stateCurrent, data: blank(), changedAt: now},
-		"a key was put into the copy":      {source: secretOf(good), copy: secretOf(with(good, "x", "y")), verb: update, state: stateCurrent, data: good, changedAt: now},
-		"a foreign key in the source":      {source: secretOf(with(good, "x", "y")), copy: secretOf(good), state: stateCurrent},
-		"the copy's annotation is gone":    {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Annotations = nil }), verb: update, state: stateCurrent, data: good, changedAt: changed},
-		"somebody else's Secret":           {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels = nil }), verb: refuse, state: stateNameTaken},
-		"another role's Secret":            {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels[render.SecretLabel] = "cluster-values" }), verb: refuse, state: stateNameTaken},
-		"our label on another type":        {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Type = "example.com/x" }), verb: refuse, state: stateNameTaken},
-		"somebody else's, and no source":   {copy: changedCopy(func(s *corev1.Secret) { s.Labels = nil }), verb: refuse, state: stateNameTaken},
-		"immutable and right":              {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Immutable = ptr.To(true) }), state: stateCurrent},
-		"immutable and wrong":              {source: secretOf(old), copy: changedCopy(func(s *corev1.Secret) { s.Immutable = ptr.To(true) }), verb: refuse, state: stateImmutable},
-		"a namespace that ends":            {source: secretOf(good), ending: true, state: stateTerminating},
-		"a namespace that ends, excluded":  {source: secretOf(good), copy: secretOf(old), ending: true, excluded: true, state: stateTerminating},
-		"an excluded namespace":            {source: secretOf(good), excluded: true, state: stateExcluded},
-		"excluded, and somebody else's":    {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels = nil }), excluded: true, state: stateExcluded},
-		"excluded, and of another type":    {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Type = "example.com/x" }), excluded: true, state: stateExcluded},
-		"newly excluded":                   {source: secretOf(good), copy: secretOf(good), excluded: true, verb: remove, state: stateExcluded},
-		"newly excluded, in use":           {source: secretOf(good), copy: secretOf(good), excluded: true, inUse: inUse, state: stateInUse, looksAgain: true},
-		"newly excluded, in use and wrong": {source: secretOf(good), copy: secretOf(old), excluded: true, inUse: inUse, verb: update, state: stateInUse, data: good, changedAt: now, looksAgain: true},
-		"no source":                        {copy: secretOf(good), state: stateSourceMissing},
-		"no source, a new namespace":       {state: stateSourceMissing},
-		"no source, newly excluded":        {copy: secretOf(good), excluded: true, state: stateSourceMissing},
-		"the source lacks a key":           {source: secretOf(without(old, "https_proxy")), copy: secretOf(good), state: stateSourceInvalid},
-		"the source lacks NO_PROXY":        {source: secretOf(with(old, "NO_PROXY", "")), copy: secretOf(good), state: stateSourceInvalid},
-		"the source lacks no_proxy":        {source: secretOf(with(old, "no_proxy", "")), copy: secretOf(good), state: stateSourceInvalid},
-		"the source has no data":           {source: secretOf(nil), copy: secretOf(good), state: stateSourceInvalid},
-		"a CA comes":                       {source: secretOf(with(good, "ca.crt", "PEM")), copy: secretOf(good), verb: update, state: stateCurrent, data: with(good, "ca.crt", "PEM"), changedAt: now},
-		"the CA goes":                      {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), verb: update, state: stateCurrent, data: good, changedAt: now},
-		"the CA goes, in use":              {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, state: stateInUse, looksAgain: true},
+		"a new namespace":                    {source: secretOf(good), verb: create, state: stateCurrent, data: good, changedAt: changed},
+		"nothing is wrong":                   {source: secretOf(good), copy: secretOf(good), state: stateCurrent},
+		"another password":                   {source: secretOf(good), copy: secretOf(old), verb: update, state: stateCurrent, data: good, changedAt: now},
+		"Direct blanks the values":           {source: secretOf(blank()), copy: secretOf(good), verb: update, state: stateCurrent, data: blank(), changedAt: now},
+		"a key was taken out of the copy":    {source: secretOf(good), copy: secretOf(without(good, "no_proxy")), verb: update, state: stateCurrent, data: good, changedAt: now},
+		"a blank key was taken out":          {source: secretOf(blank()), copy: secretOf(without(blank(), "no_proxy")), verb: update, state: stateCurrent, data: blank(), changedAt: now},
+		"a key was put into the copy":        {source: secretOf(good), copy: secretOf(with(good, "x", "y")), verb: update, state: stateCurrent, data: good, changedAt: now},
+		"a foreign key in the source":        {source: secretOf(with(good, "x", "y")), copy: secretOf(good), state: stateCurrent},
+		"the copy's annotation is gone":      {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Annotations = nil }), verb: update, state: stateCurrent, data: good, changedAt: changed},
+		"somebody else's Secret":             {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels = nil }), verb: refuse, state: stateNameTaken},
+		"another role's Secret":              {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels[render.SecretLabel] = "cluster-values" }), verb: refuse, state: stateNameTaken},
+		"our label on another type":          {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Type = "example.com/x" }), verb: refuse, state: stateNameTaken},
+		"somebody else's, and no source":     {copy: changedCopy(func(s *corev1.Secret) { s.Labels = nil }), verb: refuse, state: stateNameTaken},
+		"immutable and right":                {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Immutable = ptr.To(true) }), state: stateCurrent},
+		"immutable and wrong":                {source: secretOf(old), copy: changedCopy(func(s *corev1.Secret) { s.Immutable = ptr.To(true) }), verb: refuse, state: stateImmutable},
+		"a namespace that ends":              {source: secretOf(good), ending: true, state: stateTerminating},
+		"a namespace that ends, excluded":    {source: secretOf(good), copy: secretOf(old), ending: true, excluded: true, state: stateTerminating},
+		"an excluded namespace":              {source: secretOf(good), excluded: true, state: stateExcluded},
+		"excluded, and somebody else's":      {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels = nil }), excluded: true, state: stateExcluded},
+		"excluded, and of another type":      {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Type = "example.com/x" }), excluded: true, state: stateExcluded},
+		"newly excluded":                     {source: secretOf(good), copy: secretOf(good), excluded: true, verb: remove, state: stateExcluded},
+		"newly excluded, in use":             {source: secretOf(good), copy: secretOf(good), excluded: true, inUse: inUse, state: stateInUse, looksAgain: true},
+		"newly excluded, in use and wrong":   {source: secretOf(good), copy: secretOf(old), excluded: true, inUse: inUse, verb: update, state: stateInUse, data: good, changedAt: now, looksAgain: true},
+		"no source":                          {copy: secretOf(good), state: stateSourceMissing},
+		"no source, a new namespace":         {state: stateSourceMissing},
+		"no source, newly excluded":          {copy: secretOf(good), excluded: true, state: stateSourceMissing},
+		"the source lacks a key":             {source: secretOf(without(old, "https_proxy")), copy: secretOf(good), state: stateSourceInvalid},
+		"the source lacks NO_PROXY":          {source: secretOf(with(old, "NO_PROXY", "")), copy: secretOf(good), state: stateSourceInvalid},
+		"the source lacks no_proxy":          {source: secretOf(with(old, "no_proxy", "")), copy: secretOf(good), state: stateSourceInvalid},
+		"the source's NO_PROXY has no entry": {source: secretOf(with(old, "no_proxy", " ,\n")), copy: secretOf(good), state: stateSourceInvalid},
+		"the source has no data":             {source: secretOf(nil), copy: secretOf(good), state: stateSourceInvalid},
+		"a CA comes":                         {source: secretOf(with(good, "ca.crt", "PEM")), copy: secretOf(good), verb: update, state: stateCurrent, data: with(good, "ca.crt", "PEM"), changedAt: now},
+		"the CA goes":                        {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), verb: update, state: stateCurrent, data: good, changedAt: now},
+		"the CA goes, in use":                {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, state: stateInUse, looksAgain: true},
 		"the CA goes, its variables in use": {
 			source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: use{secret: true}, verb: update, state: stateCurrent, data: good, changedAt: now,
 		},
@@ -151,6 +152,15 @@ func TestAnUpdateIsOfTheVersionThatWasRead(t *testing.T) {
 	}
 	if string(stale.Data["HTTP_PROXY"]) != "http://p:1" {
 		t.Error("the cache's object was changed")
+	}
+}
+
+// The source's time is the API server's.
+func TestACopyNeverSaysThatItChangedBeforeItsSource(t *testing.T) {
+	slow := changed.Add(-time.Hour)
+	d := decide(state{namespace: "ns", source: readSource(secretOf(settings("http://new:1"))), copy: secretOf(settings("http://p:1")), now: slow})
+	if got := d.secret.Annotations[proxysecret.ChangedAtAnnotation]; got != changed.Format(time.RFC3339) {
+		t.Errorf("it changed at %s", got)
 	}
 }
 

@@ -73,12 +73,15 @@ func newManager(config *rest.Config, opts Options) (manager.Manager, error) {
 }
 
 // caches watches the Secrets of our name in all namespaces, by a field selector, which is what RBAC lets through
-// with resourceNames, and the namespaces. A read of anything else is an error instead of a new watch.
+// with resourceNames, and the metadata of namespaces. A read of anything else is an error instead of a new watch.
 func caches() cache.Options {
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Secret{}:    {Field: fields.OneTermEqualSelector("metadata.name", proxysecret.Name)},
+			&corev1.Secret{}: {
+				Field:     fields.OneTermEqualSelector("metadata.name", proxysecret.Name),
+				Transform: (&bundle{}).share,
+			},
 			namespaceMetadata(): {Transform: cache.TransformStripManagedFields()},
 		},
 	}

@@ -26,6 +26,7 @@ type Reconciler struct {
 	Excluded  map[string]struct{} // namespaces, by name
 
 	settling settling
+	paces    paces
 	states   states
 }
 
@@ -51,6 +52,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 func (r *Reconciler) forget(namespace string) {
 	r.settling.forget(namespace)
+	r.paces.forget(namespace)
 	r.states.forget(namespace)
 }
 
@@ -78,7 +80,7 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	if err := r.Live.List(ctx, pods, client.InNamespace(s.namespace)); err != nil {
 		return s, fmt.Errorf("asking which pods refer to Secret %s/%s: %w", s.namespace, proxysecret.Name, err)
 	}
-	s.inUse = r.settling.watch(s.namespace, s.now, useBy(pods.Items))
+	s.inUse, s.nextLook = r.settling.watch(s.namespace, s.now, useBy(pods.Items))
 	return s, nil
 }
 
@@ -94,6 +96,9 @@ func (r *Reconciler) secret(ctx context.Context, namespace string) (*corev1.Secr
 
 // write carries a decision out, with one request at most.
 func (r *Reconciler) write(ctx context.Context, namespace *metav1.PartialObjectMetadata, s state, d decision) (ctrl.Result, error) {
+	if d.secret != nil && !r.paces.allow(s.namespace) {
+		return r.contended(ctx, namespace, d), nil
+	}
 	var err error
 	switch d.verb {
 	case create:
@@ -106,7 +111,7 @@ func (r *Reconciler) write(ctx context.Context, namespace *metav1.PartialObjectM
 	if err != nil {
 		return r.failed(ctx, namespace, d, err)
 	}
-	if d.verb == create || d.verb == update || d.verb == remove {
+	if d.secret != nil {
 		writes.WithLabelValues(d.verb, resultWritten).Inc()
 		log.FromContext(ctx).Info("wrote the copy", "verb", d.verb, "state", d.state)
 	}
@@ -115,9 +120,19 @@ func (r *Reconciler) write(ctx context.Context, namespace *metav1.PartialObjectM
 		log.FromContext(ctx).Info("the copy is refused", "state", d.state, "detail", d.detail)
 	}
 	if d.lookAgain {
-		return ctrl.Result{RequeueAfter: settleTime}, nil
+		return ctrl.Result{RequeueAfter: s.nextLook}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// contended tells people that somebody works against us, and waits.
+func (r *Reconciler) contended(ctx context.Context, namespace *metav1.PartialObjectMetadata, d decision) ctrl.Result {
+	if r.states.change(namespace.Name, stateContended) {
+		const text = "somebody keeps changing or deleting it; it is put right every %s. metadata.managedFields says who changes it"
+		r.Events.Eventf(d.secret, namespace, corev1.EventTypeWarning, stateContended, "Copy", text, pace)
+		log.FromContext(ctx).Info("somebody keeps changing or deleting the copy", "state", stateContended)
+	}
+	return ctrl.Result{RequeueAfter: pace}
 }
 
 // behind is how soon the cache has what the API server knows better.

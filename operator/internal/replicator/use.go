@@ -76,9 +76,12 @@ func itemKeys(items []corev1.KeyToPath) []string {
 }
 
 // settleTime is how long nothing may refer to what is taken away. A pod that was injected before its namespace
-// was excluded can be stored later; no webhook takes longer than this. It is also when an unused rest is looked
-// for again.
-const settleTime = 30 * time.Second
+// was excluded can be stored later; no webhook takes longer than this. It is also how soon pods are asked for again;
+// as they may refer to something for months, that grows to longestLook.
+const (
+	settleTime  = 30 * time.Second
+	longestLook = time.Hour
+)
 
 // settling remembers since when the pods of a namespace refer to nothing. It is lost with a restart, which only
 // delays.
@@ -87,19 +90,26 @@ type settling struct {
 	since map[string]unused
 }
 
-type unused struct{ secret, ca time.Time }
+type unused struct {
+	secret, ca time.Time
+	seen       use       // last,
+	steady     time.Time // and since when
+}
 
-// watch takes what pods refer to now, and returns what has to be taken for in use.
-func (s *settling) watch(namespace string, now time.Time, seen use) use {
+// watch takes what pods refer to now, and returns what has to be taken for in use, and when to ask again.
+func (s *settling) watch(namespace string, now time.Time, seen use) (settled use, again time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.since == nil {
 		s.since = map[string]unused{}
 	}
 	since := s.since[namespace]
-	settled := use{secret: settle(&since.secret, now, seen.secret), ca: settle(&since.ca, now, seen.ca)}
+	if since.steady.IsZero() || seen != since.seen {
+		since.seen, since.steady = seen, now
+	}
+	settled = use{secret: settle(&since.secret, now, seen.secret), ca: settle(&since.ca, now, seen.ca)}
 	s.since[namespace] = since
-	return settled
+	return settled, max(settleTime, min(longestLook, now.Sub(since.steady)/10))
 }
 
 func settle(since *time.Time, now time.Time, used bool) bool {

@@ -72,12 +72,30 @@ func TestWhatIsUnusedForAMomentIsTakenForInUse(t *testing.T) {
 		{2 * settleTime, use{}, use{true, false}},
 		{2*settleTime + 1, use{}, use{false, false}},
 	} {
-		if got := s.watch("ns", start.Add(step.after), step.seen); got != step.want {
-			t.Errorf("step %d: %+v, not %+v", i, got, step.want)
+		if got, again := s.watch("ns", start.Add(step.after), step.seen); got != step.want || again != settleTime {
+			t.Errorf("step %d: %+v, not %+v; again in %s", i, got, step.want, again)
 		}
 	}
 	s.forget("ns")
-	if got := s.watch("ns", start.Add(time.Hour), use{}); got != (use{true, true}) {
+	if got, _ := s.watch("ns", start.Add(time.Hour), use{}); got != (use{true, true}) {
 		t.Error("what is excluded anew is not given its time anew")
+	}
+}
+
+func TestPodsThatReferToItForLongAreAskedForSeldomUntilOneGoes(t *testing.T) {
+	s, start := settling{}, time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	for i, step := range []struct {
+		after time.Duration
+		seen  use
+		again time.Duration
+	}{
+		{0, use{true, true}, settleTime},
+		{100 * time.Minute, use{true, true}, 10 * time.Minute},
+		{1000 * time.Hour, use{true, true}, longestLook},
+		{1001 * time.Hour, use{true, false}, settleTime},
+	} {
+		if _, again := s.watch("ns", start.Add(step.after), step.seen); again != step.again {
+			t.Errorf("step %d: again in %s, not %s", i, again, step.again)
+		}
 	}
 }
