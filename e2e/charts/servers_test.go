@@ -79,9 +79,13 @@ func printable() string {
 	return all.String()
 }
 
+// unspaced can be in a list: no entry has a blank in it.
+func unspaced(text string) string { return strings.ReplaceAll(text, " ", "") }
+
 func TestASecretHasHostilePasswordsByteForByte(t *testing.T) {
 	for _, text := range hostile {
-		if diff := cmp.Diff(environment(text, text, "a,"+text), render(t, values{"proxy": proxy(text, text, "a,"+text)}).secret(t)); diff != "" {
+		noProxy := "a," + unspaced(text)
+		if diff := cmp.Diff(environment(text, text, noProxy), render(t, values{"proxy": proxy(text, text, noProxy)}).secret(t)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
@@ -92,7 +96,7 @@ func (s server) testLiteral(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			noProxy := ""
 			if text != "" {
-				noProxy = fmt.Sprintf("%d.example,%s", i, text)
+				noProxy = fmt.Sprintf("%d.example,%s", i, unspaced(text))
 			}
 			controlplanetest.Require(t, policies.Install(t.Context(), s.cp, values{
 				"engine": s.engine, "carry": "Literal", "proxy": proxy(text, text, noProxy),
