@@ -39,6 +39,27 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"numbers in noProxy":                {values{"proxy": values{"noProxy": []any{"a", 1}}}, []string{"/proxy/noProxy/1", "string"}},
 		"an empty range":                    {values{"managementCluster": values{"endpointRanges": []string{""}}}, []string{"/managementCluster/endpointRanges/0"}},
 		"a label without a value":           {values{"exclude": values{"labels": []string{"app"}}}, []string{"/exclude/labels/0"}},
+		"no carry":                          {values{"carry": nil}, []string{"missing", "carry"}},
+		"no engine and no failurePolicy":    {values{"engine": nil, "failurePolicy": nil}, []string{"missing", "engine", "failurePolicy"}},
+		"no optIn":                          {values{"optIn": nil}, []string{"missing", "optIn"}},
+		"no exclude":                        {values{"exclude": nil}, []string{"missing", "exclude"}},
+		"no lists to exclude":               {values{"exclude": values{"namespaces": nil, "names": nil, "labels": nil}}, []string{"/exclude", "namespaces", "names", "labels"}},
+		"no managementCluster":              {values{"managementCluster": nil}, []string{"missing", "managementCluster"}},
+		"no replicator":                     {values{"replicator": nil}, []string{"missing", "replicator"}},
+		"no replicator.image":               {values{"replicator": values{"image": nil}}, []string{"/replicator", "image"}},
+		"no trustedCA":                      {values{"trustedCA": nil}, []string{"missing", "trustedCA"}},
+		"no audit":                          {values{"audit": nil}, []string{"missing", "audit"}},
+		"a pattern of namespaces":           {values{"exclude": values{"namespaces": []string{"capi-*"}}}, []string{"/exclude/namespaces/0"}},
+		"two namespaces in one":             {values{"exclude": values{"namespaces": []string{"a,b"}}}, []string{"/exclude/namespaces/0"}},
+		"a label without a key":             {values{"exclude": values{"labels": []string{"=v"}}}, []string{"/exclude/labels/0"}},
+		"a text for ranges":                 {values{"managementCluster": values{"endpointRanges": "10.0.0.0/8"}}, []string{"/managementCluster/endpointRanges", "array"}},
+		"two ranges in one":                 {values{"managementCluster": values{"endpointRanges": []string{"10.0.0.0/8,b"}}}, []string{"/managementCluster/endpointRanges/0"}},
+		"a range with a blank":              {values{"managementCluster": values{"endpointRanges": []string{"a b"}}}, []string{"/managementCluster/endpointRanges/0"}},
+		"blanks for commas":                 {values{"proxy": proxy(good, "", "a b")}, []string{"proxy.noProxy", "blank"}},
+		"blanks for commas in a list":       {values{"proxy": proxy(good, "", []string{"a", "b c"})}, []string{"proxy.noProxy", "blank"}},
+		"a blank in a host":                 {values{"proxy": proxy("http://me:"+s3cret+"@proxy example:3128", "", "a")}, []string{"proxy.http", "http://"}},
+		"a list that Linux does not take":   {values{"proxy": proxy(good, "", long(131_001))}, []string{"131000", "noProxy"}},
+		"a list that CEL does not take":     {values{"carry": "Literal", "proxy": proxy(good, "", long(50_000))}, []string{"noProxy", "Literal", "SecretRef"}},
 		"a URL without a scheme":            {values{"proxy": proxy("me:"+s3cret+"@proxy.example:3128", "", "a")}, []string{"proxy.http", "http://"}},
 		"a URL of cluster without a scheme": {values{"cluster": values{"proxy": proxy("", s3cret+".example:3128", "a")}}, []string{"cluster.proxy.https", "http://"}},
 		"another scheme":                    {values{"proxy": proxy("socks5://"+s3cret+":1080", "", "a")}, []string{"proxy.http", "http://"}},
@@ -81,3 +102,6 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		})
 	}
 }
+
+// long is a list of so many characters.
+func long(length int) string { return strings.Repeat("a", length) }

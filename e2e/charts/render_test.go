@@ -161,19 +161,94 @@ func TestLiteralHasNoSecret(t *testing.T) {
 // Else the files that people read and test would not be what they install.
 func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
 	objects := render(t, values{"trustedCA": values{"enabled": true, "bundle": certificate}})
-	for _, name := range []string{"inject-proxy-env", "inject-trusted-ca"} {
-		content, err := os.ReadFile(filepath.Join(filepath.Dir(policies.Chart()), "..", "policies", name, name+".yaml"))
+	files, err := filepath.Glob(filepath.Join(policies.Folder(), "*", "*.yaml"))
+	if err != nil || len(files) != 4 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		static := parse(t, content)["MutatingPolicy/"+name]
-		if diff := cmp.Diff(static.Object["spec"], objects["MutatingPolicy/"+name].Object["spec"]); diff != "" {
-			t.Errorf("%s (-static +rendered):\n%s", name, diff)
-		}
-		if diff := cmp.Diff(static.GetAnnotations(), objects["MutatingPolicy/"+name].GetAnnotations()); diff != "" {
-			t.Errorf("annotations of %s (-static +rendered):\n%s", name, diff)
+		for name, static := range parse(t, content) {
+			got := objects[name]
+			if got == nil {
+				t.Errorf("%s is not rendered", name)
+				continue
+			}
+			if diff := cmp.Diff(static.Object["spec"], got.Object["spec"]); diff != "" {
+				t.Errorf("%s (-static +rendered):\n%s", name, diff)
+			}
+			if diff := cmp.Diff(static.GetAnnotations(), got.GetAnnotations()); diff != "" {
+				t.Errorf("annotations of %s (-static +rendered):\n%s", name, diff)
+			}
 		}
 	}
+}
+
+// The three say the same of every key: values.yaml what it is by default, the schema what it may be, README.md both.
+func TestValuesSchemaAndREADMEKnowTheSameKeys(t *testing.T) {
+	read := func(file string, into any) string {
+		content, err := os.ReadFile(filepath.Join(policies.Chart(), file))
+		if err == nil && into != nil {
+			err = yaml.Unmarshal(content, into)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	var defaults, schema values
+	read("values.yaml", &defaults)
+	read("values.schema.json", &schema)
+	known := keysOfSchema(schema, schema, "")
+	for _, notDefaulted := range []string{"global", "http_proxy", "https_proxy", "no_proxy"} {
+		known = slices.DeleteFunc(known, func(key string) bool { return key == notDefaulted })
+	}
+	slices.Sort(known)
+	given := slices.DeleteFunc(keysOf(defaults, ""), func(key string) bool { return strings.HasPrefix(key, "replicator.resources.") })
+	given = append(given, "replicator.resources")
+	slices.Sort(given)
+	if diff := cmp.Diff(known, given); diff != "" {
+		t.Errorf("-schema +values.yaml:\n%s", diff)
+	}
+	readme := read("README.md", nil)
+	for _, key := range known {
+		dot := strings.LastIndex(key, ".")
+		parent, last := key[:max(dot, 0)], key[dot+1:]
+		top, _, _ := strings.Cut(key, ".")
+		if !strings.Contains(readme, "| `"+key+"`") && !strings.Contains(readme, "| `"+top+".*`") &&
+			(parent == "" || !strings.Contains(readme, "| `"+parent+".") || !strings.Contains(readme, "`."+last+"`")) {
+			t.Errorf("README.md says nothing of %s", key)
+		}
+	}
+}
+
+func keysOf(given values, above string) (keys []string) {
+	for key, value := range given {
+		if below, isObject := value.(values); isObject {
+			keys = append(keys, keysOf(below, above+key+".")...)
+		} else {
+			keys = append(keys, above+key)
+		}
+	}
+	return keys
+}
+
+func keysOfSchema(root, given values, above string) (keys []string) {
+	properties, _ := given["properties"].(values)
+	for key, value := range properties {
+		property := value.(values)
+		if property["$ref"] == "#/$defs/proxy" {
+			property = root["$defs"].(values)["proxy"].(values)
+		}
+		if property["properties"] != nil {
+			keys = append(keys, keysOfSchema(root, property, above+key+".")...)
+		} else {
+			keys = append(keys, above+key)
+		}
+	}
+	return keys
 }
 
 func TestHelmLintFindsNothing(t *testing.T) {

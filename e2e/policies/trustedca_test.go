@@ -152,6 +152,11 @@ var caRows = []struct {
 	{name: "envFrom of a CA", container: caContainer("c", settingFrom("corp-ca")), missing: caVariables},
 	{name: "envFrom of something else", container: caContainer("c", settingFrom("cache"))},
 
+	{name: "envFrom of certificates with a prefix", container: caContainer("c", settingFrom("my-certs"), func(c *corev1.Container) { c.EnvFrom[0].Prefix = "SSL_" }), missing: caVariables},
+	{name: "the network of the node and a read-only root", container: caContainer("c", func(c *corev1.Container) {
+		c.SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: new(true)}
+	}), pod: func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }},
+
 	{name: "our volume", container: caContainer("c"), pod: caVolumeOf(ourCA())},
 	{name: "our volume, mounted", container: caContainer("c", func(c *corev1.Container) {
 		c.VolumeMounts = []corev1.VolumeMount{{Name: caVolume, MountPath: caFolder, ReadOnly: true}}
@@ -163,6 +168,9 @@ var caRows = []struct {
 	}}), missing: caVariables},
 	{name: "a volume of that name and another Secret", container: caContainer("c"), pod: caVolumeOf(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "other"}}), missing: caVariables},
 	{name: "a volume of that name and another kind", container: caContainer("c"), pod: caVolumeOf(emptyDir()), missing: caVariables},
+	{name: "a projected volume of that name, with our Secret", container: caContainer("c"), pod: caVolumeOf(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		DefaultMode: new(int32), Sources: []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}}}},
+	}}), missing: caVariables},
 	{name: "another volume", container: caContainer("c", mounting("data", "/data")), pod: withData, mounts: []string{"/data"}},
 	{name: "something in the folder's place", container: caContainer("c", mounting("data", caFolder)), pod: withData, missing: caVariables, mounts: []string{caFolder}},
 	{name: "the same with a slash", container: caContainer("c", mounting("data", caFolder+"/")), pod: withData, missing: caVariables, mounts: []string{caFolder + "/"}},

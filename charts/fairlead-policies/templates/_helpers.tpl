@@ -19,7 +19,10 @@
 {{- if regexMatch "[[:cntrl:]]" (get $found $key) -}}
 {{- fail (printf "%s has a line end or another control character in it" $path) -}}
 {{- end -}}
-{{- if and (ne $key "noProxy") (not (regexMatch "^(?i)https?://(.*@)?[^@/]+:[0-9]+/?$" (get $found $key))) -}}
+{{- if and (eq $key "noProxy") (regexMatch "[^, ] +[^, ]" (get $found $key)) -}}
+{{- fail (printf "%s has a blank within an entry: write commas between entries, or a list" $path) -}}
+{{- end -}}
+{{- if and (ne $key "noProxy") (not (regexMatch "^(?i)https?://(.*@)?[^@/ ]+:[0-9]{1,5}/?$" (get $found $key))) -}}
 {{- fail (printf "%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS" $path) -}}
 {{- end -}}
 {{- end -}}
@@ -47,6 +50,11 @@
 {{- $known = append $known $range -}}
 {{- $noProxy = printf "%s,%s" (trimSuffix "," $noProxy) $range -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range list $proxy.http $proxy.https $noProxy -}}
+{{- if gt (len .) 131000 -}}
+{{- fail "one of http, https and noProxy is longer than 131000 bytes: Linux starts no process with such a variable" -}}
 {{- end -}}
 {{- end -}}
 {{- dict "HTTP_PROXY" $proxy.http "http_proxy" $proxy.http "HTTPS_PROXY" $proxy.https "https_proxy" $proxy.https "NO_PROXY" $noProxy "no_proxy" $noProxy | toJson -}}
