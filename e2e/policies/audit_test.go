@@ -124,6 +124,7 @@ func injected() []corev1.EnvVar {
 }
 
 func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
+	t.Parallel() // it has a control plane of its own, and much of its time is waiting
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	clients := controlplanetest.Clients(t, cp)

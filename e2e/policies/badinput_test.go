@@ -1,6 +1,7 @@
 package policies_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -98,8 +99,8 @@ func TestAPodThatIsNoneIsRefusedWithTheReasonTheAPIServerHas(t *testing.T) {
 	}
 }
 
-// Its pods are injected when they are made; what its owner wrote stays.
-func TestADeploymentIsNotChanged(t *testing.T) {
+// What its owner wrote stays as it is.
+func TestADeploymentIsNotChangedButItsPodsAreInjected(t *testing.T) {
 	c := mustCorpus(t)
 	deployment := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
@@ -122,6 +123,13 @@ func TestADeploymentIsNotChanged(t *testing.T) {
 			if diff := cmp.Diff(specs[0], specs[1]); diff != "" {
 				t.Error(diff)
 			}
+			controlplanetest.Await(t, "an injected pod of the Deployment", func(ctx context.Context) (bool, error) {
+				pods, err := e.clients.CoreV1().Pods(secretRef.namespace(plainNamespace)).List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
+				if err != nil || len(pods.Items) == 0 {
+					return false, err
+				}
+				return true, onlyOurs(&pods.Items[0])
+			})
 		})
 	}
 }

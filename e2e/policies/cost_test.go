@@ -14,6 +14,7 @@ import (
 
 // The chart as it is installed, with its defaults.
 func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
+	t.Parallel() // it has a control plane of its own, and much of its time is waiting
 	e, err := startEngine(t.Context(), withKyverno)
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values()))

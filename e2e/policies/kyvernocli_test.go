@@ -9,19 +9,48 @@ import (
 	"path/filepath"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// kyvernoTest runs the tests beside a policy with the real Kyverno CLI. The error has what it printed.
+// kyvernoTest runs the tests beside a policy with the real Kyverno CLI. The error has what it printed. The CLI passes
+// over a result whose resource is not there, so that the results are counted.
 func kyvernoTest(ctx context.Context, cli, folder string) error {
 	cmd := exec.CommandContext(ctx, cli, "test", filepath.Join(folder, ".kyverno-test"), "--require-tests", "--detailed-results", "--remove-color")
 	output, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, output)
 	}
+	expected, err := expectedResults(folder)
+	if err != nil {
+		return err
+	}
+	if summary := fmt.Sprintf("Test Summary: %d tests passed and 0 tests failed", expected); !bytes.Contains(output, []byte(summary)) {
+		return fmt.Errorf("want %s\n%s", summary, output)
+	}
 	return nil
+}
+
+// expectedResults counts what kyverno-test.yaml lists.
+func expectedResults(folder string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(folder, ".kyverno-test", "kyverno-test.yaml"))
+	if err != nil {
+		return 0, err
+	}
+	var test struct {
+		Results []struct{ Resources []string }
+	}
+	if err := yaml.Unmarshal(text, &test); err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, result := range test.Results {
+		count += len(result.Resources)
+	}
+	return count, nil
 }
 
 func mustKyvernoCLI(t *testing.T) string {
@@ -62,25 +91,27 @@ func TestAPolicyWithoutKyvernoCLITestsIsAnError(t *testing.T) {
 	}
 }
 
-func TestTheKyvernoCLINoticesABrokenPolicy(t *testing.T) {
+func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T) {
 	cli := mustKyvernoCLI(t)
-	for _, broken := range []struct{ old, new string }{
-		{"['containers', 'initContainers']", "['containers']"},
-		{"e.name.upperAscii() == group", "e.name == group"},
-		{"!('NO_PROXY' in c.owns) &&", ""},
-		{"!= 'exclude'", "!= 'ignored'"},
-		{"variables.name.matches(pattern)", "false"},
-		{"'name': 'fairlead-proxy'", "'name': 'proxy'"},
+	const policy, tests = policies.InjectProxyEnv + ".yaml", ".kyverno-test/kyverno-test.yaml"
+	for _, broken := range []struct{ file, old, new string }{
+		{policy, "['containers', 'initContainers']", "['containers']"},
+		{policy, "e.name.upperAscii() == group", "e.name == group"},
+		{policy, "!('NO_PROXY' in c.owns) &&", ""},
+		{policy, "!= 'exclude'", "!= 'ignored'"},
+		{policy, "variables.name.matches(pattern)", "false"},
+		{policy, "'name': 'fairlead-proxy'", "'name': 'proxy'"},
+		{tests, "default/own-http", "default/nobody"},
 	} {
 		t.Run(broken.old, func(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
 			controlplanetest.Require(t, os.CopyFS(folder, os.DirFS(filepath.Join(policies.Folder(), policies.InjectProxyEnv))))
-			file := filepath.Join(folder, policies.InjectProxyEnv+".yaml")
+			file := filepath.Join(folder, broken.file)
 			text, err := os.ReadFile(file)
 			controlplanetest.Require(t, err)
 			if !bytes.Contains(text, []byte(broken.old)) {
-				t.Fatalf("the policy does not say %s", broken.old)
+				t.Fatalf("%s does not say %s", broken.file, broken.old)
 			}
 			text = bytes.ReplaceAll(text, []byte(broken.old), []byte(broken.new))
 			controlplanetest.Require(t, os.WriteFile(file, text, 0o600))

@@ -125,7 +125,7 @@ func refused(err error) bool {
 // awaitPolicy returns when something happens to a pod that every policy, however broken, would inject somewhere or make
 // impossible.
 func (e *engine) awaitPolicy(ctx context.Context, namespace string) error {
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		injected, err := e.injected(ctx, namespace)
 		return injected || refused(err) && !noServiceAccount(err), nil
 	})

@@ -41,6 +41,7 @@ var caPrograms = []caProgram{
 }
 
 func TestRealProgramsTrustTheCorporateCAWithTheEnvironmentAndFilesOfTheMutatedPod(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		controlplanetest.Require(t, fmt.Errorf("%w: a mount namespace takes root", tools.ErrUnavailable))
 	}

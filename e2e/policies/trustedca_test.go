@@ -195,6 +195,7 @@ func withData(pod *corev1.Pod) {
 }
 
 func TestTheCorporateCAUnderBothEngines(t *testing.T) {
+	t.Parallel() // it has a control plane of its own, and much of its time is waiting
 	for _, engine := range []string{"Kyverno", "Native"} {
 		t.Run(engine, func(t *testing.T) {
 			c := startCA(t, engine, newAuthority(t))
