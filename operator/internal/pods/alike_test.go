@@ -32,7 +32,7 @@ func spec(t *testing.T, name string) (variables map[string]string, namespaces, o
 func TestTheAuditPoliciesAndTheCommandGoByWhatInjectProxyEnvSays(t *testing.T) {
 	inject, namespaces, objects := spec(t, "inject-proxy-env/inject-proxy-env.yaml")
 	listed := slices.IndexFunc(namespaces.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == corev1.LabelMetadataName })
-	inject["excludedNamespaces"] = "['" + strings.Join(namespaces.MatchExpressions[listed].Values, "','") + "']"
+	inject["excludedNamespaces"] = `["` + strings.Join(namespaces.MatchExpressions[listed].Values, `","`) + `"]`
 	inject["included"] = strings.Replace(inject["included"], "dyn(namespaceObject.metadata.?labels.orValue({}))", "variables.namespaceLabels", 1)
 	_, group, _ := strings.Cut(strings.ReplaceAll(inject["owners"], "c.spec.?", "c.?"), "'owns':")
 	group = strings.TrimSuffix(group, "})")
