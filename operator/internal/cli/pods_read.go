@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/operator/internal/kube"
 	"github.com/fairlead-io/fairlead/operator/internal/pods"
+	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
 )
 
 // podsReader lists what package pods judges. Each kind is listed once.
@@ -161,7 +161,7 @@ func (r *podsReader) take(ctx context.Context, object unstructured.Unstructured)
 // readSecrets reads since when there are the present values.
 func (r *podsReader) readSecrets(ctx context.Context) error {
 	resource := corev1.SchemeGroupVersion.WithResource("secrets")
-	list, err := r.Metadata(ctx, resource, r.namespace, pods.SecretName)
+	list, err := r.Metadata(ctx, resource, r.namespace, proxysecret.Name)
 	if err != nil {
 		return r.unread(resource, err, "cannot tell what is outdated")
 	}
@@ -179,20 +179,9 @@ func (r *podsReader) readSecrets(ctx context.Context) error {
 // changedAt is when the data of a Secret last became different: what the replicator says of its copies, and of the
 // source what the API server does.
 func changedAt(secret metav1.PartialObjectMetadata) (time.Time, bool) {
-	if said, found := secret.Annotations[pods.ChangedAtAnnotation]; found {
+	if said, found := secret.Annotations[proxysecret.ChangedAtAnnotation]; found {
 		at, err := time.Parse(time.RFC3339, said)
 		return at, err == nil
 	}
-	var newest time.Time
-	for _, entry := range secret.ManagedFields {
-		if entry.FieldsV1 != nil && entry.Time != nil && entry.Time.After(newest) && ownsData(entry.FieldsV1.GetRawBytes()) {
-			newest = entry.Time.Time
-		}
-	}
-	return newest, !newest.IsZero()
-}
-
-func ownsData(fields []byte) bool {
-	var owned map[string]any
-	return json.Unmarshal(fields, &owned) == nil && owned["f:data"] != nil
+	return proxysecret.DataChangedAt(&secret), true
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/operator/internal/pods"
+	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
 )
 
 // spec is what a file of policies/ says, its expressions without white space.
@@ -47,7 +48,7 @@ func TestTheAuditPoliciesAndTheCommandGoByWhatInjectProxyEnvSays(t *testing.T) {
 			t.Errorf("%s: settings\n%s\nlack the group rule\n%s", name, settings, group)
 		}
 	}
-	if !strings.Contains(inject["entries"], "'"+pods.SecretName+"'") || inject["key"] != "'"+pods.SelectionKey+"'" || !slices.EqualFunc(objects.MatchExpressions, pods.NotExcluded.MatchExpressions, func(a, b metav1.LabelSelectorRequirement) bool { return a.String() == b.String() }) {
-		t.Errorf("the command goes by %s, %s, %s", pods.SecretName, pods.SelectionKey, pods.NotExcluded)
+	if !strings.Contains(inject["entries"], "'"+proxysecret.Name+"'") || inject["key"] != "'"+proxysecret.SelectionKey+"'" || !slices.EqualFunc(objects.MatchExpressions, pods.NotExcluded.MatchExpressions, func(a, b metav1.LabelSelectorRequirement) bool { return a.String() == b.String() }) {
+		t.Errorf("the command goes by %s, %s, %s", proxysecret.Name, proxysecret.SelectionKey, pods.NotExcluded)
 	}
 }

@@ -1,8 +1,6 @@
 package pods
 
 // For tests that hold the command's own words against the policies.
-const SelectionKey = selectionKey
-
 var (
 	NotExcluded = notExcluded
 	Decode      = decode

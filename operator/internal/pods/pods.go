@@ -9,17 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Names that the policy, the chart and the replicator share.
-const (
-	PolicyName = "inject-proxy-env"
-	SecretName = "fairlead-proxy"
-	// ChangedAtAnnotation on a copy of the Secret says when its data last became different, in RFC 3339.
-	ChangedAtAnnotation = "fairlead.io/changed-at"
-
-	selectionKey = "policies.kyverno.io/inject-proxy-env"
-	excluded     = "exclude"
-	included     = "include"
-)
+// PolicyName is that of the policy that injects, of either kind.
+const PolicyName = "inject-proxy-env"
 
 // Cluster is what is known of a cluster.
 type Cluster struct {

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
 )
 
 // Kinds of the policy.
@@ -54,7 +56,7 @@ func (p *Policy) any(is func(corev1.EnvVar) bool) bool {
 
 // gives says whether the policy adds exactly this variable, or the default one does.
 func (p *Policy) gives(e corev1.EnvVar) bool {
-	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == SecretName {
+	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name {
 		return e.ValueFrom.SecretKeyRef.Key == e.Name
 	}
 	return p != nil && reflect.DeepEqual(e, p.entries[e.Name])

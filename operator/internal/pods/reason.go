@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
 )
 
 // settling is how long after its last change a policy may not be followed yet: Kyverno mends its webhooks every ten
@@ -76,8 +78,8 @@ func (c Cluster) leftOut(pod *corev1.Pod) because {
 		func() string { return c.outOfNamespaces(namespace) },
 		func() string { return c.outOfObjects(pod) },
 		func() string {
-			if pod.Annotations[selectionKey] == excluded {
-				return "annotation " + selectionKey + "=" + excluded
+			if pod.Annotations[proxysecret.SelectionKey] == proxysecret.Exclude {
+				return "annotation " + proxysecret.SelectionKey + "=" + proxysecret.Exclude
 			}
 			return ""
 		},
@@ -96,7 +98,7 @@ func (c Cluster) leftOut(pod *corev1.Pod) because {
 
 // The default of both selectors, for a policy that is not there or cannot be read.
 var notExcluded = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-	{Key: selectionKey, Operator: metav1.LabelSelectorOpNotIn, Values: []string{excluded}},
+	{Key: proxysecret.SelectionKey, Operator: metav1.LabelSelectorOpNotIn, Values: []string{proxysecret.Exclude}},
 }}
 
 func (c Cluster) outOfNamespaces(namespace map[string]string) string {
@@ -186,7 +188,7 @@ func (c Cluster) notOptedIn(pod *corev1.Pod, namespace map[string]string) string
 	if c.Policy == nil || !c.Policy.optIn || pod.Labels["spectrocloud.com/connection"] == "proxy" {
 		return ""
 	}
-	if slices.ContainsFunc([]map[string]string{pod.Annotations, pod.Labels, namespace}, func(said map[string]string) bool { return said[selectionKey] == included }) {
+	if slices.ContainsFunc([]map[string]string{pod.Annotations, pod.Labels, namespace}, func(said map[string]string) bool { return said[proxysecret.SelectionKey] == proxysecret.Include }) {
 		return ""
 	}
 	return "does not ask for it, and the policy is opt-in"

@@ -28,9 +28,10 @@ const (
 	// started earlier have older settings.
 	ChangedAtAnnotation = "fairlead.io/changed-at"
 
-	// SelectionKey is the label of namespaces and pods by which they are excluded or included.
+	// SelectionKey is the label of namespaces and pods, and the annotation of pods, that excludes or includes them.
 	SelectionKey = "policies.kyverno.io/inject-proxy-env"
 	Exclude      = "exclude"
+	Include      = "include"
 )
 
 // The variables, each in both cases. A pod refers to all six, so all six are always there; blank means direct.
