@@ -1,12 +1,8 @@
 package charts_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -19,9 +15,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kubelet"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // server is a control plane with somebody who evaluates policies, and a namespace for pods.
@@ -128,26 +124,12 @@ func (s server) testLiteral(t *testing.T) {
 // expanded is what the kubelet makes of an environment, by its own code.
 func expanded(t *testing.T, env []corev1.EnvVar) map[string]string {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.Expand, os.Stderr)
-	controlplanetest.Require(t, err)
-	var variables []map[string]string
+	var variables []kubelet.Variable
 	for _, e := range env {
-		variables = append(variables, map[string]string{"Name": e.Name, "Value": e.Value})
+		variables = append(variables, kubelet.Variable{Name: e.Name, Value: e.Value})
 	}
-	input, err := json.Marshal(variables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Stdin = bytes.NewReader(input)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	if err := json.Unmarshal(out, &texts); err != nil {
-		t.Fatal(err)
-	}
+	texts, err := kubelet.Expand(t.Context(), variables)
+	controlplanetest.Require(t, err)
 	found := map[string]string{}
 	for i, e := range env {
 		found[e.Name] = texts[i]

@@ -25,7 +25,7 @@ type harness struct {
 	company    *company
 	cp         *controlplane.ControlPlane
 	clients    kubernetes.Interface
-	kubelet    kubelet
+	node       node
 	replicator *replicator.Replicator // while it runs
 	values     []byte
 	programs   []client
@@ -36,7 +36,7 @@ func newHarness(t *testing.T) *harness {
 	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
 	h := &harness{company: newCompany(t), cp: controlplanetest.Shared(t), values: clusterValues(t)}
 	h.clients = controlplanetest.Clients(t, h.cp)
-	h.kubelet = kubelet{h.clients}
+	h.node = node{h.clients}
 	h.programs = clients(t, h.company.caFile)
 	controlplanetest.Require(t, h.cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	_, err := kyverno.Start(t.Context(), h.cp, kyverno.Options{})

@@ -1,11 +1,8 @@
 package judges_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kubelet"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/operator/resolve"
@@ -115,9 +113,7 @@ func environmentOf(t *testing.T, m *machine.Machine, s sample) map[string]string
 // expand replaces every value by what the kubelet makes of it.
 func expand(t *testing.T, environments []map[string]string) {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.Expand, os.Stderr)
-	controlplanetest.Require(t, err)
-	variables := []map[string]string{{"Name": "HOME", "Value": "expanded"}}
+	variables := []kubelet.Variable{{Name: "HOME", Value: "expanded"}}
 	each := func(do func(environment map[string]string, name string)) {
 		for _, environment := range environments {
 			for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
@@ -128,22 +124,10 @@ func expand(t *testing.T, environments []map[string]string) {
 		}
 	}
 	each(func(environment map[string]string, name string) {
-		variables = append(variables, map[string]string{"Value": environment[name]})
+		variables = append(variables, kubelet.Variable{Value: environment[name]})
 	})
-	input, err := json.Marshal(variables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Stdin = bytes.NewReader(input)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	if err := json.Unmarshal(out, &texts); err != nil {
-		t.Fatal(err)
-	}
+	texts, err := kubelet.Expand(t.Context(), variables)
+	controlplanetest.Require(t, err)
 	texts = texts[1:]
 	each(func(environment map[string]string, name string) { environment[name], texts = texts[0], texts[1:] })
 }

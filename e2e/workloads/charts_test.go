@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -16,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/kubelet"
 	"github.com/fairlead-io/fairlead/e2e/samples"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -137,20 +136,9 @@ func environmentOf(t *testing.T, env []corev1.EnvVar, settings map[string]string
 
 func expand(t *testing.T, text string) string {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.Expand, os.Stderr)
+	values, err := kubelet.Expand(t.Context(), []kubelet.Variable{{Name: "HOME", Value: "expanded"}, {Value: text}})
 	controlplanetest.Require(t, err)
-	input, err := json.Marshal([]string{text})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Stdin = bytes.NewReader(input)
-	out, err := cmd.Output()
-	var texts []string
-	if err != nil || json.Unmarshal(out, &texts) != nil || len(texts) != 1 {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return texts[0]
+	return values[1]
 }
 
 // meant is what the consumers do with three settings.

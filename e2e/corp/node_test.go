@@ -1,40 +1,31 @@
 package corp_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/kubelet"
 )
 
-// kubelet stands in for the real one, which cannot run here: it has no container runtime. What a variable's value
-// becomes is the kubelet's own code, in tools.Expand; where it comes from, and when a container does not start, is
+// node stands in for the real one, which cannot run here: it has no container runtime. What a variable's value
+// becomes is the kubelet's own code, in package kubelet; where it comes from, and when a container does not start, is
 // written after makeEnvironmentVariables in pkg/kubelet/kubelet_pods.go.
-type kubelet struct{ clients kubernetes.Interface }
-
-type variable struct {
-	Name, Value string
-	From        bool // elsewhere: it is not expanded then
-}
+type node struct{ clients kubernetes.Interface }
 
 // environment is what the container is started with, but for what the kubelet and the runtime add to any. The
 // error is why it is not started.
-func (k kubelet) environment(ctx context.Context, namespace string, container corev1.Container) ([]string, error) {
+func (k node) environment(ctx context.Context, namespace string, container corev1.Container) ([]string, error) {
 	if len(container.EnvFrom) > 0 {
 		return nil, fmt.Errorf("container %s has an envFrom, which this kubelet does not know", container.Name)
 	}
-	var variables []variable
+	var variables []kubelet.Variable
 	for _, entry := range container.Env {
-		v := variable{Name: entry.Name, Value: entry.Value}
+		v := kubelet.Variable{Name: entry.Name, Value: entry.Value}
 		if entry.ValueFrom != nil {
 			found, err := k.resolve(ctx, namespace, &v, entry.ValueFrom)
 			if err != nil {
@@ -50,7 +41,7 @@ func (k kubelet) environment(ctx context.Context, namespace string, container co
 }
 
 // resolve reads a secretKeyRef, and no other source.
-func (k kubelet) resolve(ctx context.Context, namespace string, v *variable, source *corev1.EnvVarSource) (found bool, err error) {
+func (k node) resolve(ctx context.Context, namespace string, v *kubelet.Variable, source *corev1.EnvVarSource) (found bool, err error) {
 	ref := source.SecretKeyRef
 	if ref == nil {
 		return false, fmt.Errorf("this kubelet does not know its source")
@@ -72,28 +63,10 @@ func (k kubelet) resolve(ctx context.Context, namespace string, v *variable, sou
 }
 
 // expand replaces $(NAME), and makes NAME=value of the variables.
-func expand(ctx context.Context, variables []variable) ([]string, error) {
-	program, err := tools.Build(ctx, tools.Expand, os.Stderr)
-	if err != nil {
-		return nil, err
+func expand(ctx context.Context, variables []kubelet.Variable) ([]string, error) {
+	environment, err := kubelet.Expand(ctx, variables)
+	for i, value := range environment {
+		environment[i] = variables[i].Name + "=" + value
 	}
-	input, err := json.Marshal(variables)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, program)
-	cmd.Stdin = bytes.NewReader(input)
-	output, err := cmd.Output()
-	if err != nil {
-		return nil, err
-	}
-	var values []string
-	if err := json.Unmarshal(output, &values); err != nil {
-		return nil, err
-	}
-	environment := make([]string, 0, len(values))
-	for i, value := range values {
-		environment = append(environment, variables[i].Name+"="+value)
-	}
-	return environment, nil
+	return environment, err
 }
