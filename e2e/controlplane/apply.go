@@ -27,7 +27,7 @@ const fieldOwner = client.FieldOwner("fairlead-e2e")
 func (cp *ControlPlane) Apply(ctx context.Context, manifests ...[]byte) error {
 	var objects []*unstructured.Unstructured
 	for _, manifest := range manifests {
-		parsed, err := parse(manifest)
+		parsed, err := Parse(manifest)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,8 @@ func turn(object *unstructured.Unstructured) int {
 	}
 }
 
-func parse(manifest []byte) ([]*unstructured.Unstructured, error) {
+// Parse splits a manifest of YAML documents. Those with nothing but comments are left out.
+func Parse(manifest []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
 	for {
@@ -133,7 +134,7 @@ func parseFS(folder fs.FS) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return err
 		}
-		parsed, err := parse(content)
+		parsed, err := Parse(content)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -1,20 +1,15 @@
 package policies_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -124,24 +119,10 @@ func manifests(ctx context.Context, engine string, all []variant) ([]*unstructur
 
 // policyOf are the policy inject-proxy-env and its binding, if it has one.
 func policyOf(manifest []byte) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(document, &object.Object); err != nil {
-			return nil, err
-		}
-		if object.GetName() == policies.InjectProxyEnv && strings.Contains(object.GetKind(), "Polic") {
-			objects = append(objects, object)
-		}
-	}
+	objects, err := controlplane.Parse(manifest)
+	return slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+		return o.GetName() != policies.InjectProxyEnv || !strings.Contains(o.GetKind(), "Polic")
+	}), err
 }
 
 // narrow gives the policy the variant's name, namespaces and fault.
