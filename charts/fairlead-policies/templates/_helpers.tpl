@@ -60,6 +60,22 @@
 {{- dict "HTTP_PROXY" $proxy.http "http_proxy" $proxy.http "HTTPS_PROXY" $proxy.https "https_proxy" $proxy.https "NO_PROXY" $noProxy "no_proxy" $noProxy | toJson -}}
 {{- end -}}
 
+{{/* How agents get the six variables, as CEL, for carry Literal; nothing otherwise, and the text's own references hold. */}}
+{{- define "fairlead-policies.entries" -}}
+{{- if eq .Values.carry "Literal" -}}
+{{- /* kubelet expands $(NAME) in a value and reads $$ as $ (k8s.io/kubernetes, third_party/forked/golang/expansion). */ -}}
+{{- $entries := list -}}
+{{- range $name, $value := include "fairlead-policies.environment" . | fromJson -}}
+{{- $entries = append $entries (dict "name" $name "value" ($value | replace "$" "$$")) -}}
+{{- end -}}
+{{- /* The API server refuses a longer expression, and its message shows it, password included. */ -}}
+{{- if gt (len (toJson $entries)) 100000 -}}
+{{- fail "noProxy is too long for carry Literal: the policy holds it twice, in an expression of at most 100000 characters; take carry SecretRef" -}}
+{{- end -}}
+{{- toJson $entries -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The settings of every policy about who is selected, as JSON: variable name to CEL expression. */}}
 {{- define "fairlead-policies.selection" -}}
 {{- dict
@@ -76,20 +92,34 @@
 {{- end -}}
 
 {{/* A policy file with its settings replaced, for the engine of the values.
-     In: root, name (folder and file below policies/), settings (variable name to CEL expression). */}}
+     In: root, name (folder and file below policies/), settings (variable name to CEL expression), and where one text
+     makes several policies: as (the policy's name) and labels (of pods; key to values, instead of the text's own),
+     namespaces (that are not excluded). */}}
 {{- define "fairlead-policies.policy" -}}
 {{- $root := .root -}}
 {{- include "fairlead-policies.requireEngine" $root -}}
 {{- $settings := .settings -}}
+{{- $included := .namespaces | default list -}}
 {{- $policy := $root.Files.Get (printf "policies/%s/%s.yaml" .name .name) | fromYaml -}}
 {{- range $policy.spec.variables }}{{ if hasKey $settings .name }}{{ $_ := set . "expression" (get $settings .name) }}{{ end }}{{ end -}}
 {{- $selector := $policy.spec.matchConstraints.namespaceSelector -}}
 {{- $expressions := list -}}
 {{- range $selector.matchExpressions -}}
-{{- if eq .key "kubernetes.io/metadata.name" }}{{ $_ := set . "values" $root.Values.exclude.namespaces }}{{ end -}}
+{{- if eq .key "kubernetes.io/metadata.name" -}}
+{{- $excluded := $root.Values.exclude.namespaces -}}
+{{- range $included }}{{ $excluded = without $excluded . }}{{ end -}}
+{{- $_ := set . "values" $excluded -}}
+{{- end -}}
 {{- if .values }}{{ $expressions = append $expressions . }}{{ end -}}
 {{- end -}}
 {{- $_ := set $selector "matchExpressions" $expressions -}}
+{{- if .labels -}}
+{{- $expressions = list -}}
+{{- range $key, $values := .labels }}{{ $expressions = append $expressions (dict "key" $key "operator" "In" "values" $values) }}{{ end -}}
+{{- range $policy.spec.matchConstraints.objectSelector.matchExpressions }}{{ if ne .operator "In" }}{{ $expressions = append $expressions . }}{{ end }}{{ end -}}
+{{- $_ := set $policy.spec.matchConstraints.objectSelector "matchExpressions" $expressions -}}
+{{- end -}}
+{{- $_ := set $policy.metadata "name" (.as | default .name) -}}
 {{- $_ := set $policy.spec "failurePolicy" $root.Values.failurePolicy -}}
 {{- $_ := set $policy.metadata "labels" (include "fairlead-policies.labels" $root | fromYaml) -}}
 {{- if eq $root.Values.engine "Native" -}}
@@ -102,10 +132,10 @@
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
 metadata:
-  name: {{ .name }}
+  name: {{ $policy.metadata.name }}
   labels: {{- include "fairlead-policies.labels" $root | nindent 4 }}
 spec:
-  policyName: {{ .name }}
+  policyName: {{ $policy.metadata.name }}
 {{- else -}}
 {{- toYaml $policy -}}
 {{- end -}}
@@ -128,4 +158,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{/* The namespaces that no policy of ours acts in. */}}
+{{- define "fairlead-policies.withoutSecret" -}}
+{{- $excluded := .Values.exclude.namespaces -}}
+{{- if .Values.tunnels.enabled }}{{ range .Values.tunnels.namespaces }}{{ $excluded = without $excluded . }}{{ end }}{{ end -}}
+{{- join "," $excluded -}}
 {{- end -}}

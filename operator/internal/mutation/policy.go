@@ -1,0 +1,187 @@
+// Package mutation evaluates the texts of our MutatingPolicies on pods, with the library by which the API server
+// evaluates its own MutatingAdmissionPolicies: what it says of a pod is what the cluster would store. It knows the
+// part of a policy that ours use: selectors, variables and JSONPatch.
+package mutation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/traits"
+	"google.golang.org/protobuf/types/known/structpb"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/apiserver/pkg/cel/mutation"
+	"sigs.k8s.io/yaml"
+)
+
+// Operation of a JSON patch, RFC 6902.
+type Operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Policy is a policy's text, compiled.
+type Policy struct {
+	Name       string
+	object     labels.Selector
+	namespace  labels.Selector
+	compiler   *plugincel.CompositedCompiler
+	evaluators []plugincel.MutatingEvaluator
+}
+
+// Settings are what the text leaves open, as charts/fairlead-policies fills it in.
+type Settings struct {
+	Name      string              // of the policy
+	Labels    map[string][]string // of pods, instead of the text's own; of each key, one of the values
+	Variables map[string]string   // name to CEL expression; each is in the text
+}
+
+// Compile compiles a text with settings. An error says which expression is wrong.
+func Compile(text []byte, settings Settings) (*Policy, error) {
+	var policy admissionregistrationv1.MutatingAdmissionPolicy // Kyverno's kind has the same fields, where ours use them
+	if err := yaml.Unmarshal(text, &policy); err != nil {
+		return nil, fmt.Errorf("read the policy: %w", err)
+	}
+	settings.apply(&policy)
+	p := &Policy{Name: policy.Name}
+	var err error
+	if p.object, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.ObjectSelector); err != nil {
+		return nil, fmt.Errorf("policy %s: objectSelector: %w", p.Name, err)
+	}
+	if p.namespace, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.NamespaceSelector); err != nil {
+		return nil, fmt.Errorf("policy %s: namespaceSelector: %w", p.Name, err)
+	}
+	p.compiler, err = plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	if err != nil {
+		return nil, fmt.Errorf("policy %s: %w", p.Name, err)
+	}
+	for _, v := range policy.Spec.Variables {
+		result := p.compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression},
+			plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions)
+		if result.Error != nil {
+			return nil, fmt.Errorf("policy %s: variable %s: %w", p.Name, v.Name, result.Error)
+		}
+	}
+	for _, m := range policy.Spec.Mutations {
+		if m.JSONPatch == nil {
+			return nil, fmt.Errorf("policy %s: a mutation is no jsonPatch", p.Name)
+		}
+		evaluator := p.compiler.CompileMutatingEvaluator(&patch.JSONPatchCondition{Expression: m.JSONPatch.Expression},
+			plugincel.OptionalVariableDeclarations{HasPatchTypes: true}, environment.StoredExpressions)
+		if err := errors.Join(evaluator.CompilationErrors()...); err != nil {
+			return nil, fmt.Errorf("policy %s: %w", p.Name, err)
+		}
+		p.evaluators = append(p.evaluators, evaluator)
+	}
+	return p, nil
+}
+
+func (s Settings) apply(policy *admissionregistrationv1.MutatingAdmissionPolicy) {
+	if s.Name != "" {
+		policy.Name = s.Name
+	}
+	for i, v := range policy.Spec.Variables {
+		if expression, given := s.Variables[v.Name]; given {
+			policy.Spec.Variables[i].Expression = expression
+		}
+	}
+	if len(s.Labels) == 0 {
+		return
+	}
+	var expressions []metav1.LabelSelectorRequirement
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		expressions = append(expressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: s.Labels[key]})
+	}
+	selector := policy.Spec.MatchConstraints.ObjectSelector
+	for _, e := range selector.MatchExpressions {
+		if e.Operator != metav1.LabelSelectorOpIn {
+			expressions = append(expressions, e)
+		}
+	}
+	selector.MatchExpressions = expressions
+}
+
+// Matches tells whether the policy is for pods with these labels, in a namespace with those.
+func (p *Policy) Matches(pod, namespace map[string]string) bool {
+	return p.object.Matches(labels.Set(pod)) && p.namespace.Matches(labels.Set(namespace))
+}
+
+// Mutate returns what the policy does to a new pod, whether it matches or not.
+func (p *Policy) Mutate(ctx context.Context, pod *unstructured.Unstructured, namespace *corev1.Namespace) ([]Operation, error) {
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	gvr := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	attributes := admission.NewAttributesRecord(pod, nil, gvk, namespace.Name, pod.GetName(), gvr, "", admission.Create, &metav1.CreateOptions{}, false, nil)
+	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: pod}
+	request := &admissionv1.AdmissionRequest{
+		Kind: metav1.GroupVersionKind(gvk), Resource: metav1.GroupVersionResource(gvr), Operation: admissionv1.Create,
+		Name: pod.GetName(), Namespace: namespace.Name,
+	}
+	var operations []Operation
+	for _, evaluator := range p.evaluators {
+		result, _, err := evaluator.ForInput(p.compiler.CreateContext(ctx), versioned, request,
+			plugincel.OptionalVariableBindings{}, plugincel.CreateNamespaceObject(namespace), celconfig.RuntimeCELCostBudget)
+		if err == nil && result.Error != nil {
+			err = result.Error
+		}
+		if err == nil {
+			operations, err = appendOperations(operations, result.EvalResult)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("policy %s: %w", p.Name, err)
+		}
+	}
+	return operations, nil
+}
+
+// appendOperations turns a list of CEL's JSONPatch values into operations.
+func appendOperations(operations []Operation, list any) ([]Operation, error) {
+	lister, ok := list.(traits.Lister)
+	if !ok {
+		return nil, fmt.Errorf("the patch is no list but %T", list)
+	}
+	for it := lister.Iterator(); it.HasNext() == types.True; {
+		v, ok := it.Next().(*mutation.JSONPatchVal)
+		if !ok {
+			return nil, errors.New("the patch has something else than JSONPatch in it")
+		}
+		operation := Operation{Op: v.Op, Path: v.Path}
+		if v.Val != nil {
+			value, err := v.Val.ConvertToNative(reflect.TypeFor[*structpb.Value]())
+			if err != nil {
+				return nil, fmt.Errorf("the value at %s: %w", v.Path, err)
+			}
+			encoded, err := json.Marshal(value)
+			if err == nil {
+				err = json.Unmarshal(encoded, &operation.Value)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("the value at %s: %w", v.Path, err)
+			}
+		}
+		operations = append(operations, operation)
+	}
+	return operations, nil
+}
+
+// String is for people: the operations by their paths.
+func (o Operation) String() string { return strings.TrimSpace(o.Op + " " + o.Path) }
