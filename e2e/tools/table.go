@@ -87,11 +87,11 @@ var (
 	// Tunnels: one module for each version, so that none lifts the gRPC of another.
 	FRPC044 = Tool{
 		Name: "frpc-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frpc",
-		Version: frp044Version, Duration: "20 seconds",
+		Version: frp044Version, Duration: "10 seconds",
 	}
 	FRPS044 = Tool{
 		Name: "frps-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frps",
-		Version: frp044Version, Duration: "5 seconds",
+		Version: frp044Version, Duration: "10 seconds",
 	}
 	FRPC061 = Tool{
 		Name: "frpc-0.61.0", Module: "frp-0.61.0", Package: "github.com/fatedier/frp/cmd/frpc",
@@ -99,7 +99,7 @@ var (
 	}
 	FRPS061 = Tool{
 		Name: "frps-0.61.0", Module: "frp-0.61.0", Package: "github.com/fatedier/frp/cmd/frps",
-		Version: frp061Version, Duration: "5 seconds",
+		Version: frp061Version, Duration: "20 seconds",
 	}
 	FRPC070 = Tool{
 		Name: "frpc-0.70.1", Module: "frp-0.70.1", Package: "github.com/fatedier/frp/cmd/frpc",
@@ -107,23 +107,23 @@ var (
 	}
 	ANPAgent01 = Tool{
 		Name: "anp-agent-0.1.6", Module: "anp-0.1.6", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
-		Version: anp01Version, Duration: "30 seconds",
+		Version: anp01Version, Duration: "20 seconds",
 	}
 	ANPServer01 = Tool{
 		Name: "anp-server-0.1.6", Module: "anp-0.1.6", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
-		Version: anp01Version, Duration: "5 seconds",
+		Version: anp01Version, Duration: "1 minute",
 	}
 	ANPAgent031 = Tool{
 		Name: "anp-agent-0.31.4", Module: "anp-0.31.4", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
-		Version: anp031Version, Duration: "1 minute",
+		Version: anp031Version, Duration: "90 seconds",
 	}
 	ANPServer031 = Tool{
 		Name: "anp-server-0.31.4", Module: "anp-0.31.4", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
-		Version: anp031Version, Duration: "20 seconds",
+		Version: anp031Version, Duration: "5 seconds",
 	}
 	ANPAgent034 = Tool{
 		Name: "anp-agent-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
-		Version: anp034Version, Duration: "1 minute",
+		Version: anp034Version, Duration: "90 seconds",
 	}
 	ANPServer034 = Tool{
 		Name: "anp-server-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
