@@ -127,11 +127,11 @@ var (
 	}
 	ANPServer034 = Tool{
 		Name: "anp-server-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
-		Version: anp034Version, Duration: "20 seconds",
+		Version: anp034Version, Duration: "5 seconds",
 	}
 	ANPTestClient034 = Tool{
 		Name: "anp-test-client-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/test-client",
-		Version: anp034Version, Duration: "5 seconds",
+		Version: anp034Version, Duration: "1 second",
 	}
 	ClusterProxy = Tool{
 		Name: "cluster-proxy", Module: "cluster-proxy", Package: "open-cluster-management.io/cluster-proxy/cmd/cluster-proxy",
@@ -139,11 +139,11 @@ var (
 	}
 	ClusterProxyAddonAgent = Tool{
 		Name: "cluster-proxy-addon-agent", Module: "cluster-proxy", Package: "open-cluster-management.io/cluster-proxy/cmd/addon-agent",
-		Version: clusterProxyVersion, Duration: "10 seconds",
+		Version: clusterProxyVersion, Duration: "5 seconds",
 	}
 	Chisel = Tool{
 		Name: "chisel", Module: "chisel", Package: "github.com/jpillora/chisel",
-		Version: "v1.11.3", Duration: "5 seconds",
+		Version: "v1.11.3", Duration: "10 seconds",
 	}
 	// Ours, around one function of theirs each.
 	UserData = Tool{
@@ -160,7 +160,7 @@ var (
 	}
 	ClusterProxyChart = Tool{
 		Name: "cluster-proxy-chart", Module: "cluster-proxy", Package: "./chart",
-		Version: clusterProxyVersion, Duration: "20 seconds",
+		Version: clusterProxyVersion, Duration: "10 seconds",
 	}
 )
 
