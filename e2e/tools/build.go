@@ -64,7 +64,7 @@ func build(ctx context.Context, tool Tool, module string, slot slot, progress io
 	defer os.RemoveAll(temp)
 
 	output := filepath.Join(temp, tool.Name)
-	if _, err := goCommand(ctx, module, "build", "-mod=readonly", "-ldflags", "-s -w "+tool.LDFlags, "-o", output, tool.Package); err != nil {
+	if _, err := goCommand(ctx, module, "build", "-mod=readonly", "-tags", tool.Tags, "-ldflags", "-s -w "+tool.LDFlags, "-o", output, tool.Package); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, slot.folder()); err != nil {

@@ -22,6 +22,9 @@ type slot struct {
 func cacheSlot(cache string, tool Tool, module string) (slot, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, tool.Package, tool.LDFlags)
+	if tool.Tags != "" {
+		fmt.Fprintln(hash, tool.Tags)
+	}
 	files := []string{filepath.Join(module, "go.mod"), filepath.Join(module, "go.sum")}
 	if strings.HasPrefix(tool.Package, "./") { // ours, and not only as new as what it requires
 		own, err := filepath.Glob(filepath.Join(module, tool.Package, "*.go"))

@@ -12,6 +12,8 @@ type Tool struct {
 	Version string
 	// LDFlags for the linker, beside -s -w.
 	LDFlags string
+	// Tags are build tags, comma-separated.
+	Tags string
 	// Duration of a first build on two cores, for people who wait.
 	Duration string
 }
@@ -22,6 +24,14 @@ const (
 		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
 	clusterAPIVersion = "v1.14.2"
 	kyvernoVersion    = "v1.19.1"
+	frp044Version     = "v0.44.0"
+	frp061Version     = "v0.61.0"
+	frp070Version     = "v0.70.1"
+	anp01Version      = "v0.1.6"
+	anp031Version     = "v0.31.4"
+	anp034Version     = "v0.34.0"
+
+	clusterProxyVersion = "v0.10.0"
 )
 
 // The programs. A new one is a row here and a folder with its go.mod and go.sum.
@@ -74,6 +84,67 @@ var (
 		Name: "helm", Module: "helm", Package: "helm.sh/helm/v4/cmd/helm",
 		Version: "v4.3.1", Duration: "2 minutes",
 	}
+	// Tunnels: one module for each version, so that none lifts the gRPC of another.
+	FRPC044 = Tool{
+		Name: "frpc-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frpc",
+		Version: frp044Version, Duration: "10 seconds",
+	}
+	FRPS044 = Tool{
+		Name: "frps-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frps",
+		Version: frp044Version, Duration: "10 seconds",
+	}
+	FRPC061 = Tool{
+		Name: "frpc-0.61.0", Module: "frp-0.61.0", Package: "github.com/fatedier/frp/cmd/frpc",
+		Version: frp061Version, Duration: "20 seconds",
+	}
+	FRPS061 = Tool{
+		Name: "frps-0.61.0", Module: "frp-0.61.0", Package: "github.com/fatedier/frp/cmd/frps",
+		Version: frp061Version, Duration: "20 seconds",
+	}
+	FRPC070 = Tool{
+		Name: "frpc-0.70.1", Module: "frp-0.70.1", Package: "github.com/fatedier/frp/cmd/frpc",
+		Version: frp070Version, Tags: "noweb", Duration: "20 seconds",
+	}
+	ANPAgent01 = Tool{
+		Name: "anp-agent-0.1.6", Module: "anp-0.1.6", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
+		Version: anp01Version, Duration: "20 seconds",
+	}
+	ANPServer01 = Tool{
+		Name: "anp-server-0.1.6", Module: "anp-0.1.6", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
+		Version: anp01Version, Duration: "1 minute",
+	}
+	ANPAgent031 = Tool{
+		Name: "anp-agent-0.31.4", Module: "anp-0.31.4", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
+		Version: anp031Version, Duration: "90 seconds",
+	}
+	ANPServer031 = Tool{
+		Name: "anp-server-0.31.4", Module: "anp-0.31.4", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
+		Version: anp031Version, Duration: "5 seconds",
+	}
+	ANPAgent034 = Tool{
+		Name: "anp-agent-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
+		Version: anp034Version, Duration: "90 seconds",
+	}
+	ANPServer034 = Tool{
+		Name: "anp-server-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
+		Version: anp034Version, Duration: "5 seconds",
+	}
+	ANPTestClient034 = Tool{
+		Name: "anp-test-client-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/test-client",
+		Version: anp034Version, Duration: "1 second",
+	}
+	ClusterProxy = Tool{
+		Name: "cluster-proxy", Module: "cluster-proxy", Package: "open-cluster-management.io/cluster-proxy/cmd/cluster-proxy",
+		Version: clusterProxyVersion, Duration: "2 minutes",
+	}
+	ClusterProxyAddonAgent = Tool{
+		Name: "cluster-proxy-addon-agent", Module: "cluster-proxy", Package: "open-cluster-management.io/cluster-proxy/cmd/addon-agent",
+		Version: clusterProxyVersion, Duration: "5 seconds",
+	}
+	Chisel = Tool{
+		Name: "chisel", Module: "chisel", Package: "github.com/jpillora/chisel",
+		Version: "v1.11.3", Duration: "10 seconds",
+	}
 	// Ours, around one function of theirs each.
 	UserData = Tool{
 		Name: "userdata", Module: ClusterAPI, Package: "./userdata",
@@ -87,6 +158,10 @@ var (
 		Name: "expand", Module: "kubernetes", Package: "./expand",
 		Version: kubernetesVersion, Duration: "1 second",
 	}
+	ClusterProxyChart = Tool{
+		Name: "cluster-proxy-chart", Module: "cluster-proxy", Package: "./chart",
+		Version: clusterProxyVersion, Duration: "10 seconds",
+	}
 )
 
 // All lists every program, for building them ahead of the tests.
@@ -96,6 +171,9 @@ func All() []Tool {
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
 		UserData, Expand, IgnitionValidate,
 		Kyverno, KyvernoReports, KyvernoCLI, Helm, PrometheusClients,
+		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
+		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034, ANPTestClient034,
+		ClusterProxy, ClusterProxyAddonAgent, ClusterProxyChart, Chisel,
 	}
 }
 

@@ -75,6 +75,25 @@ func TestAProgramIsBuiltAgainWhenItsModuleChangesAndTheOldOneGoes(t *testing.T) 
 	}
 }
 
+func TestAProgramIsBuiltWithItsTagsAndAgainForOthers(t *testing.T) {
+	cache := t.TempDir()
+	tool, module := hello(t)
+	tagged := "//go:build bye\n\npackage main\n\nfunc init() { println(\"bye\") }\n"
+	if err := os.WriteFile(filepath.Join(module, "tagged.go"), []byte(tagged), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for tags, want := range map[string]string{"": "hello\n", "other,bye": "bye\nhello\n"} {
+		tool.Tags = tags
+		path, err := buildInto(t.Context(), cache, tool, module, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(path).CombinedOutput(); err != nil || string(out) != want {
+			t.Errorf("with the tags %q the program says %q, %v, want %q", tags, out, err, want)
+		}
+	}
+}
+
 func TestEveryRowOfTheTableHasItsModule(t *testing.T) {
 	root, err := repository()
 	if err != nil {
