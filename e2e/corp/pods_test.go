@@ -96,12 +96,7 @@ func of(t *testing.T, c corev1.Container) target {
 // run starts the container of a stored pod in corp, as its kubelet would.
 func (h *harness) run(t *testing.T, pod *corev1.Pod, c corev1.Container) (string, error) {
 	t.Helper()
-	environment, err := h.node.environment(t.Context(), pod.Namespace, c)
-	if err != nil {
-		return "", err
-	}
-	output, err := h.company.network.Run(t.Context(), machine.Corp, environment, c.Command...)
-	return string(output), err
+	return h.node.Run(t.Context(), pod, c.Name)
 }
 
 // create returns the pod as the API server stored it.

@@ -36,6 +36,7 @@ const (
 
 // The addresses. The service is in the published example's service CIDR, 100.64.0.0/13.
 const (
+	CorpAddress     = "192.168.52.10"      // in corp
 	ProxyAddress    = "192.168.52.220"     // in dmz, as corp sees it
 	ProxyName       = "proxy.corp.example" // of that, to processes in corp
 	InternetAddress = "203.0.113.10"       // in internet
@@ -81,7 +82,7 @@ func Start(ctx context.Context) (*Network, error) {
 			"sh", "-c", script,
 		},
 		Env: []string{
-			"DIR=" + Dir, "PROXY=" + ProxyAddress, "PROXY_NAME=" + ProxyName,
+			"DIR=" + Dir, "CORP=" + CorpAddress, "PROXY=" + ProxyAddress, "PROXY_NAME=" + ProxyName,
 			"INTERNET=" + InternetAddress, "HUB=" + HubAddress,
 			"SERVICE=" + ServiceAddress, "SERVICE_NAME=" + ServiceName,
 			"ENDPOINT=" + EndpointAddress,
