@@ -23,8 +23,6 @@ const (
 	powerOffTimeout  = 2 * time.Minute // systemd gives a unit 90 seconds to stop
 	cloudInitTimeout = 10 * time.Minute
 	pullTimeout      = 2 * time.Minute
-
-	reconfigureTimeout = time.Minute
 )
 
 // Options of a machine.

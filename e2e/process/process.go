@@ -119,13 +119,6 @@ func (p *Process) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Signal reaches the program and everything in its process group, unless it has ended.
-func (p *Process) Signal(s syscall.Signal) {
-	if !p.ended() {
-		p.signal(s)
-	}
-}
-
 // Stop ends the program and everything in its process group, and returns when they are gone. How the
 // program exits is not judged: what was asked to go may go with any status.
 func (p *Process) Stop() error {
