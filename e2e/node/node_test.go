@@ -149,6 +149,18 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
+func TestAContainerThatIsStoppedHasTimeToSayGoodbye(t *testing.T) {
+	n := newNode(t)
+	command := []string{"sh", "-c", "trap 'sleep .1; echo goodbye; exit' TERM; echo ready; while :; do sleep .05; done"}
+	p, err := n.Start(t.Context(), pod(corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Command: command}}}), "c")
+	controlplanetest.Require(t, err)
+	awaitLog(t, p, "ready")
+	controlplanetest.Require(t, p.Stop())
+	if log, err := p.Log(); !strings.HasSuffix(log, "goodbye\n") {
+		t.Errorf("it said %q (%v)", log, err)
+	}
+}
+
 const namespace = "tunnels"
 
 var ref = corev1.LocalObjectReference{Name: "agent"}

@@ -139,7 +139,7 @@ func tunnels(t *testing.T, options machine.SquidOptions) (*node.Node, *machine.S
 				return
 			}
 			go func() {
-				defer conn.Close()
+				defer conn.Close() //nolint:errcheck // the other end has closed it
 				_, _ = io.Copy(io.Discard, conn)
 			}()
 		}

@@ -9,7 +9,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/machine"
@@ -112,8 +111,8 @@ func (n *Node) project(ctx context.Context, pod *corev1.Pod, source corev1.Volum
 
 // items are the files of a Secret or a ConfigMap: one for each key, or for each item.
 func (n *Node) items(ctx context.Context, pod *corev1.Pod, kind, name string, items []corev1.KeyToPath, optional *bool, mode *int32, files map[string]file) error {
-	content, err := n.get(ctx, pod.Namespace, kind, name)
-	if err != nil && !(apierrors.IsNotFound(err) && isTrue(optional)) {
+	content, err := n.content(ctx, pod, kind, name, optional)
+	if err != nil {
 		return err
 	}
 	if len(items) == 0 {
@@ -154,7 +153,7 @@ func (n *Node) token(ctx context.Context, pod *corev1.Pod, source *corev1.Servic
 func modeOf(item, volume *int32) fs.FileMode {
 	for _, mode := range []*int32{item, volume} {
 		if mode != nil {
-			return fs.FileMode(*mode) & fs.ModePerm //nolint:gosec // the API server allows 0 to 0777
+			return fs.FileMode(*mode) & fs.ModePerm
 		}
 	}
 	return 0o644

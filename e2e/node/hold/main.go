@@ -27,7 +27,7 @@ func hold(proxy, target string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // the program ends
 	password, _ := at.User.Password()
 	request := http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: target}, Host: target, Header: http.Header{}}
 	request.SetBasicAuth(at.User.Username(), password)
