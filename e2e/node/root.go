@@ -149,7 +149,6 @@ func (r *root) folder(path string) (string, error) {
 	if path == "/" {
 		return path, nil
 	}
-	path = filepath.Clean(path) // with a slash at its end it would be its own folder
 	parent, err := r.folder(filepath.Dir(path))
 	if err != nil {
 		return "", err
