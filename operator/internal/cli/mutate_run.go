@@ -178,4 +178,3 @@ func (m *mutator) fail(format string, arguments ...any) {
 	m.failed = true
 	fmt.Fprintf(m.stderr, "error: "+format+"\n", arguments...)
 }
-
