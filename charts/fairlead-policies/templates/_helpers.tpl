@@ -100,9 +100,9 @@
 {{- $way := $tls | ternary ($family.throughTLS | default $family.through) $family.through -}}
 {{- if and (eq $way "Relay") (eq $.Values.carry "Literal") -}}
 {{- if not (hasKey $family.labels "fairlead.io/tunnel") -}}
-{{- fail (printf "tunnels.families.%s goes through Relay, whose Secret carry Literal does not make: take carry SecretRef, or make it Off" $name) -}}
+{{- fail (printf "tunnels.families.%s goes through Relay, whose Secret carry Literal does not make: take carry SecretRef, or make it None" $name) -}}
 {{- end -}}
-{{- else if ne $way "Off" -}}
+{{- else if ne $way "None" -}}
 {{- $tunnels = append $tunnels (merge (dict "name" $name "way" $way) $family) -}}
 {{- end -}}
 {{- end -}}
