@@ -30,7 +30,6 @@ const (
 	proxyAddress = machine.ProxyAddress + ":3128"
 	hubTunnel    = machine.HubName + ":8091" // the proxy server, for agents
 	hubAPI       = machine.HubName + ":6443" // kube-apiserver
-	hubUsers     = machine.HubAddress + ":9092"
 )
 
 // company is a network of its own: the managed cluster in corp, squid in dmz, the hub in internet.
@@ -41,6 +40,13 @@ type company struct {
 	node    *node.Node
 	folder  string // certificates of the hub's programs
 	secret  string // what the web server in the managed cluster says
+	users   userAddress
+}
+
+// userAddress is where the user server listens.
+type userAddress struct {
+	where   machine.Namespace
+	address string
 }
 
 func newCompany(t *testing.T, f *fleet, cp *controlplane.ControlPlane, options machine.SquidOptions) *company {
@@ -52,9 +58,9 @@ func newCompany(t *testing.T, f *fleet, cp *controlplane.ControlPlane, options m
 			t.Error(err)
 		}
 	})
-	c := &company{fleet: f, network: network, folder: t.TempDir(), secret: rand.Text()}
+	c := &company{fleet: f, network: network, folder: t.TempDir(), secret: rand.Text(), users: userAddress{machine.Internet, machine.HubAddress + ":9092"}}
 	controlplanetest.Require(t, network.CheckClosed(t.Context()))
-	options.User, options.Password, options.Ports = user, password, []int{8091, 6443}
+	options.User, options.Password, options.Ports = user, password, []int{8090, 8091, 6443}
 	c.squid, err = network.StartSquid(t.Context(), options)
 	controlplanetest.Require(t, err)
 	c.node = &node.Node{
@@ -113,6 +119,12 @@ func (c *company) serve(t *testing.T) {
 	t.Helper()
 	listener, err := c.network.Listen(t.Context(), machine.Cluster, machine.ServiceAddress+":80")
 	controlplanetest.Require(t, err)
+	c.answer(t, listener)
+}
+
+// answer has a web server say what nobody knows, and what it was asked.
+func (c *company) answer(t *testing.T, listener net.Listener) {
+	t.Helper()
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, c.secret, r.URL.Path) })}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -211,7 +223,7 @@ func stop(t *testing.T, all []*process.Process) {
 func (c *company) get(ctx context.Context, path, token string) (string, error) {
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return c.network.Dial(ctx, machine.Internet, hubUsers)
+			return c.network.Dial(ctx, c.users.where, c.users.address)
 		},
 		TLSClientConfig:   &tls.Config{RootCAs: c.authority.Pool()},
 		DisableKeepAlives: true,

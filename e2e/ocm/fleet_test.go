@@ -183,12 +183,7 @@ func (f *fleet) installPolicies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	proxy := "http://" + userinfo + "@" + proxyAddress
-	values := map[string]any{"optIn": true, "proxy": map[string]any{
-		"http": proxy, "https": proxy,
-		"noProxy": []string{"100.64.0.0/13", "127.0.0.1", "localhost", ".svc", ".cluster.local", ".open-cluster-management.proxy"},
-	}}
-	if err := policies.Install(ctx, f.spoke, values); err != nil {
+	if err := policies.Install(ctx, f.spoke, policyValues()); err != nil {
 		return err
 	}
 	for _, policy := range []string{"tunnel-cluster-proxy", policies.InjectProxyEnv} {
@@ -197,6 +192,15 @@ func (f *fleet) installPolicies(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// policyValues are those of charts/fairlead-policies.
+func policyValues() map[string]any {
+	proxy := "http://" + userinfo + "@" + proxyAddress
+	return map[string]any{"optIn": true, "proxy": map[string]any{
+		"http": proxy, "https": proxy,
+		"noProxy": []string{"100.64.0.0/13", "127.0.0.1", "localhost", ".svc", ".cluster.local"},
+	}}
 }
 
 // serviceProxyHost is pkg/util/serviceurl.go, GenerateServiceProxyHost.
@@ -241,23 +245,23 @@ func (f *fleet) agent(t *testing.T, cp *controlplane.ControlPlane, namespace, en
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, cp.Apply(t.Context(), manifest))
 	f.secrets(t, cp, namespace)
-	return podOf(t, manifest, namespace)
+	return podOf(t, manifest, namespace, "cluster-proxy-proxy-agent")
 }
 
-// podOf is the pod of the only Deployment there.
-func podOf(t *testing.T, manifest []byte, namespace string) *corev1.Pod {
+// podOf is the pod of a Deployment.
+func podOf(t *testing.T, manifest []byte, namespace, name string) *corev1.Pod {
 	t.Helper()
 	for _, document := range strings.Split(string(manifest), "\n---\n") {
 		var deployment appsv1.Deployment
 		controlplanetest.Require(t, yaml.Unmarshal([]byte(document), &deployment))
-		if deployment.Kind == "Deployment" {
+		if deployment.Kind == "Deployment" && deployment.Name == name {
 			pod := &corev1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
 			pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 			pod.Namespace, pod.GenerateName = namespace, deployment.Name+"-"
 			return pod
 		}
 	}
-	t.Fatal("the chart has no Deployment")
+	t.Fatalf("the chart has no Deployment %s", name)
 	return nil
 }
 
@@ -277,8 +281,14 @@ func (f *fleet) secrets(t *testing.T, cp *controlplane.ControlPlane, namespace s
 	f.put(t, cp, namespace, "cluster-proxy-open-cluster-management.io-proxy-agent-signer-client-cert", map[string][]byte{"tls.crt": certificate, "tls.key": key})
 	f.put(t, cp, namespace, "cluster-proxy-hub-kubeconfig", map[string][]byte{"kubeconfig": kubeconfig})
 	f.put(t, cp, namespace, policies.Secret, f.variables(t))
+	f.rootCA(t, cp, namespace)
+}
+
+// rootCA is what the controller manager puts into every namespace, for the volume of the pods' tokens.
+func (f *fleet) rootCA(t *testing.T, cp *controlplane.ControlPlane, namespace string) {
+	t.Helper()
 	rootCA := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kube-root-ca.crt"}, Data: map[string]string{"ca.crt": string(cp.Admin().CAData)}}
-	_, err = controlplanetest.Clients(t, cp).CoreV1().ConfigMaps(namespace).Create(t.Context(), rootCA, metav1.CreateOptions{})
+	_, err := controlplanetest.Clients(t, cp).CoreV1().ConfigMaps(namespace).Create(t.Context(), rootCA, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
 const (
@@ -50,6 +51,17 @@ func TestTheAgentLeavesThroughTheProxy(t *testing.T) {
 	stop(t, all)
 	c.awaitAsked(t, connect(hubAPI), connect(hubTunnel))
 	checkLeaseOnTheSpoke(t, f)
+	tunnels.Record(t, shown(tunnels.Kyverno))
+}
+
+// shown is what this package shows of the agent.
+func shown(engine tunnels.Engine) tunnels.Row {
+	return tunnels.Row{
+		Agent: "OCM cluster-proxy", Version: "v0.10.0", Way: tunnels.Environment, Engine: engine, Result: "passes",
+		Set: "six variables on proxy-agent, addon-agent and service-proxy; `--keepalive-time=30s` on proxy-agent. " +
+			"proxy-agent is apiserver-network-proxy 0.31.4, its image has 0.30.2",
+		CannotWork: "`https://` proxies; addon-agent and service-proxy by AddOnDeploymentConfig alone, which does not reach them",
+	}
 }
 
 // checkIdle: the connection survives squid's patience. squid notes a connection that has ended.
