@@ -2,9 +2,12 @@ package ocm_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,9 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
-	"crypto/sha256"
-	"os/exec"
-
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
@@ -31,7 +31,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // the test's own clients have nothing to say
+	log.SetLogger(logr.Discard())      // the test's own clients have nothing to say
+	_ = flag.Set("test.parallel", "8") // they wait more than they work; -parallel says otherwise
 	controlplanetest.Main(m)
 }
 
@@ -53,7 +54,6 @@ const (
 type fleet struct {
 	hub, spoke, old *controlplane.ControlPlane
 	authority       *machine.Authority // the addon manager's signer
-	chart           string             // of the agent, as the addon manager has it inside
 	programs        map[string]string
 	anpServer       string
 }
