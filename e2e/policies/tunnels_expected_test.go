@@ -134,7 +134,10 @@ func relayFor(targets []string) corev1.Container {
 			AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
-		VolumeMounts: []corev1.VolumeMount{{Name: policies.Secret, MountPath: "/run/fairlead-proxy", ReadOnly: true}},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: policies.Secret, MountPath: "/run/fairlead-proxy", ReadOnly: true},
+			{Name: policies.Secret, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true},
+		},
 	}
 	for _, target := range targets {
 		one.Args = append(one.Args, "--target="+target)

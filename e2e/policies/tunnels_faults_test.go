@@ -40,6 +40,7 @@ var tunnelFaults = []tunnelFault{
 	{of: relayed, family: konnectivity, fault: fault{what: "a sysctl on the host's network", in: "relayed", old: ">= 1024", new: ">= 1", row: "9"}},
 	{of: relayed, family: konnectivity, fault: fault{what: "a relay for names of the cluster", in: "relayed", old: "|.+[.]svc([.]cluster[.]local)?", new: "", row: "28"}},
 	{of: relayed, family: konnectivity, fault: fault{what: "all keys of the Secret", in: "mutations", old: "'key': 'HTTPS_PROXY', 'path': 'HTTPS_PROXY'", new: "'key': 'HTTP_PROXY', 'path': 'HTTPS_PROXY'", row: "1"}},
+	{of: relayed, family: konnectivity, fault: fault{what: "the relay has the pod's token", in: "token", old: "/var/run/secrets/kubernetes.io/serviceaccount", new: "/nothing", row: "1"}},
 	{of: relayed, family: clusterProxy, fault: fault{what: "others lose their proxy", in: "settled", old: "n.path == c.path &&", new: "", row: "30"}},
 }
 
