@@ -164,7 +164,7 @@ func (s *Squid) writeUser(ctx context.Context, password string) error {
 
 // Request is what somebody wanted from squid.
 type Request struct {
-	User   string // "-" without or with wrong credentials
+	User   string // "-" without credentials; who has a wrong password is named
 	Method string
 	Target string // a URL; of CONNECT, host and port
 	Status int    // 407 asks for credentials

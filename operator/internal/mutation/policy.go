@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
@@ -30,7 +28,6 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/mutation"
-	"sigs.k8s.io/yaml"
 )
 
 // Operation of a JSON patch, RFC 6902.
@@ -40,12 +37,13 @@ type Operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// Policy is a policy's text, compiled.
+// Policy is a policy's text with its settings.
 type Policy struct {
 	Name       string
+	spec       admissionregistrationv1.MutatingAdmissionPolicySpec
 	object     labels.Selector
 	namespace  labels.Selector
-	compiler   *plugincel.CompositedCompiler
+	compiler   *plugincel.CompositedCompiler // nil until it is compiled
 	evaluators []plugincel.MutatingEvaluator
 }
 
@@ -54,71 +52,60 @@ type Settings struct {
 	Name      string              // of the policy
 	Labels    map[string][]string // of pods, instead of the text's own; of each key, one of the values
 	Variables map[string]string   // name to CEL expression; each is in the text
+
+	ExcludedNamespaces []string // instead of the text's own, unless nil
 }
 
 // Compile compiles a text with settings. An error says which expression is wrong.
 func Compile(text []byte, settings Settings) (*Policy, error) {
-	var policy admissionregistrationv1.MutatingAdmissionPolicy // Kyverno's kind has the same fields, where ours use them
-	if err := yaml.Unmarshal(text, &policy); err != nil {
-		return nil, fmt.Errorf("read the policy: %w", err)
+	p, err := prepare(text, settings)
+	if err != nil {
+		return nil, err
 	}
-	settings.apply(&policy)
-	p := &Policy{Name: policy.Name}
-	var err error
+	return p, p.compile()
+}
+
+// prepare reads a text with settings. Selectors are enough to know for whom it is; the rest takes longer.
+func prepare(text []byte, settings Settings) (*Policy, error) {
+	policy, err := Fill(text, settings)
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{Name: policy.Name, spec: policy.Spec}
 	if p.object, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.ObjectSelector); err != nil {
 		return nil, fmt.Errorf("policy %s: objectSelector: %w", p.Name, err)
 	}
 	if p.namespace, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.NamespaceSelector); err != nil {
 		return nil, fmt.Errorf("policy %s: namespaceSelector: %w", p.Name, err)
 	}
-	p.compiler, err = plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
-	if err != nil {
-		return nil, fmt.Errorf("policy %s: %w", p.Name, err)
-	}
-	for _, v := range policy.Spec.Variables {
-		result := p.compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression},
-			plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions)
-		if result.Error != nil {
-			return nil, fmt.Errorf("policy %s: variable %s: %w", p.Name, v.Name, result.Error)
-		}
-	}
-	for _, m := range policy.Spec.Mutations {
-		if m.JSONPatch == nil {
-			return nil, fmt.Errorf("policy %s: a mutation is no jsonPatch", p.Name)
-		}
-		evaluator := p.compiler.CompileMutatingEvaluator(&patch.JSONPatchCondition{Expression: m.JSONPatch.Expression},
-			plugincel.OptionalVariableDeclarations{HasPatchTypes: true}, environment.StoredExpressions)
-		if err := errors.Join(evaluator.CompilationErrors()...); err != nil {
-			return nil, fmt.Errorf("policy %s: %w", p.Name, err)
-		}
-		p.evaluators = append(p.evaluators, evaluator)
-	}
 	return p, nil
 }
 
-func (s Settings) apply(policy *admissionregistrationv1.MutatingAdmissionPolicy) {
-	if s.Name != "" {
-		policy.Name = s.Name
+func (p *Policy) compile() error {
+	compiler, err := plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	if err != nil {
+		return fmt.Errorf("policy %s: %w", p.Name, err)
 	}
-	for i, v := range policy.Spec.Variables {
-		if expression, given := s.Variables[v.Name]; given {
-			policy.Spec.Variables[i].Expression = expression
+	for _, v := range p.spec.Variables {
+		result := compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression},
+			plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions)
+		if result.Error != nil {
+			return fmt.Errorf("policy %s: variable %s: %w", p.Name, v.Name, result.Error)
 		}
 	}
-	if len(s.Labels) == 0 {
-		return
-	}
-	var expressions []metav1.LabelSelectorRequirement
-	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
-		expressions = append(expressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: s.Labels[key]})
-	}
-	selector := policy.Spec.MatchConstraints.ObjectSelector
-	for _, e := range selector.MatchExpressions {
-		if e.Operator != metav1.LabelSelectorOpIn {
-			expressions = append(expressions, e)
+	for _, m := range p.spec.Mutations {
+		if m.JSONPatch == nil {
+			return fmt.Errorf("policy %s: a mutation is no jsonPatch", p.Name)
 		}
+		evaluator := compiler.CompileMutatingEvaluator(&patch.JSONPatchCondition{Expression: m.JSONPatch.Expression},
+			plugincel.OptionalVariableDeclarations{HasPatchTypes: true}, environment.StoredExpressions)
+		if err := errors.Join(evaluator.CompilationErrors()...); err != nil {
+			return fmt.Errorf("policy %s: %w", p.Name, err)
+		}
+		p.evaluators = append(p.evaluators, evaluator)
 	}
-	selector.MatchExpressions = expressions
+	p.compiler = compiler
+	return nil
 }
 
 // Matches tells whether the policy is for pods with these labels, in a namespace with those.
@@ -128,6 +115,11 @@ func (p *Policy) Matches(pod, namespace map[string]string) bool {
 
 // Mutate returns what the policy does to a new pod, whether it matches or not.
 func (p *Policy) Mutate(ctx context.Context, pod *unstructured.Unstructured, namespace *corev1.Namespace) ([]Operation, error) {
+	if p.compiler == nil {
+		if err := p.compile(); err != nil {
+			return nil, err
+		}
+	}
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	attributes := admission.NewAttributesRecord(pod, nil, gvk, namespace.Name, pod.GetName(), gvr, "", admission.Create, &metav1.CreateOptions{}, false, nil)
