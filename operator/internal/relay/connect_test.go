@@ -66,8 +66,8 @@ func FuzzReadAnswer(f *testing.F) {
 			t.Fatalf("%q ends in the middle of a line", header)
 		}
 		// However it comes, it means the same.
-		whole, wholeErr := readAnswer(bytes.NewReader(answer), hub, true)
-		if (err == nil) != (wholeErr == nil) || !bytes.HasSuffix(answer, whole) {
+		_, wholeErr := readAnswer(bytes.NewReader(answer), hub, true)
+		if (err == nil) != (wholeErr == nil) {
 			t.Fatalf("in pieces: %v; at once: %v", err, wholeErr)
 		}
 		if len(answer)-len(proxy.rest) > maxHeader {
