@@ -48,13 +48,18 @@ func newCluster(t *testing.T) *cluster {
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	_, err = kyverno.Start(t.Context(), cp, kyverno.Options{})
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, policies.Install(t.Context(), cp, map[string]any{
+	controlplanetest.Require(t, policies.Install(t.Context(), cp, c.values()))
+	return c
+}
+
+// values are those of the chart.
+func (c *cluster) values() map[string]any {
+	return map[string]any{
 		"cluster": map[string]any{"proxy": map[string]any{
 			"http": proxyURL(credential), "https": proxyURL(credential), "noProxy": "100.64.0.0/13,127.0.0.1,localhost,.svc,cluster.local",
 		}},
-		"trustedCA": map[string]any{"enabled": true, "bundle": string(authority.PEM())},
-	}))
-	return c
+		"trustedCA": map[string]any{"enabled": true, "bundle": string(c.authority.PEM())},
+	}
 }
 
 // programs are the commands of the agents, and the one of the relay, which is its image's.

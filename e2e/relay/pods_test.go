@@ -38,8 +38,8 @@ func konnectivity(name string, labels map[string]string) *corev1.Pod {
 
 // chisel is an agent that knows of no proxy, unless an argument names one. It makes the hub listen for the spoke's
 // service.
-func chisel(name string, labels, annotations map[string]string) *corev1.Pod {
-	pod := agentPod(name, labels, corev1.Container{
+func chisel(name string, labels map[string]string) *corev1.Pod {
+	return agentPod(name, labels, corev1.Container{
 		Name:    "chisel",
 		Command: []string{"/chisel", "client"},
 		Args: []string{
@@ -47,6 +47,11 @@ func chisel(name string, labels, annotations map[string]string) *corev1.Pod {
 			"R:" + machine.HubAddress + ":8000:" + machine.ServiceAddress + ":80",
 		},
 	})
-	pod.Annotations = annotations
+}
+
+// chiselRelayed asks for the relay, and says where to: no policy reads chisel's arguments.
+func chiselRelayed(name string) *corev1.Pod {
+	pod := chisel(name, map[string]string{"fairlead.io/tunnel": "relay"})
+	pod.Annotations = map[string]string{"fairlead.io/relay-targets": machine.HubName + ":443"}
 	return pod
 }

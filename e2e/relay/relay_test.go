@@ -23,11 +23,13 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil { // they wait, and do not compute
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait, and do not compute
 		panic(err)
 	}
 	controlplanetest.Main(m)
@@ -41,14 +43,51 @@ func TestAgentsThatCannotSpeakToTheProxyGoThroughTheRelay(t *testing.T) {
 		s.konnectivityServer(t)
 		s.checkKonnectivityWithout(t)
 		s.checkKonnectivity(t)
+		tunnels.Record(t, konnectivityRow(tunnels.Kyverno))
+	})
+	t.Run("apiserver-network-proxy, fairlead mutate", func(t *testing.T) {
+		t.Parallel()
+		s := c.site(t, proxyURL(credential), 8091)
+		s.konnectivityServer(t)
+		s.checkTwin(t, konnectivity("twin", map[string]string{"k8s-app": "konnectivity-agent"}))
+		s.awaitRequests(t, granted("8091"))
+		tunnels.Record(t, konnectivityRow(tunnels.Mutate))
 	})
 	t.Run("chisel", func(t *testing.T) {
 		t.Parallel()
 		s := c.site(t, proxyURL(credential), 443)
 		s.chiselServer(t)
 		s.checkChisel(t)
+		tunnels.Record(t, chiselRow(tunnels.Kyverno))
+	})
+	t.Run("chisel, fairlead mutate", func(t *testing.T) {
+		t.Parallel()
+		s := c.site(t, proxyURL(credential), 443)
+		s.chiselServer(t)
+		s.checkTwin(t, chiselRelayed("twin"))
+		s.awaitRequests(t, granted("443"))
+		tunnels.Record(t, chiselRow(tunnels.Mutate))
 	})
 	t.Run("one static file", func(t *testing.T) { checkStatic(t, c.programs["fairlead-relay"]) })
+}
+
+func konnectivityRow(engine tunnels.Engine) tunnels.Row {
+	return tunnels.Row{
+		Agent: "apiserver-network-proxy agent", Version: tools.ANPAgent034.Version, Way: tunnels.Relay,
+		Set: "`https://` proxies; `--keepalive-time=30s`", Engine: engine, Result: "passes",
+	}
+}
+
+func chiselRow(engine tunnels.Engine) tunnels.Row {
+	return tunnels.Row{
+		Agent: "chisel", Version: tools.Chisel.Version, Way: tunnels.Relay,
+		Set: "`fairlead.io/relay-targets`; `https://` proxies", CannotWork: "the variables, which it does not read", Engine: engine, Result: "passes",
+	}
+}
+
+// granted is what squid notes of a tunnel to a port of the hub.
+func granted(port string) machine.Request {
+	return machine.Request{User: user, Method: http.MethodConnect, Target: net.JoinHostPort(machine.HubName, port), Status: http.StatusOK}
 }
 
 // checkKonnectivityWithout: there is no way but the proxy, and gRPC has no TLS for that.
@@ -79,7 +118,7 @@ func (s *site) checkKonnectivity(t *testing.T) {
 	s.setSecret(t, s.namespace, proxyURL(wrong))
 	pod := s.create(t, s.namespace, konnectivity("relayed", map[string]string{"k8s-app": "konnectivity-agent"}), relayed)
 	s.start(t, pod)
-	tunnel := machine.Request{User: user, Method: http.MethodConnect, Target: machine.HubName + ":8091", Status: http.StatusOK}
+	tunnel := granted("8091")
 
 	s.awaitReadiness(t, pod, http.StatusServiceUnavailable, "407 Proxy Authentication Required: it does not accept the user or the password")
 	s.checkNoTunnel(t, "with a wrong password")
@@ -213,16 +252,14 @@ func (s *site) checkEnd(t *testing.T) {
 func (s *site) checkChisel(t *testing.T) {
 	t.Helper()
 	labels := map[string]string{"fairlead.io/tunnel": "environment"}
-	s.start(t, s.create(t, s.namespace, chisel("environment", labels, nil), throughEnvironment))
+	s.start(t, s.create(t, s.namespace, chisel("environment", labels), throughEnvironment))
 	s.awaitLog(t, s.agent, "lookup "+machine.HubName)
 	s.checkNoTunnel(t, "with the variables")
 	s.stop(t)
 	if requests, err := s.squid.Requests(); err != nil || len(requests) > 0 {
 		t.Errorf("squid was asked for %+v (%v)", requests, err)
 	}
-	labels["fairlead.io/tunnel"] = "relay"
-	annotations := map[string]string{"fairlead.io/relay-targets": machine.HubName + ":443"}
-	pod := s.create(t, s.namespace, chisel("relayed", labels, annotations), relayed)
+	pod := s.create(t, s.namespace, chiselRelayed("relayed"), relayed)
 	s.start(t, pod)
 	s.awaitTunnel(t)
 	s.awaitReadiness(t, pod, http.StatusOK, machine.HubName+":443: a tunnel was opened")
@@ -233,7 +270,7 @@ func (s *site) checkChisel(t *testing.T) {
 	}
 	s.checkSecrecy(t, pod)
 	s.checkEnd(t)
-	s.awaitRequests(t, machine.Request{User: user, Method: http.MethodConnect, Target: machine.HubName + ":443", Status: http.StatusOK})
+	s.awaitRequests(t, granted("443"))
 }
 
 // checkStatic: it needs nothing of the image it is in.
