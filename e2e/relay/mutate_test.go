@@ -16,17 +16,17 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
-// mutate is the pod as fairlead mutate prints it, with the chart's values. No API server has seen it.
-func (s *site) mutate(t *testing.T, pod *corev1.Pod) *corev1.Pod {
+// mutate is the pod as fairlead mutate prints it, with values of the chart. No API server has seen it.
+func mutate(t *testing.T, pod *corev1.Pod, values map[string]any) *corev1.Pod {
 	t.Helper()
 	fairlead, err := operator.Build(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
 	file := filepath.Join(t.TempDir(), "values.yaml")
-	content, err := yaml.Marshal(s.values())
+	content, err := yaml.Marshal(values)
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, os.WriteFile(file, content, 0o600))
 	pod = pod.DeepCopy()
-	pod.APIVersion, pod.Kind, pod.Namespace = "v1", "Pod", s.namespace
+	pod.APIVersion, pod.Kind = "v1", "Pod"
 	manifest, err := yaml.Marshal(pod)
 	controlplanetest.Require(t, err)
 	cmd := exec.CommandContext(t.Context(), fairlead, "mutate", "--policy-values", file, "--require")
@@ -72,7 +72,8 @@ func settledOf(pod *corev1.Pod) settled {
 func (s *site) checkTwin(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	stored := s.create(t, s.namespace, pod, relayed)
-	mutated := s.mutate(t, pod)
+	mutated := mutate(t, pod, s.values())
+	mutated.Namespace = s.namespace
 	if diff := cmp.Diff(settledOf(stored), settledOf(mutated)); diff != "" {
 		t.Errorf("the pod as Kyverno (-) and as fairlead mutate makes it (+):\n%s", diff)
 	}
@@ -80,4 +81,20 @@ func (s *site) checkTwin(t *testing.T, pod *corev1.Pod) {
 	s.awaitTunnel(t)
 	s.checkSecrecy(t, mutated)
 	s.stop(t)
+}
+
+func TestTheManifestInTheDocumentIsWhatThePolicyMakes(t *testing.T) {
+	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "relay.md"))
+	controlplanetest.Require(t, err)
+	_, rest, _ := strings.Cut(string(document), "```yaml\napiVersion:")
+	manifest, _, found := strings.Cut("apiVersion:"+rest, "```")
+	if !found {
+		t.Fatal("there is no manifest in it")
+	}
+	var written corev1.Pod
+	controlplanetest.Require(t, yaml.UnmarshalStrict([]byte(manifest), &written))
+	mutated := mutate(t, chiselRelayed("chisel"), nil)
+	if diff := cmp.Diff(mutated, &written); diff != "" {
+		t.Errorf("the pod as the policy makes it (-) and as it is written (+):\n%s", diff)
+	}
 }

@@ -155,7 +155,18 @@ func (s *site) checkKonnectivity(t *testing.T) {
 		t.Error("the relay has ended")
 	default:
 	}
+	s.checkDirect(t, pod)
 	s.checkEnd(t)
+}
+
+// checkDirect: without a proxy the hub's name is the relay's, which does not call itself.
+func (s *site) checkDirect(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	s.change(t, pod, "")
+	conn, err := s.network.Dial(t.Context(), machine.Corp, "127.0.0.1:8091")
+	controlplanetest.Require(t, err)
+	defer conn.Close() //nolint:errcheck // the relay has closed it
+	s.awaitReadiness(t, pod, http.StatusServiceUnavailable, "no proxy is set, and "+machine.HubName+" leads back to this relay (127.0.0.1:8091)")
 }
 
 // checkIdle: squid ends what is silent, which the relay does not hide; the agent's keepalive goes through it, and its

@@ -77,7 +77,7 @@ func (c *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
 	early, _ := buffered.Peek(buffered.Reader.Buffered())
 	_, _ = far.Write(early)
-	pipe(context.Background(), conn.(halfCloser), tunnel{halfCloser: far.(halfCloser)})
+	pipe(context.Background(), conn.(halfCloser), tunnel{halfCloser: far.(halfCloser)}, linger)
 }
 
 func (c *company) requests() []*http.Request {
@@ -260,7 +260,7 @@ func (s *started) dial(t testing.TB) *net.TCPConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second)) // a test that hangs says where
+	_ = conn.SetDeadline(time.Now().Add(time.Minute)) // a test that hangs says where
 	return conn.(*net.TCPConn)
 }
 

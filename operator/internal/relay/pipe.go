@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Once one side has said its last word, RFC 9110 (9.3.6) would end the tunnel. The other may finish what it is saying:
-// it is not forever that it may be silent, for who is gone altogether looks the same.
-const (
-	afterEnd   = 5 * time.Minute
-	afterBreak = 5 * time.Second // what is on its way still arrives
-)
+// linger is for the other side, once one has said its last word. RFC 9110 (9.3.6) would end the tunnel at once; but it
+// may have more to say. Not for ever: a side that is gone altogether looks the same.
+const linger = 5 * time.Minute
+
+// afterBreak is for what is on its way when one side breaks off.
+const afterBreak = 5 * time.Second
 
 // ended is one direction of a tunnel.
 type ended struct {
@@ -28,8 +28,9 @@ type traffic struct {
 	reason         string
 }
 
-// pipe carries all bytes both ways until both sides have ended, or the context has. It closes both.
-func pipe(ctx context.Context, agent halfCloser, hub tunnel) traffic {
+// pipe carries all bytes both ways until both sides have ended, or one has and the other lingers too long, or the
+// context has ended. It closes both.
+func pipe(ctx context.Context, agent halfCloser, hub tunnel, linger time.Duration) traffic {
 	closeBoth := func() {
 		_ = agent.Close()
 		_ = hub.Close()
@@ -41,11 +42,10 @@ func pipe(ctx context.Context, agent halfCloser, hub tunnel) traffic {
 	go func() { ends <- carry("proxy", agent, hub, hub.early) }()
 
 	first := <-ends
-	rest := afterEnd
 	if first.err != nil {
-		rest = afterBreak
+		linger = afterBreak
 	}
-	timer := time.AfterFunc(rest, closeBoth)
+	timer := time.AfterFunc(linger, closeBoth)
 	defer timer.Stop()
 	second := <-ends
 

@@ -40,6 +40,7 @@ type relay struct {
 	log     *slog.Logger
 	timeout time.Duration // of opening a tunnel
 	grace   time.Duration
+	linger  time.Duration
 
 	readiness readiness
 	slots     chan struct{}
@@ -55,7 +56,7 @@ func Run(ctx context.Context, folder string, targets []Target, log *slog.Logger)
 
 func newRelay(folder string, targets []Target, log *slog.Logger) *relay {
 	return &relay{
-		folder: folder, targets: targets, log: log, timeout: connectTimeout, grace: grace,
+		folder: folder, targets: targets, log: log, timeout: connectTimeout, grace: grace, linger: linger,
 		readiness: readiness{targets: targets, last: map[Target]error{}}, slots: make(chan struct{}, maxTunnels),
 	}
 }
@@ -159,6 +160,6 @@ func (r *relay) relay(life context.Context, log *slog.Logger, agent *net.TCPConn
 	r.open.Add(1)
 	defer r.open.Add(-1)
 	log.Info("tunnel opened", "through", hub.RemoteAddr().String(), "after", time.Since(began))
-	done := pipe(life, agent, hub)
+	done := pipe(life, agent, hub, r.linger)
 	log.Info("tunnel ended", "reason", done.reason, "sent", done.sent, "received", done.received, "after", time.Since(began))
 }

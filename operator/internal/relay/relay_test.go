@@ -74,6 +74,18 @@ func TestAHubMayGoOnAfterTheAgentAndTheOtherWayRound(t *testing.T) {
 	}
 }
 
+func TestASideThatIsSilentForEverDoesNotKeepAHalfTunnel(t *testing.T) {
+	proxy := newCompany(t, false, serve(t, func(conn net.Conn) {
+		_, _ = io.Copy(io.Discard, conn)
+		<-t.Context().Done()
+	}))
+	s := start(t, settings(t, proxy.url(userinfo()), ""), func(r *relay) { r.linger = 50 * time.Millisecond })
+	if answer, _ := s.exchange(t, "a"); answer != "" {
+		t.Errorf("the hub says %q", answer)
+	}
+	await(t, "the end of the tunnel", func() bool { return strings.Contains(s.logged.String(), `reason="the agent has ended it"`) })
+}
+
 func TestWhatComesRightBehindTheAnswerIsTheTunnels(t *testing.T) {
 	const answer = "HTTP/1.1 100 Continue\r\nA: b\r\n\r\nHTTP/1.0 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: none\r\n\r\n"
 	long := strings.Repeat("0123456789", 1000)
