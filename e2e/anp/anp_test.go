@@ -1,0 +1,163 @@
+// Package anp runs real servers and agents of the apiserver-network-proxy (konnectivity): the hub's server in the
+// internet, the agent in the company's network behind squid, in three versions that reach a proxy by three different
+// pieces of gRPC. The agent's pod is a vendor's, created on a real API server where real Kyverno has the chart's
+// policies, or printed by fairlead mutate.
+package anp_test
+
+import (
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil { // they wait, and do not compute
+		panic(err)
+	}
+	controlplanetest.Main(m)
+}
+
+// The versions: gRPC 1.51 and 1.67 hand names to the proxy because the agent asks them to, 1.72 has a resolver of its
+// own for it.
+var versions = []version{
+	{"v0.1.6", tools.ANPAgent01, tools.ANPServer01},
+	{"v0.31.4", tools.ANPAgent031, tools.ANPServer031},
+	{"v0.34.0", tools.ANPAgent034, tools.ANPServer034},
+}
+
+
+// patience is squid's with a tunnel in which nothing is said. The agent's keepalive cannot be shorter than 30 seconds:
+// the server ends a connection that it finds too lively (MinTime in cmd/server/app/server.go).
+const patience = 38 * time.Second
+
+func TestTheAgentIsReachedThroughTheProxy(t *testing.T) {
+	c := newCluster(t)
+	for vendor, pod := range map[string]*corev1.Pod{"upstream": upstream(t), "HyperShift": hyperShift(t)} {
+		unmutated, mutated := c.unmutated(t, pod), c.mutated(t, pod)
+		checkKeepalive(t, mutated)
+		for _, v := range versions {
+			t.Run(vendor+" "+v.name, func(t *testing.T) {
+				t.Parallel()
+				s := c.site(t, v, vendor == "upstream", machine.SquidOptions{Password: "another", ReadTimeout: patience})
+				s.checkOutside(t, unmutated)
+				s.checkPassword(t, mutated)
+				s.checkRestart(t)
+				s.checkIdle(t)
+				s.checkRequests(t)
+			})
+			if vendor == "upstream" {
+				t.Run("idle without the keepalive "+v.name, func(t *testing.T) {
+					t.Parallel()
+					s := c.site(t, v, true, machine.SquidOptions{Password: password, ReadTimeout: patience})
+					s.checkDies(t, withoutKeepalive(t, mutated))
+				})
+			}
+		}
+	}
+}
+
+// checkKeepalive: the vendor's stays as it is, and is not given a second one.
+func checkKeepalive(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	line := strings.Join(pod.Spec.Containers[0].Args, " ")
+	if strings.Count(line, "--keepalive-time") != 1 || !strings.Contains(strings.ReplaceAll(line, "=", " "), "--keepalive-time 30s") {
+		t.Errorf("the arguments are %s", line)
+	}
+}
+
+// checkOutside: the agent as its vendor means it reaches nobody, and so does who wants something of the spoke.
+func (s *site) checkOutside(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	s.run(t, pod)
+	s.awaitLog(t, "lookup "+machine.HubName)
+	if err := s.ask(t.Context()); err == nil {
+		t.Error("there is a tunnel without the proxy")
+	}
+	if requests, err := s.squid.Requests(); err != nil || len(requests) != 0 {
+		t.Errorf("squid was asked for %v (%v)", requests, err)
+	}
+}
+
+// checkPassword: while squid knows another one there is no tunnel, and once it is the Secret's there is.
+func (s *site) checkPassword(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	s.run(t, pod)
+	s.awaitLog(t, "407 Proxy Authentication Required")
+	if err := s.ask(t.Context()); err == nil {
+		t.Error("there is a tunnel with a wrong password")
+	}
+	controlplanetest.Require(t, s.squid.SetPassword(t.Context(), password))
+	s.awaitTunnel(t)
+}
+
+// checkRestart: squid's end is the tunnel's, and its return the tunnel's return.
+func (s *site) checkRestart(t *testing.T) {
+	t.Helper()
+	s.squid.Kill()
+	if err := s.ask(t.Context()); err == nil {
+		t.Error("there is a tunnel without squid")
+	}
+	controlplanetest.Require(t, s.squid.Start(t.Context()))
+	s.awaitTunnel(t)
+}
+
+// checkIdle: after a time that is too long for squid the tunnel is there, at once.
+func (s *site) checkIdle(t *testing.T) {
+	t.Helper()
+	controlplanetest.Require(t, s.ask(t.Context()))
+	select {
+	case <-time.After(patience + 8*time.Second):
+	case <-t.Context().Done():
+	}
+	if err := s.ask(t.Context()); err != nil {
+		t.Errorf("after an idle time: %v", err)
+	}
+}
+
+// checkRequests: squid was asked for the server at the hub and for nothing in the cluster, and the tunnel that was
+// there before the idle time has ended with the agent. The one that squid took with it was never noted.
+func (s *site) checkRequests(t *testing.T) {
+	t.Helper()
+	before := s.requests(t, 1)
+	s.stop(t)
+	requests := s.requests(t, len(before)+1)
+	if last := len(requests) - 1; requests[last] != tunnel || slices.ContainsFunc(requests[:last], func(r machine.Request) bool { return r != refused }) {
+		t.Errorf("squid was asked for %+v", requests)
+	}
+}
+
+// checkDies: squid ends the idle tunnel, and the agent makes another.
+func (s *site) checkDies(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	s.run(t, pod)
+	s.awaitTunnel(t)
+	began := time.Now()
+	if requests := s.requests(t, 1); requests[0] != tunnel {
+		t.Errorf("squid was asked for %+v", requests)
+	}
+	if lasted := time.Since(began); lasted < patience-time.Second {
+		t.Errorf("the tunnel has ended after %s, which is not squid's doing", lasted)
+	}
+	s.awaitTunnel(t)
+}
+
+// withoutKeepalive is the pod without that one argument.
+func withoutKeepalive(t *testing.T, pod *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	pod = pod.DeepCopy()
+	args := pod.Spec.Containers[0].Args
+	pod.Spec.Containers[0].Args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "--keepalive-time=30s" })
+	if len(pod.Spec.Containers[0].Args) != len(args)-1 {
+		t.Fatalf("the arguments are %q", args)
+	}
+	return pod
+}
