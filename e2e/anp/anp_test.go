@@ -11,11 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
 func TestMain(m *testing.M) {
@@ -29,48 +31,81 @@ func TestMain(m *testing.M) {
 // The versions: gRPC 1.51 and 1.67 hand names to the proxy because the agent asks them to, 1.72 has a resolver of its
 // own for it.
 var versions = []version{
-	{"v0.1.6", tools.ANPAgent01, tools.ANPServer01},
-	{"v0.31.4", tools.ANPAgent031, tools.ANPServer031},
-	{"v0.34.0", tools.ANPAgent034, tools.ANPServer034},
+	{"v0.1.6", tools.ANPAgent01, tools.ANPServer01, "a proxy URL without a port"},
+	{"v0.31.4", tools.ANPAgent031, tools.ANPServer031, "a proxy URL without a port"},
+	{"v0.34.0", tools.ANPAgent034, tools.ANPServer034, "a proxy URL without a port, which means 443"},
 }
-
 
 // patience is squid's with a tunnel in which nothing is said. The agent's keepalive cannot be shorter than 30 seconds:
 // the server ends a connection that it finds too lively (MinTime in cmd/server/app/server.go).
 const patience = 38 * time.Second
 
 func TestTheAgentIsReachedThroughTheProxy(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
-	for vendor, pod := range map[string]*corev1.Pod{"upstream": upstream(t), "HyperShift": hyperShift(t)} {
-		unmutated, mutated := c.unmutated(t, pod), c.mutated(t, pod)
-		checkKeepalive(t, mutated)
-		for _, v := range versions {
-			t.Run(vendor+" "+v.name, func(t *testing.T) {
-				t.Parallel()
-				s := c.site(t, v, vendor == "upstream", machine.SquidOptions{Password: "another", ReadTimeout: patience})
-				s.checkOutside(t, unmutated)
-				s.checkPassword(t, mutated)
-				s.checkRestart(t)
-				s.checkIdle(t)
-				s.checkRequests(t)
-			})
-			if vendor == "upstream" {
-				t.Run("idle without the keepalive "+v.name, func(t *testing.T) {
-					t.Parallel()
-					s := c.site(t, v, true, machine.SquidOptions{Password: password, ReadTimeout: patience})
-					s.checkDies(t, withoutKeepalive(t, mutated))
-				})
+	t.Run("agents", func(t *testing.T) {
+		for vendor, manifest := range map[string][]byte{"upstream": upstream(t), "HyperShift": hyperShift(t)} {
+			unmutated := c.excluded(t, podOf(t, manifest))
+			asMutated := map[tunnels.Engine]*corev1.Pod{
+				tunnels.Kyverno: c.mutated(t, podOf(t, manifest)),
+				tunnels.Mutate:  c.excluded(t, podOf(t, mutate(t, manifest))),
 			}
+			checkSame(t, asMutated)
+			for _, v := range versions {
+				for engine, mutated := range asMutated {
+					t.Run(vendor+" by "+string(engine)+" "+v.name, func(t *testing.T) {
+						t.Parallel()
+						s := c.site(t, v, vendor == "upstream", machine.SquidOptions{Password: "another", ReadTimeout: patience})
+						s.checkOutside(t, unmutated)
+						s.checkPassword(t, mutated)
+						s.checkRestart(t)
+						s.checkIdle(t)
+						s.checkRequests(t)
+					})
+				}
+			}
+		}
+		mutated := c.mutated(t, podOf(t, upstream(t)))
+		for _, v := range versions {
+			t.Run("idle without the keepalive "+v.name, func(t *testing.T) {
+				t.Parallel()
+				s := c.site(t, v, true, machine.SquidOptions{Password: password, ReadTimeout: patience})
+				s.checkDies(t, withoutKeepalive(t, mutated))
+			})
+			t.Run("a proxy URL without a port "+v.name, func(t *testing.T) {
+				t.Parallel()
+				s := c.site(t, v, true, machine.SquidOptions{Password: password})
+				s.checkNoPort(t, c.excluded(t, withoutPort(t)))
+			})
+		}
+	})
+	for _, v := range versions {
+		for _, engine := range []tunnels.Engine{tunnels.Kyverno, tunnels.Mutate} {
+			tunnels.Record(t, tunnels.Row{
+				Agent: "apiserver-network-proxy agent", Version: v.name, Way: tunnels.Environment,
+				Set:        "six variables; `--keepalive-time=30s`",
+				CannotWork: "`https://` proxies; a keepalive below 30 s; " + v.withoutPort,
+				Engine:     engine, Result: "passes",
+			})
 		}
 	}
 }
 
-// checkKeepalive: the vendor's stays as it is, and is not given a second one.
-func checkKeepalive(t *testing.T, pod *corev1.Pod) {
+// checkSame: both engines give the agent the same command line and environment, and a keepalive that squid can live
+// with, once. HyperShift has one of its own, in two arguments.
+func checkSame(t *testing.T, pods map[tunnels.Engine]*corev1.Pod) {
 	t.Helper()
-	line := strings.Join(pod.Spec.Containers[0].Args, " ")
-	if strings.Count(line, "--keepalive-time") != 1 || !strings.Contains(strings.ReplaceAll(line, "=", " "), "--keepalive-time 30s") {
-		t.Errorf("the arguments are %s", line)
+	lines := map[tunnels.Engine]corev1.Container{}
+	for engine, pod := range pods {
+		agent := pod.Spec.Containers[0]
+		lines[engine] = corev1.Container{Command: agent.Command, Args: agent.Args, Env: agent.Env, EnvFrom: agent.EnvFrom}
+		line := strings.Join(agent.Args, " ")
+		if strings.Count(line, "--keepalive-time") != 1 || !strings.Contains(strings.ReplaceAll(line, "=", " "), "--keepalive-time 30s") {
+			t.Errorf("by %s the arguments are %s", engine, line)
+		}
+	}
+	if diff := cmp.Diff(lines[tunnels.Kyverno], lines[tunnels.Mutate]); diff != "" {
+		t.Errorf("fairlead mutate makes another agent than Kyverno (-Kyverno +mutate):\n%s", diff)
 	}
 }
 

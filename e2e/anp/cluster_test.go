@@ -1,24 +1,28 @@
 package anp_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -37,6 +41,8 @@ const agents = "kube-system"
 // exclude is the label of a pod that no policy changes.
 const exclude = "policies.kyverno.io/inject-proxy-env"
 
+const noProxy = "100.64.0.0/13,127.0.0.1,localhost,.svc,cluster.local"
+
 // proxyURL is that of squid, as corp sees it.
 func proxyURL() string {
 	return fmt.Sprintf("http://%s@%s:%d", credential, machine.ProxyAddress, machine.ProxyPort)
@@ -45,12 +51,8 @@ func proxyURL() string {
 // values are the settings of the chart.
 func values() map[string]any {
 	return map[string]any{"cluster": map[string]any{"proxy": map[string]any{
-		"http": proxyURL(), "https": proxyURL(), "noProxy": "100.64.0.0/13,127.0.0.1,localhost,.svc,cluster.local",
-	}}, "tunnels": map[string]any{"families": map[string]any{"konnectivity-agent-app": map[string]any{
-		"labels": map[string]any{"app": []any{"konnectivity-agent"}}, "containers": []any{"konnectivity-agent"},
-		"through": "Environment", "throughTLS": "Relay", "reads": []any{"HTTPS_PROXY", "https_proxy"},
-		"arguments": []any{[]any{"--keepalive-time", "30s"}},
-	}}}}
+		"http": proxyURL(), "https": proxyURL(), "noProxy": noProxy,
+	}}}
 }
 
 // cluster is the spoke's API server with all that Fairlead has there, and the authority of its tunnels.
@@ -63,7 +65,9 @@ type cluster struct {
 // newCluster has Kyverno opened for kube-system, the chart's policies, and the Secret where the agents are.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	c := newPlainCluster(t, controlplanetest.Shared(t))
+	authority, err := machine.NewAuthority("Example Tunnel CA")
+	controlplanetest.Require(t, err)
+	c := newPlainCluster(t, controlplanetest.Shared(t), authority)
 	k, err := kyverno.Start(t.Context(), c.cp, kyverno.Options{})
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, k.Configure(t.Context(), func(data map[string]string) {
@@ -81,10 +85,8 @@ func newCluster(t *testing.T) *cluster {
 }
 
 // newPlainCluster has what the agents need, and nothing of ours.
-func newPlainCluster(t *testing.T, cp *controlplane.ControlPlane) *cluster {
+func newPlainCluster(t *testing.T, cp *controlplane.ControlPlane, authority *machine.Authority) *cluster {
 	t.Helper()
-	authority, err := machine.NewAuthority("Example Tunnel CA")
-	controlplanetest.Require(t, err)
 	c := &cluster{cp: cp, clients: controlplanetest.Clients(t, cp), authority: authority}
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	certificate, key, err := authority.Issue("konnectivity-agent")
@@ -118,17 +120,31 @@ func (c *cluster) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	return c.clients.CoreV1().Pods(agents).Create(ctx, pod, metav1.CreateOptions{})
 }
 
-// unmutated is the pod as its vendor means it.
-func (c *cluster) unmutated(t *testing.T, pod *corev1.Pod) *corev1.Pod {
+// excluded is the pod stored as it is.
+func (c *cluster) excluded(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	pod = pod.DeepCopy()
 	pod.Labels[exclude] = "exclude"
 	stored, err := c.create(t.Context(), pod)
 	controlplanetest.Require(t, err)
-	if slices.ContainsFunc(stored.Spec.Containers[0].Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil }) {
-		t.Fatalf("the pod that is excluded has %v", stored.Spec.Containers[0].Env)
+	for _, diff := range []string{
+		cmp.Diff(pod.Spec.Containers[0].Args, stored.Spec.Containers[0].Args),
+		cmp.Diff(names(pod), names(stored)),
+	} {
+		if diff != "" {
+			t.Fatalf("the pod that is excluded is stored otherwise (-given +stored):\n%s", diff)
+		}
 	}
 	return stored
+}
+
+// names are those of the agent's variables.
+func names(pod *corev1.Pod) []string {
+	var all []string
+	for _, e := range pod.Spec.Containers[0].Env {
+		all = append(all, e.Name)
+	}
+	return all
 }
 
 // mutated is the pod as the policy has it stored.
@@ -156,23 +172,42 @@ func fromSecret(pod *corev1.Pod, name string) string {
 	return ""
 }
 
-// upstream is a pod of the DaemonSet that the project itself has as an example. Its agent shows the server a token.
-func upstream(t *testing.T) *corev1.Pod {
+// upstream is the DaemonSet that the project itself has as an example. Its agent shows the server a token.
+func upstream(t *testing.T) []byte {
 	t.Helper()
 	dir, err := tools.ModuleDir(t.Context(), tools.ANPAgent034.Module, "sigs.k8s.io/apiserver-network-proxy")
 	controlplanetest.Require(t, err)
 	manifest, err := os.ReadFile(filepath.Join(dir, "examples", "kind", "konnectivity-agent-ds.yaml"))
 	controlplanetest.Require(t, err)
 	const inCluster = "konnectivity-server.kube-system.svc.cluster.local"
-	return podOf(t, []byte(strings.Replace(string(manifest), inCluster, machine.HubName, 1)))
+	return []byte(strings.Replace(string(manifest), inCluster, machine.HubName, 1))
 }
 
-// hyperShift is a pod of HyperShift's DaemonSet. Its agent shows the server a certificate.
-func hyperShift(t *testing.T) *corev1.Pod {
+// hyperShift is HyperShift's DaemonSet. Its agent shows the server a certificate.
+func hyperShift(t *testing.T) []byte {
 	t.Helper()
 	manifest, err := os.ReadFile("testdata/hypershift.yaml")
 	controlplanetest.Require(t, err)
-	return podOf(t, manifest)
+	return manifest
+}
+
+// mutate is what fairlead mutate makes of a manifest, with the values of the chart.
+func mutate(t *testing.T, manifest []byte) []byte {
+	t.Helper()
+	fairlead, err := operator.Build(t.Context(), "fairlead")
+	controlplanetest.Require(t, err)
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	content, err := yaml.Marshal(values())
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, os.WriteFile(file, content, 0o600))
+	cmd := exec.CommandContext(t.Context(), fairlead, "mutate", "--policy-values", file, "--require")
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("fairlead mutate: %v: %s", err, stderr.String())
+	}
+	return out
 }
 
 // podOf is what the controller would make of the manifest's DaemonSet.
