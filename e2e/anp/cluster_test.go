@@ -70,10 +70,7 @@ func newCluster(t *testing.T) *cluster {
 	c := newPlainCluster(t, controlplanetest.Shared(t), authority)
 	k, err := kyverno.Start(t.Context(), c.cp, kyverno.Options{})
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, k.Configure(t.Context(), func(data map[string]string) {
-		data["webhooks"] = strings.Replace(data["webhooks"], `"values":["kube-system"]`, `"values":["kube-public"]`, 1)
-		data["resourceFilters"] = strings.Replace(data["resourceFilters"], "[*/*,kube-system,*]", "", 1)
-	}))
+	controlplanetest.Require(t, openKubeSystem(t, k))
 	controlplanetest.Require(t, policies.Install(t.Context(), c.cp, values()))
 	_, err = replicator.Start(t.Context(), c.cp)
 	controlplanetest.Require(t, err)
@@ -82,6 +79,15 @@ func newCluster(t *testing.T) *cluster {
 		return err == nil && string(secret.Data["HTTPS_PROXY"]) == proxyURL(), err
 	})
 	return c
+}
+
+// openKubeSystem has Kyverno see that namespace, which it does not by default.
+func openKubeSystem(t *testing.T, k *kyverno.Kyverno) error {
+	t.Helper()
+	return k.Configure(t.Context(), func(data map[string]string) {
+		data["webhooks"] = strings.Replace(data["webhooks"], `"values":["kube-system"]`, `"values":["kube-public"]`, 1)
+		data["resourceFilters"] = strings.Replace(data["resourceFilters"], "[*/*,kube-system,*]", "", 1)
+	})
 }
 
 // newPlainCluster has what the agents need, and nothing of ours.
