@@ -55,7 +55,9 @@ func (s *seed) startKyverno(t *testing.T) {
 	s.site.route(t, kyvernoAddress)
 	listener, err := s.site.network.Listen(t.Context(), machine.Cluster, net.JoinHostPort(kyvernoAddress, "443"))
 	controlplanetest.Require(t, err)
-	forward(t, listener, func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", port.Address()) })
+	forward(t, listener, func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", port.Address())
+	})
 	controlplanetest.Require(t, s.cp.Apply(t.Context(), fmt.Appendf(nil, `
 apiVersion: v1
 kind: Namespace

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
 // What is behind the tunnel, at addresses that the spoke alone reaches.
@@ -149,6 +150,12 @@ func TestAnAPIServerReachesPodsServicesAndNodesThroughATunnelThatLeavesByTheProx
 			t.Errorf("after the agent's end %s says %q", path, answer)
 		}
 	}
+	tunnels.Record(t, tunnels.Row{
+		Agent: "Gardener konnectivity (GEP-11)", Version: s.site.version.name, Way: tunnels.Environment,
+		Set:        "as the apiserver-network-proxy agent",
+		CannotWork: "the proposal was dropped, see Gardener vpn-shoot; a policy, where its webhook is behind the tunnel",
+		Engine:     tunnels.Mutate, Result: "passes",
+	})
 }
 
 // populate has a pod, a service and a node, objects and programs, and an account that may look at all of them.

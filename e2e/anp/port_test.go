@@ -11,6 +11,14 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 )
 
+// withoutPort is what the table says more of such a URL.
+func (v version) withoutPort() string {
+	if v.resolves {
+		return ", which means 443"
+	}
+	return ""
+}
+
 // withoutPort is a pod whose proxy URL lacks one.
 func withoutPort(t *testing.T) *corev1.Pod {
 	t.Helper()
@@ -28,7 +36,7 @@ func (s *site) checkNoPort(t *testing.T, pod *corev1.Pod) {
 	controlplanetest.Require(t, err)
 	defer listener.Close() //nolint:errcheck // nobody comes any more
 	s.run(t, pod)
-	if s.version.name != "v0.34.0" {
+	if !s.version.resolves {
 		s.awaitLog(t, "missing port in address")
 		return
 	}

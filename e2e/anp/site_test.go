@@ -41,7 +41,7 @@ var refused = machine.Request{User: user, Method: "CONNECT", Target: tunnel.Targ
 type version struct {
 	name          string
 	agent, server tools.Tool
-	withoutPort   string // what is said of a proxy URL without a port
+	resolves      bool // the proxy, by gRPC's resolver
 }
 
 // site is a company with a server at its hub, squid, and an agent where the spoke is.
