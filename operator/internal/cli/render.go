@@ -28,12 +28,17 @@ type renderOptions struct {
 	audience           string
 	node               nodeOptions
 	variant            string
+	withCredentials    bool
 }
+
+// addOnDeploymentConfig is the output for the hub of Open Cluster Management.
+const addOnDeploymentConfig = "addondeploymentconfig"
 
 var (
 	outputs = []string{
 		"yaml", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
 		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
+		addOnDeploymentConfig,
 	}
 	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
@@ -52,7 +57,7 @@ CorporateProxy with the objects that it names (--proxy). The clusters are
 Cluster API Clusters, v1beta1 or v1beta2; infrastructure objects may stand
 beside them. A file may hold several documents; - reads standard input.
 
-The output contains the proxy's password.`,
+The output contains the proxy's password, but for -o addondeploymentconfig.`,
 		Example: `  # the Secrets, as the operator applies them
   fairlead render --values secret-values.yaml --cluster cluster.yaml
 
@@ -76,6 +81,9 @@ The output contains the proxy's password.`,
   # for Prometheus and Alertmanager, which read the environment where they are told to
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o prometheus
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o alertmanager
+
+  # for the hub of Open Cluster Management, in the managed cluster's namespace; many may read it
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o addondeploymentconfig
 
   # one file for machines
   fairlead render --values secret-values.yaml --cluster cluster.yaml --unit crio.service --key crioProxy
@@ -105,6 +113,8 @@ The output contains the proxy's password.`,
 				return usage(errors.New("--key is empty"))
 			case key && cmd.Flags().Changed("output"):
 				return usage(errors.New("give one of --key and -o"))
+			case opts.withCredentials && opts.output != addOnDeploymentConfig:
+				return usage(errors.New("--with-credentials is for -o addondeploymentconfig: the other outputs have them"))
 			}
 			return runRender(cmd, opts)
 		},
@@ -115,6 +125,7 @@ The output contains the proxy's password.`,
 	opts.trustedCAFlag(flags)
 	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy, env, java and java-tool-options print: "+strings.Join(audiences, ", "))
 	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
+	flags.BoolVar(&opts.withCredentials, "with-credentials", false, "write the proxy's user and password into -o addondeploymentconfig")
 	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
 	return cmd
 }
@@ -195,6 +206,9 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		if strings.HasPrefix(opts.output, "java") {
 			warnOfJava(effective, noproxy.Audience(opts.audience), cmd.ErrOrStderr())
 		}
+		if opts.output == addOnDeploymentConfig && !opts.withCredentials {
+			warnOfCredentials(effective, cmd.ErrOrStderr())
+		}
 	}
 	_, err = out.WriteTo(cmd.OutOrStdout())
 	return err
@@ -234,6 +248,11 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		err = writeAudience(out, effective, audience, render.Shell)
 	case "java-tool-options":
 		err = writeAudience(out, effective, audience, render.JavaToolOptions)
+	case addOnDeploymentConfig:
+		var text []byte
+		if text, err = render.AddOnDeploymentConfig(effective, opts.withCredentials); err == nil {
+			_, err = out.Write(text)
+		}
 	case "pod-secret":
 		err = writeSecret(out, render.PodSecret(effective))
 	case "butane":
@@ -292,5 +311,13 @@ func warnOfJava(e resolve.Effective, audience noproxy.Audience, warnings io.Writ
 	}
 	if e.HTTP.HasCredentials() || e.HTTPS.HasCredentials() {
 		fmt.Fprintln(warnings, "warning: Java has no system property for the proxy's user and password: the program has to set a java.net.Authenticator")
+	}
+}
+
+// warnOfCredentials says what is missing where many may read.
+func warnOfCredentials(e resolve.Effective, warnings io.Writer) {
+	if e.HTTP.HasCredentials() || e.HTTPS.HasCredentials() {
+		fmt.Fprintln(warnings, "warning: the proxy's user and password are left out: charts/fairlead-policies gives them to the agent's pods; "+
+			"--with-credentials writes them for all to read who may read the AddOnDeploymentConfig")
 	}
 }
