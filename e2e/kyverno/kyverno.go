@@ -28,8 +28,10 @@ import (
 // Namespace is where Kyverno's manifest puts it.
 const Namespace = "kyverno"
 
+// Service is the name of its Service, to which Options.Service refers.
+const Service = "kyverno-svc"
+
 const (
-	service       = "kyverno-svc"
 	policyWebhook = `"validate-policy.kyverno.svc" denied`
 	interval      = 100 * time.Millisecond
 	startTimeout  = 2 * time.Minute
@@ -39,6 +41,9 @@ const (
 type Options struct {
 	Args     []string  // added to the command line of the admission controller
 	Progress io.Writer // is told what takes long: builds
+	// Service has the API server go by Kyverno's Service, which leads to this port. Without it, it goes to an address
+	// on the loopback interface.
+	Service *ports.Port
 }
 
 // Kyverno is a running admission controller. Its webhooks stay registered when it stops.
@@ -54,7 +59,7 @@ type Kyverno struct {
 // Start installs Kyverno and returns when its admission controller takes policies. It is the control plane's
 // administrator: its permissions are not the subject here.
 func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Kyverno, error) {
-	if err := install(ctx, cp); err != nil {
+	if err := install(ctx, cp, options.Service != nil); err != nil {
 		return nil, fmt.Errorf("install Kyverno: %w", err)
 	}
 	k := &Kyverno{cp: cp, options: options}
@@ -62,7 +67,11 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 	if k.client, err = client.New(cp.Admin(), client.Options{}); err != nil {
 		return nil, err
 	}
+	k.webhook = options.Service
 	for _, port := range []**ports.Port{&k.webhook, &k.metrics} {
+		if *port != nil {
+			continue
+		}
 		if *port, err = ports.Reserve(); err != nil {
 			return nil, err
 		}
@@ -70,8 +79,9 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 	return k, k.Restart(ctx)
 }
 
-// install applies what the module ships, but for the Deployments.
-func install(ctx context.Context, cp *controlplane.ControlPlane) error {
+// install applies what the module ships, but for the Deployments. Behind its Service, Kyverno asks for its own, and does
+// nothing while there is none.
+func install(ctx context.Context, cp *controlplane.ControlPlane, deployments bool) error {
 	dir, err := tools.ModuleDir(ctx, tools.KyvernoModule, "github.com/kyverno/kyverno")
 	if err != nil {
 		return err
@@ -82,7 +92,7 @@ func install(ctx context.Context, cp *controlplane.ControlPlane) error {
 	}
 	var documents []string
 	for document := range strings.SplitSeq(string(manifest), "\n---\n") {
-		if !strings.Contains("\n"+document, "\nkind: Deployment\n") {
+		if deployments || !strings.Contains("\n"+document, "\nkind: Deployment\n") {
 			documents = append(documents, document)
 		}
 	}
@@ -95,14 +105,18 @@ func (k *Kyverno) Restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name := service + "." + Namespace + ".svc"
+	name := Service + "." + Namespace + ".svc"
+	address := k.webhook.Address()
+	if k.options.Service != nil {
+		address = ""
+	}
 	k.Process, err = k.cp.Run(ctx, process.Spec{
 		Name: "kyverno",
 		Path: path,
 		Env:  environment("kyverno-admission-controller", "kyverno:admission-controller"),
 		Args: append([]string{
 			"--kubeconfig=" + k.cp.AdminKubeconfig(),
-			"--serverIP=" + k.webhook.Address(),
+			"--serverIP=" + address,
 			"--webhookServerHost=127.0.0.1",
 			"--webhookServerPort=" + k.webhook.String(),
 			"--caSecretName=" + name + ".kyverno-tls-ca",
@@ -132,7 +146,7 @@ func (k *Kyverno) Restart(ctx context.Context) error {
 func environment(account, role string) []string {
 	return []string{
 		"KYVERNO_NAMESPACE=" + Namespace,
-		"KYVERNO_SVC=" + service,
+		"KYVERNO_SVC=" + Service,
 		"KYVERNO_DEPLOYMENT=" + account,
 		"KYVERNO_POD_NAME=" + account,
 		"KYVERNO_SERVICEACCOUNT_NAME=" + account,
