@@ -1,0 +1,86 @@
+package frp_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+const container = "frpc"
+
+// variantLabel keeps the pods of Deployments apart.
+const variantLabel = "variant"
+
+// exclude is the label of pods that no policy changes.
+const exclude = "policies.kyverno.io/inject-proxy-env"
+
+// objects are those of the version's manifest.
+func (v version) objects(t *testing.T) (*corev1.ConfigMap, *appsv1.Deployment) {
+	t.Helper()
+	parsed, err := controlplane.Parse(v.manifest)
+	controlplanetest.Require(t, err)
+	config, deployment := &corev1.ConfigMap{}, &appsv1.Deployment{}
+	for i, object := range []any{config, deployment} {
+		controlplanetest.Require(t, runtime.DefaultUnstructuredConverter.FromUnstructured(parsed[i].Object, object))
+	}
+	return config, deployment
+}
+
+func (s *site) labels(t *testing.T) map[string]string {
+	t.Helper()
+	_, deployment := s.version.objects(t)
+	return deployment.Spec.Template.Labels
+}
+
+// change is how a variant differs from the manifest; nil fields leave it alone.
+type change struct {
+	unmutated bool
+	env       []corev1.EnvVar
+	config    func(string) string
+}
+
+// deploy creates a variant of the Deployment, and returns its pod as the API server has stored it.
+func (s *site) deploy(t *testing.T, variant string, c change) *corev1.Pod {
+	t.Helper()
+	config, deployment := s.version.objects(t)
+	config.Name += "-" + variant
+	if c.config != nil {
+		config.Data[s.version.config] = c.config(config.Data[s.version.config])
+	}
+	_, err := s.clients.CoreV1().ConfigMaps(s.namespace).Create(t.Context(), config, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+
+	deployment.Name += "-" + variant
+	template := &deployment.Spec.Template
+	template.Labels[variantLabel] = variant
+	deployment.Spec.Selector.MatchLabels[variantLabel] = variant
+	if c.unmutated {
+		template.Labels[exclude] = "exclude"
+	}
+	template.Spec.Volumes[0].ConfigMap.Name = config.Name
+	template.Spec.Containers[0].Env = append(template.Spec.Containers[0].Env, c.env...)
+	_, err = s.clients.AppsV1().Deployments(s.namespace).Create(t.Context(), deployment, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	return s.podOf(t, variant)
+}
+
+func (s *site) podOf(t *testing.T, variant string) *corev1.Pod {
+	t.Helper()
+	var pods *corev1.PodList
+	controlplanetest.Await(t, "the pod "+variant, func(ctx context.Context) (found bool, err error) {
+		pods, err = s.clients.CoreV1().Pods(s.namespace).List(ctx, metav1.ListOptions{LabelSelector: variantLabel + "=" + variant})
+		if err == nil && len(pods.Items) != 1 {
+			err = fmt.Errorf("there are %d", len(pods.Items))
+		}
+		return err == nil, err
+	})
+	return &pods.Items[0]
+}
