@@ -32,6 +32,8 @@ type Options struct {
 	KeepRunning bool
 	// APIServerArgs are added to the command line of kube-apiserver, for example feature gates.
 	APIServerArgs []string
+	// Hosts are names and addresses that the API server's certificate is for, beside those of the loopback interface.
+	Hosts []string
 }
 
 // ControlPlane is a running control plane.
@@ -73,7 +75,7 @@ func (cp *ControlPlane) start(ctx context.Context) (err error) {
 	if cp.port, err = ports.Reserve(); err != nil {
 		return err
 	}
-	if cp.pki, err = writePKI(cp.dir); err != nil {
+	if cp.pki, err = writePKI(cp.dir, cp.options.Hosts); err != nil {
 		return fmt.Errorf("make certificates: %w", err)
 	}
 	if cp.admin, err = cp.User("fairlead-e2e-admin", "system:masters"); err != nil {

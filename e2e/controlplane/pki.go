@@ -35,19 +35,27 @@ type authority struct {
 
 // writePKI makes the authorities, the server's certificate and the key that signs service account
 // tokens, and writes what the programs read.
-func writePKI(dir directory) (made pki, err error) {
+func writePKI(dir directory, hosts []string) (made pki, err error) {
 	if made.serving, err = newAuthority(caCommonName + servingCA); err != nil {
 		return made, err
 	}
 	if made.client, err = newAuthority(caCommonName + clientCA); err != nil {
 		return made, err
 	}
-	certificate, key, err := made.serving.issue(&x509.Certificate{
+	serving := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		DNSNames:    []string{"localhost", "kubernetes.default.svc"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	})
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			serving.IPAddresses = append(serving.IPAddresses, ip)
+		} else {
+			serving.DNSNames = append(serving.DNSNames, host)
+		}
+	}
+	certificate, key, err := made.serving.issue(serving)
 	if err != nil {
 		return made, err
 	}

@@ -1,0 +1,96 @@
+// Package tunnels keeps the table of docs/reference/tunnels.md: what the tests of tunnels have shown. Each test records
+// what it has just seen. It fails if the table says something else; with UPDATE=1 it is the table that changes.
+package tunnels
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Way is how a tunnel's agent is told of the proxy.
+type Way string
+
+// The ways of the policies, and that of agents no setting helps.
+const (
+	Environment Way = "environment"
+	Relay       Way = "relay"
+	None        Way = "none"
+)
+
+// Engine is who changed the agent's pod.
+type Engine string
+
+// The engines.
+const (
+	Kyverno Engine = "Kyverno"
+	Mutate  Engine = "fairlead mutate"
+)
+
+// Row is what one test has shown. Of one agent, version and way, the tests of both engines say the same.
+type Row struct {
+	Agent, Version string
+	Way            Way
+	// Set is what the pod is given.
+	Set string
+	// CannotWork is what stays impossible, or nothing.
+	CannotWork string
+	Engine     Engine
+	// Result is what was seen of the pod as the engine made it, such as "passes".
+	Result string
+}
+
+// Record notes a row at the end of the test that has shown it. Of a test that has failed it notes nothing.
+func Record(t testing.TB, row Row) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	_, caller, _, _ := runtime.Caller(1)
+	function, _, _ := strings.Cut(t.Name(), "/")
+	shown := row.Result + ": " + filepath.Base(filepath.Dir(caller)) + "/" + function
+	change := func(rows []line) []line { return put(rows, row, shown) }
+	if err := settle(document(), change); err != nil {
+		t.Error(err)
+	}
+}
+
+// settle makes the file say what the change says, if the user wants it to; otherwise it tells how they differ.
+func settle(file string, change func([]line) []line) error {
+	if os.Getenv("UPDATE") == "1" {
+		return update(file, change)
+	}
+	rows, err := read(file)
+	if err != nil {
+		return err
+	}
+	if diff := cmp.Diff(rows, change(rows), cmp.AllowUnexported(line{})); diff != "" {
+		return fmt.Errorf("docs/reference/tunnels.md is out of date, run this test with UPDATE=1 (-written +shown):\n%s", diff)
+	}
+	return nil
+}
+
+// put makes the rows say what was shown, and leaves what another engine has shown of the same.
+func put(rows []line, row Row, shown string) []line {
+	want := line{agent: row.Agent, version: row.Version, way: string(row.Way), set: row.Set, cannot: row.CannotWork, kyverno: notRun, mutate: notRun}
+	if old := find(rows, want); old != nil {
+		want.kyverno, want.mutate = old.kyverno, old.mutate
+	}
+	if row.Engine == Kyverno {
+		want.kyverno = shown
+	} else {
+		want.mutate = shown
+	}
+	return replace(rows, want)
+}
+
+// document is the file with the table.
+func document() string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), "../../docs/reference/tunnels.md")
+}
