@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -28,6 +29,8 @@ func TestFrpcCarriesARealAPIServerThroughSquidAsThePolicyHasChangedItsPod(t *tes
 			s.checkWatch(t)
 			s.checkIdle(t, server)
 			s.checkRestart(t, agent)
+			controlplanetest.Require(t, agent.Stop())
+			s.checkOthers(t)
 		})
 	}
 }
@@ -112,6 +115,24 @@ func (s *site) checkRestart(t *testing.T, agent *process.Process) {
 	s.checkTunnel(t)
 	log, _ := agent.Log()
 	t.Log(log)
+}
+
+func (s *site) checkOthers(t *testing.T) {
+	for _, protocol := range []string{"kcp", "quic", "websocket", "wss"} {
+		agent := s.start(t, s.deploy(t, protocol, change{config: func(c string) string { return s.version.transport(c, protocol) }}))
+		time.Sleep(4 * time.Second)
+		log, _ := agent.Log()
+		out, err := s.network.Run(t.Context(), machine.Corp, nil, "ss", "-unap")
+		t.Log(protocol, log, string(out), err)
+		_ = agent.Stop()
+	}
+	t.Log(s.since(t, 0))
+	_ = s.squid.SetPassword(t.Context(), "second")
+	agent := s.start(t, s.deploy(t, "mutated2", change{}))
+	_ = agent.Wait(t.Context())
+	log, _ := agent.Log()
+	t.Log(log)
+	t.Log(s.since(t, 0))
 }
 
 func logged(p *process.Process, text string) (bool, error) {

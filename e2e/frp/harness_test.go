@@ -44,7 +44,7 @@ type harness struct {
 func newHarness(t *testing.T) *harness {
 	t.Helper()
 	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
-	h := &harness{cp: controlplanetest.Start(t, controlplane.Options{APIServerNames: []string{tunnelName}})}
+	h := &harness{cp: controlplanetest.Start(t, controlplane.Options{Hosts: []string{tunnelName}})}
 	h.clients = controlplanetest.Clients(t, h.cp)
 	controlplanetest.Require(t, h.cp.StartControllerManager(t.Context(),
 		controlplane.ServiceAccounts, "deployment-controller", "replicaset-controller"))

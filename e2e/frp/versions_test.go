@@ -41,7 +41,7 @@ var versions = []version{{
 		return fmt.Sprintf("[common]\nbind_port = %d\nvhost_https_port = 443\nsubdomain_host = %s\n", port, machine.HubName)
 	},
 	quietServer: func(port int) string {
-		return fmt.Sprintf("[common]\nbind_port = %d\ntcp_mux_keepalive_interval = 600\n", port)
+		return fmt.Sprintf("[common]\nbind_port = %d\nvhost_https_port = 9443\nsubdomain_host = other.example\ntcp_mux_keepalive_interval = 600\n", port)
 	},
 	transport: func(config, protocol string) string {
 		return strings.Replace(config, "[common]", "[common]\nprotocol = "+protocol, 1)
@@ -56,7 +56,7 @@ var versions = []version{{
 		return fmt.Sprintf("bindPort = %d\nvhostHTTPSPort = 443\nsubDomainHost = %q\n", port, machine.HubName)
 	},
 	quietServer: func(port int) string {
-		return fmt.Sprintf("bindPort = %d\ntransport.tcpMuxKeepaliveInterval = 600\n", port)
+		return fmt.Sprintf("bindPort = %d\nvhostHTTPSPort = 9443\nsubDomainHost = \"other.example\"\ntransport.tcpMuxKeepaliveInterval = 600\n", port)
 	},
 	transport: func(config, protocol string) string {
 		return fmt.Sprintf("transport.protocol = %q\n", protocol) + config
