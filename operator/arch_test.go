@@ -260,9 +260,20 @@ func TestOnlyThePageIsEscapedForHTML(t *testing.T) {
 	}
 }
 
+// fairlead-relay is in pods of others. x/text is below x/net.
+func TestTheRelayDependsOnTheStandardLibraryAndXNetAlone(t *testing.T) {
+	ours := []string{"operator/cmd/fairlead-relay", "operator/internal/relay", "operator/internal/version", "operator/proxyurl", "operator/noproxy"}
+	for _, p := range list(t, "-deps", "./operator/cmd/fairlead-relay") {
+		own := slices.Contains(ours, strings.TrimPrefix(p.ImportPath, module))
+		if !p.Standard && !own && !below(p.ImportPath, []string{"golang.org/x/net", "golang.org/x/text"}) {
+			t.Errorf("the relay reaches %s", p.ImportPath)
+		}
+	}
+}
+
 // Revealing a credential is one explicit call, and only where it is written out.
 func TestOnlyRenderRevealsCredentials(t *testing.T) {
-	may := []string{"operator/proxyurl", "operator/render"}
+	may := []string{"operator/proxyurl", "operator/render", "operator/internal/relay"}
 	found := 0
 	for _, p := range list(t, "./...") {
 		path := strings.TrimPrefix(p.ImportPath, module)

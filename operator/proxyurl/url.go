@@ -1,7 +1,7 @@
 // Package proxyurl holds the URL of an HTTP proxy, credentials included, in a
 // type that does not give them away: printing, logging or marshalling a [URL]
-// shows "***" in their place. [URL.Reveal] is the one way out, and only package
-// render takes it; a test at the root of the module enforces that.
+// shows "***" in their place. [URL.Reveal] is the one way out, and only packages
+// render and relay take it; a test at the root of the module enforces that.
 //
 // One shape is accepted and emitted, because clients agree on no other:
 // http://[username[:password]@]host:port, with a lower-case scheme, an explicit

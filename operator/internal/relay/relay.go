@@ -1,0 +1,164 @@
+// Package relay leads TCP connections of programs that know of no proxy through one. It listens on the loopback
+// interface under the port of each target, and asks the company's HTTP proxy for a tunnel there (CONNECT) for each
+// connection. What it is told stands in a folder, and counts from the next connection on.
+//
+// It has no dependency but the standard library and golang.org/x/net: it is in the pod of somebody else.
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	healthPort = 8099
+
+	// grace is how long tunnels go on after the relay was told to end; a pod has 30 seconds.
+	grace = 25 * time.Second
+	// maxTunnels keeps the relay within 64 MiB, also with TLS to the proxy.
+	maxTunnels = 256
+	// pause is after an Accept that failed: there may be no file descriptors.
+	pause = 100 * time.Millisecond
+)
+
+var errEnding = errors.New("the relay ends")
+
+// relay is a running one.
+type relay struct {
+	folder  string
+	targets []Target
+	log     *slog.Logger
+	timeout time.Duration // of opening a tunnel
+	grace   time.Duration
+
+	readiness readiness
+	slots     chan struct{}
+	running   sync.WaitGroup // what accepts, and tunnels
+	open      atomic.Int64
+}
+
+// Run relays until the context is done, and then, no longer than the grace time, until its last tunnel has ended. The
+// folder is the mounted Secret fairlead-proxy. The error says why it cannot listen.
+func Run(ctx context.Context, folder string, targets []Target, log *slog.Logger) error {
+	return newRelay(folder, targets, log).run(ctx, ":"+strconv.Itoa(healthPort))
+}
+
+func newRelay(folder string, targets []Target, log *slog.Logger) *relay {
+	return &relay{
+		folder: folder, targets: targets, log: log, timeout: connectTimeout, grace: grace,
+		readiness: readiness{targets: targets, last: map[Target]error{}}, slots: make(chan struct{}, maxTunnels),
+	}
+}
+
+func (r *relay) run(ctx context.Context, health string) error {
+	listeners, err := r.listen(ctx)
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	healthListener, err := listen(ctx, health)
+	if err != nil {
+		return fmt.Errorf("health: %w", err)
+	}
+	server := &http.Server{Handler: r.readiness.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(healthListener) }() // until it is closed
+	defer server.Close()                             //nolint:errcheck // nobody waits for an answer any more
+
+	life, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(errEnding)
+	for i, l := range listeners {
+		r.running.Go(func() { r.accept(life, l, r.targets[i]) })
+		r.log.Info("listening", "address", l.Addr().String(), "target", r.targets[i].String())
+	}
+	<-ctx.Done()
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+	r.log.Info("stopped listening", "tunnels", r.open.Load(), "grace", r.grace)
+	timer := time.AfterFunc(r.grace, func() { cut(errEnding) })
+	defer timer.Stop()
+	r.running.Wait()
+	return nil
+}
+
+// listen returns those listeners that there are, also with an error.
+func (r *relay) listen(ctx context.Context) ([]net.Listener, error) {
+	var listeners []net.Listener
+	for _, target := range r.targets {
+		l, err := listen(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(int(target.Port))))
+		if err != nil {
+			return listeners, fmt.Errorf("target %s: %w", target, err)
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	config := net.ListenConfig{KeepAliveConfig: keepAlive}
+	l, err := config.Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		err = fmt.Errorf("%w: below 1024 a pod needs the sysctl net.ipv4.ip_unprivileged_port_start=0", err)
+	case errors.Is(err, syscall.EADDRINUSE):
+		err = fmt.Errorf("%w: on the host's network it may be another pod's", err)
+	}
+	return l, err
+}
+
+func (r *relay) accept(life context.Context, listener net.Listener, target Target) {
+	log := r.log.With("target", target.String())
+	for {
+		agent, err := listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			log.Error("cannot accept", "reason", err)
+			time.Sleep(pause)
+			continue
+		}
+		select {
+		case r.slots <- struct{}{}:
+			r.running.Go(func() {
+				defer func() { <-r.slots }()
+				r.relay(life, log, agent.(*net.TCPConn), target)
+			})
+		default:
+			log.Error("refused", "agent", agent.RemoteAddr().String(), "reason", fmt.Sprintf("there are %d tunnels", cap(r.slots)))
+			_ = agent.Close()
+		}
+	}
+}
+
+// relay carries one connection.
+func (r *relay) relay(life context.Context, log *slog.Logger, agent *net.TCPConn, target Target) {
+	defer agent.Close() //nolint:errcheck // it has ended, one way or the other
+	log = log.With("agent", agent.RemoteAddr().String())
+	began := time.Now()
+	hub, err := r.openTunnel(life, target)
+	r.readiness.note(target, err)
+	if err != nil {
+		log.Error("no tunnel", "reason", err, "after", time.Since(began))
+		return
+	}
+	r.open.Add(1)
+	defer r.open.Add(-1)
+	log.Info("tunnel opened", "through", hub.RemoteAddr().String(), "after", time.Since(began))
+	done := pipe(life, agent, hub)
+	log.Info("tunnel ended", "reason", done.reason, "sent", done.sent, "received", done.received, "after", time.Since(began))
+}
