@@ -65,7 +65,7 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), versionCommand())
+	root.AddCommand(renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), mutateCommand(), versionCommand())
 	return root
 }
 
