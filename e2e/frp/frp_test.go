@@ -1,146 +1,164 @@
+// Package frp has real frpc carry a real API server from the company's network to a hub, through a real squid: as the
+// pod of a Deployment that real Kyverno, or fairlead mutate, has changed.
 package frp_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
-	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
-	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
-func TestFrpcCarriesARealAPIServerThroughSquidAsThePolicyHasChangedItsPod(t *testing.T) {
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
+
+func TestFrpcCarriesAnAPIServerThroughSquidAsItsPodIsMutated(t *testing.T) {
 	h := newHarness(t)
-	for _, v := range versions {
+	for _, v := range []version{v044, v061} {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t, h, v)
-			server := s.serve(t, v.serverText(v.port), v.port)
-			s.checkControls(t)
-			agent := s.start(t, s.deploy(t, "mutated", change{}))
-			awaitProxies(t, agent, 1)
-			s.checkTunnel(t)
-			s.checkCertificate(t)
-			s.checkWatch(t)
-			s.checkIdle(t, server)
-			s.checkRestart(t, agent)
-			controlplanetest.Require(t, agent.Stop())
-			s.checkOthers(t)
+			s := h.newSite(t, v)
+			s.checkNothingWithoutThePolicy(t)
+			pod := s.deploy(t, "mutated", change{})
+			s.checkMutated(t, pod)
+			s.checkTunnel(t, pod)
+			s.checkWrongPassword(t, pod)
+			s.checkOwnValues(t)
+			s.checkTransports(t)
+			tunnels.Record(t, v.row(tunnels.Kyverno))
+			s.checkFairleadMutate(t, pod)
+			tunnels.Record(t, v.row(tunnels.Mutate))
+			s.checkTLSProxy(t)
+			if v.name == v061.name {
+				s.checkFrpc070(t)
+			}
 		})
 	}
 }
 
-// tunnel is what squid notes of a tunnel to a port of the hub.
-func tunnel(port int) machine.Request {
+func (v version) row(engine tunnels.Engine) tunnels.Row {
+	return tunnels.Row{
+		Agent: "frpc", Version: v.name, Way: tunnels.Environment, Set: "`http_proxy`", CannotWork: v.cannot,
+		Engine: engine, Result: "passes",
+	}
+}
+
+// connect is what squid notes of a tunnel to a port of the hub.
+func connect(port int) machine.Request {
 	return machine.Request{User: username, Method: "CONNECT", Target: fmt.Sprintf("%s:%d", machine.HubName, port), Status: 200}
 }
 
-// checkControls: without the policy frpc does not reach the hub, and not with the variables that others read.
-func (s *site) checkControls(t *testing.T) {
+// checkNothingWithoutThePolicy: there is no way out but squid, and frpc does not take it for the variables that others
+// read.
+func (s *site) checkNothingWithoutThePolicy(t *testing.T) {
 	t.Helper()
+	s.serve(t, s.version.config(s.version.port, 443), s.version.port)
 	url := proxyURL("http", machine.ProxyPort)
 	for variant, env := range map[string][]corev1.EnvVar{
 		"unmutated":  nil,
 		"upper-case": {{Name: "HTTP_PROXY", Value: url}, {Name: "HTTPS_PROXY", Value: url}, {Name: "ALL_PROXY", Value: url}},
 	} {
 		pod := s.deploy(t, variant, change{unmutated: true, env: env})
-		if got := len(pod.Spec.Containers[0].Env); got != len(env) {
-			t.Errorf("%s: the pod has %d variables", variant, got)
+		if diff := cmp.Diff(env, pod.Spec.Containers[0].Env); diff != "" {
+			t.Errorf("%s: the pod was changed (-want +got):\n%s", variant, diff)
 		}
-		agent := s.start(t, pod)
-		err := agent.Wait(t.Context())
-		log, _ := agent.Log()
-		t.Log(variant, err, log)
+		awaitEnd(t, s.start(t, pod), "lookup "+machine.HubName)
+	}
+	if output, err := s.get(t, tunnelName); err == nil {
+		t.Errorf("kubectl get without a tunnel: %q", output)
 	}
 	s.checkAsked(t, 0)
 }
 
-// checkTunnel: who is in the hub reads what is in the cluster.
-func (s *site) checkTunnel(t *testing.T) {
+// checkMutated: frpc reads one variable, and gets it as a reference.
+func (s *site) checkMutated(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
-	nonce := rand.String(20)
-	s.write(t, nonce)
-	if output, err := s.get(t, tunnelName); err != nil || output != nonce {
-		t.Errorf("kubectl get: %v: %q instead of %q", err, output, nonce)
+	want := corev1.EnvVar{Name: "http_proxy", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Key: "http_proxy",
+	}}}
+	var got corev1.EnvVar
+	for _, e := range pod.Spec.Containers[0].Env {
+		if e.Name == want.Name {
+			got = e
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the variable of the pod (-want +got):\n%s", diff)
 	}
 }
 
-func (s *site) checkCertificate(t *testing.T) {
+// checkTunnel is the whole life of a tunnel.
+func (s *site) checkTunnel(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
-	output, err := s.get(t, strangerName)
-	want := "x509: certificate is valid for localhost, kubernetes.default.svc, " + tunnelName + ", not " + strangerName
-	if err == nil || !strings.Contains(output, want) {
-		t.Errorf("by a name that the API server's certificate has not: %v: %s", err, output)
-	}
+	before := len(s.since(t, 0))
+	agent := s.start(t, pod)
+	awaitTunnel(t, agent, 1)
+	s.checkGet(t)
+	s.checkCertificate(t)
+	s.checkWatch(t)
+	s.checkIdle(t, agent)
+	s.checkSquidKilled(t, agent)
+	controlplanetest.Require(t, agent.Stop())
+	s.checkAsked(t, before, connect(s.version.port)) // the one before was open when squid was killed
 }
 
-func (s *site) checkWatch(t *testing.T) {
+// checkWrongPassword: a company with another password lets nobody through, and frpc ends.
+func (s *site) checkWrongPassword(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
-	nonces := []string{rand.String(20), rand.String(20)}
-	s.write(t, nonces[0])
-	watch := s.kubectl(t, tunnelName, "get", "configmap", note, "--watch", "--output", `jsonpath={.data.nonce}{"\n"}`)
-	awaitLog(t, watch, nonces[0])
-	s.write(t, nonces[1])
-	awaitLog(t, watch, nonces[1])
-	controlplanetest.Require(t, watch.Stop())
-}
-
-func (s *site) checkIdle(t *testing.T, server *process.Process) {
-	t.Helper()
-	s.serve(t, s.version.quietServer(otherPort), otherPort)
-	quiet := s.start(t, s.deploy(t, "quiet", change{config: func(config string) string {
-		return s.version.quiet(strings.Replace(config, fmt.Sprintf(" = %d\n", s.version.port), fmt.Sprintf(" = %d\n", otherPort), 1))
-	}}))
-	awaitLog(t, quiet, "login to server success")
-	s.checkAsked(t, 0, tunnel(otherPort))
-	s.checkTunnel(t)
-	if log, err := server.Log(); err != nil || strings.Count(log, "client login info") != 1 {
-		t.Errorf("frps says of its clients (%v):\n%s", err, log)
-	}
-}
-
-func (s *site) checkRestart(t *testing.T, agent *process.Process) {
-	t.Helper()
-	s.squid.Kill()
+	before := len(s.since(t, 0))
+	controlplanetest.Require(t, s.squid.SetPassword(t.Context(), "another"))
+	awaitEnd(t, s.start(t, pod), "StatusCode [407]")
 	if output, err := s.get(t, tunnelName); err == nil {
-		t.Errorf("without squid: %q", output)
+		t.Errorf("kubectl get with a wrong password: %q", output)
 	}
-	controlplanetest.Require(t, s.squid.Start(t.Context()))
-	awaitProxies(t, agent, 2)
-	s.checkTunnel(t)
-	log, _ := agent.Log()
-	t.Log(log)
+	refused := connect(s.version.port)
+	refused.Status = 407
+	s.checkAsked(t, before, refused)
+	controlplanetest.Require(t, s.squid.SetPassword(t.Context(), password))
 }
 
-func (s *site) checkOthers(t *testing.T) {
-	for _, protocol := range []string{"kcp", "quic", "websocket", "wss"} {
-		agent := s.start(t, s.deploy(t, protocol, change{config: func(c string) string { return s.version.transport(c, protocol) }}))
-		time.Sleep(4 * time.Second)
-		log, _ := agent.Log()
-		out, err := s.network.Run(t.Context(), machine.Corp, nil, "ss", "-unap")
-		t.Log(protocol, log, string(out), err)
-		_ = agent.Stop()
+// checkOwnValues: what others read is a pod's own business. NO_PROXY would keep the hub from the proxy, did frpc
+// know of it.
+func (s *site) checkOwnValues(t *testing.T) {
+	t.Helper()
+	own := []corev1.EnvVar{
+		{Name: "HTTP_PROXY", Value: "http://elsewhere.example:1"}, {Name: "HTTPS_PROXY", Value: "http://elsewhere.example:1"},
+		{Name: "NO_PROXY", Value: machine.HubName + ",.example"}, {Name: "no_proxy", Value: machine.HubName + ",.example"},
 	}
-	t.Log(s.since(t, 0))
-	_ = s.squid.SetPassword(t.Context(), "second")
-	agent := s.start(t, s.deploy(t, "mutated2", change{}))
-	_ = agent.Wait(t.Context())
-	log, _ := agent.Log()
-	t.Log(log)
-	t.Log(s.since(t, 0))
+	pod := s.deploy(t, "own-values", change{env: own})
+	if diff := cmp.Diff(own, pod.Spec.Containers[0].Env[:len(own)]); diff != "" {
+		t.Errorf("its own values (-want +got):\n%s", diff)
+	}
+	s.checkMutated(t, pod)
+	s.checkOnce(t, pod)
 }
 
-func logged(p *process.Process, text string) (bool, error) {
-	log, err := p.Log()
-	if err == nil && !strings.Contains(log, text) {
-		err = fmt.Errorf("it has printed:\n%s", log)
+// checkFairleadMutate: the same manifest, changed ahead instead of by a webhook, starts the same program.
+func (s *site) checkFairleadMutate(t *testing.T, mutated *corev1.Pod) {
+	t.Helper()
+	pod := s.deploy(t, "fairlead-mutate", change{mutate: true, unmutated: true})
+	for i, c := range mutated.Spec.Containers {
+		want, got := c.DeepCopy(), pod.Spec.Containers[i].DeepCopy()
+		want.VolumeMounts, got.VolumeMounts = nil, nil
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the container as Kyverno (-) and as fairlead mutate makes it (+):\n%s", diff)
+		}
 	}
-	return err == nil, err
+	s.checkOnce(t, pod)
 }
 
-func TestMain(m *testing.M) { controlplanetest.Main(m) }
+// checkOnce: the pod's tunnel works, and all that squid is asked for is the tunnel.
+func (s *site) checkOnce(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	before := len(s.since(t, 0))
+	agent := s.start(t, pod)
+	awaitTunnel(t, agent, 1)
+	s.checkGet(t)
+	controlplanetest.Require(t, agent.Stop())
+	s.checkAsked(t, before, connect(s.version.port))
+}

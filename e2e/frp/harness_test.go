@@ -39,6 +39,8 @@ const (
 type harness struct {
 	cp      *controlplane.ControlPlane
 	clients kubernetes.Interface
+	// authority is that of squid's certificate.
+	authority *machine.Authority
 }
 
 func newHarness(t *testing.T) *harness {
@@ -46,9 +48,12 @@ func newHarness(t *testing.T) *harness {
 	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
 	h := &harness{cp: controlplanetest.Start(t, controlplane.Options{Hosts: []string{tunnelName}})}
 	h.clients = controlplanetest.Clients(t, h.cp)
+	var err error
+	h.authority, err = machine.NewAuthority("Example Proxy CA")
+	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, h.cp.StartControllerManager(t.Context(),
 		controlplane.ServiceAccounts, "deployment-controller", "replicaset-controller"))
-	_, err := kyverno.Start(t.Context(), h.cp, kyverno.Options{})
+	_, err = kyverno.Start(t.Context(), h.cp, kyverno.Options{})
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, policies.Install(t.Context(), h.cp, values()))
 	_, err = replicator.Start(t.Context(), h.cp)

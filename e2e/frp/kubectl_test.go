@@ -1,7 +1,6 @@
 package frp_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -71,10 +70,4 @@ func (s *site) write(t *testing.T, nonce string) {
 		_, err = configMaps.Create(t.Context(), object, metav1.CreateOptions{})
 	}
 	controlplanetest.Require(t, err)
-}
-
-// awaitLog returns when the program has printed the text.
-func awaitLog(t *testing.T, p *process.Process, text string) {
-	t.Helper()
-	controlplanetest.Await(t, "the text "+text, func(context.Context) (bool, error) { return logged(p, text) })
 }

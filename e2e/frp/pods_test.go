@@ -1,17 +1,24 @@
 package frp_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
 const container = "frpc"
@@ -22,10 +29,10 @@ const variantLabel = "variant"
 // exclude is the label of pods that no policy changes.
 const exclude = "policies.kyverno.io/inject-proxy-env"
 
-// objects are those of the version's manifest.
-func (v version) objects(t *testing.T) (*corev1.ConfigMap, *appsv1.Deployment) {
+// objects are those of a manifest.
+func objects(t *testing.T, manifest []byte) (*corev1.ConfigMap, *appsv1.Deployment) {
 	t.Helper()
-	parsed, err := controlplane.Parse(v.manifest)
+	parsed, err := controlplane.Parse(manifest)
 	controlplanetest.Require(t, err)
 	config, deployment := &corev1.ConfigMap{}, &appsv1.Deployment{}
 	for i, object := range []any{config, deployment} {
@@ -36,13 +43,14 @@ func (v version) objects(t *testing.T) (*corev1.ConfigMap, *appsv1.Deployment) {
 
 func (s *site) labels(t *testing.T) map[string]string {
 	t.Helper()
-	_, deployment := s.version.objects(t)
+	_, deployment := objects(t, s.version.manifest)
 	return deployment.Spec.Template.Labels
 }
 
-// change is how a variant differs from the manifest; nil fields leave it alone.
+// change is how a variant differs from the manifest.
 type change struct {
-	unmutated bool
+	mutate    bool // by fairlead mutate, to begin with
+	unmutated bool // by the policies
 	env       []corev1.EnvVar
 	config    func(string) string
 }
@@ -50,10 +58,14 @@ type change struct {
 // deploy creates a variant of the Deployment, and returns its pod as the API server has stored it.
 func (s *site) deploy(t *testing.T, variant string, c change) *corev1.Pod {
 	t.Helper()
-	config, deployment := s.version.objects(t)
+	manifest := s.version.manifest
+	if c.mutate {
+		manifest = fairleadMutate(t, manifest, values())
+	}
+	config, deployment := objects(t, manifest)
 	config.Name += "-" + variant
 	if c.config != nil {
-		config.Data[s.version.config] = c.config(config.Data[s.version.config])
+		config.Data[s.version.file] = c.config(config.Data[s.version.file])
 	}
 	_, err := s.clients.CoreV1().ConfigMaps(s.namespace).Create(t.Context(), config, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
@@ -83,4 +95,25 @@ func (s *site) podOf(t *testing.T, variant string) *corev1.Pod {
 		return err == nil, err
 	})
 	return &pods.Items[0]
+}
+
+var fairlead = sync.OnceValues(func() (string, error) { return operator.Build(context.Background(), "fairlead") })
+
+// fairleadMutate runs the real program on a manifest, with values of the chart.
+func fairleadMutate(t *testing.T, manifest []byte, values map[string]any) []byte {
+	t.Helper()
+	program, err := fairlead()
+	controlplanetest.Require(t, err)
+	text, err := yaml.Marshal(values)
+	controlplanetest.Require(t, err)
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	controlplanetest.Require(t, os.WriteFile(file, text, 0o600))
+	cmd := exec.CommandContext(t.Context(), program, "mutate", "--policy-values", file, "--require")
+	var complaints bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &complaints
+	output, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("fairlead mutate: %v\n%s", err, complaints.String())
+	}
+	return output
 }

@@ -8,12 +8,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -29,7 +31,7 @@ const readTimeout = 35 * time.Second
 // otherPort is that of a second frps.
 const otherPort = 8443
 
-// site is the company and the hub, for one version. Each has its own.
+// site is the company and the hub, each version's own.
 type site struct {
 	*harness
 	version   version
@@ -40,7 +42,7 @@ type site struct {
 	hosts     *os.File // mounts of the hub's operator, who knows the names of the tunnel
 }
 
-func newSite(t *testing.T, h *harness, v version) *site {
+func (h *harness) newSite(t *testing.T, v version) *site {
 	t.Helper()
 	network, err := machine.Start(t.Context())
 	controlplanetest.Require(t, err)
@@ -52,7 +54,7 @@ func newSite(t *testing.T, h *harness, v version) *site {
 	s := &site{harness: h, version: v, network: network}
 	controlplanetest.Require(t, network.CheckClosed(t.Context()))
 	s.squid, err = network.StartSquid(t.Context(), machine.SquidOptions{
-		User: username, Password: password, Ports: []int{v.port, otherPort}, ReadTimeout: readTimeout,
+		User: username, Password: password, Ports: []int{v.port, otherPort}, ReadTimeout: readTimeout, TLS: h.authority,
 	})
 	controlplanetest.Require(t, err)
 	s.node = &node.Node{
@@ -102,12 +104,12 @@ func forward(conn net.Conn, address string) {
 }
 
 // serve starts frps in the hub and returns when it listens.
-func (s *site) serve(t *testing.T, config string, port int) *process.Process {
+func (s *site) serve(t *testing.T, config string, port int) {
 	t.Helper()
 	name := "frps-" + strconv.Itoa(port)
 	file := filepath.Join(machine.Dir, name)
 	controlplanetest.Require(t, os.WriteFile(s.network.Path(file), []byte(config), 0o600))
-	server, err := s.network.Start(t.Context(), machine.Internet, process.Spec{
+	_, err := s.network.Start(t.Context(), machine.Internet, process.Spec{
 		Name: name, Path: build(t, s.version.server), Args: []string{"-c", file},
 		Ready: func(ctx context.Context) error {
 			conn, err := s.network.Dial(ctx, machine.Internet, net.JoinHostPort(machine.HubAddress, strconv.Itoa(port)))
@@ -118,7 +120,6 @@ func (s *site) serve(t *testing.T, config string, port int) *process.Process {
 		},
 	})
 	controlplanetest.Require(t, err)
-	return server
 }
 
 // start starts frpc as the pod says.
@@ -129,8 +130,8 @@ func (s *site) start(t *testing.T, pod *corev1.Pod) *process.Process {
 	return agent
 }
 
-// awaitProxies returns when frps has taken the agent's proxies so many times.
-func awaitProxies(t *testing.T, agent *process.Process, times int) {
+// awaitTunnel returns when frps has taken the agent's proxy so many times.
+func awaitTunnel(t *testing.T, agent *process.Process, times int) {
 	t.Helper()
 	controlplanetest.Await(t, fmt.Sprintf("tunnel %d of frpc", times), func(context.Context) (bool, error) {
 		log, err := agent.Log()
@@ -146,12 +147,34 @@ func awaitProxies(t *testing.T, agent *process.Process, times int) {
 	})
 }
 
-// since returns what squid was asked after the first so many requests.
+// awaitEnd returns when frpc has given up, for this reason.
+func awaitEnd(t *testing.T, agent *process.Process, why string) {
+	t.Helper()
+	ended := agent.Wait(t.Context())
+	if log, err := agent.Log(); ended == nil || err != nil || !strings.Contains(log, why) {
+		t.Errorf("frpc has ended (%v), and not because of %q: %v\n%s", ended, why, err, log)
+	}
+}
+
+// awaitLog returns when the program has printed the text.
+func awaitLog(t *testing.T, p *process.Process, text string) {
+	t.Helper()
+	controlplanetest.Await(t, "the text "+text, func(context.Context) (bool, error) {
+		log, err := p.Log()
+		if err == nil && !strings.Contains(log, text) {
+			err = fmt.Errorf("it has printed:\n%s", log)
+		}
+		return err == nil, err
+	})
+}
+
+// since returns what squid was asked after the first so many requests. What checkIdle's other tunnel asks does not count:
+// it comes again at times of its own.
 func (s *site) since(t *testing.T, first int) []machine.Request {
 	t.Helper()
 	requests, err := s.squid.Requests()
 	controlplanetest.Require(t, err)
-	return requests[first:]
+	return slices.DeleteFunc(requests, func(r machine.Request) bool { return r == connect(otherPort) })[first:]
 }
 
 // checkAsked compares what squid was asked after the first so many requests. It notes them when they have ended.
@@ -163,7 +186,7 @@ func (s *site) checkAsked(t *testing.T, first int, want ...machine.Request) {
 		}
 		return true, nil
 	})
-	if diff := cmp.Diff(want, s.since(t, first)); diff != "" {
+	if diff := cmp.Diff(want, s.since(t, first), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("what squid was asked (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,131 @@
+package frp_test
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/node"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
+)
+
+const relay = "fairlead-relay"
+
+// checkTLSProxy: where the proxy itself speaks TLS, frpc of these versions does not, and the relay does it. It is the
+// pod that fairlead mutate prints that runs; its Secret is the chart's, and no API server has either.
+func (s *site) checkTLSProxy(t *testing.T) {
+	t.Helper()
+	pod := s.podBehindTLS(t, "Environment")
+	awaitEnd(t, s.start(t, pod), "ProxyType must be http or socks5 or ntlm, not [https]")
+
+	pod = s.podBehindTLS(t, "Relay")
+	before := len(s.since(t, 0))
+	sidecar, err := s.node.Start(t.Context(), pod, relay)
+	controlplanetest.Require(t, err)
+	s.awaitListener(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(s.version.port)))
+	agent := s.start(t, pod)
+	awaitTunnel(t, agent, 1)
+	s.checkGet(t)
+	controlplanetest.Require(t, agent.Stop())
+	controlplanetest.Require(t, sidecar.Stop())
+	s.checkAsked(t, before, connect(s.version.port))
+	tunnels.Record(t, tunnels.Row{
+		Agent: "frpc", Version: s.version.name, Way: tunnels.Relay, Set: "the sidecar " + relay + " and a host alias",
+		CannotWork: "kcp; quic", Engine: tunnels.Mutate, Result: "passes, also an `https://` proxy",
+	})
+}
+
+// checkFrpc070: this one speaks TLS to the proxy, if it trusts it.
+func (s *site) checkFrpc070(t *testing.T) {
+	t.Helper()
+	pod := s.podBehindTLS(t, "Environment")
+	s.node.Programs[s.version.program] = build(t, tools.FRPC070)
+	awaitEnd(t, s.start(t, pod), "x509: certificate signed by unknown authority")
+	before := len(s.since(t, 0))
+	c := &pod.Spec.Containers[0]
+	c.Env = append(c.Env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: "/etc/fairlead/ca/ca.crt"})
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "ca", MountPath: "/etc/fairlead/ca"})
+	secret := &corev1.SecretVolumeSource{SecretName: policies.Secret}
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "ca", VolumeSource: corev1.VolumeSource{Secret: secret}})
+	agent := s.start(t, pod)
+	awaitTunnel(t, agent, 1)
+	s.checkGet(t)
+	controlplanetest.Require(t, agent.Stop())
+	s.checkAsked(t, before, connect(s.version.port))
+	tunnels.Record(t, tunnels.Row{
+		Agent: "frpc", Version: tools.FRPC070.Version, Way: tunnels.Environment, Set: "`http_proxy`; for `https://` proxies SSL_CERT_FILE",
+		CannotWork: "NO_PROXY is not read; kcp; quic", Engine: tunnels.Mutate, Result: "passes, also an `https://` proxy",
+	})
+}
+
+// podBehindTLS is what fairlead mutate makes of the manifest where the proxy is https://. From here on, the node has
+// its objects.
+func (s *site) podBehindTLS(t *testing.T, through string) *corev1.Pod {
+	t.Helper()
+	proxy := proxyURL("https", machine.ProxyTLSPort)
+	values := map[string]any{
+		"proxy":     map[string]any{"http": proxy, "https": proxy},
+		"trustedCA": map[string]any{"bundle": string(s.authority.PEM())},
+		"tunnels": map[string]any{"families": map[string]any{"frpc": map[string]any{
+			"throughTLS": through, "targets": []any{net.JoinHostPort(machine.HubName, strconv.Itoa(s.version.port))},
+		}}},
+	}
+	config, deployment := objects(t, fairleadMutate(t, s.version.manifest, values))
+	template := deployment.Spec.Template
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tls-" + through, Namespace: s.namespace}, Spec: template.Spec}
+	config.Namespace = s.namespace
+	programs := map[string]string{s.version.program: build(t, s.version.client)}
+	if through == "Relay" {
+		path, err := operator.Build(t.Context(), relay)
+		controlplanetest.Require(t, err)
+		programs[pod.Spec.InitContainers[0].Image] = path
+	}
+	s.node = &node.Node{
+		Network: s.network, Clients: fake.NewClientset(config, s.secretOf(t, values)),
+		Programs: programs, ServiceEnv: s.node.ServiceEnv,
+	}
+	return pod
+}
+
+// secretOf is what the chart makes of the values, where the replicator would have brought it.
+func (s *site) secretOf(t *testing.T, values map[string]any) *corev1.Secret {
+	t.Helper()
+	manifest, err := policies.Render(t.Context(), values)
+	controlplanetest.Require(t, err)
+	rendered, err := controlplane.Parse(manifest)
+	controlplanetest.Require(t, err)
+	for _, object := range rendered {
+		if object.GetKind() == "Secret" && object.GetName() == policies.Secret {
+			secret := &corev1.Secret{}
+			controlplanetest.Require(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, secret))
+			secret.Namespace = s.namespace
+			return secret
+		}
+	}
+	t.Fatal("the chart makes no Secret")
+	return nil
+}
+
+// awaitListener returns when somebody listens in corp.
+func (s *site) awaitListener(t *testing.T, address string) {
+	t.Helper()
+	controlplanetest.Await(t, "a listener at "+address, func(ctx context.Context) (bool, error) {
+		conn, err := s.network.Dial(ctx, machine.Corp, address)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err == nil, err
+	})
+}
