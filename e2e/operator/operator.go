@@ -70,13 +70,14 @@ func awaitCage(ctx context.Context, cp *controlplane.ControlPlane) error {
 }
 
 // Build builds a program of this repository below operator/cmd, and returns its
-// path.
-func Build(ctx context.Context, name string) (string, error) {
+// path. The environment is go's, as NAME=value.
+func Build(ctx context.Context, name string, environment ...string) (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "..", "..")
 	path := filepath.Join(root, ".cache", "bin", name)
 	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./operator/cmd/"+name)
 	build.Dir = root
+	build.Env = append(os.Environ(), environment...)
 	if output, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", name, err, output)
 	}

@@ -1,0 +1,150 @@
+package relay_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// The proxy's user. The password needs care in a URL.
+const (
+	user       = "fleet"
+	password   = "p@ss/1"
+	credential = "fleet:p%40ss%2F1"
+	wrong      = "fleet:another"
+)
+
+// cluster is the spoke's API server with the chart's policies, for a proxy that speaks TLS, and the company's authority.
+type cluster struct {
+	cp        *controlplane.ControlPlane
+	clients   kubernetes.Interface
+	authority *machine.Authority
+	programs  map[string]string
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	authority, err := machine.NewAuthority("Example Corp")
+	controlplanetest.Require(t, err)
+	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
+	cp := controlplanetest.Shared(t)
+	c := &cluster{cp: cp, clients: controlplanetest.Clients(t, cp), authority: authority, programs: programs(t)}
+	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
+	_, err = kyverno.Start(t.Context(), cp, kyverno.Options{})
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, policies.Install(t.Context(), cp, map[string]any{
+		"cluster": map[string]any{"proxy": map[string]any{
+			"http": proxyURL(credential), "https": proxyURL(credential), "noProxy": "100.64.0.0/13,127.0.0.1,localhost,.svc,cluster.local",
+		}},
+		"trustedCA": map[string]any{"enabled": true, "bundle": string(authority.PEM())},
+	}))
+	return c
+}
+
+// programs are the commands of the agents, and the one of the relay, which is its image's.
+func programs(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for command, tool := range map[string]tools.Tool{"/proxy-agent": tools.ANPAgent034, "/chisel": tools.Chisel} {
+		path, err := tools.Build(t.Context(), tool, os.Stderr)
+		controlplanetest.Require(t, err)
+		found[command] = path
+	}
+	path, err := operator.Build(t.Context(), "fairlead-relay", "CGO_ENABLED=0")
+	controlplanetest.Require(t, err)
+	found["fairlead-relay"] = path
+	return found
+}
+
+// proxyURL is that of squid's port for TLS, by the name that corp knows.
+func proxyURL(credential string) string {
+	return fmt.Sprintf("https://%s@%s:%d", credential, machine.ProxyName, machine.ProxyTLSPort)
+}
+
+// plainURL is that of its other port.
+func plainURL() string {
+	return fmt.Sprintf("http://%s@%s:%d", credential, machine.ProxyAddress, machine.ProxyPort)
+}
+
+// namespace has what the replicator keeps there, and the files of agents.
+func (c *cluster) namespace(t *testing.T, url string) string {
+	t.Helper()
+	namespace := controlplanetest.Namespace(t, c.cp)
+	c.setSecret(t, namespace, url)
+	certificate, key, err := c.authority.Issue("agent")
+	controlplanetest.Require(t, err)
+	_, err = c.clients.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent"},
+		Data:       map[string][]byte{"ca.crt": c.authority.PEM(), "tls.crt": certificate, "tls.key": key},
+	}, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	return namespace
+}
+
+// setSecret makes or changes the Secret fairlead-proxy.
+func (c *cluster) setSecret(t *testing.T, namespace, url string) {
+	t.Helper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: policies.Secret},
+		StringData: map[string]string{"NO_PROXY": "100.64.0.0/13", "no_proxy": "100.64.0.0/13", "ca.crt": string(c.authority.PEM())},
+	}
+	for _, key := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		secret.StringData[key] = url
+	}
+	secrets := c.clients.CoreV1().Secrets(namespace)
+	err := secrets.Delete(t.Context(), policies.Secret, metav1.DeleteOptions{})
+	if err != nil && !strings.Contains(err.Error(), "not found") {
+		t.Fatal(err)
+	}
+	_, err = secrets.Create(t.Context(), secret, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+}
+
+// create returns the pod as the API server has stored it, once Kyverno does with it what is wanted.
+func (c *cluster) create(t *testing.T, namespace string, pod *corev1.Pod, wanted func(*corev1.Pod) bool) *corev1.Pod {
+	t.Helper()
+	var stored *corev1.Pod
+	pods := c.clients.CoreV1().Pods(namespace)
+	controlplanetest.Await(t, "the pod "+pod.Name+" as the policy wants it", func(ctx context.Context) (bool, error) {
+		dry, err := pods.Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil || !wanted(dry) {
+			return false, err
+		}
+		stored, err = pods.Create(ctx, pod, metav1.CreateOptions{})
+		return err == nil, err
+	})
+	return stored
+}
+
+func unchanged(pod *corev1.Pod) bool {
+	return len(pod.Spec.InitContainers) == 0 && len(pod.Spec.Containers[0].Env) == 0
+}
+
+func relayed(pod *corev1.Pod) bool {
+	return len(pod.Spec.InitContainers) > 0 && pod.Spec.InitContainers[0].Name == "fairlead-relay"
+}
+
+func throughEnvironment(pod *corev1.Pod) bool {
+	for _, e := range pod.Spec.Containers[0].Env {
+		if e.Name == "HTTPS_PROXY" && e.ValueFrom != nil && e.ValueFrom.SecretKeyRef.Name == policies.Secret {
+			return len(pod.Spec.InitContainers) == 0
+		}
+	}
+	return false
+}

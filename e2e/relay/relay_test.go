@@ -1,0 +1,282 @@
+// Package relay runs fairlead-relay as the policy puts it into pods, beside real agents that do not get through a proxy
+// without it: the pod is created on a real API server where real Kyverno has the chart's policies, squid wants TLS and a
+// password, and the hub's server is in the internet.
+package relay_test
+
+import (
+	"context"
+	"debug/elf"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/process"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // they wait, and do not compute
+		panic(err)
+	}
+	controlplanetest.Main(m)
+}
+
+func TestAgentsThatCannotSpeakToTheProxyGoThroughTheRelay(t *testing.T) {
+	c := newCluster(t)
+	t.Run("apiserver-network-proxy", func(t *testing.T) {
+		t.Parallel()
+		s := c.site(t, proxyURL(credential), 8091)
+		s.konnectivityServer(t)
+		s.checkKonnectivityWithout(t)
+		s.checkKonnectivity(t)
+	})
+	t.Run("chisel", func(t *testing.T) {
+		t.Parallel()
+		s := c.site(t, proxyURL(credential), 443)
+		s.chiselServer(t)
+		s.checkChisel(t)
+	})
+	t.Run("one static file", func(t *testing.T) { checkStatic(t, c.programs["fairlead-relay"]) })
+}
+
+// checkKonnectivityWithout: there is no way but the proxy, and gRPC has no TLS for that.
+func (s *site) checkKonnectivityWithout(t *testing.T) {
+	t.Helper()
+	excluded := map[string]string{"k8s-app": "konnectivity-agent", "policies.kyverno.io/inject-proxy-env": "exclude"}
+	s.start(t, s.create(t, s.namespace, konnectivity("unchanged", excluded), unchanged))
+	s.awaitLog(t, s.agent, "lookup "+machine.HubName)
+	s.checkNoTunnel(t, "unchanged")
+	s.stop(t)
+
+	labels := map[string]string{"fairlead.io/tunnel": "environment"}
+	s.start(t, s.create(t, s.namespace, konnectivity("environment", labels), throughEnvironment))
+	s.awaitLog(t, s.agent, "failed to do connect handshake", "failed to read server HTTP response", "connection error")
+	s.checkNoTunnel(t, "with the variables")
+	requests, err := s.squid.Requests()
+	controlplanetest.Require(t, err)
+	for _, r := range requests {
+		if r.Method == http.MethodConnect {
+			t.Errorf("squid was asked for %+v", r)
+		}
+	}
+	s.stop(t)
+}
+
+func (s *site) checkKonnectivity(t *testing.T) {
+	t.Helper()
+	s.setSecret(t, s.namespace, proxyURL(wrong))
+	pod := s.create(t, s.namespace, konnectivity("relayed", map[string]string{"k8s-app": "konnectivity-agent"}), relayed)
+	s.start(t, pod)
+	tunnel := machine.Request{User: user, Method: http.MethodConnect, Target: machine.HubName + ":8091", Status: http.StatusOK}
+
+	s.awaitReadiness(t, pod, http.StatusServiceUnavailable, "407 Proxy Authentication Required: it does not accept the user or the password")
+	s.checkNoTunnel(t, "with a wrong password")
+	s.change(t, pod, proxyURL(credential))
+	s.awaitTunnel(t)
+	s.awaitReadiness(t, pod, http.StatusOK, machine.HubName+":8091: a tunnel was opened")
+
+	s.squid.Kill()
+	s.checkNoTunnel(t, "without squid")
+	s.awaitReadiness(t, pod, http.StatusServiceUnavailable, "connection refused")
+	controlplanetest.Require(t, s.squid.Start(t.Context()))
+	s.awaitTunnel(t)
+
+	s.checkIdle(t)
+	s.checkMemory(t, pod)
+	s.checkSecrecy(t, pod)
+
+	relay := s.relay
+	controlplanetest.Require(t, s.agent.Stop())
+	requests := s.awaitRequests(t, tunnel)
+	for _, r := range requests {
+		if r.User != user || r.Target != tunnel.Target || r.Status != http.StatusOK && r.Status != http.StatusProxyAuthRequired {
+			t.Errorf("squid was asked for %+v", r)
+		}
+	}
+	// The other port of the same squid, with no TLS.
+	s.change(t, pod, plainURL())
+	s.agent = s.run(t, pod, pod.Spec.Containers[0].Name)
+	s.awaitTunnel(t)
+	through := "through=" + net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(machine.ProxyPort))
+	s.awaitLog(t, s.relay, through)
+	select {
+	case <-relay.Done():
+		t.Error("the relay has ended")
+	default:
+	}
+	s.checkEnd(t)
+}
+
+// checkIdle: squid ends what is silent, which the relay does not hide; the agent's keepalive goes through it, and its
+// tunnel stays.
+func (s *site) checkIdle(t *testing.T) {
+	t.Helper()
+	opened := s.count(t, "tunnel opened")
+	silent, err := s.network.Dial(t.Context(), machine.Corp, "127.0.0.1:8091")
+	controlplanetest.Require(t, err)
+	defer silent.Close() //nolint:errcheck // it has ended
+	began := time.Now()
+	controlplanetest.Require(t, silent.SetReadDeadline(began.Add(patience+20*time.Second)))
+	if n, err := silent.Read(make([]byte, 1)); n > 0 || err == nil || os.IsTimeout(err) {
+		t.Errorf("a tunnel in which nothing is said is there after %s: %v", time.Since(began), err)
+	}
+	time.Sleep(time.Until(began.Add(patience + 8*time.Second)))
+	if err := s.ask(t.Context()); err != nil {
+		t.Errorf("after an idle time: %v", err)
+	}
+	if now := s.count(t, "tunnel opened"); now != opened+1 {
+		t.Errorf("%d tunnels were opened meanwhile, beside the silent one", now-opened-1)
+	}
+}
+
+// count says how often a text is in the relay's log.
+func (s *site) count(t *testing.T, text string) int {
+	t.Helper()
+	log, err := s.relay.Log()
+	controlplanetest.Require(t, err)
+	return strings.Count(log, text)
+}
+
+// checkMemory: a hundred tunnels that are idle leave room in what the policy allows the relay.
+func (s *site) checkMemory(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	const tunnels = 100
+	before := s.count(t, "tunnel opened")
+	for range tunnels {
+		conn, err := s.network.Dial(t.Context(), machine.Corp, "127.0.0.1:8091")
+		controlplanetest.Require(t, err)
+		defer conn.Close() //nolint:errcheck // nothing was said
+	}
+	s.awaitOpened(t, before+tunnels)
+	resident := resident(t, program(t, s.relay))
+	limit := pod.Spec.InitContainers[0].Resources.Limits.Memory().Value()
+	t.Logf("the relay with %d idle tunnels over TLS: %d KiB", tunnels, resident>>10)
+	if resident > limit/2 {
+		t.Errorf("%d bytes, of %d", resident, limit)
+	}
+}
+
+// checkSecrecy: whoever looks at the pod, at its programs or at their logs learns no password.
+func (s *site) checkSecrecy(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	stored, err := json.Marshal(pod)
+	controlplanetest.Require(t, err)
+	places := map[string]string{"the pod": string(stored)}
+	for name, p := range map[string]*process.Process{"the agent": s.agent, "the relay": s.relay} {
+		log, err := p.Log()
+		controlplanetest.Require(t, err)
+		places["the log of "+name] = log
+		for _, file := range []string{"cmdline", "environ"} {
+			content, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", program(t, p), file))
+			controlplanetest.Require(t, err)
+			places[name+"'s "+file] = string(content)
+		}
+	}
+	basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
+	for place, text := range places {
+		for _, secret := range []string{password, credential, wrong, basic} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%q is in %s", secret, place)
+			}
+		}
+	}
+	if environ := places["the agent's environ"]; !strings.Contains(environ, "NO_PROXY=*") || strings.Contains(environ, machine.ProxyName) {
+		t.Errorf("the agent's environment is %q", environ)
+	}
+}
+
+// checkEnd: a relay that is told to end does, once its tunnels have.
+func (s *site) checkEnd(t *testing.T) {
+	t.Helper()
+	relay := s.relay
+	s.stop(t)
+	log, err := relay.Log()
+	controlplanetest.Require(t, err)
+	if !strings.Contains(log, "stopped listening") {
+		t.Errorf("the relay's last words:\n%s", log[max(0, len(log)-500):])
+	}
+}
+
+// checkChisel: it does not read the variables, and its pod says where it goes.
+func (s *site) checkChisel(t *testing.T) {
+	t.Helper()
+	labels := map[string]string{"fairlead.io/tunnel": "environment"}
+	s.start(t, s.create(t, s.namespace, chisel("environment", labels, nil), throughEnvironment))
+	s.awaitLog(t, s.agent, "lookup "+machine.HubName)
+	s.checkNoTunnel(t, "with the variables")
+	s.stop(t)
+	if requests, err := s.squid.Requests(); err != nil || len(requests) > 0 {
+		t.Errorf("squid was asked for %+v (%v)", requests, err)
+	}
+	labels["fairlead.io/tunnel"] = "relay"
+	annotations := map[string]string{"fairlead.io/relay-targets": machine.HubName + ":443"}
+	pod := s.create(t, s.namespace, chisel("relayed", labels, annotations), relayed)
+	s.start(t, pod)
+	s.awaitTunnel(t)
+	s.awaitReadiness(t, pod, http.StatusOK, machine.HubName+":443: a tunnel was opened")
+
+	time.Sleep(patience + 8*time.Second) // its keepalive is every 25 seconds
+	if err := s.ask(t.Context()); err != nil || s.count(t, "tunnel opened") != 1 {
+		t.Errorf("after an idle time: %v; %v", err, last(s.relay))
+	}
+	s.checkSecrecy(t, pod)
+	s.checkEnd(t)
+	s.awaitRequests(t, machine.Request{User: user, Method: http.MethodConnect, Target: machine.HubName + ":443", Status: http.StatusOK})
+}
+
+// checkStatic: it needs nothing of the image it is in.
+func checkStatic(t *testing.T, path string) {
+	t.Helper()
+	file, err := elf.Open(path)
+	controlplanetest.Require(t, err)
+	defer file.Close() //nolint:errcheck // it was read
+	for _, segment := range file.Progs {
+		if segment.Type == elf.PT_INTERP {
+			t.Error("it is linked dynamically")
+		}
+	}
+}
+
+func (s *site) awaitOpened(t *testing.T, count int) {
+	t.Helper()
+	controlplanetest.Await(t, fmt.Sprintf("%d tunnels", count), func(context.Context) (bool, error) {
+		if s.count(t, "tunnel opened") >= count {
+			return true, nil
+		}
+		return false, last(s.relay)
+	})
+}
+
+// program is the one that nsenter has started for a container.
+func program(t *testing.T, p *process.Process) int {
+	t.Helper()
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", p.PID()))
+	controlplanetest.Require(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	controlplanetest.Require(t, err)
+	return pid
+}
+
+// resident is how much memory a process has, in bytes.
+func resident(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	controlplanetest.Require(t, err)
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	var kibibytes int64
+	_, err = fmt.Sscan(rest, &kibibytes)
+	controlplanetest.Require(t, err)
+	return kibibytes << 10
+}
