@@ -79,7 +79,7 @@ func TestAContainerSeesHostAliasesAndVolumes(t *testing.T) {
 		},
 	})
 	mounts := []corev1.VolumeMount{
-		{Name: "tls", MountPath: "/tls"},
+		{Name: "tls", MountPath: "/tls/"},
 		{Name: "config", MountPath: "/etc/fairlead-agent/agent.toml", SubPath: "agent.toml"},
 		{Name: "all", MountPath: "/var/run/secrets/agent"},
 		{Name: "empty", MountPath: "/opt/state"},

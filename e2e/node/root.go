@@ -124,6 +124,7 @@ func (r *root) bind(source, path string) error {
 	if err != nil {
 		return err
 	}
+	path = filepath.Clean(path) // with a slash at its end it would be its own folder
 	parent, err := r.folder(filepath.Dir(path))
 	if err != nil {
 		return err

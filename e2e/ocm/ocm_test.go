@@ -1,0 +1,210 @@
+// Package ocm is about Open Cluster Management's cluster-proxy v0.10.0: the pod of the chart that its addon manager has
+// inside, as the policies change it, and the real programs of its three containers behind squid. The hub is a real
+// API server, proxy server and user server on the other side.
+package ocm_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+const (
+	readTimeout = 35 * time.Second // 30 is the least that a proxy server lets an agent ask (cmd/server/app/server.go)
+	idle        = 45 * time.Second
+)
+
+// The addon's namespace is a setting of the hub's; each test has one of its own.
+const addonNamespace = "open-cluster-management-cluster-proxy"
+
+var containers = []string{"proxy-agent", "addon-agent", "service-proxy"}
+
+func TestTheAgentLeavesThroughTheProxy(t *testing.T) {
+	f := sharedFleet(t)
+	t.Parallel()
+	pod := store(t, controlplanetest.Clients(t, f.spoke), f.agent(t, f.spoke, addonNamespace, machine.HubName))
+	c := newCompany(t, f, f.spoke, machine.SquidOptions{ReadTimeout: readTimeout})
+	c.startHub(t)
+	all := c.run(t, pod, containers...)
+	c.awaitReach(t, "with the pod as Kyverno has made it")
+	c.squid.Kill() // what was open is never noted
+	if err := c.reach(t.Context()); err == nil {
+		t.Error("there is a way without squid")
+	}
+	controlplanetest.Require(t, c.squid.Start(t.Context()))
+	c.awaitReach(t, "after squid was killed and started again")
+	if err := c.checkHubUser(t); err != nil {
+		t.Errorf("somebody of the hub: %v", err)
+	}
+	c.checkIdle(t)
+	stop(t, all)
+	c.awaitAsked(t, connect(hubAPI), connect(hubTunnel))
+	checkLeaseOnTheSpoke(t, f)
+}
+
+// checkIdle: the connection survives squid's patience. squid notes a connection that has ended.
+func (c *company) checkIdle(t *testing.T) {
+	t.Helper()
+	before := c.ended(t, hubTunnel)
+	time.Sleep(idle) // nothing happens: that is the subject
+	if err := c.reach(t.Context()); err != nil {
+		t.Errorf("after %s without a request: %v", idle, err)
+	}
+	if after := c.ended(t, hubTunnel); after != before {
+		t.Errorf("squid has ended %d tunnels that were idle for %s", after-before, idle)
+	}
+}
+
+// checkHubUser: service-proxy has somebody's token reviewed, first by its own cluster and then by the hub. Who is of
+// the hub alone reads what they may of the managed cluster.
+func (c *company) checkHubUser(t *testing.T) error {
+	t.Helper()
+	visitor, err := c.hub.ServiceAccount(t.Context(), "default", "visitor")
+	controlplanetest.Require(t, err)
+	answer, err := c.get(t.Context(), "/api/v1/namespaces/default/configmaps/greeting", visitor.BearerToken)
+	if err == nil && !strings.Contains(answer, "hello from the spoke") {
+		err = fmt.Errorf("the answer is %s", answer)
+	}
+	return err
+}
+
+// checkLeaseOnTheSpoke: where the managed cluster has Leases, that is where addon-agent renews its own, and not
+// through the proxy.
+func checkLeaseOnTheSpoke(t *testing.T, f *fleet) {
+	t.Helper()
+	if _, err := lease(t, f.spoke, addonNamespace); err != nil {
+		t.Errorf("the lease on the spoke: %v", err)
+	}
+}
+
+func lease(t *testing.T, cp *controlplane.ControlPlane, namespace string) (time.Time, error) {
+	t.Helper()
+	lease, err := controlplanetest.Clients(t, cp).CoordinationV1().Leases(namespace).Get(t.Context(), "cluster-proxy", metav1.GetOptions{})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return lease.Spec.RenewTime.Time, nil
+}
+
+// The lease is on the hub where the managed cluster has none (addon-framework, pkg/lease/lease_controller.go).
+func TestAddonAgentRenewsItsLeaseOnTheHubThroughTheProxy(t *testing.T) {
+	f := sharedFleet(t)
+	t.Parallel()
+	const namespace = addonNamespace + "-old"
+	c := newCompany(t, f, f.old, machine.SquidOptions{})
+	f.agent(t, f.old, namespace, machine.HubName)
+	template := f.agent(t, f.spoke, namespace, machine.HubName, proxyConfig(t, "--with-credentials"))
+	spoke := controlplanetest.Clients(t, f.spoke)
+
+	alone := c.run(t, store(t, spoke, unmutated(template)), "addon-agent")
+	awaitLog(t, alone[0], "Failed to update lease")
+	stop(t, alone)
+	if renewed, err := lease(t, f.hub, cluster); !apierrors.IsNotFound(err) {
+		t.Errorf("with AddOnDeploymentConfig alone: renewed %s (%v)", renewed, err)
+	}
+	if requests := c.asked(t); len(requests) != 0 {
+		t.Errorf("squid was asked %+v", requests)
+	}
+
+	pod := store(t, spoke, template)
+	var before time.Time
+	for _, when := range []string{"made", "renewed"} {
+		all := c.run(t, pod, "addon-agent")
+		controlplanetest.Await(t, "the lease to be "+when, func(context.Context) (bool, error) {
+			renewed, err := lease(t, f.hub, cluster)
+			if err != nil || !renewed.After(before) {
+				return false, err
+			}
+			before = renewed
+			return true, nil
+		})
+		stop(t, all)
+	}
+	c.awaitAsked(t, connect(hubAPI))
+}
+
+func TestWithAddOnDeploymentConfigAloneServiceProxyCannotAskTheHub(t *testing.T) {
+	f := sharedFleet(t)
+	t.Parallel()
+	c := newCompany(t, f, f.spoke, machine.SquidOptions{})
+	c.startHub(t)
+	pod := unmutated(f.agent(t, f.spoke, addonNamespace+"-alone", machine.HubName, proxyConfig(t, "--with-credentials")))
+	all := c.run(t, store(t, controlplanetest.Clients(t, f.spoke), pod), containers...)
+	c.awaitReach(t, "with AddOnDeploymentConfig alone")
+	if err := c.checkHubUser(t); err == nil || !strings.Contains(err.Error(), "hub cluster auth error") {
+		t.Errorf("somebody of the hub is known: %v", err)
+	}
+	stop(t, all)
+	c.awaitAsked(t, connect(hubTunnel))
+}
+
+// Many may read an AddOnDeploymentConfig: it has no password. The policy puts the one with it in its place.
+func TestAddOnDeploymentConfigWithoutCredentialsAndThePolicyGoTogether(t *testing.T) {
+	f := sharedFleet(t)
+	t.Parallel()
+	c := newCompany(t, f, f.spoke, machine.SquidOptions{})
+	c.startHub(t)
+	template := f.agent(t, f.spoke, addonNamespace+"-both", machine.HubName, proxyConfig(t))
+	clients := controlplanetest.Clients(t, f.spoke)
+
+	all := c.run(t, store(t, clients, unmutated(template)), "proxy-agent", "service-proxy")
+	c.awaitAsked(t, refused(hubTunnel))
+	if err := c.reach(t.Context()); err == nil {
+		t.Error("squid lets somebody through without a password")
+	}
+	stop(t, all)
+
+	all = c.run(t, store(t, clients, template), containers...)
+	c.awaitReach(t, "with AddOnDeploymentConfig and the policy")
+	if err := c.checkHubUser(t); err != nil {
+		t.Errorf("somebody of the hub: %v", err)
+	}
+	stop(t, all)
+	c.awaitAsked(t, refused(hubTunnel), connect(hubAPI), connect(hubTunnel))
+}
+
+func TestWithoutThePolicyOrWithAWrongPasswordThereIsNoTunnel(t *testing.T) {
+	f := sharedFleet(t)
+	t.Parallel()
+	c := newCompany(t, f, f.spoke, machine.SquidOptions{})
+	c.startHub(t)
+	const namespace = addonNamespace + "-not"
+	template := f.agent(t, f.spoke, namespace, machine.HubName)
+	clients := controlplanetest.Clients(t, f.spoke)
+
+	all := c.run(t, store(t, clients, unmutated(template)), containers...)
+	awaitLog(t, all[0], "lookup "+machine.HubName)
+	if err := c.reach(t.Context()); err == nil {
+		t.Error("there is a tunnel without the policy")
+	}
+	stop(t, all)
+	if requests := c.asked(t); len(requests) != 0 {
+		t.Errorf("squid was asked %+v", requests)
+	}
+
+	secret, err := clients.CoreV1().Secrets(namespace).Get(t.Context(), policies.Secret, metav1.GetOptions{})
+	controlplanetest.Require(t, err)
+	for key, value := range secret.Data {
+		secret.Data[key] = []byte(strings.ReplaceAll(string(value), "p%40ss", "old"))
+	}
+	_, err = clients.CoreV1().Secrets(namespace).Update(t.Context(), secret, metav1.UpdateOptions{})
+	controlplanetest.Require(t, err)
+	all = c.run(t, store(t, clients, template), containers...)
+	wrong := refused(hubTunnel)
+	wrong.User = user
+	c.awaitAsked(t, wrong)
+	if err := c.reach(t.Context()); err == nil {
+		t.Error("there is a tunnel with a wrong password")
+	}
+	stop(t, all)
+}
