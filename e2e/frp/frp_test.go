@@ -127,8 +127,10 @@ func (s *site) checkWrongPassword(t *testing.T, pod *corev1.Pod) {
 func (s *site) checkOwnValues(t *testing.T) {
 	t.Helper()
 	own := []corev1.EnvVar{
-		{Name: "HTTP_PROXY", Value: "http://elsewhere.example:1"}, {Name: "HTTPS_PROXY", Value: "http://elsewhere.example:1"},
-		{Name: "NO_PROXY", Value: machine.HubName + ",.example"}, {Name: "no_proxy", Value: machine.HubName + ",.example"},
+		{Name: "HTTP_PROXY", Value: "http://elsewhere.example:1"},
+		{Name: "HTTPS_PROXY", Value: "http://elsewhere.example:1"},
+		{Name: "NO_PROXY", Value: machine.HubName + ",.example"},
+		{Name: "no_proxy", Value: machine.HubName + ",.example"},
 	}
 	pod := s.deploy(t, "own-values", change{env: own})
 	if diff := cmp.Diff(own, pod.Spec.Containers[0].Env[:len(own)]); diff != "" {

@@ -97,7 +97,11 @@ func (s *site) podOf(t *testing.T, variant string) *corev1.Pod {
 	return &pods.Items[0]
 }
 
-var fairlead = sync.OnceValues(func() (string, error) { return operator.Build(context.Background(), "fairlead") })
+// Programs of ours, built once: nobody may run them meanwhile.
+var (
+	fairlead     = sync.OnceValues(func() (string, error) { return operator.Build(context.Background(), "fairlead") })
+	relayProgram = sync.OnceValues(func() (string, error) { return operator.Build(context.Background(), relay) })
+)
 
 // fairleadMutate runs the real program on a manifest, with values of the chart.
 func fairleadMutate(t *testing.T, manifest []byte, values map[string]any) []byte {

@@ -150,8 +150,10 @@ func awaitTunnel(t *testing.T, agent *process.Process, times int) {
 // awaitEnd returns when frpc has given up, for this reason.
 func awaitEnd(t *testing.T, agent *process.Process, why string) {
 	t.Helper()
-	ended := agent.Wait(t.Context())
-	if log, err := agent.Log(); ended == nil || err != nil || !strings.Contains(log, why) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := agent.Wait(ctx)
+	if log, err := agent.Log(); ended == nil || ctx.Err() != nil || err != nil || !strings.Contains(log, why) {
 		t.Errorf("frpc has ended (%v), and not because of %q: %v\n%s", ended, why, err, log)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/node"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
@@ -34,7 +33,10 @@ func (s *site) checkTLSProxy(t *testing.T) {
 	before := len(s.since(t, 0))
 	sidecar, err := s.node.Start(t.Context(), pod, relay)
 	controlplanetest.Require(t, err)
-	s.awaitListener(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(s.version.port)))
+	controlplanetest.Await(t, "the relay to listen", func(ctx context.Context) (bool, error) { // as its startup probe asks
+		_, err := s.network.Run(ctx, machine.Corp, nil, "curl", "--fail", "--silent", "--show-error", "http://127.0.0.1:8099/healthz")
+		return err == nil, err
+	})
 	agent := s.start(t, pod)
 	awaitTunnel(t, agent, 1)
 	s.checkGet(t)
@@ -76,7 +78,7 @@ func (s *site) podBehindTLS(t *testing.T, through string) *corev1.Pod {
 	t.Helper()
 	proxy := proxyURL("https", machine.ProxyTLSPort)
 	values := map[string]any{
-		"proxy":     map[string]any{"http": proxy, "https": proxy},
+		"proxy":     map[string]any{"http": proxy, "https": proxy, "noProxy": "corp.example"},
 		"trustedCA": map[string]any{"bundle": string(s.authority.PEM())},
 		"tunnels": map[string]any{"families": map[string]any{"frpc": map[string]any{
 			"throughTLS": through, "targets": []any{net.JoinHostPort(machine.HubName, strconv.Itoa(s.version.port))},
@@ -88,7 +90,7 @@ func (s *site) podBehindTLS(t *testing.T, through string) *corev1.Pod {
 	config.Namespace = s.namespace
 	programs := map[string]string{s.version.program: build(t, s.version.client)}
 	if through == "Relay" {
-		path, err := operator.Build(t.Context(), relay)
+		path, err := relayProgram()
 		controlplanetest.Require(t, err)
 		programs[pod.Spec.InitContainers[0].Image] = path
 	}
@@ -116,16 +118,4 @@ func (s *site) secretOf(t *testing.T, values map[string]any) *corev1.Secret {
 	}
 	t.Fatal("the chart makes no Secret")
 	return nil
-}
-
-// awaitListener returns when somebody listens in corp.
-func (s *site) awaitListener(t *testing.T, address string) {
-	t.Helper()
-	controlplanetest.Await(t, "a listener at "+address, func(ctx context.Context) (bool, error) {
-		conn, err := s.network.Dial(ctx, machine.Corp, address)
-		if err == nil {
-			err = conn.Close()
-		}
-		return err == nil, err
-	})
 }
