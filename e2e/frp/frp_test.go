@@ -33,6 +33,7 @@ func TestFrpcCarriesAnAPIServerThroughSquidAsItsPodIsMutated(t *testing.T) {
 			tunnels.Record(t, v.row(tunnels.Kyverno))
 			s.checkFairleadMutate(t, pod)
 			tunnels.Record(t, v.row(tunnels.Mutate))
+			s.checkRelay(t)
 			s.checkTLSProxy(t)
 			if v.name == v061.name {
 				s.checkFrpc070(t)

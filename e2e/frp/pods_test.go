@@ -52,6 +52,7 @@ type change struct {
 	mutate    bool // by fairlead mutate, to begin with
 	unmutated bool // by the policies
 	env       []corev1.EnvVar
+	relay     bool // asked for by label
 	config    func(string) string
 }
 
@@ -76,6 +77,11 @@ func (s *site) deploy(t *testing.T, variant string, c change) *corev1.Pod {
 	deployment.Spec.Selector.MatchLabels[variantLabel] = variant
 	if c.unmutated {
 		template.Labels[exclude] = "exclude"
+	}
+	if c.relay {
+		template.Labels = map[string]string{variantLabel: variant, "fairlead.io/tunnel": "relay"}
+		template.Annotations = map[string]string{"fairlead.io/relay-targets": s.hub()}
+		deployment.Spec.Selector.MatchLabels = map[string]string{variantLabel: variant}
 	}
 	template.Spec.Volumes[0].ConfigMap.Name = config.Name
 	template.Spec.Containers[0].Env = append(template.Spec.Containers[0].Env, c.env...)

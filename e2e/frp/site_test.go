@@ -70,6 +70,9 @@ func (h *harness) newSite(t *testing.T, v version) *site {
 	return s
 }
 
+// hub is frps, for frpc.
+func (s *site) hub() string { return net.JoinHostPort(machine.HubName, strconv.Itoa(s.version.port)) }
+
 // forwardAPIServer lets the real API server, which listens on the test's loopback interface, be the service in the
 // cluster.
 func (s *site) forwardAPIServer(t *testing.T) {
