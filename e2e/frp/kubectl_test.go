@@ -50,7 +50,7 @@ func (s *site) kubectl(t *testing.T, name string, args ...string) *process.Proce
 // get is kubectl get, of the note.
 func (s *site) get(t *testing.T, name string) (string, error) {
 	t.Helper()
-	p := s.kubectl(t, name, "get", "configmap", note, "--output", "jsonpath={.data.nonce}", "--request-timeout", "10s")
+	p := s.kubectl(t, name, "get", "configmap", note, "--output", "jsonpath={.data.nonce}", "--request-timeout", "30s")
 	ended := p.Wait(t.Context())
 	output, err := p.Log()
 	controlplanetest.Require(t, err)

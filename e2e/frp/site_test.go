@@ -26,7 +26,7 @@ import (
 )
 
 // readTimeout is longer than the 30 s after which frpc of both versions says something on its own.
-const readTimeout = 35 * time.Second
+const readTimeout = 40 * time.Second
 
 // otherPort is that of a second frps.
 const otherPort = 8443
@@ -156,6 +156,7 @@ func awaitEnd(t *testing.T, agent *process.Process, why string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ended := agent.Wait(ctx)
+	controlplanetest.Require(t, agent.Stop()) // or it would hold the tunnel
 	if log, err := agent.Log(); ended == nil || ctx.Err() != nil || err != nil || !strings.Contains(log, why) {
 		t.Errorf("frpc has ended (%v), and not because of %q: %v\n%s", ended, why, err, log)
 	}
