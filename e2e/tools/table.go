@@ -56,6 +56,10 @@ var (
 		Name: "kubeadm", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kubeadm",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
 	}
+	Kubectl = Tool{
+		Name: "kubectl", Module: "kubectl", Package: "k8s.io/kubernetes/cmd/kubectl",
+		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "30 seconds",
+	}
 	ClusterAPICore = Tool{
 		Name: "cluster-api-core", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/core",
 		Version: clusterAPIVersion, Duration: "4 minutes",
@@ -167,7 +171,7 @@ var (
 // All lists every program, for building them ahead of the tests.
 func All() []Tool {
 	return []Tool{
-		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm,
+		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm, Kubectl,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
 		UserData, Expand, IgnitionValidate,
 		Kyverno, KyvernoReports, KyvernoCLI, Helm, PrometheusClients,

@@ -1,0 +1,130 @@
+package frp_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/node"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
+)
+
+const relay = "fairlead-relay"
+
+// checkRelay: frpc that is told of no proxy leaves by the relay, which its pod has asked Kyverno's policy for.
+func (s *site) checkRelay(t *testing.T) {
+	t.Helper()
+	pod := s.deploy(t, "relayed", change{relay: true})
+	for _, e := range pod.Spec.Containers[0].Env {
+		if e.Name == "http_proxy" {
+			t.Errorf("frpc is told of the proxy: %+v", e)
+		}
+	}
+	s.checkRelayed(t, pod)
+	tunnels.Record(t, s.relayRow(tunnels.Kyverno, "passes"))
+}
+
+// checkTLSProxy: where the proxy itself speaks TLS, frpc of these versions does not, and the relay does it. It is the
+// pod that fairlead mutate prints that runs; its Secret is the chart's, and no API server has either.
+func (s *site) checkTLSProxy(t *testing.T) {
+	t.Helper()
+	pod := s.podBehindTLS(t, "Environment")
+	awaitEnd(t, s.start(t, pod), "ProxyType must be http or socks5 or ntlm, not [https]")
+	s.checkRelayed(t, s.podBehindTLS(t, "Relay"))
+	tunnels.Record(t, s.relayRow(tunnels.Mutate, "passes with an `https://` proxy"))
+}
+
+func (s *site) relayRow(engine tunnels.Engine, result string) tunnels.Row {
+	return tunnels.Row{
+		Agent: "frpc", Version: s.version.name, Way: tunnels.Relay, Set: "the sidecar " + relay + ", a host alias",
+		CannotWork: "UDP: kcp and quic", Engine: engine, Result: result,
+	}
+}
+
+// checkRelayed starts the pod's relay and its agent.
+func (s *site) checkRelayed(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	if len(pod.Spec.InitContainers) != 1 {
+		t.Fatalf("the pod has no relay: %+v", pod.Spec.InitContainers)
+	}
+	program, err := relayProgram()
+	controlplanetest.Require(t, err)
+	s.node.Programs[pod.Spec.InitContainers[0].Image] = program
+	sidecar, err := s.node.Start(t.Context(), pod, relay)
+	controlplanetest.Require(t, err)
+	controlplanetest.Await(t, "the relay to listen", func(ctx context.Context) (bool, error) { // as its startup probe asks
+		_, err := s.network.Run(ctx, machine.Corp, nil, "curl", "--fail", "--silent", "--show-error", "http://127.0.0.1:8099/healthz")
+		return err == nil, err
+	})
+	s.checkOnce(t, pod)
+	controlplanetest.Require(t, sidecar.Stop())
+}
+
+// checkFrpc070: this one speaks TLS to the proxy, if it trusts it.
+func (s *site) checkFrpc070(t *testing.T) {
+	t.Helper()
+	pod := s.podBehindTLS(t, "Environment")
+	s.node.Programs[s.version.program] = build(t, tools.FRPC070)
+	awaitEnd(t, s.start(t, pod), "x509: certificate signed by unknown authority")
+	c := &pod.Spec.Containers[0]
+	c.Env = append(c.Env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: "/etc/fairlead/ca/ca.crt"})
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "ca", MountPath: "/etc/fairlead/ca"})
+	secret := &corev1.SecretVolumeSource{SecretName: policies.Secret}
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "ca", VolumeSource: corev1.VolumeSource{Secret: secret}})
+	s.checkOnce(t, pod)
+	tunnels.Record(t, tunnels.Row{
+		Agent: "frpc", Version: tools.FRPC070.Version, Way: tunnels.Environment, Set: "`http_proxy`; SSL_CERT_FILE for an `https://` proxy",
+		Engine: tunnels.Mutate, Result: "passes with an `https://` proxy",
+	})
+}
+
+// podBehindTLS is what fairlead mutate makes of the manifest where the proxy is https://. From here on, the node has
+// its objects.
+func (s *site) podBehindTLS(t *testing.T, through string) *corev1.Pod {
+	t.Helper()
+	proxy := proxyURL("https", machine.ProxyTLSPort)
+	values := map[string]any{
+		"proxy":     map[string]any{"http": proxy, "https": proxy, "noProxy": "corp.example"},
+		"trustedCA": map[string]any{"bundle": string(s.authority.PEM())},
+		"tunnels": map[string]any{"families": map[string]any{"frpc": map[string]any{
+			"throughTLS": through, "targets": []any{s.hub()},
+		}}},
+	}
+	config, deployment := objects(t, fairleadMutate(t, s.version.manifest, values))
+	template := deployment.Spec.Template
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tls-" + through, Namespace: s.namespace}, Spec: template.Spec}
+	config.Namespace = s.namespace
+	s.node = &node.Node{
+		Network: s.network, Clients: fake.NewClientset(config, s.secretOf(t, values)),
+		Programs: map[string]string{s.version.program: build(t, s.version.client)}, ServiceEnv: s.node.ServiceEnv,
+	}
+	return pod
+}
+
+// secretOf is what the chart makes of the values, where the replicator would have brought it.
+func (s *site) secretOf(t *testing.T, values map[string]any) *corev1.Secret {
+	t.Helper()
+	manifest, err := policies.Render(t.Context(), values)
+	controlplanetest.Require(t, err)
+	rendered, err := controlplane.Parse(manifest)
+	controlplanetest.Require(t, err)
+	for _, object := range rendered {
+		if object.GetKind() == "Secret" && object.GetName() == policies.Secret {
+			secret := &corev1.Secret{}
+			controlplanetest.Require(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, secret))
+			secret.Namespace = s.namespace
+			return secret
+		}
+	}
+	t.Fatal("the chart makes no Secret")
+	return nil
+}
