@@ -165,6 +165,19 @@ func TestLiteralHasNoSecret(t *testing.T) {
 	}
 }
 
+// Agents of tunnels live in kube-system, which nothing else of ours acts in.
+func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
+	for excluded, given := range map[string]values{
+		"--exclude-namespaces=kube-public,kube-node-lease,kyverno":             nil,
+		"--exclude-namespaces=kube-system,kube-public,kube-node-lease,kyverno": {"tunnels": values{"enabled": false}},
+	} {
+		text, err := yaml.Marshal(render(t, given)["Deployment/fairlead-replicator"].Object)
+		if err != nil || !bytes.Contains(text, []byte("- "+excluded+"\n")) {
+			t.Errorf("with %v, the replicator is not told %s (%v)", given, excluded, err)
+		}
+	}
+}
+
 // The relay reads the Secret, which is not there then. Who does not ask for a relay notices nothing of it.
 func TestLiteralHasNoRelayForThoseThatAskByLabel(t *testing.T) {
 	objects := render(t, policies.Values(), values{"carry": "Literal"})

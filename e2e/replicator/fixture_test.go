@@ -103,6 +103,7 @@ func values(password string) map[string]any {
 		"engine":  "Native",
 		"proxy":   map[string]any{"http": url, "https": url, "noProxy": "localhost,.svc"},
 		"exclude": map[string]any{"namespaces": []string{"kube-system", "kube-public", "kube-node-lease", excludedByName}},
+		"tunnels": map[string]any{"namespaces": []string{}}, // else kube-system has a copy, for its agents
 	}
 }
 
