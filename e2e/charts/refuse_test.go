@@ -2,6 +2,7 @@ package charts_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -53,6 +54,21 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"two namespaces in one":             {values{"exclude": values{"namespaces": []string{"a,b"}}}, []string{"/exclude/namespaces/0"}},
 		"a label without a key":             {values{"exclude": values{"labels": []string{"=v"}}}, []string{"/exclude/labels/0"}},
 		"a text for ranges":                 {values{"managementCluster": values{"endpointRanges": "10.0.0.0/8"}}, []string{"/managementCluster/endpointRanges", "array"}},
+		"a suffix for a namespace":          {values{"managementCluster": values{"tunnelNamespaces": []string{".hub"}}}, []string{"/managementCluster/tunnelNamespaces/0"}},
+		"a typo in a family":                {family(values{"trough": "None"}), []string{"/tunnels/families/mine", "trough"}},
+		"a family without labels":           {family(values{"labels": nil}), []string{"/tunnels/families/mine", "labels"}},
+		"a label of a family without value": {family(values{"labels": values{"app": []string{}}}), []string{"/tunnels/families/mine/labels/app"}},
+		"a family that goes by nothing":     {family(values{"through": nil}), []string{"/tunnels/families/mine", "through"}},
+		"another way":                       {family(values{"through": "Tunnel"}), []string{"/tunnels/families/mine/through", "Environment", "Relay", "None"}},
+		"an agent that reads nothing":       {family(values{"through": "Environment"}), []string{"/tunnels/families/mine", "reads"}},
+		"a variable that is none":           {family(values{"reads": []string{"PROXY"}}), []string{"/tunnels/families/mine/reads/0", "http_proxy"}},
+		"a flag without its value":          {family(values{"arguments": [][]string{{"--keepalive-time"}}}), []string{"/tunnels/families/mine/arguments/0"}},
+		"a target without a port":           {family(values{"targets": []string{"hub.example"}}), []string{"/tunnels/families/mine/targets/0"}},
+		"a name that no policy can have":    {values{"tunnels": values{"families": values{"My_Tunnel": values{}}}}, []string{"/tunnels/families", "My_Tunnel"}},
+		"a typo in tunnels.relay":           {values{"tunnels": values{"relay": values{"img": "x"}}}, []string{"/tunnels/relay", "img"}},
+		"no families":                       {values{"tunnels": values{"families": nil}}, []string{"/tunnels", "families"}},
+		"a relay with Literal":              {values{"carry": "Literal", "tunnels": family(nil)["tunnels"]}, []string{"tunnels.families.mine", "Relay", "SecretRef"}},
+		"a relay by TLS with Literal":       {values{"carry": "Literal", "proxy": proxy("", "https://me:"+s3cret+"@proxy.example:3129", "a")}, []string{"tunnels.families.cluster-proxy", "Relay", "SecretRef"}},
 		"two ranges in one":                 {values{"managementCluster": values{"endpointRanges": []string{"10.0.0.0/8,b"}}}, []string{"/managementCluster/endpointRanges/0"}},
 		"a range with a blank":              {values{"managementCluster": values{"endpointRanges": []string{"a b"}}}, []string{"/managementCluster/endpointRanges/0"}},
 		"blanks for commas":                 {values{"proxy": proxy(good, "", "a b")}, []string{"proxy.noProxy", "blank"}},
@@ -101,6 +117,13 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 			}
 		})
 	}
+}
+
+// family is one that goes through a relay, changed.
+func family(change values) values {
+	mine := values{"labels": values{"app": []string{"mine"}}, "containers": []string{}, "through": "Relay"}
+	maps.Copy(mine, change)
+	return values{"tunnels": values{"families": values{"mine": mine}}}
 }
 
 // long is a list of so many characters.

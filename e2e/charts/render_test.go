@@ -95,24 +95,28 @@ func TestTheSecretHasTheSixVariables(t *testing.T) {
 			values{"cluster": values{"proxy": proxy(url, otherURL, "a,b")}, "http_proxy": "x", "https_proxy": "x", "no_proxy": "x"},
 			environment(url, otherURL, "a,b"),
 		},
-		"a list":                             {values{"proxy": proxy(url, url, []string{"a", "b"})}, environment(url, url, "a,b")},
-		"one URL alone":                      {values{"proxy": proxy(url, "", "a")}, environment(url, "", "a")},
-		"the other alone":                    {values{"proxy": proxy("", url, "a")}, environment("", url, "a")},
-		"each of proxy over cluster.proxy":   {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": values{"https": otherURL}}, environment(url, otherURL, "a")},
-		"a list over a string":               {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": values{"noProxy": []string{"b"}}}, environment(url, url, "b")},
-		"an empty one over nothing":          {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": proxy("", "", []string{})}, environment(url, url, "a")},
-		"blanks and a line end around":       {values{"proxy": proxy(" "+url+"\n", url, "a\n")}, environment(url, url, "a")},
-		"URLs in capitals, a slash, IPv6":    {values{"proxy": proxy("HTTP://u:p@[fd00::1]:3128/", "http://10.0.0.1:80", "a")}, environment("HTTP://u:p@[fd00::1]:3128/", "http://10.0.0.1:80", "a")},
-		"nothing":                            {nil, environment("", "", "")},
-		"blank: a cluster that is Direct":    {values{"cluster": values{"proxy": proxy("", "", "")}, "http_proxy": "", "https_proxy": "", "no_proxy": ""}, environment("", "", "")},
-		"no cluster.proxy":                   {values{"cluster": values{"proxy": nil}}, environment("", "", "")},
-		"no cluster, no proxy":               {values{"cluster": nil, "proxy": nil}, environment("", "", "")},
-		"a list without a URL":               {values{"proxy": proxy("", "", "a")}, environment("", "", "")},
-		"ranges of a management cluster":     {management(proxy(url, url, "a"), "10.0.0.0/8", "endpoints.example"), environment(url, url, "a,10.0.0.0/8,endpoints.example")},
-		"ranges that are there already":      {management(proxy(url, url, "a, 10.0.0.0/8"), "10.0.0.0/8", "b", "b"), environment(url, url, "a, 10.0.0.0/8,b")},
-		"ranges after a comma":               {management(proxy(url, url, "a,"), "b"), environment(url, url, "a,b")},
-		"ranges of one that is not proxied":  {management(proxy("", "", ""), "b"), environment("", "", "")},
-		"ranges of what is no such cluster":  {values{"proxy": proxy(url, url, "a"), "managementCluster": values{"endpointRanges": []string{"b"}}}, environment(url, url, "a")},
+		"a list":                            {values{"proxy": proxy(url, url, []string{"a", "b"})}, environment(url, url, "a,b")},
+		"one URL alone":                     {values{"proxy": proxy(url, "", "a")}, environment(url, "", "a")},
+		"the other alone":                   {values{"proxy": proxy("", url, "a")}, environment("", url, "a")},
+		"each of proxy over cluster.proxy":  {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": values{"https": otherURL}}, environment(url, otherURL, "a")},
+		"a list over a string":              {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": values{"noProxy": []string{"b"}}}, environment(url, url, "b")},
+		"an empty one over nothing":         {values{"cluster": values{"proxy": proxy(url, url, "a")}, "proxy": proxy("", "", []string{})}, environment(url, url, "a")},
+		"blanks and a line end around":      {values{"proxy": proxy(" "+url+"\n", url, "a\n")}, environment(url, url, "a")},
+		"URLs in capitals, a slash, IPv6":   {values{"proxy": proxy("HTTP://u:p@[fd00::1]:3128/", "http://10.0.0.1:80", "a")}, environment("HTTP://u:p@[fd00::1]:3128/", "http://10.0.0.1:80", "a")},
+		"nothing":                           {nil, environment("", "", "")},
+		"blank: a cluster that is Direct":   {values{"cluster": values{"proxy": proxy("", "", "")}, "http_proxy": "", "https_proxy": "", "no_proxy": ""}, environment("", "", "")},
+		"no cluster.proxy":                  {values{"cluster": values{"proxy": nil}}, environment("", "", "")},
+		"no cluster, no proxy":              {values{"cluster": nil, "proxy": nil}, environment("", "", "")},
+		"a list without a URL":              {values{"proxy": proxy("", "", "a")}, environment("", "", "")},
+		"ranges of a management cluster":    {management(proxy(url, url, "a"), "10.0.0.0/8", "endpoints.example"), environment(url, url, "a,10.0.0.0/8,endpoints.example"+tunnelServers)},
+		"ranges that are there already":     {management(proxy(url, url, "a, 10.0.0.0/8"), "10.0.0.0/8", "b", "b"), environment(url, url, "a, 10.0.0.0/8,b"+tunnelServers)},
+		"ranges after a comma":              {management(proxy(url, url, "a,"), "b"), environment(url, url, "a,b"+tunnelServers)},
+		"ranges of one that is not proxied": {management(proxy("", "", ""), "b"), environment("", "", "")},
+		"ranges of what is no such cluster": {values{"proxy": proxy(url, url, "a"), "managementCluster": values{"endpointRanges": []string{"b"}}}, environment(url, url, "a")},
+		"tunnels' servers elsewhere": {
+			values{"proxy": proxy(url, url, "a"), "managementCluster": values{"enabled": true, "endpointRanges": []string{"b"}, "tunnelNamespaces": []string{"hub"}}},
+			environment(url, url, "a,b,.hub"),
+		},
 		"a CA, beside the six and as it was": {values{"trustedCA": values{"enabled": true, "bundle": "\n# ours\n" + certificate + "\n\n" + certificate}}, withCA(environment("", "", ""), "# ours\n"+certificate+"\n\n"+certificate+"\n")},
 		"a CA that is no longer handed out":  {values{"trustedCA": values{"bundle": certificate}}, withCA(environment("", "", ""), certificate+"\n")},
 	} {
@@ -127,6 +131,9 @@ func TestTheSecretHasTheSixVariables(t *testing.T) {
 func management(proxy values, ranges ...string) values {
 	return values{"proxy": proxy, "managementCluster": values{"enabled": true, "endpointRanges": ranges}}
 }
+
+// tunnelServers are what managementCluster.tunnelNamespaces adds by default.
+const tunnelServers = ",.open-cluster-management-addon,.open-cluster-management-cluster-proxy,.multicluster-engine"
 
 func withCA(secret map[string]string, bundle string) map[string]string {
 	secret["ca.crt"] = bundle
@@ -160,9 +167,9 @@ func TestLiteralHasNoSecret(t *testing.T) {
 
 // Else the files that people read and test would not be what they install.
 func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
-	objects := render(t, values{"trustedCA": values{"enabled": true, "bundle": certificate}})
+	objects := render(t, policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}})
 	files, err := filepath.Glob(filepath.Join(policies.Folder(), "*", "*.yaml"))
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 7 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
@@ -206,8 +213,11 @@ func TestValuesSchemaAndREADMEKnowTheSameKeys(t *testing.T) {
 		known = slices.DeleteFunc(known, func(key string) bool { return key == notDefaulted })
 	}
 	slices.Sort(known)
-	given := slices.DeleteFunc(keysOf(defaults, ""), func(key string) bool { return strings.HasPrefix(key, "replicator.resources.") })
-	given = append(given, "replicator.resources")
+	free := []string{"replicator.resources", "tunnels.families", "tunnels.relay.resources"} // what is in them is up to their users
+	given := slices.DeleteFunc(keysOf(defaults, ""), func(key string) bool {
+		return slices.ContainsFunc(free, func(above string) bool { return strings.HasPrefix(key, above+".") })
+	})
+	given = append(given, free...)
 	slices.Sort(given)
 	if diff := cmp.Diff(known, given); diff != "" {
 		t.Errorf("-schema +values.yaml:\n%s", diff)
@@ -318,19 +328,20 @@ func TestAnEngineThatTheAPIServerDoesNotServeIsAnError(t *testing.T) {
 
 // A policy and its binding come together, or nothing happens.
 func TestNativeHasABindingForEachPolicy(t *testing.T) {
-	var got []string
+	bound, all := map[string]bool{}, map[string]bool{}
 	for name := range render(t, values{"engine": "Native", "trustedCA": values{"enabled": true, "bundle": certificate}}) {
-		if strings.Contains(name, "Policy") {
-			got = append(got, name)
+		if policy, found := strings.CutPrefix(name, "MutatingAdmissionPolicy/"); found {
+			all[policy] = true
+		} else if policy, found := strings.CutPrefix(name, "MutatingAdmissionPolicyBinding/"); found {
+			bound[policy] = true
 		}
 	}
-	slices.Sort(got)
-	want := []string{
-		"MutatingAdmissionPolicy/inject-proxy-env", "MutatingAdmissionPolicy/inject-trusted-ca",
-		"MutatingAdmissionPolicyBinding/inject-proxy-env", "MutatingAdmissionPolicyBinding/inject-trusted-ca",
+	for _, one := range []string{"inject-proxy-env", "inject-trusted-ca", "tunnel-environment", "tunnel-relay"} {
+		if !all[one] {
+			t.Errorf("no %s", one)
+		}
 	}
-	got = slices.DeleteFunc(got, func(name string) bool { return !strings.Contains(name, "Mutating") })
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+	if diff := cmp.Diff(all, bound); diff != "" {
+		t.Errorf("-policies +bindings:\n%s", diff)
 	}
 }

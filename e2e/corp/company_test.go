@@ -51,7 +51,7 @@ func newCompany(t *testing.T) *company {
 	controlplanetest.Require(t, os.WriteFile(c.caFile, authority.PEM(), 0o600))
 	c.serve(t, authority, machine.Internet, machine.InternetAddress, machine.InternetName, outside)
 	c.serve(t, authority, machine.Cluster, machine.ServiceAddress, machine.ServiceName, inside)
-	c.squid, err = network.StartSquid(t.Context(), username, password)
+	c.squid, err = network.StartSquid(t.Context(), machine.SquidOptions{User: username, Password: password})
 	controlplanetest.Require(t, err)
 	return c
 }

@@ -1,6 +1,6 @@
 // Package corp goes the last step of the way: a pod's own program, in the company's network, with the environment
 // that the policies have given the pod, and no other. What the program reaches, and what squid saw of it, is the
-// answer. There is no kubelet; see node for what stands in its place.
+// answer. There is no kubelet; see package node for what stands in its place.
 package corp_test
 
 import (

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/node"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 )
@@ -25,7 +26,7 @@ type harness struct {
 	company    *company
 	cp         *controlplane.ControlPlane
 	clients    kubernetes.Interface
-	node       node
+	node       *node.Node
 	replicator *replicator.Replicator // while it runs
 	values     []byte
 	programs   []client
@@ -36,7 +37,7 @@ func newHarness(t *testing.T) *harness {
 	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
 	h := &harness{company: newCompany(t), cp: controlplanetest.Shared(t), values: clusterValues(t)}
 	h.clients = controlplanetest.Clients(t, h.cp)
-	h.node = node{h.clients}
+	h.node = &node.Node{Network: h.company.network, Clients: h.clients}
 	h.programs = clients(t, h.company.caFile)
 	controlplanetest.Require(t, h.cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	_, err := kyverno.Start(t.Context(), h.cp, kyverno.Options{})

@@ -96,17 +96,14 @@ func of(t *testing.T, c corev1.Container) target {
 // run starts the container of a stored pod in corp, as its kubelet would.
 func (h *harness) run(t *testing.T, pod *corev1.Pod, c corev1.Container) (string, error) {
 	t.Helper()
-	environment, err := h.node.environment(t.Context(), pod.Namespace, c)
-	if err != nil {
-		return "", err
-	}
-	output, err := h.company.network.Run(t.Context(), machine.Corp, environment, c.Command...)
-	return string(output), err
+	return h.node.Run(t.Context(), pod, c.Name)
 }
 
-// create returns the pod as the API server stored it.
+// create returns the pod as the API server stored it. Nobody makes the ConfigMap kube-root-ca.crt, without which the
+// volume of its token cannot be.
 func (h *harness) create(t *testing.T, namespace string, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
+	pod.Spec.AutomountServiceAccountToken = new(bool)
 	created, err := h.clients.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
 	stored, err := h.clients.CoreV1().Pods(namespace).Get(t.Context(), created.Name, metav1.GetOptions{})

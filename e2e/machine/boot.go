@@ -46,8 +46,8 @@ type Machine struct {
 }
 
 const (
-	disk = dir + "/disk" // in memory: what the machine has changed
-	root = dir + "/root" // what it sees
+	disk = Dir + "/disk" // in memory: what the machine has changed
+	root = Dir + "/root" // what it sees
 )
 
 // Boot starts a machine, the only one of its network at a time, and returns when its systemd answers.
@@ -84,7 +84,7 @@ func (m *Machine) makeDisk(ctx context.Context, debian string, options Options) 
 	if err := m.network.run(ctx, Corp, "sh", "-c", script, "sh", disk, root, debian); err != nil {
 		return fmt.Errorf("make its disk: %w", err)
 	}
-	inside, err := os.OpenRoot(m.network.path(root))
+	inside, err := os.OpenRoot(m.network.Path(root))
 	if err != nil {
 		return err
 	}

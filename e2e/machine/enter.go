@@ -55,6 +55,18 @@ func (n *Network) Run(ctx context.Context, where Namespace, environment []string
 	return out, nil
 }
 
+// Start runs a program of this machine in one of the networks until that ends, or it is stopped. Its environment is
+// as Run's, its folder one of the network's mount namespace, and its log there too unless the spec has one.
+func (n *Network) Start(ctx context.Context, where Namespace, spec process.Spec) (*process.Process, error) {
+	return n.StartIn(ctx, where, nil, spec)
+}
+
+// StartIn does the same with mounts of its own, see Mounts; nil are the network's.
+func (n *Network) StartIn(ctx context.Context, where Namespace, mounts *os.File, spec process.Spec) (*process.Process, error) {
+	spec.OnlyEnv, spec.Env = true, append([]string{"PATH=" + path}, spec.Env...)
+	return n.startIn(ctx, where, mounts, spec)
+}
+
 // within makes a socket in a network. It stays there, wherever it is used.
 func (n *Network) within(where Namespace, socket func() error) error {
 	done := make(chan error)
@@ -76,7 +88,7 @@ func (n *Network) within(where Namespace, socket func() error) error {
 }
 
 // namespace is the file of a network.
-func (n *Network) namespace(where Namespace) string { return n.path("/run/netns", string(where)) }
+func (n *Network) namespace(where Namespace) string { return n.Path("/run/netns", string(where)) }
 
 // nsenter is a command line that runs another one in a network.
 func (n *Network) nsenter(where Namespace, command ...string) []string {
@@ -91,11 +103,32 @@ func (n *Network) run(ctx context.Context, where Namespace, command ...string) e
 	return err
 }
 
-// start runs a program until the network ends, or it is stopped.
+// start runs a program, with this process's environment too, until the network ends, or it is stopped.
 func (n *Network) start(ctx context.Context, where Namespace, spec process.Spec) (*process.Process, error) {
-	command := n.nsenter(where, append([]string{spec.Path}, spec.Args...)...)
-	spec.Path, spec.Args = command[0], command[1:]
-	spec.LogFile = n.path(dir, spec.Name+".log")
+	return n.startIn(ctx, where, nil, spec)
+}
+
+func (n *Network) startIn(ctx context.Context, where Namespace, mounts *os.File, spec process.Spec) (*process.Process, error) {
+	nsenter, err := exec.LookPath("nsenter") // env would look where the program's PATH says
+	if err != nil {
+		return nil, err
+	}
+	// The whole group gets a signal. nsenter outlives it: with its end, process ends those that are left.
+	const signals = "-signal=HUP,INT,TERM"
+	args := []string{"--ignore" + signals, nsenter, "--target", strconv.Itoa(n.init), "--pid", "--net=" + n.namespace(where)}
+	if mounts == nil {
+		args = append(args, "--mount")
+	} else {
+		args = append(args, fmt.Sprintf("--mount=/proc/%d/fd/%d", os.Getpid(), mounts.Fd()))
+	}
+	if spec.Dir != "" {
+		args = append(args, "--wdns="+spec.Dir)
+	}
+	args = append(args, "/usr/bin/env", "--default"+signals, spec.Path)
+	spec.Path, spec.Args, spec.Dir = "/usr/bin/env", append(args, spec.Args...), ""
+	if spec.LogFile == "" {
+		spec.LogFile = n.Path(Dir, spec.Name+".log")
+	}
 	return process.Start(ctx, spec)
 }
 

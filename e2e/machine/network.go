@@ -1,8 +1,8 @@
 // Package machine runs a Debian machine with systemd, containerd and cloud-init behind a corporate proxy:
 //
-//	corp ─── dmz ─── internet      corp      where the machine lives
+//	corp ─── dmz ─── internet      corp      where the machine lives; the spoke of a tunnel
 //	 │                             dmz       squid, the only way out
-//	cluster                        internet  a registry
+//	cluster                        internet  a registry; the hub of a tunnel
 //	                               cluster   what is reached directly: a service, the control plane's endpoint
 //
 // All of it lives in namespaces of its own, with names that nobody else sees. It goes with this process,
@@ -36,16 +36,20 @@ const (
 
 // The addresses. The service is in the published example's service CIDR, 100.64.0.0/13.
 const (
-	ProxyAddress    = "192.168.52.220"   // in dmz, as corp sees it
-	InternetAddress = "203.0.113.10"     // in internet
-	InternetName    = "registry.example" // of that, to squid and to machines
-	ServiceAddress  = "100.64.0.10"      // in cluster
-	ServiceName     = "web.shop.svc"     // of that, to processes in corp
-	EndpointAddress = "178.170.32.59"    // in cluster
+	CorpAddress     = "192.168.52.10"      // in corp
+	ProxyAddress    = "192.168.52.220"     // in dmz, as corp sees it
+	ProxyName       = "proxy.corp.example" // of that, to processes in corp
+	InternetAddress = "203.0.113.10"       // in internet
+	InternetName    = "registry.example"   // of that, to squid and to machines
+	HubAddress      = "203.0.113.20"       // in internet
+	HubName         = "hub.example"        // of that, to squid alone
+	ServiceAddress  = "100.64.0.10"        // in cluster
+	ServiceName     = "web.shop.svc"       // of that, to processes in corp
+	EndpointAddress = "178.170.32.59"      // in cluster
 )
 
-// dir is for the files of a network, in its own mount namespace.
-const dir = "/run/fairlead"
+// Dir is for the files of a network, in its own mount namespace: see Path.
+const Dir = "/run/fairlead"
 
 //go:embed network.sh
 var script string
@@ -78,7 +82,8 @@ func Start(ctx context.Context) (*Network, error) {
 			"sh", "-c", script,
 		},
 		Env: []string{
-			"DIR=" + dir, "PROXY=" + ProxyAddress, "INTERNET=" + InternetAddress,
+			"DIR=" + Dir, "CORP=" + CorpAddress, "PROXY=" + ProxyAddress, "PROXY_NAME=" + ProxyName,
+			"INTERNET=" + InternetAddress, "HUB=" + HubAddress,
 			"SERVICE=" + ServiceAddress, "SERVICE_NAME=" + ServiceName,
 			"ENDPOINT=" + EndpointAddress,
 		},
@@ -108,8 +113,8 @@ func (n *Network) Close() error {
 	return n.removeCgroups()
 }
 
-// path is where this process sees a file of the network's mount namespace.
-func (n *Network) path(elements ...string) string {
+// Path is where this process sees a file of the network's mount namespace.
+func (n *Network) Path(elements ...string) string {
 	return filepath.Join(append([]string{fmt.Sprintf("/proc/%d/root", n.init)}, elements...)...)
 }
 

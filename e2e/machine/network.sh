@@ -16,8 +16,9 @@ connect() { # namespace, interface, address; the same of the other end
 	ip -n "$1" link set "$2" up
 	ip -n "$4" link set "$5" up
 }
-connect corp eth0 192.168.52.10/24 dmz inner "$PROXY/24"
+connect corp eth0 "$CORP/24" dmz inner "$PROXY/24"
 connect dmz outer 203.0.113.2/24 internet eth0 "$INTERNET/24"
+ip -n internet address add "$HUB/24" dev eth0
 connect corp eth1 172.16.0.10/16 cluster eth0 172.16.0.1/16
 
 # A service and the control plane's endpoint. No namespace has a default route.
@@ -27,7 +28,7 @@ for address in "$SERVICE" "$ENDPOINT"; do
 done
 
 # What corp knows by name. Nobody answers a question of DNS.
-printf '%s\n' '127.0.0.1 localhost' "$SERVICE $SERVICE_NAME" >"$DIR/hosts"
+printf '%s\n' '127.0.0.1 localhost' "$SERVICE $SERVICE_NAME" "$PROXY $PROXY_NAME" >"$DIR/hosts"
 mount --bind "$DIR/hosts" /etc/hosts
 : >"$DIR/resolv.conf"
 [ ! -e /etc/resolv.conf ] || mount --bind "$DIR/resolv.conf" /etc/resolv.conf # it may lead to the /run that was

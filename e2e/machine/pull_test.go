@@ -43,7 +43,7 @@ func TestAMachinePullsThroughTheProxyAsItsDropInSays(t *testing.T) {
 		conn.Close() //nolint:errcheck // the test fails
 		t.Fatal("corp reaches the internet without the proxy")
 	}
-	squid, err := n.StartSquid(t.Context(), user, password)
+	squid, err := n.StartSquid(t.Context(), machine.SquidOptions{User: user, Password: password})
 	controlplanetest.Require(t, err)
 
 	t.Run("without the drop-in", func(t *testing.T) {

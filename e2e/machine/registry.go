@@ -34,11 +34,11 @@ func (n *Network) StartRegistry(ctx context.Context, where Namespace, address st
 		return nil, err
 	}
 	name := "registry-" + address
-	if err := os.Mkdir(n.path(dir, name), 0o755); err != nil {
+	if err := os.Mkdir(n.Path(Dir, name), 0o755); err != nil {
 		return nil, fmt.Errorf("configure the registry: %w", err)
 	}
 	listen := net.JoinHostPort(address, "443")
-	folder := dir + "/" + name
+	folder := Dir + "/" + name
 	for file, content := range map[string]string{
 		"tls.crt": string(certificate),
 		"tls.key": string(key),
@@ -47,7 +47,7 @@ storage: {filesystem: {rootdirectory: %[1]s/images}}
 http: {addr: "%[2]s", tls: {certificate: %[1]s/tls.crt, key: %[1]s/tls.key}}
 `, folder, listen),
 	} {
-		if err := os.WriteFile(n.path(folder, file), []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(n.Path(folder, file), []byte(content), 0o600); err != nil {
 			return nil, fmt.Errorf("configure the registry: %w", err)
 		}
 	}

@@ -4,64 +4,162 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
+	"math"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
-// ProxyPort is the one squid listens on, at ProxyAddress.
-const ProxyPort = 3128
+// The ports squid listens on, at ProxyAddress. The second one is for TLS.
+const (
+	ProxyPort    = 3128
+	ProxyTLSPort = 3129
+)
 
 //go:embed squid.conf
 var squidConfig string
 
-// Squid is the proxy in dmz. It lets nobody through who has no password, and no CONNECT to another port
-// than 443.
-type Squid struct {
-	network *Network
+// SquidOptions say whom squid lets through, where to, and how long.
+type SquidOptions struct {
+	// User and Password are its one user's.
+	User, Password string
+	// Ports a CONNECT may go to; 443 if there are none.
+	Ports []int
+	// ReadTimeout ends a tunnel that is idle, see read_timeout in squid.conf; whole seconds, squid's own 15 minutes
+	// if not set.
+	ReadTimeout time.Duration
+	// Hosts are addresses of names that squid alone resolves, beside InternetName and HubName.
+	Hosts map[string]string
+	// TLS makes it listen on ProxyTLSPort too, with a certificate for ProxyAddress and ProxyName.
+	TLS *Authority
 }
 
-// StartSquid starts it with one user.
-func (n *Network) StartSquid(ctx context.Context, user, password string) (*Squid, error) {
+// Squid is the proxy in dmz. It lets nobody through who has no password, and a CONNECT to no other port than it is
+// told.
+type Squid struct {
+	network *Network
+	user    string
+	written int // how often its user was
+	process *process.Process
+}
+
+// StartSquid starts it, the only one of its network.
+func (n *Network) StartSquid(ctx context.Context, options SquidOptions) (*Squid, error) {
 	if err := available("squid", "openssl"); err != nil {
 		return nil, err
 	}
-	hash, err := hashPassword(ctx, password)
-	if err != nil {
+	s := &Squid{network: n, user: options.User}
+	if err := s.configure(ctx, options); err != nil {
 		return nil, fmt.Errorf("configure squid: %w", err)
 	}
-	folder := n.path(dir, "squid")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("configure squid: %w", err)
-	}
-	if err := os.Chmod(folder, 0o777); err != nil { // squid becomes another user
-		return nil, fmt.Errorf("configure squid: %w", err)
-	}
-	for name, content := range map[string]string{
-		"squid.conf": squidConfig,
-		"users":      user + ":" + hash + "\n",
-		"hosts":      InternetAddress + " " + InternetName + "\n",
-	} {
-		if err := os.WriteFile(n.path(dir, "squid", name), []byte(content), 0o644); err != nil {
-			return nil, fmt.Errorf("configure squid: %w", err)
-		}
-	}
-	_, err = n.start(ctx, DMZ, process.Spec{
-		Name:  "squid",
-		Path:  "squid",
-		Args:  []string{"-N", "-f", dir + "/squid/squid.conf"},
-		Ready: n.answers(Corp, net.JoinHostPort(ProxyAddress, strconv.Itoa(ProxyPort))),
-	})
-	return &Squid{n}, err
+	return s, s.Start(ctx)
 }
 
-// hashPassword hashes as basic_ncsa_auth understands it. The password is on no command line.
-func hashPassword(ctx context.Context, password string) (string, error) {
-	out, err := output(ctx, password+"\n", "openssl", "passwd", "-apr1", "-stdin")
-	return strings.TrimSpace(string(out)), err
+// Start starts it again, as it was and with the same log, after a Stop or Kill.
+func (s *Squid) Start(ctx context.Context) error {
+	var err error
+	s.process, err = s.network.start(ctx, DMZ, process.Spec{
+		Name:  "squid",
+		Path:  "squid",
+		Args:  []string{"-N", "-f", Dir + "/squid/squid.conf"},
+		Ready: s.network.answers(Corp, net.JoinHostPort(ProxyAddress, strconv.Itoa(ProxyPort))),
+	})
+	return err
+}
+
+// Stop ends it as a service manager does. It ends the tunnels, and notes them.
+func (s *Squid) Stop() error { return s.process.Stop() }
+
+// Kill ends it at once. What was open is never noted.
+func (s *Squid) Kill() { s.process.Kill() }
+
+// SetPassword gives its user another one and returns when the old one is refused. Tunnels stay open.
+func (s *Squid) SetPassword(ctx context.Context, password string) error {
+	if err := s.writeUser(ctx, password); err != nil {
+		return fmt.Errorf("change squid's password: %w", err)
+	}
+	select {
+	case <-time.After(2 * credentialsTTL): // it shows nobody what it remembers
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// credentialsTTL is how long squid remembers that a password was right, as in squid.conf.
+const credentialsTTL = time.Second
+
+// file is one of its files, as this process sees it.
+func (s *Squid) file(name string) string { return s.network.Path(Dir, "squid", name) }
+
+func (s *Squid) configure(ctx context.Context, options SquidOptions) error {
+	if err := os.Mkdir(s.file(""), 0o755); err != nil {
+		return err
+	}
+	if err := os.Chmod(s.file(""), 0o777); err != nil { // squid becomes another user
+		return err
+	}
+	files := map[string][]byte{"squid.conf": []byte(options.config()), "hosts": []byte(options.hosts())}
+	if options.TLS != nil {
+		var err error
+		files["tls.crt"], files["tls.key"], err = options.TLS.Issue(ProxyName, ProxyAddress)
+		if err != nil {
+			return err
+		}
+	}
+	for name, content := range files {
+		if err := os.WriteFile(s.file(name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	return s.writeUser(ctx, options.Password)
+}
+
+// config is squid.conf with what the options change of it.
+func (o SquidOptions) config() string {
+	if len(o.Ports) == 0 {
+		o.Ports = []int{443}
+	}
+	var lines strings.Builder
+	for _, port := range o.Ports {
+		fmt.Fprintf(&lines, "acl tunnels port %d\n", port)
+	}
+	if o.ReadTimeout > 0 {
+		fmt.Fprintf(&lines, "read_timeout %d seconds\n", int(math.Ceil(o.ReadTimeout.Seconds())))
+	}
+	if o.TLS != nil {
+		fmt.Fprintf(&lines, "https_port %s:%d tls-cert=%[3]s/squid/tls.crt tls-key=%[3]s/squid/tls.key\n", ProxyAddress, ProxyTLSPort, Dir)
+	}
+	return lines.String() + squidConfig
+}
+
+func (o SquidOptions) hosts() string {
+	lines := InternetAddress + " " + InternetName + "\n" + HubAddress + " " + HubName + "\n"
+	for _, name := range slices.Sorted(maps.Keys(o.Hosts)) {
+		lines += o.Hosts[name] + " " + name + "\n"
+	}
+	return lines
+}
+
+// writeUser writes the password as basic_ncsa_auth understands it, which reads the file again when its time, in
+// seconds, has changed. It is on no command line.
+func (s *Squid) writeUser(ctx context.Context, password string) error {
+	hash, err := output(ctx, password+"\n", "openssl", "passwd", "-apr1", "-stdin")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.file("users"), []byte(s.user+":"+strings.TrimSpace(string(hash))+"\n"), 0o644); err != nil {
+		return err
+	}
+	s.written++
+	changed := time.Now().Add(time.Duration(s.written) * time.Second)
+	return os.Chtimes(s.file("users"), changed, changed)
 }
 
 // Request is what somebody wanted from squid.
@@ -75,7 +173,7 @@ type Request struct {
 // Requests are those that have ended, in that order. A CONNECT ends with its connection, so a client that
 // keeps one open is not there yet.
 func (s *Squid) Requests() ([]Request, error) {
-	log, err := os.ReadFile(s.network.path(dir, "squid", "access.log"))
+	log, err := os.ReadFile(s.file("access.log"))
 	if err != nil {
 		return nil, fmt.Errorf("read squid's log: %w", err)
 	}

@@ -193,7 +193,7 @@ func newSite(t *testing.T) *site {
 		conn.Close() //nolint:errcheck // the test fails
 		t.Fatal("corp reaches the internet without the proxy")
 	}
-	s.squid, err = n.StartSquid(t.Context(), username, password)
+	s.squid, err = n.StartSquid(t.Context(), machine.SquidOptions{User: username, Password: password})
 	controlplanetest.Require(t, err)
 	return s
 }

@@ -28,6 +28,8 @@ type Spec struct {
 	Args []string
 	// Env is added to the environment of this process.
 	Env []string
+	// OnlyEnv makes it the whole environment instead.
+	OnlyEnv bool
 	// Dir is the working directory.
 	Dir string
 	// LogFile receives what the program prints; a restarted program appends.
@@ -70,7 +72,10 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 
 	cmd := exec.Command(spec.Path, spec.Args...)
 	cmd.Dir = spec.Dir
-	cmd.Env = append(os.Environ(), spec.Env...)
+	cmd.Env = append([]string{}, spec.Env...) // nil would be this process's environment
+	if !spec.OnlyEnv {
+		cmd.Env = append(os.Environ(), spec.Env...)
+	}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes(spec.Detached)
 	if err := fork(cmd); err != nil {
@@ -94,6 +99,25 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 
 // LogFile is where the program's output goes.
 func (p *Process) LogFile() string { return p.spec.LogFile }
+
+// Log is what the program has printed so far, and those before it with the same log.
+func (p *Process) Log() (string, error) {
+	content, err := os.ReadFile(p.spec.LogFile)
+	return string(content), err
+}
+
+// Wait returns when the program has ended. The error is its status, if that is not 0, or the context's.
+func (p *Process) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		return fmt.Errorf("await the end of %s: %w", p.spec.Name, ctx.Err())
+	}
+	if !p.cmd.ProcessState.Success() {
+		return fmt.Errorf("%s has ended: %s", p.spec.Name, p.cmd.ProcessState)
+	}
+	return nil
+}
 
 // Stop ends the program and everything in its process group, and returns when they are gone. How the
 // program exits is not judged: what was asked to go may go with any status.

@@ -45,6 +45,7 @@
 {{- end -}}
 {{- $known := list -}}
 {{- range splitList "," $noProxy }}{{ $known = append $known (trim .) }}{{ end -}}
+{{- range .Values.managementCluster.tunnelNamespaces }}{{ $ranges = append $ranges (printf ".%s" .) }}{{ end -}}
 {{- range $range := $ranges -}}
 {{- if not (has $range $known) -}}
 {{- $known = append $known $range -}}
@@ -89,6 +90,23 @@
 {{- $patterns := list -}}
 {{- range . }}{{ $patterns = append $patterns (printf "^%s$" (regexQuoteMeta . | replace "\\*" ".*")) }}{{ end -}}
 {{- toPrettyJson $patterns -}}
+{{- end -}}
+
+{{/* The families of tunnels that get a policy, as JSON: a list of them with name and way. */}}
+{{- define "fairlead-policies.tunnels" -}}
+{{- $tls := hasPrefix "https://" (lower (include "fairlead-policies.proxy" . | fromJson).https) -}}
+{{- $tunnels := list -}}
+{{- range $name, $family := .Values.tunnels.enabled | ternary .Values.tunnels.families dict -}}
+{{- $way := $tls | ternary ($family.throughTLS | default $family.through) $family.through -}}
+{{- if and (eq $way "Relay") (eq $.Values.carry "Literal") -}}
+{{- if not (hasKey $family.labels "fairlead.io/tunnel") -}}
+{{- fail (printf "tunnels.families.%s goes through Relay, whose Secret carry Literal does not make: take carry SecretRef, or make it None" $name) -}}
+{{- end -}}
+{{- else if ne $way "None" -}}
+{{- $tunnels = append $tunnels (merge (dict "name" $name "way" $way) $family) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $tunnels -}}
 {{- end -}}
 
 {{/* A policy file with its settings replaced, for the engine of the values.
@@ -141,6 +159,15 @@ spec:
 {{- end -}}
 {{- end -}}
 
+{{/* A policy that reports, with its settings replaced. In: root, file (below policies/), settings. */}}
+{{- define "fairlead-policies.audit" -}}
+{{- $settings := .settings -}}
+{{- $policy := .root.Files.Get (printf "policies/%s.yaml" .file) | fromYaml -}}
+{{- range $policy.spec.variables }}{{ if hasKey $settings .name }}{{ $_ := set . "expression" (get $settings .name) }}{{ end }}{{ end -}}
+{{- $_ := set $policy.metadata "labels" (include "fairlead-policies.labels" .root | fromYaml) -}}
+{{- toYaml $policy -}}
+{{- end -}}
+
 {{/* Fails where the API server lacks what the engine is made of. helm template asks no server: it does not know of v1/Pod. */}}
 {{- define "fairlead-policies.requireEngine" -}}
 {{- $served := .Capabilities.APIVersions -}}
@@ -160,7 +187,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
-{{/* The namespaces that no policy of ours acts in. */}}
+{{/* The namespaces that no policy of ours acts in, with commas. */}}
 {{- define "fairlead-policies.withoutSecret" -}}
 {{- $excluded := .Values.exclude.namespaces -}}
 {{- if .Values.tunnels.enabled }}{{ range .Values.tunnels.namespaces }}{{ $excluded = without $excluded . }}{{ end }}{{ end -}}
