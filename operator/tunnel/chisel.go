@@ -26,7 +26,9 @@ func (l line) client() (flags line, rest []string) {
 func (j *judge) hubOfChisel() (hub, string) {
 	flags, rest := j.line.client()
 	if value, found := flags.flag("--proxy", "-proxy"); found {
-		j.configured = &setting{value: variable{value: value}, name: "--proxy", where: "argument --proxy"}
+		left := j.env.expand(value) // a variable that is not known
+		left.value = value
+		j.configured = &setting{value: left, name: "--proxy", where: "argument --proxy"}
 	} else if (line{words: rest}).has("--proxy") {
 		j.say(OtherVariable, "Error", "--proxy stands behind the server, where chisel does not read it", "put it right behind client")
 	}

@@ -81,7 +81,7 @@ func (e *environment) refer(name, kind string, ref KeyRef, all map[string]map[st
 	}
 }
 
-// expand replaces $(NAME) by a variable, and $$ by $; a name that is none stays as it is.
+// expand replaces $(NAME) by a variable, and $$ by $; what is none, or not known, stays as it is.
 func (e environment) expand(text string) variable {
 	out := variable{plain: true}
 	var b strings.Builder
@@ -98,15 +98,18 @@ func (e environment) expand(text string) variable {
 			b.WriteByte('$')
 			text = text[2:]
 		case text[1] == '(' && end > 0:
-			if v, found := e.variables[text[2:end]]; found {
+			v, found := e.variables[text[2:end]]
+			if found && !v.unknown {
 				b.WriteString(v.value)
+			} else {
+				b.WriteString(text[:end+1])
+			}
+			if found {
 				out.unknown = out.unknown || v.unknown
 				out.plain = out.plain && v.plain
 				if out.source == "" {
 					out.source = v.source
 				}
-			} else {
-				b.WriteString(text[:end+1])
 			}
 			text = text[end+1:]
 		default:

@@ -92,7 +92,7 @@ func (j *judge) hubOfKubeconfig() (hub, string) {
 		if f.source != "" {
 			at += ", of " + f.source
 		}
-		return hub{}, "the kubeconfig " + at
+		return hub{}, "the kubeconfig " + at + ", whose proxy-url would come first"
 	}
 	var config struct {
 		Clusters []struct {

@@ -69,6 +69,9 @@ func Judge(in Input) Report {
 		l := commandLine(c, env)
 		family := in.family(c)
 		program := recognize(c, l, family)
+		if c.Name == RelayName {
+			program = nil
+		}
 		verdict := Verdict{Container: c.Name, Findings: []Finding{}}
 		if program != nil {
 			for name, value := range l.exported {
@@ -146,7 +149,10 @@ func (j *judge) run(family *Family) Verdict {
 		j.say(Shell, lint.Info, "a shell starts it: what is said here of its arguments and variables is a guess", "")
 	}
 	var where string
-	if j.hub, where = j.program.hub(j); where != "" {
+	if j.hub, where = j.program.hub(j); strings.Contains(j.hub.String(), "$(") {
+		j.hub, where = hub{}, j.hub.String()+", of which a variable is not known"
+	}
+	if where != "" {
 		j.say(HubUnknown, lint.Info, "where it dials stands in "+where+": not looked at are its port, NO_PROXY and hostAliases", "")
 	}
 	j.hub.host = j.hub.host[strings.LastIndexByte(j.hub.host, '@')+1:]
@@ -271,6 +277,10 @@ func (j *judge) byArgument() {
 	if j.configured == nil {
 		argument := map[string]string{"chisel": "--proxy", "openvpn": "--http-proxy"}[j.program.name]
 		j.unproxied(NoProxy, "it has no argument "+argument+", and reads no variable", "give it "+argument+", with the value from a variable: $(HTTPS_PROXY)")
+		return
+	}
+	if j.configured.value.unknown {
+		j.unknown(*j.configured)
 		return
 	}
 	if j.configured.value.value == "" {

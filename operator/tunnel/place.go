@@ -12,14 +12,15 @@ import (
 // RelayName is the container that policies/tunnel-relay adds.
 const RelayName = "fairlead-relay"
 
-// place judges where the hub is, for a tunnel that leaves through the proxy.
+// place judges where the hub is, for a tunnel that leaves through the proxy, or is to.
 func (j *judge) place() {
 	j.aliases()
 	if j.hub.loopback() && j.verdict.Through != Proxy {
 		j.say(HubInside, lint.Info, "the hub is on the loopback interface: another container carries the tunnel on, and the proxy matters there", "")
 		return
 	}
-	if j.hub.host == "" || j.verdict.Through == Direct {
+	past := slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool { return f.Code == HubListed || f.Code == HubInside })
+	if j.hub.host == "" || j.verdict.Through == Direct && (past || j.hub.inside()) {
 		return
 	}
 	if _, is := j.hub.address(); is {

@@ -172,5 +172,5 @@ func (f *Family) selects(pod Pod, container string) bool {
 			return false
 		}
 	}
-	return f.Through != "Off" && (len(f.Containers) == 0 || slices.Contains(f.Containers, container))
+	return f.Through != "None" && (len(f.Containers) == 0 || slices.Contains(f.Containers, container))
 }
