@@ -1,4 +1,4 @@
-// Package charts holds the default values of the charts, for programs that do what a chart does.
+// Package charts holds what programs need to know of the charts in order to do what a chart does.
 package charts
 
 import _ "embed"
@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed fairlead-policies/values.yaml
 var PolicyValues []byte
+
+// PolicyChart is its Chart.yaml.
+//
+//go:embed fairlead-policies/Chart.yaml
+var PolicyChart []byte

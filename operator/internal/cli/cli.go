@@ -65,7 +65,9 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), doctorCommand(), versionCommand())
+	root.AddCommand(
+		renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), mutateCommand(), doctorCommand(), versionCommand(),
+	)
 	return root
 }
 

@@ -8,16 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/traits"
 	"google.golang.org/protobuf/types/known/structpb"
 	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -30,7 +27,6 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/mutation"
-	"sigs.k8s.io/yaml"
 )
 
 // Operation of a JSON patch, RFC 6902.
@@ -54,17 +50,17 @@ type Settings struct {
 	Name      string              // of the policy
 	Labels    map[string][]string // of pods, instead of the text's own; of each key, one of the values
 	Variables map[string]string   // name to CEL expression; each is in the text
+
+	ExcludedNamespaces []string // instead of the text's own, unless nil
 }
 
 // Compile compiles a text with settings. An error says which expression is wrong.
 func Compile(text []byte, settings Settings) (*Policy, error) {
-	var policy admissionregistrationv1.MutatingAdmissionPolicy // Kyverno's kind has the same fields, where ours use them
-	if err := yaml.Unmarshal(text, &policy); err != nil {
-		return nil, fmt.Errorf("read the policy: %w", err)
+	policy, err := Fill(text, settings)
+	if err != nil {
+		return nil, err
 	}
-	settings.apply(&policy)
 	p := &Policy{Name: policy.Name}
-	var err error
 	if p.object, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.ObjectSelector); err != nil {
 		return nil, fmt.Errorf("policy %s: objectSelector: %w", p.Name, err)
 	}
@@ -94,31 +90,6 @@ func Compile(text []byte, settings Settings) (*Policy, error) {
 		p.evaluators = append(p.evaluators, evaluator)
 	}
 	return p, nil
-}
-
-func (s Settings) apply(policy *admissionregistrationv1.MutatingAdmissionPolicy) {
-	if s.Name != "" {
-		policy.Name = s.Name
-	}
-	for i, v := range policy.Spec.Variables {
-		if expression, given := s.Variables[v.Name]; given {
-			policy.Spec.Variables[i].Expression = expression
-		}
-	}
-	if len(s.Labels) == 0 {
-		return
-	}
-	var expressions []metav1.LabelSelectorRequirement
-	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
-		expressions = append(expressions, metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpIn, Values: s.Labels[key]})
-	}
-	selector := policy.Spec.MatchConstraints.ObjectSelector
-	for _, e := range selector.MatchExpressions {
-		if e.Operator != metav1.LabelSelectorOpIn {
-			expressions = append(expressions, e)
-		}
-	}
-	selector.MatchExpressions = expressions
 }
 
 // Matches tells whether the policy is for pods with these labels, in a namespace with those.

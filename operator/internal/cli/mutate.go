@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/operator/internal/mutation"
+)
+
+type mutateOptions struct {
+	renderOptions
+	files        []string
+	policyValues []string
+	policies     []string
+	carry        string
+	require      bool
+}
+
+var (
+	mutateOutputs = []string{"manifests", "policies"}
+	carries       = []string{mutation.CarrySecretRef, mutation.CarryLiteral}
+)
+
+func mutateCommand() *cobra.Command {
+	var opts mutateOptions
+	cmd := &cobra.Command{
+		Use:   "mutate [-f FILE…] [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
+		Short: "Do to manifests what the policies of tunnels do to pods",
+		Long: `Do to manifests what the policies of tunnels do to pods: for agents that no webhook
+sees, because the webhook is reached through them, and for clusters without policies.
+
+Pods, and the pod templates of Deployments, DaemonSets, StatefulSets, ReplicaSets,
+Jobs and CronJobs are changed, also within a List or a ManifestWork; everything else
+comes out as it went in, to the byte. What is evaluated are the policies themselves,
+with the values of the chart fairlead-policies (--policy-values, as helm's --values).
+The settings of a cluster (--values or --proxy, and --cluster, as with render) stand
+below those. They are needed where the proxy speaks TLS itself, and with --carry Literal.
+
+Standard error has a statement for each workload that a policy is for: what was
+changed, what was not, and why. The exit status is 0, also if there was nothing to do;
+1 if something cannot be read or evaluated: documents of the manifests are passed on
+as they are then, and the others are changed; 2 if the command line is wrong.
+No password is printed, except with --carry Literal, into the manifests.`,
+		Example: `  # konnectivity-agent, before it is applied
+  fairlead mutate -f konnectivity-agent.yaml --values secret-values.yaml --cluster cluster.yaml | kubectl apply -f -
+
+  # a chart's manifests
+  helm template rancher-agent … | fairlead mutate --policy-values fairlead-policies.yaml
+
+  # where no replicator keeps the Secret fairlead-proxy: with the values themselves, password included
+  fairlead mutate -f agent.yaml --values secret-values.yaml --cluster cluster.yaml --carry Literal
+
+  # one family of agents alone, and fail if there is none
+  fairlead mutate -f agent.yaml --policy tunnel-frpc --require
+
+  # what would be applied
+  fairlead mutate -o policies --policy-values fairlead-policies.yaml`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opts.checkMutate(); err != nil {
+				return usage(err)
+			}
+			return runMutate(cmd, opts)
+		},
+	}
+	flags := cmd.Flags()
+	opts.inputFlags(flags)
+	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "manifests, may be repeated; standard input if there is none, or for -")
+	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, may be repeated")
+	flags.StringVar(&opts.carry, "carry", "", "instead of the values' carry: "+strings.Join(carries, ", "))
+	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy, may be repeated; all of tunnels if there is none")
+	flags.BoolVar(&opts.require, "require", false, "exit with 1 if no workload is one of an agent")
+	flags.StringVarP(&opts.output, "output", "o", "manifests", "one of "+strings.Join(mutateOutputs, ", "))
+	return cmd
+}
+
+func (o *mutateOptions) checkMutate() error {
+	if len(o.files) == 0 && o.output != "policies" {
+		o.files = []string{"-"}
+	}
+	switch {
+	case !slices.Contains(mutateOutputs, o.output):
+		return fmt.Errorf("-o is one of %s, not %q", strings.Join(mutateOutputs, ", "), o.output)
+	case o.output == "policies" && (len(o.files) > 0 || o.require):
+		return errors.New("-o policies prints what would be applied: it takes no -f and no --require")
+	case o.carry != "" && !slices.Contains(carries, o.carry):
+		return fmt.Errorf("--carry is one of %s, not %q", strings.Join(carries, ", "), o.carry)
+	}
+	if o.hasSettings() {
+		if err := o.checkInputs(); err != nil {
+			return err
+		}
+	}
+	all := slices.Concat(o.files, o.policyValues, o.clusters, o.override, []string{o.values, o.proxy})
+	if len(all)-len(slices.DeleteFunc(all, func(f string) bool { return f == "-" })) > 1 {
+		return errors.New("only one file can be standard input (-); -f is, if it is not given")
+	}
+	return nil
+}
+
+// hasSettings tells whether the proxy of a cluster is given.
+func (o *mutateOptions) hasSettings() bool {
+	return o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != ""
+}
+
+func runMutate(cmd *cobra.Command, opts mutateOptions) error {
+	stdin, stderr := cmd.InOrStdin(), cmd.ErrOrStderr()
+	values, err := mutateValues(opts, stdin, stderr)
+	if err != nil {
+		return err
+	}
+	made, err := choosePolicies(values, opts.policies)
+	if err != nil {
+		return err
+	}
+	if opts.output == "policies" {
+		return printPolicies(cmd.OutOrStdout(), made)
+	}
+	if err := values.CheckCarried(); err != nil {
+		return err
+	}
+	m, err := newMutator(made, values, stderr)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	for _, file := range opts.files {
+		stream, err := readFile(file, stdin)
+		if err != nil {
+			return err
+		}
+		m.add(file, stream)
+	}
+	if err := m.run(cmd.Context(), &out); err != nil {
+		return err
+	}
+	if _, err := out.WriteTo(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	return m.sum(opts.require)
+}
+
+// mutateValues are the values of the chart: its own, below the settings of the cluster, below the files.
+func mutateValues(opts mutateOptions, stdin io.Reader, warnings io.Writer) (mutation.Values, error) {
+	var layers [][]byte
+	if opts.hasSettings() {
+		settings, err := clusterValues(opts.renderOptions, stdin, warnings)
+		if err != nil {
+			return mutation.Values{}, err
+		}
+		layers = append(layers, settings)
+	}
+	for _, file := range opts.policyValues {
+		content, err := readFile(file, stdin)
+		if err != nil {
+			return mutation.Values{}, err
+		}
+		if _, err := mutation.ReadValues(content); err != nil {
+			return mutation.Values{}, fmt.Errorf("%s: %w", file, err)
+		}
+		layers = append(layers, content)
+	}
+	if opts.carry != "" {
+		layers = append(layers, []byte("carry: "+opts.carry))
+	}
+	return mutation.ReadValues(layers...)
+}
+
+// clusterValues is what the Secret <cluster>-cluster-values has for charts.
+func clusterValues(opts renderOptions, stdin io.Reader, warnings io.Writer) ([]byte, error) {
+	fleet, err := readFleet(opts, stdin, warnings)
+	if err != nil {
+		return nil, err
+	}
+	if len(fleet.clusters) != 1 {
+		return nil, fmt.Errorf("manifests are for one cluster, and %s holds %d", strings.Join(opts.clusters, ", "), len(fleet.clusters))
+	}
+	effective, err := fleet.resolve(fleet.clusters[0], warnings)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	opts.output = "helm-values"
+	err = printEffective(&out, effective, opts)
+	return out.Bytes(), err
+}
+
+// choosePolicies returns those with these names, or all that are for tunnels.
+func choosePolicies(values mutation.Values, names []string) ([]mutation.Made, error) {
+	all, err := values.Made()
+	if err != nil {
+		return nil, err
+	}
+	var chosen []mutation.Made
+	var known []string
+	for _, made := range all {
+		known = append(known, made.Settings.Name)
+		if slices.Contains(names, made.Settings.Name) || len(names) == 0 && made.Tunnel != nil {
+			chosen = append(chosen, made)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, usage(fmt.Errorf("--policy is one of %s, not %q", strings.Join(known, ", "), name))
+		}
+	}
+	return chosen, nil
+}
+
+func printPolicies(out io.Writer, all []mutation.Made) error {
+	for _, made := range all {
+		text, err := made.Text()
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "---\n%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

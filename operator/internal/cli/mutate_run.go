@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/operator/internal/manifest"
+	"github.com/fairlead-io/fairlead/operator/internal/mutation"
+)
+
+// mutator applies policies to streams of manifests.
+type mutator struct {
+	policies   []*mutation.Policy
+	tunnels    map[string]*mutation.Tunnel // by the policy's name
+	literal    bool
+	tlsUnknown bool // whether the proxy speaks TLS is not known
+	streams    []stream
+	namespaces map[string]*corev1.Namespace // that stand among the manifests
+	stderr     io.Writer
+
+	workloads, agents int
+	failed            bool
+}
+
+type stream struct {
+	file      string
+	documents [][]byte
+}
+
+func newMutator(all []mutation.Made, values mutation.Values, stderr io.Writer) (*mutator, error) {
+	m := &mutator{
+		tunnels: map[string]*mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{}, stderr: stderr,
+		literal: values.Carry == mutation.CarryLiteral, tlsUnknown: !values.HasProxy(),
+	}
+	for _, made := range all {
+		policy, err := made.Policy()
+		if err != nil {
+			return nil, err
+		}
+		m.policies = append(m.policies, policy)
+		m.tunnels[policy.Name] = made.Tunnel
+	}
+	return m, nil
+}
+
+// add takes a stream in, and the namespaces in it.
+func (m *mutator) add(file string, content []byte) {
+	s := stream{file, manifest.Split(content)}
+	for _, document := range s.documents {
+		value, _ := manifest.Parse(document)
+		object, isMap := value.(map[string]any)
+		if namespace := (unstructured.Unstructured{Object: object}); isMap && namespace.GetAPIVersion() == "v1" && namespace.GetKind() == "Namespace" {
+			m.namespaces[namespace.GetName()] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace.GetName(), Labels: namespace.GetLabels()}}
+		}
+	}
+	m.streams = append(m.streams, s)
+}
+
+// run writes all streams, changed.
+func (m *mutator) run(ctx context.Context, out *bytes.Buffer) error {
+	for _, s := range m.streams {
+		if len(s.documents) > 0 && out.Len() > 0 && !bytes.HasPrefix(s.documents[0], []byte("---")) {
+			fmt.Fprintf(out, "%s---\n", lineEnd(out.Bytes()))
+		}
+		for i, document := range s.documents {
+			changed, err := m.document(ctx, s.file, document)
+			if err != nil {
+				m.fail("%s: document %d: %v: it is passed on as it is", s.file, i+1, err)
+				changed = document
+			}
+			out.Write(changed)
+		}
+	}
+	return nil
+}
+
+// lineEnd is what a text lacks to end with a line.
+func lineEnd(text []byte) string {
+	if bytes.HasSuffix(text, []byte("\n")) {
+		return ""
+	}
+	return "\n"
+}
+
+// document returns a document, changed. What goes wrong with one of its workloads leaves that one as it is.
+func (m *mutator) document(ctx context.Context, file string, document []byte) ([]byte, error) {
+	value, err := manifest.Parse(document)
+	if err != nil {
+		return nil, err
+	}
+	changed := value
+	touched := false
+	for _, workload := range manifest.Workloads(value) {
+		m.workloads++
+		name := file + ": " + workload.String()
+		operations, err := m.workload(ctx, name, workload)
+		if err == nil && len(operations) > 0 {
+			var next any
+			if next, err = mutation.Apply(changed, workload.Pointer, operations); err == nil {
+				changed, touched = next, true
+			}
+		}
+		if err != nil {
+			m.fail("%s: %v: it is passed on as it is", name, err)
+		}
+	}
+	if !touched {
+		return document, nil
+	}
+	return manifest.Edit(document, changed)
+}
+
+// workload returns what is to be done to the pod or the template of a workload.
+func (m *mutator) workload(ctx context.Context, name string, workload manifest.Workload) ([]mutation.Operation, error) {
+	template := workload.Template()
+	labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
+	namespace := m.namespace(workload.Namespace())
+	var matching []*mutation.Policy
+	for _, policy := range m.policies {
+		switch {
+		case policy.Matches(labels, namespace.Labels):
+			matching = append(matching, policy)
+		case m.tunnels[policy.Name] != nil:
+			m.sayMissed(name, policy.Name, template, labels, namespace)
+		}
+	}
+	if len(matching) == 0 {
+		return nil, nil
+	}
+	generateName := ""
+	if !workload.IsPod() {
+		generateName = workload.Name() + "-"
+	}
+	pod, err := mutation.Pod(template, generateName, workload.Namespace())
+	if err != nil {
+		return nil, err
+	}
+	by, all, err := mutation.Run(ctx, matching, pod, namespace)
+	if err != nil {
+		return nil, err
+	}
+	for _, policy := range matching {
+		m.say(name, policy.Name, pod, by[policy.Name])
+	}
+	return all, nil
+}
+
+// namespace is what is known of it.
+func (m *mutator) namespace(name string) *corev1.Namespace {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
+	if given := m.namespaces[name]; given != nil {
+		namespace = given.DeepCopy()
+	}
+	if name != "" {
+		metav1.SetMetaDataLabel(&namespace.ObjectMeta, corev1.LabelMetadataName, name)
+	}
+	return namespace
+}
+
+// sum says what came of it.
+func (m *mutator) sum(require bool) error {
+	if m.agents == 0 {
+		fmt.Fprintf(m.stderr, "no agent among %s: nothing is changed\n", plural(m.workloads, "workload"))
+	}
+	if m.failed || require && m.agents == 0 {
+		return quietError{exitFailure}
+	}
+	return nil
+}
+
+func (m *mutator) fail(format string, arguments ...any) {
+	m.failed = true
+	fmt.Fprintf(m.stderr, "error: "+format+"\n", arguments...)
+}
+

@@ -1,0 +1,163 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// Edit returns the document changed so that it says want. Lines that say the same before and after keep their bytes,
+// as long as the change can be written between them; where it cannot (see errShape), the document is written anew, its
+// leading comments kept, JSON as JSON.
+func Edit(document []byte, want any) ([]byte, error) {
+	edited, err := splice(document, want)
+	if err == nil {
+		if got, parseErr := Parse(edited); parseErr == nil && reflect.DeepEqual(got, want) {
+			return edited, nil
+		}
+	}
+	return rewrite(document, want)
+}
+
+// errShape: the text has a shape into which nothing is spliced. Aliases, because a change of one place would be one of
+// another; explicit keys; line breaks that only YAML knows; a value that begins on another line than its dash.
+var errShape = errors.New("the text cannot be changed in place")
+
+// editor collects changes of a text.
+type editor struct {
+	text    []byte
+	lines   []int // where each begins
+	eol     string
+	json    bool
+	dash    int // how far sequences are indented below their key
+	changes []change
+}
+
+// change puts a text in the place of another.
+type change struct {
+	start, end int
+	text       string
+}
+
+func splice(document []byte, want any) ([]byte, error) {
+	have, err := Parse(document)
+	if err != nil {
+		return nil, err
+	}
+	var root yamlv3.Node
+	if err := yamlv3.Unmarshal(document, &root); err != nil || len(root.Content) != 1 || have == nil {
+		return nil, errShape
+	}
+	e, err := newEditor(document, root.Content[0])
+	if err != nil {
+		return nil, err
+	}
+	if err := e.diff(root.Content[0], have, want, place{root: true}); err != nil {
+		return nil, err
+	}
+	return e.apply()
+}
+
+func newEditor(text []byte, root *yamlv3.Node) (*editor, error) {
+	e := &editor{text: text, lines: []int{0}, eol: "\n", json: json.Valid(text), dash: dashOf(root)}
+	for at, c := range text {
+		if c == '\n' && at+1 < len(text) {
+			e.lines = append(e.lines, at+1)
+		}
+	}
+	crlf := bytes.Count(text, []byte("\r\n"))
+	if crlf > 0 {
+		e.eol = "\r\n"
+	}
+	if bytes.Count(text, []byte("\r")) != crlf || bytes.ContainsAny(text, "\u0085\u2028\u2029\ufeff") {
+		return nil, errShape // the parser would count other lines than we do
+	}
+	return e, nil
+}
+
+// dashOf returns how far the document indents a sequence below its key, as far as it shows.
+func dashOf(node *yamlv3.Node) int {
+	for i, child := range node.Content {
+		if node.Kind == yamlv3.MappingNode && i%2 == 1 && child.Kind == yamlv3.SequenceNode && child.Style&yamlv3.FlowStyle == 0 {
+			return max(child.Column-node.Content[i-1].Column, 0)
+		}
+		if found := dashOf(child); found >= 0 {
+			return found
+		}
+	}
+	if node.Kind == yamlv3.DocumentNode || node.Column == 1 && node.Kind == yamlv3.MappingNode {
+		return 0
+	}
+	return -1
+}
+
+// apply makes the changes, which were found in their order.
+func (e *editor) apply() ([]byte, error) {
+	slices.SortStableFunc(e.changes, func(a, b change) int { return cmp.Compare(a.start, b.start) })
+	var out bytes.Buffer
+	at := 0
+	for _, c := range e.changes {
+		if c.start < at {
+			return nil, errShape // within another change
+		}
+		out.Write(e.text[at:c.start])
+		out.WriteString(c.text)
+		at = c.end
+	}
+	out.Write(e.text[at:])
+	return out.Bytes(), nil
+}
+
+func (e *editor) replace(start, end int, text string) {
+	e.changes = append(e.changes, change{start, end, text})
+}
+
+// insertLines puts lines below the line of a position.
+func (e *editor) insertLines(position int, lines []string) {
+	text := strings.Join(lines, e.eol)
+	if next := e.nextLine(position); next <= len(e.text) && next > 0 && e.text[next-1] == '\n' {
+		e.replace(next, next, text+e.eol)
+	} else {
+		e.replace(len(e.text), len(e.text), e.eol+text)
+	}
+}
+
+// rewrite writes a document anew, below the lines before its first.
+func rewrite(document []byte, want any) ([]byte, error) {
+	if json.Valid(document) {
+		trimmed := bytes.TrimRight(document, " \t\r\n")
+		out, err := json.MarshalIndent(want, "", "  ")
+		if !bytes.Contains(trimmed, []byte("\n")) {
+			out, err = json.Marshal(want)
+		}
+		return append(out, document[len(trimmed):]...), err
+	}
+	eol := "\n"
+	if bytes.Contains(document, []byte("\r\n")) {
+		eol = "\r\n"
+	}
+	lines, err := block(want, true)
+	if err != nil {
+		return nil, err
+	}
+	return append(head(document), (strings.Join(lines, eol) + eol)...), nil
+}
+
+// head is what stands before the object: separator, comments, blank lines.
+func head(document []byte) []byte {
+	at := 0
+	for line := range bytes.Lines(document) {
+		trimmed := bytes.TrimSpace(line)
+		if len(trimmed) > 0 && trimmed[0] != '#' && !bytes.Equal(trimmed, []byte("---")) {
+			break
+		}
+		at += len(line)
+	}
+	return slices.Clone(document[:at])
+}

@@ -1,0 +1,87 @@
+// Package manifest changes Kubernetes objects where they stand in a text: what is not concerned keeps its bytes,
+// comments, quotes, order, indentation and line ends included.
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Split cuts a stream into its documents. Together they are the stream again, byte for byte: a document begins with its
+// separator, and a stream of JSON values without separators is cut, too.
+func Split(stream []byte) [][]byte {
+	var documents [][]byte
+	start := 0
+	for at := 0; at < len(stream); {
+		if at > start && separator(stream[at:]) {
+			documents = append(documents, splitJSON(stream[start:at])...)
+			start = at
+		}
+		next := bytes.IndexByte(stream[at:], '\n')
+		if next < 0 {
+			break
+		}
+		at += next + 1
+	}
+	return append(documents, splitJSON(stream[start:])...)
+}
+
+// separator tells whether a line begins a document: YAML 1.2, rule [203] c-directives-end.
+func separator(line []byte) bool {
+	rest, found := bytes.CutPrefix(line, []byte("---"))
+	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+}
+
+func splitJSON(document []byte) [][]byte {
+	if !bytes.HasPrefix(bytes.TrimSpace(document), []byte("{")) {
+		return [][]byte{document}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	var values [][]byte
+	start := int64(0)
+	for {
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			break
+		}
+		values = append(values, document[start:decoder.InputOffset()])
+		start = decoder.InputOffset()
+	}
+	if len(values) == 0 || len(bytes.TrimSpace(document[start:])) > 0 {
+		return [][]byte{document} // not JSON, or not all of it
+	}
+	values[len(values)-1] = document[start-int64(len(values[len(values)-1])):]
+	return values
+}
+
+// Parse returns what a document says, nil if it says nothing. No error quotes it: it may be a Secret.
+func Parse(document []byte) (any, error) {
+	if empty(document) {
+		return nil, nil
+	}
+	encoded, err := yaml.YAMLToJSON(document)
+	if err != nil {
+		return nil, errors.New("not valid YAML")
+	}
+	var value any
+	if err := utiljson.Unmarshal(encoded, &value); err != nil {
+		return nil, fmt.Errorf("not an object: %w", err)
+	}
+	return value, nil
+}
+
+// empty tells whether there is nothing but comments, directives and markers.
+func empty(document []byte) bool {
+	for line := range bytes.Lines(document) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && line[0] != '%' && !bytes.Equal(line, []byte("---")) && !bytes.Equal(line, []byte("...")) {
+			return false
+		}
+	}
+	return true
+}

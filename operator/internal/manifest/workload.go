@@ -1,0 +1,106 @@
+package manifest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Workload is an object that is a pod or makes pods, somewhere in a document.
+type Workload struct {
+	Object  map[string]any
+	Pointer string // to the pod or the pod template, RFC 6901; empty for the document itself
+}
+
+// templates are where the kinds have what their pods are made of.
+var templates = map[string][]string{
+	"v1/Pod":              {},
+	"apps/v1/Deployment":  {"spec", "template"},
+	"apps/v1/DaemonSet":   {"spec", "template"},
+	"apps/v1/StatefulSet": {"spec", "template"},
+	"apps/v1/ReplicaSet":  {"spec", "template"},
+	"batch/v1/Job":        {"spec", "template"},
+	"batch/v1/CronJob":    {"spec", "jobTemplate", "spec", "template"},
+}
+
+// holders are the kinds that hold other objects in a list.
+var holders = map[string][]string{
+	"v1/List": {"items"},
+	"work.open-cluster-management.io/v1/ManifestWork": {"spec", "workload", "manifests"},
+}
+
+// Workloads returns the workloads of a document, also those in a List or a ManifestWork.
+func Workloads(document any) []Workload {
+	return find(document, "")
+}
+
+func find(value any, pointer string) []Workload {
+	object, isMap := value.(map[string]any)
+	if !isMap {
+		return nil
+	}
+	kind := fmt.Sprintf("%v/%v", object["apiVersion"], object["kind"])
+	if path, is := templates[kind]; is {
+		return []Workload{{object, pointer + at(path)}}
+	}
+	path, is := holders[kind]
+	if !is && strings.HasSuffix(kind, "List") { // DeploymentList and its like
+		path = []string{"items"}
+	}
+	var found []Workload
+	if items, isList := get(object, path).([]any); isList && len(path) > 0 {
+		for i, item := range items {
+			found = append(found, find(item, pointer+at(path)+"/"+strconv.Itoa(i))...)
+		}
+	}
+	return found
+}
+
+func at(path []string) string {
+	pointer := ""
+	for _, key := range path {
+		pointer += "/" + key
+	}
+	return pointer
+}
+
+func get(object map[string]any, path []string) any {
+	var value any = object
+	for _, key := range path {
+		inner, _ := value.(map[string]any)
+		value = inner[key]
+	}
+	return value
+}
+
+// Template is what the pods are made of: metadata and spec, nil if there is none.
+func (w Workload) Template() map[string]any {
+	path := templates[fmt.Sprintf("%v/%v", w.Object["apiVersion"], w.Object["kind"])]
+	template, _ := get(w.Object, path).(map[string]any)
+	return template
+}
+
+// IsPod tells whether the object is one itself.
+func (w Workload) IsPod() bool { return w.Object["kind"] == "Pod" }
+
+// Name is metadata.name, as it is written.
+func (w Workload) Name() string { return text(get(w.Object, []string{"metadata", "name"})) }
+
+// Namespace is metadata.namespace, empty if it is left to others.
+func (w Workload) Namespace() string { return text(get(w.Object, []string{"metadata", "namespace"})) }
+
+// String is kind, namespace and name.
+func (w Workload) String() string {
+	name := w.Name()
+	if namespace := w.Namespace(); namespace != "" {
+		name = namespace + "/" + name
+	}
+	return strings.TrimSpace(fmt.Sprint(w.Object["kind"], " ", name))
+}
+
+func text(value any) string {
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}

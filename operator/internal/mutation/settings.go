@@ -1,0 +1,174 @@
+package mutation
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/charts"
+	"github.com/fairlead-io/fairlead/policies"
+)
+
+// InjectProxyEnv is the policy that is for any pod.
+const InjectProxyEnv = "inject-proxy-env"
+
+// Made is a policy as the chart makes it: a text, and what fills it in.
+type Made struct {
+	From     string // the name of its text, a folder of package policies
+	Settings Settings
+	Tunnel   *Tunnel // nil if it is not for a tunnel
+}
+
+// Tunnel is whom a policy is for.
+type Tunnel struct {
+	Name    string // of the family
+	Through string // ThroughEnvironment or ThroughRelay
+	Family
+}
+
+// Made returns the policies that the chart makes of these values, by name: what its templates do, as data.
+func (v Values) Made() ([]Made, error) {
+	proxy, err := v.proxy()
+	if err != nil {
+		return nil, err
+	}
+	entries := ""
+	if v.Carry == CarryLiteral {
+		if entries, err = v.literals(); err != nil {
+			return nil, err
+		}
+	}
+	inject, err := v.injectProxyEnv(entries)
+	if err != nil {
+		return nil, err
+	}
+	made := []Made{inject}
+	for _, name := range slices.Sorted(maps.Keys(v.Tunnels.Families)) {
+		tunnel := Tunnel{Name: name, Family: v.Tunnels.Families[name]}
+		tunnel.Through = tunnel.Family.Through
+		if proxy.speaksTLS() && tunnel.ThroughTLS != "" {
+			tunnel.Through = tunnel.ThroughTLS
+		}
+		if !v.Tunnels.Enabled || tunnel.Through == ThroughOff {
+			continue
+		}
+		one, err := v.tunnel(tunnel, entries)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, one)
+	}
+	return made, nil
+}
+
+// Policy compiles it.
+func (m Made) Policy() (*Policy, error) {
+	text, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	return Compile(text, m.Settings)
+}
+
+// Text returns it as the API server's own kind.
+func (m Made) Text() ([]byte, error) {
+	text, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	policy, err := Fill(text, m.Settings)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(policy)
+}
+
+func (m Made) read() ([]byte, error) {
+	return policies.Files.ReadFile(m.From + "/" + m.From + ".yaml")
+}
+
+func (v Values) injectProxyEnv(entries string) (Made, error) {
+	names, err := patterns(v.Exclude.Names)
+	if err != nil {
+		return Made{}, err
+	}
+	labels, err := patterns(v.Exclude.Labels)
+	if err != nil {
+		return Made{}, err
+	}
+	variables := map[string]string{"optIn": strconv.FormatBool(v.OptIn), "excludedNames": names, "excludedLabels": labels}
+	if entries != "" {
+		variables["entries"] = entries
+	}
+	return Made{From: InjectProxyEnv, Settings: Settings{
+		Name: InjectProxyEnv, Variables: variables, ExcludedNamespaces: nonNil(v.Exclude.Namespaces),
+	}}, nil
+}
+
+func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
+	data := map[string]any{"agents": nonNil(tunnel.Containers), "arguments": nonNil(tunnel.Arguments)}
+	text := "tunnel-environment"
+	if tunnel.Through == ThroughRelay {
+		text = "tunnel-relay"
+		image, err := v.relayImage()
+		if err != nil {
+			return Made{}, err
+		}
+		data["image"], data["resources"], data["targets"] = image, v.Tunnels.Relay.Resources, nonNil(tunnel.Targets)
+	} else {
+		data["reads"], data["replacesBareURLs"] = tunnel.Reads, tunnel.ReplacesBareURLs
+	}
+	variables := map[string]string{}
+	for name, value := range data {
+		expression, err := cel(value)
+		if err != nil {
+			return Made{}, err
+		}
+		variables[name] = expression
+	}
+	if entries != "" && tunnel.Through != ThroughRelay {
+		variables["entries"] = entries
+	}
+	excluded := slices.DeleteFunc(slices.Clone(v.Exclude.Namespaces), func(name string) bool { return slices.Contains(v.Tunnels.Namespaces, name) })
+	return Made{From: text, Tunnel: &tunnel, Settings: Settings{
+		Name: "tunnel-" + tunnel.Name, Labels: tunnel.Labels, Variables: variables, ExcludedNamespaces: nonNil(excluded),
+	}}, nil
+}
+
+func (v Values) relayImage() (string, error) {
+	image := v.Tunnels.Relay.Image
+	if image.Tag == "" {
+		var chart struct {
+			AppVersion string `json:"appVersion"`
+		}
+		if err := yaml.Unmarshal(charts.PolicyChart, &chart); err != nil {
+			return "", fmt.Errorf("the chart's Chart.yaml: %w", err)
+		}
+		image.Tag = chart.AppVersion
+	}
+	return image.Repository + ":" + image.Tag, nil
+}
+
+// patterns are regular expressions of patterns with *, as CEL.
+func patterns(given []string) (string, error) {
+	expressions := []string{}
+	for _, pattern := range given {
+		expressions = append(expressions, "^"+strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")+"$")
+	}
+	text, err := json.MarshalIndent(expressions, "", "  ") // as Sprig's toPrettyJson
+	return string(text), err
+}
+
+// nonNil is [] in JSON, where nil is null.
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,199 @@
+package mutation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/charts"
+)
+
+// Ways in which the agents of a family leave.
+const (
+	ThroughEnvironment = "Environment"
+	ThroughRelay       = "Relay"
+	ThroughOff         = "Off"
+)
+
+// How agents get the settings.
+const (
+	CarrySecretRef = "SecretRef"
+	CarryLiteral   = "Literal"
+)
+
+// Values are those of charts/fairlead-policies, as far as they are about the policies here.
+type Values struct {
+	Cluster struct {
+		Proxy proxyValues `json:"proxy"`
+	} `json:"cluster"`
+	Proxy   proxyValues `json:"proxy"`
+	Carry   string      `json:"carry"`
+	OptIn   bool        `json:"optIn"`
+	Exclude struct {
+		Namespaces []string `json:"namespaces"`
+		Names      []string `json:"names"`
+		Labels     []string `json:"labels"`
+	} `json:"exclude"`
+	Tunnels struct {
+		Enabled    bool              `json:"enabled"`
+		Namespaces []string          `json:"namespaces"`
+		Families   map[string]Family `json:"families"`
+		Relay      struct {
+			Image struct {
+				Repository string `json:"repository"`
+				Tag        string `json:"tag"`
+			} `json:"image"`
+			Resources map[string]any `json:"resources"`
+		} `json:"relay"`
+	} `json:"tunnels"`
+	ManagementCluster struct {
+		Enabled        bool     `json:"enabled"`
+		EndpointRanges []string `json:"endpointRanges"`
+	} `json:"managementCluster"`
+
+	// Not about the policies here.
+	Global        any    `json:"global"`
+	HTTPProxy     any    `json:"http_proxy"`
+	HTTPSProxy    any    `json:"https_proxy"`
+	NoProxy       any    `json:"no_proxy"`
+	Engine        string `json:"engine"`
+	FailurePolicy string `json:"failurePolicy"`
+	Replicator    any    `json:"replicator"`
+	TrustedCA     any    `json:"trustedCA"`
+	Audit         any    `json:"audit"`
+}
+
+// Family is a row of tunnels.families; values.yaml of the chart says what each field means.
+type Family struct {
+	Labels           map[string][]string `json:"labels"`
+	Containers       []string            `json:"containers"`
+	Through          string              `json:"through"`
+	ThroughTLS       string              `json:"throughTLS"`
+	Reads            []string            `json:"reads"`
+	ReplacesBareURLs bool                `json:"replacesBareURLs"`
+	Arguments        [][]string          `json:"arguments"`
+	Targets          []string            `json:"targets"`
+}
+
+type proxyValues struct {
+	HTTP    string  `json:"http"`
+	HTTPS   string  `json:"https"`
+	NoProxy entries `json:"noProxy"`
+}
+
+// ReadValues reads values files, each over the one before and all over the chart's own: maps merge, lists replace, and
+// null removes what the chart has, as with Helm. No error quotes a value, which may have a password.
+func ReadValues(files ...[]byte) (Values, error) {
+	given := map[string]any{}
+	for _, file := range files {
+		next, err := decode(file)
+		if err != nil {
+			return Values{}, err
+		}
+		given = merged(given, next)
+	}
+	defaults, err := decode(charts.PolicyValues)
+	if err != nil {
+		return Values{}, err
+	}
+	var values Values
+	encoded, err := json.Marshal(withoutNull(merged(defaults, given)))
+	if err != nil {
+		return Values{}, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&values); err != nil {
+		return Values{}, valuesError(err)
+	}
+	return values, values.check()
+}
+
+func decode(file []byte) (map[string]any, error) {
+	var content map[string]any
+	if err := yaml.Unmarshal(file, &content); err != nil {
+		return nil, errors.New("not valid YAML, or not a map")
+	}
+	return content, nil
+}
+
+// merged are two maps, the second over the first.
+func merged(below, above map[string]any) map[string]any {
+	result := maps.Clone(below)
+	if result == nil {
+		result = map[string]any{}
+	}
+	for key, value := range above {
+		lower, isMap := result[key].(map[string]any)
+		if upper, also := value.(map[string]any); isMap && also {
+			value = merged(lower, upper)
+		}
+		result[key] = value
+	}
+	return result
+}
+
+func withoutNull(values map[string]any) map[string]any {
+	result := map[string]any{}
+	for key, value := range values {
+		if inner, isMap := value.(map[string]any); isMap {
+			value = withoutNull(inner)
+		}
+		if value != nil {
+			result[key] = value
+		}
+	}
+	return result
+}
+
+// valuesError names the field, and does not repeat the value.
+func valuesError(err error) error {
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		return fmt.Errorf("%s: is a %s, expected %s", wrongType.Field, wrongType.Value, wrongType.Type)
+	}
+	return err // json: unknown field "…"
+}
+
+// check is what the chart's schema says.
+func (v Values) check() error {
+	if v.Carry != CarrySecretRef && v.Carry != CarryLiteral {
+		return fmt.Errorf("carry is SecretRef or Literal, not %q", v.Carry)
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Tunnels.Families)) {
+		family := v.Tunnels.Families[name]
+		if err := family.check(); err != nil {
+			return fmt.Errorf("tunnels.families.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (f Family) check() error {
+	ways := []string{ThroughEnvironment, ThroughRelay, ThroughOff}
+	if !slices.Contains(ways, f.Through) {
+		return fmt.Errorf("through is one of %v, not %q", ways, f.Through)
+	}
+	if f.ThroughTLS != "" && !slices.Contains(ways, f.ThroughTLS) {
+		return fmt.Errorf("throughTLS is one of %v, not %q", ways, f.ThroughTLS)
+	}
+	if len(f.Labels) == 0 {
+		return errors.New("labels is empty: the policy would be for every pod")
+	}
+	for key, values := range f.Labels {
+		if len(values) == 0 {
+			return fmt.Errorf("labels.%s is empty", key)
+		}
+	}
+	for _, argument := range f.Arguments {
+		if len(argument) != 2 {
+			return errors.New("an entry of arguments is not a flag and its value")
+		}
+	}
+	return nil
+}
