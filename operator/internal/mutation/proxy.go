@@ -111,7 +111,11 @@ func (v Values) environment() (map[string]string, error) {
 		for entry := range strings.SplitSeq(noProxy, ",") {
 			known = append(known, strings.TrimSpace(entry))
 		}
-		for _, more := range v.ManagementCluster.EndpointRanges {
+		wanted := slices.Clone(v.ManagementCluster.EndpointRanges)
+		for _, namespace := range v.ManagementCluster.TunnelNamespaces {
+			wanted = append(wanted, "."+namespace)
+		}
+		for _, more := range wanted {
 			if !slices.Contains(known, more) {
 				known = append(known, more)
 				noProxy = strings.TrimSuffix(noProxy, ",") + "," + more

@@ -55,7 +55,7 @@ func (v Values) Made() ([]Made, error) {
 		if proxy.speaksTLS() && tunnel.ThroughTLS != "" {
 			tunnel.Through = tunnel.ThroughTLS
 		}
-		if !v.Tunnels.Enabled || tunnel.Through == ThroughOff {
+		if !v.Tunnels.Enabled || tunnel.Through == ThroughNone {
 			continue
 		}
 		one, err := v.tunnel(tunnel, entries)

@@ -17,7 +17,7 @@ import (
 const (
 	ThroughEnvironment = "Environment"
 	ThroughRelay       = "Relay"
-	ThroughOff         = "Off"
+	ThroughNone        = "None"
 )
 
 // How agents get the settings.
@@ -52,8 +52,9 @@ type Values struct {
 		} `json:"relay"`
 	} `json:"tunnels"`
 	ManagementCluster struct {
-		Enabled        bool     `json:"enabled"`
-		EndpointRanges []string `json:"endpointRanges"`
+		Enabled          bool     `json:"enabled"`
+		EndpointRanges   []string `json:"endpointRanges"`
+		TunnelNamespaces []string `json:"tunnelNamespaces"`
 	} `json:"managementCluster"`
 
 	// Not about the policies here.
@@ -175,7 +176,7 @@ func (v Values) check() error {
 }
 
 func (f Family) check() error {
-	ways := []string{ThroughEnvironment, ThroughRelay, ThroughOff}
+	ways := []string{ThroughEnvironment, ThroughRelay, ThroughNone}
 	if !slices.Contains(ways, f.Through) {
 		return fmt.Errorf("through is one of %v, not %q", ways, f.Through)
 	}
