@@ -29,24 +29,47 @@ func (p Pod) find(c Container, at string, objects Objects) (file, bool) {
 			if volume.Name != mount.Name {
 				continue
 			}
-			switch {
-			case volume.ConfigMap != nil:
-				return content("ConfigMap", volume.ConfigMap.Name, volume.ConfigMap.Items, relative, objects.ConfigMaps)
-			case volume.Secret != nil:
-				return content("Secret", volume.Secret.SecretName, volume.Secret.Items, relative, objects.Secrets)
-			}
+			return volume.find(relative, objects)
 		}
 	}
 	return file{}, false
 }
 
-func content(kind, name string, items []KeyPath, relative string, objects map[string]map[string]string) (file, bool) {
-	key := relative
-	for _, item := range items {
-		if item.Path == relative {
-			key = item.Key
+// find returns the file that a volume has at a path.
+func (v Volume) find(at string, objects Objects) (file, bool) {
+	var found file
+	from := func(kind string, p *Projection, all map[string]map[string]string) bool {
+		if p == nil {
+			return false
+		}
+		key, has := p.key(at)
+		if !has {
+			return false
+		}
+		found = file{content: all[p.Name][key], source: kind + " " + p.Name + ", key " + key, plain: kind == "ConfigMap"}
+		_, there := all[p.Name][key]
+		return there
+	}
+	if v.Secret != nil && from("Secret", &Projection{v.Secret.SecretName, v.Secret.Items}, objects.Secrets) || from("ConfigMap", v.ConfigMap, objects.ConfigMaps) {
+		return found, true
+	}
+	if v.Projected == nil {
+		return found, false
+	}
+	for _, source := range v.Projected.Sources {
+		if from("Secret", source.Secret, objects.Secrets) || from("ConfigMap", source.ConfigMap, objects.ConfigMaps) {
+			return found, true
 		}
 	}
-	text, found := objects[name][key]
-	return file{content: text, source: kind + " " + name + ", key " + key, plain: kind == "ConfigMap"}, found
+	return found, false
+}
+
+// key returns which one is at a path.
+func (p Projection) key(at string) (string, bool) {
+	for _, item := range p.Items {
+		if item.Path == at {
+			return item.Key, true
+		}
+	}
+	return at, len(p.Items) == 0
 }

@@ -324,6 +324,10 @@ func (j *judge) unset() {
 		return
 	}
 	reads := j.program.reads()
+	mend := installPolicies
+	if _, there := j.in.Pod.relay(); there {
+		mend = "the hub's host:port in the annotation fairlead.io/relay-targets"
+	}
 	if source, may := j.env.mayHave(); may {
 		j.verdict.Through, j.verdict.Setting = Unknown, source
 		j.say(NotGiven, lint.Info, "whether "+source+" sets "+reads[0]+" cannot be told: it is not given", "")
@@ -340,17 +344,17 @@ func (j *judge) unset() {
 			j.unproxied(EmptyValue, name+" is empty in "+v.source+": there is no proxy", "")
 			return
 		case there:
-			j.unproxied(EmptyValue, name+" is there, and empty, which turns the proxy off", installPolicies)
+			j.unproxied(EmptyValue, name+" is there, and empty, which turns the proxy off", mend)
 			return
 		}
 	}
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		if v := j.env.variables[name]; v.value != "" || v.unknown {
-			j.unproxied(OtherVariable, fmt.Sprintf("it reads %s, and has %s alone", wants, name), installPolicies)
+			j.unproxied(OtherVariable, fmt.Sprintf("it reads %s, and has %s alone", wants, name), mend)
 			return
 		}
 	}
-	j.unproxied(NoProxy, "it reads "+wants+", and has none of that", installPolicies)
+	j.unproxied(NoProxy, "it reads "+wants+", and has none of that", mend)
 }
 
 const (

@@ -73,15 +73,24 @@ type VolumeMount struct {
 
 // Volume of the kinds whose content may be given.
 type Volume struct {
-	Name      string `json:"name"`
-	ConfigMap *struct {
-		Name  string    `json:"name"`
-		Items []KeyPath `json:"items"`
-	} `json:"configMap"`
-	Secret *struct {
+	Name      string      `json:"name"`
+	ConfigMap *Projection `json:"configMap"`
+	Secret    *struct {
 		SecretName string    `json:"secretName"`
 		Items      []KeyPath `json:"items"`
 	} `json:"secret"`
+	Projected *struct {
+		Sources []struct {
+			ConfigMap *Projection `json:"configMap"`
+			Secret    *Projection `json:"secret"`
+		} `json:"sources"`
+	} `json:"projected"`
+}
+
+// Projection is an object, and what of it; all if there are no items.
+type Projection struct {
+	Name  string    `json:"name"`
+	Items []KeyPath `json:"items"`
 }
 
 // KeyPath says as which file a key appears.

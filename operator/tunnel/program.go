@@ -158,11 +158,11 @@ func imageName(image string) string {
 
 // Family is a row of tunnels.families of charts/fairlead-policies.
 type Family struct {
-	Name       string              `json:"-"`
-	Labels     map[string][]string `json:"labels"`
-	Containers []string            `json:"containers"`
-	Through    string              `json:"through"`
-	Reads      []string            `json:"reads"`
+	Name       string
+	Labels     map[string][]string
+	Containers []string // all if there are none
+	Through    string   // None: it is for nobody
+	Reads      []string
 }
 
 // selects says whether the family's policy is for such a container.

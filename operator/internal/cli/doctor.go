@@ -16,11 +16,12 @@ import (
 
 type doctorOptions struct {
 	renderOptions
-	kube        kube.Options
-	files       []string
-	name        string
-	idleTimeout time.Duration
-	failOn      string
+	kube         kube.Options
+	files        []string
+	policyValues []string
+	name         string
+	idleTimeout  time.Duration
+	failOn       string
 }
 
 // squidIdleTimeout is read_timeout as squid has it by itself.
@@ -41,7 +42,7 @@ func doctorCommand() *cobra.Command {
 func doctorTunnelCommand() *cobra.Command {
 	var opts doctorOptions
 	cmd := &cobra.Command{
-		Use:   "tunnel (-f FILE | -n NAMESPACE NAME) [--values FILE | --proxy FILE] [--cluster FILE]",
+		Use:   "tunnel (-f FILE | -n NAMESPACE NAME) [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
 		Short: "Judge whether the agent of a reverse tunnel leaves through the proxy",
 		Long: `Judge whether the agent of a reverse tunnel leaves through the proxy: which
 containers are agents, which setting of theirs decides, and what is wrong.
@@ -80,6 +81,7 @@ is nothing of that name. No password is printed.`,
 	flags.StringVar(&opts.kube.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
 	flags.StringVar(&opts.kube.Context, "context", "", "context of the kubeconfig")
 	opts.inputFlags(flags)
+	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, whose tunnels.families say who is an agent; may be repeated")
 	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "after which the proxy cuts a silent connection; squid: read_timeout")
 	flags.StringVar(&opts.failOn, "fail-on", "error", "exit with 1 from this severity on: "+strings.Join(failOns, ", "))
 	flags.StringVarP(&opts.output, "output", "o", "text", "one of "+strings.Join(lintOutputs, ", "))
@@ -100,21 +102,17 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 		return fmt.Errorf("-o is one of %s, not %q", strings.Join(lintOutputs, ", "), o.output)
 	case !slices.Contains(failOns, o.failOn):
 		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
-	case !o.settings():
-		return nil
 	}
-	if err := o.checkInputs(); err != nil {
-		return err
+	if o.hasSettings() {
+		if err := o.checkInputs(); err != nil {
+			return err
+		}
 	}
-	if slices.Contains(o.files, "-") && slices.Contains(append([]string{o.values, o.proxy}, slices.Concat(o.clusters, o.override)...), "-") {
+	all := slices.Concat(o.files, o.policyValues, o.clusters, o.override, []string{o.values, o.proxy})
+	if len(all)-len(slices.DeleteFunc(all, func(f string) bool { return f == "-" })) > 1 {
 		return errors.New("only one file can be standard input (-)")
 	}
 	return nil
-}
-
-// settings says whether the command line says what the Secret fairlead-proxy has.
-func (o *doctorOptions) settings() bool {
-	return o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != ""
 }
 
 // doctorReport is what is printed.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -10,9 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/charts"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/tunnel"
@@ -39,7 +38,7 @@ type subjectPod struct {
 func diagnose(cmd *cobra.Command, opts doctorOptions) (doctorReport, error) {
 	in := doctorInput{opts: opts}
 	var err error
-	if in.families, err = families(charts.PolicyValues); err != nil {
+	if in.families, err = families(opts, cmd.InOrStdin()); err != nil {
 		return doctorReport{}, err
 	}
 	if err := in.readSettings(cmd); err != nil {
@@ -57,28 +56,22 @@ func diagnose(cmd *cobra.Command, opts doctorOptions) (doctorReport, error) {
 }
 
 // families returns tunnels.families of the chart's values, by name.
-func families(values []byte) ([]tunnel.Family, error) {
-	var content struct {
-		Tunnels struct {
-			Families map[string]*tunnel.Family `json:"families"`
-		} `json:"tunnels"`
-	}
-	if err := yaml.Unmarshal(values, &content); err != nil {
-		return nil, fmt.Errorf("the values of fairlead-policies: %w", err)
+func families(opts doctorOptions, stdin io.Reader) ([]tunnel.Family, error) {
+	values, err := mutateValues(mutateOptions{policyValues: opts.policyValues}, stdin, io.Discard)
+	if err != nil {
+		return nil, err
 	}
 	var all []tunnel.Family
-	for _, name := range slices.Sorted(maps.Keys(content.Tunnels.Families)) {
-		if family := content.Tunnels.Families[name]; family != nil {
-			family.Name = name
-			all = append(all, *family)
-		}
+	for _, name := range slices.Sorted(maps.Keys(values.Tunnels.Families)) {
+		family := values.Tunnels.Families[name]
+		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, Reads: family.Reads})
 	}
 	return all, nil
 }
 
 // readSettings makes what the Secret fairlead-proxy has from --values or --proxy.
 func (in *doctorInput) readSettings(cmd *cobra.Command) error {
-	if !in.opts.settings() {
+	if !in.opts.hasSettings() {
 		return nil
 	}
 	fleet, err := readFleet(in.opts.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
