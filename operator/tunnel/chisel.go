@@ -3,6 +3,8 @@ package tunnel
 import (
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/lint"
 )
 
 // Flags of chisel client that have no value (jpillora/chisel main.go).
@@ -30,7 +32,7 @@ func (j *judge) hubOfChisel() (hub, string) {
 		left.value = value
 		j.configured = &setting{value: left, name: "--proxy", where: "argument --proxy"}
 	} else if (line{words: rest}).has("--proxy") {
-		j.say(OtherVariable, "Error", "--proxy stands behind the server, where chisel does not read it", "put it right behind client")
+		j.say(OtherVariable, lint.Error, "--proxy stands behind the server, where chisel does not read it", "put it right behind client")
 	}
 	if len(rest) == 0 {
 		return hub{}, "its arguments, which name no server"

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/operator/lint"
 )
 
 // hubOfFRPC reads arguments and, where it is given, the configuration: as INI (server_addr, http_proxy, since ever) or
@@ -39,7 +41,7 @@ func (j *judge) hubOfConfig(at string) (hub, string) {
 	if proxy := config["proxy"]; proxy != "" {
 		j.configured = &setting{value: variable{value: proxy, plain: f.plain, source: f.source}, name: "transport.proxyURL", where: "transport.proxyURL in " + f.source}
 		if f.plain && showsPassword(proxy) {
-			j.say(Password, "Error", f.source+" has the proxy's password", "{{ .Envs.http_proxy }} there, and the variable from a Secret")
+			j.say(Password, lint.Error, f.source+" has the proxy's password", "{{ .Envs.http_proxy }} there, and the variable from a Secret")
 		}
 	}
 	if config["host"] == "" {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/lint"
 )
 
 // What the agent of apiserver-network-proxy does without a flag, and what its server takes at the least before it says
@@ -20,11 +22,11 @@ func (j *judge) beatOfProxyAgent() int {
 	}
 	duration, ok := parseDuration(text)
 	if !ok {
-		j.say(Keepalive, "Error", "--keepalive-time is no duration: the agent does not start", "--keepalive-time=30s")
+		j.say(Keepalive, lint.Error, "--keepalive-time is no duration: the agent does not start", "--keepalive-time=30s")
 		return 0
 	}
 	if duration < leastKeepalive {
-		j.say(Keepalive, "Error", fmt.Sprintf("--keepalive-time=%s is below the 30 seconds of the server, which answers too_many_pings and hangs up", text), "--keepalive-time=30s")
+		j.say(Keepalive, lint.Error, fmt.Sprintf("--keepalive-time=%s is below the 30 seconds of the server, which answers too_many_pings and hangs up", text), "--keepalive-time=30s")
 		return 0
 	}
 	return duration
@@ -50,7 +52,7 @@ func (j *judge) keepalive() {
 			mend = "let the proxy wait longer: 30 seconds are the least that the server takes"
 		}
 	}
-	j.say(Keepalive, "Warning", why, mend)
+	j.say(Keepalive, lint.Warning, why, mend)
 }
 
 // parseDuration reads a duration as Go writes it, in whole seconds.

@@ -108,6 +108,9 @@ func (in *doctorInput) readFiles(cmd *cobra.Command) error {
 			if !found {
 				return fmt.Errorf("%s: %s is missing, or no object", d.name(), strings.Join(at, "."))
 			}
+			if at != nil {
+				named(template, d)
+			}
 			in.subjects = append(in.subjects, subjectPod{object: d.title(), template: template, document: d})
 		}
 		if d.isOCM("ManagedProxyConfiguration") || d.isOCM("AddOnDeploymentConfig") {
@@ -118,6 +121,20 @@ func (in *doctorInput) readFiles(cmd *cobra.Command) error {
 		return fmt.Errorf("%s: no Pod, Deployment, DaemonSet or StatefulSet in it, and no configuration of Open Cluster Management", strings.Join(in.opts.files, ", "))
 	}
 	return nil
+}
+
+// named gives a template the name and the namespace of its workload, as they are written.
+func named(template map[string]any, d document) {
+	metadata, ok := template["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		template["metadata"] = metadata
+	}
+	for _, field := range []string{"name", "namespace"} {
+		if value, found, _ := unstructured.NestedFieldNoCopy(d.object.Object, "metadata", field); found {
+			metadata[field] = value
+		}
+	}
 }
 
 // podTemplate says whether the document makes pods, and where their template is.
@@ -168,12 +185,11 @@ func (in *doctorInput) judgePod(s subjectPod) (tunnel.Report, error) {
 	if err != nil {
 		return tunnel.Report{}, err
 	}
-	namespace := s.document.object.GetNamespace()
-	objects, err := in.objects(namespace)
+	objects, err := in.objects(pod.Metadata.Namespace)
 	if err != nil {
 		return tunnel.Report{}, err
 	}
-	policies, err := in.networkPolicies(namespace)
+	policies, err := in.networkPolicies(pod.Metadata.Namespace)
 	if err != nil {
 		return tunnel.Report{}, err
 	}

@@ -64,6 +64,7 @@ func (in *doctorInput) subject(d document, workload string) {
 	s := subjectPod{object: d.title(), template: d.object.Object, document: d}
 	if at, _ := d.podTemplate(); at != nil {
 		s.template, _, _ = unstructured.NestedMap(d.object.Object, at...)
+		named(s.template, d)
 	}
 	if workload != "" {
 		s.object, s.of = workload, d.object.GetName()
