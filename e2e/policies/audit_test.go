@@ -34,6 +34,7 @@ type audited struct {
 	pod   corev1.Pod
 	mend  string // of audit-proxy-env, which fails
 	watch string // of audit-proxy-unreached, which warns
+	agent string // of audit-tunnels, which fails
 }
 
 func auditedPods() []audited {
@@ -112,6 +113,54 @@ func auditedPods() []audited {
 	}
 }
 
+// auditedAgents are pods of tunnels, with variables, and the findings about them. In this test the families go through the
+// relay, because the proxy speaks TLS.
+func auditedAgents() []audited {
+	const (
+		byRelay   = ". Where it dials a name by TCP, fairlead-relay can lead it: label fairlead.io/tunnel: relay, annotation fairlead.io/relay-targets: host:port"
+		unrelayed = "is to go through fairlead-relay and has none: "
+		annotate  = ": write host:port into the annotation fairlead.io/relay-targets"
+	)
+	agent := func(name, container string, labels map[string]string, args ...string) corev1.Pod {
+		return corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: container, Image: "agent", Args: args, Env: injected()}}},
+		}
+	}
+	konnectivity := func(name string, args ...string) corev1.Pod {
+		return agent(name, "konnectivity-agent", tunnelLabels[konnectivity], args...)
+	}
+	changed := func(pod corev1.Pod, change func(*corev1.Pod)) corev1.Pod {
+		change(&pod)
+		return pod
+	}
+	return []audited{
+		{pod: agent("cloudflared", "cloudflared", nil, "tunnel", "run"), agent: "container cloudflared: cloudflared reads no proxy setting, and without --protocol http2 leaves by UDP" + byRelay},
+		{
+			pod:   changed(agent("vpn-shoot", "vpn-shoot-s0", map[string]string{"app": "vpn-shoot"}), func(pod *corev1.Pod) { pod.Namespace = metav1.NamespaceSystem }),
+			agent: "container vpn-shoot-s0: the one proxy that its OpenVPN can have is the gateway of the seed" + byRelay,
+			watch: leftOut + "its namespace kube-system is excluded",
+		},
+		{pod: agent("kcp", "frpc", nil, "tcp", "--protocol=kcp"), agent: "container frpc: leaves by UDP, which no HTTP proxy and no relay carries: take a transport over TCP"},
+		{pod: konnectivity("hub-by-address", "--proxy-server-host=192.0.2.1"), agent: unrelayed + "its hub is an address, which cannot be pointed to the relay: give the agent a name"},
+		{pod: konnectivity("hub-in-a-variable", "--proxy-server-host=$(HUB)"), agent: unrelayed + "its hub is in a variable" + annotate},
+		{pod: konnectivity("hub-in-a-shell", "-c", "proxy-agent --proxy-server-host=hub.example"), agent: unrelayed + "its arguments do not name the hub" + annotate},
+		{pod: konnectivity("older-agent", "--proxy-server-host=hub.example"), agent: unrelayed + "the pod is older than the policy, or has decided otherwise by its host aliases or its volumes: replace the pod"},
+		{
+			pod:   changed(konnectivity("bad-annotation"), func(pod *corev1.Pod) { pod.Annotations = map[string]string{"fairlead.io/relay-targets": "hub.example"} }),
+			agent: unrelayed + "the pod is older than the policy, or the annotation fairlead.io/relay-targets names nothing that can be relayed",
+		},
+		{pod: konnectivity("hub-inside", "--proxy-server-host=hub.tunnels.svc")},
+		{
+			pod:   changed(konnectivity("excluded-agent", "--proxy-server-host=192.0.2.1"), func(pod *corev1.Pod) { pod.Annotations = map[string]string{injectKey: "exclude"} }),
+			watch: leftOut + "its annotation excludes it",
+		},
+		{pod: changed(konnectivity("relayed-agent", "--proxy-server-host=hub.example"), func(pod *corev1.Pod) {
+			addRelay(pod, []string{"hub.example:8091"}, false)
+		})},
+	}
+}
+
 // injected is what inject-proxy-env adds.
 func injected() []corev1.EnvVar {
 	var env []corev1.EnvVar
@@ -135,7 +184,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 
 	// The pods come first: what is admitted before the policies is what was missed.
 	expected := map[string]audited{}
-	pods := auditedPods()
+	pods := append(auditedPods(), auditedAgents()...)
 	pods = append(pods, audited{
 		pod: corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "away", Namespace: off.Name}, Spec: pods[0].pod.Spec}, watch: leftOut + "a label of its namespace excludes it",
 	})
@@ -155,16 +204,16 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	controlplanetest.Require(t, err)
 	_, err = k.StartReports(t.Context())
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values()))
+	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), overTLS))
 
 	c, err := client.New(cp.Admin(), client.Options{})
 	controlplanetest.Require(t, err)
 	var reports map[string]map[string]result
-	controlplanetest.Await(t, "a report of each pod by both policies", func(ctx context.Context) (bool, error) {
+	controlplanetest.Await(t, "a report of each pod by all three policies", func(ctx context.Context) (bool, error) {
 		var err error
 		reports, err = readReports(ctx, c)
 		for uid, a := range expected {
-			if len(reports[uid]) < 2 {
+			if len(reports[uid]) < 3 {
 				return false, fmt.Errorf("of %s: %v (%w)", a.pod.Name, reports[uid], err)
 			}
 		}
@@ -172,12 +221,15 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	})
 	for uid, a := range expected {
 		t.Run(a.pod.Name, func(t *testing.T) {
-			want := map[string]result{"audit-proxy-env": {"pass", "success"}, "audit-proxy-unreached": {"pass", "success"}}
+			want := map[string]result{"audit-proxy-env": {"pass", "success"}, "audit-proxy-unreached": {"pass", "success"}, "audit-tunnels": {"pass", "success"}}
 			if a.mend != "" {
 				want["audit-proxy-env"] = result{"fail", a.mend}
 			}
 			if a.watch != "" {
 				want["audit-proxy-unreached"] = result{"warn", a.watch}
+			}
+			if a.agent != "" {
+				want["audit-tunnels"] = result{"fail", a.agent}
 			}
 			if got := reports[uid]; !maps.Equal(got, want) {
 				t.Errorf("the report says\n%v\nwant\n%v", got, want)

@@ -18,7 +18,9 @@ func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 	e, err := startEngine(t.Context(), withKyverno)
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values()))
-	controlplanetest.Require(t, e.kyverno.Await(t.Context(), policies.InjectProxyEnv))
+	for _, policy := range []string{policies.InjectProxyEnv, "tunnel-frpc", "tunnel-konnectivity-agent", "tunnel-konnectivity-agent-app"} {
+		controlplanetest.Require(t, e.kyverno.Await(t.Context(), policy))
+	}
 	controlplanetest.Require(t, e.createNamespace(t.Context(), "without-labels", nil))
 	controlplanetest.Require(t, e.createNamespace(t.Context(), "excluded", map[string]string{said: "exclude"}))
 	controlplanetest.Require(t, e.awaitPolicy(t.Context(), "without-labels"))
@@ -65,6 +67,9 @@ func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 		{"a pod excluded by its label", create("without-labels", labelled(said, "exclude")), 0},
 		{"a pod in an excluded namespace", create("excluded", nil), 0},
 		{"a pod in kube-public", create("kube-public", nil), 0},
+		{"an agent of a tunnel", create("without-labels", labelled("app", "frpc")), 2},
+		{"an agent of two families", create("without-labels", both(labelled("app", "konnectivity-agent"), func(p *corev1.Pod) { p.Labels["k8s-app"] = "konnectivity-agent" })), 3},
+		{"an agent excluded by its label", create("without-labels", both(labelled(said, "exclude"), func(p *corev1.Pod) { p.Labels["app"] = "frpc" })), 0},
 	} {
 		before := e.admissionReviews(t)
 		_ = e.clients.CoreV1().Pods("without-labels").Delete(t.Context(), "changed", metav1.DeleteOptions{})

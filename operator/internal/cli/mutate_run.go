@@ -123,14 +123,12 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 	namespace := m.namespace(workload.Namespace())
 	var matching []*mutation.Policy
 	for _, policy := range m.policies {
-		switch {
-		case policy.Matches(labels, namespace.Labels):
+		if policy.Matches(labels, namespace.Labels) {
 			matching = append(matching, policy)
-		case m.tunnels[policy.Name] != nil:
-			m.sayMissed(name, policy.Name, template, labels, namespace)
 		}
 	}
 	if len(matching) == 0 {
+		m.sayMissed(name, template, labels, namespace)
 		return nil, nil
 	}
 	generateName := ""
@@ -178,4 +176,3 @@ func (m *mutator) fail(format string, arguments ...any) {
 	m.failed = true
 	fmt.Fprintf(m.stderr, "error: "+format+"\n", arguments...)
 }
-

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -99,7 +100,8 @@ func (m *mutator) say(name, policy string, object *unstructured.Unstructured, op
 	}
 	m.agents++
 	if m.tlsUnknown && tunnel.ThroughTLS != "" && tunnel.ThroughTLS != tunnel.Through {
-		s.say("the proxy is taken to be an http:// one: neither --values nor --proxy says more")
+		fmt.Fprintln(m.stderr, "the proxy is taken to be an http:// one: neither --values nor --proxy says more")
+		m.tlsUnknown = false // said once
 	}
 	if tunnel.Through == mutation.ThroughRelay {
 		s.relay(found)
@@ -214,7 +216,7 @@ func (s statement) relay(found []agent) {
 		}
 		s.say("sidecar fairlead-relay to %s; its name leads there, and no proxy is in the containers", strings.Join(targets, ", "))
 		if s.pod.Spec.HostNetwork {
-			s.warn("hostNetwork: the ports of %s must be free on the node, and those below 1024 are not for fairlead-relay", strings.Join(targets, ", "))
+			s.warn("hostNetwork: the ports of %s and 8099 must be free on the node", strings.Join(targets, ", "))
 		}
 		return
 	}
@@ -225,46 +227,75 @@ func (s statement) relay(found []agent) {
 	s.warn("no fairlead-relay is added: %s", s.whyNoTarget(found))
 }
 
+// Names of the cluster's own, and addresses, as the policy tells them.
+var (
+	inCluster = regexp.MustCompile(`^([^.]+|proxy-entrypoint[.][^.]+|.+[.]svc([.]cluster[.]local)?)$`)
+	address   = regexp.MustCompile(`^[0-9.]+$|:`)
+)
+
 func (s statement) whyNoTarget(found []agent) string {
 	const instead = "name the target in the annotation fairlead.io/relay-targets: host:port"
+	if slices.ContainsFunc(s.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "fairlead-proxy" }) {
+		return "there is a volume fairlead-proxy already, and it is kept"
+	}
+	if s.pod.Annotations["fairlead.io/relay-targets"] != "" {
+		return "the annotation fairlead.io/relay-targets names nothing that can be relayed: host:port, the host a name"
+	}
 	for _, a := range found {
 		host, named := a.flag(hostFlag)
+		flag := hostFlag + " of container " + a.Name
 		switch {
 		case !named && a.hides(hostFlag):
 			return fmt.Sprintf("the command line of container %s is a text for a shell; %s", a.Name, instead)
 		case !named:
 			continue
 		case strings.Contains(host, "$("):
-			return fmt.Sprintf("%s of container %s is %s, which stands elsewhere; %s", hostFlag, a.Name, host, instead)
-		case !strings.ContainsAny(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz") || strings.Contains(host, ":"):
-			return fmt.Sprintf("%s of container %s is an address, %s, which nothing can point elsewhere: the hub needs a name", hostFlag, a.Name, host)
+			return fmt.Sprintf("%s is %s, which stands elsewhere; %s", flag, host, instead)
+		case address.MatchString(host):
+			return fmt.Sprintf("%s is an address, %s, which nothing can point elsewhere: the hub needs a name", flag, host)
+		case inCluster.MatchString(host):
+			return fmt.Sprintf("%s is %s, which is inside the cluster", flag, host)
 		}
 		for _, alias := range s.pod.Spec.HostAliases {
 			if slices.Contains(alias.Hostnames, host) && alias.IP != "127.0.0.1" {
 				return fmt.Sprintf("hostAliases point %s to %s, and are kept", host, alias.IP)
 			}
 		}
+		if s.pod.Spec.HostNetwork {
+			return "on the host's network it cannot listen on a port below 1024"
+		}
+		return fmt.Sprintf("%s is %s, which is no name and port that can be relayed", flag, host)
 	}
 	return "no command line names the hub; " + instead
 }
 
-// sayMissed tells of a workload that looks like a family's agent, and is none by its labels.
-func (m *mutator) sayMissed(name, policy string, template map[string]any, labels map[string]string, namespace *corev1.Namespace) {
-	matches := func(p *mutation.Policy) bool { return p.Name == policy && p.Matches(labels, nil) }
-	if slices.ContainsFunc(m.policies, matches) {
-		fmt.Fprintf(m.stderr, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy, namespace.Name)
+// sayMissed tells of a workload that no policy is for, and that looks like an agent.
+func (m *mutator) sayMissed(name string, template map[string]any, labels map[string]string, namespace *corev1.Namespace) {
+	if labels[excludeKey] == "exclude" {
 		return
 	}
 	containers, _, _ := unstructured.NestedSlice(template, "spec", "containers")
-	tunnel := m.tunnels[policy]
-	for _, c := range containers {
-		container, _ := c.(map[string]any)
-		if is, _ := container["name"].(string); slices.Contains(tunnel.Containers, is) && labels[excludeKey] != "exclude" {
-			fmt.Fprintf(m.stderr, "warning: %s: %s: container %s is named like an agent, but the pods lack the label %s: nothing is changed\n",
-				name, policy, is, lacking(tunnel.Labels, labels))
+	like, missing := "", []string{}
+	for _, policy := range m.policies {
+		tunnel := m.tunnels[policy.Name]
+		switch at := slices.IndexFunc(containers, func(c any) bool { return tunnel != nil && slices.Contains(tunnel.Containers, nameOf(c)) }); {
+		case policy.Matches(labels, nil):
+			fmt.Fprintf(m.stderr, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy.Name, namespace.Name)
 			return
+		case at >= 0:
+			like, missing = nameOf(containers[at]), append(missing, lacking(tunnel.Labels, labels))
 		}
 	}
+	if like != "" {
+		fmt.Fprintf(m.stderr, "warning: %s: container %s is named like an agent, but the pods lack the label %s: nothing is changed\n",
+			name, like, strings.Join(missing, ", or "))
+	}
+}
+
+func nameOf(container any) string {
+	c, _ := container.(map[string]any)
+	name, _ := c["name"].(string)
+	return name
 }
 
 // lacking are the labels that a family has and a pod has not.

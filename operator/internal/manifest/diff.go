@@ -53,8 +53,8 @@ func (e *editor) replaceValue(node *yamlv3.Node, want any, at place) error {
 	}
 	if at.flow || node.Style&yamlv3.FlowStyle != 0 && len(node.Content) > 0 || !isCollection(want) {
 		text, err := e.flow(want)
-		if start == at.after && !at.flow && !at.item {
-			text = " " + text
+		if !at.flow && !at.item && !at.root && (start == at.after || e.lineStart(start) != e.lineStart(at.after)) {
+			start, text = at.after, " "+text
 		}
 		e.replace(start, end, text)
 		return err

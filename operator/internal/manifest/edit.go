@@ -7,7 +7,6 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 )
@@ -120,8 +119,8 @@ func (e *editor) replace(start, end int, text string) {
 
 // insertLines puts lines below the line of a position.
 func (e *editor) insertLines(position int, lines []string) {
-	text := strings.Join(lines, e.eol)
-	if next := e.nextLine(position); next <= len(e.text) && next > 0 && e.text[next-1] == '\n' {
+	text := joined(lines, e.eol)
+	if next := e.nextLine(position); next > 0 && e.text[next-1] == '\n' {
 		e.replace(next, next, text+e.eol)
 	} else {
 		e.replace(len(e.text), len(e.text), e.eol+text)
@@ -146,7 +145,7 @@ func rewrite(document []byte, want any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(head(document), (strings.Join(lines, eol) + eol)...), nil
+	return append(head(document), (joined(lines, eol) + eol)...), nil
 }
 
 // head is what stands before the object: separator, comments, blank lines.

@@ -33,17 +33,15 @@ func (e *editor) flow(value any) (string, error) {
 		text, err := json.Marshal(value)
 		return string(text), err
 	}
-	node, err := toNode(value, yamlv3.FlowStyle)
+	node, err := toNode([]any{value}, yamlv3.FlowStyle) // within brackets, where } and , need quotes
 	if err != nil {
 		return "", err
 	}
 	text, err := yamlv3.Marshal(node)
-	line := strings.TrimSuffix(string(text), "\n")
-	if strings.Contains(line, "\n") { // a text with line ends
-		text, err = json.Marshal(value)
-		line = string(text)
+	if err != nil {
+		return "", err
 	}
-	return line, err
+	return strings.TrimSuffix(strings.TrimPrefix(string(text), "["), "]\n"), nil
 }
 
 // toNode makes a node of a value. The name comes first, as people write it.
@@ -66,6 +64,12 @@ func toNode(value any, style yamlv3.Style) (*yamlv3.Node, error) {
 		if err := appendNodes(node, style, value...); err != nil {
 			return nil, err
 		}
+	case string:
+		err := node.Encode(value)
+		if strings.Contains(value, "\n") { // a literal text would take in what follows it: comments, or the end of the file
+			node.Style = yamlv3.DoubleQuotedStyle
+		}
+		return node, err
 	default:
 		return node, node.Encode(value)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 	"google.golang.org/protobuf/types/known/structpb"
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,12 +37,13 @@ type Operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// Policy is a policy's text, compiled.
+// Policy is a policy's text with its settings.
 type Policy struct {
 	Name       string
+	spec       admissionregistrationv1.MutatingAdmissionPolicySpec
 	object     labels.Selector
 	namespace  labels.Selector
-	compiler   *plugincel.CompositedCompiler
+	compiler   *plugincel.CompositedCompiler // nil until it is compiled
 	evaluators []plugincel.MutatingEvaluator
 }
 
@@ -56,40 +58,54 @@ type Settings struct {
 
 // Compile compiles a text with settings. An error says which expression is wrong.
 func Compile(text []byte, settings Settings) (*Policy, error) {
+	p, err := prepare(text, settings)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.compile()
+}
+
+// prepare reads a text with settings. Selectors are enough to know for whom it is; the rest takes longer.
+func prepare(text []byte, settings Settings) (*Policy, error) {
 	policy, err := Fill(text, settings)
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{Name: policy.Name}
+	p := &Policy{Name: policy.Name, spec: policy.Spec}
 	if p.object, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.ObjectSelector); err != nil {
 		return nil, fmt.Errorf("policy %s: objectSelector: %w", p.Name, err)
 	}
 	if p.namespace, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.NamespaceSelector); err != nil {
 		return nil, fmt.Errorf("policy %s: namespaceSelector: %w", p.Name, err)
 	}
-	p.compiler, err = plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	return p, nil
+}
+
+func (p *Policy) compile() error {
+	compiler, err := plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
-		return nil, fmt.Errorf("policy %s: %w", p.Name, err)
+		return fmt.Errorf("policy %s: %w", p.Name, err)
 	}
-	for _, v := range policy.Spec.Variables {
-		result := p.compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression},
+	for _, v := range p.spec.Variables {
+		result := compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression},
 			plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions)
 		if result.Error != nil {
-			return nil, fmt.Errorf("policy %s: variable %s: %w", p.Name, v.Name, result.Error)
+			return fmt.Errorf("policy %s: variable %s: %w", p.Name, v.Name, result.Error)
 		}
 	}
-	for _, m := range policy.Spec.Mutations {
+	for _, m := range p.spec.Mutations {
 		if m.JSONPatch == nil {
-			return nil, fmt.Errorf("policy %s: a mutation is no jsonPatch", p.Name)
+			return fmt.Errorf("policy %s: a mutation is no jsonPatch", p.Name)
 		}
-		evaluator := p.compiler.CompileMutatingEvaluator(&patch.JSONPatchCondition{Expression: m.JSONPatch.Expression},
+		evaluator := compiler.CompileMutatingEvaluator(&patch.JSONPatchCondition{Expression: m.JSONPatch.Expression},
 			plugincel.OptionalVariableDeclarations{HasPatchTypes: true}, environment.StoredExpressions)
 		if err := errors.Join(evaluator.CompilationErrors()...); err != nil {
-			return nil, fmt.Errorf("policy %s: %w", p.Name, err)
+			return fmt.Errorf("policy %s: %w", p.Name, err)
 		}
 		p.evaluators = append(p.evaluators, evaluator)
 	}
-	return p, nil
+	p.compiler = compiler
+	return nil
 }
 
 // Matches tells whether the policy is for pods with these labels, in a namespace with those.
@@ -99,6 +115,11 @@ func (p *Policy) Matches(pod, namespace map[string]string) bool {
 
 // Mutate returns what the policy does to a new pod, whether it matches or not.
 func (p *Policy) Mutate(ctx context.Context, pod *unstructured.Unstructured, namespace *corev1.Namespace) ([]Operation, error) {
+	if p.compiler == nil {
+		if err := p.compile(); err != nil {
+			return nil, err
+		}
+	}
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	attributes := admission.NewAttributesRecord(pod, nil, gvk, namespace.Name, pod.GetName(), gvr, "", admission.Create, &metav1.CreateOptions{}, false, nil)

@@ -111,11 +111,11 @@ func (v Values) environment() (map[string]string, error) {
 		for entry := range strings.SplitSeq(noProxy, ",") {
 			known = append(known, strings.TrimSpace(entry))
 		}
-		wanted := slices.Clone(v.ManagementCluster.EndpointRanges)
+		ranges := slices.Clone(v.ManagementCluster.EndpointRanges)
 		for _, namespace := range v.ManagementCluster.TunnelNamespaces {
-			wanted = append(wanted, "."+namespace)
+			ranges = append(ranges, "."+namespace)
 		}
-		for _, more := range wanted {
+		for _, more := range ranges {
 			if !slices.Contains(known, more) {
 				known = append(known, more)
 				noProxy = strings.TrimSuffix(noProxy, ",") + "," + more

@@ -49,15 +49,11 @@ func (v Values) Made() ([]Made, error) {
 		return nil, err
 	}
 	made := []Made{inject}
-	for _, name := range slices.Sorted(maps.Keys(v.Tunnels.Families)) {
-		tunnel := Tunnel{Name: name, Family: v.Tunnels.Families[name]}
-		tunnel.Through = tunnel.Family.Through
-		if proxy.speaksTLS() && tunnel.ThroughTLS != "" {
-			tunnel.Through = tunnel.ThroughTLS
-		}
-		if !v.Tunnels.Enabled || tunnel.Through == ThroughNone {
-			continue
-		}
+	tunnels, err := v.tunnels(proxy.speaksTLS())
+	if err != nil {
+		return nil, err
+	}
+	for _, tunnel := range tunnels {
 		one, err := v.tunnel(tunnel, entries)
 		if err != nil {
 			return nil, err
@@ -67,13 +63,39 @@ func (v Values) Made() ([]Made, error) {
 	return made, nil
 }
 
-// Policy compiles it.
+// ownLabel is of pods that ask for a way by themselves.
+const ownLabel = "fairlead.io/tunnel"
+
+// tunnels are the families that get a policy, each with its way: fairlead-policies.tunnels in the chart's _helpers.tpl.
+func (v Values) tunnels(tls bool) ([]Tunnel, error) {
+	var all []Tunnel
+	if !v.Tunnels.Enabled {
+		return nil, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Tunnels.Families)) {
+		tunnel := Tunnel{Name: name, Family: v.Tunnels.Families[name]}
+		tunnel.Through = tunnel.Family.Through
+		if tls && tunnel.ThroughTLS != "" {
+			tunnel.Through = tunnel.ThroughTLS
+		}
+		switch _, own := tunnel.Labels[ownLabel]; {
+		case tunnel.Through == ThroughNone:
+		case tunnel.Through != ThroughRelay || v.Carry != CarryLiteral:
+			all = append(all, tunnel)
+		case !own:
+			return nil, fmt.Errorf("tunnels.families.%s goes through Relay, whose Secret carry Literal does not make: take carry SecretRef, or make it None", name)
+		}
+	}
+	return all, nil
+}
+
+// Policy returns it, to be compiled when it is needed.
 func (m Made) Policy() (*Policy, error) {
 	text, err := m.read()
 	if err != nil {
 		return nil, err
 	}
-	return Compile(text, m.Settings)
+	return prepare(text, m.Settings)
 }
 
 // Text returns it as the API server's own kind.

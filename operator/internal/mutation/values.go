@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -156,7 +157,7 @@ func withoutNull(values map[string]any) map[string]any {
 func valuesError(err error) error {
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
-		return fmt.Errorf("%s: is a %s, expected %s", wrongType.Field, wrongType.Value, wrongType.Type)
+		return typeError(err)
 	}
 	return err // json: unknown field "…"
 }
@@ -178,13 +179,16 @@ func (v Values) check() error {
 func (f Family) check() error {
 	ways := []string{ThroughEnvironment, ThroughRelay, ThroughNone}
 	if !slices.Contains(ways, f.Through) {
-		return fmt.Errorf("through is one of %v, not %q", ways, f.Through)
+		return fmt.Errorf("through is one of %s, not %q", strings.Join(ways, ", "), f.Through)
 	}
 	if f.ThroughTLS != "" && !slices.Contains(ways, f.ThroughTLS) {
-		return fmt.Errorf("throughTLS is one of %v, not %q", ways, f.ThroughTLS)
+		return fmt.Errorf("throughTLS is one of %s, not %q", strings.Join(ways, ", "), f.ThroughTLS)
 	}
 	if len(f.Labels) == 0 {
 		return errors.New("labels is empty: the policy would be for every pod")
+	}
+	if len(f.Reads) == 0 && (f.Through == ThroughEnvironment || f.ThroughTLS == ThroughEnvironment) {
+		return errors.New("reads is missing: which variables the agent reads")
 	}
 	for key, values := range f.Labels {
 		if len(values) == 0 {

@@ -1,0 +1,172 @@
+package policies_test
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+// expected is what the table says becomes of the row's pod.
+func (r tunnelRow) expected(entries []corev1.EnvVar) *corev1.Pod {
+	pod := r.pod()
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			if r.text == tunnelRelay {
+				r.settle(&list[i])
+			} else {
+				r.equip(&list[i], entries)
+			}
+			r.extend(&list[i])
+		}
+	}
+	if targets := r.targets(); len(targets) > 0 {
+		addRelay(pod, targets, slices.Contains(r.gets, "sysctl"))
+	}
+	return pod
+}
+
+// equip sets the variables that the row names, by their group or to the letter.
+func (r tunnelRow) equip(one *corev1.Container, entries []corev1.EnvVar) {
+	if one.Name != agentOf[r.family] {
+		return
+	}
+	for _, entry := range entries {
+		group := strings.ToUpper(entry.Name)
+		if group != "NO_PROXY" {
+			group = strings.TrimSuffix(group, "_PROXY")
+		}
+		if slices.Contains(r.gets, group) || slices.Contains(r.gets, entry.Name) {
+			replaceOrAppend(one, entry)
+		}
+	}
+}
+
+func replaceOrAppend(one *corev1.Container, entry corev1.EnvVar) {
+	replaced := false
+	for i := range one.Env {
+		if one.Env[i].Name == entry.Name {
+			one.Env[i], replaced = entry, true
+		}
+	}
+	if !replaced {
+		one.Env = append(one.Env, entry)
+	}
+}
+
+// settle takes the variables of a proxy from an agent that the row names.
+func (r tunnelRow) settle(one *corev1.Container) {
+	if !slices.Contains(r.gets, one.Name) {
+		return
+	}
+	one.Env = slices.DeleteFunc(one.Env, func(e corev1.EnvVar) bool {
+		return slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}, strings.ToUpper(e.Name))
+	})
+	one.Env = append(one.Env, corev1.EnvVar{Name: "NO_PROXY", Value: "*"}, corev1.EnvVar{Name: "no_proxy", Value: "*"})
+}
+
+// extend adds the arguments that the row names to who has a hub.
+func (r tunnelRow) extend(one *corev1.Container) {
+	hub := slices.ContainsFunc(slices.Concat(one.Command, one.Args), func(a string) bool { return strings.HasPrefix(a, "--proxy-server-host") })
+	for _, what := range r.gets {
+		if strings.HasPrefix(what, "--") && hub {
+			one.Args = append(one.Args, what)
+		}
+	}
+}
+
+func (r tunnelRow) targets() []string {
+	var targets []string
+	for _, what := range r.gets {
+		if strings.Contains(what, ":") {
+			targets = append(targets, what)
+		}
+	}
+	return targets
+}
+
+func addRelay(pod *corev1.Pod, targets []string, sysctl bool) {
+	pod.Spec.InitContainers = append([]corev1.Container{relayFor(targets)}, pod.Spec.InitContainers...)
+	secret := func(key string, optional *bool) corev1.VolumeProjection {
+		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Items: []corev1.KeyToPath{{Key: key, Path: key}}, Optional: optional,
+		}}
+	}
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: policies.Secret, VolumeSource: corev1.VolumeSource{
+		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret("HTTPS_PROXY", nil), secret("ca.crt", ptr.To(true))}},
+	}})
+	at := slices.IndexFunc(pod.Spec.HostAliases, func(a corev1.HostAlias) bool { return a.IP == "127.0.0.1" })
+	if at < 0 {
+		at = len(pod.Spec.HostAliases)
+		pod.Spec.HostAliases = append(pod.Spec.HostAliases, corev1.HostAlias{IP: "127.0.0.1"})
+	}
+	for _, target := range targets {
+		name, _, _ := strings.Cut(target, ":")
+		if alias := &pod.Spec.HostAliases[at]; !slices.Contains(alias.Hostnames, name) {
+			alias.Hostnames = append(alias.Hostnames, name)
+		}
+	}
+	if sysctl {
+		pod.Spec.SecurityContext = &corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}}}
+	}
+}
+
+func relayFor(targets []string) corev1.Container {
+	one := corev1.Container{
+		Name:          "fairlead-relay",
+		Image:         "ghcr.io/fairlead-io/fairlead-relay:0.1.0",
+		RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways),
+		Args:          []string{"--proxy=/run/fairlead-proxy"},
+		Env:           []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}},
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{"cpu": resource.MustParse("5m"), "memory": resource.MustParse("16Mi")},
+			Limits:   corev1.ResourceList{"memory": resource.MustParse("64Mi")},
+		},
+		StartupProbe:   &corev1.Probe{ProbeHandler: asks("/healthz"), PeriodSeconds: 1, FailureThreshold: 60},
+		ReadinessProbe: &corev1.Probe{ProbeHandler: asks("/readyz")},
+		SecurityContext: &corev1.SecurityContext{
+			RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](65532), RunAsGroup: ptr.To[int64](65532), ReadOnlyRootFilesystem: ptr.To(true),
+			AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: policies.Secret, MountPath: "/run/fairlead-proxy", ReadOnly: true},
+			{Name: policies.Secret, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true},
+		},
+	}
+	for _, target := range targets {
+		one.Args = append(one.Args, "--target="+target)
+	}
+	return one
+}
+
+func asks(path string) corev1.ProbeHandler {
+	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(8099)}}
+}
+
+// injectedToo is what inject-proxy-env adds to the agent of a row as its README says.
+func injectedToo(one *corev1.Container, entries []corev1.EnvVar) {
+	owns := func(group string) bool {
+		return slices.ContainsFunc(one.Env, func(e corev1.EnvVar) bool { return strings.ToUpper(e.Name) == group }) ||
+			slices.ContainsFunc(one.EnvFrom, func(from corev1.EnvFromSource) bool {
+				return from.ConfigMapRef != nil && strings.Contains(from.ConfigMapRef.Name, "proxy") && strings.HasPrefix(group, strings.ToUpper(from.Prefix))
+			})
+	}
+	owned := map[string]bool{}
+	for _, group := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"} {
+		owned[group] = owns(group)
+	}
+	if owned["NO_PROXY"] || owned["ALL_PROXY"] || owned["HTTP_PROXY"] && owned["HTTPS_PROXY"] {
+		return
+	}
+	for _, entry := range entries {
+		if !owned[strings.ToUpper(entry.Name)] {
+			one.Env = append(one.Env, entry)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package policies_test
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+// tunnelDifference puts a row before an engine, and says where the stored pod differs from the expected one. Who is
+// created a second time, as stored, must not change again.
+func (e *engine) tunnelDifference(ctx context.Context, v tunnelVariant, r tunnelRow) (string, error) {
+	want := r.expected(v.entries())
+	if v.inject != "" {
+		for _, list := range [][]corev1.Container{want.Spec.Containers, want.Spec.InitContainers} {
+			for i := range list {
+				injectedToo(&list[i], v.entries())
+			}
+		}
+	}
+	want.Name = v.name + "-" + r.name()
+	if err := e.create(ctx, untouched, want); err != nil {
+		return "", err
+	}
+	got := r.pod()
+	for range 2 {
+		if err := e.create(ctx, v.name, got); err != nil {
+			if refused(err) {
+				return err.Error(), nil
+			}
+			return "", err
+		}
+		if diff := gocmp.Diff(tunnelNormalized(want, v), tunnelNormalized(got, v)); diff != "" {
+			return diff, nil
+		}
+		got = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: got.Name + "-again", Labels: got.Labels, Annotations: got.Annotations}, Spec: got.Spec}
+	}
+	return "", nil
+}
+
+// tunnelNormalized is what counts of a pod. In which order volumes are, and with two policies also variables, does not.
+func tunnelNormalized(pod *corev1.Pod, v tunnelVariant) *corev1.PodSpec {
+	same, err := normalized(pod)
+	if err != nil {
+		panic(err)
+	}
+	spec := &same.Spec
+	slices.SortFunc(spec.Volumes, func(a, b corev1.Volume) int { return cmp.Compare(a.Name, b.Name) })
+	if v.inject != "" {
+		for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+			for _, one := range list {
+				slices.SortStableFunc(one.Env, func(a, b corev1.EnvVar) int { return cmp.Compare(a.Name, b.Name) })
+			}
+		}
+	}
+	return spec
+}
+
+func TestEveryRowOfTheTablesOfTunnelsHoldsUnderBothEngines(t *testing.T) {
+	for _, e := range tunnelEngines(t) {
+		for _, v := range tunnelVariants() {
+			t.Run(e.name+"/"+v.name, func(t *testing.T) {
+				rows := slices.DeleteFunc(mustTunnelRows(t, v.text), func(r tunnelRow) bool { return !slices.Contains(v.families, r.family) })
+				each(t, len(rows), func(ctx context.Context, i int) error {
+					diff, err := e.tunnelDifference(ctx, v, rows[i])
+					if err != nil || diff != "" {
+						t.Errorf("row %s: %v%s", rows[i].number, err, diff)
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
+
+func TestAgentsAreFoundInAllPlacesAndTheirNeighboursLeftAlone(t *testing.T) {
+	agent := func(name string) corev1.Container {
+		return corev1.Container{Name: name, Image: "registry.example/agent:1", Args: []string{"--proxy-server-host=hub.example"}}
+	}
+	sidecar := agent("addon-agent")
+	sidecar.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
+	for _, e := range tunnelEngines(t) {
+		for family, reached := range map[string][]string{
+			clusterProxy: {"proxy-agent", "service-proxy", "addon-agent"},
+			byLabel:      {"proxy-agent", "service-proxy", "addon-agent", "neighbour", "first"}, // without names, all
+		} {
+			t.Run(e.name+"/"+family, func(t *testing.T) {
+				pod := &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{Name: "places-" + family, Labels: tunnelLabels[family]},
+					Spec: corev1.PodSpec{
+						InitContainers: []corev1.Container{sidecar, agent("first")},
+						Containers:     []corev1.Container{agent("proxy-agent"), agent("neighbour"), agent("service-proxy")},
+					},
+				}
+				controlplanetest.Require(t, e.create(t.Context(), led.name, pod))
+				for _, one := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+					var want []corev1.EnvVar
+					if slices.Contains(reached, one.Name) {
+						want = led.entries()
+					}
+					if diff := gocmp.Diff(want, one.Env); diff != "" {
+						t.Errorf("%s: %s", one.Name, diff)
+					}
+					if extended := len(one.Args) == 2; extended != (family == clusterProxy && len(want) > 0) {
+						t.Errorf("%s has %v", one.Name, one.Args)
+					}
+				}
+			})
+		}
+	}
+}
+
+// What the selectors and the policy leave out, and kube-system, which Kyverno does not see.
+func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
+	for _, e := range tunnelEngines(t) {
+		for name, test := range map[string]struct {
+			namespace string
+			change    func(*corev1.Pod)
+			changed   bool
+		}{
+			"plain":               {led.name, func(*corev1.Pod) {}, true},
+			"include":             {led.name, func(p *corev1.Pod) { p.Labels[said] = "include" }, true},
+			"annotation":          {led.name, annotated("exclude"), false},
+			"label":               {led.name, func(p *corev1.Pod) { p.Labels[said] = "exclude" }, false},
+			"namespace":           {"led-excluded", func(*corev1.Pod) {}, false},
+			"mirror":              {led.name, mirror, false},
+			"another label":       {led.name, func(p *corev1.Pod) { p.Labels = map[string]string{"k8s-app": "konnectivity-server"} }, false},
+			"relayed, annotation": {relayed.name, annotated("exclude"), false},
+			"relayed, label":      {relayed.name, func(p *corev1.Pod) { p.Labels[said] = "exclude" }, false},
+			"relayed, mirror":     {relayed.name, mirror, false},
+			"kube-system":         {"kube-system", func(*corev1.Pod) {}, e.name == native},
+		} {
+			t.Run(e.name+"/"+name, func(t *testing.T) {
+				pod := &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{GenerateName: "excluded-", Labels: map[string]string{"k8s-app": "konnectivity-agent"}},
+					Spec: corev1.PodSpec{Containers: []corev1.Container{{
+						Name: "konnectivity-agent", Image: "agent", Args: []string{"--proxy-server-host=hub.example"},
+					}}},
+				}
+				test.change(pod)
+				controlplanetest.Require(t, e.create(t.Context(), test.namespace, pod))
+				one := pod.Spec.Containers[0]
+				if changed := len(one.Env) > 0 && len(one.Args) > 1; changed != test.changed || !changed && len(one.Env)+len(one.Args)+len(pod.Spec.InitContainers) != 1 {
+					t.Errorf("it has %v, %v", one.Env, one.Args)
+				}
+			})
+		}
+	}
+}

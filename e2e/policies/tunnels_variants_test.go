@@ -1,0 +1,209 @@
+package policies_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+// tunnelLabel is what the namespaces of a tunnelVariant are labelled with.
+const tunnelLabel = "e2e.fairlead.io/tunnels"
+
+// tunnelVariant is the chart's policies for some families, for namespaces of their own. inject is what inject-proxy-env
+// is called there, if it is there, too: policies are evaluated in the order of their names.
+type tunnelVariant struct {
+	name     string
+	text     string
+	values   map[string]any
+	families []string
+	inject   string
+	fault    *fault
+}
+
+var (
+	led          = tunnelVariant{name: "led", text: tunnelEnvironment, families: []string{konnectivity, clusterProxy, frpc, byLabel}}
+	ledLiterally = tunnelVariant{name: "led-literally", text: tunnelEnvironment, families: []string{konnectivity}, values: literal.values}
+	relayed      = tunnelVariant{name: "relayed", text: tunnelRelay, families: []string{konnectivity, clusterProxy, frpc}, values: overTLS}
+
+	// overTLS is a proxy that itself speaks TLS.
+	overTLS = map[string]any{
+		"proxy":   map[string]any{"https": "https://myProxyUser:mySuperSecretPassword@proxy.example:3129"},
+		"tunnels": map[string]any{"families": map[string]any{frpc: map[string]any{"targets": []string{"frps.example:7000"}}}},
+	}
+)
+
+func tunnelVariants() []tunnelVariant {
+	all := []tunnelVariant{led, ledLiterally, relayed}
+	for _, v := range []tunnelVariant{led, relayed} {
+		v.families = []string{konnectivity}
+		for name, inject := range map[string]string{"after": "a-inject", "before": "z-inject"} {
+			v := v
+			v.name, v.inject = fmt.Sprintf("m-%s-%s", v.name, name), inject+"-"+v.name
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func (v tunnelVariant) entries() []corev1.EnvVar { return variant{values: v.values}.entries() }
+
+// policies are those of the variant among what the chart has rendered, narrowed to its namespaces.
+func (v tunnelVariant) policies(rendered []byte) ([]*unstructured.Unstructured, error) {
+	objects, err := controlplane.Parse(rendered)
+	if err != nil {
+		return nil, err
+	}
+	var ours []*unstructured.Unstructured
+	for _, object := range objects {
+		family, isTunnel := strings.CutPrefix(object.GetName(), "tunnel-")
+		switch {
+		case !strings.HasPrefix(object.GetKind(), "Mutating"):
+			continue
+		case isTunnel && slices.Contains(v.families, family):
+			object.SetName(v.name + "-" + family)
+		case object.GetName() == policies.InjectProxyEnv && v.inject != "":
+			object.SetName(v.inject)
+		default:
+			continue
+		}
+		if err := v.narrow(object.Object["spec"].(map[string]any), object.GetName(), isTunnel); err != nil {
+			return nil, err
+		}
+		ours = append(ours, object)
+	}
+	return ours, nil
+}
+
+func (v tunnelVariant) narrow(spec map[string]any, name string, isTunnel bool) error {
+	if spec["policyName"] != nil {
+		spec["policyName"] = name
+		return nil
+	}
+	if v.fault != nil && isTunnel {
+		if err := v.fault.into(spec); err != nil {
+			return err
+		}
+	}
+	selector := spec["matchConstraints"].(map[string]any)["namespaceSelector"].(map[string]any)
+	selector["matchLabels"] = map[string]any{tunnelLabel: v.name}
+	return nil
+}
+
+// tunnelEngines are those of the corpus, with all variants.
+func tunnelEngines(t testing.TB) []*engine {
+	t.Helper()
+	engines, err := theTunnels()
+	controlplanetest.Require(t, err)
+	return engines
+}
+
+var theTunnels = sync.OnceValues(func() ([]*engine, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	c, err := theCorpus()
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(c.engines))
+	var all sync.WaitGroup
+	for i, e := range c.engines {
+		all.Go(func() { errs[i] = e.prepareTunnels(ctx) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c.engines, nil
+})
+
+// prepareTunnels makes the namespaces and policies of all variants, on the cheap engine those with a fault, too.
+func (e *engine) prepareTunnels(ctx context.Context) error {
+	variants := tunnelVariants()
+	if e.name == native {
+		variants = append(variants, brokenTunnels()...)
+	}
+	rendered := map[string][]byte{} // by settings: Helm is asked once for each
+	var objects []*unstructured.Unstructured
+	for _, v := range variants {
+		if err := e.createNamespace(ctx, v.name, map[string]string{tunnelLabel: v.name}); err != nil {
+			return err
+		}
+		settings := fmt.Sprint(v.values)
+		if rendered[settings] == nil {
+			var err error
+			rendered[settings], err = policies.Render(ctx, policies.Values(), map[string]any{"engine": e.name}, v.values)
+			if err != nil {
+				return err
+			}
+		}
+		ours, err := v.policies(rendered[settings])
+		if err != nil {
+			return err
+		}
+		objects = append(objects, ours...)
+	}
+	if err := e.createNamespace(ctx, "led-excluded", map[string]string{tunnelLabel: led.name, said: "exclude"}); err != nil {
+		return err
+	}
+	if err := e.labelNamespace(ctx, "kube-system", tunnelLabel, led.name); err != nil {
+		return err
+	}
+	if err := e.cp.ApplyObjects(ctx, objects...); err != nil {
+		return err
+	}
+	for _, v := range variants {
+		if err := e.awaitTunnels(ctx, v); err != nil {
+			return fmt.Errorf("await the policies of %s under %s: %w", v.name, e.name, err)
+		}
+	}
+	return nil
+}
+
+// awaitTunnels returns when each policy of the variant does something to a pod that it is for, or makes it impossible.
+func (e *engine) awaitTunnels(ctx context.Context, v tunnelVariant) error {
+	for _, family := range v.families {
+		canary := tunnelRow{text: v.text, family: family, number: "canary", has: tunnelPod{
+			Annotations: map[string]string{"fairlead.io/relay-targets": "canary.example:8000"},
+			PodSpec: corev1.PodSpec{Containers: []corev1.Container{{
+				Name: agentOf[family], Image: "agent", Args: []string{"--proxy-server-host=hub.example"},
+			}}},
+		}}
+		if err := e.awaitChange(ctx, v.name, canary.pod(), func(stored *corev1.Pod) bool {
+			agent := stored.Spec.Containers[0]
+			return len(stored.Spec.InitContainers) > 0 || len(agent.Args) > 1 || v.inject == "" && len(agent.Env) > 0
+		}); err != nil {
+			return fmt.Errorf("%s: %w", family, err)
+		}
+	}
+	if v.inject == "" {
+		return nil
+	}
+	plain := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "plain"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}}}
+	return e.awaitChange(ctx, v.name, plain, func(stored *corev1.Pod) bool { return len(stored.Spec.Containers[0].Env) > 0 })
+}
+
+// awaitChange tries the pod until it is as wanted, or refused.
+func (e *engine) awaitChange(ctx context.Context, namespace string, pod *corev1.Pod, wanted func(*corev1.Pod) bool) error {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		stored, err := e.clients.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return refused(err) && !noServiceAccount(err), nil
+		}
+		return wanted(stored), nil
+	})
+}
