@@ -368,10 +368,13 @@ func (j *judge) unproxied(code Code, why, mend string) {
 		return
 	}
 	j.verdict.Through = Direct
-	if j.hub.inside() || j.hub.loopback() {
-		return
+	switch {
+	case j.hub.loopback(): // that is said where it is judged where the hub is
+	case j.hub.inside():
+		j.say(HubInside, lint.Info, "the hub, "+j.hub.host+", is taken for a Service of this cluster, to which no proxy leads", "")
+	default:
+		j.say(code, lint.Error, why, mend)
 	}
-	j.say(code, lint.Error, why, mend)
 }
 
 func (j *judge) unknown(s setting) {

@@ -34,15 +34,12 @@ type program struct {
 	cannot, instead string
 }
 
-// reads are the variables that tell a program its proxy, for people.
+// reads are the variables that tell a program its proxy, if any do.
 func (p *program) reads() []string {
-	switch {
-	case p.way == byHTTPProxy:
+	if p.way == byHTTPProxy {
 		return []string{"http_proxy"}
-	case p.way == byEnvironment:
-		return []string{"HTTPS_PROXY", "https_proxy"}
 	}
-	return nil
+	return []string{"HTTPS_PROXY", "https_proxy"}
 }
 
 func runs(names ...string) func(line, Container) bool {
@@ -101,7 +98,7 @@ var programs = []*program{
 	{
 		// gardener/vpn2: the one http-proxy that OpenVPN can have leads to the seed's gateway.
 		name: "vpn-shoot", way: byNothing, hub: (*judge).hubOfVPNShoot,
-		is:      func(l line, c Container) bool { return hasVariable(c, "REVERSED_VPN_HEADER") },
+		is:      func(_ line, c Container) bool { return hasVariable(c, "REVERSED_VPN_HEADER") },
 		cannot:  "the one HTTP proxy that OpenVPN can have is the seed's gateway",
 		instead: "a relay in front of it, put in where the manifest is made",
 	},

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/lint"
@@ -87,6 +88,7 @@ func (j *judge) loopbackProxy() {
 // As in policies/audit-proxy-env and fairlead pods. A password by $(NAME) is elsewhere.
 var (
 	passwordPattern  = regexp.MustCompile(`//[^/@:]*:[^@]+@|^[^/@:]*:[^/@][^@]*@`)
+	argumentPattern  = regexp.MustCompile(`//[^/@:\s]*:[^@\s]+@`) // also within a script
 	referencePattern = regexp.MustCompile(`:[$][(][-._A-Za-z0-9]+[)]@`)
 )
 
@@ -102,12 +104,10 @@ func (j *judge) passwords() {
 			j.say(Password, lint.Error, "variable "+e.Name+" has a password, for all to read who may read pods", mend)
 		}
 	}
-	for _, list := range [][]string{j.container.Command, j.container.Args} {
-		for _, word := range list {
-			if _, rest, found := strings.Cut(word, "proxy"); found && showsPassword(rest) || strings.HasPrefix(word, "http") && showsPassword(word) {
-				j.say(Password, lint.Error, "an argument has a password, for all to read who may read pods", mend)
-				return
-			}
+	for _, word := range slices.Concat(j.container.Command, j.container.Args) {
+		if argumentPattern.MatchString(word) && !referencePattern.MatchString(word) {
+			j.say(Password, lint.Error, "an argument has a password, for all to read who may read pods", mend)
+			return
 		}
 	}
 }
