@@ -233,6 +233,7 @@ func TestHowATunnelLeaves(t *testing.T) {
 		"not at all":                                 {parts{container: "image: nginx", labels: "app: x"}, "", "Error NoAgent"},
 
 		"frpc, by http_proxy":                  {parts{container: frpc + env("http_proxy", "http://10.0.0.9:3128"), labels: "app: frpc"}, tunnel.Proxy, "Info NoPolicy"},
+		"frpc, by HTTP_PROXY":                  {parts{container: frpc + env("HTTP_PROXY", "http://10.0.0.9:3128")}, tunnel.Direct, "Error OtherVariable"},
 		"frpc, by a Secret":                    {parts{container: frpc + fromSecret("http_proxy", "NO_PROXY"), beside: secret(good, "hub.example")}, tunnel.Proxy, "Info HubListed"},
 		"frpc, with a URL without port":        {parts{container: frpc + env("http_proxy", "http://proxy.example")}, tunnel.Fails, "Error ProxyPort"},
 		"frpc, with TLS to the proxy":          {parts{container: frpc + env("http_proxy", "https://10.0.0.9:3129")}, tunnel.Fails, "Error ProxyScheme"},
