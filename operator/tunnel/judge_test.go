@@ -265,6 +265,7 @@ func TestHowATunnelLeaves(t *testing.T) {
 		"past one for others":                        {parts{container: anp + env("HTTPS_PROXY", "http://10.0.0.9:3128"), beside: egress("{to: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.0.0.9/32]}}]}")}, tunnel.Proxy, "Error NetworkPolicy"},
 		"by the relay, past one":                     {parts{container: anp, spec: relay + alias, beside: secret("http://10.0.0.9:3128", "") + egress("{ports: [{port: 443}]}")}, tunnel.Relay, "Error NetworkPolicy"},
 		"through one with the proxy's port":          {parts{container: anp + env("HTTPS_PROXY", "http://10.0.0.9:3128"), beside: egress("{ports: [{port: 3000, endPort: 3200}], to: [{ipBlock: {cidr: 10.0.0.0/24}}]}")}, tunnel.Proxy, ""},
+		"past none that is about it":                 {parts{container: anp + env("HTTPS_PROXY", "http://10.0.0.9:3128"), labels: "app: x", beside: egress("")}, tunnel.Proxy, "Info NoPolicy"},
 		"through one of two":                         {parts{container: anp + env("HTTPS_PROXY", "http://10.0.0.9:3128"), beside: egress("") + egress("{}")}, tunnel.Proxy, ""},
 		"perhaps through one with addresses":         {parts{container: anp + env("HTTPS_PROXY", "http://proxy.example:3128"), beside: egress("{to: [{ipBlock: {cidr: 10.0.0.0/24}}]}")}, tunnel.Proxy, "Warning NetworkPolicy"},
 		"on the host's network, past none":           {parts{container: anp + env("HTTPS_PROXY", "http://10.0.0.9:3128"), spec: "hostNetwork: true", beside: egress("")}, tunnel.Proxy, ""},
