@@ -165,6 +165,26 @@ func TestLiteralHasNoSecret(t *testing.T) {
 	}
 }
 
+// The relay reads the Secret, which is not there then. Who does not ask for a relay notices nothing of it.
+func TestLiteralHasNoRelayForThoseThatAskByLabel(t *testing.T) {
+	objects := render(t, policies.Values(), values{"carry": "Literal"})
+	if objects["MutatingPolicy/tunnel-relay"] != nil || objects["MutatingPolicy/tunnel-environment"] == nil {
+		t.Error("the policies of our labels are not those of Literal")
+	}
+}
+
+func TestWhatAProxyThatSpeaksTLSChangesIsTheWayOfAgents(t *testing.T) {
+	for url, relayed := range map[string]bool{url: false, otherURL: true, "HTTPS://proxy.example:3129": true} {
+		objects := render(t, values{"proxy": proxy(url, url, "a")})
+		for name, can := range map[string]bool{"frpc": true, "konnectivity-agent": true, "cluster-proxy": true, "klusterlet": false, "rancher": false, "relay": true} {
+			text, _ := yaml.Marshal(objects["MutatingPolicy/tunnel-"+name].Object)
+			if got := bytes.Contains(text, []byte("name: relayed")); got != (can && (relayed || name == "relay")) {
+				t.Errorf("with %s, %s goes through a relay: %t", url, name, got)
+			}
+		}
+	}
+}
+
 // Else the files that people read and test would not be what they install.
 func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
 	objects := render(t, policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}})

@@ -200,6 +200,13 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 		}
 	}
 
+	relayRows := map[string]tunnelRow{}
+	for _, r := range mustTunnelRows(t, tunnelRelay) {
+		created := r.pod()
+		created.Namespace = namespace
+		relayRows[string(createPod(t, clients, *created).UID)] = r
+	}
+
 	k, err := kyverno.Start(t.Context(), cp, kyverno.Options{Progress: t.Output()})
 	controlplanetest.Require(t, err)
 	_, err = k.StartReports(t.Context())
@@ -217,8 +224,20 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 				return false, fmt.Errorf("of %s: %v (%w)", a.pod.Name, reports[uid], err)
 			}
 		}
+		for uid, r := range relayRows {
+			if len(reports[uid]) < 3 {
+				return false, fmt.Errorf("of row %s: %v (%w)", r.number, reports[uid], err)
+			}
+		}
 		return true, err
 	})
+	// No policy has reached them: those that should have a relay are found, and no others.
+	without := []string{"23", "27", "28", "29"}
+	for uid, r := range relayRows {
+		if found := reports[uid]["audit-tunnels"].result == "fail"; found == slices.Contains(without, r.number) {
+			t.Errorf("of row %s of the relay's table the report says %v", r.number, reports[uid]["audit-tunnels"])
+		}
+	}
 	for uid, a := range expected {
 		t.Run(a.pod.Name, func(t *testing.T) {
 			want := map[string]result{"audit-proxy-env": {"pass", "success"}, "audit-proxy-unreached": {"pass", "success"}, "audit-tunnels": {"pass", "success"}}

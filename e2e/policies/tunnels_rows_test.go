@@ -109,7 +109,7 @@ func (r *tunnelRow) parse(agent, has string) error {
 
 // pod is the row's, of a family.
 func (r tunnelRow) pod() *corev1.Pod {
-	pod := &corev1.Pod{Spec: *r.has.PodSpec.DeepCopy()}
+	pod := &corev1.Pod{Spec: *r.has.DeepCopy()}
 	pod.Name = r.name()
 	pod.Labels = tunnelLabels[r.family]
 	pod.Annotations = r.has.Annotations

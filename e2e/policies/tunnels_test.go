@@ -134,6 +134,8 @@ func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
 			"another label":       {led.name, func(p *corev1.Pod) { p.Labels = map[string]string{"k8s-app": "konnectivity-server"} }, false},
 			"relayed, annotation": {relayed.name, annotated("exclude"), false},
 			"relayed, label":      {relayed.name, func(p *corev1.Pod) { p.Labels[said] = "exclude" }, false},
+			"hosted":              {led.name, func(p *corev1.Pod) { p.Labels["hypershift.openshift.io/hosted-control-plane"] = "a" }, false},
+			"relayed, hosted":     {relayed.name, func(p *corev1.Pod) { p.Labels["hypershift.openshift.io/control-plane-component"] = "a" }, false},
 			"relayed, mirror":     {relayed.name, mirror, false},
 			"kube-system":         {"kube-system", func(*corev1.Pod) {}, e.name == native},
 		} {

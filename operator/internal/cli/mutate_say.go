@@ -282,6 +282,8 @@ func (m *mutator) sayMissed(name string, template map[string]any, labels map[str
 		case policy.Matches(labels, nil):
 			fmt.Fprintf(m.stderr, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy.Name, namespace.Name)
 			return
+		case at >= 0 && lacking(tunnel.Labels, labels) == "": // another label excludes them
+			return
 		case at >= 0:
 			like, missing = nameOf(containers[at]), append(missing, lacking(tunnel.Labels, labels))
 		}

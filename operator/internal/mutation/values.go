@@ -103,8 +103,12 @@ func ReadValues(files ...[]byte) (Values, error) {
 	if err != nil {
 		return Values{}, err
 	}
+	all := withoutNull(merged(defaults, given))
+	if err := checkRequired(all); err != nil {
+		return Values{}, err
+	}
 	var values Values
-	encoded, err := json.Marshal(withoutNull(merged(defaults, given)))
+	encoded, err := json.Marshal(all)
 	if err != nil {
 		return Values{}, err
 	}
@@ -151,6 +155,46 @@ func withoutNull(values map[string]any) map[string]any {
 		}
 	}
 	return result
+}
+
+// required are the keys that must not be removed, by where they are.
+var required = map[string][]string{
+	"":                   {"carry", "optIn", "exclude", "tunnels"},
+	"exclude":            {"namespaces", "names", "labels"},
+	"tunnels":            {"enabled", "namespaces", "families", "relay"},
+	"tunnels.families.*": {"labels", "containers", "through"},
+}
+
+func checkRequired(all map[string]any) error {
+	for _, path := range slices.Sorted(maps.Keys(required)) {
+		within := map[string]map[string]any{"": all}
+		for key := range strings.SplitSeq(path, ".") {
+			if key != "" {
+				within = step(within, key)
+			}
+		}
+		for _, at := range slices.Sorted(maps.Keys(within)) {
+			for _, key := range required[path] {
+				if _, found := within[at][key]; !found {
+					return fmt.Errorf("%s is missing", strings.TrimPrefix(at+"."+key, "."))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// step returns the maps below a key, or below all keys for *, by their paths.
+func step(from map[string]map[string]any, key string) map[string]map[string]any {
+	below := map[string]map[string]any{}
+	for at, values := range from {
+		for name, value := range values {
+			if inner, isMap := value.(map[string]any); isMap && (key == name || key == "*") {
+				below[strings.TrimPrefix(at+"."+name, ".")] = inner
+			}
+		}
+	}
+	return below
 }
 
 // valuesError names the field, and does not repeat the value.

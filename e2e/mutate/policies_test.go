@@ -1,0 +1,158 @@
+// Package mutate_test holds fairlead mutate against what it stands in for: the policies that the chart installs, what a
+// real API server does by them, and the real Helm.
+package mutate_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
+
+// build builds the command once.
+var build = sync.OnceValues(func() (string, error) { return operator.Build(context.Background(), "fairlead") })
+
+// mutate runs the built command, which must succeed.
+func mutate(t *testing.T, manifests []byte, args ...string) []byte {
+	t.Helper()
+	fairlead, err := build()
+	controlplanetest.Require(t, err)
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(t.Context(), fairlead, append([]string{"mutate"}, args...)...)
+	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(manifests), &stdout, &stderr
+	if err := command.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	return stdout.Bytes()
+}
+
+// write puts a text into a file of the test.
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	controlplanetest.Require(t, os.WriteFile(file, []byte(content), 0o600))
+	return file
+}
+
+// What the chart makes of values, and what the command does, are written in two languages. Here are values that
+// reach every branch of either.
+var valuesFiles = map[string][]string{
+	"none": nil,
+	"a proxy": {`
+cluster: {proxy: {http: "http://u:p%40ss@proxy.example:3128", https: "http://u:p%40ss@proxy.example:3128", noProxy: [10.0.0.0/8, .svc]}}`},
+	"a proxy that speaks TLS": {`
+proxy: {https: "HTTPS://u:p@proxy.example:3129/", noProxy: "10.0.0.0/8, .svc"}`},
+	"literally": {`
+carry: Literal
+proxy: {http: "http://u:$(p)&<@proxy.example:3128", https: "http://u:p@proxy.example:3128", noProxy: ".svc,"}
+managementCluster: {enabled: true, endpointRanges: [.svc, 192.0.2.0/24], tunnelNamespaces: [hub]}`},
+	"literally, with none": {"carry: Literal"},
+	"the files of a team over those of the company": {`
+optIn: true
+exclude: {namespaces: [kube-system, mine, kyverno], names: ["a.b-*", "x"], labels: ["a/b=c*"]}
+tunnels: {namespaces: [mine], families: {rancher: null, frpc: null, teleport: {through: None}}}`, `
+exclude: {names: [], labels: []}
+tunnels:
+  families:
+    frpc: {labels: {tier: [edge]}}
+    agent: {labels: {app: [agent], tier: [a, b]}, containers: [], through: Environment, throughTLS: None, reads: [http_proxy], replacesBareURLs: true}
+    other: {labels: {app: [other]}, containers: [x], through: Relay, targets: ["hub.example:443"], arguments: [[--keepalive-time, 45s], [--v, "2"]]}
+  relay: {image: {repository: registry.example/relay, tag: "7"}, resources: null}`},
+	"no namespace excluded": {"exclude: {namespaces: []}\ntunnels: {relay: {resources: {limits: {memory: 1Gi, cpu: 1}}}}"},
+	"no tunnels":            {"tunnels: {enabled: false}"},
+}
+
+func TestThePoliciesOfTheCommandAreThoseOfTheChart(t *testing.T) {
+	for name, files := range valuesFiles {
+		for _, engine := range []string{"Native", "Kyverno"} {
+			t.Run(name+"/"+engine, func(t *testing.T) {
+				layers := []any{map[string]any{"engine": engine}}
+				args := []string{"-o", "policies"}
+				for _, content := range files {
+					layers = append(layers, []byte(content))
+					args = append(args, "--policy-values", write(t, "values.yaml", content))
+				}
+				manifest, err := policies.Render(t.Context(), layers...)
+				controlplanetest.Require(t, err)
+				tunnels := mutate(t, nil, args...)
+				want, got := mutating(t, manifest), mutating(t, tunnels)
+				if len(got) != len(want)-1 {
+					t.Errorf("%d policies for tunnels by default, of %d", len(got), len(want))
+				}
+				for name, policy := range mutating(t, mutate(t, nil, append(args, "--policy", policies.InjectProxyEnv)...)) {
+					got[name] = policy
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("-chart +command:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// mutating are the policies that the command knows, by name: what decides whom they are for and what they do.
+func mutating(t *testing.T, manifest []byte) map[string]any {
+	t.Helper()
+	objects, err := controlplane.Parse(manifest)
+	controlplanetest.Require(t, err)
+	found := map[string]any{}
+	for _, object := range objects {
+		if kind := object.GetKind(); kind != "MutatingPolicy" && kind != "MutatingAdmissionPolicy" || object.GetName() == "inject-trusted-ca" {
+			continue
+		}
+		spec, _, err := unstructured.NestedMap(object.Object, "spec")
+		controlplanetest.Require(t, err)
+		decisive := map[string]any{}
+		for _, field := range []string{"matchConstraints", "matchConditions", "variables", "mutations"} {
+			decisive[field] = spec[field]
+		}
+		found[object.GetName()] = decisive
+	}
+	return found
+}
+
+// The chart refuses what the command refuses, each in its words.
+func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
+	for _, content := range []string{
+		`proxy: {http: "http://proxy.example", noProxy: a}`,
+		`proxy: {http: "http://proxy.example:1"}`,
+		`proxy: {http: "http://proxy.example:1", noProxy: "a b"}`,
+		`proxy: {http: "http://proxy.example:1\nx: y", noProxy: a}`,
+		"carry: Both",
+		"exclude: {names: null}",
+		"tunnels: {families: {frpc: {through: null}}}",
+		`{carry: Literal, proxy: {https: "https://proxy.example:1", noProxy: a}}`,
+		`{carry: Literal, managementCluster: {enabled: true}, proxy: {http: "http://proxy.example:1", noProxy: a}}`,
+		"tunnels: {families: {frpc: {through: Elsewhere}}}",
+		"tunnels: {families: {x: {labels: {a: [b]}, containers: [], through: Environment}}}",
+		"tunnels: {families: {x: {labels: {}, containers: [], through: Relay}}}",
+		"tunnels: {families: {frpc: {labels: {app: []}}}}",
+		"tunnels: {families: {frpc: {arguments: [[--x]]}}}",
+		"tunnels: {families: {frpc: {label: {a: [b]}}}}",
+		"tunnel: {}",
+	} {
+		if _, err := policies.Render(t.Context(), []byte(content)); err == nil {
+			t.Errorf("the chart takes %s", content)
+		}
+		fairlead, err := build()
+		controlplanetest.Require(t, err)
+		out, err := exec.CommandContext(t.Context(), fairlead, "mutate", "-o", "policies", "--policy-values", write(t, "values.yaml", content)).CombinedOutput()
+		if err == nil || !strings.HasPrefix(string(out), "fairlead: ") {
+			t.Errorf("the command takes %s: %v: %.200s", content, err, out)
+		}
+	}
+}
