@@ -21,7 +21,7 @@ const module = "github.com/fairlead-io/fairlead/"
 // The pure packages decide, and write out what was decided. The operator, the
 // command line and the tests call them alike, which holds only as long as they
 // know of no cluster, file, network, clock or log.
-var pure = []string{"operator/noproxy", "operator/proxyurl", "operator/provider", "operator/resolve", "operator/render", "operator/render/ignition", "operator/noproxy/dialect", "operator/noproxy/dialect/vector", "operator/lint", "operator/cabundle"}
+var pure = []string{"operator/noproxy", "operator/proxyurl", "operator/provider", "operator/resolve", "operator/render", "operator/render/ignition", "operator/noproxy/dialect", "operator/noproxy/dialect/vector", "operator/lint", "operator/cabundle", "operator/tunnel"}
 
 // Everything from outside the standard library that they may depend on, at any
 // depth: the reason for each is in the package that imports it.

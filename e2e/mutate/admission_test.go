@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,7 +107,8 @@ func templates(t *testing.T, manifest []byte) []*corev1.Pod {
 }
 
 // stored is what the API server makes of a pod, without what differs between two of the same. The volume of its token
-// stands before those of a policy, and behind those of a manifest: it is left out.
+// stands before those of a policy, and behind those of a manifest: it is left out. Which of two policies comes first is
+// nowhere said, and with it the order of the variables.
 func (f *fixture) stored(t *testing.T, namespace string, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	pod = pod.DeepCopy()
@@ -115,5 +118,10 @@ func (f *fixture) stored(t *testing.T, namespace string, pod *corev1.Pod) *corev
 		t.Fatalf("%s: %v", pod.Name, err)
 	}
 	stored.Namespace, stored.UID, stored.ManagedFields, stored.CreationTimestamp = "", "", nil, metav1.Time{}
+	for _, containers := range [][]corev1.Container{stored.Spec.Containers, stored.Spec.InitContainers} {
+		for _, c := range containers {
+			slices.SortFunc(c.Env, func(a, b corev1.EnvVar) int { return strings.Compare(a.Name, b.Name) })
+		}
+	}
 	return stored
 }

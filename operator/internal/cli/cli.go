@@ -1,6 +1,6 @@
 // Package cli is the command fairlead: one file per verb. The verbs read files
-// and call the same pure packages as the operator; only nodes and pods can ask a
-// cluster.
+// and call the same pure packages as the operator; only nodes, pods and doctor can
+// ask a cluster.
 package cli
 
 import (
@@ -65,7 +65,9 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), mutateCommand(), versionCommand())
+	root.AddCommand(
+		renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), mutateCommand(), doctorCommand(), versionCommand(),
+	)
 	return root
 }
 

@@ -104,11 +104,6 @@ func (o *mutateOptions) checkMutate() error {
 	return nil
 }
 
-// hasSettings tells whether the proxy of a cluster is given.
-func (o *mutateOptions) hasSettings() bool {
-	return o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != ""
-}
-
 func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	stdin, stderr := cmd.InOrStdin(), cmd.ErrOrStderr()
 	values, err := mutateValues(opts, stdin, stderr)

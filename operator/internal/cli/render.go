@@ -144,6 +144,11 @@ func (o *renderOptions) inputFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
 }
 
+// hasSettings tells whether the proxy of a cluster is given, for verbs that can do without.
+func (o renderOptions) hasSettings() bool {
+	return o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != ""
+}
+
 func (o renderOptions) check() error {
 	if !slices.Contains(outputs, o.output) {
 		return fmt.Errorf("-o is one of %s, not %q", strings.Join(outputs, ", "), o.output)

@@ -27,7 +27,7 @@ func (e *editor) diff(node *yamlv3.Node, have, want any, at place) error {
 	switch have := have.(type) {
 	case map[string]any:
 		if want, also := want.(map[string]any); also && len(have) > 0 && len(want) > 0 {
-			return e.diffMapping(node, have, want, at)
+			return e.diffMapping(node, have, want)
 		}
 	case []any:
 		if want, also := want.([]any); also && len(have) > 0 && len(want) > 0 {
@@ -94,7 +94,7 @@ func isCollection(value any) bool {
 	return false
 }
 
-func (e *editor) diffMapping(node *yamlv3.Node, have, want map[string]any, at place) error {
+func (e *editor) diffMapping(node *yamlv3.Node, have, want map[string]any) error {
 	flow := node.Style&yamlv3.FlowStyle != 0
 	seen := map[string]bool{}
 	for i := 0; i < len(node.Content); i += 2 {

@@ -19,7 +19,7 @@ func parsed(t *testing.T, text []byte) any {
 }
 
 func newWriter(seed int64) *writer {
-	return &writer{Rand: rand.New(rand.NewSource(seed)), dash: 2 * int(seed&1)} //nolint:gosec // to be repeated
+	return &writer{Rand: rand.New(rand.NewSource(seed)), dash: 2 * int(seed&1)}
 }
 
 func equal(a, b any) bool { return cmp.Equal(a, b) }

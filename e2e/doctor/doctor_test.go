@@ -1,0 +1,301 @@
+// Package doctor_test runs the command fairlead doctor tunnel on a real control plane with the real native policies.
+package doctor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
+
+const (
+	namespace  = "open-cluster-management-cluster-proxy"
+	deployment = "cluster-proxy-proxy-agent"
+	password   = "mySuperSecretPassword"
+)
+
+type fixture struct {
+	*testing.T
+	cp      *controlplane.ControlPlane
+	clients kubernetes.Interface
+	values  string // of the cluster, as the policies have them
+	cluster string
+}
+
+// newFixture is a control plane with the agent of Open Cluster Management, its CRDs and what a hub says.
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{T: t, cp: controlplanetest.Start(t, controlplane.Options{})}
+	controlplanetest.Require(t, f.cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts, "deployment-controller", "replicaset-controller"))
+	f.clients = controlplanetest.Clients(t, f.cp)
+	_, err := f.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	_, err = f.clients.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "cluster-proxy"}}, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, f.cp.Apply(t.Context(),
+		file(t, moduleFile(t, "open-cluster-management.io/cluster-proxy", "charts/cluster-proxy/crds/managedproxyconfigurations.yaml")),
+		file(t, moduleFile(t, "open-cluster-management.io/api", "addon/v1alpha1/0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml")),
+		file(t, "../../operator/tunnel/testdata/cluster-proxy.yaml"), file(t, "testdata/ocm.yaml")))
+	f.values = filepath.Join(t.TempDir(), "values.yaml")
+	text := "proxy: {http: 'http://myProxyUser:" + password + "@192.168.52.220:3128', https: 'http://myProxyUser:" + password + "@192.168.52.220:3128', noProxy: internal.corpdomain.net}\n"
+	controlplanetest.Require(t, os.WriteFile(f.values, []byte(text), 0o600))
+	f.cluster = "../../operator/internal/cli/testdata/common/cluster.yaml"
+	return f
+}
+
+func moduleFile(t *testing.T, module, path string) string {
+	t.Helper()
+	dir, err := tools.ModuleDir(t.Context(), tools.ClusterProxy.Module, module)
+	controlplanetest.Require(t, err)
+	return filepath.Join(dir, path)
+}
+
+func file(t *testing.T, name string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	controlplanetest.Require(t, err)
+	return content
+}
+
+// report is what the command prints with -o json.
+type report struct {
+	Pods []struct {
+		Object     string
+		Pods       []string
+		Containers []struct {
+			Container, Agent, Through, Setting, Proxy string
+			Findings                                  []finding
+		}
+	}
+	Configurations []struct {
+		Object         string
+		AdditionalArgs []string
+		Findings       []finding
+	}
+	Notes []string
+}
+
+type finding struct{ Code, Severity, Why string }
+
+// ask runs the built program as somebody. It must not print the password.
+func (f *fixture) ask(as *rest.Config, args ...string) report {
+	f.Helper()
+	out, stderr := f.run(as, append([]string{"-o", "json"}, args...)...)
+	var said report
+	if err := json.Unmarshal([]byte(out), &said); err != nil {
+		f.Fatalf("%v: %s%s", err, out, stderr)
+	}
+	return said
+}
+
+func (f *fixture) run(as *rest.Config, args ...string) (string, string) {
+	f.Helper()
+	fairlead, err := operator.Build(f.Context(), "fairlead")
+	controlplanetest.Require(f, err)
+	kubeconfig, err := f.cp.Kubeconfig(as)
+	controlplanetest.Require(f, err)
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(f.Context(), fairlead, append([]string{"doctor", "tunnel", "--kubeconfig", kubeconfig, "-n", namespace}, args...)...)
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err = command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		f.Fatal(err)
+	}
+	if strings.Contains(stdout.String()+stderr.String(), password) {
+		f.Error("it prints a password")
+	}
+	return stdout.String(), stderr.String()
+}
+
+// ways are how the agents leave, and the codes of what is wrong with them.
+func (r report) ways() string {
+	var all []string
+	for _, pod := range r.Pods {
+		for _, c := range pod.Containers {
+			all = append(all, c.Container+" "+c.Through)
+			for _, f := range c.Findings {
+				if f.Severity != "Info" {
+					all = append(all, f.Code)
+				}
+			}
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// awaitPods waits for the deployment's pods, those with a variable of the proxy or those without.
+func (f *fixture) awaitPods(injected bool) {
+	f.Helper()
+	controlplanetest.Await(f, "the agent's pod", func(ctx context.Context) (bool, error) {
+		pods, err := f.clients.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil || len(pods.Items) != 1 || pods.Items[0].DeletionTimestamp != nil {
+			return false, err
+		}
+		has := slices.ContainsFunc(pods.Items[0].Spec.Containers[0].Env, func(e corev1.EnvVar) bool { return e.Name == "HTTPS_PROXY" })
+		if has != injected { // older than the policy
+			return false, f.clients.CoreV1().Pods(namespace).Delete(ctx, pods.Items[0].Name, metav1.DeleteOptions{})
+		}
+		return true, nil
+	})
+}
+
+func TestATunnelIsJudgedByThePodsThatTheClusterHas(t *testing.T) {
+	f := newFixture(t)
+	f.awaitPods(false)
+	const nothing = "proxy-agent Direct, NoProxy, HubPort, Keepalive, addon-agent Direct, NoProxy, service-proxy Direct, NoProxy"
+	said := f.ask(f.cp.Admin(), deployment)
+	if said.ways() != nothing || said.Pods[0].Object != "Deployment "+namespace+"/"+deployment || len(said.Pods[0].Pods) != 1 || len(said.Notes) != 0 {
+		t.Errorf("before the policies: %+v", said)
+	}
+	f.testConfiguration(said)
+
+	controlplanetest.Require(t, policies.Install(t.Context(), f.cp, policies.Values(), map[string]any{"engine": "Native"}))
+	f.awaitPods(true)
+	if got := f.ask(f.cp.Admin(), deployment).ways(); got != "proxy-agent Unknown, HubPort, addon-agent Unknown, service-proxy Unknown" {
+		t.Errorf("after the policies, without what their Secret has: %s", got)
+	}
+	settings := []string{"--values", f.values, "--cluster", f.cluster, "deployment/" + deployment}
+	said = f.ask(f.cp.Admin(), settings...)
+	const blocked = "proxy-agent Proxy, NetworkPolicy, HubPort, addon-agent Proxy, NetworkPolicy, service-proxy Proxy, NetworkPolicy"
+	if said.ways() != blocked || said.Pods[0].Containers[0].Proxy != "http://192.168.52.220:3128" {
+		t.Errorf("after the policies: %+v", said)
+	}
+	f.allow()
+	if got := f.ask(f.cp.Admin(), settings...).ways(); got != "proxy-agent Proxy, HubPort, addon-agent Proxy, service-proxy Proxy" {
+		t.Errorf("with a NetworkPolicy for the proxy: %s", got)
+	}
+	f.testScaled(settings)
+	f.testNames()
+	f.testRestricted(settings)
+}
+
+// testConfiguration: the hub's object is judged as the real CRD stores it, with its defaults.
+func (f *fixture) testConfiguration(said report) {
+	f.Helper()
+	if len(said.Configurations) != 1 {
+		f.Fatalf("%+v", said.Configurations)
+	}
+	c := said.Configurations[0]
+	if c.Object != "ManagedProxyConfiguration cluster-proxy" || !slices.Equal(c.AdditionalArgs, []string{"--v=4", "--keepalive-time=30s"}) ||
+		len(c.Findings) != 2 || !strings.Contains(c.Findings[1].Why, "port 8091") {
+		f.Errorf("%+v", c)
+	}
+}
+
+// allow lets the agents out to the proxy.
+func (f *fixture) allow() {
+	f.Helper()
+	port := intstr.FromInt32(3128)
+	_, err := f.clients.NetworkingV1().NetworkPolicies(namespace).Create(f.Context(), &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "proxy"},
+		Spec: networkingv1.NetworkPolicySpec{
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
+			Egress: []networkingv1.NetworkPolicyEgressRule{{
+				Ports: []networkingv1.NetworkPolicyPort{{Port: &port}},
+				To:    []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "192.168.52.220/32"}}},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	controlplanetest.Require(f, err)
+}
+
+// testScaled: pods of which the same is said are one answer.
+func (f *fixture) testScaled(settings []string) {
+	f.Helper()
+	scale, err := f.clients.AppsV1().Deployments(namespace).GetScale(f.Context(), deployment, metav1.GetOptions{})
+	controlplanetest.Require(f, err)
+	scale.Spec.Replicas = 3
+	_, err = f.clients.AppsV1().Deployments(namespace).UpdateScale(f.Context(), deployment, scale, metav1.UpdateOptions{})
+	controlplanetest.Require(f, err)
+	controlplanetest.Await(f, "three pods", func(context.Context) (bool, error) {
+		said := f.ask(f.cp.Admin(), settings...)
+		return len(said.Pods) == 1 && len(said.Pods[0].Pods) == 3, nil
+	})
+}
+
+func (f *fixture) testNames() {
+	f.Helper()
+	pods, err := f.clients.CoreV1().Pods(namespace).List(f.Context(), metav1.ListOptions{})
+	controlplanetest.Require(f, err)
+	one := pods.Items[0].Name
+	if said := f.ask(f.cp.Admin(), "pod/"+one); len(said.Pods) != 1 || said.Pods[0].Object != "Pod "+namespace+"/"+one {
+		f.Errorf("%+v", said)
+	}
+	for _, name := range []string{"nobody", "daemonset/" + deployment} {
+		out, stderr := f.run(f.cp.Admin(), name)
+		if out != "" || !strings.Contains(stderr, "there is no pod, Deployment, DaemonSet or StatefulSet \""+name+"\" in the namespace \""+namespace+"\"") {
+			f.Errorf("%s: %s%s", name, out, stderr)
+		}
+	}
+	scaled := f.ask(f.cp.Admin(), "deployments/"+deployment)
+	if len(scaled.Pods) != 1 || len(scaled.Pods[0].Pods) != 3 {
+		f.Errorf("%+v", scaled)
+	}
+}
+
+// testRestricted: what may not be listed is said, and no Secret is asked for, whoever asks.
+func (f *fixture) testRestricted(settings []string) {
+	f.Helper()
+	f.role("reader",
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list"}},
+	)
+	user, err := f.cp.User("reader")
+	controlplanetest.Require(f, err)
+	said := f.ask(user, append([]string{"--fail-on", "never"}, settings...)...)
+	want := []string{
+		"cannot tell whether a NetworkPolicy is in the way: may not list networkpolicies",
+		"cannot read the configuration of agents: may not list configmaps",
+		"cannot tell what the hub is told: may not list managedproxyconfigurations",
+		"cannot tell what the hub is told: may not list addondeploymentconfigs",
+	}
+	if !slices.Equal(said.Notes, want) || !strings.HasPrefix(said.ways(), "proxy-agent Proxy") {
+		f.Errorf("%q: %s", said.Notes, said.ways())
+	}
+	events, err := f.cp.AuditEvents(0, controlplane.ByUserAgent("fairlead/"))
+	controlplanetest.Require(f, err)
+	for _, e := range events {
+		if e.ObjectRef.Resource == "secrets" || e.Verb != "list" {
+			f.Errorf("%s %s", e.Verb, e.RequestURI)
+		}
+	}
+	if len(events) == 0 {
+		f.Error("no request is in the log: the search is blind")
+	}
+}
+
+// role gives a user of the same name these permissions.
+func (f *fixture) role(user string, rules ...rbacv1.PolicyRule) {
+	f.Helper()
+	_, err := f.clients.RbacV1().ClusterRoles().Create(f.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, metav1.CreateOptions{})
+	controlplanetest.Require(f, err)
+	_, err = f.clients.RbacV1().ClusterRoleBindings().Create(f.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}, metav1.CreateOptions{})
+	controlplanetest.Require(f, err)
+}

@@ -1,0 +1,141 @@
+package tunnel
+
+// Pod is what matters here of a pod, or of the template of a workload.
+type Pod struct {
+	Metadata Metadata `json:"metadata"`
+	Spec     PodSpec  `json:"spec"`
+}
+
+// Metadata of an object.
+type Metadata struct {
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// PodSpec as core/v1 has it.
+type PodSpec struct {
+	InitContainers []Container `json:"initContainers"`
+	Containers     []Container `json:"containers"`
+	HostAliases    []HostAlias `json:"hostAliases"`
+	HostNetwork    bool        `json:"hostNetwork"`
+	Volumes        []Volume    `json:"volumes"`
+}
+
+// HostAlias as core/v1 has it.
+type HostAlias struct {
+	IP        string   `json:"ip"`
+	Hostnames []string `json:"hostnames"`
+}
+
+// Container as core/v1 has it.
+type Container struct {
+	Name         string        `json:"name"`
+	Image        string        `json:"image"`
+	Command      []string      `json:"command"`
+	Args         []string      `json:"args"`
+	Env          []EnvVar      `json:"env"`
+	EnvFrom      []EnvSource   `json:"envFrom"`
+	VolumeMounts []VolumeMount `json:"volumeMounts"`
+}
+
+// EnvVar as core/v1 has it.
+type EnvVar struct {
+	Name      string `json:"name"`
+	Value     string `json:"value"`
+	ValueFrom *struct {
+		SecretKeyRef    *KeyRef `json:"secretKeyRef"`
+		ConfigMapKeyRef *KeyRef `json:"configMapKeyRef"`
+	} `json:"valueFrom"`
+}
+
+// KeyRef refers to a key of a Secret or ConfigMap.
+type KeyRef struct {
+	Name     string `json:"name"`
+	Key      string `json:"key"`
+	Optional bool   `json:"optional"`
+}
+
+// EnvSource as core/v1 has it.
+type EnvSource struct {
+	Prefix       string  `json:"prefix"`
+	ConfigMapRef *KeyRef `json:"configMapRef"`
+	SecretRef    *KeyRef `json:"secretRef"`
+}
+
+// VolumeMount as core/v1 has it.
+type VolumeMount struct {
+	Name      string `json:"name"`
+	MountPath string `json:"mountPath"`
+	SubPath   string `json:"subPath"`
+}
+
+// Volume of the kinds whose content may be given.
+type Volume struct {
+	Name      string      `json:"name"`
+	ConfigMap *Projection `json:"configMap"`
+	Secret    *struct {
+		SecretName string    `json:"secretName"`
+		Items      []KeyPath `json:"items"`
+	} `json:"secret"`
+	Projected *struct {
+		Sources []struct {
+			ConfigMap *Projection `json:"configMap"`
+			Secret    *Projection `json:"secret"`
+		} `json:"sources"`
+	} `json:"projected"`
+}
+
+// Projection is an object, and what of it; all if there are no items.
+type Projection struct {
+	Name  string    `json:"name"`
+	Items []KeyPath `json:"items"`
+}
+
+// KeyPath says as which file a key appears.
+type KeyPath struct {
+	Key  string `json:"key"`
+	Path string `json:"path"`
+}
+
+// Policy is a NetworkPolicy of networking.k8s.io/v1, as far as it is about what leaves a pod.
+type Policy struct {
+	Metadata Metadata `json:"metadata"`
+	Spec     struct {
+		PodSelector Selector `json:"podSelector"`
+		PolicyTypes []string `json:"policyTypes"`
+		Egress      []Egress `json:"egress"`
+	} `json:"spec"`
+}
+
+// Egress is a rule: of each list one is enough, and an empty list is everything.
+type Egress struct {
+	To    []Peer `json:"to"`
+	Ports []Port `json:"ports"`
+}
+
+// Peer is what a rule lets through to.
+type Peer struct {
+	IPBlock *struct {
+		CIDR   string   `json:"cidr"`
+		Except []string `json:"except"`
+	} `json:"ipBlock"`
+}
+
+// Port is a number, or the name that a container port has.
+type Port struct {
+	Protocol string `json:"protocol"`
+	Port     any    `json:"port"`
+	EndPort  int    `json:"endPort"`
+}
+
+// Selector is a label selector.
+type Selector struct {
+	MatchLabels      map[string]string `json:"matchLabels"`
+	MatchExpressions []struct {
+		Key      string   `json:"key"`
+		Operator string   `json:"operator"`
+		Values   []string `json:"values"`
+	} `json:"matchExpressions"`
+}

@@ -1,0 +1,173 @@
+package tunnel
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// way is how a program can be led to a proxy.
+type way int
+
+const (
+	byEnvironment way = iota // the variables, by Go's rules
+	byHTTPProxy              // http_proxy in lower case, or its configuration
+	byArgument               // an argument alone
+	byNothing                // no HTTP proxy at all
+)
+
+// program is a kind of agent.
+type program struct {
+	name string
+	// is recognizes it by what it runs.
+	is  func(line, Container) bool
+	way way
+	// grpc speaks to a proxy without TLS, takes HTTPS_PROXY alone, and knows no default port of it.
+	grpc bool
+	// where it dials; not found, with words for people, if that cannot be seen.
+	hub func(*judge) (hub, string)
+	// beat is after how many seconds of silence it says something, 0 if that is not known.
+	beat func(*judge) int
+	// image is the base name of images whose tag is the version of the agent.
+	images []string
+	// cannot says why, for byNothing.
+	cannot, instead string
+}
+
+// reads are the variables that tell a program its proxy, if any do.
+func (p *program) reads() []string {
+	if p.way == byHTTPProxy {
+		return []string{"http_proxy"}
+	}
+	return []string{"HTTPS_PROXY", "https_proxy"}
+}
+
+func runs(names ...string) func(line, Container) bool {
+	return func(l line, c Container) bool {
+		if program := l.program(); program != "" && !slices.Contains(subcommands, program) {
+			return slices.Contains(names, program)
+		}
+		return slices.Contains(names, imageName(c.Image))
+	}
+}
+
+// subcommands may be the first word where the image names the program.
+var subcommands = []string{"client", "tunnel", "start", "http", "https", "tcp", "udp", "stcp", "xtcp", "sudp", "tcpmux", "agent"}
+
+func seconds(n int) func(*judge) int { return func(*judge) int { return n } }
+
+const proxyAgent = "apiserver-network-proxy agent"
+
+// The programs that are known. The first that recognizes a container is it.
+var programs = []*program{
+	{
+		// kubernetes-sigs/apiserver-network-proxy cmd/agent: konnectivity-agent, and OCM's proxy-agent.
+		name: proxyAgent, grpc: true, hub: (*judge).hubOfProxyAgent, beat: (*judge).beatOfProxyAgent,
+		is:     func(l line, c Container) bool { return l.has("--proxy-server-host") || runs("proxy-agent")(l, c) },
+		images: []string{"proxy-agent"},
+	},
+	{
+		// open-cluster-management.io/cluster-proxy cmd/addon-agent and cmd/cluster-proxy: client-go to the hub.
+		name: "cluster-proxy addon-agent", hub: (*judge).hubOfKubeconfig,
+		is: func(l line, _ Container) bool {
+			return l.program() == "agent" && l.has("--hub-kubeconfig") && l.has("--proxy-server-namespace")
+		},
+	},
+	{
+		name: "cluster-proxy service-proxy", hub: (*judge).hubOfKubeconfig,
+		is: func(l line, _ Container) bool {
+			return slices.Contains(l.words, "service-proxy") && l.has("--hub-kubeconfig")
+		},
+	},
+	{
+		// fatedier/frp: HTTP_PROXY, HTTPS_PROXY and NO_PROXY are not read (pkg/config: os.Getenv("http_proxy")).
+		name: "frpc", way: byHTTPProxy, hub: (*judge).hubOfFRPC, is: runs("frpc"), images: []string{"frpc"},
+		beat: seconds(30), // pkg/config: tcpMuxKeepaliveInterval
+	},
+	{
+		// jpillora/chisel client: a dialer of its own, without the environment.
+		name: "chisel", way: byArgument, hub: (*judge).hubOfChisel, beat: (*judge).beatOfChisel, images: []string{"chisel"},
+		is: func(l line, c Container) bool { return runs("chisel")(l, c) && slices.Contains(l.words, "client") },
+	},
+	{
+		name: "cloudflared", way: byNothing, is: runs("cloudflared"),
+		hub:     func(*judge) (hub, string) { return hub{host: "region1.v2.argotunnel.com", port: "7844"}, "" },
+		cannot:  "it reads no proxy setting, and QUIC is UDP, which no HTTP proxy carries (cloudflare/cloudflared issues 350, 1025)",
+		instead: "--protocol http2 and a firewall that lets it out, or another tunnel",
+	},
+	{
+		// gardener/vpn2: the one http-proxy that OpenVPN can have leads to the seed's gateway.
+		name: "vpn-shoot", way: byNothing, hub: (*judge).hubOfVPNShoot,
+		is:      func(_ line, c Container) bool { return hasVariable(c, "REVERSED_VPN_HEADER") },
+		cannot:  "the one HTTP proxy that OpenVPN can have is the seed's gateway",
+		instead: "a relay in front of it, put in where the manifest is made",
+	},
+	{
+		name: "openvpn", way: byArgument, hub: noHub("its configuration"), is: runs("openvpn"),
+	},
+	{
+		name: "teleport", hub: (*judge).hubOfTeleport, is: runs("teleport", "teleport-distroless", "teleport-ent", "teleport-ent-distroless"),
+	},
+	{
+		// rancher/remotedialer: http.ProxyFromEnvironment; a ping every 5 s.
+		name: "cattle-cluster-agent", hub: (*judge).hubOfRancher, beat: seconds(5),
+		is: func(_ line, c Container) bool { return hasVariable(c, "CATTLE_SERVER") },
+	},
+	{
+		// open-cluster-management-io/ocm pkg/operator/…/klusterlet.
+		name: "klusterlet", hub: (*judge).hubOfKubeconfig,
+		is: func(l line, c Container) bool {
+			return runs("registration-operator", "registration", "work")(l, c) &&
+				(slices.Contains(l.words, "agent") || l.has("--spoke-cluster-name"))
+		},
+	},
+}
+
+// recognize returns what a container is, if it is an agent: by what it runs, or because a family says so.
+func recognize(c Container, l line, f *Family) *program {
+	for _, p := range programs {
+		if p.is(l, c) {
+			return p
+		}
+	}
+	if f == nil {
+		return nil
+	}
+	p := &program{name: f.Name, hub: noHub("its configuration")}
+	for _, known := range programs {
+		if known.name == "frpc" && slices.Equal(f.Reads, []string{"http_proxy"}) {
+			p = known
+		}
+	}
+	return p
+}
+
+func hasVariable(c Container, name string) bool {
+	return slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == name })
+}
+
+// imageName is the last part of an image's path, without tag and digest.
+func imageName(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	name, _, _ := strings.Cut(path.Base(image), ":")
+	return name
+}
+
+// Family is a row of tunnels.families of charts/fairlead-policies.
+type Family struct {
+	Name       string
+	Labels     map[string][]string
+	Containers []string // all if there are none
+	Through    string   // None: it is for nobody
+	Reads      []string
+}
+
+// selects says whether the family's policy is for such a container.
+func (f *Family) selects(pod Pod, container string) bool {
+	for key, values := range f.Labels {
+		if value, found := pod.Metadata.Labels[key]; !found || !slices.Contains(values, value) {
+			return false
+		}
+	}
+	return f.Through != "None" && (len(f.Containers) == 0 || slices.Contains(f.Containers, container))
+}
