@@ -136,6 +136,10 @@ func TestAnEditKeepsWhatPeopleWrote(t *testing.T) {
 			"metadata: {labels: &l {a: b}}\nspec:\n  containers:\n  - {name: x}\n  selector: *l\n",
 			"metadata: {labels: &l {a: b}}\nspec:\n  containers:\n  - {name: x, env: [{name: A, value: b}]}\n  selector: *l\n",
 		},
+		"an alias would say it, too: written anew": {
+			"spec:\n  containers: &c\n  - name: x\nother: *c\n",
+			"other:\n- name: x\nspec:\n  containers:\n  - name: x\n    env:\n    - name: A\n      value: b\n",
+		},
 		"an alias in the way: written anew": {
 			"# head\nx: &e [{name: B}]\nspec:\n  containers:\n  - env: *e # why\n",
 			"# head\nspec:\n  containers:\n  - env:\n    - name: B\n    - name: A\n      value: b\nx:\n- name: B\n",
