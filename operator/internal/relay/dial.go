@@ -67,7 +67,7 @@ func (r *relay) dialProxy(ctx context.Context, proxy proxyurl.URL, address strin
 	if err != nil || proxy.Scheme() != "https" {
 		return conn, err
 	}
-	roots, err := readRoots(r.folder)
+	roots, err := r.roots.read(r.folder)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
