@@ -28,7 +28,6 @@ const (
 )
 
 func main() {
-	debug.SetMemoryLimit(memory)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -36,6 +35,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	debug.SetMemoryLimit(memory)
 	flags := flag.NewFlagSet("fairlead-relay", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	folder := flags.String("proxy", "", "folder with the keys of the Secret fairlead-proxy, read anew for each connection")
