@@ -184,18 +184,23 @@ func (s *site) checkNoTunnel(t *testing.T, when string) {
 func (s *site) start(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	if relayed(pod) {
-		sidecar := pod.Spec.InitContainers[0]
-		s.node.Programs[sidecar.Image] = s.programs["fairlead-relay"]
-		s.relay = s.run(t, pod, sidecar.Name)
-		controlplanetest.Await(t, "the relay's startup probe", func(ctx context.Context) (bool, error) {
-			status, said, err := s.probe(ctx, sidecar.StartupProbe.HTTPGet)
-			if status == http.StatusOK {
-				return true, nil
-			}
-			return false, errors.Join(err, errors.New(said), last(s.relay))
-		})
+		s.startRelay(t, pod)
 	}
 	s.agent = s.run(t, pod, pod.Spec.Containers[0].Name)
+}
+
+func (s *site) startRelay(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	sidecar := pod.Spec.InitContainers[0]
+	s.node.Programs[sidecar.Image] = s.programs["fairlead-relay"]
+	s.relay = s.run(t, pod, sidecar.Name)
+	controlplanetest.Await(t, "the relay's startup probe", func(ctx context.Context) (bool, error) {
+		status, said, err := s.probe(ctx, sidecar.StartupProbe.HTTPGet)
+		if status == http.StatusOK {
+			return true, nil
+		}
+		return false, errors.Join(err, errors.New(said), last(s.relay))
+	})
 }
 
 func (s *site) run(t *testing.T, pod *corev1.Pod, container string) *process.Process {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -27,5 +29,14 @@ func TestItSaysItsVersion(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if status := run(t.Context(), []string{"--version"}, &stdout, &stderr); status != 0 || !strings.HasPrefix(stdout.String(), "v") {
 		t.Errorf("%d, %q, %q", status, &stdout, &stderr)
+	}
+}
+
+func TestTheCollectorKnowsThatThereAre64MiB(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(was) })
+	run(t.Context(), []string{"--version"}, io.Discard, io.Discard)
+	if now := debug.SetMemoryLimit(-1); now >= 64<<20 {
+		t.Errorf("it takes %d bytes before it collects", now)
 	}
 }

@@ -67,7 +67,7 @@ func (r *relay) dialProxy(ctx context.Context, proxy proxyurl.URL, address strin
 	if err != nil || proxy.Scheme() != "https" {
 		return conn, err
 	}
-	roots, err := readRoots(r.folder)
+	roots, err := r.roots.read(r.folder)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -101,7 +101,7 @@ func (r *relay) dial(ctx context.Context, address, reason string) (halfCloser, e
 	}
 	dialer := net.Dialer{KeepAliveConfig: keepAlive, ControlContext: func(_ context.Context, _, found string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(found)
-		if err == nil && at.Addr().Unmap().IsLoopback() && r.leadsBack(host, at.Port()) {
+		if err == nil && isHere(at.Addr().Unmap()) && r.leadsBack(host, at.Port()) {
 			return fmt.Errorf("%s, and %s leads back to this relay (%s)%s", reason, host, found, advice(host))
 		}
 		return err
@@ -112,6 +112,10 @@ func (r *relay) dial(ctx context.Context, address, reason string) (halfCloser, e
 	}
 	return conn.(*net.TCPConn), nil
 }
+
+// isHere tells whether an address is the loopback interface's. Linux takes 0.0.0.0 and :: for it, and some filters of DNS
+// answer so.
+func isHere(address netip.Addr) bool { return address.IsLoopback() || address.IsUnspecified() }
 
 // leadsBack tells whether a host that was found at the loopback interface is one whose name leads here, or a port where
 // this relay listens.

@@ -5,7 +5,12 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 )
+
+// maxProbes are answered at a time. Whoever reaches the pod reaches this port, and must not take the memory that the tunnels
+// are in.
+const maxProbes = 64
 
 // readiness is how the last CONNECT to each target went.
 type readiness struct {
@@ -40,6 +45,14 @@ func (r *readiness) report() (text string, ready bool) {
 		fmt.Fprintf(&b, "%s: %s\n", target, said)
 	}
 	return b.String(), ready
+}
+
+// server has no patience: a probe is one short request.
+func (r *readiness) server() *http.Server {
+	const patience = 2 * time.Second
+	server := &http.Server{Handler: r.handler(), ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 4 << 10}
+	server.SetKeepAlivesEnabled(false)
+	return server
 }
 
 // handler serves /healthz and /readyz. While it is reached, the relay listens.

@@ -12,12 +12,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 const (
@@ -42,6 +43,7 @@ type relay struct {
 	grace   time.Duration
 	linger  time.Duration
 
+	roots     roots
 	readiness readiness
 	slots     chan struct{}
 	running   sync.WaitGroup // what accepts, and tunnels
@@ -75,9 +77,9 @@ func (r *relay) run(ctx context.Context, health string) error {
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
 	}
-	server := &http.Server{Handler: r.readiness.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(healthListener) }() // until it is closed
-	defer server.Close()                             //nolint:errcheck // nobody waits for an answer any more
+	server := r.readiness.server()
+	go func() { _ = server.Serve(netutil.LimitListener(healthListener, maxProbes)) }() // until it is closed
+	defer server.Close()                                                               //nolint:errcheck // nobody waits for an answer any more
 
 	life, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errEnding)

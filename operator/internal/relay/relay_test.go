@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -195,6 +198,8 @@ func TestAWayThatLeadsBackToTheRelayIsRefused(t *testing.T) {
 		"no proxy":                      {"", []string{"no proxy is set, and localhost leads back to this relay", "hostAliases"}},
 		"a proxy by a target's name":    {"http://" + userinfo() + "localhost:3128", []string{"it is the proxy, and localhost leads back", "by its IP address"}},
 		"a proxy at a target's port":    {"http://" + userinfo() + "127.0.0.1:8091", []string{"127.0.0.1 leads back to this relay (127.0.0.1:8091)"}},
+		"a proxy nowhere":               {"http://" + userinfo() + "0.0.0.0:8091", []string{"0.0.0.0 leads back to this relay"}},
+		"a proxy nowhere, by IPv6":      {"http://" + userinfo() + "[::]:8091", []string{"leads back to this relay"}},
 		"a proxy at the port of health": {"http://" + userinfo() + "127.0.0.1:8099", []string{"leads back"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -325,6 +330,68 @@ func TestAPortThatIsTakenIsSaid(t *testing.T) {
 	err := newRelay(t.TempDir(), []Target{{"hub.example", taken}}, slog.New(slog.DiscardHandler)).run(t.Context(), "127.0.0.1:0")
 	if err == nil || !strings.Contains(err.Error(), "target hub.example:"+strconv.Itoa(int(taken))) || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestStrangersWhoKnockAtTheProbesTakeNoMemory(t *testing.T) {
+	health := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(freePort(t))))
+	r := newRelay(t.TempDir(), []Target{{"hub.example", freePort(t)}}, slog.New(slog.DiscardHandler))
+	go func() { _ = r.run(t.Context(), health) }()
+	healthy := func() bool {
+		response, err := http.Get("http://" + health + "/healthz")
+		if err != nil {
+			return false
+		}
+		_ = response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	}
+	await(t, "the relay", healthy)
+	before := runtime.NumGoroutine()
+	const strangers = 10 * maxProbes
+	for range strangers {
+		conn, err := net.Dial("tcp", health)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // nothing was said
+		_, _ = io.WriteString(conn, "GET /readyz HTTP/1.1\r\nA: ")
+	}
+	await(t, "the server to have accepted what it accepts", func() bool { return runtime.NumGoroutine() >= before+maxProbes/2 })
+	time.Sleep(100 * time.Millisecond) // for more than that
+	if more := runtime.NumGoroutine() - before; more > 2*maxProbes {
+		t.Errorf("%d goroutines for %d strangers", more, strangers)
+	}
+}
+
+func TestTunnelsToTheSameProxyShareItsAuthorities(t *testing.T) {
+	folder := t.TempDir()
+	read := func(r *roots, ca string) *x509.CertPool {
+		t.Helper()
+		put(t, folder, map[string]string{caFile: ca})
+		pool, err := r.read(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pool
+	}
+	one, other := newCompany(t, true, serve(t, echo)), newCompany(t, true, serve(t, echo))
+	var r roots
+	first := read(&r, one.ca())
+	if read(&r, one.ca()) != first {
+		t.Error("the same file is held twice")
+	}
+	if read(&r, one.ca()+other.ca()) == first {
+		t.Error("a file that has changed is not read anew")
+	}
+	put(t, folder, map[string]string{caFile: "no PEM"})
+	if _, err := r.read(folder); err == nil {
+		t.Error("a file without certificate is read")
+	}
+	if err := os.Remove(filepath.Join(folder, caFile)); err != nil {
+		t.Fatal(err)
+	}
+	if pool, err := r.read(folder); err != nil || pool.Equal(first) {
+		t.Errorf("without the file, its authorities are known: %v", err)
 	}
 }
 

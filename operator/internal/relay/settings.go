@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
 )
@@ -33,23 +35,34 @@ func readProxy(folder string) (proxyurl.URL, error) {
 	return u, nil
 }
 
-// readRoots returns the certificates by which a proxy with TLS is known: those of the system, and those of the folder.
-func readRoots(folder string) (*x509.CertPool, error) {
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool()
-	}
+// roots are the certificates by which a proxy with TLS is known: those of the system, and those of the folder. A tunnel
+// keeps them as long as it stands, and a company's bundle takes hundreds of kilobytes: all that read the same share them.
+type roots struct {
+	mutex   sync.Mutex
+	content []byte // of the file; nil if there was none
+	pool    *x509.CertPool
+}
+
+func (r *roots) read(folder string) (*x509.CertPool, error) {
+	r.mutex.Lock() // while the file is read, too: hundreds of agents' connections come at once
+	defer r.mutex.Unlock()
 	file := filepath.Join(folder, caFile)
 	content, err := os.ReadFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return roots, nil
-	case err != nil:
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
-	case !roots.AppendCertsFromPEM(content):
+	}
+	if r.pool != nil && (content == nil) == (r.content == nil) && bytes.Equal(content, r.content) {
+		return r.pool, nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if content != nil && !pool.AppendCertsFromPEM(content) {
 		return nil, fmt.Errorf("%s: there is no certificate in it", file)
 	}
-	return roots, nil
+	r.content, r.pool = content, pool
+	return pool, nil
 }
 
 // secrets are what a URL says beside its scheme and host: the address to dial, and the value of Proxy-Authorization,
