@@ -20,11 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
-const (
-	readTimeout = 35 * time.Second // 30 is the least that a proxy server lets an agent ask (cmd/server/app/server.go)
-	idle        = 45 * time.Second
-)
-
 // The addon's namespace is a setting of the hub's; each test has one of its own.
 const addonNamespace = "open-cluster-management-cluster-proxy"
 
@@ -34,7 +29,7 @@ func TestTheAgentLeavesThroughTheProxy(t *testing.T) {
 	f := sharedFleet(t)
 	t.Parallel()
 	pod := store(t, controlplanetest.Clients(t, f.spoke), f.agent(t, f.spoke, addonNamespace, machine.HubName))
-	c := newCompany(t, f, f.spoke, machine.SquidOptions{ReadTimeout: readTimeout})
+	c := newCompany(t, f, f.spoke, machine.SquidOptions{ReadTimeout: tunnels.Patience})
 	c.startHub(t)
 	all := c.run(t, pod, containers...)
 	c.awaitReach(t, "with the pod as Kyverno has made it")
@@ -68,12 +63,12 @@ func shown(engine tunnels.Engine) tunnels.Row {
 func (c *company) checkIdle(t *testing.T) {
 	t.Helper()
 	before := c.ended(t, hubTunnel)
-	time.Sleep(idle) // nothing happens: that is the subject
+	time.Sleep(tunnels.Idle) // nothing happens: that is the subject
 	if err := c.reach(t.Context()); err != nil {
-		t.Errorf("after %s without a request: %v", idle, err)
+		t.Errorf("after %s without a request: %v", tunnels.Idle, err)
 	}
 	if after := c.ended(t, hubTunnel); after != before {
-		t.Errorf("squid has ended %d tunnels that were idle for %s", after-before, idle)
+		t.Errorf("squid has ended %d tunnels that were idle for %s", after-before, tunnels.Idle)
 	}
 }
 

@@ -178,14 +178,12 @@ func (s *site) checkIdle(t *testing.T) {
 	controlplanetest.Require(t, err)
 	defer silent.Close() //nolint:errcheck // it has ended
 	began := time.Now()
-	controlplanetest.Require(t, silent.SetReadDeadline(began.Add(patience+20*time.Second)))
+	controlplanetest.Require(t, silent.SetReadDeadline(began.Add(tunnels.Patience+time.Minute)))
 	if n, err := silent.Read(make([]byte, 1)); n > 0 || err == nil || os.IsTimeout(err) {
 		t.Errorf("a tunnel in which nothing is said is there after %s: %v", time.Since(began), err)
 	}
-	time.Sleep(time.Until(began.Add(patience + 8*time.Second)))
-	if err := s.ask(t.Context()); err != nil {
-		t.Errorf("after an idle time: %v", err)
-	}
+	time.Sleep(time.Until(began.Add(tunnels.Idle)))
+	s.awaitTunnel(t)
 	if now := s.count(t, "tunnel opened"); now != opened+1 {
 		t.Errorf("%d tunnels were opened meanwhile, beside the silent one", now-opened-1)
 	}
@@ -202,17 +200,17 @@ func (s *site) count(t *testing.T, text string) int {
 // checkMemory: a hundred tunnels that are idle leave room in what the policy allows the relay.
 func (s *site) checkMemory(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
-	const tunnels = 100
+	const many = 100
 	before := s.count(t, "tunnel opened")
-	for range tunnels {
+	for range many {
 		conn, err := s.network.Dial(t.Context(), machine.Corp, "127.0.0.1:8091")
 		controlplanetest.Require(t, err)
 		defer conn.Close() //nolint:errcheck // nothing was said
 	}
-	s.awaitOpened(t, before+tunnels)
+	s.awaitOpened(t, before+many)
 	resident := resident(t, program(t, s.relay))
 	limit := pod.Spec.InitContainers[0].Resources.Limits.Memory().Value()
-	t.Logf("the relay with %d idle tunnels over TLS: %d KiB", tunnels, resident>>10)
+	t.Logf("the relay with %d idle tunnels over TLS: %d KiB", many, resident>>10)
 	if resident > limit/2 {
 		t.Errorf("%d bytes, of %d", resident, limit)
 	}
@@ -275,9 +273,10 @@ func (s *site) checkChisel(t *testing.T) {
 	s.awaitTunnel(t)
 	s.awaitReadiness(t, pod, http.StatusOK, machine.HubName+":443: a tunnel was opened")
 
-	time.Sleep(patience + 8*time.Second) // its keepalive is every 25 seconds
-	if err := s.ask(t.Context()); err != nil || s.count(t, "tunnel opened") != 1 {
-		t.Errorf("after an idle time: %v; %v", err, last(s.relay))
+	time.Sleep(tunnels.Idle) // its keepalive is every 25 seconds
+	s.awaitTunnel(t)
+	if s.count(t, "tunnel opened") != 1 {
+		t.Errorf("after an idle time the tunnel is another one: %v", last(s.relay))
 	}
 	s.checkSecrecy(t, pod)
 	s.checkEnd(t)
