@@ -39,6 +39,7 @@ var versions = []version{
 }
 
 func TestTheAgentIsReachedThroughTheProxy(t *testing.T) {
+	tunnels.Complete(t)
 	t.Parallel()
 	c := newCluster(t)
 	t.Run("agents", func(t *testing.T) {

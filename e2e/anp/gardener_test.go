@@ -106,6 +106,7 @@ func (s *site) route(t *testing.T, address string) {
 }
 
 func TestAnAPIServerReachesPodsServicesAndNodesThroughATunnelThatLeavesByTheProxy(t *testing.T) {
+	tunnels.Complete(t)
 	t.Parallel()
 	s := newSeed(t, versions[len(versions)-1])
 	s.populate(t)

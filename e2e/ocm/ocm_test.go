@@ -26,6 +26,7 @@ const addonNamespace = "open-cluster-management-cluster-proxy"
 var containers = []string{"proxy-agent", "addon-agent", "service-proxy"}
 
 func TestTheAgentLeavesThroughTheProxy(t *testing.T) {
+	tunnels.Complete(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	pod := store(t, controlplanetest.Clients(t, f.spoke), f.agent(t, f.spoke, addonNamespace, machine.HubName))

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestAgentsThatCannotSpeakToTheProxyGoThroughTheRelay(t *testing.T) {
+	tunnels.Complete(t)
 	c := newCluster(t)
 	t.Run("apiserver-network-proxy", func(t *testing.T) {
 		t.Parallel()
