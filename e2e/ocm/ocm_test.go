@@ -5,6 +5,7 @@ package ocm_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
@@ -43,6 +45,7 @@ func TestTheAgentLeavesThroughTheProxy(t *testing.T) {
 	if err := c.checkHubUser(t); err != nil {
 		t.Errorf("somebody of the hub: %v", err)
 	}
+	c.checkGRPC(t)
 	c.checkIdle(t)
 	stop(t, all)
 	c.awaitAsked(t, connect(hubAPI), connect(hubTunnel))
@@ -71,6 +74,25 @@ func (c *company) checkIdle(t *testing.T) {
 	if after := c.ended(t, hubTunnel); after != before {
 		t.Errorf("squid has ended %d tunnels that were idle for %s", after-before, tunnels.Idle)
 	}
+}
+
+// checkGRPC: who speaks gRPC with the proxy server, without a user server, gets to what the agent reaches.
+func (c *company) checkGRPC(t *testing.T) {
+	t.Helper()
+	listener, err := c.network.Listen(t.Context(), machine.Corp, "127.0.0.1:8081") // the agent's pod has an alias for it
+	controlplanetest.Require(t, err)
+	c.answer(t, listener)
+	certificate, key := c.issue(t, "konnectivity-client")
+	nonce := rand.Text()
+	p, err := c.network.Start(t.Context(), machine.Internet, process.Spec{
+		Name: "test-client", Path: c.programs["test-client"], Args: []string{
+			"--mode=grpc", "--proxy-host=localhost", "--proxy-port=8090",
+			"--ca-cert=" + c.ca(t), "--client-cert=" + certificate, "--client-key=" + key,
+			"--request-host=" + serviceProxyHost(cluster), "--request-port=8081", "--request-path=" + nonce, "--v=4",
+		},
+	})
+	controlplanetest.Require(t, err)
+	awaitLog(t, p, c.secret+"/"+nonce)
 }
 
 // checkHubUser: service-proxy has somebody's token reviewed, first by its own cluster and then by the hub. Who is of
