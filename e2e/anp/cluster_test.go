@@ -1,11 +1,9 @@
 package anp_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,13 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -200,19 +196,8 @@ func hyperShift(t *testing.T) []byte {
 // mutate is what fairlead mutate makes of a manifest, with the values of the chart.
 func mutate(t *testing.T, manifest []byte) []byte {
 	t.Helper()
-	fairlead, err := operator.Build(t.Context(), "fairlead")
+	out, err := policies.Mutate(t.Context(), manifest, values())
 	controlplanetest.Require(t, err)
-	file := filepath.Join(t.TempDir(), "values.yaml")
-	content, err := yaml.Marshal(values())
-	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, os.WriteFile(file, content, 0o600))
-	cmd := exec.CommandContext(t.Context(), fairlead, "mutate", "--policy-values", file, "--require")
-	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("fairlead mutate: %v: %s", err, stderr.String())
-	}
 	return out
 }
 

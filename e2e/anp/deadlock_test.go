@@ -1,7 +1,6 @@
 package anp_test
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -55,9 +54,7 @@ func (s *seed) startKyverno(t *testing.T) {
 	s.site.route(t, kyvernoAddress)
 	listener, err := s.site.network.Listen(t.Context(), machine.Cluster, net.JoinHostPort(kyvernoAddress, "443"))
 	controlplanetest.Require(t, err)
-	forward(t, listener, func(ctx context.Context) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", port.Address())
-	})
+	machine.Forward(t.Context(), listener, machine.To(port.Address()))
 	controlplanetest.Require(t, s.cp.Apply(t.Context(), fmt.Appendf(nil, `
 apiVersion: v1
 kind: Namespace

@@ -58,24 +58,20 @@ func newSeed(t *testing.T, v version) *seed {
 	t.Helper()
 	authority, err := machine.NewAuthority("Example Tunnel CA")
 	controlplanetest.Require(t, err)
-	certificate, key, err := authority.Issue("kube-apiserver")
-	controlplanetest.Require(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	controlplanetest.Require(t, err)
 	dir := t.TempDir()
-	for name, content := range map[string][]byte{
-		"ca.crt": authority.PEM(), "tls.crt": certificate, "tls.key": key,
-		"egress.yaml": fmt.Appendf(nil, egressSelector, listener.Addr(), dir),
-	} {
-		controlplanetest.Require(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
-	}
+	_, _, _, err = authority.Write(dir, "kube-apiserver")
+	controlplanetest.Require(t, err)
+	egress := fmt.Appendf(nil, egressSelector, listener.Addr(), dir)
+	controlplanetest.Require(t, os.WriteFile(filepath.Join(dir, "egress.yaml"), egress, 0o600))
 	cp := controlplanetest.Start(t, controlplane.Options{APIServerArgs: []string{
 		"--egress-selector-config-file=" + filepath.Join(dir, "egress.yaml"),
 		"--kubelet-certificate-authority=" + filepath.Join(dir, "ca.crt"),
 	}})
 	s := &seed{cluster: newPlainCluster(t, cp, authority)}
 	s.site = s.cluster.site(t, v, true, machine.SquidOptions{Password: password})
-	forward(t, listener, func(ctx context.Context) (net.Conn, error) {
+	machine.Forward(t.Context(), listener, func(ctx context.Context) (net.Conn, error) {
 		return s.site.network.Dial(ctx, machine.Internet, net.JoinHostPort(machine.HubAddress, frontPort))
 	})
 	s.applySecret(t)
@@ -110,6 +106,7 @@ func (s *site) route(t *testing.T, address string) {
 }
 
 func TestAnAPIServerReachesPodsServicesAndNodesThroughATunnelThatLeavesByTheProxy(t *testing.T) {
+	tunnels.Complete(t)
 	t.Parallel()
 	s := newSeed(t, versions[len(versions)-1])
 	s.populate(t)

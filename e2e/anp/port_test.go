@@ -14,7 +14,7 @@ import (
 // withoutPort is what the table says more of such a URL.
 func (v version) withoutPort() string {
 	if v.resolves {
-		return ", which means 443"
+		return " (it goes to 443)"
 	}
 	return ""
 }

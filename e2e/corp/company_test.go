@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
@@ -38,20 +39,13 @@ type company struct {
 
 func newCompany(t *testing.T) *company {
 	t.Helper()
-	network, err := machine.Start(t.Context())
-	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := network.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	c := &company{network: network, caFile: filepath.Join(t.TempDir(), "ca.crt")}
+	c := &company{network: machinetest.Network(t), caFile: filepath.Join(t.TempDir(), "ca.crt")}
 	authority, err := machine.NewAuthority("Example Web CA")
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, os.WriteFile(c.caFile, authority.PEM(), 0o600))
 	c.serve(t, authority, machine.Internet, machine.InternetAddress, machine.InternetName, outside)
 	c.serve(t, authority, machine.Cluster, machine.ServiceAddress, machine.ServiceName, inside)
-	c.squid, err = network.StartSquid(t.Context(), machine.SquidOptions{User: username, Password: password})
+	c.squid, err = c.network.StartSquid(t.Context(), machine.SquidOptions{User: username, Password: password})
 	controlplanetest.Require(t, err)
 	return c
 }

@@ -18,6 +18,7 @@ import (
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 func TestFrpcCarriesAnAPIServerThroughSquidAsItsPodIsMutated(t *testing.T) {
+	tunnels.Complete(t)
 	h := newHarness(t)
 	for _, v := range []version{v044, v061} {
 		t.Run(v.name, func(t *testing.T) {

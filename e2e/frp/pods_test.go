@@ -1,24 +1,18 @@
 package frp_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
 const container = "frpc"
@@ -103,27 +97,10 @@ func (s *site) podOf(t *testing.T, variant string) *corev1.Pod {
 	return &pods.Items[0]
 }
 
-// Programs of ours, built once: nobody may run them meanwhile.
-var (
-	fairlead     = sync.OnceValues(func() (string, error) { return operator.Build(context.Background(), "fairlead") })
-	relayProgram = sync.OnceValues(func() (string, error) { return operator.Build(context.Background(), relay) })
-)
-
 // fairleadMutate runs the real program on a manifest, with values of the chart.
 func fairleadMutate(t *testing.T, manifest []byte, values map[string]any) []byte {
 	t.Helper()
-	program, err := fairlead()
+	output, err := policies.Mutate(t.Context(), manifest, values)
 	controlplanetest.Require(t, err)
-	text, err := yaml.Marshal(values)
-	controlplanetest.Require(t, err)
-	file := filepath.Join(t.TempDir(), "values.yaml")
-	controlplanetest.Require(t, os.WriteFile(file, text, 0o600))
-	cmd := exec.CommandContext(t.Context(), program, "mutate", "--policy-values", file, "--require")
-	var complaints bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &complaints
-	output, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("fairlead mutate: %v\n%s", err, complaints.String())
-	}
 	return output
 }

@@ -3,7 +3,6 @@ package frp_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -20,13 +19,12 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/node"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
-
-// readTimeout is longer than the 30 s after which frpc of both versions says something on its own.
-const readTimeout = 40 * time.Second
 
 // otherPort is that of a second frps.
 const otherPort = 8443
@@ -44,17 +42,11 @@ type site struct {
 
 func (h *harness) newSite(t *testing.T, v version) *site {
 	t.Helper()
-	network, err := machine.Start(t.Context())
-	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := network.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	network := machinetest.Network(t)
 	s := &site{harness: h, version: v, network: network}
-	controlplanetest.Require(t, network.CheckClosed(t.Context()))
+	var err error
 	s.squid, err = network.StartSquid(t.Context(), machine.SquidOptions{
-		User: username, Password: password, Ports: []int{v.port, otherPort}, ReadTimeout: readTimeout, TLS: h.authority,
+		User: username, Password: password, Ports: []int{v.port, otherPort}, ReadTimeout: tunnels.Patience, TLS: h.authority,
 	})
 	controlplanetest.Require(t, err)
 	s.node = &node.Node{
@@ -81,29 +73,7 @@ func (s *site) forwardAPIServer(t *testing.T) {
 	controlplanetest.Require(t, err)
 	listener, err := s.network.Listen(t.Context(), machine.Cluster, net.JoinHostPort(machine.ServiceAddress, "443"))
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go forward(conn, server.Host)
-		}
-	}()
-}
-
-func forward(conn net.Conn, address string) {
-	defer conn.Close() //nolint:errcheck // it has been read to its end
-	server, err := net.Dial("tcp", address)
-	if err != nil {
-		return
-	}
-	go func() {
-		defer server.Close() //nolint:errcheck // it has been written to its end
-		_, _ = io.Copy(server, conn)
-	}()
-	_, _ = io.Copy(conn, server)
+	machine.Forward(t.Context(), listener, machine.To(server.Host))
 }
 
 // serve starts frps in the hub and returns when it listens.
@@ -114,13 +84,7 @@ func (s *site) serve(t *testing.T, config string, port int) {
 	controlplanetest.Require(t, os.WriteFile(s.network.Path(file), []byte(config), 0o600))
 	_, err := s.network.Start(t.Context(), machine.Internet, process.Spec{
 		Name: name, Path: build(t, s.version.server), Args: []string{"-c", file},
-		Ready: func(ctx context.Context) error {
-			conn, err := s.network.Dial(ctx, machine.Internet, net.JoinHostPort(machine.HubAddress, strconv.Itoa(port)))
-			if err == nil {
-				err = conn.Close()
-			}
-			return err
-		},
+		Ready: s.network.Answers(machine.Internet, net.JoinHostPort(machine.HubAddress, strconv.Itoa(port))),
 	})
 	controlplanetest.Require(t, err)
 }

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -62,6 +64,21 @@ func (a *Authority) Issue(hosts ...string) (certificate, key []byte, err error) 
 	}
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
 	return certificatePEM(der), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
+}
+
+// Write issues a certificate, as Issue does, and writes the authority's, that one and its key into a folder.
+func (a *Authority) Write(dir string, hosts ...string) (ca, crt, key string, err error) {
+	certificate, private, err := a.Issue(hosts...)
+	if err != nil {
+		return "", "", "", err
+	}
+	ca, crt, key = filepath.Join(dir, "ca.crt"), filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	for file, content := range map[string][]byte{ca: a.PEM(), crt: certificate, key: private} {
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			return "", "", "", err
+		}
+	}
+	return ca, crt, key, nil
 }
 
 // issue signs for the authority; one that is not yet, signs for itself.

@@ -132,8 +132,8 @@ func (n *Network) startIn(ctx context.Context, where Namespace, mounts *os.File,
 	return process.Start(ctx, spec)
 }
 
-// answers is a condition: somebody listens on the address.
-func (n *Network) answers(from Namespace, address string) func(context.Context) error {
+// Answers is a condition: somebody listens on the address.
+func (n *Network) Answers(from Namespace, address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := n.Dial(ctx, from, address)
 		if err != nil {

@@ -53,7 +53,7 @@ http: {addr: "%[2]s", tls: {certificate: %[1]s/tls.crt, key: %[1]s/tls.key}}
 	}
 	_, err = n.start(ctx, where, process.Spec{
 		Name: name, Path: "docker-registry", Args: []string{"serve", folder + "/config.yml"},
-		Ready: n.answers(where, listen),
+		Ready: n.Answers(where, listen),
 	})
 	return &Registry{network: n, where: where, address: address, authority: authority}, err
 }

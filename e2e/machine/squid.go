@@ -68,7 +68,7 @@ func (s *Squid) Start(ctx context.Context) error {
 		Name:  "squid",
 		Path:  "squid",
 		Args:  []string{"-N", "-f", Dir + "/squid/squid.conf"},
-		Ready: s.network.answers(Corp, net.JoinHostPort(ProxyAddress, strconv.Itoa(ProxyPort))),
+		Ready: s.network.Answers(Corp, net.JoinHostPort(ProxyAddress, strconv.Itoa(ProxyPort))),
 	})
 	return err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/node"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -183,14 +184,7 @@ func pod(spec corev1.PodSpec) *corev1.Pod {
 
 func newNode(t *testing.T, objects ...runtime.Object) *node.Node {
 	t.Helper()
-	network, err := machine.Start(t.Context())
-	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := network.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &node.Node{Network: network, Clients: fake.NewClientset(objects...)}
+	return &node.Node{Network: machinetest.Network(t), Clients: fake.NewClientset(objects...)}
 }
 
 // awaitLog returns when the program has printed the text.

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/node"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -51,15 +52,9 @@ type userAddress struct {
 
 func newCompany(t *testing.T, f *fleet, cp *controlplane.ControlPlane, options machine.SquidOptions) *company {
 	t.Helper()
-	network, err := machine.Start(t.Context())
-	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := network.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	network := machinetest.Network(t)
 	c := &company{fleet: f, network: network, folder: t.TempDir(), secret: rand.Text(), users: userAddress{machine.Internet, machine.HubAddress + ":9092"}}
-	controlplanetest.Require(t, network.CheckClosed(t.Context()))
+	var err error
 	options.User, options.Password, options.Ports = user, password, []int{8090, 8091, 6443}
 	c.squid, err = network.StartSquid(t.Context(), options)
 	controlplanetest.Require(t, err)
@@ -88,30 +83,7 @@ func (c *company) bridge(t *testing.T, where machine.Namespace, address string, 
 	t.Helper()
 	listener, err := c.network.Listen(t.Context(), where, address)
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	target := strings.TrimPrefix(to.Admin().Host, "https://")
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go relay(conn, target)
-		}
-	}()
-}
-
-func relay(conn net.Conn, target string) {
-	defer conn.Close() //nolint:errcheck // both ends see it
-	server, err := net.Dial("tcp", target)
-	if err != nil {
-		return
-	}
-	go func() {
-		defer server.Close() //nolint:errcheck // both ends see it
-		_, _ = io.Copy(server, conn)
-	}()
-	_, _ = io.Copy(conn, server)
+	machine.Forward(t.Context(), listener, machine.To(strings.TrimPrefix(to.Admin().Host, "https://")))
 }
 
 // serve is a web server in the managed cluster, the Service web in the namespace shop.

@@ -110,7 +110,7 @@ func (f *fleet) build(ctx context.Context) error {
 	f.programs = map[string]string{}
 	for command, tool := range map[string]tools.Tool{
 		"/proxy-agent": tools.ANPAgent031, "/agent": tools.ClusterProxyAddonAgent, "/cluster-proxy": tools.ClusterProxy,
-		"server": tools.ANPServer031, "chart": tools.ClusterProxyChart,
+		"server": tools.ANPServer031, "test-client": tools.ANPTestClient034, "chart": tools.ClusterProxyChart,
 	} {
 		path, err := tools.Build(ctx, tool, os.Stderr)
 		if err != nil {

@@ -31,6 +31,7 @@ const (
 // server want the same port 8000, and all containers here share one network: the test itself answers for
 // service-proxy.
 func TestClientsOnTheHubDialTheProxyServerDirectly(t *testing.T) {
+	tunnels.Complete(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	c := newCompany(t, f, f.spoke, machine.SquidOptions{Hosts: map[string]string{entrypoint: machine.HubAddress}}) // where nobody is

@@ -15,6 +15,7 @@ import (
 // The pod that fairlead mutate prints has the same containers as the one that Kyverno makes, and goes the same way
 // where nobody else changes it.
 func TestThePodThatFairleadMutatePrintsLeavesThroughTheProxy(t *testing.T) {
+	tunnels.Complete(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	c := newCompany(t, f, f.spoke, machine.SquidOptions{})

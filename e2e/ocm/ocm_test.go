@@ -5,6 +5,7 @@ package ocm_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,12 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
-)
-
-const (
-	readTimeout = 35 * time.Second // 30 is the least that a proxy server lets an agent ask (cmd/server/app/server.go)
-	idle        = 45 * time.Second
 )
 
 // The addon's namespace is a setting of the hub's; each test has one of its own.
@@ -31,10 +28,11 @@ const addonNamespace = "open-cluster-management-cluster-proxy"
 var containers = []string{"proxy-agent", "addon-agent", "service-proxy"}
 
 func TestTheAgentLeavesThroughTheProxy(t *testing.T) {
+	tunnels.Complete(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	pod := store(t, controlplanetest.Clients(t, f.spoke), f.agent(t, f.spoke, addonNamespace, machine.HubName))
-	c := newCompany(t, f, f.spoke, machine.SquidOptions{ReadTimeout: readTimeout})
+	c := newCompany(t, f, f.spoke, machine.SquidOptions{ReadTimeout: tunnels.Patience})
 	c.startHub(t)
 	all := c.run(t, pod, containers...)
 	c.awaitReach(t, "with the pod as Kyverno has made it")
@@ -47,6 +45,7 @@ func TestTheAgentLeavesThroughTheProxy(t *testing.T) {
 	if err := c.checkHubUser(t); err != nil {
 		t.Errorf("somebody of the hub: %v", err)
 	}
+	c.checkGRPC(t)
 	c.checkIdle(t)
 	stop(t, all)
 	c.awaitAsked(t, connect(hubAPI), connect(hubTunnel))
@@ -68,13 +67,32 @@ func shown(engine tunnels.Engine) tunnels.Row {
 func (c *company) checkIdle(t *testing.T) {
 	t.Helper()
 	before := c.ended(t, hubTunnel)
-	time.Sleep(idle) // nothing happens: that is the subject
+	time.Sleep(tunnels.Idle) // nothing happens: that is the subject
 	if err := c.reach(t.Context()); err != nil {
-		t.Errorf("after %s without a request: %v", idle, err)
+		t.Errorf("after %s without a request: %v", tunnels.Idle, err)
 	}
 	if after := c.ended(t, hubTunnel); after != before {
-		t.Errorf("squid has ended %d tunnels that were idle for %s", after-before, idle)
+		t.Errorf("squid has ended %d tunnels that were idle for %s", after-before, tunnels.Idle)
 	}
+}
+
+// checkGRPC: who speaks gRPC with the proxy server, without a user server, gets to what the agent reaches.
+func (c *company) checkGRPC(t *testing.T) {
+	t.Helper()
+	listener, err := c.network.Listen(t.Context(), machine.Corp, "127.0.0.1:8081") // the agent's pod has an alias for it
+	controlplanetest.Require(t, err)
+	c.answer(t, listener)
+	certificate, key := c.issue(t, "konnectivity-client")
+	nonce := rand.Text()
+	p, err := c.network.Start(t.Context(), machine.Internet, process.Spec{
+		Name: "test-client", Path: c.programs["test-client"], Args: []string{
+			"--mode=grpc", "--proxy-host=localhost", "--proxy-port=8090",
+			"--ca-cert=" + c.ca(t), "--client-cert=" + certificate, "--client-key=" + key,
+			"--request-host=" + serviceProxyHost(cluster), "--request-port=8081", "--request-path=" + nonce, "--v=4",
+		},
+	})
+	controlplanetest.Require(t, err)
+	awaitLog(t, p, c.secret+"/"+nonce)
 }
 
 // checkHubUser: service-proxy has somebody's token reviewed, first by its own cluster and then by the hub. Who is of

@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // Where config/rbac installs the operator, and as whom.
@@ -75,6 +76,14 @@ func Build(ctx context.Context, name string, environment ...string) (string, err
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "..", "..")
 	path := filepath.Join(root, ".cache", "bin", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := tools.Lock(ctx, path+".lock") // who comes second finds it up to date, and does not write what may run by now
+	if err != nil {
+		return "", fmt.Errorf("wait for another build of %s: %w", name, err)
+	}
+	defer unlock()
 	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./operator/cmd/"+name)
 	build.Dir = root
 	build.Env = append(os.Environ(), environment...)

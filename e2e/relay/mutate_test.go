@@ -1,9 +1,7 @@
 package relay_test
 
 import (
-	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,29 +11,18 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
 // mutate is the pod as fairlead mutate prints it, with values of the chart. No API server has seen it.
 func mutate(t *testing.T, pod *corev1.Pod, values map[string]any) *corev1.Pod {
 	t.Helper()
-	fairlead, err := operator.Build(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
-	file := filepath.Join(t.TempDir(), "values.yaml")
-	content, err := yaml.Marshal(values)
-	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, os.WriteFile(file, content, 0o600))
 	pod = pod.DeepCopy()
 	pod.APIVersion, pod.Kind = "v1", "Pod"
 	manifest, err := yaml.Marshal(pod)
 	controlplanetest.Require(t, err)
-	cmd := exec.CommandContext(t.Context(), fairlead, "mutate", "--policy-values", file, "--require")
-	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("fairlead mutate: %v: %s", err, stderr.String())
-	}
+	out, err := policies.Mutate(t.Context(), manifest, values)
+	controlplanetest.Require(t, err)
 	var mutated corev1.Pod
 	controlplanetest.Require(t, yaml.UnmarshalStrict(out, &mutated))
 	if !relayed(&mutated) {

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestAgentsThatCannotSpeakToTheProxyGoThroughTheRelay(t *testing.T) {
+	tunnels.Complete(t)
 	c := newCluster(t)
 	t.Run("apiserver-network-proxy", func(t *testing.T) {
 		t.Parallel()
@@ -182,14 +183,12 @@ func (s *site) checkIdle(t *testing.T) {
 	controlplanetest.Require(t, err)
 	defer silent.Close() //nolint:errcheck // it has ended
 	began := time.Now()
-	controlplanetest.Require(t, silent.SetReadDeadline(began.Add(patience+20*time.Second)))
+	controlplanetest.Require(t, silent.SetReadDeadline(began.Add(tunnels.Patience+time.Minute)))
 	if n, err := silent.Read(make([]byte, 1)); n > 0 || err == nil || os.IsTimeout(err) {
 		t.Errorf("a tunnel in which nothing is said is there after %s: %v", time.Since(began), err)
 	}
-	time.Sleep(time.Until(began.Add(patience + 8*time.Second)))
-	if err := s.ask(t.Context()); err != nil {
-		t.Errorf("after an idle time: %v", err)
-	}
+	time.Sleep(time.Until(began.Add(tunnels.Idle)))
+	s.awaitTunnel(t)
 	if now := s.count(t, "tunnel opened"); now != opened+1 {
 		t.Errorf("%d tunnels were opened meanwhile, beside the silent one", now-opened-1)
 	}
@@ -260,9 +259,10 @@ func (s *site) checkChisel(t *testing.T) {
 	s.awaitTunnel(t)
 	s.awaitReadiness(t, pod, http.StatusOK, machine.HubName+":443: a tunnel was opened")
 
-	time.Sleep(patience + 8*time.Second) // its keepalive is every 25 seconds
-	if err := s.ask(t.Context()); err != nil || s.count(t, "tunnel opened") != 1 {
-		t.Errorf("after an idle time: %v; %v", err, last(s.relay))
+	time.Sleep(tunnels.Idle) // its keepalive is every 25 seconds
+	s.awaitTunnel(t)
+	if s.count(t, "tunnel opened") != 1 {
+		t.Errorf("after an idle time the tunnel is another one: %v", last(s.relay))
 	}
 	s.checkSecrecy(t, pod)
 	s.checkEnd(t)

@@ -1,9 +1,7 @@
 package relay_test
 
 import (
-	"bufio"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,23 +9,22 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/node"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
-// patience is squid's with a tunnel in which nothing is said: a little more than the shortest keepalive that the
-// server of the apiserver-network-proxy allows, 30 seconds.
-const patience = 38 * time.Second
+// service is the one in the cluster.
+const service = machine.ServiceAddress + ":80"
 
 // site is a company behind its squid, and a hub. A service in the cluster answers with the path it was asked for.
 type site struct {
@@ -44,27 +41,17 @@ type site struct {
 
 func (c *cluster) site(t *testing.T, url string, ports ...int) *site {
 	t.Helper()
-	network, err := machine.Start(t.Context())
-	controlplanetest.Require(t, err)
-	t.Cleanup(func() {
-		if err := network.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	network := machinetest.Network(t)
 	s := &site{cluster: c, network: network, namespace: c.namespace(t, url)}
+	var err error
 	s.squid, err = network.StartSquid(t.Context(), machine.SquidOptions{
-		User: user, Password: password, Ports: ports, ReadTimeout: patience, TLS: c.authority,
+		User: user, Password: password, Ports: ports, ReadTimeout: tunnels.Patience, TLS: c.authority,
 	})
 	controlplanetest.Require(t, err)
 	s.node = &node.Node{Network: network, Clients: c.clients, Programs: maps.Clone(c.programs)}
-	listener, err := network.Listen(t.Context(), machine.Cluster, net.JoinHostPort(machine.ServiceAddress, "80"))
+	listener, err := network.Listen(t.Context(), machine.Cluster, service)
 	controlplanetest.Require(t, err)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, "the service was asked for "+r.URL.Path)
-	})}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	controlplanetest.Require(t, network.CheckClosed(t.Context()))
+	tunnels.Serve(t, listener, service)
 	return s
 }
 
@@ -73,22 +60,11 @@ func (s *site) hub(t *testing.T, tool tools.Tool, ready string, args func(ca, cr
 	t.Helper()
 	program, err := tools.Build(t.Context(), tool, os.Stderr)
 	controlplanetest.Require(t, err)
-	certificate, key, err := s.authority.Issue(machine.HubName)
+	ca, crt, key, err := s.authority.Write(t.TempDir(), machine.HubName)
 	controlplanetest.Require(t, err)
-	dir := t.TempDir()
-	ca, crt, keyFile := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	for file, content := range map[string][]byte{ca: s.authority.PEM(), crt: certificate, keyFile: key} {
-		controlplanetest.Require(t, os.WriteFile(file, content, 0o600))
-	}
 	_, err = s.network.Start(t.Context(), machine.Internet, process.Spec{
-		Name: tool.Name, Path: program, Args: args(ca, crt, keyFile),
-		Ready: func(ctx context.Context) error {
-			conn, err := s.network.Dial(ctx, machine.Internet, net.JoinHostPort(machine.HubAddress, ready))
-			if err != nil {
-				return err
-			}
-			return conn.Close()
-		},
+		Name: tool.Name, Path: program, Args: args(ca, crt, key),
+		Ready: s.network.Answers(machine.Internet, net.JoinHostPort(machine.HubAddress, ready)),
 	})
 	controlplanetest.Require(t, err)
 }
@@ -107,7 +83,7 @@ func (s *site) konnectivityServer(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		if err := connect(ctx, conn, machine.ServiceAddress+":80"); err != nil {
+		if err := tunnels.Connect(ctx, conn, service); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 		return conn, nil
@@ -125,43 +101,8 @@ func (s *site) chiselServer(t *testing.T) {
 	}
 }
 
-func connect(ctx context.Context, conn net.Conn, address string) error {
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return err
-		}
-	}
-	if _, err := fmt.Fprintf(conn, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", address); err != nil {
-		return err
-	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil) // nobody says more before it is asked
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("the server says %s", response.Status)
-	}
-	return err
-}
-
 // ask has the hub ask the spoke's service for something that nobody has asked for before.
-func (s *site) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dial(ctx) }}
-	nonce := rand.Text()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+machine.ServiceAddress+"/"+nonce, nil)
-	if err != nil {
-		return err
-	}
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && string(body) != "the service was asked for /"+nonce {
-		err = fmt.Errorf("the service says %q", body)
-	}
-	return err
-}
+func (s *site) ask(ctx context.Context) error { return tunnels.Ask(ctx, service, s.dial) }
 
 func (s *site) awaitTunnel(t *testing.T) {
 	t.Helper()

@@ -39,7 +39,7 @@ func buildInto(ctx context.Context, cache string, tool Tool, module string, prog
 	if slot.filled() {
 		return slot.program(), nil
 	}
-	unlock, err := lock(ctx, slot.lockFile())
+	unlock, err := Lock(ctx, slot.lockFile())
 	if err != nil {
 		return "", fmt.Errorf("wait for another build of %s: %w", tool.Name, err)
 	}

@@ -19,7 +19,7 @@ func Folder(ctx context.Context, name, key string, fill func(dir string) error) 
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the cache folder: %w", err)
 	}
-	unlock, err := lock(ctx, s.lockFile())
+	unlock, err := Lock(ctx, s.lockFile())
 	if err != nil {
 		return "", fmt.Errorf("wait for another process that makes %s: %w", name, err)
 	}

@@ -11,9 +11,9 @@ import (
 
 const lockInterval = 200 * time.Millisecond
 
-// lock waits for an exclusive lock on the file. The kernel frees it with the process, so no stale
+// Lock waits for an exclusive lock on the file. The kernel frees it with the process, so no stale
 // lock can be left behind; the empty file stays, because removing it would let two builders in.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)

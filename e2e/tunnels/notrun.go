@@ -52,7 +52,7 @@ var unavailable = []line{
 // withUnavailable adds them to the rows.
 func withUnavailable(rows []line) []line {
 	for _, row := range unavailable {
-		row.mutate = row.kyverno
+		row.mutate = notRun // for the same reason
 		rows = replace(rows, row)
 	}
 	return rows

@@ -29,7 +29,7 @@ func (l line) cells() []string {
 
 // compare orders lines. Of two that are about the same it says 0.
 func compare(a, b line) int {
-	return cmp.Or(cmp.Compare(a.agent, b.agent), compareVersions(a.version, b.version), cmp.Compare(a.way, b.way))
+	return cmp.Or(cmp.Compare(strings.ToLower(a.agent), strings.ToLower(b.agent)), compareVersions(a.version, b.version), cmp.Compare(a.way, b.way))
 }
 
 // compareVersions orders v0.9.0 before v0.10.0: of the first parts that differ, the shorter comes first.

@@ -3,11 +3,14 @@
 package tunnels
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,12 +55,64 @@ func Record(t testing.TB, row Row) {
 		return
 	}
 	_, caller, _, _ := runtime.Caller(1)
-	function, _, _ := strings.Cut(t.Name(), "/")
-	shown := row.Result + ": " + filepath.Base(filepath.Dir(caller)) + "/" + function
+	by := testOf(t.Name(), caller)
+	shown := row.Result + ": " + by
+	recorded.Lock()
+	recorded.by[by] = append(recorded.by[by], row)
+	recorded.Unlock()
 	change := func(rows []line) []line { return put(rows, row, shown) }
 	if err := settle(document(), change); err != nil {
 		t.Error(err)
 	}
+}
+
+// recorded are the rows of this process, by their tests.
+var recorded = struct {
+	sync.Mutex
+	by map[string][]Row
+}{by: map[string][]Row{}}
+
+// Complete has the table say no more of a test than the test records until it ends. Where parts of it may be skipped,
+// because something is missing or nobody asked for them, it does nothing.
+func Complete(t testing.TB) {
+	t.Helper()
+	_, caller, _, _ := runtime.Caller(1)
+	by := testOf(t.Name(), caller)
+	t.Cleanup(func() {
+		if t.Failed() || os.Getenv("CI") != "true" || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+			return
+		}
+		recorded.Lock()
+		defer recorded.Unlock()
+		if err := settle(document(), func(rows []line) []line { return withoutStale(rows, by, recorded.by[by]) }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// testOf is a test as the table names it, by its name and file: of a subtest it is the whole.
+func testOf(name, file string) string {
+	function, _, _ := strings.Cut(name, "/")
+	return filepath.Base(filepath.Dir(file)) + "/" + function
+}
+
+// withoutStale removes what a test is said to have shown, but is not among what it has recorded.
+func withoutStale(rows []line, by string, shown []Row) []line {
+	var left []line
+	for _, row := range rows {
+		for engine, cell := range map[Engine]*string{Kyverno: &row.kyverno, Mutate: &row.mutate} {
+			isRow := func(r Row) bool {
+				return r.Engine == engine && r.Agent == row.agent && r.Version == row.version && string(r.Way) == row.way
+			}
+			if strings.HasSuffix(*cell, ": "+by) && !slices.ContainsFunc(shown, isRow) {
+				*cell = notRun
+			}
+		}
+		if row.kyverno != notRun || row.mutate != notRun {
+			left = append(left, row)
+		}
+	}
+	return left
 }
 
 // settle makes the file say what the change says, if the user wants it to; otherwise it tells how they differ.

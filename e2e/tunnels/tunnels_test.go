@@ -6,11 +6,48 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTheTableNamesTheAgentsThatCannotBeRun(t *testing.T) {
 	if err := settle(document(), withUnavailable); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestTheTableIsInOrder(t *testing.T) {
+	if os.Getenv("UPDATE") == "1" {
+		if err := update(document(), func(rows []line) []line { return rows }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, table, _, err := split(document())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := parse(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(format(rows), table); diff != "" {
+		t.Errorf("run this test with UPDATE=1 (-want +got):\n%s", diff)
+	}
+}
+
+func TestARowThatItsTestDoesNotShowAnyMoreIsStale(t *testing.T) {
+	gone, other := shownRow, shownRow
+	gone.Version, other.Version = "v0.60.0", "v0.59.0"
+	rows := put(nil, shownRow, "passes: frp/TestX")
+	mutate := shownRow
+	mutate.Engine = Mutate
+	rows = put(rows, mutate, "passes: frp/TestX")
+	rows = put(rows, gone, "passes: frp/TestX")
+	rows = put(rows, other, "passes: frp/TestXY")
+	want := put(put(nil, shownRow, "passes: frp/TestX"), other, "passes: frp/TestXY")
+	got := withoutStale(withUnavailable(rows), "frp/TestX", []Row{shownRow})
+	if diff := cmp.Diff(withUnavailable(want), got, cmp.AllowUnexported(line{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -1,0 +1,39 @@
+package machine
+
+import (
+	"context"
+	"io"
+	"net"
+)
+
+// Forward connects whoever comes to the listener with what is dialled, until the context ends.
+func Forward(ctx context.Context, listener net.Listener, dial func(context.Context) (net.Conn, error)) {
+	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go forward(ctx, conn, dial)
+		}
+	}()
+}
+
+func forward(ctx context.Context, from net.Conn, dial func(context.Context) (net.Conn, error)) {
+	defer from.Close() //nolint:errcheck // both ends see it
+	to, err := dial(ctx)
+	if err != nil {
+		return
+	}
+	go func() {
+		defer to.Close() //nolint:errcheck // both ends see it
+		_, _ = io.Copy(to, from)
+	}()
+	_, _ = io.Copy(from, to)
+}
+
+// To dials an address of this machine's, outside of all networks.
+func To(address string) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) }
+}

@@ -1,0 +1,44 @@
+package policies
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/operator"
+)
+
+// Mutate is what the built fairlead mutate makes of a manifest, with values of the chart. None that it knows in it is
+// an error.
+func Mutate(ctx context.Context, manifest []byte, values any) ([]byte, error) {
+	fairlead, err := operator.Build(ctx, "fairlead")
+	if err != nil {
+		return nil, err
+	}
+	text, err := yaml.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "fairlead-mutate-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "values.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	var complaints bytes.Buffer
+	cmd := exec.CommandContext(ctx, fairlead, "mutate", "--policy-values", file, "--require")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("fairlead mutate: %w: %s", err, &complaints)
+	}
+	return out, nil
+}
