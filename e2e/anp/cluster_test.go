@@ -198,7 +198,7 @@ func hyperShift(t *testing.T) []byte {
 }
 
 // mutate is what fairlead mutate makes of a manifest, with the values of the chart.
-func mutate(t *testing.T, manifest []byte) []byte {
+func mutate(t *testing.T, manifest []byte, flags ...string) []byte {
 	t.Helper()
 	fairlead, err := operator.Build(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
@@ -206,7 +206,7 @@ func mutate(t *testing.T, manifest []byte) []byte {
 	content, err := yaml.Marshal(values())
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, os.WriteFile(file, content, 0o600))
-	cmd := exec.CommandContext(t.Context(), fairlead, "mutate", "--policy-values", file, "--require")
+	cmd := exec.CommandContext(t.Context(), fairlead, append([]string{"mutate", "--policy-values", file, "--require"}, flags...)...)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &stderr
 	out, err := cmd.Output()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ type mutator struct {
 	policies   []*mutation.Policy
 	tunnels    map[string]*mutation.Tunnel // by the policy's name
 	literal    bool
+	exclude    bool // label agents, so that no policy is asked about them
 	tlsUnknown bool // whether the proxy speaks TLS is not known
 	streams    []stream
 	namespaces map[string]*corev1.Namespace // that stand among the manifests
@@ -143,10 +145,30 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 	if err != nil {
 		return nil, err
 	}
+	known := m.agents
 	for _, policy := range matching {
 		m.say(name, policy.Name, pod, by[policy.Name])
 	}
+	if m.exclude && m.agents > known {
+		all = append(all, excluding(template)...)
+		fmt.Fprintf(m.stderr, "%s: label %s: exclude, so that no policy is asked\n", name, excludeKey)
+	}
 	return all, nil
+}
+
+// excluding puts the label on a pod, or on the template of pods, that keeps the policies away.
+func excluding(template map[string]any) []mutation.Operation {
+	var operations []mutation.Operation
+	at := ""
+	for _, key := range []string{"metadata", "labels"} {
+		at += "/" + key
+		inner, is := template[key].(map[string]any)
+		if !is {
+			operations = append(operations, mutation.Operation{Op: "add", Path: at, Value: map[string]any{}})
+		}
+		template = inner
+	}
+	return append(operations, mutation.Operation{Op: "add", Path: at + "/" + strings.ReplaceAll(excludeKey, "/", "~1"), Value: "exclude"})
 }
 
 // namespace is what is known of it.
