@@ -194,9 +194,9 @@ func hyperShift(t *testing.T) []byte {
 }
 
 // mutate is what fairlead mutate makes of a manifest, with the values of the chart.
-func mutate(t *testing.T, manifest []byte) []byte {
+func mutate(t *testing.T, manifest []byte, flags ...string) []byte {
 	t.Helper()
-	out, err := policies.Mutate(t.Context(), manifest, values())
+	out, err := policies.Mutate(t.Context(), manifest, values(), flags...)
 	controlplanetest.Require(t, err)
 	return out
 }

@@ -41,7 +41,9 @@ func TestAWebhookBehindTheTunnelKeepsTheAgentAwayUnlessItsManifestIsMutatedBefor
 			t.Errorf("without a tunnel, the agent %s is answered with %v", name, err)
 		}
 	}
-	s.site.run(t, s.excluded(t, podOf(t, manifest)))
+	barred, err := s.create(t.Context(), podOf(t, mutate(t, upstream(t), "--exclude-from-admission")))
+	controlplanetest.Require(t, err)
+	s.site.run(t, barred)
 	s.site.awaitTunnel(t)
 	s.mutated(t, podOf(t, upstream(t)))
 }

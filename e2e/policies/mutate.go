@@ -15,7 +15,7 @@ import (
 
 // Mutate is what the built fairlead mutate makes of a manifest, with values of the chart. None that it knows in it is
 // an error.
-func Mutate(ctx context.Context, manifest []byte, values any) ([]byte, error) {
+func Mutate(ctx context.Context, manifest []byte, values any, flags ...string) ([]byte, error) {
 	fairlead, err := operator.Build(ctx, "fairlead")
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func Mutate(ctx context.Context, manifest []byte, values any) ([]byte, error) {
 		return nil, err
 	}
 	var complaints bytes.Buffer
-	cmd := exec.CommandContext(ctx, fairlead, "mutate", "--policy-values", file, "--require")
+	cmd := exec.CommandContext(ctx, fairlead, append([]string{"mutate", "--policy-values", file, "--require"}, flags...)...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(manifest), &complaints
 	out, err := cmd.Output()
 	if err != nil {

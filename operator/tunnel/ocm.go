@@ -69,6 +69,12 @@ func (m ManagedProxy) port() int {
 // Judge says what the object means for agents behind a proxy that cuts silent connections after some seconds.
 func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 	c := Configuration{Object: object, Findings: []Finding{}, AdditionalArgs: slices.Clone(m.Spec.ProxyAgent.AdditionalArgs)}
+	for i, arg := range c.AdditionalArgs {
+		if argumentPattern.MatchString(arg) {
+			c.AdditionalArgs[i] = argumentPattern.ReplaceAllString(arg, "//***@")
+			c.say(Password, lint.Error, fmt.Sprintf("spec.proxyAgent.additionalArgs[%d] has a password, which many may read, and so has every pod made of it", i), "")
+		}
+	}
 	m.judgeKeepalive(&c, idleTimeout)
 	switch e := m.Spec.ProxyServer.Entrypoint; {
 	case e == nil:

@@ -40,6 +40,7 @@ func TestWhatAManagedProxyConfigurationMeans(t *testing.T) {
 		"with one that is too long":   {hostname + "proxyAgent: {additionalArgs: [--keepalive-time, 1h, --v=4]}", "Warning Keepalive", "--v=4 --keepalive-time=30s"},
 		"with one that is refused":    {hostname + "proxyAgent: {additionalArgs: [--keepalive-time=5s]}", "Error Keepalive", "--keepalive-time=30s"},
 		"with one that does":          {hostname + "proxyAgent: {additionalArgs: [--keepalive-time=1m]}", "", "--keepalive-time=1m"},
+		"with a password":             {hostname + "proxyAgent: {additionalArgs: ['--x=http://me:" + password + "@p:1', --keepalive-time=1m]}", "Error Password", "--x=http://***@p:1 --keepalive-time=1m"},
 		"with one at the hub":         {strings.Replace(hostname, "{entrypoint", "{additionalArgs: [--keepalive-time=30s], entrypoint", 1) + "proxyAgent: {}", "Info Keepalive", "--keepalive-time=30s"},
 		"without a port":              {"proxyServer: {entrypoint: {type: Hostname, hostname: {value: hub.example}}}, proxyAgent: {additionalArgs: [--keepalive-time=30s]}", "Warning HubPort", "--keepalive-time=30s"},
 		"by a load balancer":          {"proxyServer: {entrypoint: {type: LoadBalancerService, port: 443}}, proxyAgent: {additionalArgs: [--keepalive-time=30s]}", "Warning HubAddress", "--keepalive-time=30s"},

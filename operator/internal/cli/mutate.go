@@ -19,6 +19,7 @@ type mutateOptions struct {
 	policyValues []string
 	policies     []string
 	carry        string
+	exclude      bool
 	require      bool
 }
 
@@ -42,6 +43,10 @@ with the values of the chart fairlead-policies (--policy-values, as helm's --val
 The settings of a cluster (--values or --proxy, and --cluster, as with render) stand
 below those. They are needed where the proxy speaks TLS itself, and with --carry Literal.
 
+Where the API server reaches the policies' webhook through the tunnel, its agent is still
+refused while nobody answers there: --exclude-from-admission labels its pods, so that
+nobody is asked about them.
+
 Standard error has a statement for each workload that a policy is for: what was
 changed, what was not, and why. The exit status is 0, also if there was nothing to do;
 1 if something cannot be read or evaluated: documents of the manifests are passed on
@@ -49,6 +54,9 @@ as they are then, and the others are changed; 2 if the command line is wrong.
 No password is printed, except with --carry Literal, into the manifests.`,
 		Example: `  # konnectivity-agent, before it is applied
   fairlead mutate -f konnectivity-agent.yaml --values secret-values.yaml --cluster cluster.yaml | kubectl apply -f -
+
+  # the same, where the API server reaches the policies through konnectivity
+  fairlead mutate -f konnectivity-agent.yaml --exclude-from-admission | kubectl apply -f -
 
   # a chart's manifests
   helm template rancher-agent … | fairlead mutate --policy-values fairlead-policies.yaml
@@ -75,6 +83,7 @@ No password is printed, except with --carry Literal, into the manifests.`,
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, may be repeated")
 	flags.StringVar(&opts.carry, "carry", "", "instead of the values' carry: "+strings.Join(carries, ", "))
 	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy, may be repeated; all of tunnels if there is none")
+	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+excludeKey+"=exclude: no policy is asked about them")
 	flags.BoolVar(&opts.require, "require", false, "exit with 1 if no workload is one of an agent")
 	flags.StringVarP(&opts.output, "output", "o", "manifests", "one of "+strings.Join(mutateOutputs, ", "))
 	return cmd
@@ -87,8 +96,8 @@ func (o *mutateOptions) checkMutate() error {
 	switch {
 	case !slices.Contains(mutateOutputs, o.output):
 		return fmt.Errorf("-o is one of %s, not %q", strings.Join(mutateOutputs, ", "), o.output)
-	case o.output == "policies" && (len(o.files) > 0 || o.require):
-		return errors.New("-o policies prints what would be applied: it takes no -f and no --require")
+	case o.output == "policies" && (len(o.files) > 0 || o.require || o.exclude):
+		return errors.New("-o policies prints what would be applied: it takes no -f, no --require and no --exclude-from-admission")
 	case o.carry != "" && !slices.Contains(carries, o.carry):
 		return fmt.Errorf("--carry is one of %s, not %q", strings.Join(carries, ", "), o.carry)
 	}
@@ -124,6 +133,7 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if err != nil {
 		return err
 	}
+	m.exclude = opts.exclude
 	var out bytes.Buffer
 	for _, file := range opts.files {
 		stream, err := readFile(file, stdin)

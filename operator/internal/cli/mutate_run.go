@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +21,7 @@ type mutator struct {
 	policies   []*mutation.Policy
 	tunnels    map[string]*mutation.Tunnel // by the policy's name
 	literal    bool
+	exclude    bool // label agents, so that no policy is asked about them
 	tlsUnknown bool // whether the proxy speaks TLS is not known
 	streams    []stream
 	namespaces map[string]*corev1.Namespace // that stand among the manifests
@@ -53,10 +56,14 @@ func newMutator(all []mutation.Made, values mutation.Values, stderr io.Writer) (
 func (m *mutator) add(file string, content []byte) {
 	s := stream{file, manifest.Split(content)}
 	for _, document := range s.documents {
+		if !bytes.Contains(document, []byte("Namespace")) {
+			continue // parsing takes long
+		}
 		value, _ := manifest.Parse(document)
-		object, isMap := value.(map[string]any)
-		if namespace := (unstructured.Unstructured{Object: object}); isMap && namespace.GetAPIVersion() == "v1" && namespace.GetKind() == "Namespace" {
-			m.namespaces[namespace.GetName()] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace.GetName(), Labels: namespace.GetLabels()}}
+		for _, object := range manifest.Objects(value) {
+			if namespace := (unstructured.Unstructured{Object: object}); namespace.GetAPIVersion() == "v1" && namespace.GetKind() == "Namespace" {
+				m.namespaces[namespace.GetName()] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace.GetName(), Labels: namespace.GetLabels()}}
+			}
 		}
 	}
 	m.streams = append(m.streams, s)
@@ -94,16 +101,16 @@ func (m *mutator) document(ctx context.Context, file string, document []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	changed := value
 	touched := false
-	for _, workload := range manifest.Workloads(value) {
+	for _, workload := range manifest.Workloads(manifest.Objects(value)) {
 		m.workloads++
 		name := file + ": " + workload.String()
 		operations, err := m.workload(ctx, name, workload)
 		if err == nil && len(operations) > 0 {
-			var next any
-			if next, err = mutation.Apply(changed, workload.Pointer, operations); err == nil {
-				changed, touched = next, true
+			var changed map[string]any
+			if changed, err = mutation.Apply(workload.Object, workload.Pointer, operations); err == nil {
+				maps.Copy(workload.Object, changed) // no patch takes a whole field of an object away
+				touched = true
 			}
 		}
 		if err != nil {
@@ -113,13 +120,13 @@ func (m *mutator) document(ctx context.Context, file string, document []byte) ([
 	if !touched {
 		return document, nil
 	}
-	return manifest.Edit(document, changed)
+	return manifest.Edit(document, value)
 }
 
 // workload returns what is to be done to the pod or the template of a workload.
 func (m *mutator) workload(ctx context.Context, name string, workload manifest.Workload) ([]mutation.Operation, error) {
 	template := workload.Template()
-	labels, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
+	labels := labelsOf(template)
 	namespace := m.namespace(workload.Namespace())
 	var matching []*mutation.Policy
 	for _, policy := range m.policies {
@@ -143,10 +150,42 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 	if err != nil {
 		return nil, err
 	}
+	known := m.agents
 	for _, policy := range matching {
 		m.say(name, policy.Name, pod, by[policy.Name])
 	}
+	if m.exclude && m.agents > known {
+		all = append(all, excluding(template)...)
+		fmt.Fprintf(m.stderr, "%s: label %s: exclude, so that no policy is asked\n", name, excludeKey)
+	}
 	return all, nil
+}
+
+// excluding puts the label on a pod, or on the template of pods, that keeps the policies away.
+func excluding(template map[string]any) []mutation.Operation {
+	var operations []mutation.Operation
+	at := ""
+	for _, key := range []string{"metadata", "labels"} {
+		at += "/" + key
+		inner, is := template[key].(map[string]any)
+		if !is {
+			operations = append(operations, mutation.Operation{Op: "add", Path: at, Value: map[string]any{}})
+		}
+		template = inner
+	}
+	return append(operations, mutation.Operation{Op: "add", Path: at + "/" + strings.ReplaceAll(excludeKey, "/", "~1"), Value: "exclude"})
+}
+
+// labelsOf are those that are texts: others Kubernetes refuses, which is said of agents.
+func labelsOf(template map[string]any) map[string]string {
+	all, _, _ := unstructured.NestedMap(template, "metadata", "labels")
+	labels := map[string]string{}
+	for key, value := range all {
+		if text, is := value.(string); is {
+			labels[key] = text
+		}
+	}
+	return labels
 }
 
 // namespace is what is known of it.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"reflect"
 	"slices"
 
@@ -15,14 +16,27 @@ import (
 // as long as the change can be written between them; where it cannot (see errShape), the document is written anew, its
 // leading comments kept, JSON as JSON.
 func Edit(document []byte, want any) ([]byte, error) {
-	edited, err := splice(document, want)
-	if err == nil {
-		if got, parseErr := Parse(edited); parseErr == nil && reflect.DeepEqual(got, want) {
+	if text, marked := bytes.CutPrefix(document, byteOrderMark); marked {
+		edited, err := Edit(text, want)
+		return slices.Concat(byteOrderMark, edited), err
+	}
+	decoder := yamlv3.NewDecoder(bytes.NewReader(document))
+	if err := decoder.Decode(new(yamlv3.Node)); err == nil && !errors.Is(decoder.Decode(new(yamlv3.Node)), io.EOF) {
+		return nil, errors.New("there is more behind its end, with no line of --- between") // which nobody reads, and which is not to be lost
+	}
+	for _, write := range []func([]byte, any) ([]byte, error){splice, rewrite} {
+		edited, err := write(document, want)
+		if err != nil {
+			continue
+		}
+		if got, err := Parse(edited); err == nil && reflect.DeepEqual(got, want) {
 			return edited, nil
 		}
 	}
-	return rewrite(document, want)
+	return nil, errors.New("what it is to be cannot be written")
 }
+
+var byteOrderMark = []byte("\ufeff")
 
 // errShape: the text has a shape into which nothing is spliced. Aliases, because a change of one place would be one of
 // another; explicit keys; line breaks that only YAML knows; a value that begins on another line than its dash.
@@ -152,8 +166,14 @@ func rewrite(document []byte, want any) ([]byte, error) {
 func head(document []byte) []byte {
 	at := 0
 	for line := range bytes.Lines(document) {
-		trimmed := bytes.TrimSpace(line)
-		if len(trimmed) > 0 && trimmed[0] != '#' && !bytes.Equal(trimmed, []byte("---")) {
+		rest := bytes.TrimSpace(line)
+		if separator(line) {
+			rest = bytes.TrimSpace(rest[len("---"):])
+		}
+		if len(rest) > 0 && rest[0] != '#' {
+			if separator(line) { // the object begins behind it
+				return append(slices.Clone(document[:at]), "---\n"...)
+			}
 			break
 		}
 		at += len(line)

@@ -132,6 +132,22 @@ func TestAnEditKeepsWhatPeopleWrote(t *testing.T) {
 			"spec:\n  containers:\n  - name: x\n    args:\n    - |\n      # not a comment\n\n      go\n\n# after\n",
 			"spec:\n  containers:\n  - name: x\n    args:\n    - |\n      # not a comment\n\n      go\n    env:\n    - name: A\n      value: b\n\n# after\n",
 		},
+		"a text with its indentation in numbers": {
+			"spec:\n  containers:\n  - name: x\n    args:\n    - |2\n\n        a\n      go\n\n# after\n",
+			"spec:\n  containers:\n  - name: x\n    args:\n    - |2\n\n        a\n      go\n    env:\n    - name: A\n      value: b\n\n# after\n",
+		},
+		"a byte order mark": {
+			"\ufeff# head\r\nspec:\r\n  containers:\r\n  - name: x\r\n",
+			"\ufeff# head\r\nspec:\r\n  containers:\r\n  - name: x\r\n    env:\r\n    - name: A\r\n      value: b\r\n",
+		},
+		"a key that occurs twice, below a separator with a comment": {
+			"--- # head\nspec: {}\nspec:\n  containers:\n  - name: x\n",
+			"--- # head\nspec:\n  containers:\n  - name: x\n    env:\n    - name: A\n      value: b\n",
+		},
+		"a key that occurs twice, beside the separator": {
+			"# head\n--- {a: 1, a: 2, spec: {containers: [{name: x}]}}\n",
+			"# head\n---\na: 2\nspec:\n  containers:\n  - name: x\n    env:\n    - name: A\n      value: b\n",
+		},
 		"an anchor elsewhere": {
 			"metadata: {labels: &l {a: b}}\nspec:\n  containers:\n  - {name: x}\n  selector: *l\n",
 			"metadata: {labels: &l {a: b}}\nspec:\n  containers:\n  - {name: x, env: [{name: A, value: b}]}\n  selector: *l\n",
@@ -151,5 +167,22 @@ func TestAnEditKeepsWhatPeopleWrote(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(c.want, string(got)))
 			}
 		})
+	}
+}
+
+// The parser reads the first of them alone: what follows would be lost where the document is written anew.
+func TestADocumentWithMoreBehindItsEndIsRefused(t *testing.T) {
+	for _, text := range []string{
+		"spec: {containers: [{name: x}]}\n...\nb: 2\n",
+		"spec: {containers: [{name: x, name: x}]}\n...\nb: 2\n",
+		"spec: {containers: [{name: x}]}\r---\rb: 2\r",
+	} {
+		if got, err := Edit([]byte(text), added(parsed(t, []byte(text)))); err == nil {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	const text = "spec: {containers: [{name: x}]}\n...\n# the end\n"
+	if _, err := Edit([]byte(text), added(parsed(t, []byte(text)))); err != nil {
+		t.Error(err)
 	}
 }

@@ -93,7 +93,7 @@ func (e *editor) scalarEnd(node *yamlv3.Node, start int) (int, error) {
 		}
 		return 0, errShape
 	case node.Style&(yamlv3.LiteralStyle|yamlv3.FoldedStyle) != 0:
-		return e.blockEnd(start)
+		return e.blockEnd(node, start)
 	}
 	at := start
 	for i := range len(node.Value) { // over several lines, it is folded
@@ -109,13 +109,12 @@ func (e *editor) scalarEnd(node *yamlv3.Node, start int) (int, error) {
 }
 
 // blockEnd is the end of a literal or folded text: its last line that is indented like the first.
-func (e *editor) blockEnd(start int) (int, error) {
+func (e *editor) blockEnd(node *yamlv3.Node, start int) (int, error) {
 	next := e.nextLine(start)
 	header, _, _ := bytes.Cut(e.text[start:next], []byte("#"))
-	if bytes.ContainsAny(header, "123456789") {
-		return 0, errShape
-	}
-	keep := bytes.Contains(header, []byte("+")) // then blank lines behind it are its own
+	first := strings.TrimLeft(node.Value, "\n")
+	own := len(first) - len(strings.TrimLeft(first, " ")) // blanks that are text: "|2"
+	keep := bytes.Contains(header, []byte("+"))           // then blank lines behind it are its own
 	indent, end := -1, -1
 	for at := next; at < len(e.text); at = e.nextLine(at) {
 		content := e.skip(at, " ")
@@ -127,7 +126,7 @@ func (e *editor) blockEnd(start int) (int, error) {
 			continue
 		}
 		if indent < 0 {
-			indent = content - at
+			indent = content - at - own
 		}
 		if content-at < indent || indent == 0 {
 			break

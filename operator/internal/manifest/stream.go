@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -63,6 +64,9 @@ func splitJSON(document []byte) [][]byte {
 func Parse(document []byte) (any, error) {
 	if empty(document) {
 		return nil, nil
+	}
+	if !utf8.Valid(document) {
+		return nil, errors.New("not UTF-8")
 	}
 	encoded, err := yaml.YAMLToJSON(document)
 	if err != nil {

@@ -2,14 +2,13 @@ package manifest
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
 // Workload is an object that is a pod or makes pods, somewhere in a document.
 type Workload struct {
 	Object  map[string]any
-	Pointer string // to the pod or the pod template, RFC 6901; empty for the document itself
+	Pointer string // to the pod or the pod template within it, RFC 6901
 }
 
 // templates are where the kinds have what their pods are made of.
@@ -29,31 +28,40 @@ var holders = map[string][]string{
 	"work.open-cluster-management.io/v1/ManifestWork": {"spec", "workload", "manifests"},
 }
 
-// Workloads returns the workloads of a document, also those in a List or a ManifestWork.
-func Workloads(document any) []Workload {
-	return find(document, "")
-}
-
-func find(value any, pointer string) []Workload {
-	object, isMap := value.(map[string]any)
-	if !isMap {
-		return nil
-	}
-	kind := fmt.Sprintf("%v/%v", object["apiVersion"], object["kind"])
-	if path, is := templates[kind]; is {
-		return []Workload{{object, pointer + at(path)}}
-	}
-	path, is := holders[kind]
-	if !is && strings.HasSuffix(kind, "List") { // DeploymentList and its like
-		path = []string{"items"}
-	}
+// Workloads returns the workloads among objects.
+func Workloads(objects []map[string]any) []Workload {
 	var found []Workload
-	if items, isList := get(object, path).([]any); isList && len(path) > 0 {
-		for i, item := range items {
-			found = append(found, find(item, pointer+at(path)+"/"+strconv.Itoa(i))...)
+	for _, object := range objects {
+		if path, is := templates[kind(object)]; is {
+			found = append(found, Workload{object, at(path)})
 		}
 	}
 	return found
+}
+
+// Objects returns the object of a document, or those in a List or a ManifestWork. To change one changes the document.
+func Objects(document any) []map[string]any {
+	object, isMap := document.(map[string]any)
+	if !isMap {
+		return nil
+	}
+	path, is := holders[kind(object)]
+	if !is && strings.HasSuffix(kind(object), "List") { // DeploymentList and its like
+		path, is = []string{"items"}, true
+	}
+	if !is {
+		return []map[string]any{object}
+	}
+	var found []map[string]any
+	items, _ := get(object, path).([]any)
+	for _, item := range items {
+		found = append(found, Objects(item)...)
+	}
+	return found
+}
+
+func kind(object map[string]any) string {
+	return fmt.Sprintf("%v/%v", object["apiVersion"], object["kind"])
 }
 
 func at(path []string) string {
@@ -75,7 +83,7 @@ func get(object map[string]any, path []string) any {
 
 // Template is what the pods are made of: metadata and spec, nil if there is none.
 func (w Workload) Template() map[string]any {
-	path := templates[fmt.Sprintf("%v/%v", w.Object["apiVersion"], w.Object["kind"])]
+	path := templates[kind(w.Object)]
 	template, _ := get(w.Object, path).(map[string]any)
 	return template
 }

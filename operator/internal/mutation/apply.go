@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4" // the API server's own
 	corev1 "k8s.io/api/core/v1"
@@ -42,26 +45,35 @@ func typeError(err error) error {
 	if !errors.As(err, &wrong) {
 		return errors.New("a field is of the wrong type") // the library's words may quote it
 	}
-	expected := "a " + wrong.Type.String()
-	switch wrong.Type.String() {
-	case "[]string":
-		expected = "a list of texts"
-	case "string":
+	expected := "another type"
+	switch wrong.Type.Kind() { //nolint:exhaustive // nothing is to be said of the others
+	case reflect.Slice:
+		expected = "a list"
+		if wrong.Type.Elem().Kind() == reflect.String {
+			expected = "a list of texts"
+		}
+	case reflect.String:
 		expected = "a text: put it in quotes"
+	case reflect.Struct, reflect.Map:
+		expected = "an object"
+	case reflect.Bool:
+		expected = "true or false"
+	case reflect.Int32, reflect.Int64:
+		expected = "a whole number"
 	}
-	return fmt.Errorf("%s is a %s, expected %s", wrong.Field, kindOf(wrong.Value), expected)
+	was := map[string]string{"array": "a list", "object": "an object", "string": "a text", "bool": "true or false"}
+	kind, _, _ := strings.Cut(wrong.Value, " ") // it adds the value of a number
+	if was[kind] == "" {
+		was[kind] = "a " + kind
+	}
+	return fmt.Errorf("%s is %s, expected %s", embedded.ReplaceAllString(wrong.Field, ""), was[kind], expected)
 }
 
-// kindOf is the JSON type in an UnmarshalTypeError, which adds the value of a number.
-func kindOf(value string) string {
-	if len(value) > 6 && value[:6] == "number" {
-		return "number"
-	}
-	return value
-}
+// embedded are the names of Go's embedded structs, which an UnmarshalTypeError has among those of fields.
+var embedded = regexp.MustCompile(`\b[A-Z]\w*\.`)
 
 // Apply returns an object with a patch applied, at a JSON pointer within it.
-func Apply(object any, pointer string, operations []Operation) (any, error) {
+func Apply(object map[string]any, pointer string, operations []Operation) (map[string]any, error) {
 	encoded, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
@@ -82,7 +94,7 @@ func Apply(object any, pointer string, operations []Operation) (any, error) {
 	if encoded, err = patch.Apply(encoded); err != nil {
 		return nil, err
 	}
-	var result any
+	var result map[string]any
 	err = utiljson.Unmarshal(encoded, &result)
 	return result, err
 }
@@ -105,7 +117,7 @@ func Run(ctx context.Context, policies []*Policy, pod *unstructured.Unstructured
 		if err != nil {
 			return nil, nil, fmt.Errorf("policy %s: %w", p.Name, err)
 		}
-		pod = &unstructured.Unstructured{Object: changed.(map[string]any)} //nolint:forcetypeassert // a pod it was
+		pod = &unstructured.Unstructured{Object: changed}
 	}
 	return by, all, nil
 }
