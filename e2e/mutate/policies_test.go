@@ -61,7 +61,10 @@ carry: Literal
 proxy: {http: "http://u:$(p)&<@proxy.example:3128", https: "http://u:p@proxy.example:3128", noProxy: ".svc,"}
 managementCluster: {enabled: true, endpointRanges: [.svc, 192.0.2.0/24], tunnelNamespaces: [hub]}`},
 	"literally, with none": {"carry: Literal"},
+	"literally, by TLS":    {`{carry: Literal, proxy: {https: "https://proxy.example:1", noProxy: a}}`},
+	"a proxy for HTTP":     {`{proxy: {http: "http://proxy.example:1", noProxy: a}}`},
 	"the files of a team over those of the company": {`
+proxy: {https: "http://proxy.example:3128", noProxy: a}
 optIn: true
 exclude: {namespaces: [kube-system, mine, kyverno], names: ["a.b-*", "x"], labels: ["a/b=c*"]}
 tunnels: {namespaces: [mine], families: {rancher: null, frpc: null, teleport: {through: None}}}`, `
@@ -135,7 +138,6 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"carry: Both",
 		"exclude: {names: null}",
 		"tunnels: {families: {frpc: {through: null}}}",
-		`{carry: Literal, proxy: {https: "https://proxy.example:1", noProxy: a}}`,
 		`{carry: Literal, managementCluster: {enabled: true}, proxy: {http: "http://proxy.example:1", noProxy: a}}`,
 		"tunnels: {families: {frpc: {through: Elsewhere}}}",
 		"tunnels: {families: {x: {labels: {a: [b]}, containers: [], through: Environment}}}",
