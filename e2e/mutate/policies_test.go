@@ -75,8 +75,11 @@ tunnels:
     agent: {labels: {app: [agent], tier: [a, b]}, containers: [], through: Environment, throughTLS: None, reads: [http_proxy], replacesBareURLs: true}
     other: {labels: {app: [other]}, containers: [x], through: Relay, targets: ["hub.example:443"], arguments: [[--keepalive-time, 45s], [--v, "2"]]}
   relay: {image: {repository: registry.example/relay, tag: "7"}, resources: null}`},
-	"no namespace excluded": {"exclude: {namespaces: []}\ntunnels: {relay: {resources: {limits: {memory: 1Gi, cpu: 1}}}}"},
-	"no tunnels":            {"tunnels: {enabled: false}"},
+	"no namespace excluded": {"exclude: {namespaces: []}"},
+	"numbers for quantities": {`
+proxy: {https: "http://proxy.example:3128", noProxy: a}
+tunnels: {relay: {resources: {limits: {memory: 67108864, cpu: 0.5}, requests: null}}}`},
+	"no tunnels": {"tunnels: {enabled: false}"},
 }
 
 func TestThePoliciesOfTheCommandAreThoseOfTheChart(t *testing.T) {
@@ -144,6 +147,8 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"tunnels: {families: {x: {labels: {}, containers: [], through: Relay}}}",
 		"tunnels: {families: {frpc: {labels: {app: []}}}}",
 		"tunnels: {families: {frpc: {arguments: [[--x]]}}}",
+		"tunnels: {relay: {resources: {claims: [{name: x}]}}}",
+		"tunnels: {relay: {resources: {limits: {cpu: [1]}}}}",
 		"tunnels: {families: {frpc: {label: {a: [b]}}}}",
 		"tunnel: {}",
 	} {

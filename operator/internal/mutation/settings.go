@@ -156,7 +156,11 @@ func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
 		if err != nil {
 			return Made{}, err
 		}
-		data["image"], data["resources"], data["targets"] = image, v.Tunnels.Relay.Resources, nonNil(tunnel.Targets)
+		resources := v.Tunnels.Relay.Resources
+		if resources == nil {
+			resources = map[string]map[string]quantity{} // null in JSON
+		}
+		data["image"], data["resources"], data["targets"] = image, resources, nonNil(tunnel.Targets)
 	} else {
 		data["reads"], data["replacesBareURLs"] = tunnel.Reads, tunnel.ReplacesBareURLs
 	}
