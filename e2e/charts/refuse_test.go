@@ -67,8 +67,6 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"a name that no policy can have":    {values{"tunnels": values{"families": values{"My_Tunnel": values{}}}}, []string{"/tunnels/families", "My_Tunnel"}},
 		"a typo in tunnels.relay":           {values{"tunnels": values{"relay": values{"img": "x"}}}, []string{"/tunnels/relay", "img"}},
 		"no families":                       {values{"tunnels": values{"families": nil}}, []string{"/tunnels", "families"}},
-		"a relay with Literal":              {values{"carry": "Literal", "tunnels": family(nil)["tunnels"]}, []string{"tunnels.families.mine", "Relay", "SecretRef"}},
-		"a relay by TLS with Literal":       {values{"carry": "Literal", "proxy": proxy("", "https://me:"+s3cret+"@proxy.example:3129", "a")}, []string{"tunnels.families.cluster-proxy", "Relay", "SecretRef"}},
 		"two ranges in one":                 {values{"managementCluster": values{"endpointRanges": []string{"10.0.0.0/8,b"}}}, []string{"/managementCluster/endpointRanges/0"}},
 		"a range with a blank":              {values{"managementCluster": values{"endpointRanges": []string{"a b"}}}, []string{"/managementCluster/endpointRanges/0"}},
 		"blanks for commas":                 {values{"proxy": proxy(good, "", "a b")}, []string{"proxy.noProxy", "blank"}},

@@ -178,11 +178,44 @@ func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 	}
 }
 
-// The relay reads the Secret, which is not there then. Who does not ask for a relay notices nothing of it.
-func TestLiteralHasNoRelayForThoseThatAskByLabel(t *testing.T) {
-	objects := render(t, policies.Values(), values{"carry": "Literal"})
-	if objects["MutatingPolicy/tunnel-relay"] != nil || objects["MutatingPolicy/tunnel-environment"] == nil {
-		t.Error("the policies of our labels are not those of Literal")
+// The relay reads the Secret, which is not there with Literal. Without a proxy it would lead to itself. Whose way it is
+// gets no policy, others do, and the report says so.
+func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
+	byTLS := values{"proxy": proxy("", otherURL, "a")}
+	for name, test := range map[string]struct {
+		given values
+		none  []string
+		why   string
+	}{
+		"Literal":          {values{"carry": "Literal", "proxy": proxy(url, url, "a")}, []string{"relay"}, `"carry Literal makes no Secret`},
+		"Literal, by TLS":  {values{"carry": "Literal", "proxy": byTLS["proxy"]}, []string{"relay", "frpc", "cluster-proxy"}, `"carry Literal makes no Secret`},
+		"no proxy":         {values{}, []string{"relay"}, ""},
+		"a proxy for HTTP": {values{"proxy": proxy(url, "", "a")}, []string{"relay"}, `"it leads to cluster.proxy.https`},
+		"a proxy":          {values{"proxy": proxy(url, url, "a")}, nil, `""`},
+		"a proxy by TLS":   {byTLS, nil, `""`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := render(t, test.given, values{"tunnels": values{"families": values{"mine": values{
+				"labels": values{"app": []string{"mine"}}, "containers": []string{}, "through": "Relay",
+			}}}})
+			for _, family := range []string{"relay", "mine", "frpc", "cluster-proxy", "environment", "klusterlet"} {
+				none := slices.Contains(test.none, family) || family == "mine" && test.none != nil
+				if policy := objects["MutatingPolicy/tunnel-"+family]; (policy == nil) != none {
+					t.Errorf("family %s has %v", family, policy)
+				}
+			}
+			audit := objects["ValidatingPolicy/audit-tunnels"]
+			if audit == nil {
+				if test.why != "" {
+					t.Error("there is no audit-tunnels")
+				}
+				return
+			}
+			text, err := yaml.Marshal(audit.Object)
+			if err != nil || !strings.Contains(string(text), test.why) || !strings.Contains(string(text), "mine") {
+				t.Errorf("audit-tunnels does not say %s: %v\n%s", test.why, err, text)
+			}
+		})
 	}
 }
 

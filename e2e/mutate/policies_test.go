@@ -61,7 +61,10 @@ carry: Literal
 proxy: {http: "http://u:$(p)&<@proxy.example:3128", https: "http://u:p@proxy.example:3128", noProxy: ".svc,"}
 managementCluster: {enabled: true, endpointRanges: [.svc, 192.0.2.0/24], tunnelNamespaces: [hub]}`},
 	"literally, with none": {"carry: Literal"},
+	"literally, by TLS":    {`{carry: Literal, proxy: {https: "https://proxy.example:1", noProxy: a}}`},
+	"a proxy for HTTP":     {`{proxy: {http: "http://proxy.example:1", noProxy: a}}`},
 	"the files of a team over those of the company": {`
+proxy: {https: "http://proxy.example:3128", noProxy: a}
 optIn: true
 exclude: {namespaces: [kube-system, mine, kyverno], names: ["a.b-*", "x"], labels: ["a/b=c*"]}
 tunnels: {namespaces: [mine], families: {rancher: null, frpc: null, teleport: {through: None}}}`, `
@@ -72,8 +75,11 @@ tunnels:
     agent: {labels: {app: [agent], tier: [a, b]}, containers: [], through: Environment, throughTLS: None, reads: [http_proxy], replacesBareURLs: true}
     other: {labels: {app: [other]}, containers: [x], through: Relay, targets: ["hub.example:443"], arguments: [[--keepalive-time, 45s], [--v, "2"]]}
   relay: {image: {repository: registry.example/relay, tag: "7"}, resources: null}`},
-	"no namespace excluded": {"exclude: {namespaces: []}\ntunnels: {relay: {resources: {limits: {memory: 1Gi, cpu: 1}}}}"},
-	"no tunnels":            {"tunnels: {enabled: false}"},
+	"no namespace excluded": {"exclude: {namespaces: []}"},
+	"numbers for quantities": {`
+proxy: {https: "http://proxy.example:3128", noProxy: a}
+tunnels: {relay: {resources: {limits: {memory: 67108864, cpu: 0.5}, requests: null}}}`},
+	"no tunnels": {"tunnels: {enabled: false}"},
 }
 
 func TestThePoliciesOfTheCommandAreThoseOfTheChart(t *testing.T) {
@@ -135,13 +141,14 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"carry: Both",
 		"exclude: {names: null}",
 		"tunnels: {families: {frpc: {through: null}}}",
-		`{carry: Literal, proxy: {https: "https://proxy.example:1", noProxy: a}}`,
 		`{carry: Literal, managementCluster: {enabled: true}, proxy: {http: "http://proxy.example:1", noProxy: a}}`,
 		"tunnels: {families: {frpc: {through: Elsewhere}}}",
 		"tunnels: {families: {x: {labels: {a: [b]}, containers: [], through: Environment}}}",
 		"tunnels: {families: {x: {labels: {}, containers: [], through: Relay}}}",
 		"tunnels: {families: {frpc: {labels: {app: []}}}}",
 		"tunnels: {families: {frpc: {arguments: [[--x]]}}}",
+		"tunnels: {relay: {resources: {claims: [{name: x}]}}}",
+		"tunnels: {relay: {resources: {limits: {cpu: [1]}}}}",
 		"tunnels: {families: {frpc: {label: {a: [b]}}}}",
 		"tunnel: {}",
 	} {

@@ -150,6 +150,16 @@ func auditedAgents() []audited {
 			pod:   changed(konnectivity("bad-annotation"), func(pod *corev1.Pod) { pod.Annotations = map[string]string{"fairlead.io/relay-targets": "hub.example"} }),
 			agent: unrelayed + "the pod is older than the policy, or the annotation fairlead.io/relay-targets names nothing that can be relayed",
 		},
+		{
+			pod:   changed(konnectivity("hub-at-443", "--proxy-server-host=hub.example", "--proxy-server-port=443"), func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }),
+			agent: unrelayed + "it is on the network of its node, where the relay cannot listen at its hub's port, below 1024: give the hub another, or take a proxy by http://",
+		},
+		{
+			pod: changed(konnectivity("two-hubs", "--proxy-server-host=hub.example"), func(pod *corev1.Pod) {
+				pod.Annotations = map[string]string{"fairlead.io/relay-targets": "hub.example:8091, other.example:8091"}
+			}),
+			agent: unrelayed + "it listens once on a port, and at 8099 for probes: give its hubs others",
+		},
 		{pod: konnectivity("hub-inside", "--proxy-server-host=hub.tunnels.svc")},
 		{
 			pod:   changed(konnectivity("excluded-agent", "--proxy-server-host=192.0.2.1"), func(pod *corev1.Pod) { pod.Annotations = map[string]string{injectKey: "exclude"} }),

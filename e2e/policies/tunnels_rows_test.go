@@ -33,8 +33,10 @@ var (
 		clusterProxy: {"proxy.open-cluster-management.io/component-name": "proxy-agent", "open-cluster-management.io/addon": "cluster-proxy"},
 		frpc:         {"app": "frpc"},
 		byLabel:      {"fairlead.io/tunnel": "environment"},
+		"relay":      {"fairlead.io/tunnel": "relay"},
+		"teleport":   {"app": "teleport-agent"},
 	}
-	agentOf = map[string]string{konnectivity: "konnectivity-agent", clusterProxy: "proxy-agent", frpc: "frpc", byLabel: "any"}
+	agentOf = map[string]string{konnectivity: "konnectivity-agent", clusterProxy: "proxy-agent", frpc: "frpc", byLabel: "any", "relay": "any", "teleport": "teleport"}
 )
 
 // tunnelRow is one of the decision table in the README of such a policy.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -151,6 +152,30 @@ func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
 				one := pod.Spec.Containers[0]
 				if changed := len(one.Env) > 0 && len(one.Args) > 1; changed != test.changed || !changed && len(one.Env)+len(one.Args)+len(pod.Spec.InitContainers) != 1 {
 					t.Errorf("it has %v, %v", one.Env, one.Args)
+				}
+			})
+		}
+	}
+}
+
+// Who asks for a relay and is of a family that goes by the variables has the relay alone, whichever policy comes first:
+// tunnel-led-relay does after tunnel-konnectivity-agent, and before tunnel-teleport.
+func TestAnAgentOfTwoWaysHasTheRelayAlone(t *testing.T) {
+	for _, e := range tunnelEngines(t) {
+		for label, agent := range map[string]string{"k8s-app: konnectivity-agent": konnectivity, "app: teleport-agent": "teleport"} {
+			t.Run(e.name+"/"+agent, func(t *testing.T) {
+				key, value, _ := strings.Cut(label, ": ")
+				pod := &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{
+						GenerateName: "both-", Labels: map[string]string{key: value, "fairlead.io/tunnel": "relay"},
+						Annotations: map[string]string{"fairlead.io/relay-targets": "hub.example:8132"},
+					},
+					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: agent, Image: "agent"}}},
+				}
+				controlplanetest.Require(t, e.create(t.Context(), twoWays.name, pod))
+				want := []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}}
+				if diff := gocmp.Diff(want, pod.Spec.Containers[0].Env); diff != "" || len(pod.Spec.InitContainers) != 1 {
+					t.Errorf("it has %d relays, and variables -want +got:\n%s", len(pod.Spec.InitContainers), diff)
 				}
 			})
 		}

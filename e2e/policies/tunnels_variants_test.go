@@ -38,6 +38,9 @@ var (
 	ledLiterally = tunnelVariant{name: "led-literally", text: tunnelEnvironment, families: []string{konnectivity}, values: literal.values}
 	relayed      = tunnelVariant{name: "relayed", text: tunnelRelay, families: []string{konnectivity, clusterProxy, frpc}, values: overTLS}
 
+	// twoWays are policies of either way, which a pod can be for.
+	twoWays = tunnelVariant{name: "two-ways", text: tunnelRelay, families: []string{konnectivity, "relay", "teleport"}}
+
 	// overTLS is a proxy that itself speaks TLS.
 	overTLS = map[string]any{
 		"proxy":   map[string]any{"https": "https://myProxyUser:mySuperSecretPassword@proxy.example:3129"},
@@ -133,7 +136,7 @@ var theTunnels = sync.OnceValues(func() ([]*engine, error) {
 
 // prepareTunnels makes the namespaces and policies of all variants, on the cheap engine those with a fault, too.
 func (e *engine) prepareTunnels(ctx context.Context) error {
-	variants := tunnelVariants()
+	variants := append(tunnelVariants(), twoWays)
 	if e.name == native {
 		variants = append(variants, brokenTunnels()...)
 	}

@@ -92,17 +92,22 @@
 {{- toPrettyJson $patterns -}}
 {{- end -}}
 
-{{/* The families of tunnels that get a policy, as JSON: a list of them with name and way. */}}
+{{/* Why there is no relay, if there is none: what it reads is the Secret's HTTPS_PROXY. */}}
+{{- define "fairlead-policies.noRelay" -}}
+{{- if eq .Values.carry "Literal" -}}
+carry Literal makes no Secret for it: take carry SecretRef
+{{- else if not (include "fairlead-policies.proxy" . | fromJson).https -}}
+it leads to cluster.proxy.https, which is empty
+{{- end -}}
+{{- end -}}
+
+{{/* The families of tunnels that go some way, as JSON: a list of them with name and way. */}}
 {{- define "fairlead-policies.tunnels" -}}
 {{- $tls := hasPrefix "https://" (lower (include "fairlead-policies.proxy" . | fromJson).https) -}}
 {{- $tunnels := list -}}
 {{- range $name, $family := .Values.tunnels.enabled | ternary .Values.tunnels.families dict -}}
 {{- $way := $tls | ternary ($family.throughTLS | default $family.through) $family.through -}}
-{{- if and (eq $way "Relay") (eq $.Values.carry "Literal") -}}
-{{- if not (hasKey $family.labels "fairlead.io/tunnel") -}}
-{{- fail (printf "tunnels.families.%s goes through Relay, whose Secret carry Literal does not make: take carry SecretRef, or make it None" $name) -}}
-{{- end -}}
-{{- else if ne $way "None" -}}
+{{- if ne $way "None" -}}
 {{- $tunnels = append $tunnels (merge (dict "name" $name "way" $way) $family) -}}
 {{- end -}}
 {{- end -}}

@@ -20,6 +20,8 @@ import (
 type mutator struct {
 	policies   []*mutation.Policy
 	tunnels    map[string]*mutation.Tunnel // by the policy's name
+	unrelayed  []mutation.Tunnel           // that have none,
+	noRelay    string                      // for this reason
 	literal    bool
 	exclude    bool // label agents, so that no policy is asked about them
 	tlsUnknown bool // whether the proxy speaks TLS is not known
@@ -41,6 +43,7 @@ func newMutator(all []mutation.Made, values mutation.Values, stderr io.Writer) (
 		tunnels: map[string]*mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{}, stderr: stderr,
 		literal: values.Carry == mutation.CarryLiteral, tlsUnknown: !values.HasProxy(),
 	}
+	m.unrelayed, m.noRelay = values.Unrelayed()
 	for _, made := range all {
 		policy, err := made.Policy()
 		if err != nil {
@@ -127,6 +130,11 @@ func (m *mutator) document(ctx context.Context, file string, document []byte) ([
 func (m *mutator) workload(ctx context.Context, name string, workload manifest.Workload) ([]mutation.Operation, error) {
 	template := workload.Template()
 	labels := labelsOf(template)
+	for _, tunnel := range m.unrelayed {
+		if lacking(tunnel.Labels, labels) == "" {
+			fmt.Fprintf(m.stderr, "warning: %s: tunnel-%s: no fairlead-relay is added: %s\n", name, tunnel.Name, m.noRelay)
+		}
+	}
 	namespace := m.namespace(workload.Namespace())
 	var matching []*mutation.Policy
 	for _, policy := range m.policies {

@@ -49,11 +49,11 @@ func (v Values) Made() ([]Made, error) {
 		return nil, err
 	}
 	made := []Made{inject}
-	tunnels, err := v.tunnels(proxy.speaksTLS())
-	if err != nil {
-		return nil, err
-	}
-	for _, tunnel := range tunnels {
+	noRelay := v.noRelay(proxy)
+	for _, tunnel := range v.tunnels(proxy) {
+		if tunnel.Through == ThroughRelay && noRelay != "" {
+			continue
+		}
 		one, err := v.tunnel(tunnel, entries)
 		if err != nil {
 			return nil, err
@@ -63,30 +63,44 @@ func (v Values) Made() ([]Made, error) {
 	return made, nil
 }
 
-// ownLabel is of pods that ask for a way by themselves.
-const ownLabel = "fairlead.io/tunnel"
+// Unrelayed are the families whose way is Relay and that get no policy, with the reason.
+func (v Values) Unrelayed() ([]Tunnel, string) {
+	proxy, err := v.proxy()
+	why := v.noRelay(proxy)
+	if err != nil || why == "" {
+		return nil, ""
+	}
+	return slices.DeleteFunc(v.tunnels(proxy), func(t Tunnel) bool { return t.Through != ThroughRelay }), why
+}
 
-// tunnels are the families that get a policy, each with its way: fairlead-policies.tunnels in the chart's _helpers.tpl.
-func (v Values) tunnels(tls bool) ([]Tunnel, error) {
+// noRelay is why there is no relay, if there is none: fairlead-policies.noRelay in the chart's _helpers.tpl.
+func (v Values) noRelay(proxy proxySettings) string {
+	switch {
+	case v.Carry == CarryLiteral:
+		return "carry Literal makes no Secret for it: take carry SecretRef"
+	case proxy.https == "":
+		return "it leads to cluster.proxy.https, which is empty"
+	}
+	return ""
+}
+
+// tunnels are the families that go some way: fairlead-policies.tunnels in the chart's _helpers.tpl.
+func (v Values) tunnels(proxy proxySettings) []Tunnel {
 	var all []Tunnel
 	if !v.Tunnels.Enabled {
-		return nil, nil
+		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Tunnels.Families)) {
 		tunnel := Tunnel{Name: name, Family: v.Tunnels.Families[name]}
 		tunnel.Through = tunnel.Family.Through
-		if tls && tunnel.ThroughTLS != "" {
+		if proxy.speaksTLS() && tunnel.ThroughTLS != "" {
 			tunnel.Through = tunnel.ThroughTLS
 		}
-		switch _, own := tunnel.Labels[ownLabel]; {
-		case tunnel.Through == ThroughNone:
-		case tunnel.Through != ThroughRelay || v.Carry != CarryLiteral:
+		if tunnel.Through != ThroughNone {
 			all = append(all, tunnel)
-		case !own:
-			return nil, fmt.Errorf("tunnels.families.%s goes through Relay, whose Secret carry Literal does not make: take carry SecretRef, or make it None", name)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // Policy returns it, to be compiled when it is needed.
@@ -142,7 +156,11 @@ func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
 		if err != nil {
 			return Made{}, err
 		}
-		data["image"], data["resources"], data["targets"] = image, v.Tunnels.Relay.Resources, nonNil(tunnel.Targets)
+		resources := v.Tunnels.Relay.Resources
+		if resources == nil {
+			resources = map[string]map[string]quantity{} // null in JSON
+		}
+		data["image"], data["resources"], data["targets"] = image, resources, nonNil(tunnel.Targets)
 	} else {
 		data["reads"], data["replacesBareURLs"] = tunnel.Reads, tunnel.ReplacesBareURLs
 	}

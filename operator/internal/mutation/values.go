@@ -49,7 +49,7 @@ type Values struct {
 				Repository string `json:"repository"`
 				Tag        string `json:"tag"`
 			} `json:"image"`
-			Resources map[string]any `json:"resources"`
+			Resources map[string]map[string]quantity `json:"resources"`
 		} `json:"relay"`
 	} `json:"tunnels"`
 	ManagementCluster struct {
@@ -86,6 +86,20 @@ type proxyValues struct {
 	HTTP    string  `json:"http"`
 	HTTPS   string  `json:"https"`
 	NoProxy entries `json:"noProxy"`
+}
+
+// quantity is a text or a number, and a text in CEL, which has no map of both.
+type quantity string
+
+func (q *quantity) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) != nil {
+		if text = string(data); json.Unmarshal(data, new(json.Number)) != nil {
+			return errors.New("tunnels.relay.resources has something else than texts and numbers")
+		}
+	}
+	*q = quantity(text)
+	return nil
 }
 
 // ReadValues reads values files, each over the one before and all over the chart's own: maps merge, lists replace, and
@@ -210,6 +224,11 @@ func valuesError(err error) error {
 func (v Values) check() error {
 	if v.Carry != CarrySecretRef && v.Carry != CarryLiteral {
 		return fmt.Errorf("carry is SecretRef or Literal, not %q", v.Carry)
+	}
+	for kind := range v.Tunnels.Relay.Resources {
+		if kind != "requests" && kind != "limits" {
+			return fmt.Errorf("tunnels.relay.resources has requests and limits, not %q", kind)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Tunnels.Families)) {
 		family := v.Tunnels.Families[name]
