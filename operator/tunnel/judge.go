@@ -52,6 +52,11 @@ type Verdict struct {
 	Findings  []Finding `json:"findings"`
 }
 
+// HasAgent tells whether a container is one.
+func (r Report) HasAgent() bool {
+	return slices.ContainsFunc(r.Containers, func(v Verdict) bool { return v.Agent != "" })
+}
+
 // Worst returns the highest severity among findings, or "".
 func Worst(findings []Finding) lint.Severity {
 	if len(findings) == 0 {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/tunnel"
 )
@@ -175,9 +176,24 @@ func (in *doctorInput) judge() (doctorReport, error) {
 			report.Pods[alike].Pods = append(report.Pods[alike].Pods, s.of)
 		}
 	}
+	report.forgiveOthers()
 	var err error
 	report.Configurations, err = in.configurations()
 	return report, err
+}
+
+// forgiveOthers: what is no agent is a mistake where nothing else is one. Beside an agent, a chart has other workloads.
+func (r *doctorReport) forgiveOthers() {
+	if !slices.ContainsFunc(r.Pods, func(p doctorPod) bool { return p.HasAgent() }) {
+		return
+	}
+	for _, p := range r.Pods {
+		for i := range p.Findings {
+			if p.Findings[i].Code == tunnel.NoAgent {
+				p.Findings[i].Severity = lint.Info
+			}
+		}
+	}
 }
 
 func (in *doctorInput) judgePod(s subjectPod) (tunnel.Report, error) {
