@@ -395,7 +395,7 @@ func TestAnEngineThatTheAPIServerDoesNotServeIsAnError(t *testing.T) {
 // A policy and its binding come together, or nothing happens.
 func TestNativeHasABindingForEachPolicy(t *testing.T) {
 	bound, all := map[string]bool{}, map[string]bool{}
-	for name := range render(t, values{"engine": "Native", "trustedCA": values{"enabled": true, "bundle": certificate}}) {
+	for name := range render(t, policies.Values(), values{"engine": "Native", "trustedCA": values{"enabled": true, "bundle": certificate}}) {
 		if policy, found := strings.CutPrefix(name, "MutatingAdmissionPolicy/"); found {
 			all[policy] = true
 		} else if policy, found := strings.CutPrefix(name, "MutatingAdmissionPolicyBinding/"); found {
