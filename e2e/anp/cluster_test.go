@@ -64,10 +64,7 @@ func newCluster(t *testing.T) *cluster {
 	authority, err := machine.NewAuthority("Example Tunnel CA")
 	controlplanetest.Require(t, err)
 	c := newPlainCluster(t, controlplanetest.Shared(t), authority)
-	k, err := kyverno.Start(t.Context(), c.cp, kyverno.Options{})
-	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, openKubeSystem(t, k))
-	controlplanetest.Require(t, policies.Install(t.Context(), c.cp, values()))
+	c.startKyverno(t, kyverno.Options{})
 	_, err = replicator.Start(t.Context(), c.cp)
 	controlplanetest.Require(t, err)
 	controlplanetest.Await(t, "the Secret in "+agents, func(ctx context.Context) (bool, error) {
@@ -77,13 +74,16 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// openKubeSystem has Kyverno see that namespace, which it does not by default.
-func openKubeSystem(t *testing.T, k *kyverno.Kyverno) error {
+// startKyverno starts it with the chart's policies, and with kube-system, which it does not see by default.
+func (c *cluster) startKyverno(t *testing.T, options kyverno.Options) {
 	t.Helper()
-	return k.Configure(t.Context(), func(data map[string]string) {
+	k, err := kyverno.Start(t.Context(), c.cp, options)
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, k.Configure(t.Context(), func(data map[string]string) {
 		data["webhooks"] = strings.Replace(data["webhooks"], `"values":["kube-system"]`, `"values":["kube-public"]`, 1)
 		data["resourceFilters"] = strings.Replace(data["resourceFilters"], "[*/*,kube-system,*]", "", 1)
-	})
+	}))
+	controlplanetest.Require(t, policies.Install(t.Context(), c.cp, values()))
 }
 
 // newPlainCluster has what the agents need, and nothing of ours.

@@ -21,13 +21,13 @@ const kyvernoAddress = "10.96.0.99"
 // Where the API server reaches Kyverno through the tunnel alone, no policy can help the tunnel's agent to be there.
 func TestAWebhookBehindTheTunnelKeepsTheAgentAwayUnlessItsManifestIsMutatedBeforehand(t *testing.T) {
 	t.Parallel()
-	s := newSeed(t, versions[len(versions)-1])
+	s := newSeed(t, versions[len(versions)-1], machine.SquidOptions{Password: password})
 	manifest := mutate(t, upstream(t))
 	first, err := s.create(t.Context(), podOf(t, manifest)) // before there is a webhook
 	controlplanetest.Require(t, err)
 	s.site.run(t, first)
 	s.site.awaitTunnel(t)
-	s.startKyverno(t)
+	s.startHiddenKyverno(t)
 
 	if stored := s.mutated(t, podOf(t, upstream(t))); fromSecret(stored, "https_proxy") != policies.Secret {
 		t.Errorf("while there is a tunnel, the agent has %v", stored.Spec.Containers[0].Env)
@@ -48,8 +48,8 @@ func TestAWebhookBehindTheTunnelKeepsTheAgentAwayUnlessItsManifestIsMutatedBefor
 	s.mutated(t, podOf(t, upstream(t)))
 }
 
-// startKyverno starts it where the spoke alone reaches it, with the chart's policies.
-func (s *seed) startKyverno(t *testing.T) {
+// startHiddenKyverno starts it where the spoke alone reaches it.
+func (s *seed) startHiddenKyverno(t *testing.T) {
 	t.Helper()
 	port, err := ports.Reserve()
 	controlplanetest.Require(t, err)
@@ -69,10 +69,7 @@ spec:
   clusterIP: %[3]s
   ports: [{name: https, port: 443, targetPort: https}]
 `, kyverno.Namespace, kyverno.Service, kyvernoAddress)))
-	k, err := kyverno.Start(t.Context(), s.cp, kyverno.Options{Service: port})
-	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, openKubeSystem(t, k))
-	controlplanetest.Require(t, policies.Install(t.Context(), s.cp, values()))
+	s.startKyverno(t, kyverno.Options{Service: port})
 	service, err := s.clients.CoreV1().Services(kyverno.Namespace).Get(t.Context(), kyverno.Service, metav1.GetOptions{})
 	controlplanetest.Require(t, err)
 	if service.Spec.ClusterIP != kyvernoAddress {
