@@ -80,7 +80,7 @@ func TestTheManifestInTheDocumentIsWhatThePolicyMakes(t *testing.T) {
 	}
 	var written corev1.Pod
 	controlplanetest.Require(t, yaml.UnmarshalStrict([]byte(manifest), &written))
-	mutated := mutate(t, chiselRelayed("chisel"), nil)
+	mutated := mutate(t, chiselRelayed("chisel"), policies.Values())
 	if diff := cmp.Diff(mutated, &written); diff != "" {
 		t.Errorf("the pod as the policy makes it (-) and as it is written (+):\n%s", diff)
 	}
