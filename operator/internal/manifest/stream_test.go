@@ -50,12 +50,9 @@ func FuzzAnEditSaysWhatItWasToSay(f *testing.F) {
 		f.Add([]byte(seed), int64(1))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, seed int64) {
-		if len(Split(text)) > 1 {
-			t.Skip()
-		}
 		have, err := Parse(text)
-		if _, isMap := have.(map[string]any); err != nil || !isMap {
-			t.Skip()
+		if _, isMap := have.(map[string]any); err != nil || !isMap || len(Split(text)) > 1 {
+			return // it is not one document, which is what Edit is for
 		}
 		want := newWriter(seed).changed(have, false)
 		edited, err := Edit(text, want)
