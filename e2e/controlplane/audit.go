@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -11,9 +12,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
@@ -23,8 +27,7 @@ var auditPolicy []byte
 // AuditMark is a place in the audit log. The zero mark is its beginning.
 type AuditMark int64
 
-// AuditMark is the end of the audit log now. The log is written before a request is answered: what a
-// client has an answer to is in it, and comes before the mark.
+// AuditMark is the end of the audit log now. What a client does after it has the mark, comes after it.
 func (cp *ControlPlane) AuditMark() (AuditMark, error) {
 	info, err := os.Stat(cp.dir.auditLog())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,10 +39,32 @@ func (cp *ControlPlane) AuditMark() (AuditMark, error) {
 	return AuditMark(info.Size()), nil
 }
 
-// AuditEvents are the requests that were answered since the mark, in the order of their answers, as
-// far as all conditions hold. A watch is there when it begins, with stage ResponseStarted, and once
-// more when it ends.
+// AuditEvents are the requests that came since the mark, in the order of their answers, as far as all
+// conditions hold. A write that has come is waited for: what it changed can be seen before it is in the
+// log. A watch is there when it begins, with stage ResponseStarted, and once more when it ends.
 func (cp *ControlPlane) AuditEvents(since AuditMark, conditions ...AuditCondition) ([]auditv1.Event, error) {
+	var events []auditv1.Event
+	err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, answerTime, true, func(context.Context) (bool, error) {
+		lines, err := cp.auditLines(since)
+		if err != nil {
+			return false, err
+		}
+		var unanswered int
+		events, unanswered = answered(lines)
+		return unanswered == 0, nil
+	})
+	if err != nil && !wait.Interrupted(err) { // an API server that was killed answers no more
+		return nil, err
+	}
+	return slices.DeleteFunc(events, func(event auditv1.Event) bool {
+		return slices.ContainsFunc(conditions, func(holds AuditCondition) bool { return !holds(event) })
+	}), nil
+}
+
+// answerTime is above the ten seconds that a webhook may take.
+const answerTime = 15 * time.Second
+
+func (cp *ControlPlane) auditLines(since AuditMark) ([]auditv1.Event, error) {
 	file, err := os.Open(cp.dir.auditLog())
 	if err != nil {
 		return nil, fmt.Errorf("open audit log: %w", err)
@@ -49,7 +74,7 @@ func (cp *ControlPlane) AuditEvents(since AuditMark, conditions ...AuditConditio
 	if err != nil {
 		return nil, fmt.Errorf("read audit log: %w", err)
 	}
-	var events []auditv1.Event
+	var lines []auditv1.Event
 	for line := range bytes.Lines(content) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
 			break // being written just now
@@ -58,11 +83,27 @@ func (cp *ControlPlane) AuditEvents(since AuditMark, conditions ...AuditConditio
 		if err := json.Unmarshal(line, &event); err != nil {
 			return nil, fmt.Errorf("parse audit log: %w", err)
 		}
-		if !slices.ContainsFunc(conditions, func(holds AuditCondition) bool { return !holds(event) }) {
-			events = append(events, event)
-		}
+		lines = append(lines, event)
 	}
-	return events, nil
+	return lines, nil
+}
+
+// answered are the events of lines that answer a read, or a write that came in these lines, and how many writes wait for
+// their answer.
+func answered(lines []auditv1.Event) (events []auditv1.Event, unanswered int) {
+	waiting := map[types.UID]bool{}
+	for _, event := range lines {
+		if event.Stage == auditv1.StageRequestReceived {
+			waiting[event.AuditID] = true
+			continue
+		}
+		if slices.Contains(writing, event.Verb) && !waiting[event.AuditID] {
+			continue // it came before
+		}
+		delete(waiting, event.AuditID)
+		events = append(events, event)
+	}
+	return events, len(waiting)
 }
 
 // AuditCondition chooses events.
@@ -74,8 +115,11 @@ func Writes(event auditv1.Event) bool {
 	if event.ObjectRef != nil && slices.Contains(askedByCreating, event.ObjectRef.APIGroup) {
 		return false
 	}
-	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, event.Verb)
+	return slices.Contains(writing, event.Verb)
 }
+
+// writing are the verbs of audit-policy.yaml.
+var writing = []string{"create", "update", "patch", "delete", "deletecollection"}
 
 var askedByCreating = []string{authenticationv1.GroupName, authorizationv1.GroupName}
 

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // The password needs care in URLs (@ : / ? # % and ü), and with the kubelet, for which $$ and $(NAME) mean something.
@@ -95,7 +95,7 @@ func (c *company) awaitRequests(t *testing.T, first, count int) []machine.Reques
 // from the company's settings by what writes that Secret.
 func clusterValues(t *testing.T) []byte {
 	t.Helper()
-	fairlead, err := operator.Build(t.Context(), "fairlead")
+	fairlead, err := tools.Program(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
 	url := fmt.Sprintf("http://%s@%s:%d", credential, machine.ProxyAddress, machine.ProxyPort)
 	settings := fmt.Sprintf("proxy:\n  http: %q\n  https: %q\n  noProxy: corp.example\n", url, url)

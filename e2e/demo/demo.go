@@ -67,7 +67,7 @@ func build(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := operator.Build(ctx, "fairlead-operator")
+	_, err := tools.Program(ctx, "fairlead-operator")
 	return err
 }
 

@@ -23,7 +23,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
@@ -112,7 +111,7 @@ func (f *fixture) ask(as *rest.Config, args ...string) report {
 
 func (f *fixture) run(as *rest.Config, args ...string) (string, string) {
 	f.Helper()
-	fairlead, err := operator.Build(f.Context(), "fairlead")
+	fairlead, err := tools.Program(f.Context(), "fairlead")
 	controlplanetest.Require(f, err)
 	kubeconfig, err := f.cp.Kubeconfig(as)
 	controlplanetest.Require(f, err)

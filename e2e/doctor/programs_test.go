@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -152,7 +151,7 @@ func (a agent) diagnosed(t *testing.T, env []string) string {
 	container["env"] = variables
 	pod, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p"}, "spec": map[string]any{"containers": []any{container}}})
 	controlplanetest.Require(t, err)
-	fairlead, err := operator.Build(t.Context(), "fairlead")
+	fairlead, err := tools.Program(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
 	command := exec.CommandContext(t.Context(), fairlead, "doctor", "tunnel", "-f", "-", "-o", "json", "--fail-on", "never")
 	command.Stdin = bytes.NewReader(pod)

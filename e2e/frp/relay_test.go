@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/node"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
@@ -57,7 +56,7 @@ func (s *site) checkRelayed(t *testing.T, pod *corev1.Pod) {
 	if len(pod.Spec.InitContainers) != 1 {
 		t.Fatalf("the pod has no relay: %+v", pod.Spec.InitContainers)
 	}
-	program, err := operator.Build(t.Context(), relay, "CGO_ENABLED=0") // as the tests of the relay build it, which may run meanwhile
+	program, err := tools.Program(t.Context(), relay, "CGO_ENABLED=0") // as the tests of the relay build it, which may run meanwhile
 	controlplanetest.Require(t, err)
 	s.node.Programs[pod.Spec.InitContainers[0].Image] = program
 	sidecar, err := s.node.Start(t.Context(), pod, relay)

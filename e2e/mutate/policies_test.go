@@ -17,14 +17,14 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 // build builds the command once.
-var build = sync.OnceValues(func() (string, error) { return operator.Build(context.Background(), "fairlead") })
+var build = sync.OnceValues(func() (string, error) { return tools.Program(context.Background(), "fairlead") })
 
 // mutate runs the built command, which must succeed.
 func mutate(t *testing.T, manifests []byte, args ...string) []byte {

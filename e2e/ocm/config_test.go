@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -44,7 +43,7 @@ func addOnDeploymentConfig(t *testing.T, flags ...string) []byte {
 // fairlead runs the built program. It may warn.
 func fairlead(t *testing.T, args ...string) []byte {
 	t.Helper()
-	program, err := operator.Build(t.Context(), "fairlead")
+	program, err := tools.Program(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
 	var complaints bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program, args...)

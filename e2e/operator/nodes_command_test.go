@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestTheCommandNodesListsTheReportsOfAClusterAndAsksForNothingElse(t *testing.T) {
@@ -20,7 +20,7 @@ func TestTheCommandNodesListsTheReportsOfAClusterAndAsksForNothingElse(t *testin
 	f.changeSource("c1", otherPassword("changed"))
 	since := f.awaitNodes("c1", 1, 1, 0, 0).Since.UTC().Format("2006-01-02T15:04:05Z")
 
-	fairlead, err := operator.Build(t.Context(), "fairlead")
+	fairlead, err := tools.Program(t.Context(), "fairlead")
 	f.must(err)
 	kubeconfig, err := f.cp.Kubeconfig(f.cp.Admin())
 	f.must(err)

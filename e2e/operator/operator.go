@@ -4,11 +4,6 @@ package operator
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -17,13 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/ports"
-	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
 )
 
 // Where config/rbac installs the operator, and as whom.
@@ -70,29 +62,6 @@ func awaitCage(ctx context.Context, cp *controlplane.ControlPlane) error {
 	})
 }
 
-// Build builds a program of this repository below operator/cmd, and returns its
-// path. The environment is go's, as NAME=value.
-func Build(ctx context.Context, name string, environment ...string) (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(here), "..", "..")
-	path := filepath.Join(root, ".cache", "bin", name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", err
-	}
-	unlock, err := tools.Lock(ctx, path+".lock") // who comes second finds it up to date, and does not write what may run by now
-	if err != nil {
-		return "", fmt.Errorf("wait for another build of %s: %w", name, err)
-	}
-	defer unlock()
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./operator/cmd/"+name)
-	build.Dir = root
-	build.Env = append(os.Environ(), environment...)
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", name, err, output)
-	}
-	return path, nil
-}
-
 // Options are all optional.
 type Options struct {
 	Args            []string // added to the command line
@@ -100,62 +69,15 @@ type Options struct {
 }
 
 // Operator is a running operator.
-type Operator struct {
-	*process.Process
-	Config  *rest.Config // its own rights
-	metrics *ports.Port
-	health  *ports.Port
-}
+type Operator = deployment.Replica
 
 // Start starts the operator binary as its service account, and returns when it
 // is ready.
 func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Operator, error) {
-	path, err := Build(ctx, "fairlead-operator")
-	if err != nil {
-		return nil, err
-	}
-	o := &Operator{}
-	if o.Config, err = cp.ServiceAccount(ctx, Namespace, ServiceAccount); err != nil {
-		return nil, err
-	}
-	kubeconfig, err := cp.Kubeconfig(o.Config)
-	if err != nil {
-		return nil, err
-	}
-	if o.metrics, err = ports.Reserve(); err != nil {
-		return nil, err
-	}
-	if o.health, err = ports.Reserve(); err != nil {
-		return nil, err
-	}
-	args := append([]string{
-		"--kubeconfig", kubeconfig,
-		"--namespace", Namespace,
-		"--metrics-bind-address", o.metrics.Address(),
-		"--health-probe-bind-address", o.health.Address(),
-	}, options.Args...)
-	// Each has a log of its own, as there may be two at a time.
-	spec := process.Spec{Name: "fairlead-operator-" + o.health.String(), Path: path, Args: args}
-	if !options.DoNotAwaitReady {
-		spec.Ready = o.Ready
-	}
-	o.Process, err = cp.Run(ctx, spec)
-	return o, err
-}
-
-// Metrics returns what the metrics endpoint says.
-func (o *Operator) Metrics(ctx context.Context) (string, error) {
-	return process.Get(ctx, "http://"+o.metrics.Address()+"/metrics")
-}
-
-// Log returns everything the operator has printed.
-func (o *Operator) Log() (string, error) {
-	text, err := os.ReadFile(o.LogFile())
-	return string(text), err
-}
-
-// Ready asks the readiness probe.
-func (o *Operator) Ready(ctx context.Context) error {
-	_, err := process.Get(ctx, "http://"+o.health.Address()+"/readyz")
-	return err
+	return deployment.Run(ctx, cp, deployment.Spec{
+		Namespace:       Namespace,
+		ServiceAccount:  ServiceAccount,
+		Command:         append([]string{"fairlead-operator", "--namespace", Namespace}, options.Args...),
+		DoNotAwaitReady: options.DoNotAwaitReady,
+	})
 }

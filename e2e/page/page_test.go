@@ -13,14 +13,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 var desktop, phone = window{1440, 900}, window{390, 844}
 
 // text is the page about the published example.
 var text = sync.OnceValues(func() ([]byte, error) {
-	fairlead, err := operator.Build(context.Background(), "fairlead")
+	fairlead, err := tools.Program(context.Background(), "fairlead")
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -109,7 +109,7 @@ type row struct {
 // run runs the built program as somebody, and returns what it prints. It must not print the password.
 func (f *fixture) run(as *rest.Config, args ...string) (string, error) {
 	f.Helper()
-	fairlead, err := operator.Build(f.Context(), "fairlead")
+	fairlead, err := tools.Program(f.Context(), "fairlead")
 	controlplanetest.Require(f, err)
 	kubeconfig, err := f.cp.Kubeconfig(as)
 	controlplanetest.Require(f, err)

@@ -10,13 +10,13 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // Mutate is what the built fairlead mutate makes of a manifest, with values of the chart. None that it knows in it is
 // an error.
 func Mutate(ctx context.Context, manifest []byte, values any, flags ...string) ([]byte, error) {
-	fairlead, err := operator.Build(ctx, "fairlead")
+	fairlead, err := tools.Program(ctx, "fairlead")
 	if err != nil {
 		return nil, err
 	}

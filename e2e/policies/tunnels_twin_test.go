@@ -18,14 +18,14 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // Manifests that no webhook will see become the same pods: what the command makes of each row, stored where no policy
 // applies, is what each engine stores.
 func TestFairleadMutateMakesThePodsThatTheEnginesStore(t *testing.T) {
-	fairlead, err := operator.Build(t.Context(), "fairlead")
+	fairlead, err := tools.Program(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
 	engines := tunnelEngines(t)
 	for _, v := range tunnelVariants() {

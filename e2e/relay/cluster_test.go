@@ -17,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
@@ -71,7 +70,7 @@ func programs(t *testing.T) map[string]string {
 		controlplanetest.Require(t, err)
 		found[command] = path
 	}
-	path, err := operator.Build(t.Context(), "fairlead-relay", "CGO_ENABLED=0")
+	path, err := tools.Program(t.Context(), "fairlead-relay", "CGO_ENABLED=0")
 	controlplanetest.Require(t, err)
 	found["fairlead-relay"] = path
 	return found
