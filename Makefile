@@ -65,7 +65,7 @@ programs: # build what the end-to-end tests run, ahead of go test's time limit
 	go build ./operator/cmd/...
 
 e2e: programs ## end-to-end tests on real control planes
-	cd e2e && go test -count=1 -timeout=30m ./...
+	cd e2e && go test -count=1 -p=$$((2 * $$(nproc))) -timeout=30m ./... # half of the time is waiting
 
 vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)
 	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')

@@ -89,6 +89,7 @@ func newFixture(t *testing.T) *fixture {
 // stop one of them or count requests.
 func newOwnFixture(t *testing.T, args ...string) *fixture {
 	t.Helper()
+	t.Parallel() // it shares nothing, and much of its time is waiting
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	install(t, cp)
 	f := fixtureOn(t, cp, nil)
