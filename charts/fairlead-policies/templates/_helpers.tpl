@@ -201,7 +201,7 @@ app.kubernetes.io/component: replicator
 {{- define "fairlead-policies.podLabels" -}}
 {{- /* It dials the API server alone. A label, because with it the API server does not even ask Kyverno: the replicator
        starts while Kyverno is down. */ -}}
-{{- $ours := merge (dict "policies.kyverno.io/inject-proxy-env" "exclude") (include "fairlead-policies.selectorLabels" . | fromYaml) -}}
+{{- $ours := merge (dict "app.kubernetes.io/name" .Chart.Name "policies.kyverno.io/inject-proxy-env" "exclude") (include "fairlead-policies.selectorLabels" . | fromYaml) -}}
 {{- range $key, $_ := .Values.replicator.podLabels -}}
 {{- if hasKey $ours $key }}{{ fail (printf "replicator.podLabels: the chart itself sets %s" $key) }}{{ end -}}
 {{- end -}}

@@ -14,7 +14,7 @@ app.kubernetes.io/component: operator
 {{/* Of the pods: podLabels, and ours, which nobody can take away. */}}
 {{- define "fairlead.podLabels" -}}
 {{- /* It dials the API server alone, and starts while Kyverno is down. */ -}}
-{{- $ours := merge (dict "policies.kyverno.io/inject-proxy-env" "exclude") (include "fairlead.selectorLabels" . | fromYaml) -}}
+{{- $ours := merge (dict "app.kubernetes.io/name" "fairlead" "policies.kyverno.io/inject-proxy-env" "exclude") (include "fairlead.selectorLabels" . | fromYaml) -}}
 {{- range $key, $_ := .Values.podLabels -}}
 {{- if hasKey $ours $key }}{{ fail (printf "podLabels: the chart itself sets %s" $key) }}{{ end -}}
 {{- end -}}
