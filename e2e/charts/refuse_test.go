@@ -19,10 +19,10 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 	}{
 		"a typo at the top":                 {values{"engin": "Native"}, []string{"engin"}},
 		"a typo in proxy":                   {values{"proxy": values{"htp": good}}, []string{"/proxy", "htp"}},
-		"a typo in cluster":                 {values{"cluster": values{"prxy": values{"http": good}}}, []string{"/cluster", "prxy"}},
+		"a typo in cluster":                 {values{"cluster": values{"prxy": values{"http": good}}}, []string{"cluster.prxy", "cluster.proxy.http"}},
 		"a typo in cluster.proxy":           {values{"cluster": values{"proxy": values{"no_proxy": "a"}}}, []string{"/cluster/proxy", "no_proxy"}},
-		"another spelling of it":            {values{"cluster": values{"Proxy": values{"http": good}}}, []string{"/cluster", "Proxy"}},
-		"a key a level too high":            {values{"cluster": values{"noProxy": s3cret}}, []string{"/cluster", "noProxy"}},
+		"another spelling of it":            {values{"cluster": values{"Proxy": values{"http": good}}}, []string{"cluster.Proxy"}},
+		"a key a level too high":            {values{"cluster": values{"noProxy": s3cret}}, []string{"cluster.noProxy"}},
 		"a case in cluster.proxy":           {values{"cluster": values{"proxy": values{"noproxy": s3cret}}}, []string{"/cluster/proxy", "noproxy"}},
 		"cluster in another case":           {values{"Cluster": values{"proxy": values{"http": good}}}, []string{"Cluster"}},
 		"a typo in replicator.metrics":      {values{"replicator": values{"metrics": values{"serviceMonitors": values{}}}}, []string{"/replicator/metrics", "serviceMonitors"}},

@@ -176,11 +176,11 @@ func withoutNull(values map[string]any) map[string]any {
 	return result
 }
 
-// What a platform may have beside ours, and what below cluster is ours in the wrong place or spelling: @schema of the
-// chart's values.yaml.
+// What a platform may have beside ours, and what below cluster is ours in the wrong place or spelling: values.yaml and
+// _helpers.tpl of the chart.
 var (
-	foreign   = regexp.MustCompile("^(azureSubscriptionID|baseDomain|bootstrapMode|chartOperator|ciliumNetworkPolicy|cluster(CA|CIDR|DNSIP|ID)|externalDNSIP|gcpProject|helm|provider)$")
-	misplaced = regexp.MustCompile("^([Nn][Oo][_-]?)?[Pp][RrOo]*[Xx]([Yy]|[Ii][Ee])|^[Hh][Tt][Tt][Pp]")
+	foreign   = regexp.MustCompile(`^(azureSubscriptionID|baseDomain|bootstrapMode|chartOperator|ciliumNetworkPolicy|cluster(CA|CIDR|DNSIP|ID)|externalDNSIP|gcpProject|helm|provider)$`)
+	misplaced = regexp.MustCompile(`(?i)^(no[_-]?)?p[ro]*x(y|ie)|^http`)
 )
 
 // withoutForeign leaves out what a platform has for its own charts.
@@ -192,7 +192,7 @@ func withoutForeign(all map[string]any) (map[string]any, error) {
 			continue
 		}
 		if misplaced.MatchString(key) {
-			return nil, fmt.Errorf("unknown field cluster.%s: the settings are cluster.proxy.http, https and noProxy", key)
+			return nil, fmt.Errorf("unknown key cluster.%s: the settings are cluster.proxy.http, https and noProxy", key)
 		}
 		delete(cluster, key)
 	}
