@@ -58,7 +58,7 @@ func generate(chart string, folders []string) error {
 	if err != nil {
 		return fmt.Errorf("values.yaml: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(chart, "values.schema.json"), schema, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(chart, "values.schema.json"), schema, 0o600); err != nil {
 		return err
 	}
 	readme, err := os.ReadFile(filepath.Join(chart, "README.md"))
@@ -68,12 +68,12 @@ func generate(chart string, folders []string) error {
 	if readme, err = withTable(readme, table(values)); err != nil {
 		return fmt.Errorf("README.md: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(chart, "README.md"), readme, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(chart, "README.md"), readme, 0o600); err != nil {
 		return err
 	}
 	sums, err := checksums(chart, folders)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(chart, "SHA256SUMS"), sums, 0o644)
+	return os.WriteFile(filepath.Join(chart, "SHA256SUMS"), sums, 0o600)
 }

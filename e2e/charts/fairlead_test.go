@@ -106,11 +106,13 @@ func TestTheProxyBecomesASecretAndACorporateProxy(t *testing.T) {
 		"no list, which null removes":   {values{"proxy": values{"http": url, "noProxy": nil}}, settings(url, "", ""), ours},
 		"a password of all characters":  {values{"proxy": proxy(hostile[0], hostile[4], "a")}, settings(hostile[0], hostile[4], "a"), ours},
 		"more of the spec": {
-			values{"proxy": proxy(url, url, "a"), "corporateProxy": values{"spec": values{"form": "Exact"}}}, settings(url, url, "a"),
+			values{"proxy": proxy(url, url, "a"), "corporateProxy": values{"spec": values{"form": "Exact"}}},
+			settings(url, url, "a"),
 			map[string]any{"source": ours["source"], "form": "Exact"},
 		},
 		"another source": {
-			values{"corporateProxy": values{"spec": values{"source": values{"valuesRef": values{"name": "mine"}}}}}, nil,
+			values{"corporateProxy": values{"spec": values{"source": values{"valuesRef": values{"name": "mine"}}}}},
+			nil,
 			map[string]any{"source": map[string]any{"valuesRef": map[string]any{"name": "mine"}}},
 		},
 		"none": {values{"corporateProxy": values{"create": false}}, nil, nil},
