@@ -73,3 +73,29 @@ func Resources(config *rest.Config) ([]Resource, error) {
 	slices.SortFunc(all, func(a, b Resource) int { return strings.Compare(a.String(), b.String()) })
 	return all, nil
 }
+
+// main is the resource without the subresource.
+func (r Resource) main() string {
+	name, _, _ := strings.Cut(r.String(), "/")
+	return name
+}
+
+func (r Resource) subresource() []string {
+	if _, sub, found := strings.Cut(r.Name, "/"); found {
+		return []string{sub}
+	}
+	return nil
+}
+
+// writable are those of which there are samples.
+func (r Resource) writable() bool {
+	return slices.Contains(r.Verbs, "delete") && !strings.Contains(r.Name, "/")
+}
+
+// Connects reports whether a request goes through the API server, whatever its verb.
+func (r Resource) Connects() bool { return strings.HasSuffix(r.Kind, "Options") }
+
+// question is what is created to be answered, and changes nothing.
+func (r Resource) question() bool {
+	return r.At.Group == "authentication.k8s.io" || r.At.Group == "authorization.k8s.io"
+}

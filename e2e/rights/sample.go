@@ -10,7 +10,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -32,8 +31,8 @@ const (
 	another  = "another"
 )
 
-// samples returns an object of every kind of samples.yaml.
-func samples(namespace, name, address string) (map[schema.GroupKind]*unstructured.Unstructured, error) {
+// samples returns an object of every kind of samples.yaml, in its order.
+func samples(namespace, name, address string) ([]*unstructured.Unstructured, error) {
 	request, err := signingRequest()
 	if err != nil {
 		return nil, err
@@ -43,14 +42,20 @@ func samples(namespace, name, address string) (map[schema.GroupKind]*unstructure
 	if err != nil {
 		return nil, err
 	}
-	byKind := map[schema.GroupKind]*unstructured.Unstructured{}
 	for _, object := range objects {
 		if object.GetName() == "" {
 			object.SetName(name)
 		}
-		byKind[object.GroupVersionKind().GroupKind()] = object
 	}
-	return byKind, nil
+	return objects, nil
+}
+
+func byKind(objects []*unstructured.Unstructured) map[schema.GroupKind]*unstructured.Unstructured {
+	found := map[schema.GroupKind]*unstructured.Unstructured{}
+	for _, object := range objects {
+		found[object.GroupVersionKind().GroupKind()] = object
+	}
+	return found
 }
 
 // signingRequest is what a CertificateSigningRequest must hold.
@@ -73,22 +78,29 @@ func (s *Sweep) createSamples(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
+	writable := map[schema.GroupKind]Resource{}
 	for _, r := range s.Resources {
-		if !r.writable() {
-			continue
-		}
-		object, known := objects[r.GroupKind()]
-		if !known {
-			errs = append(errs, fmt.Errorf("samples.yaml has no %s of %s", r.Kind, r.At))
-			continue
-		}
-		_, err := s.of(s.admin, r).Create(ctx, object, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			errs = append(errs, fmt.Errorf("sample of %s: %w", r, err))
+		if r.writable() {
+			writable[r.GroupKind()] = r
 		}
 	}
-	return errors.Join(errs...)
+	s.existing = map[string]string{}
+	for _, object := range objects {
+		r, served := writable[object.GroupVersionKind().GroupKind()]
+		if !served {
+			continue
+		}
+		delete(writable, r.GroupKind())
+		s.existing[r.main()] = object.GetName()
+		_, err := s.of(s.admin, r).Create(ctx, object, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create a sample of %s: %w", r, err)
+		}
+	}
+	for _, r := range writable {
+		return fmt.Errorf("samples.yaml has no %s of %s", r.Kind, r.At)
+	}
+	return nil
 }
 
 func (s *Sweep) of(client dynamic.Interface, r Resource) dynamic.ResourceInterface {

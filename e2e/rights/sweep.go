@@ -2,12 +2,16 @@ package rights
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -19,7 +23,8 @@ type Sweep struct {
 	Resources []Resource
 	Namespace string // where the samples are
 
-	admin dynamic.Interface
+	admin    dynamic.Interface
+	existing map[string]string // names of the samples by resource
 }
 
 // NewSweep creates an object of every kind that can be written, for somebody to try.
@@ -29,89 +34,112 @@ func NewSweep(ctx context.Context, admin *rest.Config, namespace string) (*Sweep
 		return nil, err
 	}
 	s := &Sweep{Resources: resources, Namespace: namespace}
-	if s.admin, err = dynamic.NewForConfig(admin); err != nil {
+	quiet := rest.CopyConfig(admin)
+	quiet.WarningHandler = rest.NoWarnings{}
+	if s.admin, err = dynamic.NewForConfig(quiet); err != nil {
 		return nil, err
 	}
 	return s, s.createSamples(ctx)
 }
 
-// Try makes every write as somebody, and returns the answers: nil for one that was let through. A key is like
-// "update deployments.apps/scale".
-func (s *Sweep) Try(ctx context.Context, somebody *rest.Config) (map[string]error, error) {
-	client, err := dynamic.NewForConfig(somebody)
-	if err != nil {
+// Write is one that was tried.
+type Write struct {
+	Verb     string
+	Resource Resource
+}
+
+// attempt is one round of tries.
+type attempt struct {
+	*Sweep
+	objects dynamic.Interface
+	clients kubernetes.Interface
+	fresh   map[schema.GroupKind]*unstructured.Unstructured
+	answers map[*Write]error
+}
+
+// Try makes every write as somebody, and returns the answers: nil for one that was let through.
+func (s *Sweep) Try(ctx context.Context, somebody *rest.Config) (map[*Write]error, error) {
+	quiet := rest.CopyConfig(somebody)
+	quiet.WarningHandler = rest.NoWarnings{}
+	a := &attempt{Sweep: s, answers: map[*Write]error{}}
+	var err error
+	if a.objects, err = dynamic.NewForConfig(quiet); err != nil {
 		return nil, err
 	}
-	clients, err := kubernetes.NewForConfig(somebody)
-	if err != nil {
+	if a.clients, err = kubernetes.NewForConfig(quiet); err != nil {
 		return nil, err
 	}
 	fresh, err := samples(s.Namespace, another, "203.0.113.2")
 	if err != nil {
 		return nil, err
 	}
-	answers := map[string]error{}
+	a.fresh = byKind(fresh)
 	for _, r := range s.Resources {
-		note := func(verb string, err error) { answers[verb+" "+r.String()] = err }
-		switch {
-		case r.question():
-		case r.connects():
-			for verb, method := range map[string]string{"get": http.MethodGet, "create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete} {
-				if slices.Contains(r.Verbs, verb) {
-					note(verb, s.connect(ctx, clients, r, method))
-				}
-			}
-		case slices.Contains(r.Verbs, "create") && r.writable():
-			_, err := s.of(client, r).Create(ctx, fresh[r.GroupKind()], metav1.CreateOptions{DryRun: dryRun})
-			note("create", err)
-			note("delete", s.of(client, r).Delete(ctx, existing, metav1.DeleteOptions{DryRun: dryRun}))
-			s.change(ctx, client, r, note)
-			if slices.Contains(r.Verbs, "deletecollection") {
-				ours := metav1.ListOptions{FieldSelector: "metadata.name=" + existing}
-				note("deletecollection", s.of(client, r).DeleteCollection(ctx, metav1.DeleteOptions{DryRun: dryRun}, ours))
-			}
-		case slices.Contains(r.Verbs, "create"):
-			_, err := s.of(client, r).Create(ctx, s.posted(r), metav1.CreateOptions{DryRun: dryRun}, r.subresource()...)
-			note("create", err)
-		default:
-			s.change(ctx, client, r, note)
+		if !r.question() {
+			a.try(ctx, r)
 		}
 	}
-	return answers, nil
+	return a.answers, nil
+}
+
+func (a *attempt) try(ctx context.Context, r Resource) {
+	objects, name := a.of(a.objects, r), a.existing[r.main()]
+	note := func(verb string, err error) { a.answers[&Write{verb, r}] = err }
+	if r.Connects() {
+		for verb, method := range methods {
+			if slices.Contains(r.Verbs, verb) {
+				note(verb, a.connect(ctx, r, method, name))
+			}
+		}
+		return
+	}
+	for _, verb := range r.Verbs {
+		var err error
+		switch verb {
+		case "create":
+			body := a.fresh[r.GroupKind()]
+			if !r.writable() {
+				body = a.posted(r, name)
+			}
+			_, err = objects.Create(ctx, body, metav1.CreateOptions{DryRun: dryRun}, r.subresource()...)
+		case "update":
+			err = a.update(ctx, r, name)
+		case "patch":
+			_, err = objects.Patch(ctx, name, types.MergePatchType, []byte("{}"), metav1.PatchOptions{DryRun: dryRun}, r.subresource()...)
+		case "delete":
+			err = objects.Delete(ctx, name, metav1.DeleteOptions{DryRun: dryRun})
+		case "deletecollection":
+			ours := metav1.ListOptions{FieldSelector: "metadata.name=" + name}
+			err = objects.DeleteCollection(ctx, metav1.DeleteOptions{DryRun: dryRun}, ours)
+		default:
+			continue // a read
+		}
+		note(verb, err)
+	}
+}
+
+// update puts back what is there, which goes through admission all the same.
+func (a *attempt) update(ctx context.Context, r Resource, name string) error {
+	var readable []string
+	if slices.Contains(r.Verbs, "get") {
+		readable = r.subresource()
+	}
+	object, err := a.of(a.admin, r).Get(ctx, name, metav1.GetOptions{}, readable...)
+	if err != nil {
+		return err
+	}
+	_, err = a.of(a.objects, r).Update(ctx, object, metav1.UpdateOptions{DryRun: dryRun}, r.subresource()...)
+	return err
 }
 
 var dryRun = []string{metav1.DryRunAll}
 
-// change puts back what is there, and patches nothing of it. Both go through admission.
-func (s *Sweep) change(ctx context.Context, client dynamic.Interface, r Resource, note func(string, error)) {
-	sub := r.subresource()
-	if slices.Contains(r.Verbs, "update") {
-		object, err := s.of(s.admin, r).Get(ctx, existing, metav1.GetOptions{}, readable(r, sub)...)
-		if err == nil {
-			_, err = s.of(client, r).Update(ctx, object, metav1.UpdateOptions{DryRun: dryRun}, sub...)
-		}
-		note("update", err)
-	}
-	if slices.Contains(r.Verbs, "patch") {
-		_, err := s.of(client, r).Patch(ctx, existing, types.MergePatchType, []byte("{}"), metav1.PatchOptions{DryRun: dryRun}, sub...)
-		note("patch", err)
-	}
-}
-
-// readable is the subresource, or nothing if it can only be written.
-func readable(r Resource, sub []string) []string {
-	if slices.Contains(r.Verbs, "get") {
-		return sub
-	}
-	return nil
-}
-
 // posted is what is sent to a subresource that is only for creating.
-func (s *Sweep) posted(r Resource) *unstructured.Unstructured {
+func (a *attempt) posted(r Resource, name string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetGroupVersionKind(r.GroupVersionKind)
-	object.SetName(existing)
-	object.SetNamespace(s.Namespace)
+	object.SetName(name)
+	object.SetNamespace(a.Namespace)
 	if r.Kind == "Binding" {
 		object.Object["target"] = map[string]any{"kind": "Node", "name": existing}
 	}
@@ -119,32 +147,65 @@ func (s *Sweep) posted(r Resource) *unstructured.Unstructured {
 }
 
 // connect opens a way through the API server to something behind it.
-func (s *Sweep) connect(ctx context.Context, clients kubernetes.Interface, r Resource, method string) error {
-	name, sub, _ := strings.Cut(r.Name, "/")
-	request := clients.CoreV1().RESTClient().Verb(method).Resource(name).Name(existing).SubResource(sub).
+func (a *attempt) connect(ctx context.Context, r Resource, method, name string) error {
+	resource, sub, _ := strings.Cut(r.Name, "/")
+	request := a.clients.CoreV1().RESTClient().Verb(method).Resource(resource).Name(name).SubResource(sub).
 		Param("command", "id").Param("stdout", "true")
 	if r.Namespaced {
-		request = request.Namespace(s.Namespace)
+		request = request.Namespace(a.Namespace)
 	}
 	return request.Do(ctx).Error()
 }
 
-func (r Resource) subresource() []string {
-	if _, sub, found := strings.Cut(r.Name, "/"); found {
-		return []string{sub}
+// methods are those by which a verb of a way through is asked for.
+var methods = map[string]string{
+	"get": http.MethodGet, "create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch, "delete": http.MethodDelete,
+}
+
+// LetThrough are the writes that were not refused by an admission policy. Any other answer than that proves nothing,
+// and is an error.
+func LetThrough(answers map[*Write]error) (Table, error) {
+	through := map[string][]string{}
+	var errs []error
+	for write, err := range answers {
+		switch {
+		case err == nil:
+			through[write.Resource.String()] = append(through[write.Resource.String()], write.Verb)
+		case !Refused(err):
+			errs = append(errs, fmt.Errorf("%s %s: neither let through nor refused by a policy: %w", write.Verb, write.Resource, err))
+		}
 	}
-	return nil
+	table := Table{}
+	for resource, verbs := range through {
+		slices.Sort(verbs)
+		table[resource] = strings.Join(verbs, " ")
+	}
+	return table, errors.Join(errs...)
 }
 
-// writable are those of which there are samples.
-func (r Resource) writable() bool {
-	return slices.Contains(r.Verbs, "delete") && !strings.Contains(r.Name, "/")
+// Hindered are the answers to an administrator that are none of the resource itself: every sample is good, and
+// what goes through the API server only fails because there is nothing behind it.
+func Hindered(answers map[*Write]error) error {
+	var errs []error
+	for write, err := range answers {
+		behind := write.Resource.Connects() || write.Resource.Name == "bindings" // which takes no name
+		if err != nil && (!behind || strings.Contains(err.Error(), "AdmissionPolicy")) {
+			errs = append(errs, fmt.Errorf("%s %s: %w", write.Verb, write.Resource, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// connects reports whether a request goes through the API server, whatever its verb.
-func (r Resource) connects() bool { return strings.HasSuffix(r.Kind, "Options") }
+// Refused reports whether an admission policy refused it.
+func Refused(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
+}
 
-// question is what is created to be answered, and changes nothing.
-func (r Resource) question() bool {
-	return r.At.Group == "authentication.k8s.io" || r.At.Group == "authorization.k8s.io"
+// Exempt are the writes that Kubernetes asks no policy about, so that nobody locks everybody out.
+var Exempt = Table{
+	"mutatingadmissionpolicies.admissionregistration.k8s.io":          "create delete deletecollection patch update",
+	"mutatingadmissionpolicybindings.admissionregistration.k8s.io":    "create delete deletecollection patch update",
+	"validatingadmissionpolicies.admissionregistration.k8s.io":        "create delete deletecollection patch update",
+	"validatingadmissionpolicies.admissionregistration.k8s.io/status": "patch update",
+	"validatingadmissionpolicybindings.admissionregistration.k8s.io":  "create delete deletecollection patch update",
 }
