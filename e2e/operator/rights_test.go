@@ -2,14 +2,18 @@ package operator_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
@@ -23,22 +27,23 @@ var everywhere = rights.Table{
 	"machinepools.cluster.x-k8s.io":                      "list watch",
 	"machinedeployments.cluster.x-k8s.io":                "get patch", // config/rollout
 	"kubeadmcontrolplanes.controlplane.cluster.x-k8s.io": "get patch", // config/rollout
-	"corporateproxies.fairlead.io":                       "get list watch",
+	"corporateproxies.fairlead.io":                       "list watch",
 	"corporateproxies.fairlead.io/status":                "patch",
-	"proxyoverrides.fairlead.io":                         "get list watch",
-	"proxyreports.fairlead.io":                           "get list watch create patch delete",
+	"proxyoverrides.fairlead.io":                         "list watch",
+	"proxyreports.fairlead.io":                           "list watch create patch delete",
 	"proxyreports.fairlead.io/status":                    "patch",
-	"namespaces":                                         "get list watch",
+	"namespaces":                                         "list watch",
 	"secrets":                                            "create patch",
 	"events.events.k8s.io":                               "create patch",
 }
 
 // atHome is what it may do in its own namespace besides.
 var atHome = rights.Table{
-	"secrets":                    "get list watch create patch",
-	"configmaps":                 "get list watch",
-	"events":                     "create",
-	"leases.coordination.k8s.io": "create",
+	"secrets":                       "list watch create patch",
+	"secrets fairlead-write-memory": "get",
+	"configmaps":                    "list watch",
+	"events":                        "create",
+	"leases.coordination.k8s.io":    "create",
 	"leases.coordination.k8s.io fairlead-operator": "get update",
 }
 
@@ -59,6 +64,40 @@ func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 	}
 }
 
+// Whatever the role lacked would be refused, and whatever it has too much would not be used.
+func TestTheOperatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
+	f := newOwnFixture(t, "--leader-elect=true", "--rollout-interval=1s")
+	f.installRollout()
+	f.awaitRolloutPolicy(true)
+	f.exampleProxy(rolling)
+	a := f.build("a", "md-1")
+	f.cluster("gone")
+	f.report("gone", "Applied")
+	f.changeSource("a", otherPassword("changed"))
+	since := f.awaitNodes("a", 2, 2, 0, 0).Since
+	for _, owner := range a.owners {
+		f.awaitRolled(owner, since)
+		f.replace(a, owner)
+	}
+	f.must(f.client.Delete(t.Context(), &clusterv1.Cluster{ObjectMeta: f.meta("gone", "gone")}))
+
+	all := rights.Union(everywhere, atHome)
+	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {
+		events, err := f.cp.AuditEvents(0, controlplane.ByUser(operator.User), isReal)
+		if unused := rights.Unused(all, events); len(unused) > 0 {
+			return false, fmt.Errorf("not used: %v", unused)
+		}
+		return true, err
+	})
+	events, err := f.cp.AuditEvents(0, controlplane.ByUser(operator.User), isReal)
+	f.must(err)
+	for _, event := range events {
+		if event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusForbidden {
+			t.Errorf("it was not allowed to %s %s", event.Verb, event.RequestURI)
+		}
+	}
+}
+
 // letThrough is what admission leaves to somebody with the operator's name and every right: of Secrets, ConfigMaps,
 // Leases, Events and owners of machines, nothing that the sweep tries, because none of it is of the contract.
 var letThrough = rights.Table{
@@ -69,6 +108,7 @@ var letThrough = rights.Table{
 
 func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testing.T) {
 	f := newOwnFixture(t)
+	f.must(f.operator.Stop()) // it would delete the sample of a report, which has no Cluster
 	sweep, err := rights.NewSweep(t.Context(), f.cp.Admin(), f.namespace)
 	f.must(err)
 	f.must(f.client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
