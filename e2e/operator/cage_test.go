@@ -164,7 +164,7 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 		"write an Event about somebody else": func() error {
 			return thief.Create(ctx, eventAbout(corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: f.namespace, Name: "x"}))
 		},
-		"have an Event be about somebody else": func() error {
+		"change an Event about somebody else": func() error {
 			return thief.Patch(ctx, other, merge(`{"series":{"count":2,"lastObservedTime":"2026-01-01T00:00:00.000000Z"}}`))
 		},
 		"write an old Event": func() error {

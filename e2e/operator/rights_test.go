@@ -34,7 +34,7 @@ var everywhere = rights.Table{
 	"proxyreports.fairlead.io/status":                    "patch",
 	"namespaces":                                         "list watch",
 	"secrets":                                            "create patch",
-	"events.events.k8s.io":                               "create patch",
+	"events.events.k8s.io":                               "create",
 }
 
 // atHome is what it may do in its own namespace besides.

@@ -17,8 +17,14 @@ func Unused(table Table, events []auditv1.Event) []string {
 		}
 		resource := Resource{Name: strings.TrimSuffix(event.ObjectRef.Resource+"/"+event.ObjectRef.Subresource, "/")}
 		resource.At.Group = event.ObjectRef.APIGroup
-		used[event.Verb+" "+resource.String()] = true
-		used[event.Verb+" "+resource.String()+" "+event.ObjectRef.Name] = true
+		verbs := []string{event.Verb}
+		if strings.Contains(event.RequestURI, "sendInitialEvents=true") {
+			verbs = append(verbs, "list") // which an older API server is asked for instead
+		}
+		for _, verb := range verbs {
+			used[verb+" "+resource.String()] = true
+			used[verb+" "+resource.String()+" "+event.ObjectRef.Name] = true
+		}
 	}
 	var unused []string
 	for _, key := range slices.Sorted(maps.Keys(table)) {
