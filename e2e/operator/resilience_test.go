@@ -2,11 +2,11 @@ package operator_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -286,13 +286,17 @@ func TestTheOperatorRefusesToRunWithoutItsCage(t *testing.T) {
 	f := newOwnFixture(t)
 	f.must(f.operator.Stop())
 	f.must(f.client.Delete(t.Context(), admissionBinding()))
-	caged, stranger := f.clientFor(f.operator.Config), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "stranger"}}
-	controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {
-		err := caged.Create(ctx, stranger.DeepCopy(), client.DryRunAll)
-		return err == nil, err
-	})
+	f.must(f.client.Delete(t.Context(), writesBinding()))
+	caged, meta := f.clientFor(f.operator.Config), metav1.ObjectMeta{Namespace: operator.Namespace, Name: "stranger"}
+	for _, stranger := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &coordinationv1.Lease{ObjectMeta: meta}} {
+		controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {
+			stranger.SetResourceVersion("")
+			err := caged.Create(ctx, stranger, client.DryRunAll)
+			return err == nil, err
+		})
+	}
 	_, err := operator.Start(t.Context(), f.cp, operator.Options{})
-	if err == nil || !contains(err.Error(), "refusing to run without the admission policy") {
-		t.Errorf("it started, or said: %v", errors.Unwrap(err))
+	if err == nil || !contains(err.Error(), "refusing to run without the admission policy fairlead-operator-secrets and fairlead-operator-writes") {
+		t.Errorf("it started, or said: %v", err)
 	}
 }

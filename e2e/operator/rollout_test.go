@@ -109,6 +109,9 @@ func (f *fixture) replaceByOneThatStaysDown(b built, owner client.Object) {
 
 func (f *fixture) installRollout() {
 	f.Helper()
+	cage, err := config.Files.ReadFile("rbac/rollout_policy.yaml") // it is there, unless a test has deleted it
+	f.must(err)
+	f.must(f.cp.Apply(f.Context(), cage))
 	f.must(f.cp.ApplyFS(f.Context(), config.Rollout))
 }
 

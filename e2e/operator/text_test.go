@@ -28,3 +28,7 @@ func admissionBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
 func rolloutBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
 	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-operator-rollout"}}
 }
+
+func writesBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
+	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-operator-writes"}}
+}

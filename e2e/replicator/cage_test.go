@@ -10,6 +10,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -178,8 +180,24 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 		"give itself more": func() error {
 			return thief.Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
 		},
-		"loosen its own cage": func() error { return thief.Delete(ctx, cageBinding()) },
-		"change its own cage": func() error { return thief.Update(ctx, cageBinding()) },
+		"write a lease of somebody else": func() error {
+			return thief.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: "other"}})
+		},
+		"write an Event about somebody else": func() error {
+			return thief.Create(ctx, eventAbout(corev1.ObjectReference{Kind: "Pod", Name: "x", Namespace: namespace}))
+		},
+		"be somebody else": func() error {
+			somebody := rest.CopyConfig(f.replicator.Config)
+			somebody.Impersonate.UserName = "system:admin"
+			return f.clientFor(somebody).List(ctx, &corev1.NamespaceList{})
+		},
+		"ask for its own token": func() error {
+			_, err := clients.CoreV1().ServiceAccounts(policies.Namespace).CreateToken(ctx, replicator.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+			return err
+		},
+		"loosen its own cage":   func() error { return thief.Delete(ctx, cageBinding()) },
+		"loosen the rest of it": func() error { return thief.Delete(ctx, writesBinding()) },
+		"change its own cage":   func() error { return thief.Update(ctx, cageBinding()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := try(); !apierrors.IsForbidden(err) {
@@ -216,6 +234,14 @@ func TestAStolenTokenReadsAndWritesNoOtherSecret(t *testing.T) {
 	})
 }
 
+// eventAbout is a good one.
+func eventAbout(regarding corev1.ObjectReference) *eventsv1.Event {
+	return &eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: regarding.Namespace, Name: "x"}, Regarding: regarding, EventTime: metav1.NowMicro(),
+		ReportingController: "fairlead", ReportingInstance: "fairlead-x", Action: "Copy", Reason: "Failed", Type: corev1.EventTypeWarning,
+	}
+}
+
 func watched(w watch.Interface, err error) error {
 	if err == nil {
 		w.Stop()
@@ -230,17 +256,25 @@ func cageBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
 	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: replicator.Name + "-secrets"}}
 }
 
+func writesBinding() *admissionv1.ValidatingAdmissionPolicyBinding {
+	return &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: replicator.Name + "-writes"}}
+}
+
 func TestTheReplicatorRefusesToRunWithoutItsCage(t *testing.T) {
 	t.Parallel()
 	f := newOwnFixture(t)
 	f.must(f.replicator.Stop())
 	f.must(f.client.Delete(t.Context(), cageBinding()))
-	caged, stranger := f.clientFor(f.replicator.Config), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "stranger"}}
-	controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {
-		return true, caged.Create(ctx, stranger.DeepCopy(), client.DryRunAll)
-	})
+	f.must(f.client.Delete(t.Context(), writesBinding()))
+	caged, meta := f.clientFor(f.replicator.Config), metav1.ObjectMeta{Namespace: policies.Namespace, Name: "stranger"}
+	for _, stranger := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &coordinationv1.Lease{ObjectMeta: meta}} {
+		controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {
+			stranger.SetResourceVersion("")
+			return true, caged.Create(ctx, stranger, client.DryRunAll)
+		})
+	}
 	_, err := replicator.Start(t.Context(), f.cp)
-	if err == nil || !strings.Contains(err.Error(), "refusing to run without the admission policy fairlead-replicator-secrets") {
+	if err == nil || !strings.Contains(err.Error(), "refusing to run without the admission policy fairlead-replicator-secrets and fairlead-replicator-writes") {
 		t.Errorf("it started, or said: %v", err)
 	}
 }

@@ -1,14 +1,16 @@
-// Package cage makes sure, at the start of a program, that an admission policy keeps its writes of Secrets to
-// those it is there for. RBAC alone would let it create any Secret.
+// Package cage makes sure, at the start of a program, that admission policies keep its writes to those it is there
+// for. RBAC alone would let it create any Secret.
 package cage
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,28 +21,57 @@ import (
 // timeout is longer than the API server takes to notice a new policy.
 const timeout = 10 * time.Second
 
-// Check returns an error unless the ValidatingAdmissionPolicy holds for who we are: it tries, as dry runs, to
-// create a foreign Secret in our own namespace and in the default one, and must be refused by that policy.
-func Check(ctx context.Context, c client.Client, policy, namespace string) error {
+// Policies are the names of the ValidatingAdmissionPolicies of a program.
+type Policies struct {
+	Secrets string // about Secrets
+	Writes  string // about everything that may be written at all
+}
+
+// probe is what RBAC lets the program create and a policy must not.
+type probe struct {
+	policy string
+	kind   string
+	object client.Object
+}
+
+// Check returns an error unless the policies hold for who we are: it tries, as dry runs, to create a foreign Secret
+// in our own namespace and in the default one, and a foreign Lease in our own, and must be refused by them.
+func Check(ctx context.Context, c client.Client, policies Policies, namespace string) error {
+	meta := func(namespace string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: "fairlead-cage-probe"}
+	}
+	probes := []probe{
+		{policies.Secrets, "Secret", &corev1.Secret{ObjectMeta: meta(namespace)}},
+		{policies.Secrets, "Secret", &corev1.Secret{ObjectMeta: meta(metav1.NamespaceDefault)}},
+		{policies.Writes, "Lease", &coordinationv1.Lease{ObjectMeta: meta(namespace)}},
+	}
+	var missing []string
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, time.Second, timeout, true, func(ctx context.Context) (bool, error) {
-		last = errors.Join(tryOut(ctx, c, policy, namespace), tryOut(ctx, c, policy, metav1.NamespaceDefault))
+		missing, last = nil, nil
+		for _, p := range probes {
+			if err := p.tryOut(ctx, c); err != nil {
+				last = errors.Join(last, err)
+				missing = append(missing, p.policy)
+			}
+		}
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("refusing to run without the admission policy %s: %w", policy, errors.Join(last, ctx.Err()))
+		return fmt.Errorf("refusing to run without the admission policy %s: %w", strings.Join(slices.Compact(missing), " and "), errors.Join(last, ctx.Err()))
 	}
 	return nil
 }
 
-func tryOut(ctx context.Context, c client.Client, policy, namespace string) error {
-	probe := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "fairlead-cage-probe"}}
-	err := c.Create(ctx, probe, client.DryRunAll)
+func (p probe) tryOut(ctx context.Context, c client.Client) error {
+	object, _ := p.object.DeepCopyObject().(client.Object) // the answer goes into what is sent
+	err := c.Create(ctx, object, client.DryRunAll)
+	what := fmt.Sprintf("%s in namespace %s", p.kind, p.object.GetNamespace())
 	switch {
 	case err == nil:
-		return fmt.Errorf("nothing would keep it from creating a foreign Secret in namespace %s", namespace)
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), policy):
+		return fmt.Errorf("nothing would keep it from creating a foreign %s", what)
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), p.policy):
 		return nil
 	}
-	return fmt.Errorf("trying it out in namespace %s: %w", namespace, err)
+	return fmt.Errorf("trying it out with a %s: %w", what, err)
 }

@@ -24,7 +24,7 @@ import (
 const rolloutManager = client.FieldOwner("fairlead-rollout")
 
 // rolloutCage is the ValidatingAdmissionPolicy that keeps the operator's writes to
-// owners of machines to spec.rollout.after (config/rollout).
+// owners of machines to spec.rollout.after (config/rbac/rollout_policy.yaml).
 const rolloutCage = "fairlead-operator-rollout"
 
 var ownerGroups = map[string]schema.GroupVersion{
@@ -132,7 +132,7 @@ func checkRolloutCage(ctx context.Context, c client.Client, o v1alpha1.ReportedO
 	err := c.Patch(ctx, state.object.DeepCopy(), client.RawPatch(types.MergePatchType, probe), client.DryRunAll)
 	switch {
 	case err == nil:
-		return &blockedError{fmt.Sprintf("waits: nothing would keep the operator from changing more than spec.rollout.after of %s; apply config/rollout, with the admission policy %s", ownerName(o), rolloutCage)}
+		return &blockedError{fmt.Sprintf("waits: nothing would keep the operator from changing more than spec.rollout.after of %s; apply config/rbac, with the admission policy %s", ownerName(o), rolloutCage)}
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), rolloutCage):
 		return nil
 	case apierrors.IsForbidden(err):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,14 +31,15 @@ type Options struct {
 	HealthAddress     string   // host:port, or 0 for none
 }
 
-// Run runs the replicator until the context ends. It refuses to run uncaged: without the ValidatingAdmissionPolicy
-// of charts/fairlead-policies.
+// Run runs the replicator until the context ends. It refuses to run uncaged: without the
+// ValidatingAdmissionPolicies of charts/fairlead-policies.
 func Run(ctx context.Context, config *rest.Config, opts Options) error {
 	mgr, err := newManager(config, opts)
 	if err != nil {
 		return err
 	}
-	if err := cage.Check(ctx, mgr.GetClient(), "fairlead-replicator-secrets", opts.Namespace); err != nil {
+	policies := cage.Policies{Secrets: "fairlead-replicator-secrets", Writes: "fairlead-replicator-writes"}
+	if err := cage.Check(ctx, mgr.GetClient(), policies, opts.Namespace); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -45,7 +47,7 @@ func Run(ctx context.Context, config *rest.Config, opts Options) error {
 
 func newManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{

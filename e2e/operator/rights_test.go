@@ -1,0 +1,147 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/rights"
+)
+
+// everywhere is what RBAC lets the operator's token do in each namespace. Infrastructure objects are not here, because
+// nothing of them is installed; config/provider_facts_test.go is about those.
+var everywhere = rights.Table{
+	"clusters.cluster.x-k8s.io":                          "get list watch",
+	"machines.cluster.x-k8s.io":                          "list watch",
+	"machinepools.cluster.x-k8s.io":                      "list watch",
+	"machinedeployments.cluster.x-k8s.io":                "get patch", // config/rollout
+	"kubeadmcontrolplanes.controlplane.cluster.x-k8s.io": "get patch", // config/rollout
+	"corporateproxies.fairlead.io":                       "list watch",
+	"corporateproxies.fairlead.io/status":                "patch",
+	"proxyoverrides.fairlead.io":                         "list watch",
+	"proxyreports.fairlead.io":                           "list watch create patch delete",
+	"proxyreports.fairlead.io/status":                    "patch",
+	"namespaces":                                         "list watch",
+	"secrets":                                            "create patch",
+	"events.events.k8s.io":                               "create",
+}
+
+// atHome is what it may do in its own namespace besides.
+var atHome = rights.Table{
+	"secrets":                       "list watch create patch",
+	"secrets fairlead-write-memory": "get",
+	"configmaps":                    "list watch",
+	"events":                        "create",
+	"leases.coordination.k8s.io":    "create",
+	"leases.coordination.k8s.io fairlead-operator": "get update",
+}
+
+func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
+	f := newFixture(t)
+	f.installRollout()
+	resources, err := rights.Resources(f.cp.Admin())
+	f.must(err)
+	for namespace, want := range map[string]rights.Table{
+		f.namespace:        rights.WithEverybody(everywhere),
+		operator.Namespace: rights.WithEverybody(everywhere, atHome),
+	} {
+		got, err := rights.Allowed(t.Context(), f.operator.Config, resources, namespace, atHome)
+		f.must(err)
+		for _, line := range rights.Diff(got, want) {
+			t.Errorf("in namespace %s: %s", namespace, line)
+		}
+	}
+}
+
+// Whatever the role lacked would be refused, and whatever it has too much would not be used.
+func TestTheOperatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
+	f := newOwnFixture(t, "--leader-elect=true", "--rollout-interval=1s")
+	f.installRollout()
+	f.awaitRolloutPolicy(true)
+	f.exampleProxy(rolling)
+	a := f.build("a", "md-1")
+	f.cluster("gone")
+	f.report("gone", "Applied")
+	f.changeSource("a", otherPassword("changed"))
+	since := f.awaitNodes("a", 2, 2, 0, 0).Since
+	for _, owner := range a.owners {
+		f.awaitRolled(owner, since)
+		f.replace(a, owner)
+	}
+	f.must(f.client.Delete(t.Context(), &clusterv1.Cluster{ObjectMeta: f.meta("gone", "gone")}))
+
+	all := rights.Union(everywhere, atHome)
+	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {
+		events, err := f.cp.AuditEvents(0, controlplane.ByUser(operator.User), isReal)
+		if unused := rights.Unused(all, events); len(unused) > 0 {
+			return false, fmt.Errorf("not used: %v", unused)
+		}
+		return true, err
+	})
+	events, err := f.cp.AuditEvents(0, controlplane.ByUser(operator.User), isReal)
+	f.must(err)
+	for _, event := range events {
+		if event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusForbidden {
+			t.Errorf("it was not allowed to %s %s", event.Verb, event.RequestURI)
+		}
+	}
+}
+
+// letThrough is what admission leaves to somebody with the operator's name and every right: of Secrets, ConfigMaps,
+// Leases, Events and owners of machines, nothing that the sweep tries, because none of it is of the contract.
+var letThrough = rights.Table{
+	"proxyreports.fairlead.io":            "create delete deletecollection patch update",
+	"proxyreports.fairlead.io/status":     "patch update",
+	"corporateproxies.fairlead.io/status": "patch update",
+}
+
+func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testing.T) {
+	f := newOwnFixture(t)
+	f.must(f.operator.Stop()) // it would delete the sample of a report, which has no Cluster
+	sweep, err := rights.NewSweep(t.Context(), f.cp.Admin(), f.namespace)
+	f.must(err)
+	f.must(f.client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "by-mistake"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: operator.Namespace, Name: operator.ServiceAccount}},
+	}))
+	thief := f.clientFor(f.operator.Config)
+	controlplanetest.Await(t, "the mistake", func(ctx context.Context) (bool, error) {
+		return true, thief.List(ctx, &corev1.SecretList{})
+	})
+	t.Run("nobody else is concerned", func(t *testing.T) {
+		answers, err := sweep.Try(t.Context(), f.cp.Admin())
+		f.must(err)
+		if err := rights.Hindered(answers); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("the thief", func(t *testing.T) {
+		answers, err := sweep.Try(t.Context(), f.operator.Config)
+		f.must(err)
+		got, err := rights.LetThrough(answers)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, line := range rights.Diff(got, rights.Union(letThrough, rights.Exempt)) {
+			t.Error(line)
+		}
+	})
+	// What no policy is asked about: see docs/threat-model.md.
+	t.Run("but whoever may impersonate is somebody else", func(t *testing.T) {
+		somebody := rest.CopyConfig(f.operator.Config)
+		somebody.Impersonate = rest.ImpersonationConfig{UserName: "somebody", Groups: []string{"system:masters"}}
+		f.must(f.clientFor(somebody).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "x"}}, client.DryRunAll))
+	})
+}

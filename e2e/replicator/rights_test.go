@@ -1,0 +1,126 @@
+package replicator_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/replicator"
+	"github.com/fairlead-io/fairlead/e2e/rights"
+)
+
+// everywhere is what RBAC lets the replicator's token do in each namespace.
+var everywhere = rights.Table{
+	"secrets":                "create",
+	"secrets fairlead-proxy": "list watch update delete",
+	"namespaces":             "list watch",
+	"pods":                   "list",
+	"events.events.k8s.io":   "create patch",
+}
+
+// atHome is what it may do in its own namespace besides.
+var atHome = rights.Table{
+	"events":                     "create",
+	"leases.coordination.k8s.io": "create",
+	"leases.coordination.k8s.io fairlead-replicator": "get update",
+}
+
+func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
+	f := newFixture(t)
+	resources, err := rights.Resources(f.cp.Admin())
+	f.must(err)
+	names := rights.Union(everywhere, atHome)
+	for namespace, want := range map[string]rights.Table{
+		f.namespace():      rights.WithEverybody(everywhere),
+		policies.Namespace: rights.WithEverybody(names),
+	} {
+		got, err := rights.Allowed(t.Context(), f.replicator.Config, resources, namespace, names)
+		f.must(err)
+		for _, line := range rights.Diff(got, want) {
+			t.Errorf("in namespace %s: %s", namespace, line)
+		}
+	}
+}
+
+// Whatever the role lacked would be refused, and whatever it has too much would not be used.
+func TestTheReplicatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
+	t.Parallel()
+	f := newOwnFixture(t)
+	namespace, taken := f.namespace(), f.namespace(selection, "exclude")
+	f.awaitCopy(namespace)
+	f.change(namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") })
+	f.awaitCopy(namespace)
+	// It says twice of the same Secret that it cannot be used, which is one Event, and a series of it.
+	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: taken, Name: policies.Secret}, Data: map[string][]byte{"a": []byte("b")}}
+	f.must(f.client.Create(t.Context(), theirs))
+	for _, excluded := range []string{"include", "exclude", "include"} {
+		f.label(taken, selection, excluded)
+		want := 0
+		if excluded == "include" {
+			want = 1
+		}
+		controlplanetest.Await(t, "the state of "+taken, func(context.Context) (bool, error) { return f.copies("NameTaken") == want, nil })
+	}
+	f.label(namespace, selection, "exclude") // it asks for pods, and deletes the copy
+
+	all := rights.Union(everywhere, atHome)
+	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {
+		events, err := f.cp.AuditEvents(0, controlplane.ByUser(replicator.User))
+		if unused := rights.Unused(all, events); len(unused) > 0 {
+			return false, fmt.Errorf("not used: %v", unused)
+		}
+		return true, err
+	})
+	f.nothingForbidden()
+}
+
+func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testing.T) {
+	t.Parallel()
+	f := newOwnFixture(t)
+	f.must(f.replicator.Stop())
+	sweep, err := rights.NewSweep(t.Context(), f.cp.Admin(), f.namespace())
+	f.must(err)
+	f.must(f.client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "by-mistake"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: policies.Namespace, Name: replicator.Name}},
+	}))
+	thief := f.clientFor(f.replicator.Config)
+	controlplanetest.Await(t, "the mistake", func(ctx context.Context) (bool, error) {
+		return true, thief.List(ctx, &corev1.SecretList{})
+	})
+	t.Run("nobody else is concerned", func(t *testing.T) {
+		answers, err := sweep.Try(t.Context(), f.cp.Admin())
+		f.must(err)
+		if err := rights.Hindered(answers); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("the thief", func(t *testing.T) {
+		answers, err := sweep.Try(t.Context(), f.replicator.Config)
+		f.must(err)
+		got, err := rights.LetThrough(answers)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, line := range rights.Diff(got, rights.Exempt) {
+			t.Error(line)
+		}
+	})
+	t.Run("a question may be about a namespace that does not exist", func(t *testing.T) {
+		f.must(f.client.Create(t.Context(), &authorizationv1.LocalSubjectAccessReview{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "nowhere"},
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: "somebody", ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "nowhere", Verb: "get", Resource: "pods"},
+			},
+		}))
+	})
+}

@@ -1,0 +1,38 @@
+package rights
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+)
+
+// Unused are the rights of a table that none of somebody's requests needed.
+func Unused(table Table, events []auditv1.Event) []string {
+	used := map[string]bool{}
+	for _, event := range events {
+		if event.ObjectRef == nil {
+			continue
+		}
+		resource := Resource{Name: strings.TrimSuffix(event.ObjectRef.Resource+"/"+event.ObjectRef.Subresource, "/")}
+		resource.At.Group = event.ObjectRef.APIGroup
+		verbs := []string{event.Verb}
+		if strings.Contains(event.RequestURI, "sendInitialEvents=true") {
+			verbs = append(verbs, "list") // which an older API server is asked for instead
+		}
+		for _, verb := range verbs {
+			used[verb+" "+resource.String()] = true
+			used[verb+" "+resource.String()+" "+event.ObjectRef.Name] = true
+		}
+	}
+	var unused []string
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		for verb := range strings.FieldsSeq(table[key]) {
+			if !used[verb+" "+key] {
+				unused = append(unused, verb+" "+key)
+			}
+		}
+	}
+	return unused
+}
