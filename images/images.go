@@ -43,10 +43,14 @@ func Build(ctx context.Context, options Options) (v1.Hash, error) {
 		return v1.Hash{}, fmt.Errorf("read the version: %w", err)
 	}
 	version := strings.TrimSpace(string(number))
-	if err := os.MkdirAll(options.Output, 0o755); err != nil {
+	output, err := filepath.Abs(options.Output) // go build runs elsewhere
+	if err != nil {
 		return v1.Hash{}, err
 	}
-	temp, err := os.MkdirTemp(options.Output, ".building-")
+	if err := os.MkdirAll(output, 0o755); err != nil {
+		return v1.Hash{}, err
+	}
+	temp, err := os.MkdirTemp(output, ".building-")
 	if err != nil {
 		return v1.Hash{}, err
 	}
@@ -63,12 +67,12 @@ func Build(ctx context.Context, options Options) (v1.Hash, error) {
 			return v1.Hash{}, fmt.Errorf("image of %s for %s: %w", options.Name, platform, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
-		file := filepath.Join(options.Output, fmt.Sprintf("%s.%s-%s.cdx.json", options.Name, platform.OS, platform.Architecture))
+		file := filepath.Join(output, fmt.Sprintf("%s.%s-%s.cdx.json", options.Name, platform.OS, platform.Architecture))
 		if err := writeBill(file, program, version); err != nil {
 			return v1.Hash{}, fmt.Errorf("bill of materials of %s for %s: %w", options.Name, platform, err)
 		}
 	}
-	if err := writeArchive(filepath.Join(options.Output, options.Name+".tar"), temp, index, Registry+options.Name, version); err != nil {
+	if err := writeArchive(filepath.Join(output, options.Name+".tar"), temp, index, Registry+options.Name, version); err != nil {
 		return v1.Hash{}, fmt.Errorf("write the archive of %s: %w", options.Name, err)
 	}
 	return index.Digest()
