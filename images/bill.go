@@ -3,6 +3,7 @@ package images
 import (
 	"bytes"
 	"crypto/sha256"
+	_ "embed"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -11,10 +12,12 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
+const rootsModule = "golang.org/x/crypto/x509roots/fallback"
+
 // writeBill writes the bill of materials of an image (CycloneDX 1.6): what go build says it has put into the program, Go
 // itself, and the certificate authorities. It has no serial number and no time: the same image has the same bill.
 func writeBill(path string, p program, version string) error {
-	authorities, err := rootsModule()
+	roots, err := rootsVersion()
 	if err != nil {
 		return err
 	}
@@ -29,7 +32,7 @@ func writeBill(path string, p program, version string) error {
 	for _, module := range p.info.Deps {
 		components = append(components, componentOf(module))
 	}
-	components = append(components, componentOf(authorities))
+	components = append(components, library(rootsModule, roots))
 	bom.Components = &components
 
 	var out bytes.Buffer
@@ -61,14 +64,15 @@ func library(path, version string) cdx.Component {
 	return cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: purl}
 }
 
-// rootsModule is where the certificate authorities are from. They are in this program, and in none of the images'.
-func rootsModule() (*debug.Module, error) {
-	const path = "golang.org/x/crypto/x509roots/fallback"
-	info, _ := debug.ReadBuildInfo()
-	for _, module := range info.Deps {
-		if module.Path == path {
-			return module, nil
+//go:embed go.mod
+var gomod string
+
+// rootsVersion is that of the module with the certificate authorities. It is in this program, and in none of the images'.
+func rootsVersion() (string, error) {
+	for line := range strings.Lines(gomod) {
+		if version, found := strings.CutPrefix(strings.TrimSpace(line), rootsModule+" "); found {
+			return version, nil
 		}
 	}
-	return nil, fmt.Errorf("this program was not built with %s", path)
+	return "", fmt.Errorf("go.mod does not require %s", rootsModule)
 }
