@@ -23,7 +23,7 @@ deps: ## install the Debian packages that tests need
 			/usr/sbin/squid:squid docker-registry:docker-registry openssl:openssl /usr/sbin/update-ca-certificates:ca-certificates \
 			/usr/lib/dracut/modules.d/30ignition/ignition:ignition \
 			$(python)/jinja2:python3-jinja2 $(python)/yaml:python3-yaml $(python)/libdnf:python3-libdnf \
-			$(python)/requests:python3-requests node:nodejs; do \
+			$(python)/requests:python3-requests node:nodejs runc:runc; do \
 		command -v $${need%:*} >/dev/null || [ -d $${need%:*} ] || echo $${need#*:}; done); $(install)
 
 python := /usr/lib/python3/dist-packages
@@ -56,9 +56,10 @@ $(LINT): tools.mod
 	@mkdir -p $(@D)
 	go build -modfile=tools.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-lint: $(LINT) ## golangci-lint on both modules
+lint: $(LINT) ## golangci-lint on all modules
 	$(LINT) run ./...
 	cd e2e && ../$(LINT) run ./...
+	cd images && ../$(LINT) run ./...
 
 unit: ## unit, property and command-line tests
 	go test ./...
@@ -84,7 +85,10 @@ bench: ## benchmarks of the pure core, and what the creation of a pod costs unde
 	go test ./operator/... -run='^$$' -bench=. -benchmem
 	cd e2e && go run ./cost
 
+image: ## container images as OCI archives, with bills of materials, in .cache/images (docs/images.md)
+	cd images && go run ./build ../.cache/images
+
 clean: ## remove the cache of built programs
 	rm -rf .cache
 
-.PHONY: help demo demo-stop test deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench clean
+.PHONY: help demo demo-stop test deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench image clean

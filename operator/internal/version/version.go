@@ -1,7 +1,47 @@
-// Package version holds the version of this build.
+// Package version says which Fairlead this is. The file VERSION is the only place where the number is written by hand:
+// the charts and the tags of images are checked against it.
 package version
 
-// Version is set at build time:
-//
-//	go build -ldflags "-X github.com/fairlead-io/fairlead/operator/internal/version.Version=v0.1.0"
-var Version = "v0.0.0-dev"
+import (
+	_ "embed"
+	"runtime/debug"
+	"strings"
+)
+
+// Number is what charts and images have for their version: 0.1.0.
+var Number = strings.TrimSpace(number)
+
+//go:embed VERSION
+var number string
+
+// Version is what programs say of themselves, as --version and to servers.
+var Version = version(debug.ReadBuildInfo())
+
+// version is the one of the module, where the go command has taken it from a proxy (go install …@v0.1.0) or the commit
+// has that tag. Any other build is on its way to Number or from there: what it was made of follows as build metadata,
+// which has no precedence (semver.org, 10): v0.1.0+1a2b3c4d5e6f, v0.1.0+1a2b3c4d5e6f.modified, or v0.1.0+devel without
+// a repository.
+func version(info *debug.BuildInfo, known bool) string {
+	devel := "v" + Number + "+devel"
+	if !known || info.Main.Path != "github.com/fairlead-io/fairlead" { // a test, or a program of somebody else
+		return devel
+	}
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	revision, fromRepository := settings["vcs.revision"]
+	switch {
+	case info.Main.Version == "v"+Number:
+		return info.Main.Version
+	case !fromRepository && strings.HasPrefix(info.Main.Version, "v"):
+		return info.Main.Version
+	case !fromRepository:
+		return devel
+	}
+	version := "v" + Number + "+" + revision[:min(len(revision), 12)]
+	if settings["vcs.modified"] == "true" {
+		version += ".modified"
+	}
+	return version
+}

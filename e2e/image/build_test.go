@@ -1,0 +1,97 @@
+// Package image_test is about the container images: what is in them, that they are the same every time, and that the
+// real runc runs them as the charts say.
+package image_test
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/images"
+)
+
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
+
+func repository() string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), "..", "..")
+}
+
+// output is where the tests' archives are: for this machine's platform alone, which is the half of the time.
+func output() string { return filepath.Join(repository(), ".cache", "images", "host") }
+
+var platform = v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
+
+// built makes an image, once in a run of the tests.
+var built = func() map[string]func() (v1.Hash, error) {
+	all := map[string]func() (v1.Hash, error){}
+	for _, name := range images.Names {
+		all[name] = sync.OnceValues(func() (v1.Hash, error) {
+			return images.Build(context.Background(), images.Options{
+				Repository: repository(), Output: output(), Name: name, Platforms: []v1.Platform{platform},
+			})
+		})
+	}
+	return all
+}()
+
+// host is the image for this machine, read from its archive, and the descriptor of the index it is in.
+func host(t *testing.T, name string) (v1.Image, v1.Descriptor) {
+	t.Helper()
+	digest, err := built[name]()
+	controlplanetest.Require(t, err)
+	index, descriptor := readArchive(t, filepath.Join(output(), name+".tar"))
+	if descriptor.Digest != digest {
+		t.Fatalf("the archive of %s has %s, and %s was built", name, descriptor.Digest, digest)
+	}
+	manifests, err := index.IndexManifest()
+	controlplanetest.Require(t, err)
+	if len(manifests.Manifests) != 1 || manifests.Manifests[0].Platform.String() != platform.String() {
+		t.Fatalf("%s has %+v", name, manifests.Manifests)
+	}
+	image, err := index.Image(manifests.Manifests[0].Digest)
+	controlplanetest.Require(t, err)
+	return image, descriptor
+}
+
+// readArchive unpacks an archive and reads the layout in it.
+func readArchive(t *testing.T, path string) (v1.ImageIndex, v1.Descriptor) {
+	t.Helper()
+	dir := t.TempDir()
+	file, err := os.Open(path)
+	controlplanetest.Require(t, err)
+	defer file.Close()
+	archive := tar.NewReader(file)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		controlplanetest.Require(t, err)
+		content, err := io.ReadAll(archive)
+		controlplanetest.Require(t, err)
+		target := filepath.Join(dir, header.Name)
+		controlplanetest.Require(t, os.MkdirAll(filepath.Dir(target), 0o755))
+		controlplanetest.Require(t, os.WriteFile(target, content, 0o600))
+	}
+	top, err := layout.ImageIndexFromPath(dir)
+	controlplanetest.Require(t, err)
+	manifest, err := top.IndexManifest()
+	controlplanetest.Require(t, err)
+	if len(manifest.Manifests) != 1 {
+		t.Fatalf("%s has %d images", path, len(manifest.Manifests))
+	}
+	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
+	controlplanetest.Require(t, err)
+	return index, manifest.Manifests[0]
+}

@@ -1,0 +1,79 @@
+// Package images makes the container images of Fairlead's programs, without a container engine and from no base image:
+// a static program, two users, the public certificate authorities, and nothing else. The same commit, built by the same
+// Go, has the same digests, wherever it is checked out.
+//
+// It is not ko: that takes its base image from a registry and nowhere else, and puts the program where PATH is ko's own.
+package images
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Registry is where charts look for the images.
+const Registry = "ghcr.io/fairlead-io/"
+
+// Names are those of the images, and of the programs below operator/cmd that they hold.
+var Names = []string{"fairlead-operator", "fairlead", "fairlead-relay"}
+
+// Platforms that images are for.
+var Platforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
+
+// Options say what to make of what.
+type Options struct {
+	Repository string // the top folder
+	Output     string // a folder, for <name>.tar and <name>.<os>-<architecture>.cdx.json
+	Name       string // one of Names
+	Platforms  []v1.Platform
+}
+
+// Build writes the archive of an image, in the OCI image layout, and a bill of materials for each platform. It returns the
+// digest of the index of the platforms, which is what a registry calls the image.
+func Build(ctx context.Context, options Options) (v1.Hash, error) {
+	number, err := os.ReadFile(filepath.Join(options.Repository, "operator", "internal", "version", "VERSION"))
+	if err != nil {
+		return v1.Hash{}, fmt.Errorf("read the version: %w", err)
+	}
+	version := strings.TrimSpace(string(number))
+	output, err := filepath.Abs(options.Output) // go build runs elsewhere
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	if err := os.MkdirAll(output, 0o755); err != nil {
+		return v1.Hash{}, err
+	}
+	temp, err := os.MkdirTemp(output, ".building-")
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	defer os.RemoveAll(temp)
+
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, platform := range options.Platforms {
+		program, err := compile(ctx, options.Repository, options.Name, platform, temp)
+		if err != nil {
+			return v1.Hash{}, err
+		}
+		image, err := imageOf(program, version, platform)
+		if err != nil {
+			return v1.Hash{}, fmt.Errorf("image of %s for %s: %w", options.Name, platform, err)
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
+		file := filepath.Join(output, fmt.Sprintf("%s.%s-%s.cdx.json", options.Name, platform.OS, platform.Architecture))
+		if err := writeBill(file, program, version); err != nil {
+			return v1.Hash{}, fmt.Errorf("bill of materials of %s for %s: %w", options.Name, platform, err)
+		}
+	}
+	if err := writeArchive(filepath.Join(output, options.Name+".tar"), temp, index, Registry+options.Name, version); err != nil {
+		return v1.Hash{}, fmt.Errorf("write the archive of %s: %w", options.Name, err)
+	}
+	return index.Digest()
+}
