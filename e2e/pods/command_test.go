@@ -106,7 +106,7 @@ owners:
   - evil
   reason: Excluded
 `
-	for output, want := range map[string]string{"text": want, "yaml": data} {
+	for output, want := range map[string]string{"table": want, "yaml": data} {
 		if got, err := f.run(f.cp.Admin(), "-n", "forged", "-o", output); err != nil || got != want {
 			t.Errorf("%v: it says\n%s\nwant\n%s", err, got, want)
 		}
