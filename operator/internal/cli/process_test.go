@@ -70,7 +70,7 @@ func TestAnInterruptEndsItAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer silent.Close()
+	defer func() { _ = silent.Close() }()
 	kubeconfig := filepath.Join(t.TempDir(), "config")
 	text := "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: 'http://" + silent.Addr().String() + "'}}]\ncontexts: [{name: a, context: {cluster: a, user: ''}}]\n"
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
