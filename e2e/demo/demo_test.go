@@ -131,13 +131,15 @@ func (i *interrupter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Kyverno is starting then.
 func TestAnInterruptedDemoLeavesNothing(t *testing.T) {
-	for _, keep := range []bool{false, true} {
+	for keep, after := range map[bool]string{
+		true:  "start etcd",
+		false: "Cluster API:", // Kyverno is starting then
+	} {
 		dir := short(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		on := &interrupter{after: "Cluster API:", cancel: cancel}
+		on := &interrupter{after: after, cancel: cancel}
 		if err := demo(ctx, newScreen(on), keep); !errors.Is(err, context.Canceled) {
 			t.Errorf("it ends with %v\n%s", err, &on.said)
 		}
