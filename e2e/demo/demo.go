@@ -2,180 +2,225 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"runtime"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
+	kuberuntime "k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/operator"
-	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
 )
 
-//go:embed example.yaml
-var example []byte
+// Where the charts are installed, the Clusters live, and somebody's programs run.
+const (
+	system     = "fairlead-system"
+	clusters   = "org-acme"
+	shop       = "shop"
+	tunnels    = "open-cluster-management-cluster-proxy"
+	valuesFile = "examples/secret-values.yaml"
+)
 
-const namespace = "org-acme"
-
+// names are those of the Clusters.
 var names = []string{"mycluster", "frankfurt"}
-
-func demo(ctx context.Context) (err error) {
-	began, keep := time.Now(), os.Getenv("KEEP") == "1"
-	options := controlplane.Options{Progress: os.Stdout, KeepRunning: keep}
-	if keep {
-		options.Dir = keptDir()
-	}
-	s := &stage{}
-	if err := s.step("build what is not built yet", func() error { return build(ctx) }); err != nil {
-		return err
-	}
-	err = s.step("start etcd, kube-apiserver and kube-controller-manager", func() error {
-		s.cp, err = controlplane.Start(ctx, options)
-		if err == nil {
-			err = s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation)
-		}
-		return err
-	})
-	if s.cp != nil {
-		defer func() { err = errors.Join(err, s.end(keep && err == nil)) }()
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.show(ctx); err != nil {
-		return err
-	}
-	fmt.Printf("\nDone in %.0f s.\n", time.Since(began).Seconds())
-	return nil
-}
-
-// build makes the programs before the clock of the demo itself starts.
-func build(ctx context.Context) error {
-	for _, tool := range []tools.Tool{tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager} {
-		if _, err := tools.Build(ctx, tool, os.Stdout); err != nil {
-			return err
-		}
-	}
-	_, err := tools.Program(ctx, "fairlead-operator")
-	return err
-}
 
 // stage is the running demo.
 type stage struct {
+	*screen
+	keep     bool
+	programs map[string]string // path by name
 	cp       *controlplane.ControlPlane
-	operator *operator.Operator
 	client   client.Client
+	running  []interface{ Stop() error }
+	kyverno  <-chan kyvernoStarted
+	changed  string // the values file of the upgrade
+	entries  map[string][]string
+	asked    string // of fairlead
+	answer   string
 }
 
-// step prints what is done, does it, and prints how long it took.
-func (s *stage) step(what string, do func() error) error {
-	fmt.Printf("==> %s\n", what)
+type kyvernoStarted struct {
+	kyverno *kyverno.Kyverno
+	err     error
+}
+
+// demo shows everything, and ends it again, or says how to use what is kept.
+func demo(ctx context.Context, on *screen, keep bool) (err error) {
 	began := time.Now()
-	if err := do(); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	s := &stage{screen: on, keep: keep, programs: map[string]string{}}
+	steps := s.steps()
+	s.total = len(steps) + 1
+	if keep {
+		s.total--
 	}
-	fmt.Printf("    %.1f s\n", time.Since(began).Seconds())
-	return nil
-}
-
-func (s *stage) show(ctx context.Context) error {
-	steps := []struct {
-		what string
-		do   func() error
-	}{
-		{"install the CRDs of Cluster API and Fairlead, the operator's permissions and its cage", func() error { return s.install(ctx) }},
-		{"start the operator, as its own service account", func() (err error) {
-			s.operator, err = operator.Start(ctx, s.cp, operator.Options{Args: []string{"--leader-elect=false"}})
-			return err
-		}},
-		{"apply the example: one Secret, one CorporateProxy, two Clusters", func() error {
-			if err := s.cp.Apply(ctx, example); err != nil {
-				return err
+	var built time.Duration
+	ctx, cancel := context.WithCancel(ctx)
+	for i, step := range steps {
+		if err = s.step(step.what, func() error { return step.do(ctx) }); err != nil {
+			break
+		}
+		if step.show != nil {
+			if err = step.show(ctx); err != nil {
+				break
 			}
-			return s.await(ctx, "example.com")
-		}},
-		{"what came out", func() error { return s.print(ctx) }},
-		{"change noProxy of the installation: add mirror.corp.example", func() error {
-			if err := s.change(ctx, "172.16.0.0/16,internal.corpdomain.net,example.com,mirror.corp.example"); err != nil {
-				return err
-			}
-			return s.await(ctx, "mirror.corp.example")
-		}},
-		{"both clusters have followed", func() error { return s.printNoProxy(ctx) }},
+		}
+		if i == 0 {
+			built = time.Since(began)
+		}
 	}
-	for _, step := range steps {
-		if err := s.step(step.what, step.do); err != nil {
+	cancel()
+	switch {
+	case err != nil:
+		return errors.Join(err, s.end())
+	case keep:
+		s.explainKept()
+	default:
+		if err := s.step("take everything down", s.end); err != nil {
 			return err
 		}
 	}
+	fmt.Fprintf(s.out, "\nThe demo took %s, building before it %s.\n", s.seconds(time.Since(began)-built), s.seconds(built))
 	return nil
 }
 
-func (s *stage) install(ctx context.Context) (err error) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+// act is a step: what it does is timed, what it shows is not.
+type act struct {
+	what string
+	do   func(context.Context) error
+	show func(context.Context) error
+}
+
+func (s *stage) steps() []act {
+	return []act{
+		{"build what is not built yet", s.build, nil},
+		{"start etcd, kube-apiserver, kube-controller-manager", s.startControlPlane, s.showControlPlane},
+		{"Cluster API: two Clusters, on vSphere and AWS", s.applyClusters, s.showClusters},
+		{"install the chart fairlead, as a config repository would", s.installFairlead, s.showFairlead},
+		{"start the operator as its Deployment says", s.startOperator, s.showOperator},
+		{"what it has written: reports, and two Secrets for each cluster", nothing, s.showSecrets},
+		{"await Kyverno, which has been starting meanwhile", s.awaitKyverno, nil},
+		{"install the chart fairlead-policies, with mycluster's values", s.installPolicies, s.showPolicies},
+		{"start the replicator as its Deployment says", s.startReplicator, s.showReplicator},
+		{"create a pod: Kyverno asks the policy", s.createPod, s.showPod},
+		{"create the agent of a reverse tunnel", s.createAgent, s.showAgent},
+		{"change noProxy in one place: both clusters follow", s.upgrade, s.showUpgrade},
+		{"ask which clients of mycluster use the proxy", s.explain, s.showAnswer},
+		{"ask which pods the policies have not reached", s.pods, s.showAnswer},
+	}
+}
+
+func nothing(context.Context) error { return nil }
+
+func (s *stage) startControlPlane(ctx context.Context) error {
+	options := controlplane.Options{KeepRunning: s.keep}
+	if s.keep {
+		options.Dir = keptDir()
+		if _, err := os.Stat(options.Dir); err == nil {
+			return errors.New("one that was kept is there already: end it with make demo-stop")
+		}
+	}
+	var err error
+	if s.cp, err = controlplane.Start(ctx, options); err != nil {
+		return err
+	}
+	scheme := kuberuntime.NewScheme()
+	err = errors.Join(clientgoscheme.AddToScheme(scheme), appsv1.AddToScheme(scheme), corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
+	if err != nil {
 		return err
 	}
 	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	dir, err := tools.ModuleDir(ctx, "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
+	err = s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation)
 	if err != nil {
 		return err
 	}
-	aws, err := os.ReadFile(filepath.Join(dir, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.cp.Apply(ctx, aws), operator.Install(ctx, s.cp))
+	s.startKyverno(ctx)
+	return nil
 }
 
-// await returns when both clusters have the entry.
-func (s *stage) await(ctx context.Context, entry string) error {
-	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		for _, name := range names {
-			report := &v1alpha1.ProxyReport{}
-			err := s.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, report)
-			if client.IgnoreNotFound(err) != nil {
-				return false, err
-			}
-			if !strings.Contains(","+report.Status.NoProxy.Go+",", ","+entry+",") {
-				return false, nil
-			}
+// startKyverno has Kyverno start beside what comes next.
+func (s *stage) startKyverno(ctx context.Context) {
+	started := make(chan kyvernoStarted, 1)
+	s.kyverno = started
+	go func() {
+		k, err := kyverno.Start(ctx, s.cp, kyverno.Options{})
+		started <- kyvernoStarted{k, err}
+	}()
+}
+
+func (s *stage) showControlPlane(context.Context) error {
+	s.say("Real programs, no cluster of yours: everything is on the loopback interface, and below %s.", s.cp.Dir())
+	s.say("One API server plays both parts here, management cluster and mycluster. Kyverno starts meanwhile.")
+	return nil
+}
+
+func (s *stage) awaitKyverno(ctx context.Context) error {
+	select {
+	case started := <-s.kyverno:
+		s.kyverno = nil
+		if started.err == nil {
+			s.running = append(s.running, started.kyverno)
 		}
-		return true, nil
-	})
+		return started.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-func (s *stage) change(ctx context.Context, noProxy string) error {
-	source := &corev1.Secret{}
-	if err := s.client.Get(ctx, types.NamespacedName{Namespace: operator.Namespace, Name: "corporate-proxy"}, source); err != nil {
-		return err
-	}
-	source.StringData = map[string]string{"noProxy": noProxy}
-	return s.client.Update(ctx, source)
-}
-
-// end stops everything, or says how to use what is kept.
-func (s *stage) end(keep bool) error {
-	if keep {
-		fmt.Printf("\nEverything keeps running. Look around:\n\n    export KUBECONFIG=%s\n    kubectl get proxyreports -A\n\nEnd it with:\n\n    make demo-stop\n", s.cp.AdminKubeconfig())
-		return nil
-	}
+// end stops everything, and leaves no file. Whoever starts Kyverno has been told to stop by then.
+func (s *stage) end() error {
 	var errs []error
-	if s.operator != nil && s.operator.Process != nil {
-		errs = append(errs, s.operator.Stop())
+	if s.kyverno != nil {
+		if started := <-s.kyverno; started.err == nil {
+			s.running = append(s.running, started.kyverno)
+		}
 	}
-	return errors.Join(append(errs, s.cp.Stop())...)
+	for _, one := range s.running {
+		errs = append(errs, one.Stop())
+	}
+	if s.cp != nil {
+		errs = append(errs, s.cp.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *stage) explainKept() {
+	s.say("\nEverything keeps running. To look around:\n")
+	s.say("    export KUBECONFIG=%s", s.cp.AdminKubeconfig())
+	if relative, err := filepath.Rel(repository(), s.programs["fairlead"]); err == nil {
+		s.say("    alias fairlead=$PWD/%s", relative)
+	}
+	if _, err := s.lookKubectl(); err != nil {
+		s.say("    alias kubectl=$(cd e2e && go run ./tools/build kubectl)   # there is none on this machine")
+	}
+	s.say(`    kubectl get proxyreports -A
+    kubectl get secret -n %[1]s %[2]s-cluster-values -o go-template='{{.data.values | base64decode}}'
+    kubectl get pod -n shop web -o yaml
+    kubectl run -n shop mine --image=registry.example/mine:1 --dry-run=server -o yaml
+    fairlead pods --all
+
+End it with:
+
+    make demo-stop`, clusters, names[0])
+}
+
+// repository is where everything is that the demo shows.
+func repository() string {
+	_, here, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(here), "..", "..")
+}
+
+// write makes a file beside the control plane's, which goes with them.
+func (s *stage) write(name string, content []byte) (string, error) {
+	path := filepath.Join(s.cp.Dir(), name)
+	return path, os.WriteFile(path, content, 0o600)
 }

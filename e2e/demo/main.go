@@ -1,33 +1,47 @@
-// Command demo shows Fairlead doing its main job on a real control plane that it
-// starts for the purpose, and leaves nothing behind. With KEEP=1 everything stays
-// up for a look around, until demo --stop.
+// Command demo shows Fairlead at work: its charts installed by the real Helm on a real control plane that it starts
+// for the purpose, its processes started as the charts' Deployments say, its policies evaluated by the real Kyverno. It
+// leaves nothing behind. With KEEP=1 everything stays up for a look around, until demo --stop.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 )
 
 func main() {
-	if err := run(); err != nil {
+	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	cancel()
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted; nothing is left")
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	if len(os.Args) > 1 && os.Args[1] == "--stop" {
+func run(ctx context.Context, args []string) error {
+	if slices.Equal(args, []string{"--stop"}) {
+		if _, err := os.Stat(keptDir()); errors.Is(err, os.ErrNotExist) {
+			fmt.Println("No demo is kept running.")
+			return nil
+		}
 		return controlplane.StopKept(keptDir())
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	return demo(ctx)
+	return demo(ctx, newScreen(os.Stdout), os.Getenv("KEEP") == "1")
 }
 
 // keptDir is where a demo that is kept has its files.

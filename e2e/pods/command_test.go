@@ -67,6 +67,7 @@ stock       Pod/before        1      Outdated     web          started before th
 			t.Errorf("%v: %s", err, out)
 		}
 	})
+	t.Run("completed by a shell", func(t *testing.T) { f.testCompletion(t) })
 	t.Run("of an owner that is made up", func(t *testing.T) { f.testForgedOwner(t) })
 	t.Run("in the namespace of the source", func(t *testing.T) { f.testSource(t) })
 	t.Run("as somebody who may list pods alone", func(t *testing.T) { f.testRestricted(t) })
@@ -106,7 +107,7 @@ owners:
   - evil
   reason: Excluded
 `
-	for output, want := range map[string]string{"text": want, "yaml": data} {
+	for output, want := range map[string]string{"table": want, "yaml": data} {
 		if got, err := f.run(f.cp.Admin(), "-n", "forged", "-o", output); err != nil || got != want {
 			t.Errorf("%v: it says\n%s\nwant\n%s", err, got, want)
 		}

@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,12 +34,13 @@ type usageError struct{ error }
 
 // Run runs fairlead with these arguments and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := command()
+	root := Command()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.Execute()
+	nameProgram(root, os.Args[0])
+	cmd, err := root.ExecuteC()
 	if err == nil {
 		return exitOK
 	}
@@ -46,29 +51,75 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	fmt.Fprintln(stderr, "fairlead:", err)
 	var usage usageError
 	if errors.As(err, &usage) {
-		fmt.Fprintln(stderr, "See 'fairlead --help'.")
+		fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailure
 }
 
-func command() *cobra.Command {
+// Command is fairlead with all its verbs.
+func Command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
 		Short: "Proxy settings of a Cluster API fleet: what the operator writes, without a cluster",
+		Long: `Proxy settings of a Cluster API fleet: what the operator writes, without a cluster.
+
+Results are on standard output, errors and warnings on standard error. Only
+nodes, pods and doctor ask a cluster, and only where no file is given.
+
+The exit status of every verb is
+  0  fine
+  1  there are findings (lint and doctor: as --fail-on says; explain: clients
+     disagree), or what was asked for could not be done
+  2  the command line is wrong; of lint, explain and doctor also: a file is, so
+     that there is no answer`,
 		Example: `  fairlead render --values secret-values.yaml --cluster cluster.yaml
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
   fairlead explain kubernetes.default.svc --values secret-values.yaml --cluster cluster.yaml`,
-		Args:          func(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) },
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Args:              verbs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Version:           version.Version, // --version
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(suggestFlag(cmd, err)) })
 	root.AddCommand(
-		renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), mutateCommand(), doctorCommand(), versionCommand(),
+		renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), mutateCommand(), doctorCommand(),
+		completionCommand(), versionCommand(),
 	)
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Example = "  fairlead help render"
+	}
+	completeFlags(root)
 	return root
+}
+
+// Plugin is how a program is named that kubectl runs as one of its own verbs.
+const plugin = "kubectl-"
+
+var ownName = regexp.MustCompile(`(?m)(^  |[|(] ?|')fairlead( |')`)
+
+// nameProgram has every help text say what was typed, which is kubectl fairlead where kubectl has found the program.
+func nameProgram(root *cobra.Command, path string) {
+	name := strings.TrimSuffix(filepath.Base(path), ".exe")
+	if !strings.HasPrefix(name, plugin) {
+		return
+	}
+	typed := "kubectl " + strings.ReplaceAll(strings.TrimPrefix(name, plugin), "-", " ")
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: typed}
+	walk(root, func(cmd *cobra.Command) {
+		cmd.Example = ownName.ReplaceAllString(cmd.Example, "${1}"+typed+"${2}")
+	})
+}
+
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, below := range cmd.Commands() {
+		walk(below, visit)
+	}
 }
 
 func usage(err error) error {
@@ -84,17 +135,4 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return usage(fmt.Errorf("%s takes no arguments, only flags", cmd.CommandPath()))
 	}
 	return nil
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  fairlead version",
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version.Version)
-			return err
-		},
-	}
 }

@@ -32,7 +32,7 @@ func doctorCommand() *cobra.Command {
 		Use:     "doctor",
 		Short:   "Find out why something does not get through the proxy",
 		Example: "  fairlead doctor tunnel -f pod.yaml",
-		Args:    func(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) },
+		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(doctorTunnelCommand())
@@ -66,7 +66,8 @@ is nothing of that name. No password is printed.`,
 
   # of a cluster
   fairlead doctor tunnel -n open-cluster-management-cluster-proxy deployment/cluster-proxy-proxy-agent`,
-		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
+		Args:              func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
+		ValidArgsFunction: completeWorkloads,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.name = strings.Join(args, "")
 			if err := opts.checkDoctor(cmd); err != nil {
@@ -84,7 +85,7 @@ is nothing of that name. No password is printed.`,
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, whose tunnels.families say who is an agent; may be repeated")
 	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "after which the proxy cuts a silent connection; squid: read_timeout")
 	flags.StringVar(&opts.failOn, "fail-on", "error", "exit with 1 from this severity on: "+strings.Join(failOns, ", "))
-	flags.StringVarP(&opts.output, "output", "o", "text", "one of "+strings.Join(lintOutputs, ", "))
+	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
 
@@ -98,8 +99,8 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 		return errors.New("-f reads files: it takes no -n, --kubeconfig or --context")
 	case o.idleTimeout < time.Second:
 		return errors.New("--idle-timeout is at least 1s")
-	case !slices.Contains(lintOutputs, o.output):
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(lintOutputs, ", "), o.output)
+	case !slices.Contains(dataOutputs, o.output):
+		return checkOutput(o.output, dataOutputs)
 	case !slices.Contains(failOns, o.failOn):
 		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
 	}
@@ -133,7 +134,7 @@ func runDoctorTunnel(cmd *cobra.Command, opts doctorOptions) error {
 	if err != nil {
 		return usage(err) // status 1 is an answer: there are findings
 	}
-	if opts.output == "text" {
+	if opts.output == tableOutput {
 		_, err = cmd.OutOrStdout().Write(doctorText(report))
 	} else {
 		err = printData(cmd.OutOrStdout(), opts.output, report)

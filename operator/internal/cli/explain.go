@@ -82,13 +82,13 @@ func (o *explainOptions) flags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.clients, "client", nil, "client, or client@version, may be repeated; all: every client in every behaviour (default: every client, newest)")
 	flags.StringArrayVar(&o.resolve, "resolve", nil, "host=address, for clients that resolve names before they decide, may be repeated")
 	flags.BoolVar(&o.check, "check", false, "the arguments are files with expectations; compare them with what clients do")
-	flags.StringVarP(&o.output, "output", "o", "table", "one of "+strings.Join(explainOutputs, ", "))
+	outputFlag(cmd, &o.output, tableOutput, explainOutputs)
 }
 
 func (o *explainOptions) checkExplain() error {
 	switch {
 	case !slices.Contains(explainOutputs, o.output):
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(explainOutputs, ", "), o.output)
+		return checkOutput(o.output, explainOutputs)
 	case !slices.Contains(audiences, o.audience):
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
 	case o.check:

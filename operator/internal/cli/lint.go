@@ -28,10 +28,7 @@ type lintOptions struct {
 	failOn              string
 }
 
-var (
-	lintOutputs = []string{"text", "json", "yaml"}
-	failOns     = []string{"error", "warning", "info", "never"}
-)
+var failOns = []string{"error", "warning", "info", "never"}
 
 func lintCommand() *cobra.Command {
 	var opts lintOptions
@@ -68,7 +65,7 @@ the command line or a file is wrong. No password is printed.`,
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
 	flags.StringVar(&opts.failOn, "fail-on", "error", "exit with 1 from this severity on: "+strings.Join(failOns, ", "))
-	flags.StringVarP(&opts.output, "output", "o", "text", "one of "+strings.Join(lintOutputs, ", "))
+	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
 
@@ -80,8 +77,8 @@ func (o *lintOptions) checkLint(list bool) error {
 		return errors.New("--no-proxy is empty: there is nothing to look at")
 	case !list && (o.httpProxy != "" || o.httpsURL != ""):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
-	case !slices.Contains(lintOutputs, o.output):
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(lintOutputs, ", "), o.output)
+	case !slices.Contains(dataOutputs, o.output):
+		return checkOutput(o.output, dataOutputs)
 	case !slices.Contains(failOns, o.failOn):
 		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
 	case list:
@@ -224,7 +221,7 @@ func printLint(out io.Writer, format string, results []linted) error {
 			results[i].Findings = []lint.Finding{} // a list, also when it is empty
 		}
 	}
-	if format != "text" {
+	if format != tableOutput {
 		return printData(out, format, results)
 	}
 	_, err := out.Write(lintText(results))

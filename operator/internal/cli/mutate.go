@@ -85,7 +85,7 @@ No password is printed, except with --carry Literal, into the manifests.`,
 	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy, may be repeated; all of tunnels if there is none")
 	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+excludeKey+"=exclude: no policy is asked about them")
 	flags.BoolVar(&opts.require, "require", false, "exit with 1 if no workload is one of an agent")
-	flags.StringVarP(&opts.output, "output", "o", "manifests", "one of "+strings.Join(mutateOutputs, ", "))
+	outputFlag(cmd, &opts.output, "manifests", mutateOutputs)
 	return cmd
 }
 
@@ -95,7 +95,7 @@ func (o *mutateOptions) checkMutate() error {
 	}
 	switch {
 	case !slices.Contains(mutateOutputs, o.output):
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(mutateOutputs, ", "), o.output)
+		return checkOutput(o.output, mutateOutputs)
 	case o.output == "policies" && (len(o.files) > 0 || o.require || o.exclude):
 		return errors.New("-o policies prints what would be applied: it takes no -f, no --require and no --exclude-from-admission")
 	case o.carry != "" && !slices.Contains(carries, o.carry):

@@ -24,8 +24,6 @@ type nodesOptions struct {
 	output   string
 }
 
-var nodesOutputs = []string{"text", "json", "yaml"}
-
 func nodesCommand() *cobra.Command {
 	var opts nodesOptions
 	cmd := &cobra.Command{
@@ -56,18 +54,15 @@ from files. SINCE is the time of the last change; an order that changes is none.
 	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
 	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "read ProxyReports from files instead, - for stdin")
 	flags.BoolVar(&opts.outdated, "outdated", false, "only what has outdated machines")
-	flags.StringVarP(&opts.output, "output", "o", "text", "one of "+strings.Join(nodesOutputs, ", "))
+	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
 
 func (o *nodesOptions) check(cmd *cobra.Command) error {
-	switch {
-	case len(o.files) > 0 && (cmd.Flags().Changed("kubeconfig") || cmd.Flags().Changed("context")):
+	if len(o.files) > 0 && (cmd.Flags().Changed("kubeconfig") || cmd.Flags().Changed("context")) {
 		return errors.New("-f reads files: it takes no --kubeconfig or --context")
-	case !slices.Contains(nodesOutputs, o.output):
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(nodesOutputs, ", "), o.output)
 	}
-	return nil
+	return checkOutput(o.output, dataOutputs)
 }
 
 // nodesOf is what is printed of one report.
@@ -103,7 +98,7 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 		}
 	}
 	slices.SortFunc(rows, func(a, b nodesOf) int { return cmp.Compare(a.Cluster, b.Cluster) })
-	if opts.output != "text" {
+	if opts.output != tableOutput {
 		return printData(cmd.OutOrStdout(), opts.output, rows)
 	}
 	return printNodes(cmd.OutOrStdout(), rows, opts.outdated)

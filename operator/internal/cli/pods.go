@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -53,8 +52,8 @@ be listed, and 2 if the command line is wrong.`,
   fairlead pods -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !slices.Contains(nodesOutputs, opts.output) {
-				return usage(fmt.Errorf("-o is one of %s, not %q", strings.Join(nodesOutputs, ", "), opts.output))
+			if err := checkOutput(opts.output, dataOutputs); err != nil {
+				return usage(err)
 			}
 			return runPods(cmd, opts)
 		},
@@ -64,7 +63,7 @@ be listed, and 2 if the command line is wrong.`,
 	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
 	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
 	flags.BoolVar(&opts.all, "all", false, "also what is fine")
-	flags.StringVarP(&opts.output, "output", "o", "text", "one of "+strings.Join(nodesOutputs, ", "))
+	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
 
@@ -99,7 +98,7 @@ func runPods(cmd *cobra.Command, opts podsOptions) error {
 			Finding: row.Class, Reason: row.Reason, Message: row.Message, Containers: row.Containers, Pods: row.Pods,
 		})
 	}
-	if opts.output != "text" {
+	if opts.output != tableOutput {
 		return printData(cmd.OutOrStdout(), opts.output, report)
 	}
 	return printPods(cmd.OutOrStdout(), report, len(cluster.Pods))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
@@ -36,7 +38,7 @@ const addOnDeploymentConfig = "addondeploymentconfig"
 
 var (
 	outputs = []string{
-		"yaml", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
+		"yaml", "json", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
 		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
 		addOnDeploymentConfig,
 	}
@@ -60,6 +62,9 @@ beside them. A file may hold several documents; - reads standard input.
 The output contains the proxy's password, but for -o addondeploymentconfig.`,
 		Example: `  # the Secrets, as the operator applies them
   fairlead render --values secret-values.yaml --cluster cluster.yaml
+
+  # the same for jq
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o json | jq -r '.items[].metadata.name'
 
   # one decoded part of them
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
@@ -126,7 +131,7 @@ The output contains the proxy's password, but for -o addondeploymentconfig.`,
 	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy, env, java and java-tool-options print: "+strings.Join(audiences, ", "))
 	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
 	flags.BoolVar(&opts.withCredentials, "with-credentials", false, "write the proxy's user and password into -o addondeploymentconfig")
-	flags.StringVarP(&opts.output, "output", "o", "yaml", "one of "+strings.Join(outputs, ", "))
+	outputFlag(cmd, &opts.output, "yaml", outputs)
 	return cmd
 }
 
@@ -150,8 +155,8 @@ func (o renderOptions) hasSettings() bool {
 }
 
 func (o renderOptions) check() error {
-	if !slices.Contains(outputs, o.output) {
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(outputs, ", "), o.output)
+	if err := checkOutput(o.output, outputs); err != nil {
+		return err
 	}
 	if !slices.Contains(audiences, o.audience) {
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
@@ -193,11 +198,12 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	if opts.node.key != "" {
 		one = "--key"
 	}
-	if one != "-o yaml" && len(fleet.clusters) != 1 {
+	if one != "-o yaml" && one != "-o json" && len(fleet.clusters) != 1 {
 		return fmt.Errorf("%s prints one cluster, and %s holds %d", one, strings.Join(opts.clusters, ", "), len(fleet.clusters))
 	}
 	// All or nothing: the output of a failed run must not be half a fleet.
 	var out bytes.Buffer
+	list := corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}} // as kubectl has several
 	for _, cluster := range fleet.clusters {
 		effective, err := fleet.resolve(cluster, cmd.ErrOrStderr())
 		if err != nil {
@@ -205,7 +211,15 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		}
 		opts.node.add(&effective.Node)
 		fleet.warnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
-		if err := printEffective(&out, effective, opts); err != nil {
+		if opts.output == "json" && opts.node.key == "" {
+			secrets, err := render.Secrets(effective)
+			if err != nil {
+				return err
+			}
+			for _, secret := range secrets {
+				list.Items = append(list.Items, *apply.Object(secret, nil))
+			}
+		} else if err := printEffective(&out, effective, opts); err != nil {
 			return err
 		}
 		if strings.HasPrefix(opts.output, "java") {
@@ -214,6 +228,9 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		if opts.output == addOnDeploymentConfig && !opts.withCredentials {
 			warnOfCredentials(effective, cmd.ErrOrStderr())
 		}
+	}
+	if list.Items != nil {
+		return printData(cmd.OutOrStdout(), "json", list)
 	}
 	_, err = out.WriteTo(cmd.OutOrStdout())
 	return err

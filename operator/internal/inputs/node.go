@@ -16,14 +16,15 @@ var unitName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*\.service$`)
 
 const maxUnitName = 200 // a key of a Secret has 253 characters, a file name 255
 
-// nodeFiles are all there are. The CRD lists them, too; a manifest that only the
+// NodeFiles are all there are. The CRD lists them, too; a manifest that only the
 // command line has seen has not met it.
-var nodeFiles = []resolve.NodeFile{
+var NodeFiles = []resolve.NodeFile{
 	resolve.FileEnvironmentFile, resolve.FileEtcEnvironment, resolve.FileRKE2, resolve.FileK3s,
 	resolve.FileStaticPods, resolve.FileFlatcar, resolve.FileFedoraCoreOS,
 }
 
-var staticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPodsExtend, resolve.StaticPodsSet}
+// StaticPods are all that patches of static pods can do.
+var StaticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPodsExtend, resolve.StaticPodsSet}
 
 // Node reads what machines are to get. Object and prefix say where the fields
 // stand. The error is a *resolve.Problem.
@@ -35,8 +36,8 @@ func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, erro
 	if node.StaticPods == "" {
 		node.StaticPods = resolve.StaticPodsStrip // the CRD's default
 	}
-	if !slices.Contains(staticPods, node.StaticPods) {
-		return node, invalid("staticPods", "%q is none of %s", spec.StaticPods, staticPods)
+	if !slices.Contains(StaticPods, node.StaticPods) {
+		return node, invalid("staticPods", "%q is none of %s", spec.StaticPods, StaticPods)
 	}
 	for i, unit := range spec.Units {
 		if !unitName.MatchString(unit) || len(unit) > maxUnitName {
@@ -48,8 +49,8 @@ func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, erro
 		}
 	}
 	for i, file := range spec.Files {
-		if !slices.Contains(nodeFiles, resolve.NodeFile(file)) {
-			return node, invalid(fmt.Sprintf("files[%d]", i), "%q is none of %s", file, nodeFiles)
+		if !slices.Contains(NodeFiles, resolve.NodeFile(file)) {
+			return node, invalid(fmt.Sprintf("files[%d]", i), "%q is none of %s", file, NodeFiles)
 		}
 		node.Files = append(node.Files, resolve.NodeFile(file))
 	}

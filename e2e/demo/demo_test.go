@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
+	controlplanetest.Main(m)
+}
+
+// runningIn are the programs that have a folder as their working directory, as all of a demo's have.
+func runningIn(t *testing.T, dir string) []string {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, link := range links {
+		if cwd, err := os.Readlink(link); err == nil && strings.HasPrefix(cwd, dir) {
+			name, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "comm"))
+			found = append(found, strings.TrimSpace(string(name)))
+		}
+	}
+	return found
+}
+
+func checkNothingIsLeft(t *testing.T, dir string) {
+	t.Helper()
+	if left := runningIn(t, dir); len(left) > 0 {
+		t.Errorf("still running: %q", left)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left among the temporary files: %v %v", left, err)
+	}
+}
+
+// short is a folder for temporary files with a name that has room for a socket's.
+func short(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "f")
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Setenv("TMPDIR", dir)
+	return dir
+}
+
+// Each of these is on one line, blanks apart.
+var shown = []string{
+	`\$ helm install fairlead charts/fairlead -n fairlead-system --create-namespace -f examples/secret-values.yaml`,
+	`fairlead-operator --namespace=fairlead-system`,
+	`as system:serviceaccount:fairlead-system:fairlead-operator, with its token and no other rights`,
+	`frankfurt Proxied default Portable/v1 22 - 0 True Applied \d+s`,
+	`mycluster Proxied default Portable/v1 18 - 0 True Applied \d+s`,
+	`http: http://myProxyUser:\*\*\*@192.168.52.220:3128`,
+	`Environment="NO_PROXY=100.64.0.0/13,.*`,
+	`\$ kubectl get secret -n org-acme mycluster-cluster-values .*`,
+	`helm install fairlead-policies charts/fairlead-policies -n fairlead-system -f -`,
+	`fairlead-operator replicate --namespace=fairlead-system .*`,
+	`HTTP_PROXY Secret fairlead-proxy, HTTP_PROXY http://myProxyUser:\*\*\*@192.168.52.220:3128`,
+	`https_proxy Secret fairlead-proxy, https_proxy http://myProxyUser:\*\*\*@192.168.52.220:3128`,
+	`no_proxy Secret fairlead-proxy, no_proxy 100.64.0.0/13,.*`,
+	`\+ --keepalive-time=30s`,
+	`\+ HTTP_PROXY http_proxy HTTPS_PROXY https_proxy NO_PROXY no_proxy, from the Secret fairlead-proxy`,
+	`org-acme/mycluster 18 20 mirror.corp.example .mirror.corp.example`,
+	`org-acme/frankfurt 22 24 mirror.corp.example .mirror.corp.example`,
+	`All \d+ clients go direct because of mirror.corp.example`,
+	`All \d+ clients use the proxy: no entry matches`,
+	`shop Pod/orders 1 Uninjected orders older than the policy: .*`,
+	`shop Pod/web 1 Fine web -`,
+	`make demo-stop`,
+	`The demo took [\d.]+ s, building before it [\d.]+ s.`,
+}
+
+func TestTheDemoShowsWhatItPromisesAndIsEndedByDemoStop(t *testing.T) {
+	dir := short(t)
+	var out bytes.Buffer
+	err := demo(t.Context(), newScreen(&out), true)
+	if !t.Run("Shown", func(t *testing.T) {
+		controlplanetest.Require(t, err)
+		text := regexp.MustCompile(` +`).ReplaceAllString(out.String(), " ")
+		for _, line := range shown {
+			if !regexp.MustCompile(`(?m)^ ?` + line + `$`).MatchString(text) {
+				t.Errorf("no line is as %s", line)
+			}
+		}
+		for _, never := range []string{"mySuperSecretPassword", "\x1b"} {
+			if strings.Contains(text, never) {
+				t.Errorf("it shows %q", never)
+			}
+		}
+	}) {
+		t.Logf("\n%s", &out)
+	}
+	if running := runningIn(t, dir); len(running) != 6 {
+		t.Errorf("kept are %q", running)
+	}
+	if err := demo(t.Context(), newScreen(&out), true); err == nil || !strings.Contains(err.Error(), "make demo-stop") {
+		t.Errorf("a second one: %v", err)
+	}
+	controlplanetest.Require(t, run(t.Context(), []string{"--stop"}))
+	checkNothingIsLeft(t, dir)
+	controlplanetest.Require(t, run(t.Context(), []string{"--stop"})) // once more is no error
+}
+
+// interrupter cancels as soon as the demo says something.
+type interrupter struct {
+	after  string
+	cancel context.CancelFunc
+	said   strings.Builder
+}
+
+func (i *interrupter) Write(text []byte) (int, error) {
+	i.said.Write(text)
+	if strings.Contains(i.said.String(), i.after) {
+		i.cancel()
+	}
+	return len(text), nil
+}
+
+func TestAnInterruptedDemoLeavesNothing(t *testing.T) {
+	for keep, after := range map[bool]string{
+		true:  "start etcd",
+		false: "Cluster API:", // Kyverno is starting then
+	} {
+		dir := short(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		on := &interrupter{after: after, cancel: cancel}
+		if err := demo(ctx, newScreen(on), keep); !errors.Is(err, context.Canceled) {
+			t.Errorf("it ends with %v\n%s", err, &on.said)
+		}
+		checkNothingIsLeft(t, dir)
+	}
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+//go:embed clusters.yaml
+var clustersYAML []byte
+
+// added is what the change adds to noProxy.
+const added = "mirror.corp.example"
+
+func (s *stage) applyClusters(ctx context.Context) error {
+	dir, err := tools.ModuleDir(ctx, "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
+	if err != nil {
+		return err
+	}
+	aws, err := os.ReadFile(filepath.Join(dir, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.cp.InstallClusterAPI(ctx), s.cp.Apply(ctx, aws), s.cp.Apply(ctx, clustersYAML))
+}
+
+func (s *stage) showClusters(context.Context) error {
+	s.table([][]string{
+		{"cluster", "infrastructure", "services", "endpoint"},
+		{clusters + "/mycluster", "VSphereCluster", "100.64.0.0/13", "178.170.32.59:6443"},
+		{clusters + "/frankfurt", "AWSCluster", "172.20.0.0/16", "frankfurt-apiserver-1234.eu-central-1.elb.amazonaws.com:6443"},
+	})
+	return nil
+}
+
+func (s *stage) installFairlead(ctx context.Context) error {
+	_, err := s.run(ctx, nil, "helm", "install", "fairlead", "charts/fairlead", "-n", system, "--create-namespace", "-f", valuesFile)
+	return err
+}
+
+func (s *stage) showFairlead(context.Context) error {
+	values, err := os.ReadFile(filepath.Join(repository(), valuesFile))
+	if err != nil {
+		return err
+	}
+	s.command("cat " + valuesFile)
+	s.say("%s", masked(strings.TrimSpace(string(values))))
+	s.command("helm install fairlead charts/fairlead -n " + system + " --create-namespace -f " + valuesFile)
+	return nil
+}
+
+func (s *stage) startOperator(ctx context.Context) error {
+	operator, err := deployment.Start(ctx, s.cp, system, "fairlead-operator")
+	if err != nil {
+		return err
+	}
+	s.running = append(s.running, operator)
+	return s.awaitEntry(ctx, "example.com")
+}
+
+func (s *stage) showOperator(ctx context.Context) error {
+	return s.showDeployment(ctx, "fairlead-operator")
+}
+
+// showDeployment says what is run, and as whom.
+func (s *stage) showDeployment(ctx context.Context, name string) error {
+	found := &appsv1.Deployment{}
+	if err := s.client.Get(ctx, client.ObjectKey{Namespace: system, Name: name}, found); err != nil {
+		return err
+	}
+	pod := found.Spec.Template.Spec
+	s.say("%s\nas system:serviceaccount:%s:%s, with its token and no other rights",
+		folded(strings.Join(slices.Concat(pod.Containers[0].Command, pod.Containers[0].Args), " ")), system, pod.ServiceAccountName)
+	return nil
+}
+
+// awaitEntry returns when both clusters have the entry, in the Secret for charts too.
+func (s *stage) awaitEntry(ctx context.Context, entry string) error {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		for _, name := range names {
+			report := &v1alpha1.ProxyReport{}
+			if err := s.client.Get(ctx, client.ObjectKey{Namespace: clusters, Name: name}, report); err != nil {
+				return false, client.IgnoreNotFound(err)
+			}
+			secret, err := s.secret(ctx, clusters, name+render.ValuesSuffix)
+			if err != nil {
+				return false, client.IgnoreNotFound(err)
+			}
+			if !slices.Contains(strings.Split(report.Status.NoProxy.Go, ","), entry) || !bytes.Contains(secret.Data[render.ValuesKey], []byte(entry)) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+func (s *stage) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	return secret, s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+}
+
+func (s *stage) showSecrets(ctx context.Context) error {
+	if err := s.showReports(ctx); err != nil {
+		return err
+	}
+	for _, part := range []struct{ suffix, key string }{{render.ValuesSuffix, render.ValuesKey}, {render.SystemdSuffix, render.ContainerdKey}} {
+		secret, err := s.secret(ctx, clusters, names[0]+part.suffix)
+		if err != nil {
+			return err
+		}
+		s.command(fmt.Sprintf("kubectl get secret -n %s %s -o go-template='{{.data.%s | base64decode}}'", clusters, secret.Name, part.key))
+		s.say("%s", folded(masked(strings.TrimSpace(string(secret.Data[part.key])))))
+	}
+	s.say("\nThe password is hidden here, not there.")
+	return nil
+}
+
+// upgrade is what a config repository's change does.
+func (s *stage) upgrade(ctx context.Context) error {
+	var err error
+	if s.entries, err = s.entriesNow(ctx); err != nil {
+		return err
+	}
+	values, err := os.ReadFile(filepath.Join(repository(), valuesFile))
+	if err != nil {
+		return err
+	}
+	changed := strings.Replace(string(values), "example.com", "example.com,"+added, 1)
+	if s.changed, err = s.write("secret-values.yaml", []byte(changed)); err != nil {
+		return err
+	}
+	if _, err := s.run(ctx, nil, "helm", "upgrade", "fairlead", "charts/fairlead", "-n", system, "-f", s.changed); err != nil {
+		return err
+	}
+	return s.awaitEntry(ctx, added)
+}
+
+func (s *stage) showUpgrade(ctx context.Context) error {
+	s.command("helm upgrade fairlead charts/fairlead -n " + system + " -f " + s.changed)
+	s.say("   noProxy: ... + %s\n", s.paint(green, added))
+	now, err := s.entriesNow(ctx)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"cluster", "entries before", "now", "added"}}
+	for _, name := range names {
+		news := slices.DeleteFunc(slices.Clone(now[name]), func(entry string) bool { return slices.Contains(s.entries[name], entry) })
+		rows = append(rows, []string{clusters + "/" + name, fmt.Sprint(len(s.entries[name])), fmt.Sprint(len(now[name])), strings.Join(news, " ")})
+	}
+	s.table(rows)
+	return nil
+}
+
+// entriesNow are the entries of each cluster's list.
+func (s *stage) entriesNow(ctx context.Context) (map[string][]string, error) {
+	found := map[string][]string{}
+	for _, name := range names {
+		report := &v1alpha1.ProxyReport{}
+		if err := s.client.Get(ctx, client.ObjectKey{Namespace: clusters, Name: name}, report); err != nil {
+			return nil, err
+		}
+		found[name] = strings.Split(report.Status.NoProxy.Go, ",")
+	}
+	return found, nil
+}
+
+// explain asks fairlead about the Cluster as the API server has it.
+func (s *stage) explain(ctx context.Context) error {
+	cluster, err := s.yaml(ctx, "/apis/cluster.x-k8s.io/v1beta2/namespaces/"+clusters+"/clusters/"+names[0])
+	if err != nil {
+		return err
+	}
+	args := []string{"explain", added, "github.com", "--values", s.changed, "--cluster", "-"}
+	s.asked = "kubectl get cluster -n " + clusters + " " + names[0] + " -o yaml |\n      fairlead " + strings.Join(args, " ")
+	s.answer, err = s.run(ctx, cluster, "fairlead", args...)
+	if s.answer != "" { // that clients differ is an answer
+		return nil
+	}
+	return err
+}
+
+func (s *stage) showAnswer(context.Context) error {
+	s.command(s.asked)
+	s.say("%s", strings.TrimRight(s.answer, "\n"))
+	return nil
+}

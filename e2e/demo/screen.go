@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+)
+
+const (
+	width  = 78 // where the seconds of a step stand
+	margin = "        "
+	quiet  = 2 * time.Second // what takes longer shows that it goes on
+)
+
+// screen is what a person sees: numbered steps with their seconds, and below each what came of it.
+type screen struct {
+	out           io.Writer
+	colour        bool
+	number, total int
+
+	mu     sync.Mutex // guards the line of the step
+	column int        // 0 where the line has ended
+}
+
+func newScreen(out io.Writer) *screen {
+	s := &screen{out: out}
+	// https://no-color.org
+	if file, is := out.(*os.File); is && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
+		info, err := file.Stat()
+		s.colour = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return s
+}
+
+// The escape sequences (ECMA-48, 8.3.117).
+const bold, green, faint = "1", "32", "2"
+
+func (s *screen) paint(how, text string) string {
+	if !s.colour {
+		return text
+	}
+	return "\x1b[" + how + "m" + text + "\x1b[0m"
+}
+
+// step says what is done, does it, and says how long it took: a dot for every second after the first two.
+func (s *screen) step(what string, do func() error) error {
+	s.number++
+	title := fmt.Sprintf("[%2d/%d] %s ", s.number, s.total, what)
+	s.mu.Lock()
+	fmt.Fprint(s.out, "\n", s.paint(bold, title))
+	s.column = len(title)
+	s.mu.Unlock()
+	began := time.Now()
+	stop := s.dots()
+	err := do()
+	stop()
+	if err != nil {
+		fmt.Fprintln(s.out)
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	fmt.Fprintf(s.out, "%*s\n", max(width-s.column, 0), s.seconds(time.Since(began)))
+	return nil
+}
+
+func (s *screen) seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+func (s *screen) dots() (stop func()) {
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		for wait := quiet; ; wait = time.Second {
+			select {
+			case <-done:
+				return
+			case <-time.After(wait):
+			}
+			s.mu.Lock()
+			if s.column > 0 && s.column < width-len("999.9 s ") {
+				fmt.Fprint(s.out, ".")
+				s.column++
+			}
+			s.mu.Unlock()
+		}
+	}()
+	return func() { close(done); <-gone }
+}
+
+// Write is for what is to be said while a step goes on.
+func (s *screen) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.column > 0 {
+		fmt.Fprintln(s.out)
+		s.column = 0
+	}
+	fmt.Fprint(s.out, indented(string(text)))
+	return len(text), nil
+}
+
+// say writes below a step.
+func (s *screen) say(format string, args ...any) {
+	fmt.Fprint(s.out, indented(fmt.Sprintf(format, args...)+"\n"))
+}
+
+// command shows what is run.
+func (s *screen) command(line string) {
+	s.say("%s", "\n"+s.paint(faint, "$ "+line))
+}
+
+// table writes rows with aligned columns, the first in capitals.
+func (s *screen) table(rows [][]string) {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	for i, row := range rows {
+		line := strings.Join(row, "\t")
+		if i == 0 {
+			line = strings.ToUpper(line)
+		}
+		fmt.Fprintln(table, line)
+	}
+	_ = table.Flush() // into memory
+	s.say("%s", strings.TrimSuffix(text.String(), "\n"))
+}
+
+func indented(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if line != "\n" {
+			out.WriteString(margin)
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// folded breaks long lines after commas, so that a list stays below its name.
+func folded(text string) string {
+	const most = 110
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		depth := len(line) - len(strings.TrimLeft(line, " ")) + 4
+		length := 0
+		for _, part := range strings.SplitAfter(line, ",") {
+			if length+len(part) > most && length > depth {
+				out.WriteString("\n" + strings.Repeat(" ", depth))
+				length = depth
+			}
+			out.WriteString(part)
+			length += len(part)
+		}
+	}
+	return out.String()
+}
