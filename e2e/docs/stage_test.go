@@ -84,7 +84,6 @@ func environment(t *testing.T, path, kubeconfig string) []string {
 	home := t.TempDir()
 	return []string{
 		"PATH=" + path + ":" + os.Getenv("PATH"), "HOME=" + home, "KUBECONFIG=" + kubeconfig, "LANG=C.UTF-8", "TZ=UTC",
-		"GOFLAGS=-trimpath", // compiled packages are found again, although the checkout is elsewhere
 		"GOBIN=" + path, "GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"),
 		"GOPROXY=" + goEnv(t, "GOPROXY"), "GOSUMDB=" + goEnv(t, "GOSUMDB"),
 	}
