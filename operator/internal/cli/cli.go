@@ -30,7 +30,7 @@ type usageError struct{ error }
 
 // Run runs fairlead with these arguments and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := command()
+	root := Command()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -52,7 +52,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailure
 }
 
-func command() *cobra.Command {
+// Command is fairlead with all its verbs.
+func Command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
 		Short: "Proxy settings of a Cluster API fleet: what the operator writes, without a cluster",
