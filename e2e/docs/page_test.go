@@ -16,15 +16,14 @@ type page struct {
 
 // step is a fenced block, or what a comment asks for in its place.
 type step struct {
-	line      int
-	given     bool   // in a comment: what the reader is taken to have
-	writes    string // the file that the block is
-	console   bool   // with prompts and output
-	notRun    string // why not
-	status    int    // of the last command
-	text      string
-	commands  []command
-	languages string
+	line     int
+	given    bool   // in a comment: what the reader is taken to have
+	writes   string // the file that the block is
+	console  bool   // with prompts and output
+	notRun   string // why not
+	status   int    // of the last command
+	text     string
+	commands []command
 }
 
 // command is what is run at a time, and what it prints.

@@ -74,10 +74,18 @@ func startCluster(t *testing.T) *controlplane.ControlPlane {
 	return cp
 }
 
-// demo is what make demo leaves: Fairlead and two clusters.
-const demo = `kubectl apply -f e2e/docs/fleet.yaml
+// demo is what make demo leaves: Fairlead and two clusters, and nothing of the pages before.
+const demo = `
+kubectl delete proxyoverrides --all --all-namespaces 2>/dev/null || true # there may be no such kind
+helm uninstall fairlead-policies --namespace fairlead-system --ignore-not-found
+kubectl delete namespace shop --ignore-not-found
+kubectl delete daemonset,secret --namespace kube-system --ignore-not-found konnectivity-agent fairlead-proxy
+kubectl apply -f e2e/docs/fleet.yaml
+kubectl delete machines,kubeadmcontrolplanes --all --namespace org-acme
+kubectl delete clusters --namespace org-acme --field-selector metadata.name!=mycluster,metadata.name!=frankfurt
 helm upgrade --install fairlead charts/fairlead --namespace fairlead-system --create-namespace --values examples/secret-values.yaml --wait
-kubectl wait proxyreports --all --namespace org-acme --for condition=Ready --timeout 60s`
+kubectl wait corporateproxy default --for condition=Ready --timeout 60s
+kubectl wait proxyreports mycluster frankfurt --namespace org-acme --for condition=Ready --timeout 60s`
 
 func environment(t *testing.T, path, kubeconfig string) []string {
 	t.Helper()
