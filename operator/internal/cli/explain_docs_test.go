@@ -112,7 +112,7 @@ func TestTheDocumentsShowWhatExplainPrints(t *testing.T) {
 		{"README.md", "forms", compareForms(t)},
 		{"docs/explain.md", "forms", compareForms(t)},
 		{"docs/explanation/why-no-proxy-is-hard.md", "forms", compareForms(t)},
-		{"docs/explain.md", "table", "```\n" + published(t, "Exact", "table") + "```\n"},
+		{"docs/explain.md", "table", "```text\n" + published(t, "Exact", "table") + "```\n"},
 		{"docs/explain.md", "exact", clientsByURL(t, "Exact")},
 		{"docs/explain.md", "portable", clientsByURL(t, "Portable/v1")},
 	} {
