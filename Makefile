@@ -41,11 +41,12 @@ install = [ -z "$$missing" ] || (apt-get update -q && \
 	{ [ -e $(policy) ] || { trap 'rm -f $(policy)' EXIT; install -m 755 /dev/null $(policy); printf '\#!/bin/sh\nexit 101\n' >$(policy); }; } && \
 	apt-get install -qy --no-install-recommends $$missing)
 
-generate: ## CRDs and deep copies from api/, and what the charts say of their values
+generate: ## CRDs and deep copies from api/, what the charts say of their values, and the pages of docs/reference
 	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd
 	go run ./charts/gen
+	go run ./operator/internal/reference
 
-generated = api/v1alpha1/zz_* config/crd/* charts/*/values.schema.json charts/*/README.md charts/*/SHA256SUMS
+generated = api/v1alpha1/zz_* config/crd/* charts/*/values.schema.json charts/*/README.md charts/*/SHA256SUMS docs/reference/*
 
 verify: ## what is generated is up to date
 	@before=$$(cat $(generated) | sha256sum); $(MAKE) --no-print-directory generate; \

@@ -48,7 +48,12 @@ type expiryCollector struct{ reader client.Reader }
 
 // RegisterMetrics adds the operator's metrics to controller-runtime's registry.
 func RegisterMetrics(reader client.Reader) {
-	metrics.Registry.MustRegister(secretWrites, reportCollector{reader}, expiryCollector{reader})
+	metrics.Registry.MustRegister(Collectors(reader)...)
+}
+
+// Collectors are the operator's own metrics.
+func Collectors(reader client.Reader) []prometheus.Collector {
+	return []prometheus.Collector{secretWrites, reportCollector{reader}, expiryCollector{reader}}
 }
 
 // Describe implements prometheus.Collector.

@@ -61,4 +61,9 @@ func (s *states) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func registerMetrics(s *states) { metrics.Registry.MustRegister(writes, s) }
+func registerMetrics(s *states) { metrics.Registry.MustRegister(collectors(s)...) }
+
+func collectors(s *states) []prometheus.Collector { return []prometheus.Collector{writes, s} }
+
+// Collectors are the replicator's own metrics, for who asks what there is.
+func Collectors() []prometheus.Collector { return collectors(&states{}) }

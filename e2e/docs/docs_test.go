@@ -1,0 +1,212 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+// pageFiles are the files whose commands run, by their path from the root of the repository.
+func pageFiles(t *testing.T) []string {
+	t.Helper()
+	files := []string{"README.md"}
+	for _, folder := range []string{"docs", "charts", "policies", "examples"} {
+		err := fs.WalkDir(os.DirFS(root), folder, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".md") && !strings.HasPrefix(path, "docs/adr/") {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// run counts what the pages do.
+type run struct {
+	mu                         sync.Mutex
+	blocks, commands, compared int
+	notRun                     []string // rows of a table
+}
+
+// TestEveryCommandOfTheDocumentationRuns runs a page's blocks in their order. A block that neither runs nor says why not
+// fails it. Pages without a cluster run beside those that share the demo's; those that begin with nothing come last.
+func TestEveryCommandOfTheDocumentationRuns(t *testing.T) {
+	pages := readPages(t)
+	path := programs(t)
+	r := &run{}
+	began := time.Now()
+	t.Run("WithoutACluster", func(t *testing.T) { r.all(t, of(pages, ""), path, nil) })
+	t.Run("OnTheDemo", func(t *testing.T) {
+		if pages := of(pages, "demo"); len(pages) > 0 {
+			r.all(t, pages, path, startCluster(t))
+		}
+	})
+	for _, p := range of(pages, "empty") {
+		t.Run("OnAClusterOfItsOwn", func(t *testing.T) { r.all(t, []page{p}, path, startCluster(t)) })
+	}
+	slices.Sort(r.notRun)
+	fmt.Printf("%s\n%s, %d pages, %.0f s\n", strings.Join(r.notRun, "\n"), r, len(pages), time.Since(began).Seconds())
+	if t.Failed() {
+		return
+	}
+	if r.blocks < 60 || r.commands < 100 || r.compared < 40 {
+		t.Errorf("too few: %s", r)
+	}
+	if len(r.notRun)*3 > r.blocks {
+		t.Errorf("too many that do not run: %s", r)
+	}
+}
+
+func of(pages []page, cluster string) []page {
+	return slices.DeleteFunc(slices.Clone(pages), func(p page) bool { return p.cluster != cluster })
+}
+
+func readPages(t *testing.T) []page {
+	t.Helper()
+	var pages []page
+	only := os.Getenv("PAGE") // for who writes one
+	for _, file := range pageFiles(t) {
+		content, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := parsePage(file, string(content))
+		if err != nil {
+			t.Error(err)
+		}
+		if only == "" || strings.Contains(file, only) {
+			pages = append(pages, p)
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return pages
+}
+
+func (r *run) all(t *testing.T, pages []page, path string, cp *controlplane.ControlPlane) {
+	t.Helper()
+	for _, p := range pages {
+		r.tell(p)
+		if !p.runs() {
+			continue
+		}
+		t.Run(p.file, func(t *testing.T) {
+			kubeconfig := "/dev/null"
+			if cp == nil {
+				t.Parallel()
+			} else {
+				kubeconfig = cp.AdminKubeconfig()
+			}
+			sh, err := startShell(context.Background(), checkout(t), t.TempDir(), environment(t, path, kubeconfig))
+			controlplanetest.Require(t, err)
+			defer sh.stop()
+			if p.cluster == "demo" {
+				if output, status, err := sh.run(demo, true); err != nil || status != 0 {
+					t.Fatalf("install the demo: status %d, %v\n%s", status, err, output)
+				}
+			}
+			for _, s := range p.steps {
+				r.step(t, sh, p, s)
+			}
+		})
+	}
+}
+
+func (p page) runs() bool {
+	return slices.ContainsFunc(p.steps, func(s step) bool { return len(s.commands) > 0 && !s.given })
+}
+
+// tell notes what does not run.
+func (r *run) tell(p page) {
+	for _, s := range p.steps {
+		if s.notRun != "" {
+			first, _, _ := strings.Cut(s.text, "\n")
+			r.notRun = append(r.notRun, fmt.Sprintf("not run: %s:%d: %.60s: %s", p.file, s.line, first, s.notRun))
+		}
+	}
+}
+
+func (r *run) step(t *testing.T, sh *shell, p page, s step) {
+	t.Helper()
+	if s.writes != "" {
+		if err := os.WriteFile(filepath.Join(sh.cmd.Dir, s.writes), []byte(s.text+"\n"), 0o600); err != nil {
+			t.Fatalf("%s:%d: %v", p.file, s.line, err)
+		}
+	}
+	for i, c := range s.commands {
+		want := 0
+		if i == len(s.commands)-1 {
+			want = s.status
+		}
+		if !s.console {
+			output, status, err := sh.run(c.text, want == 0)
+			if err != nil || status != want {
+				t.Fatalf("%s:%d: status %d, want %d, %v:\n%s\n%s", p.file, s.line, status, want, err, c.text, output)
+			}
+			continue
+		}
+		if err := sh.show(c, want, p.cluster != ""); err != nil {
+			t.Errorf("%s:%d: %v", p.file, s.line, err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.given || len(s.commands) == 0 {
+		return
+	}
+	r.blocks++
+	for _, c := range s.commands {
+		if s.console {
+			r.compared++
+			r.commands++
+		} else {
+			r.commands += count(c.text)
+		}
+	}
+}
+
+// show runs a command until it prints what the page shows: a cluster may take a moment. One that changes something is
+// run once.
+func (s *shell) show(c command, want int, cluster bool) error {
+	deadline := time.Now().Add(time.Minute)
+	for {
+		output, status, err := s.run(c.text, false)
+		switch {
+		case err != nil:
+			return err
+		case status == want && shows(c.want, output):
+			return nil
+		case !cluster || !onlyReads(c.text) || time.Now().After(deadline):
+			return fmt.Errorf("status %d, want %d:\n$ %s\n%s\nThe page shows\n%s", status, want, c.text, output, c.want)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func onlyReads(text string) bool {
+	return strings.HasPrefix(text, "kubectl get ") || strings.HasPrefix(text, "fairlead nodes") || strings.HasPrefix(text, "fairlead pods")
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(output))
+}

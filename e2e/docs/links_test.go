@@ -1,0 +1,130 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	heading = regexp.MustCompile(`^#{1,6} +(.+?) *$`)
+	anchor  = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
+	code    = regexp.MustCompile("`[^`]*`")
+)
+
+// TestEveryLinkLeadsSomewhere looks at the relative links of all pages of the repository, with their anchors. Addresses
+// of others are not asked.
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	links := 0
+	for _, file := range markdown(t) {
+		for i, line := range prose(t, file) {
+			for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(line, ""), -1) {
+				target, fragment, _ := strings.Cut(m[1], "#")
+				if strings.Contains(target, ":") {
+					continue
+				}
+				links++
+				if problem := follow(t, file, target, fragment); problem != "" {
+					t.Errorf("%s:%d: %s: %s", file, i+1, m[1], problem)
+				}
+			}
+		}
+	}
+	if links < 200 {
+		t.Errorf("only %d links", links)
+	}
+	t.Logf("%d links", links)
+}
+
+func follow(t *testing.T, file, target, fragment string) string {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(file), target)
+	if target == "" {
+		path = file
+	}
+	if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+		return "there is no " + path
+	}
+	if fragment == "" || !strings.HasSuffix(path, ".md") {
+		return ""
+	}
+	if !anchors(t, path)[fragment] {
+		return path + " has no such heading"
+	}
+	return ""
+}
+
+// markdown are the files of the repository that are pages.
+func markdown(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+		if entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".cache" || entry.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".md") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// prose is the lines of a page, with those of blocks empty.
+func prose(t *testing.T, file string) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(content), "\n")
+	inside := false
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			inside, lines[i] = !inside, ""
+		} else if inside {
+			lines[i] = ""
+		}
+	}
+	return lines
+}
+
+// anchors are what a link can name in a page: its headings as GitHub spells them.
+func anchors(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, line := range prose(t, file) {
+		if m := heading.FindStringSubmatch(line); m != nil {
+			name := slug(m[1])
+			for base, n := name, 1; found[name]; n++ {
+				name = base + "-" + string(rune('0'+n))
+			}
+			found[name] = true
+		}
+		for _, m := range anchor.FindAllStringSubmatch(line, -1) {
+			found[m[1]] = true
+		}
+	}
+	return found
+}
+
+func slug(heading string) string {
+	heading = link.ReplaceAllString(strings.ReplaceAll(heading, "[", ""), "")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, strings.ReplaceAll(heading, "`", ""))
+}

@@ -1,0 +1,93 @@
+package docs_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is for one block.
+const patience = 4 * time.Minute
+
+// shell is one bash for a page: variables, functions and the working directory stay from block to block.
+type shell struct {
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	answers *bufio.Reader // a line with the status of each script
+	scripts string        // a folder
+	n       int
+	cancel  context.CancelFunc
+}
+
+func startShell(ctx context.Context, dir, scripts string, environment []string) (*shell, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer write.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	s := &shell{answers: bufio.NewReader(read), scripts: scripts, cancel: cancel}
+	s.cmd = exec.CommandContext(ctx, "bash", "--noprofile", "--norc")
+	s.cmd.Dir, s.cmd.Env, s.cmd.ExtraFiles = dir, environment, []*os.File{write}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.cmd.Cancel = func() error { return syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
+		cancel()
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		cancel()
+		return nil, err
+	}
+	_, err = fmt.Fprintln(s.stdin, "set -o pipefail")
+	return s, err
+}
+
+// stop ends the shell and what it has started.
+func (s *shell) stop() {
+	s.cancel()
+	_ = s.cmd.Wait()
+}
+
+// run runs a script and returns what it prints to both streams, and its status: of its first command that fails if all
+// are to succeed, which ends the shell; of its last command otherwise.
+func (s *shell) run(script string, all bool) (output string, status int, err error) {
+	s.n++
+	file := filepath.Join(s.scripts, fmt.Sprintf("%d.sh", s.n))
+	if err := os.WriteFile(file, []byte(script+"\n"), 0o600); err != nil {
+		return "", 0, err
+	}
+	line := fmt.Sprintf(". %[1]s >%[1]s.out 2>&1 </dev/null; echo $? >&3", file)
+	if all {
+		line = fmt.Sprintf("set -e; . %[1]s >%[1]s.out 2>&1 </dev/null; set +e; echo 0 >&3", file)
+	}
+	late := time.AfterFunc(patience, s.cancel)
+	defer late.Stop()
+	if _, err := fmt.Fprintln(s.stdin, line); err != nil {
+		return "", 0, err
+	}
+	answer, err := s.answers.ReadString('\n')
+	printed, readErr := os.ReadFile(file + ".out")
+	switch {
+	case errors.Is(err, io.EOF) && all:
+		_ = s.cmd.Wait()
+		status = s.cmd.ProcessState.ExitCode()
+	case err == nil:
+		status, err = strconv.Atoi(strings.TrimSpace(answer))
+		if err != nil {
+			return "", 0, err
+		}
+	default:
+		return string(printed), 0, fmt.Errorf("the shell has ended: %w", err)
+	}
+	return string(printed), status, readErr
+}

@@ -1,0 +1,102 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+const root = "../.."
+
+// programs puts what pages call into one folder, for the PATH.
+func programs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, tool := range map[string]tools.Tool{"kubectl": tools.Kubectl, "helm": tools.Helm} {
+		path, err := tools.Build(t.Context(), tool, os.Stderr)
+		controlplanetest.Require(t, err)
+		controlplanetest.Require(t, os.Symlink(path, filepath.Join(dir, name)))
+	}
+	path, err := tools.Program(t.Context(), "fairlead")
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, os.Symlink(path, filepath.Join(dir, "fairlead")))
+	return dir
+}
+
+// checkout is a copy of the repository, as somebody has it who reads the page.
+func checkout(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "fairlead")
+	controlplanetest.Require(t, os.Mkdir(dir, 0o755))
+	entries, err := os.ReadDir(root)
+	controlplanetest.Require(t, err)
+	for _, entry := range entries {
+		from, to := filepath.Join(root, entry.Name()), filepath.Join(dir, entry.Name())
+		switch {
+		case entry.Name() == ".git" || entry.Name() == ".cache":
+			continue
+		case entry.IsDir():
+			err = os.CopyFS(to, os.DirFS(from))
+		default:
+			var content []byte
+			if content, err = os.ReadFile(from); err == nil {
+				err = os.WriteFile(to, content, 0o600)
+			}
+		}
+		controlplanetest.Require(t, err)
+	}
+	return dir
+}
+
+// startCluster starts what a page runs on: a management cluster with the kinds of Cluster API, and nodes that run what
+// Fairlead deploys. It plays the workload cluster, too.
+func startCluster(t *testing.T) *controlplane.ControlPlane {
+	t.Helper()
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	controlplanetest.Require(t, cp.InstallClusterAPI(t.Context()))
+	dir, err := tools.ModuleDir(t.Context(), "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
+	controlplanetest.Require(t, err)
+	aws, err := os.ReadFile(filepath.Join(dir, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, cp.Apply(t.Context(), aws))
+	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.GarbageCollector, controlplane.NamespaceDeletion,
+		controlplane.ClusterRoleAggregation, controlplane.ServiceAccounts))
+	ctx, cancel := context.WithCancel(t.Context())
+	n, err := startNode(ctx, cp)
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() { cancel(); n.ended.Wait() })
+	return cp
+}
+
+// demo is what make demo leaves: Fairlead and two clusters, and nothing of the pages before.
+const demo = `
+kubectl delete proxyoverrides --all --all-namespaces 2>/dev/null || true # there may be no such kind
+helm uninstall fairlead-policies --namespace fairlead-system --ignore-not-found
+kubectl delete namespace shop --ignore-not-found
+kubectl delete daemonset,secret --namespace kube-system --ignore-not-found konnectivity-agent fairlead-proxy
+kubectl apply -f e2e/docs/fleet.yaml
+kubectl delete machines,kubeadmcontrolplanes --all --namespace org-acme
+kubectl delete clusters --namespace org-acme --field-selector metadata.name!=mycluster,metadata.name!=frankfurt
+helm upgrade --install fairlead charts/fairlead --namespace fairlead-system --create-namespace --values examples/secret-values.yaml --wait
+kubectl wait corporateproxy default --for condition=Ready --timeout 60s
+kubectl wait proxyreports mycluster frankfurt --namespace org-acme --for condition=Ready --timeout 60s`
+
+func environment(t *testing.T, path, kubeconfig string) []string {
+	t.Helper()
+	home := t.TempDir()
+	return []string{
+		"PATH=" + path + ":" + os.Getenv("PATH"), "HOME=" + home, "KUBECONFIG=" + kubeconfig, "LANG=C.UTF-8", "TZ=UTC",
+		"GOBIN=" + path, "GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"),
+		"GOPROXY=" + goEnv(t, "GOPROXY"), "GOSUMDB=" + goEnv(t, "GOSUMDB"),
+	}
+}
+
+func (r *run) String() string {
+	return fmt.Sprintf("%d blocks with %d commands run (%d outputs compared), %d blocks not run", r.blocks, r.commands, r.compared, len(r.notRun))
+}
