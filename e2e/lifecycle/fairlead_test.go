@@ -1,0 +1,338 @@
+package lifecycle_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+// fleet are clusters of two teams, by namespace; each has a machine.
+var fleet = map[string][]string{"org-acme": {"one", "two"}, "org-globex": {"three"}}
+
+const clusterAndMachine = `
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {namespace: %[1]s, name: %[2]s}
+spec:
+  clusterNetwork:
+    services: {cidrBlocks: [100.64.0.0/13]}
+    pods: {cidrBlocks: [100.96.0.0/11]}
+  controlPlaneEndpoint: {host: 178.170.32.59, port: 6443}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: VSphereCluster, name: %[2]s}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata: {namespace: %[1]s, name: %[2]s, labels: {cluster.x-k8s.io/cluster-name: %[2]s}}
+spec:
+  clusterName: %[2]s
+  bootstrap: {dataSecretName: %[2]s-bootstrap}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: VSphereMachine, name: %[2]s}
+`
+
+// The company's settings, as the example has them, and as they are changed to.
+const (
+	exampleNoProxy  = "172.16.0.0/16,internal.corpdomain.net,example.com"
+	examplePassword = "mySuperSecretPassword"
+)
+
+func example() string { return filepath.Join(repository(), "examples", "secret-values.yaml") }
+
+// changed are the example's values with another password and one more entry.
+func (r *release) changed(noProxy any) string {
+	r.Helper()
+	url := "http://myProxyUser:" + changedPassword + "@192.168.52.220:3128"
+	return r.file(values{"proxy": values{"http": url, "https": url, "noProxy": noProxy}})
+}
+
+func TestFairleadFromAFailedInstallToAReinstall(t *testing.T) {
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	controlplanetest.Require(t, cp.InstallClusterAPI(t.Context()))
+	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.GarbageCollector, controlplane.ClusterRoleAggregation))
+	for team, clusters := range fleet {
+		must(t, cp.Apply(t.Context(), fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", team)))
+		for _, name := range clusters {
+			must(t, cp.Apply(t.Context(), fmt.Appendf(nil, clusterAndMachine, team, name)))
+		}
+	}
+	r := newRelease(t, cp, "fairlead")
+	secrets := record(t, controlplanetest.Clients(t, cp))
+
+	r.failedInstall()
+
+	// One release has the CRDs and an object of theirs.
+	r.mustHelm("install", r.chart, "--create-namespace", "--values", example())
+	operator := r.start("fairlead-operator")
+	r.awaitFleet(examplePassword, "example.com")
+
+	// Changes of the settings.
+	r.mustHelm("upgrade", r.chart, "--values", r.changed(exampleNoProxy+",new.example"))
+	r.awaitFleet(changedPassword, "new.example")
+	asText := r.source()
+	r.mustHelm("upgrade", r.chart, "--values", r.changed(append(strings.Split(exampleNoProxy, ","), "new.example")))
+	if diff := cmp.Diff(asText, r.source()); diff != "" {
+		t.Errorf("noProxy as a list (-text +list):\n%s", diff)
+	}
+	r.refused("upgrade", []string{r.chart, "--values", example(), "--set", "proxy.http=,proxy.https="}, "proxy.http", "proxy.https", "corporateProxy.create")
+	if diff := cmp.Diff(asText, r.source()); diff != "" {
+		t.Errorf("after a refused upgrade (-before +after):\n%s", diff)
+	}
+	r.mustHelm("upgrade", r.chart, "--reuse-values", "--set", "corporateProxy.spec.form=Exact")
+	r.awaitNoProxy("cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59," + exampleNoProxy + ",new.example,svc,127.0.0.1,localhost")
+	r.mustHelm("rollback", "1")
+	r.awaitFleet(examplePassword, "example.com")
+	r.mustHelm("upgrade", r.chart, "--values", r.changed(exampleNoProxy))
+	r.awaitFleet(changedPassword, "example.com")
+
+	t.Run("UninstallLeavesEverythingThatClustersHave", func(t *testing.T) {
+		before, mark := r.kept(), r.mark()
+		r.mustHelm("uninstall")
+		r.idle(operator)
+		must(t, operator.Stop())
+		if diff := cmp.Diff(before, r.kept()); diff != "" {
+			t.Errorf("-before +after:\n%s", diff)
+		}
+		r.noWrites(mark)
+		r.gone()
+	})
+	t.Run("ReinstallTakesUpWhatIsThere", func(t *testing.T) {
+		before := r.kept()
+		other := *r
+		other.TB, other.name = t, "proxy"
+		other.refused("install", []string{r.chart, "--values", example()}, "corporate-proxy", `"fairlead"`)
+		if diff := cmp.Diff(before, r.kept()); diff != "" {
+			t.Errorf("a release of another name was refused, and changed (-before +after):\n%s", diff)
+		}
+		r.mustHelm("install", r.chart, "--values", r.changed(exampleNoProxy))
+		operator := r.start("fairlead-operator")
+		r.idle(operator)
+		if diff := cmp.Diff(r.clustersSecrets(before), r.clustersSecrets(r.kept())); diff != "" {
+			t.Errorf("-before +after:\n%s", diff)
+		}
+		r.mustHelm("upgrade", r.chart, "--values", example())
+		r.awaitFleet(examplePassword, "example.com")
+
+		r.mustHelm("uninstall")
+		must(t, operator.Stop())
+		other.mustHelm("install", r.chart, "--values", r.changed(exampleNoProxy), "--take-ownership")
+		operator = r.start("fairlead-operator")
+		r.awaitFleet(changedPassword, "example.com")
+		other.mustHelm("uninstall")
+		must(t, operator.Stop())
+	})
+
+	if seen := secrets.check(t, ofFleet, lacking); seen < 2*2*3 {
+		t.Errorf("only %d versions of the clusters' Secrets were seen", seen)
+	}
+}
+
+// failedInstall is one with a mistake in its values, and one that the API server refuses half of.
+func (r *release) failedInstall() {
+	r.Helper()
+	typo := r.file(values{"proxy": values{"htttp": "http://me:" + examplePassword + "@proxy.example:3128"}})
+	r.refused("install", []string{r.chart, "--create-namespace", "--values", typo}, "proxy")
+	records := &corev1.SecretList{}
+	r.must(r.client.List(r.Context(), records, client.InNamespace(namespace)))
+	if len(records.Items) != 0 {
+		r.Errorf("after a mistake in the values there are %d Secrets", len(records.Items))
+	}
+	if err := r.client.Get(r.Context(), client.ObjectKey{Name: namespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+		r.Logf("the namespace: %v", err)
+	}
+	crds := &apiextensionsv1.CustomResourceDefinitionList{}
+	r.must(r.client.List(r.Context(), crds))
+	for _, crd := range crds.Items {
+		if strings.HasSuffix(crd.Name, "fairlead.io") {
+			r.Logf("CRD %s", crd.Name)
+		}
+	}
+}
+
+// ofFleet chooses the Secrets that Fairlead writes for clusters.
+func ofFleet(secret *corev1.Secret) bool { return fleet[secret.Namespace] != nil }
+
+// lacking says what a version of one of them lacks, if anything.
+func lacking(secret *corev1.Secret) string {
+	keys := []string{render.ContainerdKey, render.KubeletKey}
+	if strings.HasSuffix(secret.Name, render.ValuesSuffix) {
+		keys = []string{render.ValuesKey}
+	}
+	for _, key := range keys {
+		for _, needed := range []string{"http://myProxyUser:", "@192.168.52.220:3128", "example.com", "178.170.32.59"} {
+			if !bytes.Contains(secret.Data[key], []byte(needed)) {
+				return key + " lacks " + needed
+			}
+		}
+	}
+	return ""
+}
+
+// awaitFleet awaits that both Secrets of every cluster have this password and this entry.
+func (r *release) awaitFleet(password, entry string) {
+	r.Helper()
+	r.awaitSecrets(func(secret *corev1.Secret) error {
+		for key, content := range secret.Data {
+			if !strings.Contains(string(content), ":"+password+"@") || !strings.Contains(string(content), entry) {
+				return fmt.Errorf("key %s has not the password or entry %s", key, entry)
+			}
+		}
+		return nil
+	})
+}
+
+func (r *release) awaitNoProxy(want string) {
+	r.Helper()
+	r.awaitSecrets(func(secret *corev1.Secret) error {
+		if !strings.Contains(string(secret.Data[render.ContainerdKey])+string(secret.Data[render.ValuesKey]), want) {
+			return fmt.Errorf("the list is not %s", want)
+		}
+		return nil
+	})
+}
+
+func (r *release) awaitSecrets(right func(*corev1.Secret) error) {
+	r.Helper()
+	for team, clusters := range fleet {
+		for _, cluster := range clusters {
+			for _, suffix := range []string{render.ValuesSuffix, render.SystemdSuffix} {
+				controlplanetest.Await(r, team+"/"+cluster+suffix, func(ctx context.Context) (bool, error) {
+					secret := &corev1.Secret{}
+					if err := r.client.Get(ctx, client.ObjectKey{Namespace: team, Name: cluster + suffix}, secret); err != nil {
+						return false, err
+					}
+					if len(secret.Data) == 0 {
+						return false, errors.New("it is empty")
+					}
+					return true, right(secret)
+				})
+			}
+		}
+	}
+}
+
+// source is what the Secret of the installation says.
+func (r *release) source() map[string]string {
+	r.Helper()
+	secret := &corev1.Secret{}
+	r.must(r.client.Get(r.Context(), client.ObjectKey{Namespace: namespace, Name: "corporate-proxy"}, secret))
+	said := map[string]string{}
+	for key, value := range secret.Data {
+		said[key] = string(value)
+	}
+	return said
+}
+
+// kept are the objects that outlive a release, by name, as YAML.
+func (r *release) kept() map[string]string {
+	r.Helper()
+	found := map[string]string{}
+	for gvk, namespaces := range map[schema.GroupVersionKind][]string{
+		apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"): {""},
+		{Group: "fairlead.io", Version: "v1alpha1", Kind: "CorporateProxy"}:     {""},
+		{Group: "fairlead.io", Version: "v1alpha1", Kind: "ProxyReport"}:        {""},
+		{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}:        {""},
+		{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Machine"}:        {""},
+		{Version: "v1", Kind: "Secret"}:                                         append(slices.Collect(maps.Keys(fleet)), namespace),
+	} {
+		for _, in := range namespaces {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(gvk)
+			r.must(r.client.List(r.Context(), list, client.InNamespace(in)))
+			for _, object := range list.Items {
+				text, err := yaml.Marshal(object.Object)
+				r.must(err)
+				if object.GetLabels()["owner"] != "helm" {
+					found[fmt.Sprintf("%s %s/%s", gvk.Kind, object.GetNamespace(), object.GetName())] = string(text)
+				}
+			}
+		}
+	}
+	for kind, atLeast := range map[string]int{"CustomResourceDefinition": 3, "CorporateProxy": 1, "ProxyReport": 3, "Machine": 3, "Secret": 7} {
+		if n := count(found, kind+" "); n < atLeast {
+			r.Errorf("there are only %d of kind %s", n, kind)
+		}
+	}
+	return found
+}
+
+func count(found map[string]string, prefix string) int {
+	n := 0
+	for name := range found {
+		if strings.HasPrefix(name, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// clustersSecrets are those of kept that clusters have.
+func (r *release) clustersSecrets(found map[string]string) map[string]string {
+	theirs := map[string]string{}
+	for name, text := range found {
+		if strings.HasPrefix(name, "Secret org-") {
+			theirs[name] = text
+		}
+	}
+	return theirs
+}
+
+func (r *release) mark() controlplane.AuditMark {
+	r.Helper()
+	mark, err := r.cp.AuditMark()
+	r.must(err)
+	return mark
+}
+
+// noWrites holds that nobody changed anything in the namespaces of clusters.
+func (r *release) noWrites(since controlplane.AuditMark) {
+	r.Helper()
+	for team := range fleet {
+		events, err := r.cp.AuditEvents(since, controlplane.Writes, controlplane.InNamespace(team), func(event auditv1.Event) bool {
+			return event.ResponseStatus != nil && event.ResponseStatus.Code < 300
+		})
+		r.must(err)
+		for _, event := range events {
+			r.Errorf("%s has done: %s %s", event.User.Username, event.Verb, event.RequestURI)
+		}
+	}
+}
+
+// gone holds that what belongs to the release alone went with it.
+func (r *release) gone() {
+	r.Helper()
+	for _, gvk := range []schema.GroupVersionKind{
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"},
+		{Version: "v1", Kind: "ServiceAccount"},
+	} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk)
+		r.must(r.client.List(r.Context(), list, client.MatchingLabels{"app.kubernetes.io/instance": r.name}))
+		for _, object := range list.Items {
+			r.Errorf("%s %s is left", gvk.Kind, object.Name)
+		}
+	}
+}
