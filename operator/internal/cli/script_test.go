@@ -28,13 +28,16 @@ func TestMain(m *testing.M) {
 }
 
 // TestTheCommandLine runs every testdata/script/*.txtar in a directory of its
-// own, into which the files of testdata/common are copied.
+// own, into which the files of testdata/common and examples/config-repo are copied.
 func TestTheCommandLine(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			return os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "common")))
+			return errors.Join(
+				os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "common"))),
+				os.CopyFS(filepath.Join(env.WorkDir, "config-repo"), os.DirFS(filepath.Join("..", "..", "..", "examples", "config-repo"))),
+			)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "says": says, "decode": decode, "entries": entries, "bytes": size,
