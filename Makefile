@@ -41,12 +41,15 @@ install = [ -z "$$missing" ] || (apt-get update -q && \
 	{ [ -e $(policy) ] || { trap 'rm -f $(policy)' EXIT; install -m 755 /dev/null $(policy); printf '\#!/bin/sh\nexit 101\n' >$(policy); }; } && \
 	apt-get install -qy --no-install-recommends $$missing)
 
-generate: ## CRDs and deep copies from api/
+generate: ## CRDs and deep copies from api/, and what the charts say of their values
 	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd
+	go run ./charts/gen
+
+generated = api/v1alpha1/zz_* config/crd/* charts/*/values.schema.json charts/*/README.md charts/*/SHA256SUMS
 
 verify: ## what is generated is up to date
-	@before=$$(cat api/v1alpha1/zz_* config/crd/* | sha256sum); $(MAKE) --no-print-directory generate; \
-	after=$$(cat api/v1alpha1/zz_* config/crd/* | sha256sum); \
+	@before=$$(cat $(generated) | sha256sum); $(MAKE) --no-print-directory generate; \
+	after=$$(cat $(generated) | sha256sum); \
 	[ "$$before" = "$$after" ] || { echo "make generate changed files: commit them"; exit 1; }
 
 $(LINT): tools.mod

@@ -52,9 +52,15 @@ func parse(t *testing.T, manifest []byte) rendered {
 // secret is what pods get by reference.
 func (r rendered) secret(t *testing.T) map[string]string {
 	t.Helper()
-	object := r["Secret/"+policies.Secret]
+	return r.data(t, "Secret/"+policies.Secret)
+}
+
+// data is that of a Secret.
+func (r rendered) data(t *testing.T, name string) map[string]string {
+	t.Helper()
+	object := r[name]
 	if object == nil {
-		t.Fatal("no Secret is rendered")
+		t.Fatalf("no %s is rendered", name)
 	}
 	content, err := yaml.Marshal(object.Object)
 	if err != nil {
@@ -256,82 +262,6 @@ func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
 				t.Errorf("annotations of %s (-static +rendered):\n%s", name, diff)
 			}
 		}
-	}
-}
-
-// The three say the same of every key: values.yaml what it is by default, the schema what it may be, README.md both.
-func TestValuesSchemaAndREADMEKnowTheSameKeys(t *testing.T) {
-	read := func(file string, into any) string {
-		content, err := os.ReadFile(filepath.Join(policies.Chart(), file))
-		if err == nil && into != nil {
-			err = yaml.Unmarshal(content, into)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(content)
-	}
-	var defaults, schema values
-	read("values.yaml", &defaults)
-	read("values.schema.json", &schema)
-	known := keysOfSchema(schema, schema, "")
-	for _, notDefaulted := range []string{"global", "http_proxy", "https_proxy", "no_proxy"} {
-		known = slices.DeleteFunc(known, func(key string) bool { return key == notDefaulted })
-	}
-	slices.Sort(known)
-	free := []string{"replicator.resources", "tunnels.families", "tunnels.relay.resources"} // what is in them is up to their users
-	given := slices.DeleteFunc(keysOf(defaults, ""), func(key string) bool {
-		return slices.ContainsFunc(free, func(above string) bool { return strings.HasPrefix(key, above+".") })
-	})
-	given = append(given, free...)
-	slices.Sort(given)
-	if diff := cmp.Diff(known, given); diff != "" {
-		t.Errorf("-schema +values.yaml:\n%s", diff)
-	}
-	readme := read("README.md", nil)
-	for _, key := range known {
-		dot := strings.LastIndex(key, ".")
-		parent, last := key[:max(dot, 0)], key[dot+1:]
-		top, _, _ := strings.Cut(key, ".")
-		if !strings.Contains(readme, "| `"+key+"`") && !strings.Contains(readme, "| `"+top+".*`") &&
-			(parent == "" || !strings.Contains(readme, "| `"+parent+".") || !strings.Contains(readme, "`."+last+"`")) {
-			t.Errorf("README.md says nothing of %s", key)
-		}
-	}
-}
-
-func keysOf(given values, above string) (keys []string) {
-	for key, value := range given {
-		if below, isObject := value.(values); isObject {
-			keys = append(keys, keysOf(below, above+key+".")...)
-		} else {
-			keys = append(keys, above+key)
-		}
-	}
-	return keys
-}
-
-func keysOfSchema(root, given values, above string) (keys []string) {
-	properties, _ := given["properties"].(values)
-	for key, value := range properties {
-		property := value.(values)
-		if property["$ref"] == "#/$defs/proxy" {
-			property = root["$defs"].(values)["proxy"].(values)
-		}
-		if property["properties"] != nil {
-			keys = append(keys, keysOfSchema(root, property, above+key+".")...)
-		} else {
-			keys = append(keys, above+key)
-		}
-	}
-	return keys
-}
-
-func TestHelmLintFindsNothing(t *testing.T) {
-	out, err := helm.Run(t.Context(), "lint", "--strict", policies.Chart())
-	controlplanetest.Require(t, err)
-	if strings.Contains(string(out), "[WARNING]") || strings.Contains(string(out), "[ERROR]") {
-		t.Errorf("%s", out)
 	}
 }
 

@@ -80,6 +80,10 @@ tunnels:
 proxy: {https: "http://proxy.example:3128", noProxy: a}
 tunnels: {relay: {resources: {limits: {memory: 67108864, cpu: 0.5}, requests: null}}}`},
 	"no tunnels": {"tunnels: {enabled: false}"},
+	"what a platform has beside ours, and a digest": {`
+cluster: {calico: {CIDR: 10.244.0.0/16}, proxy: {https: "http://proxy.example:3128", noProxy: a}}
+clusterID: c1
+tunnels: {relay: {image: {digest: "sha256:` + strings.Repeat("0", 64) + `"}}}`},
 }
 
 func TestThePoliciesOfTheCommandAreThoseOfTheChart(t *testing.T) {

@@ -185,11 +185,32 @@ spec:
 {{- end -}}
 
 {{- define "fairlead-policies.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{- define "fairlead-policies.selectorLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: replicator
+{{- end -}}
+
+{{/* Of the replicator's pods: podLabels, and ours, which nobody can take away. */}}
+{{- define "fairlead-policies.podLabels" -}}
+{{- /* It dials the API server alone. A label, because with it the API server does not even ask Kyverno: the replicator
+       starts while Kyverno is down. */ -}}
+{{- $ours := merge (dict "app.kubernetes.io/name" .Chart.Name "policies.kyverno.io/inject-proxy-env" "exclude") (include "fairlead-policies.selectorLabels" . | fromYaml) -}}
+{{- range $key, $_ := .Values.replicator.podLabels -}}
+{{- if hasKey $ours $key }}{{ fail (printf "replicator.podLabels: the chart itself sets %s" $key) }}{{ end -}}
+{{- end -}}
+{{- toYaml (merge $ours .Values.replicator.podLabels) -}}
+{{- end -}}
+
+{{/* What to pull. In: root, image (repository, tag and digest). */}}
+{{- define "fairlead-policies.image" -}}
+{{- if .image.digest }}{{ .image.repository }}@{{ .image.digest }}{{ else }}{{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end -}}
 {{- end -}}
 
 {{/* The namespaces that no policy of ours acts in, with commas. */}}

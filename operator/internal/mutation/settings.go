@@ -183,6 +183,9 @@ func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
 
 func (v Values) relayImage() (string, error) {
 	image := v.Tunnels.Relay.Image
+	if image.Digest != "" {
+		return image.Repository + "@" + image.Digest, nil
+	}
 	if image.Tag == "" {
 		var chart struct {
 			AppVersion string `json:"appVersion"`

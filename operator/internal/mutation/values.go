@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,6 +49,7 @@ type Values struct {
 			Image struct {
 				Repository string `json:"repository"`
 				Tag        string `json:"tag"`
+				Digest     string `json:"digest"`
 			} `json:"image"`
 			Resources map[string]map[string]quantity `json:"resources"`
 		} `json:"relay"`
@@ -117,7 +119,10 @@ func ReadValues(files ...[]byte) (Values, error) {
 	if err != nil {
 		return Values{}, err
 	}
-	all := withoutNull(merged(defaults, given))
+	all, err := withoutForeign(withoutNull(merged(defaults, given)))
+	if err != nil {
+		return Values{}, err
+	}
 	if err := checkRequired(all); err != nil {
 		return Values{}, err
 	}
@@ -169,6 +174,29 @@ func withoutNull(values map[string]any) map[string]any {
 		}
 	}
 	return result
+}
+
+// What a platform may have beside ours, and what below cluster is ours in the wrong place or spelling: @schema of the
+// chart's values.yaml.
+var (
+	foreign   = regexp.MustCompile("^(azureSubscriptionID|baseDomain|bootstrapMode|chartOperator|ciliumNetworkPolicy|cluster(CA|CIDR|DNSIP|ID)|externalDNSIP|gcpProject|helm|provider)$")
+	misplaced = regexp.MustCompile("^([Nn][Oo][_-]?)?[Pp][RrOo]*[Xx]([Yy]|[Ii][Ee])|^[Hh][Tt][Tt][Pp]")
+)
+
+// withoutForeign leaves out what a platform has for its own charts.
+func withoutForeign(all map[string]any) (map[string]any, error) {
+	maps.DeleteFunc(all, func(key string, _ any) bool { return foreign.MatchString(key) })
+	cluster, _ := all["cluster"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(cluster)) {
+		if key == "proxy" {
+			continue
+		}
+		if misplaced.MatchString(key) {
+			return nil, fmt.Errorf("unknown field cluster.%s: the settings are cluster.proxy.http, https and noProxy", key)
+		}
+		delete(cluster, key)
+	}
+	return all, nil
 }
 
 // required are the keys that must not be removed, by where they are.

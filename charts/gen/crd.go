@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// corporateProxySpec returns the schema of a CorporateProxy's spec as JSON Schema: the API server drops a field that it
+// does not know, Helm is to refuse it.
+func corporateProxySpec(crd []byte) (map[string]any, error) {
+	var content struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct {
+					OpenAPIV3Schema struct {
+						Properties struct {
+							Spec map[string]any
+						}
+					} `yaml:"openAPIV3Schema"`
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(crd, &content); err != nil {
+		return nil, fmt.Errorf("CRD of CorporateProxy: %w", err)
+	}
+	if len(content.Spec.Versions) != 1 {
+		return nil, errors.New("CRD of CorporateProxy: it has not exactly one version")
+	}
+	spec := content.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties.Spec
+	if spec["properties"] == nil {
+		return nil, errors.New("CRD of CorporateProxy: its spec has no properties")
+	}
+	delete(spec, "required") // the chart adds source
+	return jsonSchema(spec).(map[string]any), nil
+}
+
+// jsonSchema leaves out what JSON Schema does not have, and patterns: there may be a password where none belongs.
+func jsonSchema(openAPI any) any {
+	switch at := openAPI.(type) {
+	case []any:
+		for i := range at {
+			at[i] = jsonSchema(at[i])
+		}
+	case map[string]any:
+		maps.DeleteFunc(at, func(key string, value any) bool {
+			_, isText := value.(string)
+			return strings.HasPrefix(key, "x-kubernetes-") || isText && slices.Contains([]string{"format", "pattern"}, key)
+		})
+		if description, isText := at["description"].(string); isText {
+			at["description"] = strings.ReplaceAll(description, "\n", " ")
+		}
+		if at["type"] == "object" && at["additionalProperties"] == nil {
+			at["additionalProperties"] = false
+		}
+		for key := range at {
+			at[key] = jsonSchema(at[key])
+		}
+	}
+	return openAPI
+}

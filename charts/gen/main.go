@@ -1,0 +1,79 @@
+// Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json and the table in
+// README.md. It also makes SHA256SUMS, of the files that a chart links to. Run it in the repository's root.
+//
+// In values.yaml, a comment right above a key says:
+//
+//	# -- What it is, for the schema and the table. It may go on in further lines.
+//	# @schema {enum: [a, b]}
+//	key: a
+//
+// A description may also stand behind the value. @schema is JSON Schema, in YAML, to the end of the comment; the type is
+// that of the default, unless it says otherwise. Any other comment is for readers of the file alone.
+//
+//   - A map with descriptions in it has those keys and no others; @schema may say more (patternProperties).
+//   - A map or a list without any is its user's: @schema must say what may be in it.
+//   - null removes a default, with Helm. Where the default is not empty, that is an error, unless @schema says
+//     required: false.
+//
+// There must be no pattern on what may hold a password: Helm would print it.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// linked are the folders of each chart that are in the package, but not in its folder.
+var linked = map[string][]string{
+	"fairlead":          {"crds", "rbac", "rollout"},
+	"fairlead-policies": {"policies"},
+}
+
+func main() {
+	for _, chart := range slices.Sorted(maps.Keys(linked)) {
+		if err := generate(filepath.Join("charts", chart), linked[chart]); err != nil {
+			fmt.Fprintf(os.Stderr, "charts/%s: %v\n", chart, err)
+			os.Exit(1)
+		}
+	}
+}
+
+func generate(chart string, folders []string) error {
+	text, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		return err
+	}
+	values, err := readValues(text)
+	if err != nil {
+		return fmt.Errorf("values.yaml: %w", err)
+	}
+	definitions, err := readDefinitions()
+	if err != nil {
+		return err
+	}
+	schema, err := schemaOf(values, definitions)
+	if err != nil {
+		return fmt.Errorf("values.yaml: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(chart, "values.schema.json"), schema, 0o644); err != nil {
+		return err
+	}
+	readme, err := os.ReadFile(filepath.Join(chart, "README.md"))
+	if err != nil {
+		return err
+	}
+	if readme, err = withTable(readme, table(values)); err != nil {
+		return fmt.Errorf("README.md: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(chart, "README.md"), readme, 0o644); err != nil {
+		return err
+	}
+	sums, err := checksums(chart, folders)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(chart, "SHA256SUMS"), sums, 0o644)
+}

@@ -1,0 +1,318 @@
+package charts_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+// both are the charts, by name, with the folders that they link to.
+var both = map[string]map[string]string{
+	"fairlead":          {"crds": "config/crd", "rbac": "config/rbac", "rollout": "config/rollout"},
+	"fairlead-policies": {"policies": "policies"},
+}
+
+func chartFolder(name string) string { return filepath.Join(filepath.Dir(policies.Chart()), name) }
+
+// variants are the values files of a chart's folder ci.
+func variants(t *testing.T, chart string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(chartFolder(chart), "ci", "*-values.yaml"))
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	return files
+}
+
+// template renders a chart as a release of its name in namespace other.
+func template(t *testing.T, chart string, given ...any) rendered {
+	t.Helper()
+	manifest, err := helm.Template(t.Context(), helm.Release{Chart: chartFolder(chart), Name: chart, Namespace: "other", Values: given})
+	controlplanetest.Require(t, err)
+	return parse(t, manifest)
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func TestHelmLintFindsNothing(t *testing.T) {
+	for chart := range both {
+		for _, file := range variants(t, chart) {
+			t.Run(chart+"/"+filepath.Base(file), func(t *testing.T) {
+				out, err := helm.Run(t.Context(), "lint", "--strict", chartFolder(chart), "--values", file)
+				controlplanetest.Require(t, err)
+				if strings.Contains(string(out), "[WARNING]") || strings.Contains(string(out), "[ERROR]") {
+					t.Errorf("%s", out)
+				}
+			})
+		}
+	}
+}
+
+func TestEveryObjectHasTheRecommendedLabels(t *testing.T) {
+	for chart := range both {
+		for _, file := range variants(t, chart) {
+			for name, object := range template(t, chart, read(t, file)) {
+				labels := object.GetLabels()
+				for key, want := range map[string]string{
+					"app.kubernetes.io/name": chart, "app.kubernetes.io/instance": chart, "app.kubernetes.io/managed-by": "Helm",
+					"app.kubernetes.io/version": "0.1.0", "helm.sh/chart": chart + "-0.1.0",
+				} {
+					if labels[key] != want {
+						t.Errorf("%s, %s: %s is %q", filepath.Base(file), name, key, labels[key])
+					}
+				}
+				if namespace := object.GetNamespace(); namespace != "" && namespace != "other" {
+					t.Errorf("%s, %s is in namespace %s", filepath.Base(file), name, namespace)
+				}
+			}
+		}
+	}
+}
+
+// deployment is the only one of what is rendered.
+func (r rendered) deployment(t *testing.T) *appsv1.Deployment {
+	t.Helper()
+	for name, object := range r {
+		if strings.HasPrefix(name, "Deployment/") {
+			found := &appsv1.Deployment{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, found, true); err != nil {
+				t.Fatal(err)
+			}
+			return found
+		}
+	}
+	return nil
+}
+
+// What ci/all-values.yaml says is the same for the pods of either chart.
+func TestAPodIsAsTheValuesSay(t *testing.T) {
+	for chart := range both {
+		objects := template(t, chart, read(t, filepath.Join(chartFolder(chart), "ci", "all-values.yaml")))
+		deployment := objects.deployment(t)
+		pod := deployment.Spec.Template
+		container := pod.Spec.Containers[0]
+		got := map[string]any{
+			"replicas": *deployment.Spec.Replicas, "team, label": pod.Labels["application.giantswarm.io/team"],
+			"team, annotation": pod.Annotations["io.giantswarm.application.team"], "image": container.Image,
+			"pull": container.ImagePullPolicy, "secret": pod.Spec.ImagePullSecrets[0].Name, "priority": pod.Spec.PriorityClassName,
+			"node": len(pod.Spec.NodeSelector), "toleration": pod.Spec.Tolerations[0].Key, "affinity": pod.Spec.Affinity.NodeAffinity != nil,
+			"log": strings.Contains(strings.Join(container.Args, " "), "--log-level=debug"),
+			// Without it, Kyverno would have to be up for it to start.
+			"left alone": pod.Labels["policies.kyverno.io/inject-proxy-env"],
+		}
+		want := map[string]any{
+			"replicas": int32(3), "team, label": "proxies", "team, annotation": "proxies",
+			"image": "registry.corp.example/fairlead-operator@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+			"pull":  corev1.PullAlways, "secret": "registry", "priority": "system-cluster-critical",
+			"node": 1, "toleration": "node-role.kubernetes.io/control-plane", "affinity": true, "log": true, "left alone": "exclude",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", chart, diff)
+		}
+		// All that is about these pods means these pods.
+		selector := deployment.Spec.Selector.MatchLabels
+		for key, value := range selector {
+			if pod.Labels[key] != value {
+				t.Errorf("%s: the Deployment does not select its own pods", chart)
+			}
+		}
+		name := deployment.Name
+		for object, path := range map[string][]string{
+			"PodDisruptionBudget/" + name: {"spec", "selector", "matchLabels"}, "NetworkPolicy/" + name: {"spec", "podSelector", "matchLabels"},
+			"Service/" + name + "-metrics": {"spec", "selector"},
+		} {
+			if diff := cmp.Diff(selector, objects.labels(t, object, path...)); diff != "" {
+				t.Errorf("%s: %s selects other pods (-Deployment +got):\n%s", chart, object, diff)
+			}
+		}
+		service := objects.labels(t, "Service/"+name+"-metrics", "metadata", "labels")
+		for key, value := range objects.labels(t, "ServiceMonitor/"+name, "spec", "selector", "matchLabels") {
+			if service[key] != value {
+				t.Errorf("%s: the ServiceMonitor does not select the Service: %s is %q", chart, key, service[key])
+			}
+		}
+	}
+}
+
+func (r rendered) labels(t *testing.T, name string, path ...string) map[string]string {
+	t.Helper()
+	object := r[name]
+	if object == nil {
+		t.Fatalf("no %s", name)
+	}
+	content, err := yaml.Marshal(nested(object.Object, path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	if err := yaml.Unmarshal(content, &found); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func nested(object map[string]any, path ...string) any {
+	var at any = object
+	for _, key := range path {
+		at = at.(map[string]any)[key]
+	}
+	return at
+}
+
+func TestWhatNobodyAskedForIsNotThere(t *testing.T) {
+	for chart, name := range map[string]string{"fairlead": "fairlead-operator", "fairlead-policies": "fairlead-replicator"} {
+		single := values{"replicas": 1}
+		if chart == "fairlead-policies" {
+			single = values{"replicator": single}
+		}
+		one := template(t, chart, values{"proxy": proxy(url, url, "a")}, single)
+		for _, kind := range []string{"PodDisruptionBudget/", "NetworkPolicy/", "ServiceMonitor/"} {
+			if one[kind+name] != nil {
+				t.Errorf("%s: %s%s", chart, kind, name)
+			}
+		}
+		if two := template(t, chart, values{"proxy": proxy(url, url, "a")}); two["PodDisruptionBudget/"+name] == nil {
+			t.Errorf("%s: two replicas and no PodDisruptionBudget", chart)
+		}
+	}
+}
+
+// The API server's own judge, by dry run.
+func TestPodSecurityRestrictedAdmitsThePods(t *testing.T) {
+	cp := controlplanetest.Shared(t)
+	clients := controlplanetest.Clients(t, cp)
+	namespace, err := clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "restricted-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest"},
+	}}, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	try := func(pod corev1.PodTemplateSpec) error {
+		pod.Spec.ServiceAccountName, pod.Spec.PriorityClassName = "default", ""
+		pod.Name = "try"
+		_, err := clients.CoreV1().Pods(namespace.Name).Create(t.Context(), &corev1.Pod{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	_, err = clients.CoreV1().ServiceAccounts(namespace.Name).Create(t.Context(), account, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	tried := 0
+	for chart := range both {
+		for _, file := range variants(t, chart) {
+			deployment := template(t, chart, read(t, file)).deployment(t)
+			if deployment == nil {
+				continue // carry Literal
+			}
+			tried++
+			if err := try(deployment.Spec.Template); err != nil {
+				t.Errorf("%s, %s: %v", chart, filepath.Base(file), err)
+			}
+			deployment.Spec.Template.Spec.Containers[0].SecurityContext = nil
+			if err := try(deployment.Spec.Template); err == nil || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) {
+				t.Errorf("the judge is asleep: %v", err)
+			}
+		}
+	}
+	if tried != 6 {
+		t.Errorf("%d Deployments", tried)
+	}
+}
+
+// A chart's folder links to the manifests; a package has them in it, and says of itself that they are the real ones.
+func TestAPackageHasTheRealFilesAndTheirChecksums(t *testing.T) {
+	repository := filepath.Dir(filepath.Dir(policies.Chart()))
+	for chart, links := range both {
+		folder := t.TempDir()
+		_, err := helm.Run(t.Context(), "package", chartFolder(chart), "--destination", folder)
+		controlplanetest.Require(t, err)
+		run(t, folder, "tar", "-xzf", chart+"-0.1.0.tgz")
+		unpacked := filepath.Join(folder, chart)
+
+		listed := map[string]bool{}
+		for line := range strings.Lines(run(t, unpacked, "sha256sum", "--check", "--strict", "SHA256SUMS")) {
+			file, _ := strings.CutSuffix(line, ": OK\n")
+			listed[file] = true
+		}
+		packed := map[string]bool{}
+		for link, source := range links {
+			for _, pattern := range []string{"*.yaml", "*/*.yaml", ".kyverno-test/*", "*/.kyverno-test/*"} {
+				files, err := filepath.Glob(filepath.Join(unpacked, link, pattern))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, file := range files {
+					inLink, _ := filepath.Rel(filepath.Join(unpacked, link), file)
+					packed[filepath.Join(link, inLink)] = true
+					if sha256.Sum256(read(t, file)) != sha256.Sum256(read(t, filepath.Join(repository, source, inLink))) {
+						t.Errorf("%s: %s is not %s", chart, file, source)
+					}
+				}
+			}
+		}
+		if diff := cmp.Diff(packed, listed); diff != "" {
+			t.Errorf("%s (-package +SHA256SUMS):\n%s", chart, diff)
+		}
+		if _, err := os.Stat(filepath.Join(unpacked, "ci")); err == nil {
+			t.Errorf("%s: ci is in the package", chart)
+		}
+	}
+}
+
+func run(t *testing.T, folder, name string, args ...string) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	command := exec.CommandContext(t.Context(), name, args...)
+	command.Dir, command.Stderr = folder, &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", name, err, out, &stderr)
+	}
+	return string(out)
+}
+
+// The images that Artifact Hub looks at are those that the chart takes.
+func TestTheAnnotatedImagesAreThoseOfTheChart(t *testing.T) {
+	for chart := range both {
+		var said struct {
+			Version     string            `json:"version"`
+			AppVersion  string            `json:"appVersion"`
+			Annotations map[string]string `json:"annotations"`
+		}
+		if err := yaml.Unmarshal(read(t, filepath.Join(chartFolder(chart), "Chart.yaml")), &said); err != nil {
+			t.Fatal(err)
+		}
+		var images []struct {
+			Image string `json:"image"`
+		}
+		if err := yaml.Unmarshal([]byte(said.Annotations["artifacthub.io/images"]), &images); err != nil || len(images) == 0 {
+			t.Fatal(chart, err)
+		}
+		manifest, err := helm.Template(t.Context(), helm.Release{Chart: chartFolder(chart), Name: chart, Values: []any{values{"proxy": proxy(url, otherURL, "a")}}})
+		controlplanetest.Require(t, err)
+		for _, image := range images {
+			if !strings.HasSuffix(image.Image, ":"+said.AppVersion) || !bytes.Contains(manifest, []byte(image.Image)) {
+				t.Errorf("%s: %s is not in what is rendered", chart, image.Image)
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package charts_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+func TestTheOperatorsChartRefusesBadValuesByTheirKeyAndWithoutShowingAPassword(t *testing.T) {
+	const good = "http://me:" + s3cret + "@proxy.example:3128"
+	spec := func(given values) values { return values{"corporateProxy": values{"spec": given}} }
+	for name, test := range map[string]struct {
+		given values
+		want  []string
+	}{
+		"a typo at the top":             {values{"proxi": values{"http": good}}, []string{"proxi"}},
+		"a typo in proxy":               {values{"proxy": values{"noproxy": good}}, []string{"/proxy", "noproxy"}},
+		"a typo in corporateProxy":      {values{"corporateProxy": values{"specs": values{}}}, []string{"/corporateProxy", "specs"}},
+		"a typo in the spec":            {spec(values{"delegations": values{}}), []string{"/corporateProxy/spec", "delegations"}},
+		"a typo below the spec":         {spec(values{"node": values{"unit": []string{}}}), []string{"/corporateProxy/spec/node", "unit"}},
+		"a typo in an entry":            {spec(values{"noProxy": []values{{"val": "a"}}}), []string{"/corporateProxy/spec/noProxy/0", "val"}},
+		"a value of the spec":           {spec(values{"form": "exact"}), []string{"/corporateProxy/spec/form", "Exact"}},
+		"a text for a number":           {spec(values{"priority": "high"}), []string{"/corporateProxy/spec/priority", "integer"}},
+		"a password in the spec's URL":  {spec(values{"source": values{"url": values{"http": strings.Repeat(good, 30)}}}), []string{"/corporateProxy/spec/source/url/http"}},
+		"a typo in the source":          {spec(values{"source": values{"url": values{"htp": good}}}), []string{"/corporateProxy/spec/source/url", "htp"}},
+		"a typo in image":               {values{"image": values{"tags": "1"}}, []string{"/image", "tags"}},
+		"a typo in rollout":             {values{"rollout": values{"enable": true}}, []string{"/rollout", "enable"}},
+		"a typo in resources":           {values{"resources": values{"limit": values{}}}, []string{"/resources", "limit"}},
+		"a typo in a toleration":        {values{"tolerations": []values{{"efect": "NoSchedule"}}}, []string{"/tolerations/0", "efect"}},
+		"a typo in affinity":            {values{"affinity": values{"nodeAffinty": values{}}}, []string{"/affinity", "nodeAffinty"}},
+		"a typo in networkPolicy":       {values{"networkPolicy": values{"ports": []int{1}}}, []string{"/networkPolicy", "ports"}},
+		"a typo in a peer":              {values{"networkPolicy": values{"metricsFrom": []values{{"podselector": values{}}}}}, []string{"/networkPolicy/metricsFrom/0", "podselector"}},
+		"a typo in serviceMonitor":      {values{"metrics": values{"serviceMonitor": values{"enable": true}}}, []string{"/metrics/serviceMonitor", "enable"}},
+		"a digest that is none":         {values{"image": values{"digest": "sha256:0"}}, []string{"/image/digest"}},
+		"a level that is none":          {values{"logLevel": "warn"}, []string{"/logLevel", "info"}},
+		"a text for a truth":            {values{"rollout": values{"enabled": "true"}}, []string{"/rollout/enabled", "boolean"}},
+		"a text for replicas":           {values{"replicas": "2"}, []string{"/replicas", "integer"}},
+		"a list for a URL":              {values{"proxy": values{"http": []string{good}}}, []string{"/proxy/http", "string"}},
+		"an object for a URL":           {values{"proxy": values{"http": values{"url": good}}}, []string{"/proxy/http", "string"}},
+		"numbers in noProxy":            {values{"proxy": values{"http": good, "noProxy": []any{1}}}, []string{"/proxy/noProxy/0", "string"}},
+		"a name without a namespace":    {values{"managementCluster": "mgmt"}, []string{"/managementCluster"}},
+		"no image":                      {values{"image": nil}, []string{"missing", "image"}},
+		"no corporateProxy":             {values{"corporateProxy": nil}, []string{"missing", "corporateProxy"}},
+		"nothing at all":                {values{}, []string{"proxy.http", "proxy.https", "corporateProxy.create"}},
+		"no proxy":                      {values{"proxy": nil}, []string{"proxy.http", "proxy.https", "corporateProxy.create"}},
+		"a list without a URL":          {values{"proxy": proxy("", "", "a")}, []string{"proxy.http", "proxy.https"}},
+		"blanks alone":                  {values{"proxy": proxy(" ", "\n", "a")}, []string{"proxy.http", "proxy.https"}},
+		"a URL without a scheme":        {values{"proxy": proxy("me:"+s3cret+"@proxy.example:3128", "", "a")}, []string{"proxy.http ", "http://"}},
+		"the other without a scheme":    {values{"proxy": proxy(good, s3cret+".example:3128", "a")}, []string{"proxy.https ", "http://"}},
+		"another scheme":                {values{"proxy": proxy("socks5://"+s3cret+":1080", "", "a")}, []string{"proxy.http ", "http://"}},
+		"a URL without a port":          {values{"proxy": proxy("http://me:"+s3cret+"@proxy.example", "", "a")}, []string{"proxy.http ", "http://"}},
+		"a URL of two lines":            {values{"proxy": proxy("http://me:"+s3cret+"\n@proxy.example:3128", "", "a")}, []string{"proxy.http ", "line end"}},
+		"a blank in a host":             {values{"proxy": proxy("http://me:"+s3cret+"@proxy example:3128", "", "a")}, []string{"proxy.http ", "http://"}},
+		"blanks for commas":             {values{"proxy": proxy(good, "", "a "+s3cret)}, []string{"proxy.noProxy", "blank"}},
+		"blanks for commas in a list":   {values{"proxy": proxy(good, "", []string{"a", "b " + s3cret})}, []string{"proxy.noProxy", "blank"}},
+		"a tab in the list":             {values{"proxy": proxy(good, "", "a\t"+s3cret)}, []string{"proxy.noProxy", "control character"}},
+		"two sources":                   {values{"proxy": proxy(good, "", "a"), "corporateProxy": values{"spec": values{"source": values{"valuesRef": values{"name": "mine"}}}}}, []string{"corporateProxy.spec.source", "proxy"}},
+		"a list beside another source":  {values{"proxy": proxy("", "", "a"), "corporateProxy": values{"spec": values{"source": values{"valuesRef": values{"name": "mine"}}}}}, []string{"corporateProxy.spec.source", "corporateProxy.spec.noProxy"}},
+		"several, and no election":      {values{"proxy": proxy(good, "", "a"), "leaderElection": values{"enabled": false}}, []string{"leaderElection.enabled", "replicas"}},
+		"a label that the chart sets":   {values{"proxy": proxy(good, "", "a"), "podLabels": values{"app.kubernetes.io/instance": "x"}}, []string{"podLabels", "app.kubernetes.io/instance"}},
+		"the label that Kyverno sees":   {values{"proxy": proxy(good, "", "a"), "podLabels": values{"policies.kyverno.io/inject-proxy-env": "x"}}, []string{"podLabels", "inject-proxy-env"}},
+		"an annotation that is no text": {values{"podAnnotations": values{"a": true}}, []string{"/podAnnotations/a", "string"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := helm.Template(t.Context(), helm.Release{Chart: chartFolder("fairlead"), Name: "fairlead", Values: []any{test.given}})
+			checkRefusal(t, out, err, test.want)
+		})
+	}
+}
+
+func checkRefusal(t *testing.T, out []byte, err error, want []string) {
+	t.Helper()
+	if errors.Is(err, tools.ErrUnavailable) {
+		controlplanetest.Require(t, err)
+	}
+	if err == nil {
+		t.Fatalf("rendered:\n%s", out)
+	}
+	for _, want := range want {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("does not say %q: %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), s3cret) {
+		t.Errorf("shows the password: %v", err)
+	}
+}

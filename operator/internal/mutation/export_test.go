@@ -1,0 +1,6 @@
+package mutation
+
+var (
+	Foreign   = foreign.String()
+	Misplaced = misplaced.String()
+)
