@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // teams are namespaces whose pods get the settings.
@@ -72,14 +75,14 @@ func (r *release) upgradeFromBeforeTunnels() *deployment.Replica {
 	older := previous(r, r.chart, "tunnels", "tunnels.yaml", "audit-tunnels.yaml")
 	r.mustHelm("install", append(native(older, example()), "--create-namespace")...)
 	replicator := r.start("fairlead-replicator")
-	r.awaitCopies(teams, examplePassword)
+	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
 
 	r.refused("upgrade", []string{r.chart, "--reuse-values"}, "missing property", "tunnels")
 	before := r.ofPods()
 	r.mustHelm("upgrade", r.chart, "--reset-then-reuse-values")
 	r.must(replicator.Stop())
 	replicator = r.start("fairlead-replicator")
-	r.awaitCopies(append([]string{"kube-system"}, teams...), examplePassword) // for agents of tunnels
+	r.awaitCopies(append([]string{"kube-system"}, teams...), "HTTP_PROXY", examplePassword) // for agents of tunnels
 	r.idle(replicator)
 	after := r.ofPods()
 	delete(after, "kube-system")
@@ -101,7 +104,7 @@ func (r *release) settingsOfPods() []*corev1.Pod {
 	}
 	r.mustHelm("upgrade", native(r.chart, r.changed(exampleNoProxy+",new.example"))...)
 	changed := r.revision()
-	r.awaitCopies(teams, changedPassword)
+	r.awaitCopies(teams, "HTTP_PROXY", changedPassword)
 	asText := r.ofPods()
 	r.mustHelm("upgrade", native(r.chart, r.changed(append(strings.Split(exampleNoProxy, ","), "new.example")))...)
 	r.refused("upgrade", append(native(r.chart, r.changed("")), "--set", "proxy.noProxy="), "noProxy", "is empty")
@@ -109,9 +112,9 @@ func (r *release) settingsOfPods() []*corev1.Pod {
 		r.Errorf("noProxy as a list, and then refused (-text +list):\n%s", diff)
 	}
 	r.mustHelm("upgrade", native(r.chart, example())...)
-	r.awaitCopies(teams, examplePassword)
+	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
 	r.mustHelm("rollback", changed)
-	r.awaitCopies(teams, changedPassword)
+	r.awaitCopies(teams, "HTTP_PROXY", changedPassword)
 	for _, pod := range pods {
 		r.startsAgain(pod)
 	}
@@ -146,14 +149,16 @@ func (r *release) reinstallPolicies(pods []*corev1.Pod) {
 
 	r.mustHelm("install", native(r.chart, example())...)
 	replicator := r.start("fairlead-replicator")
-	r.awaitCopies(teams, examplePassword)
+	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
 	r.pod(teams[0], 6)
 	r.mustHelm("uninstall")
 	r.must(replicator.Stop())
 
-	other.mustHelm("install", append(native(r.chart, r.changed(exampleNoProxy)), "--take-ownership")...)
+	other.mustHelm("install", append(native(r.chart, r.rendered("eks.yaml")), "--take-ownership")...)
 	replicator = r.start("fairlead-replicator")
-	r.awaitCopies(teams, changedPassword)
+	for _, entry := range []string{".svc", "172.20.0.0/16", "10.40.0.0/16", "169.254.170.23", "0123456789abcdef.gr7.eu-central-1.eks.amazonaws.com"} {
+		r.awaitCopies(teams, "NO_PROXY", ","+entry+",")
+	}
 	r.must(replicator.Stop())
 	for _, pod := range pods {
 		r.startsAgain(pod)
@@ -171,7 +176,7 @@ func lackingForPods(secret *corev1.Secret) string {
 		}
 	}
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
-		if !bytes.HasPrefix(secret.Data[name], []byte(exampleNoProxy)) {
+		if !bytes.Contains(secret.Data[name], []byte("internal.corpdomain.net")) {
 			return name + " is not the list"
 		}
 	}
@@ -198,13 +203,24 @@ func dataOf(secrets map[string]corev1.Secret) map[string]map[string][]byte {
 	return data
 }
 
-// awaitCopies awaits that the Secret in these namespaces, and its source, has this password.
-func (r *release) awaitCopies(in []string, password string) {
+// rendered are the values that fairlead renders for an imported cluster by the file that describes it.
+func (r *release) rendered(cluster string) string {
+	r.Helper()
+	fairlead, err := tools.Program(r.Context(), "fairlead")
+	controlplanetest.Require(r, err)
+	described := filepath.Join(repository(), "examples", "imported", cluster)
+	rendered, err := exec.CommandContext(r.Context(), fairlead, "render", "--values", example(), "--cluster", described, "-o", "helm-values").Output()
+	r.must(err)
+	return write(r, "values.yaml", rendered)
+}
+
+// awaitCopies awaits that a key of the Secret has this text, in these namespaces and in its source.
+func (r *release) awaitCopies(in []string, key, text string) {
 	r.Helper()
 	controlplanetest.Await(r, "the copies", func(context.Context) (bool, error) {
 		found := r.ofPods()
 		for _, name := range append([]string{namespace}, in...) {
-			if !strings.Contains(string(found[name].Data["HTTP_PROXY"]), ":"+password+"@") {
+			if !strings.Contains(string(found[name].Data[key]), text) {
 				return false, fmt.Errorf("not in %s, of %v", name, slices.Sorted(maps.Keys(found)))
 			}
 		}
