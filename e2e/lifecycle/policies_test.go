@@ -157,7 +157,7 @@ func (r *release) reinstallPolicies(pods []*corev1.Pod) {
 	other.mustHelm("install", append(native(r.chart, r.rendered("eks.yaml")), "--take-ownership")...)
 	replicator = r.start("fairlead-replicator")
 	for _, entry := range []string{".svc", "172.20.0.0/16", "10.40.0.0/16", "169.254.170.23", "0123456789abcdef.gr7.eu-central-1.eks.amazonaws.com"} {
-		r.awaitCopies(teams, "NO_PROXY", ","+entry+",")
+		r.awaitCopies(teams, "NO_PROXY", entry+",")
 	}
 	r.must(replicator.Stop())
 	for _, pod := range pods {
