@@ -39,6 +39,9 @@ const (
 	MissingServices Code = "MissingServices" // the service network or suffix is not covered
 	MissingPods     Code = "MissingPods"     // nor is the pod network
 	MissingEndpoint Code = "MissingEndpoint" // nor the control-plane endpoint
+	MissingLoopback Code = "MissingLoopback" // nor the pod itself
+	MissingMetadata Code = "MissingMetadata" // nor what the cloud tells and lends its machines
+	NoCluster       Code = "NoCluster"       // what the cluster needs is not known
 	Length          Code = "Length"          // longer than a place it goes to can carry
 	// Single entries.
 	Unreadable   Code = "Unreadable"   // not a form of entry that has a meaning

@@ -16,6 +16,7 @@ type Input struct {
 	Omitted      noproxy.List           // meant, but not in Any
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
+	Alone        bool                   // nothing adds to the list what a cluster needs
 	Certificates []cabundle.Certificate // what machines are to trust
 	Now          int64                  // seconds since 1970; 0: nobody asks about dates
 	Today        bool                   // ask clients as of their newest behaviour only, which takes a fifth of the time
@@ -35,6 +36,7 @@ func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 func Run(in Input) []Finding {
 	findings := append([]Finding{}, in.Refusals...)
 	findings = append(findings, missing(in)...)
+	findings = append(findings, alone(in)...)
 	findings = append(findings, broad(in)...)
 	findings = append(findings, shadowed(in)...)
 	findings = append(findings, omitted(in)...)

@@ -33,17 +33,21 @@ var failOns = []string{"error", "warning", "info", "never"}
 func lintCommand() *cobra.Command {
 	var opts lintOptions
 	cmd := &cobra.Command{
-		Use:   "lint (--values FILE | --proxy FILE) --cluster FILE | --no-proxy LIST [--cluster FILE]",
+		Use:   "lint (--values FILE | --proxy FILE) --cluster FILE | --values FILE | --no-proxy LIST [--cluster FILE]",
 		Short: "Find what is wrong, or not portable, in a NO_PROXY list and its proxy",
 		Long: `Find what is wrong, or not portable, in a NO_PROXY list and its proxy: entries
 that open too much, that no client or only some clients understand, what the
 cluster needs and the list lacks, what clients make of the proxy's URL.
 
 With --values or --proxy it looks at the list that the operator writes for each
-cluster; with --no-proxy at a list as it stands. The exit status is 1 if there
+cluster; with --values alone at what pods get where there is no operator, by
+charts/fairlead-policies; with --no-proxy at a list as it stands. The exit status is 1 if there
 is a finding of the severity of --fail-on, or worse, and 2 if there is no answer:
 the command line or a file is wrong. No password is printed.`,
 		Example: `  fairlead lint --values secret-values.yaml --cluster cluster.yaml
+
+  # on a cluster that Cluster API does not manage
+  fairlead lint --values secret-values.yaml
 
   # a list that is in use somewhere; does it do for this cluster?
   fairlead lint --no-proxy "$NO_PROXY" --cluster cluster.yaml
@@ -81,10 +85,15 @@ func (o *lintOptions) checkLint(list bool) error {
 		return checkOutput(o.output, dataOutputs)
 	case !slices.Contains(failOns, o.failOn):
 		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
-	case list:
+	case list || o.alone() && len(o.override) == 0 && o.form == "":
 		return nil
 	}
 	return o.checkInputs()
+}
+
+// alone tells whether the patch is all that is given.
+func (o *lintOptions) alone() bool {
+	return o.values != "" && o.proxy == "" && len(o.clusters) == 0
 }
 
 // linted is what was found in one list.
@@ -119,6 +128,9 @@ func severe(worst lint.Severity, failOn string) bool {
 func lintAll(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 	if opts.noProxy != "" {
 		return lintList(cmd, opts)
+	}
+	if opts.alone() {
+		return lintAlone(cmd, opts)
 	}
 	fleet, err := readFleet(opts.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if found, is := problemFindings(err); is {
@@ -155,6 +167,24 @@ func lintCluster(fleet *fleet, cluster *clusterv1.Cluster, warnings io.Writer) (
 		findings = append(findings, lint.Run(in)...)
 	}
 	return findings, nil
+}
+
+// lintAlone looks at the patch where nobody adds what the cluster needs.
+func lintAlone(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
+	choose, err := readProxy(opts.renderOptions, cmd.InOrStdin())
+	if found, is := problemFindings(err); is {
+		return []linted{{Findings: found}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	installation, err := choose(nil)
+	if err != nil {
+		return nil, err
+	}
+	in := lint.Alone(installation)
+	in.Now = time.Now().Unix()
+	return []linted{{Findings: lint.Run(in)}}, nil
 }
 
 // lintList looks at a list as it stands, once for each cluster if there are any.

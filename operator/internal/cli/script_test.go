@@ -29,13 +29,18 @@ func TestMain(m *testing.M) {
 }
 
 // TestTheCommandLine runs every testdata/script/*.txtar in a directory of its
-// own, into which the files of testdata/common are copied.
+// own, into which the files of testdata/common and two folders of examples are copied.
 func TestTheCommandLine(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
-			return os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "common")))
+			examples := filepath.Join("..", "..", "..", "examples")
+			return errors.Join(
+				os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "common"))),
+				os.CopyFS(filepath.Join(env.WorkDir, "config-repo"), os.DirFS(filepath.Join(examples, "config-repo"))),
+				os.CopyFS(filepath.Join(env.WorkDir, "imported"), os.DirFS(filepath.Join(examples, "imported"))),
+			)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "says": says, "decode": decode, "entries": entries, "bytes": size,

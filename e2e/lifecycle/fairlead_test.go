@@ -1,0 +1,457 @@
+package lifecycle_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+// fleet are clusters of two teams, by namespace; each has a machine.
+var fleet = map[string][]string{"org-acme": {"one", "two"}, "org-globex": {"three"}}
+
+const clusterAndMachine = `
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {namespace: %[1]s, name: %[2]s}
+spec:
+  clusterNetwork:
+    services: {cidrBlocks: [100.64.0.0/13]}
+    pods: {cidrBlocks: [100.96.0.0/11]}
+  controlPlaneEndpoint: {host: 178.170.32.59, port: 6443}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: VSphereCluster, name: %[2]s}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata: {namespace: %[1]s, name: %[2]s, labels: {cluster.x-k8s.io/cluster-name: %[2]s}}
+spec:
+  clusterName: %[2]s
+  bootstrap: {dataSecretName: %[2]s-bootstrap}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: VSphereMachine, name: %[2]s}
+`
+
+// The company's settings, as the example has them, and as they are changed to.
+const (
+	exampleNoProxy  = "172.16.0.0/16,internal.corpdomain.net,example.com"
+	examplePassword = "mySuperSecretPassword"
+)
+
+func example() string { return filepath.Join(repository(), "examples", "secret-values.yaml") }
+
+// changed are the example's values with another password and one more entry.
+func (r *release) changed(noProxy any) string {
+	r.Helper()
+	url := "http://myProxyUser:" + changedPassword + "@192.168.52.220:3128"
+	return r.file(values{"proxy": values{"http": url, "https": url, "noProxy": noProxy}})
+}
+
+func TestFairleadFromAFailedInstallToAReinstall(t *testing.T) {
+	r := newRelease(t, controlplanetest.Start(t, controlplane.Options{}), "fairlead")
+	r.makeFleet()
+	secrets := record(t, controlplanetest.Clients(t, r.cp))
+
+	r.failedInstall()
+	r.upgradeFromThePreviousVersion()
+	operator := r.start("fairlead-operator")
+	r.settings()
+	r.uninstall(operator)
+	r.reinstall()
+
+	if seen := secrets.check(t, ofFleet, lacking); seen < 5*2*3 {
+		t.Errorf("only %d versions of the clusters' Secrets were seen", seen)
+	}
+	r.removeForGood()
+}
+
+func (r *release) makeFleet() {
+	r.Helper()
+	controlplanetest.Require(r, r.cp.InstallClusterAPI(r.Context()))
+	controlplanetest.Require(r, r.cp.StartControllerManager(r.Context(), controlplane.GarbageCollector, controlplane.ClusterRoleAggregation))
+	for team, clusters := range fleet {
+		r.must(r.cp.Apply(r.Context(), fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", team)))
+		for _, name := range clusters {
+			r.must(r.cp.Apply(r.Context(), fmt.Appendf(nil, clusterAndMachine, team, name)))
+		}
+	}
+}
+
+// upgradeFromThePreviousVersion begins with a release that lacks a field of the CRDs and a key of the values.
+func (r *release) upgradeFromThePreviousVersion() {
+	r.Helper()
+	older := previous(r, r.chart, "rollout")
+	edit(r, filepath.Join(older, "crds", "fairlead.io_corporateproxies.yaml"), func(crd values) {
+		spec := crd["spec"].(values)["versions"].([]any)[0].(values)["schema"].(values)["openAPIV3Schema"].(values)["properties"].(values)["spec"]
+		delete(spec.(values)["properties"].(values), "trustedCARef") //nolint:forcetypeassert // a CRD
+	})
+	// One release has the CRDs and an object of theirs.
+	r.mustHelm("install", older, "--create-namespace", "--values", example())
+	operator := r.start("fairlead-operator")
+	r.awaitFleet(examplePassword, "example.com")
+	r.idle(operator)
+	before := r.kept()
+
+	r.refused("upgrade", []string{r.chart, "--values", example()}, "CustomResourceDefinition corporateproxies.fairlead.io", "helm show crds", "kubectl apply --server-side")
+	r.applyCRDs()
+	r.refused("upgrade", []string{r.chart, "--reuse-values"}, "rollout")
+	if diff := cmp.Diff(clustersSecrets(before), clustersSecrets(r.kept())); diff != "" {
+		r.Errorf("refused upgrades (-before +after):\n%s", diff)
+	}
+	settings := r.source()
+	r.mustHelm("upgrade", r.chart, "--reset-then-reuse-values")
+	r.must(operator.Stop())
+	operator = r.start("fairlead-operator")
+	r.idle(operator)
+	if diff := cmp.Diff(settings, r.source()); diff != "" {
+		r.Errorf("the settings after the upgrade (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(clustersSecrets(before), clustersSecrets(r.kept())); diff != "" {
+		r.Errorf("the upgrade (-before +after):\n%s", diff)
+	}
+	r.mustHelm("upgrade", r.chart, "--reuse-values")
+	if diff := cmp.Diff(settings, r.source()); diff != "" {
+		r.Errorf("the settings after --reuse-values (-before +after):\n%s", diff)
+	}
+	r.must(operator.Stop())
+}
+
+// applyCRDs does what the refusal says.
+func (r *release) applyCRDs() {
+	r.Helper()
+	crds, err := helm.Run(r.Context(), "show", "crds", r.chart)
+	controlplanetest.Require(r, err)
+	apply := exec.CommandContext(r.Context(), r.kubectl(), "--kubeconfig", r.cp.AdminKubeconfig(), "apply", "--server-side", "--force-conflicts", "-f", "-")
+	apply.Stdin = bytes.NewReader(crds)
+	if said, err := apply.CombinedOutput(); err != nil {
+		r.Fatalf("%v: %s", err, said)
+	}
+}
+
+func (r *release) kubectl() string {
+	r.Helper()
+	path, err := tools.Build(r.Context(), tools.Kubectl, os.Stderr)
+	controlplanetest.Require(r, err)
+	return path
+}
+
+// settings changes them in every way that Helm has.
+func (r *release) settings() {
+	r.Helper()
+	r.mustHelm("upgrade", r.chart, "--values", r.changed(exampleNoProxy+",new.example"))
+	changed := r.revision()
+	r.awaitFleet(changedPassword, "new.example")
+	asText := r.source()
+	r.mustHelm("upgrade", r.chart, "--values", r.changed(append(strings.Split(exampleNoProxy, ","), "new.example")))
+	if diff := cmp.Diff(asText, r.source()); diff != "" {
+		r.Errorf("noProxy as a list (-text +list):\n%s", diff)
+	}
+	for _, bad := range []struct{ set, says string }{
+		{"proxy.http=,proxy.https=", "corporateProxy.create"},
+		{"corporateProxy.spec.form=Portabel", "form"},
+	} {
+		r.refused("upgrade", []string{r.chart, "--reuse-values", "--set", bad.set}, bad.says)
+		if diff := cmp.Diff(asText, r.source()); diff != "" {
+			r.Errorf("after a refused upgrade with %s (-before +after):\n%s", bad.set, diff)
+		}
+	}
+	r.mustHelm("upgrade", r.chart, "--values", example(), "--set", "corporateProxy.spec.form=Exact")
+	r.awaitFleet(examplePassword, "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,"+exampleNoProxy+",svc,127.0.0.1,localhost")
+	r.mustHelm("rollback", changed)
+	r.awaitFleet(changedPassword, "new.example")
+}
+
+// uninstall holds that nothing of what clusters have is touched.
+func (r *release) uninstall(operator *deployment.Replica) {
+	r.Helper()
+	r.idle(operator)
+	before, mark := r.kept(), r.mark()
+	r.mustHelm("uninstall")
+	r.idle(operator)
+	r.must(operator.Stop())
+	if diff := cmp.Diff(before, r.kept()); diff != "" {
+		r.Errorf("uninstalled (-before +after):\n%s", diff)
+	}
+	r.noWrites(mark)
+	r.gone()
+}
+
+func (r *release) reinstall() {
+	r.Helper()
+	before := r.kept()
+	other := *r
+	other.name = "proxy"
+	other.refused("install", []string{r.chart, "--values", example()}, "cannot be imported", `must equal "proxy": current value is "fairlead"`)
+	// Helm applies the CRDs before it refuses, which changes no more than its own notes about their fields.
+	if diff := cmp.Diff(exceptCRDs(before), exceptCRDs(r.kept())); diff != "" {
+		r.Errorf("a release of another name was refused, and changed (-before +after):\n%s", diff)
+	}
+
+	r.mustHelm("install", r.chart, "--values", r.changed(exampleNoProxy+",new.example"))
+	operator := r.start("fairlead-operator")
+	r.idle(operator)
+	if diff := cmp.Diff(clustersSecrets(before), clustersSecrets(r.kept())); diff != "" {
+		r.Errorf("installed again (-before +after):\n%s", diff)
+	}
+	r.mustHelm("uninstall")
+	r.must(operator.Stop())
+
+	other.mustHelm("install", r.chart, "--values", example(), "--take-ownership")
+	operator = r.start("fairlead-operator")
+	r.awaitFleet(examplePassword, "example.com")
+	other.mustHelm("uninstall")
+	r.must(operator.Stop())
+}
+
+// removeForGood does what docs/how-to/upgrade-and-uninstall.md says.
+func (r *release) removeForGood() {
+	r.Helper()
+	page, err := os.ReadFile(filepath.Join(repository(), "docs", "how-to", "upgrade-and-uninstall.md"))
+	r.must(err)
+	_, block, _ := strings.Cut(string(page), "**To remove the rest for good**")
+	_, block, _ = strings.Cut(block, "```sh\n")
+	block, _, found := strings.Cut(block, "```")
+	if !found {
+		r.Fatal("the page has no such block")
+	}
+	kubectl := r.kubectl()
+	sh := exec.CommandContext(r.Context(), "sh", "-e", "-c", block)
+	sh.Env = append(os.Environ(), "PATH="+filepath.Dir(kubectl)+":"+os.Getenv("PATH"), "KUBECONFIG="+r.cp.AdminKubeconfig())
+	if said, err := sh.CombinedOutput(); err != nil {
+		r.Fatalf("%v: %s", err, said)
+	}
+	controlplanetest.Await(r, "the Secrets to go", func(ctx context.Context) (bool, error) {
+		left := &corev1.SecretList{}
+		err := r.client.List(ctx, left, client.HasLabels{"fairlead.io/secret"})
+		return len(left.Items) == 0, err
+	})
+}
+
+// failedInstall is one with a mistake in its values. Helm installs the CRDs before it looks.
+func (r *release) failedInstall() {
+	r.Helper()
+	typo := r.file(values{"proxy": values{"htttp": "http://me:" + examplePassword + "@proxy.example:3128"}})
+	r.refused("install", []string{r.chart, "--create-namespace", "--values", typo}, "proxy")
+	if err := r.client.Get(r.Context(), client.ObjectKey{Name: namespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+		r.Errorf("after a failed install, the namespace: %v", err)
+	}
+	r.gone()
+	crds := &apiextensionsv1.CustomResourceDefinitionList{}
+	r.must(r.client.List(r.Context(), crds))
+	for _, crd := range crds.Items {
+		if strings.HasSuffix(crd.Name, "fairlead.io") { // else the install below would not bring older ones
+			r.must(r.client.Delete(r.Context(), &crd))
+		}
+	}
+	controlplanetest.Await(r, "the CRDs to go", func(ctx context.Context) (bool, error) {
+		err := r.client.Get(ctx, client.ObjectKey{Name: "corporateproxies.fairlead.io"}, &apiextensionsv1.CustomResourceDefinition{})
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+}
+
+// ofFleet chooses the Secrets that Fairlead writes for clusters.
+func ofFleet(secret *corev1.Secret) bool { return fleet[secret.Namespace] != nil }
+
+// lacking says what a version of one of them lacks, if anything.
+func lacking(secret *corev1.Secret) string {
+	keys := []string{render.ContainerdKey, render.KubeletKey}
+	if strings.HasSuffix(secret.Name, render.ValuesSuffix) {
+		keys = []string{render.ValuesKey}
+	}
+	for _, key := range keys {
+		for _, needed := range []string{"http://myProxyUser:", "@192.168.52.220:3128", "example.com", "178.170.32.59"} {
+			if !bytes.Contains(secret.Data[key], []byte(needed)) {
+				return key + " lacks " + needed
+			}
+		}
+	}
+	return ""
+}
+
+// awaitFleet awaits that both Secrets of every cluster have this password and this entry.
+func (r *release) awaitFleet(password, entry string) {
+	r.Helper()
+	r.awaitSecrets(func(secret *corev1.Secret) error {
+		for key, content := range secret.Data {
+			if !strings.Contains(string(content), ":"+password+"@") || !strings.Contains(string(content), entry) {
+				return fmt.Errorf("key %s has not the password or entry %s", key, entry)
+			}
+		}
+		return nil
+	})
+}
+
+func (r *release) awaitSecrets(right func(*corev1.Secret) error) {
+	r.Helper()
+	for team, clusters := range fleet {
+		for _, cluster := range clusters {
+			for _, suffix := range []string{render.ValuesSuffix, render.SystemdSuffix} {
+				controlplanetest.Await(r, team+"/"+cluster+suffix, func(ctx context.Context) (bool, error) {
+					secret := &corev1.Secret{}
+					if err := r.client.Get(ctx, client.ObjectKey{Namespace: team, Name: cluster + suffix}, secret); err != nil {
+						return false, err
+					}
+					if len(secret.Data) == 0 {
+						return false, errors.New("it is empty")
+					}
+					return true, right(secret)
+				})
+			}
+		}
+	}
+}
+
+// revision is the release's newest.
+func (r *release) revision() string {
+	r.Helper()
+	records := &corev1.SecretList{}
+	r.must(r.client.List(r.Context(), records, client.InNamespace(namespace), client.MatchingLabels{"owner": "helm", "name": r.name}))
+	newest := 0
+	for _, record := range records.Items {
+		number, err := strconv.Atoi(record.Labels["version"])
+		r.must(err)
+		newest = max(newest, number)
+	}
+	return strconv.Itoa(newest)
+}
+
+// source is what the Secret of the installation says.
+func (r *release) source() map[string]string {
+	r.Helper()
+	secret := &corev1.Secret{}
+	r.must(r.client.Get(r.Context(), client.ObjectKey{Namespace: namespace, Name: "corporate-proxy"}, secret))
+	said := map[string]string{}
+	for key, value := range secret.Data {
+		said[key] = string(value)
+	}
+	return said
+}
+
+// kept are the objects that outlive a release, by name, as YAML.
+func (r *release) kept() map[string]string {
+	r.Helper()
+	found := map[string]string{}
+	for gvk, namespaces := range map[schema.GroupVersionKind][]string{
+		apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"): {""},
+		{Group: "fairlead.io", Version: "v1alpha1", Kind: "CorporateProxy"}:     {""},
+		{Group: "fairlead.io", Version: "v1alpha1", Kind: "ProxyReport"}:        {""},
+		{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"}:        {""},
+		{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Machine"}:        {""},
+		{Version: "v1", Kind: "Secret"}:                                         append(slices.Collect(maps.Keys(fleet)), namespace),
+	} {
+		for _, in := range namespaces {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(gvk)
+			r.must(r.client.List(r.Context(), list, client.InNamespace(in)))
+			for _, object := range list.Items {
+				text, err := yaml.Marshal(object.Object)
+				r.must(err)
+				if object.GetLabels()["owner"] != "helm" {
+					found[fmt.Sprintf("%s %s/%s", gvk.Kind, object.GetNamespace(), object.GetName())] = string(text)
+				}
+			}
+		}
+	}
+	for kind, atLeast := range map[string]int{"CustomResourceDefinition": 3, "CorporateProxy": 1, "ProxyReport": 3, "Machine": 3, "Secret": 7} {
+		if n := count(found, kind+" "); n < atLeast {
+			r.Errorf("there are only %d of kind %s", n, kind)
+		}
+	}
+	return found
+}
+
+func count(found map[string]string, prefix string) int {
+	n := 0
+	for name := range found {
+		if strings.HasPrefix(name, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// clustersSecrets are those of kept that clusters have.
+func clustersSecrets(found map[string]string) map[string]string {
+	return without(found, func(name string) bool { return !strings.HasPrefix(name, "Secret org-") })
+}
+
+func exceptCRDs(found map[string]string) map[string]string {
+	return without(found, func(name string) bool { return strings.HasPrefix(name, "CustomResourceDefinition ") })
+}
+
+func without(found map[string]string, which func(string) bool) map[string]string {
+	left := maps.Clone(found)
+	maps.DeleteFunc(left, func(name, _ string) bool { return which(name) })
+	return left
+}
+
+func (r *release) mark() controlplane.AuditMark {
+	r.Helper()
+	mark, err := r.cp.AuditMark()
+	r.must(err)
+	return mark
+}
+
+// noWrites holds that nobody changed anything in the namespaces of clusters.
+func (r *release) noWrites(since controlplane.AuditMark) {
+	r.Helper()
+	for team := range fleet {
+		events, err := r.cp.AuditEvents(since, controlplane.Writes, controlplane.InNamespace(team), func(event auditv1.Event) bool {
+			return event.ResponseStatus != nil && event.ResponseStatus.Code < 300
+		})
+		r.must(err)
+		for _, event := range events {
+			r.Errorf("%s has done: %s %s", event.User.Username, event.Verb, event.RequestURI)
+		}
+	}
+}
+
+// aggregated is the ClusterRole that stays: a controller of Kubernetes fills it in, and makes it anew if it goes at once
+// with its parts. The binding goes.
+const aggregated = "fairlead-provider-facts"
+
+// gone holds that what belongs to the release alone went with it.
+func (r *release) gone() {
+	r.Helper()
+	for _, gvk := range []schema.GroupVersionKind{
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRoleBinding"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicy"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingAdmissionPolicyBinding"},
+		{Version: "v1", Kind: "ServiceAccount"},
+	} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk)
+		r.must(r.client.List(r.Context(), list))
+		for _, object := range list.Items {
+			if strings.HasPrefix(object.Name, "fairlead") && (gvk.Kind != "ClusterRole" || object.Name != aggregated) {
+				r.Errorf("%s %s is left", gvk.Kind, object.Name)
+			}
+		}
+	}
+}

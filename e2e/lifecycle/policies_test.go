@@ -1,0 +1,264 @@
+package lifecycle_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// teams are namespaces whose pods get the settings.
+var teams = []string{"team-a", "team-b"}
+
+// An imported cluster, as EKS or AKS: nothing of Cluster API, no operator, no Kyverno, and the three values of the
+// installation.
+func TestPoliciesAloneFromAFailedInstallToAReinstall(t *testing.T) {
+	r := newRelease(t, controlplanetest.Start(t, controlplane.Options{}), "fairlead-policies")
+	controlplanetest.Require(t, r.cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
+	for _, team := range teams {
+		must(t, r.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}))
+	}
+	secrets := record(t, controlplanetest.Clients(t, r.cp))
+
+	r.failedInstallOfPolicies()
+	replicator := r.upgradeFromBeforeTunnels()
+	pods := r.settingsOfPods()
+	r.uninstallPolicies(replicator, pods)
+	r.reinstallPolicies(pods)
+
+	crds := &apiextensionsv1.CustomResourceDefinitionList{}
+	must(t, r.client.List(t.Context(), crds))
+	if len(crds.Items) != 0 {
+		t.Errorf("there are %d CRDs, the first %s: this is no such cluster", len(crds.Items), crds.Items[0].Name)
+	}
+	if seen := secrets.check(t, ofPods, lackingForPods); seen < 4*len(teams) {
+		t.Errorf("only %d versions of the Secret for pods were seen", seen)
+	}
+}
+
+// native are the flags for a cluster without Kyverno.
+func native(chart, file string) []string {
+	return []string{chart, "--values", file, "--set", "engine=Native"}
+}
+
+func (r *release) failedInstallOfPolicies() {
+	r.Helper()
+	typo := r.file(values{"proxy": values{"htttp": "http://me:" + examplePassword + "@proxy.example:3128"}})
+	r.refused("install", append(native(r.chart, typo), "--create-namespace"), "/proxy", "htttp")
+	if err := r.client.Get(r.Context(), client.ObjectKey{Name: namespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+		r.Errorf("after a failed install, the namespace: %v", err)
+	}
+	r.gone()
+}
+
+// upgradeFromBeforeTunnels begins with a release whose values and templates know no tunnels.
+func (r *release) upgradeFromBeforeTunnels() *deployment.Replica {
+	r.Helper()
+	older := previous(r, r.chart, "tunnels", "tunnels.yaml", "audit-tunnels.yaml")
+	r.mustHelm("install", append(native(older, example()), "--create-namespace")...)
+	replicator := r.start("fairlead-replicator")
+	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
+
+	r.refused("upgrade", []string{r.chart, "--reuse-values"}, "missing property", "tunnels")
+	before := r.ofPods()
+	r.mustHelm("upgrade", r.chart, "--reset-then-reuse-values")
+	r.must(replicator.Stop())
+	replicator = r.start("fairlead-replicator")
+	r.awaitCopies(append([]string{"kube-system"}, teams...), "HTTP_PROXY", examplePassword) // for agents of tunnels
+	r.idle(replicator)
+	after := r.ofPods()
+	delete(after, "kube-system")
+	delete(before, namespace) // has the chart's version among its labels
+	delete(after, namespace)
+	if diff := cmp.Diff(before, after); diff != "" {
+		r.Errorf("an upgrade that changes no setting (-before +after):\n%s", diff)
+	}
+	r.mustHelm("upgrade", r.chart, "--reuse-values")
+	return replicator
+}
+
+// settingsOfPods changes the settings in every way that Helm has, and returns pods that refer to the Secret.
+func (r *release) settingsOfPods() []*corev1.Pod {
+	r.Helper()
+	var pods []*corev1.Pod
+	for _, team := range teams {
+		pods = append(pods, r.pod(team, 6))
+	}
+	r.mustHelm("upgrade", native(r.chart, r.changed(exampleNoProxy+",new.example"))...)
+	changed := r.revision()
+	r.awaitCopies(teams, "HTTP_PROXY", changedPassword)
+	asText := r.ofPods()
+	r.mustHelm("upgrade", native(r.chart, r.changed(append(strings.Split(exampleNoProxy, ","), "new.example")))...)
+	r.refused("upgrade", append(native(r.chart, r.changed("")), "--set", "proxy.noProxy="), "noProxy", "is empty")
+	if diff := cmp.Diff(dataOf(asText), dataOf(r.ofPods())); diff != "" {
+		r.Errorf("noProxy as a list, and then refused (-text +list):\n%s", diff)
+	}
+	r.mustHelm("upgrade", native(r.chart, example())...)
+	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
+	r.mustHelm("rollback", changed)
+	r.awaitCopies(teams, "HTTP_PROXY", changedPassword)
+	for _, pod := range pods {
+		r.startsAgain(pod)
+	}
+	return pods
+}
+
+func (r *release) uninstallPolicies(replicator *deployment.Replica, pods []*corev1.Pod) {
+	r.Helper()
+	r.idle(replicator)
+	before := r.ofPods()
+	r.mustHelm("uninstall")
+	r.must(replicator.Stop())
+	if diff := cmp.Diff(before, r.ofPods()); diff != "" {
+		r.Errorf("uninstalled (-before +after):\n%s", diff)
+	}
+	r.gone()
+	for _, pod := range pods {
+		r.startsAgain(pod)
+	}
+	r.pod(teams[0], 0)
+}
+
+func (r *release) reinstallPolicies(pods []*corev1.Pod) {
+	r.Helper()
+	before := r.ofPods()
+	other := *r
+	other.name = "proxy"
+	other.refused("install", native(r.chart, example()), `Secret "fairlead-proxy"`, `must equal "proxy": current value is "fairlead-policies"`)
+	if diff := cmp.Diff(before, r.ofPods()); diff != "" {
+		r.Errorf("a release of another name was refused, and changed (-before +after):\n%s", diff)
+	}
+
+	r.mustHelm("install", native(r.chart, example())...)
+	replicator := r.start("fairlead-replicator")
+	r.awaitCopies(teams, "HTTP_PROXY", examplePassword)
+	r.pod(teams[0], 6)
+	r.mustHelm("uninstall")
+	r.must(replicator.Stop())
+
+	other.mustHelm("install", append(native(r.chart, r.rendered("eks.yaml")), "--take-ownership")...)
+	replicator = r.start("fairlead-replicator")
+	for _, entry := range []string{".svc", "172.20.0.0/16", "10.40.0.0/16", "169.254.170.23", "0123456789abcdef.gr7.eu-central-1.eks.amazonaws.com"} {
+		r.awaitCopies(teams, "NO_PROXY", entry+",")
+	}
+	r.must(replicator.Stop())
+	for _, pod := range pods {
+		r.startsAgain(pod)
+	}
+}
+
+// ofPods chooses the Secrets for pods.
+func ofPods(secret *corev1.Secret) bool { return secret.Name == policies.Secret }
+
+// lackingForPods says what a version of one of them lacks, if anything.
+func lackingForPods(secret *corev1.Secret) string {
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		if !bytes.HasSuffix(secret.Data[name], []byte("@192.168.52.220:3128")) {
+			return name + " is not the proxy"
+		}
+	}
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		if !bytes.Contains(secret.Data[name], []byte("internal.corpdomain.net")) {
+			return name + " is not the list"
+		}
+	}
+	return ""
+}
+
+// ofPods are the Secrets for pods, by namespace.
+func (r *release) ofPods() map[string]corev1.Secret {
+	r.Helper()
+	list := &corev1.SecretList{}
+	r.must(r.client.List(r.Context(), list, client.MatchingFields{"metadata.name": policies.Secret}))
+	found := map[string]corev1.Secret{}
+	for _, secret := range list.Items {
+		found[secret.Namespace] = secret
+	}
+	return found
+}
+
+func dataOf(secrets map[string]corev1.Secret) map[string]map[string][]byte {
+	data := map[string]map[string][]byte{}
+	for name, secret := range secrets {
+		data[name] = secret.Data
+	}
+	return data
+}
+
+// rendered are the values that fairlead renders for an imported cluster by the file that describes it.
+func (r *release) rendered(cluster string) string {
+	r.Helper()
+	fairlead, err := tools.Program(r.Context(), "fairlead")
+	controlplanetest.Require(r, err)
+	described := filepath.Join(repository(), "examples", "imported", cluster)
+	rendered, err := exec.CommandContext(r.Context(), fairlead, "render", "--values", example(), "--cluster", described, "-o", "helm-values").Output()
+	r.must(err)
+	return write(r, "values.yaml", rendered)
+}
+
+// awaitCopies awaits that a key of the Secret has this text, in these namespaces and in its source.
+func (r *release) awaitCopies(in []string, key, text string) {
+	r.Helper()
+	controlplanetest.Await(r, "the copies", func(context.Context) (bool, error) {
+		found := r.ofPods()
+		for _, name := range append([]string{namespace}, in...) {
+			if !strings.Contains(string(found[name].Data[key]), text) {
+				return false, fmt.Errorf("not in %s, of %v", name, slices.Sorted(maps.Keys(found)))
+			}
+		}
+		return true, nil
+	})
+}
+
+// pod awaits that new pods of a namespace get that many variables, and returns one.
+func (r *release) pod(team string, variables int) *corev1.Pod {
+	r.Helper()
+	var pod *corev1.Pod
+	controlplanetest.Await(r, "a new pod", func(ctx context.Context) (bool, error) {
+		pod = &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: team, GenerateName: "web-"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+		}
+		if err := r.client.Create(ctx, pod); err != nil {
+			return false, err
+		}
+		if got := len(pod.Spec.Containers[0].Env); got != variables {
+			return false, fmt.Errorf("it has %d variables", got)
+		}
+		return true, nil
+	})
+	return pod
+}
+
+// startsAgain holds what the kubelet asks of a container: all that its environment refers to is there
+// (k8s.io/kubernetes, pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables).
+func (r *release) startsAgain(pod *corev1.Pod) {
+	r.Helper()
+	secrets := r.ofPods()
+	for _, env := range pod.Spec.Containers[0].Env {
+		ref := env.ValueFrom.SecretKeyRef
+		if ref == nil || ref.Name != policies.Secret {
+			r.Errorf("%s refers to %v", env.Name, env.ValueFrom)
+		} else if _, there := secrets[pod.Namespace].Data[ref.Key]; !there {
+			r.Errorf("pod %s/%s does not start again: %s is missing", pod.Namespace, pod.Name, ref.Key)
+		}
+	}
+}
