@@ -59,6 +59,10 @@ type CorporateProxySpec struct {
 	// node is what machines get beside the drop-ins of containerd and kubelet.
 	// +optional
 	Node NodeSettings `json:"node,omitempty,omitzero"`
+
+	// clusterValues is what charts get beside the Secret <cluster>-cluster-values.
+	// +optional
+	ClusterValues ClusterValuesSettings `json:"clusterValues,omitempty,omitzero"`
 }
 
 // ProxySource is exactly one of its fields.
@@ -163,6 +167,16 @@ type NodeSettings struct {
 	// +kubebuilder:default=Never
 	// +kubebuilder:validation:Enum=Never;Rolling
 	Rollout string `json:"rollout,omitempty"`
+}
+
+// ClusterValuesSettings says what is written for charts.
+type ClusterValuesSettings struct {
+	// configMap adds a ConfigMap beside the Secret <cluster>-cluster-values, of the
+	// same name and with the same key, for who has to name both. It holds the values
+	// that are no secret: the NO_PROXY list, and no URL. Once a cluster has one, it
+	// stays, and is kept up to date, also if this is taken away.
+	// +optional
+	ConfigMap bool `json:"configMap,omitempty"`
 }
 
 // NoProxyEntry is one entry of a NO_PROXY list.

@@ -68,6 +68,10 @@ type ProxyReportStatus struct {
 	// +listMapKey=role
 	Secrets []SecretRecord `json:"secrets,omitempty"`
 
+	// configMap records the last write of the ConfigMap, where there is one.
+	// +optional
+	ConfigMap *SecretRecord `json:"configMap,omitempty"`
+
 	// nodes says how many machines were built before what they are told changed.
 	// +optional
 	Nodes *ReportedNodes `json:"nodes,omitempty"`
@@ -171,15 +175,15 @@ type ReportedFacts struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// SecretRecord is the operator's memory of one Secret.
+// SecretRecord is the operator's memory of one Secret, or of the ConfigMap.
 type SecretRecord struct {
-	// role of the Secret: cluster-values or systemd-proxy.
+	// role: cluster-values or systemd-proxy; of the ConfigMap, cluster-values-configmap.
 	Role string `json:"role"`
 
-	// name of the Secret.
+	// name of what was written.
 	Name string `json:"name"`
 
-	// uid of the Secret that was written.
+	// uid of what was written.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 

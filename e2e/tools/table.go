@@ -88,6 +88,10 @@ var (
 		Name: "helm", Module: "helm", Package: "helm.sh/helm/v4/cmd/helm",
 		Version: "v4.3.1", Duration: "2 minutes",
 	}
+	FluxHelmController = Tool{
+		Name: "helm-controller", Module: FluxHelmControllerModule, Package: "github.com/fluxcd/helm-controller",
+		Version: "v1.4.0", Duration: "3 minutes",
+	}
 	// Tunnels: one module for each version, so that none lifts the gRPC of another.
 	FRPC044 = Tool{
 		Name: "frpc-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frpc",
@@ -174,7 +178,7 @@ func All() []Tool {
 		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm, Kubectl,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
 		UserData, Expand, IgnitionValidate,
-		Kyverno, KyvernoReports, KyvernoCLI, Helm, PrometheusClients,
+		Kyverno, KyvernoReports, KyvernoCLI, Helm, FluxHelmController, PrometheusClients,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
 		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034, ANPTestClient034,
 		ClusterProxy, ClusterProxyAddonAgent, ClusterProxyChart, Chisel,
@@ -183,6 +187,7 @@ func All() []Tool {
 
 // Folders of tool modules, for ModuleDir too.
 const (
-	ClusterAPI    = "cluster-api"
-	KyvernoModule = "kyverno"
+	ClusterAPI               = "cluster-api"
+	KyvernoModule            = "kyverno"
+	FluxHelmControllerModule = "flux-helm-controller"
 )

@@ -41,14 +41,23 @@ const (
 	TrustedCAKey = "trustedCA" // PEM bundle
 	TwinSuffix   = ".base64"   // <key>.base64 holds the same in base64
 
-	SecretLabel  = "fairlead.io/secret" // marks a Secret as ours; the value says which of the two
-	ValuesRole   = "cluster-values"
-	SystemdRole  = "systemd-proxy"
+	SecretLabel    = "fairlead.io/secret"    // marks a Secret as ours; the value says which of the two
+	ConfigMapLabel = "fairlead.io/configmap" // marks a ConfigMap as ours
+	ValuesRole     = "cluster-values"
+	SystemdRole    = "systemd-proxy"
+	ConfigMapRole  = "cluster-values-configmap" // in reports and metrics, where it stands beside those of Secrets
+
 	AdoptKey     = "fairlead.io/adopt" // annotation, "true": Fairlead may take this existing Secret over
 	ClusterLabel = "cluster.x-k8s.io/cluster-name"
 	ManagedLabel = "app.kubernetes.io/managed-by"
 	MoveLabel    = "clusterctl.cluster.x-k8s.io/move" // clusterctl move takes the object along
 	Manager      = "fairlead"
+
+	// FluxWatchLabel lets Flux reconcile at once what takes values from the object, instead of at its next interval: what
+	// its controllers watch by default (fluxcd/pkg, apis/meta/labels.go and runtime/controller/watch.go). Without Flux it
+	// means nothing, so it is always there: a label cannot be asked for on what is written anew.
+	FluxWatchLabel   = "reconcile.fluxcd.io/watch"
+	FluxWatchEnabled = "Enabled"
 )
 
 // Secret is the content of one Secret. It prints without its data.

@@ -35,10 +35,9 @@ func Secrets(e resolve.Effective) ([]Secret, error) {
 	if p := tooLargeForSecret(e, node); p != nil {
 		return nil, p
 	}
-	return []Secret{
-		secret(e, ValuesSuffix, ValuesRole, map[string][]byte{ValuesKey: values}),
-		secret(e, SystemdSuffix, SystemdRole, node),
-	}, nil
+	forCharts := secret(e, ValuesSuffix, ValuesRole, map[string][]byte{ValuesKey: values})
+	forCharts.Labels[FluxWatchLabel] = FluxWatchEnabled
+	return []Secret{forCharts, secret(e, SystemdSuffix, SystemdRole, node)}, nil
 }
 
 // maxLabelValue is the longest value of a Kubernetes label.

@@ -57,6 +57,9 @@ func TestTheTwoSecretsAreNamedAndLabelledByContract(t *testing.T) {
 					"fairlead.io/secret": test.role, "cluster.x-k8s.io/cluster-name": "mycluster",
 					"app.kubernetes.io/managed-by": "fairlead", "clusterctl.cluster.x-k8s.io/move": "",
 				}
+				if test.role == "cluster-values" {
+					want["reconcile.fluxcd.io/watch"] = "Enabled"
+				}
 				if diff := cmp.Diff(want, test.secret.Labels); diff != "" {
 					t.Errorf("labels of %s:\n%s", test.secret.Name, diff)
 				}

@@ -56,6 +56,7 @@ type Installation struct {
 	Form        Form // empty: the cluster's pinned form, or the default
 	Delegation  Delegation
 	Node        Node
+	ConfigMap   bool // charts get a ConfigMap, too
 }
 
 // Cluster is what a Cluster API Cluster says about its network.
@@ -106,4 +107,5 @@ type Effective struct {
 	Entries            noproxy.List  // what is meant, merged in the documented order
 	NoProxy            noproxy.Lists // how it is written
 	Node               Node          // what machines get; the zero value when Unproxied
+	ConfigMap          bool          // charts get a ConfigMap, too; false when Unproxied
 }

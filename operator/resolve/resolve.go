@@ -32,6 +32,7 @@ func Resolve(in Input) (Effective, error) {
 		Proxy:     in.Installation.Name,
 		Form:      chooseForm(in),
 		Node:      in.Installation.Node,
+		ConfigMap: in.Installation.ConfigMap,
 	}
 	if in.Override.Direct {
 		if err := checkDirect(in); err != nil {

@@ -1,4 +1,4 @@
-// The provider modules whose CRDs e2e/provider reads: versions and checksums pinned in one place.
+// The modules whose CRDs tests read, providers' for e2e/provider and Flux's for e2e/flux: versions and checksums pinned in one place.
 // Nothing here is compiled and nothing is imported; the test downloads each module and reads YAML from it.
 // To follow a provider's release: change the version, run `go mod download <module>@<version>` here, run the test.
 module github.com/fairlead-io/fairlead/e2e/tools/provider-crds
@@ -6,6 +6,7 @@ module github.com/fairlead-io/fairlead/e2e/tools/provider-crds
 go 1.26.4
 
 require (
+	github.com/fluxcd/source-controller v1.7.0
 	github.com/ionos-cloud/cluster-api-provider-proxmox v0.9.0
 	github.com/nutanix-cloud-native/cluster-api-provider-nutanix v1.10.3
 	github.com/vmware/cluster-api-provider-cloud-director v1.3.2

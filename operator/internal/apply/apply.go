@@ -1,5 +1,5 @@
-// Package apply is the only writer of the Secrets that Fairlead promises. It
-// sends what package render made and says what became of it; it decides nothing.
+// Package apply is the only writer of the Secrets that Fairlead promises, and of
+// the ConfigMap beside them. It sends what package render made and says what became of it; it decides nothing.
 package apply
 
 import (
@@ -24,19 +24,20 @@ import (
 const FieldManager = "fairlead"
 
 // NotOurs is the beginning of the message with which our admission policy
-// refuses a write to somebody else's Secret (config/rbac/admission_policy.yaml).
+// refuses a write to what is somebody else's (config/rbac/admission_policy.yaml,
+// config/rbac/configmap_policy.yaml).
 const NotOurs = "NotOurs:"
 
-// TakenError says that the Secret exists and is not ours to write.
-type TakenError struct{ Name, Message string }
+// TakenError says that the object exists and is not ours to write.
+type TakenError struct{ Object, Message string }
 
-func (e *TakenError) Error() string { return fmt.Sprintf("Secret %s: %s", e.Name, e.Message) }
+func (e *TakenError) Error() string { return fmt.Sprintf("%s: %s", e.Object, e.Message) }
 
-// RefusedError says that the API server will not take the Secret as it is, so
+// RefusedError says that the API server will not take the object as it is, so
 // that trying again soon is no use.
-type RefusedError struct{ Name, Message string }
+type RefusedError struct{ Object, Message string }
 
-func (e *RefusedError) Error() string { return fmt.Sprintf("Secret %s: %s", e.Name, e.Message) }
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s: %s", e.Object, e.Message) }
 
 // Written is what the API server answered.
 type Written struct {
@@ -45,30 +46,30 @@ type Written struct {
 	Rival string      // the field manager that had taken fields from us, if one had
 }
 
-// Secret applies the Secret server-side, and removes data keys that are not
-// ours: each of these Secrets is Fairlead's whole.
+// Write applies what Object or ConfigMap returned server-side, and removes data
+// keys that are not ours: each of these objects is Fairlead's whole.
 //
 // The first attempt is made without force, because its conflict names the rival
-// who changed our fields; the second takes them back. Whether the Secret is
+// who changed our fields; the second takes them back. Whether the object is
 // ours at all is for the admission policy to say, since we cannot read it.
-func Secret(ctx context.Context, c client.Client, secret *corev1.Secret) (Written, error) {
-	answer, err := send(ctx, c, secret)
+func Write(ctx context.Context, c client.Client, object client.Object) (Written, error) {
+	answer, err := send(ctx, c, object)
 	var rival string
 	if rivals := conflictingManagers(err); len(rivals) > 0 {
 		rival = strings.Join(rivals, ", ")
-		answer, err = send(ctx, c, secret, client.ForceOwnership)
+		answer, err = send(ctx, c, object, client.ForceOwnership)
 	}
 	if err == nil {
-		err = prune(ctx, c, secret, answer)
+		err = prune(ctx, c, object, answer)
 	}
 	if err != nil {
-		return Written{}, classify(secret.Name, err)
+		return Written{}, classify(Title(object), err)
 	}
 	return Written{UID: answer.GetUID(), At: lastChange(answer), Rival: rival}, nil
 }
 
-func send(ctx context.Context, c client.Client, secret *corev1.Secret, opts ...client.ApplyOption) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
+func send(ctx context.Context, c client.Client, object client.Object, opts ...client.ApplyOption) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return nil, err
 	}
@@ -78,22 +79,30 @@ func send(ctx context.Context, c client.Client, secret *corev1.Secret, opts ...c
 	return answer, c.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer), opts...)
 }
 
-// prune removes data keys that the Secret has beyond ours.
-func prune(ctx context.Context, c client.Client, secret *corev1.Secret, answer *unstructured.Unstructured) error {
-	data, _, err := unstructured.NestedMap(answer.Object, "data")
+// prune removes data keys that the object has beyond ours.
+func prune(ctx context.Context, c client.Client, object client.Object, answer *unstructured.Unstructured) error {
+	ours, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return err
 	}
-	foreign := map[string]any{}
-	for key := range data {
-		if _, ours := secret.Data[key]; !ours {
-			foreign[key] = nil
+	foreign := map[string]map[string]any{}
+	for _, field := range []string{"data", "binaryData"} { // the latter in ConfigMaps alone
+		wanted, _, _ := unstructured.NestedMap(ours, field)
+		there, _, _ := unstructured.NestedMap(answer.Object, field)
+		for key := range there {
+			if _, found := wanted[key]; found {
+				continue
+			}
+			if foreign[field] == nil {
+				foreign[field] = map[string]any{}
+			}
+			foreign[field][key] = nil
 		}
 	}
 	if len(foreign) == 0 {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"data": foreign})
+	patch, err := json.Marshal(foreign)
 	if err != nil {
 		return err
 	}
@@ -133,16 +142,16 @@ func conflictingManagers(err error) []string {
 	return managers
 }
 
-func classify(name string, err error) error {
+func classify(object string, err error) error {
 	message := err.Error()
 	if at := strings.Index(message, NotOurs); at >= 0 {
-		return &TakenError{name, strings.TrimSpace(message[at+len(NotOurs):])}
+		return &TakenError{object, strings.TrimSpace(message[at+len(NotOurs):])}
 	}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return &RefusedError{name, "the namespace is being deleted"}
+		return &RefusedError{object, "the namespace is being deleted"}
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
-		return &RefusedError{name, message}
+		return &RefusedError{object, message}
 	}
-	return fmt.Errorf("applying Secret %s: %w", name, err)
+	return fmt.Errorf("applying %s: %w", object, err)
 }

@@ -6,19 +6,19 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
-	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // KeyBytes is the length of the key of the write memory.
 const KeyBytes = 32
 
-// Fingerprint is a keyed hash of everything that would be sent for the Secret.
+// Fingerprint is a keyed hash of everything that would be sent for the object.
 // It lets the operator remember what it wrote without being able to read it,
 // and tells a reader of the report nothing: without the key, a guessed password
 // cannot be tested against it.
-func Fingerprint(key []byte, secret *corev1.Secret) string {
+func Fingerprint(key []byte, object client.Object) string {
 	mac := hmac.New(sha256.New, key)
-	_ = json.NewEncoder(mac).Encode(secret) // map keys are sorted; neither a hash nor a Secret fails to encode
+	_ = json.NewEncoder(mac).Encode(object) // map keys are sorted; neither a hash nor these objects fail to encode
 	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
 }
 

@@ -3,29 +3,47 @@ package apply
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/render"
 )
 
-// Object returns the Secret as it is sent to the API server. The owner is the
-// cluster's ProxyReport rather than the Cluster: foreground deletion of a
-// Cluster would remove the Secret while machines still need it. Without owner
-// (nil) it is what the command line prints. The type is left to its default,
-// Opaque: sent explicitly, it would turn "not ours" into "type is immutable".
+// Object returns the Secret as it is sent to the API server. Without owner (nil)
+// it is what the command line prints. The type is left to its default, Opaque:
+// sent explicitly, it would turn "not ours" into "type is immutable".
 func Object(s render.Secret, owner *v1alpha1.ProxyReport) *corev1.Secret {
-	secret := &corev1.Secret{
+	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.Labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.Labels, OwnerReferences: owners(owner)},
 		Data:       s.Data,
 	}
-	if owner != nil {
-		secret.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(),
-			Kind:       "ProxyReport",
-			Name:       owner.Name,
-			UID:        owner.UID,
-		}}
+}
+
+// ConfigMap is the same for the ConfigMap.
+func ConfigMap(c render.ConfigMap, owner *v1alpha1.ProxyReport) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name, Labels: c.Labels, OwnerReferences: owners(owner)},
+		Data:       c.Data,
 	}
-	return secret
+}
+
+// Title is what messages call an object.
+func Title(object client.Object) string {
+	return object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
+}
+
+// owners: the cluster's ProxyReport rather than the Cluster, since foreground
+// deletion of a Cluster would remove the Secret while machines still need it.
+func owners(report *v1alpha1.ProxyReport) []metav1.OwnerReference {
+	if report == nil {
+		return nil
+	}
+	return []metav1.OwnerReference{{
+		APIVersion: v1alpha1.GroupVersion.String(),
+		Kind:       "ProxyReport",
+		Name:       report.Name,
+		UID:        report.UID,
+	}}
 }

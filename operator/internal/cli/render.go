@@ -292,6 +292,9 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 				return err
 			}
 		}
+		if effective.ConfigMap {
+			err = writeConfigMap(out, effective)
+		}
 	}
 	return err
 }
@@ -318,7 +321,20 @@ func writeAudience(out io.Writer, e resolve.Effective, audience noproxy.Audience
 
 // writeSecret writes a Secret as a manifest.
 func writeSecret(out io.Writer, secret render.Secret) error {
-	text, err := yaml.Marshal(apply.Object(secret, nil))
+	return writeManifest(out, apply.Object(secret, nil))
+}
+
+// writeConfigMap writes what stands beside the Secret with the Helm values.
+func writeConfigMap(out io.Writer, e resolve.Effective) error {
+	plain, err := render.ValuesConfigMap(e)
+	if err != nil {
+		return err
+	}
+	return writeManifest(out, apply.ConfigMap(plain, nil))
+}
+
+func writeManifest(out io.Writer, object any) error {
+	text, err := yaml.Marshal(object)
 	if err != nil {
 		return err
 	}

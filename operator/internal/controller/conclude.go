@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -74,7 +75,7 @@ func summary(status v1alpha1.ProxyReportStatus) string {
 
 func rivalMessage(status v1alpha1.ProxyReportStatus) string {
 	var messages []string
-	for _, record := range status.Secrets {
+	for _, record := range records(status) {
 		if record.Reverts < contended {
 			continue
 		}
@@ -82,7 +83,11 @@ func rivalMessage(status v1alpha1.ProxyReportStatus) string {
 		if record.Rival != "" {
 			rival = fmt.Sprintf("field manager %q", record.Rival)
 		}
-		messages = append(messages, fmt.Sprintf("Secret %s: %s undid the last write %d times in a row; it is written again at growing intervals", record.Name, rival, record.Reverts))
+		kind := "Secret"
+		if record.Role == render.ConfigMapRole {
+			kind = "ConfigMap"
+		}
+		messages = append(messages, fmt.Sprintf("%s %s: %s undid the last write %d times in a row; it is written again at growing intervals", kind, record.Name, rival, record.Reverts))
 	}
 	return strings.Join(messages, "; ")
 }
@@ -115,7 +120,7 @@ func shorten(message string) string {
 // announce records events for what changed, and nothing for what did not.
 func (r *ClusterReconciler) announce(s state, status v1alpha1.ProxyReportStatus, out outcome) {
 	for _, name := range out.mended {
-		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeWarning, "DriftMended", "Apply", "Secret %s had been changed and is again as it was", name)
+		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeWarning, "DriftMended", "Apply", "%s had been changed and is again as it was", name)
 	}
 	if len(out.written) > 0 {
 		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeNormal, "Written", "Apply", "wrote %s", strings.Join(out.written, " and "))

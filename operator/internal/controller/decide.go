@@ -15,7 +15,8 @@ import (
 // they are, and a status that lacks only what the writing will show.
 type decision struct {
 	secrets []render.Secret
-	meaning []byte // what they tell machines; the password is in it
+	plain   *render.ConfigMap // beside the Secrets, where it is wanted
+	meaning []byte            // what they tell machines; the password is in it
 	own     ownLists
 	status  v1alpha1.ProxyReportStatus
 	problem *resolve.Problem // why there are no Secrets to write
@@ -40,8 +41,13 @@ func decide(s state) decision {
 	if err == nil {
 		d.meaning, err = render.Meaning(effective)
 	}
+	if err == nil && (effective.ConfigMap || last.ConfigMap != nil) { // what names it would find an old list
+		var plain render.ConfigMap
+		plain, err = render.ValuesConfigMap(effective)
+		d.plain = &plain
+	}
 	if err != nil {
-		d.secrets, d.problem = nil, asProblem(s, err)
+		d.secrets, d.plain, d.problem = nil, nil, asProblem(s, err)
 		report(&d.status, d.problem)
 		return d
 	}

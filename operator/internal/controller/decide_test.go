@@ -104,3 +104,28 @@ func TestDecideWritesNothingWhilePaused(t *testing.T) {
 		}
 	}
 }
+
+// Whoever names a ConfigMap that is not there waits, and one that is not kept up to date has an old list.
+func TestTheConfigMapIsThereWhereItIsWantedOrOnceWas(t *testing.T) {
+	was := v1alpha1.ProxyReportStatus{ConfigMap: &v1alpha1.SecretRecord{Role: render.ConfigMapRole}}
+	for name, tc := range map[string]struct {
+		asked bool
+		last  v1alpha1.ProxyReportStatus
+		there bool
+	}{
+		"not asked for":       {false, v1alpha1.ProxyReportStatus{}, false},
+		"asked for":           {true, v1alpha1.ProxyReportStatus{}, true},
+		"asked for no more":   {false, was, true},
+		"asked for as it was": {true, was, true},
+	} {
+		s := aState(t)
+		s.installation.ConfigMap, s.report = tc.asked, &v1alpha1.ProxyReport{Status: tc.last}
+		if d := decide(s); (d.plain != nil) != tc.there {
+			t.Errorf("%s: %v", name, d.plain)
+		}
+		s.problem = &resolve.Problem{Reason: resolve.ReasonAmbiguous}
+		if d := decide(s); d.plain != nil {
+			t.Errorf("%s: it is written in spite of a problem", name)
+		}
+	}
+}

@@ -3,7 +3,7 @@
 //
 //	read.go    caches, and live the infrastructure object → state
 //	decide.go  state → decision, pure; the resolving is package resolve's
-//	write.go   decision → the two Secrets (package apply), then the ProxyReport
+//	write.go   decision → the Secrets (package apply), then the ProxyReport
 //
 // There is one root kind, the Cluster; everything else that is watched maps to
 // the Clusters it concerns (watch.go). The status of a CorporateProxy is a small

@@ -23,7 +23,7 @@ const (
 
 var secretWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "fairlead_secret_writes_total",
-	Help: "Applied Secrets, by role and by what became of them.",
+	Help: "Applied Secrets and ConfigMaps, by role and by what became of them.",
 }, []string{"role", "result"})
 
 var reportsDesc = prometheus.NewDesc("fairlead_reports",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
+	"github.com/fairlead-io/fairlead/operator/render"
 )
 
 // changed reports whether what is to be written differs from what was.
@@ -40,8 +41,16 @@ func unchanged(last v1alpha1.SecretRecord) apply.Written {
 	return w
 }
 
+// records are those of the Secrets and of the ConfigMap.
+func records(status v1alpha1.ProxyReportStatus) []v1alpha1.SecretRecord {
+	if status.ConfigMap == nil {
+		return status.Secrets
+	}
+	return slices.Concat(status.Secrets, []v1alpha1.SecretRecord{*status.ConfigMap})
+}
+
 func recordOf(status v1alpha1.ProxyReportStatus, role string) v1alpha1.SecretRecord {
-	for _, record := range status.Secrets {
+	for _, record := range records(status) {
 		if record.Role == role {
 			return record
 		}
@@ -50,6 +59,10 @@ func recordOf(status v1alpha1.ProxyReportStatus, role string) v1alpha1.SecretRec
 }
 
 func setRecord(status *v1alpha1.ProxyReportStatus, record v1alpha1.SecretRecord) {
+	if record.Role == render.ConfigMapRole {
+		status.ConfigMap = &record
+		return
+	}
 	dropRecord(status, record.Role)
 	status.Secrets = append(status.Secrets, record)
 	slices.SortFunc(status.Secrets, func(a, b v1alpha1.SecretRecord) int {
@@ -61,12 +74,16 @@ func setRecord(status *v1alpha1.ProxyReportStatus, record v1alpha1.SecretRecord)
 }
 
 func dropRecord(status *v1alpha1.ProxyReportStatus, role string) {
+	if role == render.ConfigMapRole {
+		status.ConfigMap = nil
+		return
+	}
 	status.Secrets = slices.DeleteFunc(status.Secrets, func(r v1alpha1.SecretRecord) bool { return r.Role == role })
 }
 
 func mostReverts(status v1alpha1.ProxyReportStatus) int32 {
 	var most int32
-	for _, record := range status.Secrets {
+	for _, record := range records(status) {
 		most = max(most, record.Reverts)
 	}
 	return most

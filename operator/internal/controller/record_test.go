@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
+	"github.com/fairlead-io/fairlead/operator/render"
 )
 
 func TestNextRecordTellsUndoingFromChange(t *testing.T) {
@@ -57,5 +59,21 @@ func TestPaceDoublesForARivalAndJittersForTheFleet(t *testing.T) {
 		if wait := pace.wait(key, now).Hours(); wait < hours*0.89 || wait > hours*1.11 {
 			t.Errorf("after %d reverts the next turn is in %.2f hours, not about %.0f", reverts, wait, hours)
 		}
+	}
+}
+
+func TestTheConfigMapsRecordStandsBesideThoseOfTheSecrets(t *testing.T) {
+	var status v1alpha1.ProxyReportStatus
+	setRecord(&status, v1alpha1.SecretRecord{Role: render.ValuesRole, Name: "c1-cluster-values", Reverts: 1})
+	setRecord(&status, v1alpha1.SecretRecord{Role: render.ConfigMapRole, Name: "c1-cluster-values", Reverts: 2})
+	if len(status.Secrets) != 1 || status.ConfigMap == nil || recordOf(status, render.ConfigMapRole).Reverts != 2 || mostReverts(status) != 2 {
+		t.Errorf("%+v", status)
+	}
+	if message := rivalMessage(status); !strings.HasPrefix(message, "ConfigMap c1-cluster-values: somebody undid") {
+		t.Error(message)
+	}
+	dropRecord(&status, render.ConfigMapRole)
+	if len(status.Secrets) != 1 || status.ConfigMap != nil {
+		t.Errorf("%+v", status)
 	}
 }

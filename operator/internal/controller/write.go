@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +23,7 @@ import (
 // outcome is what became of the Secrets.
 type outcome struct {
 	taken, refused  []string // messages
-	written, mended []string // names of Secrets with new content, and of those that somebody had changed
+	written, mended []string // what has new content, and what somebody had changed
 	retry           error
 }
 
@@ -65,8 +64,26 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state) (*v1alpha
 	return report, r.Client.Create(ctx, report)
 }
 
-// applySecrets applies each Secret that is due and updates the records in the
-// decision's status. A failure of one does not keep the other from being written.
+// target is an object to write.
+type target struct {
+	client.Object
+	role string
+}
+
+// targets are the Secrets, and the ConfigMap if there is to be one.
+func (d decision) targets(owner *v1alpha1.ProxyReport) []target {
+	var all []target
+	for _, secret := range d.secrets {
+		all = append(all, target{apply.Object(secret, owner), secret.Role()})
+	}
+	if d.plain != nil {
+		all = append(all, target{apply.ConfigMap(*d.plain, owner), render.ConfigMapRole})
+	}
+	return all
+}
+
+// applySecrets applies each object that is due and updates the records in the
+// decision's status. A failure of one does not keep the others from being written.
 func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decision) outcome {
 	var out outcome
 	if len(d.secrets) == 0 {
@@ -81,15 +98,14 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	everything := reapplyRequested(&s) || r.Pace.wait(cluster, now) <= 0
 	applied := false
 	told := apply.Digest(key, d.meaning)
-	for _, rendered := range d.secrets {
-		object := apply.Object(rendered, s.report)
-		last, fingerprint := recordOf(d.status, rendered.Role()), apply.Fingerprint(key, object)
+	for _, object := range d.targets(s.report) {
+		last, fingerprint := recordOf(d.status, object.role), apply.Fingerprint(key, object.Object)
 		written, ok := unchanged(last), true
 		if everything || changed(last, fingerprint) {
 			written, ok = r.applyOne(ctx, object, last, fingerprint, d, &out)
 			applied = true
 		}
-		if ok && rendered.Role() == render.SystemdRole {
+		if ok && object.role == render.SystemdRole {
 			d.status.Nodes = nextNodes(d.status.Nodes, last, fingerprint, written, told)
 		}
 	}
@@ -103,33 +119,32 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	return out
 }
 
-// applyOne reports whether the Secret is as it should be.
-func (r *ClusterReconciler) applyOne(ctx context.Context, object *corev1.Secret, last v1alpha1.SecretRecord, fingerprint string, d *decision, out *outcome) (apply.Written, bool) {
-	role := object.Labels[render.SecretLabel]
-	written, err := apply.Secret(ctx, r.Client, object)
+// applyOne reports whether the object is as it should be.
+func (r *ClusterReconciler) applyOne(ctx context.Context, object target, last v1alpha1.SecretRecord, fingerprint string, d *decision, out *outcome) (apply.Written, bool) {
+	written, err := apply.Write(ctx, r.Client, object.Object)
 	var taken *apply.TakenError
 	var refused *apply.RefusedError
 	result := writeFailed
 	switch {
 	case errors.As(err, &taken):
 		out.taken, result = append(out.taken, taken.Error()), writeTaken
-		dropRecord(&d.status, role) // so that it stays due
+		dropRecord(&d.status, object.role) // so that it stays due
 	case errors.As(err, &refused):
 		out.refused, result = append(out.refused, refused.Error()), writeRefused
-		dropRecord(&d.status, role)
+		dropRecord(&d.status, object.role)
 	case err != nil:
 		out.retry = errors.Join(out.retry, err)
 	default:
-		record := nextRecord(last, role, object.Name, fingerprint, written)
+		record := nextRecord(last, object.role, object.GetName(), fingerprint, written)
 		result = writeUnchanged
 		if changed(last, fingerprint) {
-			out.written, result = append(out.written, object.Name), writeWritten
+			out.written, result = append(out.written, apply.Title(object)), writeWritten
 		} else if record.Reverts > 0 {
-			out.mended, result = append(out.mended, object.Name), writeMended
+			out.mended, result = append(out.mended, apply.Title(object)), writeMended
 		}
 		setRecord(&d.status, record)
 	}
-	secretWrites.WithLabelValues(role, result).Inc()
+	secretWrites.WithLabelValues(object.role, result).Inc()
 	return written, err == nil
 }
 

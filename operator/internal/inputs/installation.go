@@ -29,6 +29,7 @@ func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Insta
 			NoProxy: resolve.Grant(proxy.Spec.Delegation.NoProxy),
 			Direct:  proxy.Spec.Delegation.Direct == "Allowed",
 		},
+		ConfigMap: proxy.Spec.ClusterValues.ConfigMap,
 	}
 	if installation.Delegation.NoProxy == "" {
 		installation.Delegation.NoProxy = resolve.GrantNarrow // the CRD's default, for manifests that never met it

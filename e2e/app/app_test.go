@@ -1,0 +1,316 @@
+// Package app holds docs/consumers.md against the operator's Secret and ConfigMap: an App that names both, whose
+// merging is a stand-in (merge_test.go), plain Helm, and the command of Argo CD's plugin without Argo CD. What they
+// come to is rendered by the real Helm. Its tests of the operator are about the ConfigMap.
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // the test's own client has nothing to say
+	controlplanetest.Main(m)
+}
+
+// The cluster of examples/cluster.yaml, which is that of docs/consumers.md.
+const (
+	namespace = "org-acme"
+	cluster   = "mycluster"
+	values    = cluster + "-cluster-values"
+	proxyURL  = "http://me:hunter2@192.168.52.220:3128"
+)
+
+// site is a management cluster with the operator.
+type site struct {
+	cp       *controlplane.ControlPlane
+	client   client.Client
+	operator *operator.Operator
+}
+
+func TestTheValuesReachTheirConsumers(t *testing.T) {
+	s := newSite(t)
+	t.Run("no ConfigMap that nobody asks for", s.checkNoConfigMap)
+	s.ask(t, true)
+	s.awaitList(t, "first.example")
+	t.Run("an App that names both", s.checkApp)
+	t.Run("helm with the Secret as a file", s.checkHelm)
+	t.Run("the plugin of Argo CD", s.checkPlugin)
+	t.Run("a stolen token writes no other ConfigMap", s.checkCage)
+	t.Run("the ConfigMap is Fairlead's whole", s.checkWhole)
+	t.Run("it stays, and stays up to date", s.checkStays)
+	t.Run("a foreign ConfigMap is left alone", s.checkTaken)
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	ctx := t.Context()
+	s := &site{cp: controlplanetest.Shared(t)}
+	scheme := runtime.NewScheme()
+	controlplanetest.Require(t, clientgoscheme.AddToScheme(scheme))
+	controlplanetest.Require(t, v1alpha1.AddToScheme(scheme))
+	var err error
+	s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme})
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, operator.Install(ctx, s.cp))
+	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "cluster.yaml"))
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, s.cp.Apply(ctx, fmt.Appendf(nil, proxyObjects, proxyURL), example))
+	s.operator, err = operator.Start(ctx, s.cp, operator.Options{Args: []string{"--leader-elect=false"}})
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() { _ = s.operator.Stop() })
+	return s
+}
+
+const proxyObjects = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: org-acme}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: corporate-proxy, namespace: fairlead-system}
+stringData: {http: "%[1]s", https: "%[1]s"}
+---
+apiVersion: fairlead.io/v1alpha1
+kind: CorporateProxy
+metadata: {name: default}
+spec:
+  source: {valuesRef: {name: corporate-proxy}}
+  noProxy: [{value: first.example}]
+`
+
+// change changes the CorporateProxy, again if somebody else does.
+func (s *site) change(t *testing.T, change func(*v1alpha1.CorporateProxySpec)) {
+	t.Helper()
+	controlplanetest.Await(t, "a change of the CorporateProxy", func(ctx context.Context) (bool, error) {
+		proxy := &v1alpha1.CorporateProxy{}
+		if err := s.client.Get(ctx, client.ObjectKey{Name: "default"}, proxy); err != nil {
+			return false, err
+		}
+		change(&proxy.Spec)
+		return true, s.client.Update(ctx, proxy)
+	})
+}
+
+func (s *site) ask(t *testing.T, configMap bool) {
+	t.Helper()
+	s.change(t, func(spec *v1alpha1.CorporateProxySpec) { spec.ClusterValues.ConfigMap = configMap })
+}
+
+func (s *site) configMap(ctx context.Context, name string) (*corev1.ConfigMap, error) {
+	object := &corev1.ConfigMap{}
+	return object, s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object)
+}
+
+func (s *site) secret(t *testing.T) *corev1.Secret {
+	t.Helper()
+	object := &corev1.Secret{}
+	controlplanetest.Await(t, "the Secret", func(ctx context.Context) (bool, error) {
+		return true, s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: values}, object)
+	})
+	return object
+}
+
+// awaitList awaits that both have an entry, and the same list.
+func (s *site) awaitList(t *testing.T, entry string) {
+	t.Helper()
+	controlplanetest.Await(t, entry+" in the ConfigMap and in the Secret", func(ctx context.Context) (bool, error) {
+		object, err := s.configMap(ctx, values)
+		if err != nil {
+			return false, err
+		}
+		plain, whole := read(t, []byte(object.Data["values"])), read(t, s.secret(t).Data["values"])
+		list, _ := plain["no_proxy"].(string)
+		if !strings.Contains(list, entry) || list != whole["no_proxy"] {
+			return false, fmt.Errorf("the list is %q", list)
+		}
+		return true, nil
+	})
+}
+
+func read(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var values map[string]any
+	controlplanetest.Require(t, yaml.Unmarshal(text, &values))
+	return values
+}
+
+// block is the first block of a language in a section of docs/consumers.md that contains some text.
+func block(t *testing.T, section, language, text string) string {
+	t.Helper()
+	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "consumers.md"))
+	controlplanetest.Require(t, err)
+	_, rest, _ := strings.Cut(string(document), "\n## "+section+"\n")
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	for _, part := range strings.Split(rest, "```"+language+"\n")[1:] {
+		if part, _, _ = strings.Cut(part, "```"); strings.Contains(part, text) {
+			return part
+		}
+	}
+	t.Fatalf("docs/consumers.md, %s, has no such block", section)
+	return ""
+}
+
+func (s *site) checkNoConfigMap(t *testing.T) {
+	s.secret(t) // written after it would be, were it wanted: the report below is of the same turn
+	report := &v1alpha1.ProxyReport{}
+	controlplanetest.Await(t, "a report with both Secrets", func(ctx context.Context) (bool, error) {
+		err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cluster}, report)
+		return len(report.Status.Secrets) == 2, err
+	})
+	if object, err := s.configMap(t.Context(), values); err == nil || report.Status.ConfigMap != nil {
+		t.Errorf("there is one: %v, %v", object.Data, report.Status.ConfigMap)
+	}
+}
+
+// checkApp: the App of docs/consumers.md, between what its catalog and its user say.
+func (s *site) checkApp(t *testing.T) {
+	ctx := t.Context()
+	app := &unstructured.Unstructured{}
+	controlplanetest.Require(t, yaml.Unmarshal([]byte(block(t, "App CR", "yaml", "kind: App\n")), &app.Object))
+	configMap, secret := &corev1.ConfigMap{}, &corev1.Secret{}
+	for field, object := range map[string]client.Object{"configMap": configMap, "secret": secret} {
+		named, _, err := unstructured.NestedStringMap(app.Object, "spec", "config", field)
+		controlplanetest.Require(t, err)
+		controlplanetest.Require(t, s.client.Get(ctx, client.ObjectKey{Namespace: named["namespace"], Name: named["name"]}, object))
+	}
+	ours := map[string][]byte{}
+	for key, text := range configMap.Data {
+		ours[key] = []byte(text)
+	}
+	catalog := map[string][]byte{"values": []byte("carry: SecretRef\nexclude: {names: [a, b]}\ncluster: {proxy: {noProxy: catalog, other: kept}}\n")}
+	users := map[string][]byte{"any": []byte("exclude: {names: [c]}\ncluster: {proxy: {http: 'http://user.example:1', noProxy: user}}\n")}
+	got, err := merge(layers{configMaps: []map[string][]byte{catalog, ours, users}, secrets: []map[string][]byte{nil, secret.Data, nil}})
+	controlplanetest.Require(t, err)
+
+	want := read(t, secret.Data["values"])
+	want["cluster"].(map[string]any)["proxy"].(map[string]any)["other"] = "kept"
+	want["carry"], want["exclude"] = "SecretRef", map[string]any{"names": []any{"c"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the merged values (-want +got):\n%s", diff)
+	}
+	delete(got["cluster"].(map[string]any)["proxy"].(map[string]any), "other") // the chart refuses what it does not know
+	manifest, err := policies.Render(ctx, got)
+	controlplanetest.Require(t, err)
+	checkPodSecret(t, manifest)
+
+	secret.Data["containerdProxy"] = []byte("[Service]\n")
+	if _, err := merge(layers{secrets: []map[string][]byte{secret.Data}}); err == nil {
+		t.Error("two keys are taken")
+	}
+}
+
+// checkPodSecret: the Secret that the chart renders has the URL and the list.
+func checkPodSecret(t *testing.T, manifest []byte) {
+	t.Helper()
+	objects, err := controlplane.Parse(manifest)
+	controlplanetest.Require(t, err)
+	for _, object := range objects {
+		if object.GetKind() != "Secret" || object.GetName() != policies.Secret {
+			continue
+		}
+		secret := &corev1.Secret{}
+		controlplanetest.Require(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, secret))
+		if string(secret.Data["HTTPS_PROXY"]) != proxyURL || !bytes.Contains(secret.Data["no_proxy"], []byte("first.example")) {
+			t.Errorf("HTTPS_PROXY is %s, no_proxy %s", secret.Data["HTTPS_PROXY"], secret.Data["no_proxy"])
+		}
+		return
+	}
+	t.Errorf("no Secret %s in\n%s", policies.Secret, manifest)
+}
+
+// checkHelm: the command of docs/consumers.md, with the chart of this repository; and a chart of somebody's with our
+// value paths. The API server is both clusters', and evaluates the policies: there is no Kyverno.
+func (s *site) checkHelm(t *testing.T) {
+	command := block(t, "Helm", "sh", "helm upgrade")
+	local := strings.Replace(command, "oci://ghcr.io/fairlead-io/charts/fairlead-policies", "'"+policies.Chart()+"' --set engine=Native", 1)
+	if local == command {
+		t.Fatal("docs/consumers.md names no chart")
+	}
+	controlplanetest.Require(t, s.sh(t, "", nil, local))
+	installed, err := helm.Run(t.Context(), "get", "manifest", "fairlead-policies", "--namespace", policies.Namespace, "--kubeconfig", s.cp.AdminKubeconfig())
+	controlplanetest.Require(t, err)
+	checkPodSecret(t, installed)
+
+	manifest, err := helm.Template(t.Context(), helm.Release{
+		Chart: filepath.Join("..", "workloads", "testdata", "consumers"), Name: "theirs", Namespace: "default",
+		Values: []any{s.secret(t).Data["values"]},
+	})
+	controlplanetest.Require(t, err)
+	if !bytes.Contains(manifest, []byte("first.example")) {
+		t.Errorf("the list is not in\n%s", manifest)
+	}
+}
+
+// checkPlugin: the generate command of the plugin of docs/consumers.md, run as argocd-repo-server would: in the chart's
+// folder, with the variables of the Application that stands below it.
+func (s *site) checkPlugin(t *testing.T) {
+	var plugin struct {
+		Spec struct {
+			Generate struct{ Command, Args []string }
+		}
+	}
+	controlplanetest.Require(t, yaml.Unmarshal([]byte(block(t, "Argo CD", "yaml", "ConfigManagementPlugin")), &plugin))
+	var application struct {
+		Spec struct {
+			Source struct {
+				Plugin struct {
+					Env []struct{ Name, Value string }
+				}
+			}
+		}
+	}
+	controlplanetest.Require(t, yaml.Unmarshal([]byte(block(t, "Argo CD", "yaml", "source:")), &application))
+	environment := []string{"ARGOCD_APP_NAME=fairlead-policies", "ARGOCD_APP_NAMESPACE=" + policies.Namespace}
+	for _, variable := range application.Spec.Source.Plugin.Env {
+		environment = append(environment, "ARGOCD_ENV_"+variable.Name+"="+variable.Value)
+	}
+	generate := plugin.Spec.Generate
+	if cmp.Diff([]string{"sh", "-c"}, generate.Command) != "" || len(generate.Args) != 1 {
+		t.Fatalf("the plugin runs %q %q", generate.Command, generate.Args)
+	}
+	manifest, err := s.output(t, policies.Chart(), environment, generate.Args[0])
+	controlplanetest.Require(t, err)
+	checkPodSecret(t, manifest)
+	for name, change := range map[string]string{"a Secret that is not there": "ARGOCD_ENV_CLUSTER=another", "one that it may not see": "KUBECONFIG=/dev/null"} {
+		if manifest, err := s.output(t, policies.Chart(), append(environment, change), generate.Args[0]); err == nil {
+			t.Errorf("%s: it has rendered %d bytes", name, len(manifest))
+		}
+	}
+}
+
+// tools that the commands call are those of this repository.
+func programs(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	for name, tool := range map[string]tools.Tool{"kubectl": tools.Kubectl, "helm": tools.Helm} {
+		path, err := tools.Build(t.Context(), tool, os.Stderr)
+		controlplanetest.Require(t, err)
+		controlplanetest.Require(t, os.Symlink(path, filepath.Join(folder, name)))
+	}
+	return folder
+}
