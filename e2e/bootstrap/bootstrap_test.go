@@ -51,9 +51,7 @@ func TestAManagementClusterIsBootstrappedInTheDocumentedOrder(t *testing.T) {
 	c.run(t, printSettings)
 	_, err := kyverno.Start(t.Context(), c.mgmt, kyverno.Options{})
 	controlplanetest.Require(t, err)
-	chart, err := filepath.Abs("testdata/cert-manager")
-	controlplanetest.Require(t, err)
-	c.run(t, withHelm, certManagersChart, chart)
+	c.run(t, withHelm, certManagersChart, standIn(t))
 	_, err = replicator.Start(t.Context(), c.mgmt, "--leader-elect=false")
 	controlplanetest.Require(t, err)
 	c.awaitPolicy(t)
@@ -121,12 +119,13 @@ func (c *company) checkCertManager(t *testing.T) {
 	if len(env) != 3 || env[0].Name != "HTTP_PROXY" || env[2].Name != "NO_PROXY" || !covers(env[2].Value) {
 		t.Errorf("%+v", env)
 	}
-	if _, err := c.page.Shell(t.Context(), "helm template cert-manager "+mustAbs(t)+" --values mgmt-values.yaml"); err == nil {
+	if _, err := c.page.Shell(t.Context(), "helm template cert-manager "+standIn(t)+" --values mgmt-values.yaml"); err == nil {
 		t.Error("cert-manager takes the whole file, so the page could be shorter")
 	}
 }
 
-func mustAbs(t *testing.T) string {
+// standIn is the chart in cert-manager's place.
+func standIn(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("testdata/cert-manager")
 	controlplanetest.Require(t, err)
@@ -197,7 +196,7 @@ func (c *company) checkDirect(t *testing.T, pod *corev1.Pod) {
 			t.Errorf("the web: %q, %v", output, err)
 		}
 	})
-	want := []machine.Request{{User: "myProxyUser", Method: "CONNECT", Target: outside, Status: 200}}
+	want := []machine.Request{{User: user, Method: "CONNECT", Target: outside, Status: 200}}
 	if diff := cmp.Diff(want, requests); diff != "" {
 		t.Errorf("what squid was asked (-want +got):\n%s", diff)
 	}
@@ -228,7 +227,7 @@ func (c *company) checkWithoutOverride(t *testing.T) {
 		}
 	}
 
-	c.shell(t, "helm upgrade fairlead-policies charts/fairlead-policies --namespace fairlead-system --reuse-values --set 'managementCluster.endpointRanges={178.170.32.0/24}'")
+	c.shell(t, "helm upgrade fairlead-policies charts/fairlead-policies --namespace fairlead-system --reuse-values --set managementCluster.enabled=true --set 'managementCluster.endpointRanges={178.170.32.0/24}'")
 	c.awaitNoProxy(t, covers)
 	c.checkDirect(t, pod)
 	c.shell(t, awaitFalse)

@@ -27,18 +27,19 @@ import (
 const (
 	endpoint = machine.EndpointAddress + ":6443" // of the workload cluster
 	outside  = machine.InternetName + ":443"
+	user     = "myproxyuser" // squid makes names lower case
 )
 
 // company has a management cluster, whose pods run in corp, and a workload cluster, whose API server they reach there
 // directly, and squid does not.
 type company struct {
-	mgmt, workload   *controlplane.ControlPlane
-	clients          kubernetes.Interface // of the management cluster
-	squid            *machine.Squid
-	node             *node.Node
-	page             *howto.Page
-	pods             string // a namespace
-	toWorkload, toIn string // kubeconfigs
+	mgmt, workload    *controlplane.ControlPlane
+	clients           kubernetes.Interface // of the management cluster
+	squid             *machine.Squid
+	node              *node.Node
+	page              *howto.Page
+	pods              string // a namespace
+	toWorkload, toWeb string // kubeconfigs
 }
 
 func newCompany(t *testing.T) *company {
@@ -65,7 +66,7 @@ func (c *company) startNetwork(t *testing.T) {
 	var err error
 	// As in the page's values file. The port of the endpoint is open, so that it is the list that decides.
 	c.squid, err = network.StartSquid(t.Context(), machine.SquidOptions{
-		User: "myProxyUser", Password: "mySuperSecretPassword", Ports: []int{443, 6443},
+		User: user, Password: "mySuperSecretPassword", Ports: []int{443, 6443},
 	})
 	controlplanetest.Require(t, err)
 	listener, err := network.Listen(t.Context(), machine.Cluster, endpoint)
@@ -87,8 +88,8 @@ func (c *company) startNetwork(t *testing.T) {
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, outside) })}
 	go func() { _ = server.Serve(tls.NewListener(web, &tls.Config{Certificates: []tls.Certificate{pair}})) }()
 	t.Cleanup(func() { _ = server.Close() })
-	c.toIn, err = c.workload.Kubeconfig(&rest.Config{
-		Host: "https://" + machine.InternetName, TLSClientConfig: rest.TLSClientConfig{CAData: authority.PEM()},
+	c.toWeb, err = c.workload.Kubeconfig(&rest.Config{
+		Host: "https://" + machine.InternetName, BearerToken: "none", TLSClientConfig: rest.TLSClientConfig{CAData: authority.PEM()},
 	})
 	controlplanetest.Require(t, err)
 
@@ -119,7 +120,7 @@ func (c *company) client() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "client-"},
 		Spec: corev1.PodSpec{AutomountServiceAccountToken: new(bool), Containers: []corev1.Container{
-			container("endpoint", c.toWorkload, "/api/v1/namespaces/"+onlyThere), container("outside", c.toIn, "/"),
+			container("endpoint", c.toWorkload, "/api/v1/namespaces/"+onlyThere), container("outside", c.toWeb, "/"),
 		}},
 	}
 }
@@ -135,7 +136,8 @@ func (c *company) create(t *testing.T, pod *corev1.Pod, dryRun ...string) *corev
 	return stored
 }
 
-// asked returns what squid was asked by what is run.
+// asked returns what squid was asked by what is run, once it is so much: it notes a request a moment after its end. If
+// something has failed, it may never come.
 func (c *company) asked(t *testing.T, least int, run func()) []machine.Request {
 	t.Helper()
 	before, err := c.squid.Requests()
@@ -144,7 +146,7 @@ func (c *company) asked(t *testing.T, least int, run func()) []machine.Request {
 	var requests []machine.Request
 	controlplanetest.Await(t, fmt.Sprintf("%d requests in squid's log", least), func(context.Context) (bool, error) {
 		requests, err = c.squid.Requests()
-		return len(requests)-len(before) >= least, err
+		return len(requests)-len(before) >= least || t.Failed(), err
 	})
 	return requests[len(before):]
 }
