@@ -29,6 +29,8 @@ var clusterAPICRDs = []string{
 var contractLabels = map[string]string{
 	"cluster.x-k8s.io/v1beta1": "v1beta1",
 	"cluster.x-k8s.io/v1beta2": "v1beta2",
+	// What clusterctl adds when it installs a provider: it moves objects of kinds that have it.
+	"clusterctl.cluster.x-k8s.io": "",
 }
 
 // InstallClusterAPI installs the CRDs of Cluster API and of its kubeadm providers. No controller of

@@ -72,6 +72,10 @@ var (
 		Name: "cluster-api-kubeadm-control-plane", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/controlplane/kubeadm",
 		Version: clusterAPIVersion, Duration: "1 minute",
 	}
+	Clusterctl = Tool{
+		Name: "clusterctl", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/cmd/clusterctl",
+		Version: clusterAPIVersion, Duration: "1 minute",
+	}
 	Kyverno = Tool{
 		Name: "kyverno", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/kyverno",
 		Version: kyvernoVersion, Duration: "6 minutes",
@@ -176,7 +180,7 @@ var (
 func All() []Tool {
 	return []Tool{
 		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm, Kubectl,
-		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane,
+		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl,
 		UserData, Expand, IgnitionValidate,
 		Kyverno, KyvernoReports, KyvernoCLI, Helm, FluxHelmController, PrometheusClients,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,

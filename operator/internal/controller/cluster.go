@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -38,9 +39,26 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		if request.NamespacedName == r.Management {
 			log.FromContext(ctx).Info("--management-cluster names a Cluster that does not exist")
 		}
+		if wait := expected(s.report, time.Now()); wait > 0 {
+			return ctrl.Result{RequeueAfter: wait}, nil
+		}
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName, s)
 	}
 	return r.write(ctx, s, decide(s))
+}
+
+// arrival is how long a report may be there before its Cluster.
+const arrival = 10 * time.Minute
+
+// expected returns how long to wait for the Cluster of a report that came without
+// status: clusterctl move and restores of backups create both in any order, and
+// drop what a report has seen elsewhere. The Secrets that came, too, would go with
+// the report.
+func expected(report *v1alpha1.ProxyReport, now time.Time) time.Duration {
+	if report == nil || report.DeletionTimestamp != nil || report.Status.Cluster.UID != "" {
+		return 0
+	}
+	return arrival - now.Sub(report.CreationTimestamp.Time)
 }
 
 // forget removes the report of a Cluster that is gone; the Secrets, which the

@@ -1,0 +1,236 @@
+package move_test
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+const (
+	namespace = "org-acme"
+	cluster   = "mycluster"
+)
+
+var (
+	key    = types.NamespacedName{Namespace: namespace, Name: cluster}
+	scheme = func() *runtime.Scheme {
+		scheme := runtime.NewScheme()
+		for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, v1alpha1.AddToScheme} {
+			if err := add(scheme); err != nil {
+				panic(err)
+			}
+		}
+		return scheme
+	}()
+)
+
+// management is a management cluster: what clusterctl init leaves of Cluster API, without its controllers.
+type management struct {
+	cp       *controlplane.ControlPlane
+	client   client.Client
+	clients  kubernetes.Interface
+	operator *deployment.Replica
+}
+
+func startManagement(t *testing.T) *management {
+	t.Helper()
+	m := &management{cp: controlplanetest.Start(t, controlplane.Options{})}
+	m.clients = controlplanetest.Clients(t, m.cp)
+	var err error
+	m.client, err = client.New(m.cp.Admin(), client.Options{Scheme: scheme})
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, m.cp.InstallClusterAPI(t.Context()))
+	for _, file := range []struct{ toolModule, module, path string }{
+		{tools.ClusterAPI, "sigs.k8s.io/cluster-api", "cmd/clusterctl/config/crd/bases/clusterctl.cluster.x-k8s.io_providers.yaml"},
+		{"provider-crds", "sigs.k8s.io/cluster-api/test", "infrastructure/docker/config/crd/bases/infrastructure.cluster.x-k8s.io_dockerclusters.yaml"},
+	} {
+		dir, err := tools.ModuleDir(t.Context(), file.toolModule, file.module)
+		controlplanetest.Require(t, err)
+		crds, err := os.ReadFile(filepath.Join(dir, file.path))
+		controlplanetest.Require(t, err)
+		objects, err := controlplane.Parse(crds)
+		controlplanetest.Require(t, err)
+		for _, crd := range objects {
+			crd.SetLabels(map[string]string{"clusterctl.cluster.x-k8s.io": "", "cluster.x-k8s.io/v1beta2": "v1beta2"})
+		}
+		controlplanetest.Require(t, m.cp.ApplyObjects(t.Context(), objects...))
+	}
+	controlplanetest.Require(t, m.cp.Apply(t.Context(), []byte(inventory)))
+	controlplanetest.Require(t, m.cp.StartControllerManager(t.Context(), controlplane.GarbageCollector, controlplane.NamespaceDeletion))
+	return m
+}
+
+// inventory is what clusterctl init notes, and clusterctl move compares.
+const inventory = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: capi-system}
+---
+apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3
+kind: Provider
+metadata: {name: cluster-api, namespace: capi-system}
+providerName: cluster-api
+type: CoreProvider
+version: v1.14.2
+---
+apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3
+kind: Provider
+metadata: {name: infrastructure-docker, namespace: capi-system}
+providerName: docker
+type: InfrastructureProvider
+version: v1.14.0
+`
+
+// startOperator runs what the chart has installed.
+func (m *management) startOperator(t *testing.T) {
+	t.Helper()
+	var err error
+	m.operator, err = deployment.Start(t.Context(), m.cp, "fairlead-system", "fairlead-operator", "--leader-elect=false")
+	controlplanetest.Require(t, err)
+}
+
+// workload is a cluster that is up, with one machine, as its providers would leave it, and its owner's wishes.
+const workload = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: org-acme}
+---
+apiVersion: fairlead.io/v1alpha1
+kind: ProxyOverride
+metadata: {name: mycluster, namespace: org-acme}
+spec:
+  noProxy: [{value: registry.acme.internal, reason: our image mirror}]
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: mycluster, namespace: org-acme}
+spec:
+  clusterNetwork:
+    serviceDomain: cluster.local
+    services: {cidrBlocks: [100.64.0.0/13]}
+    pods: {cidrBlocks: [100.96.0.0/11]}
+  controlPlaneEndpoint: {host: 178.170.32.59, port: 6443}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DockerCluster, name: mycluster}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: mycluster-ca, namespace: org-acme}
+type: cluster.x-k8s.io/secret
+stringData: {tls.crt: x}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: somebody-elses, namespace: org-acme}
+stringData: {x: x}
+`
+
+func (m *management) createWorkload(t *testing.T) {
+	t.Helper()
+	controlplanetest.Require(t, m.cp.Apply(t.Context(), []byte(workload)))
+	object := &clusterv1.Cluster{}
+	controlplanetest.Require(t, m.client.Get(t.Context(), key, object))
+	yes := true
+	object.Status.Initialization.InfrastructureProvisioned = &yes
+	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{
+		Type: clusterv1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: "Initialized",
+	})
+	controlplanetest.Require(t, m.client.Status().Update(t.Context(), object))
+	owner := []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster, UID: object.UID}}
+	machine := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "m1", OwnerReferences: owner, Labels: map[string]string{clusterv1.ClusterNameLabel: cluster},
+		},
+		Spec: clusterv1.MachineSpec{
+			ClusterName:       cluster,
+			Bootstrap:         clusterv1.Bootstrap{DataSecretName: new(string)},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "DockerMachine", Name: "m1"},
+		},
+	}
+	*machine.Spec.Bootstrap.DataSecretName = "m1"
+	controlplanetest.Require(t, m.client.Create(t.Context(), machine))
+	machine.Status.NodeRef = clusterv1.MachineNodeReference{Name: "m1"}
+	controlplanetest.Require(t, m.client.Status().Update(t.Context(), machine))
+}
+
+// report awaits that the operator is done with the cluster.
+func (m *management) report(t *testing.T, name string) *v1alpha1.ProxyReport {
+	t.Helper()
+	report := &v1alpha1.ProxyReport{}
+	controlplanetest.Await(t, "report of "+name, func(ctx context.Context) (bool, error) {
+		err := m.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, report)
+		ready := meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady)
+		return ready && meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionPaused) == nil, err
+	})
+	return report
+}
+
+// ours are both Secrets of the cluster, by name.
+func (m *management) ours(t *testing.T) map[string]*corev1.Secret {
+	t.Helper()
+	found := map[string]*corev1.Secret{}
+	for _, name := range []string{cluster + "-cluster-values", cluster + "-systemd-proxy"} {
+		secret, err := m.clients.CoreV1().Secrets(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		controlplanetest.Require(t, err)
+		found[name] = secret
+	}
+	return found
+}
+
+// witness has all that happens to the Secrets of a namespace.
+type witness struct {
+	mu     sync.Mutex
+	events []watch.Event
+}
+
+func (m *management) witness(t *testing.T) *witness {
+	t.Helper()
+	w := &witness{}
+	all, err := m.clients.CoreV1().Secrets(namespace).Watch(t.Context(), metav1.ListOptions{LabelSelector: "fairlead.io/secret"})
+	controlplanetest.Require(t, err)
+	go func() {
+		for event := range all.ResultChan() {
+			w.mu.Lock()
+			w.events = append(w.events, event)
+			w.mu.Unlock()
+		}
+	}()
+	t.Cleanup(all.Stop)
+	return w
+}
+
+// happened are the kinds of events that there were for a Secret, and whether its content was ever another.
+func (w *witness) happened(secret *corev1.Secret) (kinds []watch.EventType, constant bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	constant = true
+	for _, event := range w.events {
+		seen, is := event.Object.(*corev1.Secret)
+		if !is || seen.Name != secret.Name {
+			continue
+		}
+		kinds = append(kinds, event.Type)
+		constant = constant && maps.EqualFunc(seen.Data, secret.Data, bytes.Equal) && maps.Equal(seen.Labels, secret.Labels)
+	}
+	return kinds, constant
+}
