@@ -47,6 +47,22 @@ func template(t *testing.T, chart string, given ...any) rendered {
 	return parse(t, manifest)
 }
 
+// metadata is what of a Chart.yaml matters here.
+type metadata struct {
+	Version     string            `json:"version"`
+	AppVersion  string            `json:"appVersion"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+func chartFile(t *testing.T, chart string) metadata {
+	t.Helper()
+	var about metadata
+	if err := yaml.Unmarshal(read(t, filepath.Join(chartFolder(chart), "Chart.yaml")), &about); err != nil {
+		t.Fatal(err)
+	}
+	return about
+}
+
 func read(t *testing.T, file string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -72,12 +88,13 @@ func TestHelmLintFindsNothing(t *testing.T) {
 
 func TestEveryObjectHasTheRecommendedLabels(t *testing.T) {
 	for chart := range both {
+		about := chartFile(t, chart)
 		for _, file := range variants(t, chart) {
 			for name, object := range template(t, chart, read(t, file)) {
 				labels := object.GetLabels()
 				for key, want := range map[string]string{
 					"app.kubernetes.io/name": chart, "app.kubernetes.io/instance": chart, "app.kubernetes.io/managed-by": "Helm",
-					"app.kubernetes.io/version": "0.1.0", "helm.sh/chart": chart + "-0.1.0",
+					"app.kubernetes.io/version": about.AppVersion, "helm.sh/chart": chart + "-" + about.Version,
 				} {
 					if labels[key] != want {
 						t.Errorf("%s, %s: %s is %q", filepath.Base(file), name, key, labels[key])
@@ -245,7 +262,7 @@ func TestAPackageHasTheRealFilesAndTheirChecksums(t *testing.T) {
 		folder := t.TempDir()
 		_, err := helm.Run(t.Context(), "package", chartFolder(chart), "--destination", folder)
 		controlplanetest.Require(t, err)
-		run(t, folder, "tar", "-xzf", chart+"-0.1.0.tgz")
+		run(t, folder, "tar", "-xzf", chart+"-"+chartFile(t, chart).Version+".tgz")
 		unpacked := filepath.Join(folder, chart)
 
 		listed := map[string]bool{}
@@ -293,24 +310,17 @@ func run(t *testing.T, folder, name string, args ...string) string {
 // The images that Artifact Hub looks at are those that the chart takes.
 func TestTheAnnotatedImagesAreThoseOfTheChart(t *testing.T) {
 	for chart := range both {
-		var said struct {
-			Version     string            `json:"version"`
-			AppVersion  string            `json:"appVersion"`
-			Annotations map[string]string `json:"annotations"`
-		}
-		if err := yaml.Unmarshal(read(t, filepath.Join(chartFolder(chart), "Chart.yaml")), &said); err != nil {
-			t.Fatal(err)
-		}
+		about := chartFile(t, chart)
 		var images []struct {
 			Image string `json:"image"`
 		}
-		if err := yaml.Unmarshal([]byte(said.Annotations["artifacthub.io/images"]), &images); err != nil || len(images) == 0 {
+		if err := yaml.Unmarshal([]byte(about.Annotations["artifacthub.io/images"]), &images); err != nil || len(images) == 0 {
 			t.Fatal(chart, err)
 		}
 		manifest, err := helm.Template(t.Context(), helm.Release{Chart: chartFolder(chart), Name: chart, Values: []any{values{"proxy": proxy(url, otherURL, "a")}}})
 		controlplanetest.Require(t, err)
 		for _, image := range images {
-			if !strings.HasSuffix(image.Image, ":"+said.AppVersion) || !bytes.Contains(manifest, []byte(image.Image)) {
+			if !strings.HasSuffix(image.Image, ":"+about.AppVersion) || !bytes.Contains(manifest, []byte(image.Image)) {
 				t.Errorf("%s: %s is not in what is rendered", chart, image.Image)
 			}
 		}

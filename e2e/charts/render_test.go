@@ -1,5 +1,5 @@
-// Package charts_test holds charts/fairlead-policies against its promises: what it renders, what it refuses, what a
-// real API server and both engines make of it. What the policies do to pods is tested in e2e/policies.
+// Package charts_test holds both charts against their promises: what they render and refuse, what is in their packages,
+// what a real API server and both engines make of them. What the policies do to pods is tested in e2e/policies.
 package charts_test
 
 import (
