@@ -76,8 +76,14 @@ func demo(ctx context.Context, on *screen, keep bool) (err error) {
 			built = time.Since(began)
 		}
 	}
+	interrupted := ctx.Err() != nil
 	cancel()
 	switch {
+	case interrupted:
+		if err := s.end(); err != nil {
+			return err
+		}
+		return fmt.Errorf("interrupted; nothing is left: %w", context.Canceled)
 	case err != nil:
 		return errors.Join(err, s.end())
 	case keep:

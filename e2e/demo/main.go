@@ -24,9 +24,6 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	cancel()
-	if errors.Is(err, context.Canceled) {
-		err = errors.New("interrupted; nothing is left")
-	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
