@@ -200,7 +200,7 @@ func (s *shell) show(c command, want int, cluster bool) error {
 }
 
 func onlyReads(text string) bool {
-	return strings.HasPrefix(text, "kubectl get ") || strings.HasPrefix(text, "fairlead nodes") || strings.HasPrefix(text, "fairlead pods")
+	return strings.Contains(text, "--dry-run=server") || strings.HasPrefix(text, "kubectl get ") || strings.HasPrefix(text, "fairlead nodes") || strings.HasPrefix(text, "fairlead pods")
 }
 
 func goEnv(t *testing.T, name string) string {
