@@ -78,8 +78,9 @@ func startCluster(t *testing.T) *controlplane.ControlPlane {
 const demo = `
 kubectl delete proxyoverrides --all --all-namespaces 2>/dev/null || true # there may be no such kind
 helm uninstall fairlead-policies --namespace fairlead-system --ignore-not-found
-kubectl delete namespace shop --ignore-not-found
-kubectl delete daemonset,secret --namespace kube-system --ignore-not-found konnectivity-agent fairlead-proxy
+kubectl delete namespace shop my-shop --ignore-not-found
+kubectl delete secrets --all-namespaces --field-selector metadata.name=fairlead-proxy
+kubectl delete daemonset konnectivity-agent --namespace kube-system --ignore-not-found
 kubectl apply -f e2e/docs/fleet.yaml
 kubectl delete machines,kubeadmcontrolplanes --all --namespace org-acme
 kubectl delete clusters --namespace org-acme --field-selector metadata.name!=mycluster,metadata.name!=frankfurt
