@@ -172,7 +172,7 @@ func (r *release) settings() {
 	}
 	for _, bad := range []struct{ set, says string }{
 		{"proxy.http=,proxy.https=", "corporateProxy.create"},
-		{"corporateProxy.spec.form=Portabel", "form"},
+		{"corporateProxy.spec.form=portable", "form"},
 	} {
 		r.refused("upgrade", []string{r.chart, "--reuse-values", "--set", bad.set}, bad.says)
 		if diff := cmp.Diff(asText, r.source()); diff != "" {
