@@ -77,6 +77,7 @@ func TestAMovedClusterKeepsItsSettings(t *testing.T) {
 
 	is := target.report(t, cluster)
 	t.Run("what arrives", func(t *testing.T) { checkArrived(t, target, secrets, override, was, is) })
+	t.Run("it is clusterctl that brings it", func(t *testing.T) { checkBrought(t, target, marks[target]) })
 	t.Run("never blank nor deleted on the way", func(t *testing.T) {
 		for _, secret := range secrets {
 			kinds, constant := arriving.happened(secret)
@@ -142,6 +143,26 @@ func checkArrived(t *testing.T, target *management, secrets map[string]*corev1.S
 	}
 	if _, err := target.clients.CoreV1().Secrets(namespace).Get(t.Context(), "somebody-elses", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("clusterctl moves every Secret, so this shows nothing: %v", err)
+	}
+}
+
+// checkBrought: what the target's operator would make by itself is there before it does.
+func checkBrought(t *testing.T, target *management, mark controlplane.AuditMark) {
+	t.Helper()
+	events, err := target.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUserAgent("clusterctl"))
+	controlplanetest.Require(t, err)
+	brought := map[string]bool{}
+	for _, e := range events {
+		if e.Verb == "create" && e.ObjectRef.Namespace == namespace {
+			brought[e.ObjectRef.Resource+"/"+e.ObjectRef.Name] = true
+		}
+	}
+	for _, object := range []string{
+		"proxyoverrides/mycluster", "proxyreports/mycluster", "secrets/mycluster-cluster-values", "secrets/mycluster-systemd-proxy",
+	} {
+		if !brought[object] {
+			t.Errorf("%s was not moved; what was: %v", object, brought)
+		}
 	}
 }
 
