@@ -86,7 +86,6 @@ func TestFairleadFromAFailedInstallToAReinstall(t *testing.T) {
 	if seen := secrets.check(t, ofFleet, lacking); seen < 5*2*3 {
 		t.Errorf("only %d versions of the clusters' Secrets were seen", seen)
 	}
-	r.removeForGood()
 }
 
 func (r *release) makeFleet() {
@@ -225,30 +224,6 @@ func (r *release) reinstall() {
 	r.awaitFleet(examplePassword, "example.com")
 	other.mustHelm("uninstall")
 	r.must(operator.Stop())
-}
-
-// removeForGood does what docs/how-to/upgrade-and-uninstall.md says.
-func (r *release) removeForGood() {
-	r.Helper()
-	page, err := os.ReadFile(filepath.Join(repository(), "docs", "how-to", "upgrade-and-uninstall.md"))
-	r.must(err)
-	_, block, _ := strings.Cut(string(page), "**To remove the rest for good**")
-	_, block, _ = strings.Cut(block, "```sh\n")
-	block, _, found := strings.Cut(block, "```")
-	if !found {
-		r.Fatal("the page has no such block")
-	}
-	kubectl := r.kubectl()
-	sh := exec.CommandContext(r.Context(), "sh", "-e", "-c", block)
-	sh.Env = append(os.Environ(), "PATH="+filepath.Dir(kubectl)+":"+os.Getenv("PATH"), "KUBECONFIG="+r.cp.AdminKubeconfig())
-	if said, err := sh.CombinedOutput(); err != nil {
-		r.Fatalf("%v: %s", err, said)
-	}
-	controlplanetest.Await(r, "the Secrets to go", func(ctx context.Context) (bool, error) {
-		left := &corev1.SecretList{}
-		err := r.client.List(ctx, left, client.HasLabels{"fairlead.io/secret"})
-		return len(left.Items) == 0, err
-	})
 }
 
 // failedInstall is one with a mistake in its values. Helm installs the CRDs before it looks.
