@@ -54,20 +54,18 @@ func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 func TestTheReplicatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 	t.Parallel()
 	f := newOwnFixture(t)
-	namespace, taken := f.namespace(), f.namespace(selection, "exclude")
+	namespace := f.namespace()
 	f.awaitCopy(namespace)
 	f.change(namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") })
 	f.awaitCopy(namespace)
-	// It says twice of the same Secret that it cannot be used, which is one Event, and a series of it.
-	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: taken, Name: policies.Secret}, Data: map[string][]byte{"a": []byte("b")}}
-	f.must(f.client.Create(t.Context(), theirs))
-	for _, excluded := range []string{"include", "exclude", "include"} {
-		f.label(taken, selection, excluded)
-		want := 0
-		if excluded == "include" {
-			want = 1
-		}
-		controlplanetest.Await(t, "the state of "+taken, func(context.Context) (bool, error) { return f.copies("NameTaken") == want, nil })
+	// It says twice that there is no source, which is one Event, and then a series of it.
+	source := f.source()
+	for range 2 {
+		f.must(f.client.Delete(t.Context(), source))
+		f.awaitCopies("SourceMissing", 1)
+		source.ObjectMeta = metav1.ObjectMeta{Namespace: source.Namespace, Name: source.Name, Labels: source.Labels}
+		f.must(f.client.Create(t.Context(), source))
+		f.awaitCopies("Source", 1)
 	}
 	f.label(namespace, selection, "exclude") // it asks for pods, and deletes the copy
 
