@@ -5,6 +5,8 @@ package kube
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +51,17 @@ func Connect(opts Options) (*Cluster, error) {
 	}
 	c.metadata, err = metadata.NewForConfig(config)
 	return c, err
+}
+
+// Contexts are those of the kubeconfig file, sorted; none if it cannot be read. Empty: as kubectl finds it.
+func Contexts(kubeconfig string) []string {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := rules.Load()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(config.Contexts))
 }
 
 // Objects lists whole objects, in one namespace or all. Those of Secrets cannot be had.

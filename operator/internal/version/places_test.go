@@ -35,10 +35,10 @@ func TestTheChartsHaveTheNumber(t *testing.T) {
 }
 
 // Every image of ours that any file names, with its tag if it has one.
-var image = regexp.MustCompile(`ghcr\.io/fairlead-io/([a-z-]+)(?::([0-9A-Za-z._-]+))?`)
+var image = regexp.MustCompile(`ghcr\.io/fairlead-io/(?:charts/)?([a-z-]+)(?::([0-9A-Za-z._-]+))?`)
 
 func TestEveryImageThatIsNamedExistsAndHasTheNumber(t *testing.T) {
-	names := []string{"fairlead", "fairlead-operator", "fairlead-relay"}
+	names := []string{"fairlead", "fairlead-operator", "fairlead-relay", "charts/fairlead", "charts/fairlead-policies"}
 	found := 0
 	for _, folder := range []string{"charts", "config", "docs", "examples", "policies", "operator", "README.md"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry os.DirEntry, err error) error {
