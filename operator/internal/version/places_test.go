@@ -35,7 +35,7 @@ func TestTheChartsHaveTheNumber(t *testing.T) {
 }
 
 // Every image of ours that any file names, with its tag if it has one.
-var image = regexp.MustCompile(`ghcr\.io/fairlead-io/(?:charts/)?([a-z-]+)(?::([0-9A-Za-z._-]+))?`)
+var image = regexp.MustCompile(`ghcr\.io/fairlead-io/((?:charts/)?[a-z-]+)(?::([0-9A-Za-z._-]+))?`)
 
 func TestEveryImageThatIsNamedExistsAndHasTheNumber(t *testing.T) {
 	names := []string{"fairlead", "fairlead-operator", "fairlead-relay", "charts/fairlead", "charts/fairlead-policies"}
