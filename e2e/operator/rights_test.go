@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/rights"
 )
 
-// everywhere is what RBAC lets the operator's token do in each namespace. Infrastructure objects are not here, because
-// nothing of them is installed; config/provider_facts_test.go is about those.
+// everywhere is what RBAC lets the operator's token do in each namespace, but for infrastructure objects.
 var everywhere = rights.Table{
 	"clusters.cluster.x-k8s.io":                          "get list watch",
 	"machines.cluster.x-k8s.io":                          "list watch",
@@ -52,9 +52,10 @@ func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 	f.installRollout()
 	resources, err := rights.Resources(f.cp.Admin())
 	f.must(err)
+	facts := f.infrastructure(resources)
 	for namespace, want := range map[string]rights.Table{
-		f.namespace:        rights.WithEverybody(everywhere),
-		operator.Namespace: rights.WithEverybody(everywhere, atHome),
+		f.namespace:        rights.WithEverybody(everywhere, facts),
+		operator.Namespace: rights.WithEverybody(everywhere, facts, atHome),
 	} {
 		got, err := rights.Allowed(t.Context(), f.operator.Config, resources, namespace, atHome)
 		f.must(err)
@@ -62,6 +63,23 @@ func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 			t.Errorf("in namespace %s: %s", namespace, line)
 		}
 	}
+}
+
+// infrastructure are the kinds with provider facts that other tests have installed here, some with a role of their own.
+// What the role of config/rbac has is for config/provider_facts_test.go to say.
+func (f *fixture) infrastructure(resources []rights.Resource) rights.Table {
+	f.Helper()
+	role := &rbacv1.ClusterRole{}
+	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: "fairlead-provider-facts"}, role))
+	facts := rights.Table{}
+	for _, rule := range role.Rules {
+		for _, r := range resources {
+			if slices.Contains(rule.APIGroups, r.At.Group) && slices.Contains(rule.Resources, r.Name) {
+				facts[r.String()] = "get"
+			}
+		}
+	}
+	return facts
 }
 
 // Whatever the role lacked would be refused, and whatever it has too much would not be used.
