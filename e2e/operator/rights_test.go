@@ -14,6 +14,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
@@ -34,6 +35,7 @@ var everywhere = rights.Table{
 	"proxyreports.fairlead.io/status":                    "patch",
 	"namespaces":                                         "list watch",
 	"secrets":                                            "create patch",
+	"configmaps":                                         "create patch",
 	"events.events.k8s.io":                               "create",
 }
 
@@ -41,7 +43,7 @@ var everywhere = rights.Table{
 var atHome = rights.Table{
 	"secrets":                       "list watch create patch",
 	"secrets fairlead-write-memory": "get",
-	"configmaps":                    "list watch",
+	"configmaps":                    "list watch create patch",
 	"events":                        "create",
 	"leases.coordination.k8s.io":    "create",
 	"leases.coordination.k8s.io fairlead-operator": "get update",
@@ -87,7 +89,7 @@ func TestTheOperatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 	f := newOwnFixture(t, "--leader-elect=true", "--rollout-interval=1s")
 	f.installRollout()
 	f.awaitRolloutPolicy(true)
-	f.exampleProxy(rolling)
+	f.exampleProxy(rolling, func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterValues.ConfigMap = true })
 	a := f.build("a", "md-1")
 	f.cluster("gone")
 	f.report("gone", "Applied")

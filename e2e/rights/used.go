@@ -2,6 +2,7 @@ package rights
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -20,6 +21,9 @@ func Unused(table Table, events []auditv1.Event) []string {
 		verbs := []string{event.Verb}
 		if strings.Contains(event.RequestURI, "sendInitialEvents=true") {
 			verbs = append(verbs, "list") // which an older API server is asked for instead
+		}
+		if event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusCreated {
+			verbs = append(verbs, "create") // which a patch that creates needs, too
 		}
 		for _, verb := range verbs {
 			used[verb+" "+resource.String()] = true
