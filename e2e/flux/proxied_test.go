@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/node"
+	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 // What source-controller writes into the URLs of artifacts: its --storage-adv-addr in Flux' own manifests.
@@ -32,7 +33,7 @@ const (
 // come all the way. It runs in the company's network with the environment of that pod.
 func (s *site) checkOwnCharts(t *testing.T) {
 	network := machinetest.Network(t)
-	squid, err := network.StartSquid(t.Context(), machine.SquidOptions{User: user, Password: oldPassword})
+	squid, err := network.StartSquid(t.Context(), machine.SquidOptions{User: user, Password: third})
 	controlplanetest.Require(t, err)
 	s.enterCluster(t, network)
 	n := &node.Node{
@@ -49,11 +50,10 @@ func (s *site) checkOwnCharts(t *testing.T) {
 	s.source.hosts()
 
 	t.Run("with the policies' environment", func(t *testing.T) {
-		process, err := n.Start(t.Context(), pod, "manager")
-		controlplanetest.Require(t, err)
+		manager := start(t, n, pod)
 		controlplanetest.Require(t, s.cp.ApplyObjects(t.Context(), objects[1]))
 		s.awaitRevision(t, "flux-system", "own", 1)
-		controlplanetest.Require(t, process.Stop())
+		controlplanetest.Require(t, manager.Stop())
 		if hosts := s.source.hosts(); !slices.Equal(hosts, []string{sourceHostDot}) {
 			t.Errorf("the source was asked for hosts %v", hosts)
 		}
@@ -62,19 +62,32 @@ func (s *site) checkOwnCharts(t *testing.T) {
 		}
 	})
 	t.Run("without its entries that end in a dot", func(t *testing.T) {
-		process, err := n.Start(t.Context(), withoutDots(t, pod), "manager")
-		controlplanetest.Require(t, err)
+		manager := start(t, n, withoutDots(t, pod))
 		controlplanetest.Await(t, "squid to be asked for the chart", func(context.Context) (bool, error) {
 			requests, err := squid.Requests()
 			return slices.ContainsFunc(requests, func(r machine.Request) bool {
 				return r.User == user && r.Method == "GET" && strings.HasPrefix(r.Target, "http://"+sourceHostDot+"/ocirepository/flux-system/own/")
 			}), err
 		})
-		controlplanetest.Require(t, process.Stop())
+		controlplanetest.Require(t, manager.Stop())
 		if hosts := s.source.hosts(); len(hosts) > 0 {
 			t.Errorf("and yet the source was asked for hosts %v", hosts)
 		}
 	})
+}
+
+// start starts helm-controller, and shows what it has said if the test fails.
+func start(t *testing.T, n *node.Node, pod *corev1.Pod) *process.Process {
+	t.Helper()
+	p, err := n.Start(t.Context(), pod, "manager")
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() {
+		_ = p.Stop()
+		if text, err := p.Log(); t.Failed() {
+			t.Log(text, err)
+		}
+	})
+	return p
 }
 
 // enterCluster has the API server and the source answer in the cluster's network.
