@@ -36,14 +36,14 @@ func TestMain(m *testing.M) {
 
 // The cluster of examples/cluster.yaml, which is that of docs/consumers.md, and who squid lets through.
 const (
-	namespace   = "org-acme"
-	cluster     = "mycluster"
-	values      = cluster + "-cluster-values"
-	release     = cluster + "-fairlead-policies"
-	user        = "flux"
-	first       = "first-password"
-	second      = "second-password"
-	third       = "third-password" // squid's
+	namespace = "org-acme"
+	cluster   = "mycluster"
+	values    = cluster + "-cluster-values"
+	release   = cluster + "-fairlead-policies"
+	user      = "flux"
+	first     = "first-password"
+	second    = "second-password"
+	third     = "third-password" // squid's
 )
 
 var helmReleases = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
