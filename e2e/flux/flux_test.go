@@ -36,13 +36,14 @@ func TestMain(m *testing.M) {
 
 // The cluster of examples/cluster.yaml, which is that of docs/consumers.md, and who squid lets through.
 const (
-	namespace   = "org-acme"
-	cluster     = "mycluster"
-	values      = cluster + "-cluster-values"
-	release     = cluster + "-fairlead-policies"
-	user        = "flux"
-	oldPassword = "first"
-	newPassword = "second"
+	namespace = "org-acme"
+	cluster   = "mycluster"
+	values    = cluster + "-cluster-values"
+	release   = cluster + "-fairlead-policies"
+	user      = "flux"
+	first     = "first-password"
+	second    = "second-password"
+	third     = "third-password" // squid's
 )
 
 var helmReleases = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
@@ -99,7 +100,7 @@ func (s *site) startOperator(t *testing.T) {
 	kubeconfig, err := os.ReadFile(s.cp.AdminKubeconfig())
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, s.cp.Apply(ctx, []byte(proxyObjects), example))
-	s.setPassword(t, oldPassword)
+	s.setPassword(t, first)
 	s.secret(t, namespace, cluster+"-kubeconfig", map[string]string{"value": string(kubeconfig)})
 	_, err = operator.Start(ctx, s.cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)
@@ -306,9 +307,9 @@ func (s *site) checkUnchanged(t *testing.T) {
 // the label, made before it, has not even made helm-controller look, until it gets the label.
 func (s *site) checkAtOnce(t *testing.T, controller *controller) {
 	before := controller.awaitIdle(t)
-	s.setPassword(t, newPassword)
+	s.setPassword(t, second)
 	controlplanetest.Await(t, "the new password in the Secret", func(context.Context) (bool, error) {
-		return s.values(t, values)["http_proxy"] == proxyURL(newPassword), nil
+		return s.values(t, values)["http_proxy"] == proxyURL(second), nil
 	})
 	s.copyValues(t, "unwatched", map[string]string{})
 	s.awaitRevision(t, namespace, release, 2)
@@ -318,11 +319,11 @@ func (s *site) checkAtOnce(t *testing.T, controller *controller) {
 	}
 	got, err := s.released(t.Context(), policies.Namespace, "fairlead-policies")
 	controlplanetest.Require(t, err)
-	if got["https_proxy"] != proxyURL(newPassword) {
+	if got["https_proxy"] != proxyURL(second) {
 		t.Errorf("https_proxy of the release is %v", got["https_proxy"])
 	}
 	// Whatever helm-controller has to do for the copy, it does for the release after it.
-	s.setPassword(t, oldPassword)
+	s.setPassword(t, third)
 	s.awaitRevision(t, namespace, release, 3)
 	last := controller.awaitIdle(t)
 	if last["unwatched"] != before["unwatched"] {
