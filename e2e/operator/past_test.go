@@ -27,6 +27,8 @@ func TestThatAClusterHadAProxyIsNotedBeforeItsSecretsAreWrittenAndOnlyOnce(t *te
 			return r.Annotations[v1alpha1.HadProxyAnnotation] == want && !notReady(r)
 		})
 	}
+	f.report("c1", "Applied")
+	f.report("c2", "Applied")
 	noted("c1", "true")
 	noted("c2", "false")
 
