@@ -63,6 +63,11 @@ const (
 // once, whatever it remembers; any new value does.
 const ReapplyAnnotation = "fairlead.io/reapply"
 
+// HadProxyAnnotation on a ProxyReport, "true" or "false", is the operator's note
+// whether the cluster ever had a proxy. It is metadata because neither
+// clusterctl move nor a backup carries the status.
+const HadProxyAnnotation = "fairlead.io/had-proxy"
+
 // ReportFinalizer keeps a ProxyReport, and the Secrets that it owns, until its
 // Cluster is gone.
 const ReportFinalizer = "fairlead.io/cluster"

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -145,31 +146,32 @@ metadata: {name: somebody-elses, namespace: org-acme}
 stringData: {x: x}
 `
 
-func (m *management) createWorkload(t *testing.T) {
+// createWorkload creates such a cluster.
+func (m *management) createWorkload(t *testing.T, name string) {
 	t.Helper()
-	controlplanetest.Require(t, m.cp.Apply(t.Context(), []byte(workload)))
+	controlplanetest.Require(t, m.cp.Apply(t.Context(), []byte(strings.ReplaceAll(workload, cluster, name))))
 	object := &clusterv1.Cluster{}
-	controlplanetest.Require(t, m.client.Get(t.Context(), key, object))
+	controlplanetest.Require(t, m.client.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, object))
 	yes := true
 	object.Status.Initialization.InfrastructureProvisioned = &yes
 	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{
 		Type: clusterv1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: "Initialized",
 	})
 	controlplanetest.Require(t, m.client.Status().Update(t.Context(), object))
-	owner := []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster, UID: object.UID}}
+	owner := []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: name, UID: object.UID}}
 	machine := &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: "m1", OwnerReferences: owner, Labels: map[string]string{clusterv1.ClusterNameLabel: cluster},
+			Namespace: namespace, Name: name + "-m1", OwnerReferences: owner, Labels: map[string]string{clusterv1.ClusterNameLabel: name},
 		},
 		Spec: clusterv1.MachineSpec{
-			ClusterName:       cluster,
+			ClusterName:       name,
 			Bootstrap:         clusterv1.Bootstrap{DataSecretName: new(string)},
-			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "DockerMachine", Name: "m1"},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "DockerMachine", Name: name + "-m1"},
 		},
 	}
-	*machine.Spec.Bootstrap.DataSecretName = "m1"
+	*machine.Spec.Bootstrap.DataSecretName = name + "-m1"
 	controlplanetest.Require(t, m.client.Create(t.Context(), machine))
-	machine.Status.NodeRef = clusterv1.MachineNodeReference{Name: "m1"}
+	machine.Status.NodeRef = clusterv1.MachineNodeReference{Name: name + "-m1"}
 	controlplanetest.Require(t, m.client.Status().Update(t.Context(), machine))
 }
 
@@ -185,8 +187,8 @@ func (m *management) report(t *testing.T, name string) *v1alpha1.ProxyReport {
 	return report
 }
 
-// ours are both Secrets of the cluster, by name.
-func (m *management) ours(t *testing.T) map[string]*corev1.Secret {
+// ours are both Secrets of a cluster, by name.
+func (m *management) ours(t *testing.T, cluster string) map[string]*corev1.Secret {
 	t.Helper()
 	found := map[string]*corev1.Secret{}
 	for _, name := range []string{cluster + "-cluster-values", cluster + "-systemd-proxy"} {

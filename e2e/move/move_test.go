@@ -62,12 +62,12 @@ func TestAMovedClusterKeepsItsSettings(t *testing.T) {
 	_, err = page.Shell(t.Context(), "helm install fairlead charts/fairlead --namespace fairlead-system --create-namespace --values secret-values.yaml")
 	controlplanetest.Require(t, err)
 	source.startOperator(t)
-	source.createWorkload(t)
+	source.createWorkload(t, cluster)
 	was := source.report(t, cluster)
 	run(install)
 	target.startOperator(t)
 
-	secrets, override := source.ours(t), source.override(t)
+	secrets, override := source.ours(t, cluster), source.override(t)
 	leaving, arriving := source.witness(t), target.witness(t)
 	marks := map[*management]controlplane.AuditMark{source: source.mark(t), target: target.mark(t)}
 	run(move)
@@ -103,6 +103,7 @@ func TestAMovedClusterKeepsItsSettings(t *testing.T) {
 	})
 	t.Run("the target's operator goes on", func(t *testing.T) { checkGoesOn(t, target) })
 	t.Run("a report that comes first waits for its Cluster", func(t *testing.T) { checkReportFirst(t, target) })
+	t.Run("what nothing selects in the target", func(t *testing.T) { checkNotSelected(t, source, target, func() { run(move) }) })
 }
 
 // values are those of the page; that they are is seen by what arrives.
@@ -114,7 +115,7 @@ const values = `proxy:
 
 func checkArrived(t *testing.T, target *management, secrets map[string]*corev1.Secret, override *v1alpha1.ProxyOverride, was, is *v1alpha1.ProxyReport) {
 	t.Helper()
-	for name, secret := range target.ours(t) {
+	for name, secret := range target.ours(t, cluster) {
 		if diff := cmp.Diff(secrets[name].Data, secret.Data); diff != "" {
 			t.Errorf("%s is another", name) // not how: the password is in it
 		}
@@ -177,8 +178,8 @@ func checkLeft(t *testing.T, source *management, w *witness, secrets map[string]
 		return true, nil
 	})
 	// Whatever it does because of that, it has done after the next cluster.
-	controlplanetest.Require(t, source.cp.Apply(t.Context(), []byte(strings.ReplaceAll(workload, "mycluster", "next"))))
-	source.report(t, "next")
+	source.createWorkload(t, next)
+	source.report(t, next)
 	for _, secret := range secrets {
 		kinds, _ := w.happened(secret)
 		if n := len(kinds); n < 2 || kinds[n-1] != watch.Deleted || slices.Contains(kinds[1:], watch.Added) {
@@ -208,7 +209,7 @@ func checkGoesOn(t *testing.T, target *management) {
 	_, err = target.clients.CoreV1().Secrets("fairlead-system").Update(t.Context(), secret, metav1.UpdateOptions{})
 	controlplanetest.Require(t, err)
 	controlplanetest.Await(t, "the change in both Secrets", func(context.Context) (bool, error) {
-		for _, secret := range target.ours(t) {
+		for _, secret := range target.ours(t, cluster) {
 			for _, content := range secret.Data {
 				if !strings.Contains(string(content), "later.example") || !strings.Contains(string(content), "registry.acme.internal") {
 					return false, fmt.Errorf("not in %s", secret.Name)

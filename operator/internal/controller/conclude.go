@@ -57,8 +57,11 @@ func ready(d decision, out outcome) metav1.Condition {
 
 // fate says what a problem means for the Secrets.
 func fate(d decision) string {
-	if len(d.status.Secrets) > 0 {
+	switch {
+	case len(d.status.Secrets) > 0:
 		return "; both Secrets stay as last written"
+	case d.note == resolve.NoteHadProxy:
+		return fmt.Sprintf("; both Secrets stay as they are, since the cluster counts as one that had a proxy (annotation %s of its ProxyReport)", v1alpha1.HadProxyAnnotation)
 	}
 	return "; both Secrets are withheld"
 }

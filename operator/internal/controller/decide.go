@@ -19,6 +19,7 @@ type decision struct {
 	meaning []byte            // what they tell machines; the password is in it
 	own     ownLists
 	status  v1alpha1.ProxyReportStatus
+	note    string           // whether the cluster had a proxy, for the report's metadata
 	problem *resolve.Problem // why there are no Secrets to write
 	paused  bool
 }
@@ -30,6 +31,7 @@ func decide(s state) decision {
 	if d.paused {
 		return d
 	}
+	d.note = s.past().Note("")
 	d.status.Cluster = v1alpha1.ReportedCluster{UID: s.cluster.UID, Generation: s.cluster.Generation}
 	if s.problem == nil {
 		d.status.Facts = s.facts
@@ -53,6 +55,7 @@ func decide(s state) decision {
 	}
 	report(&d.status, nil)
 	describe(&d.status, effective)
+	d.note = s.past().Note(effective.Mode)
 	d.own = resolvedLists(effective)
 	d.status.Findings = nil
 	if effective.Mode == resolve.ModeProxied {
@@ -64,8 +67,8 @@ func decide(s state) decision {
 func effective(s state) (resolve.Effective, error) {
 	cluster := inputs.Cluster(s.cluster)
 	if s.problem != nil {
-		if s.problem.Reason == resolve.ReasonNotSelected && !hadProxy(s) {
-			return resolve.Unproxied(cluster), nil
+		if s.problem.Reason == resolve.ReasonNotSelected {
+			return resolve.Unselected(cluster, s.past(), s.problem)
 		}
 		return resolve.Effective{}, s.problem
 	}
@@ -76,12 +79,6 @@ func effective(s state) (resolve.Effective, error) {
 		Override:     inputs.Override(s.override),
 		PinnedForm:   resolve.Form(s.last().Form),
 	})
-}
-
-// hadProxy reports whether something may still rely on what was once written.
-func hadProxy(s state) bool {
-	mode := resolve.Mode(s.last().Mode)
-	return mode == resolve.ModeProxied || mode == resolve.ModeDirect
 }
 
 func paused(cluster *clusterv1.Cluster) bool {

@@ -47,13 +47,55 @@ func TestDecideLeavesTheLastGoodDescriptionInPlaceOnAProblem(t *testing.T) {
 }
 
 func TestDecideBlanksOnlyAClusterThatNeverHadAProxy(t *testing.T) {
-	for mode, blank := range map[string]bool{"": true, "Unproxied": true, "Proxied": false, "Direct": false} {
-		s := aState(t)
-		s.report = &v1alpha1.ProxyReport{Status: v1alpha1.ProxyReportStatus{Mode: mode}}
-		s.problem = &resolve.Problem{Reason: resolve.ReasonNotSelected}
-		if got := len(decide(s).secrets) == 2; got != blank {
-			t.Errorf("mode %q: blank Secrets are written: %t", mode, got)
+	noted := func(note, mode string) *v1alpha1.ProxyReport {
+		return &v1alpha1.ProxyReport{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.HadProxyAnnotation: note}},
+			Status:     v1alpha1.ProxyReportStatus{Mode: mode},
 		}
+	}
+	for name, tc := range map[string]struct {
+		report *v1alpha1.ProxyReport
+		blank  bool
+		note   string
+	}{
+		"new":                  {nil, true, "false"},
+		"unproxied":            {noted("false", "Unproxied"), true, "false"},
+		"proxied":              {noted("true", "Proxied"), false, "true"},
+		"direct":               {noted("true", "Direct"), false, "true"},
+		"moved, once proxied":  {noted("true", ""), false, "true"},
+		"moved, never proxied": {noted("false", ""), true, "false"},
+		"moved, nothing noted": {&v1alpha1.ProxyReport{}, false, "true"},
+	} {
+		s := aState(t)
+		s.report, s.problem = tc.report, &resolve.Problem{Reason: resolve.ReasonNotSelected}
+		d := decide(s)
+		if got := len(d.secrets) == 2; got != tc.blank || d.note != tc.note {
+			t.Errorf("%s: blank Secrets are written: %t, noted is %q", name, got, d.note)
+		}
+		conclude(&d, outcome{}, 1)
+		if message := d.status.Conditions[0].Message; strings.Contains(message, "both Secrets stay") == tc.blank {
+			t.Errorf("%s: %s", name, message)
+		}
+	}
+}
+
+func TestThatAClusterGetsAProxyIsNotedWhateverWasNotedBefore(t *testing.T) {
+	for name, report := range map[string]*v1alpha1.ProxyReport{
+		"new":              nil,
+		"never had one":    {ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.HadProxyAnnotation: "false"}}},
+		"without a note":   {},
+		"was not selected": {Status: v1alpha1.ProxyReportStatus{Mode: "Unproxied"}},
+	} {
+		s := aState(t)
+		s.report = report
+		if d := decide(s); d.note != "true" || len(d.secrets) != 2 {
+			t.Errorf("%s: noted is %q", name, d.note)
+		}
+	}
+	s := aState(t)
+	s.problem = &resolve.Problem{Reason: resolve.ReasonEndpointUnknown}
+	if d := decide(s); d.note != "false" {
+		t.Errorf("one that waits for its first: noted is %q", d.note)
 	}
 }
 

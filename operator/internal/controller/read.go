@@ -39,6 +39,18 @@ func (s state) last() v1alpha1.ProxyReportStatus {
 	return s.report.Status
 }
 
+// past is what the report remembers of the cluster.
+func (s state) past() resolve.Past {
+	if s.report == nil {
+		return resolve.Past{}
+	}
+	return resolve.Past{
+		Report:   true,
+		Mode:     resolve.Mode(s.report.Status.Mode),
+		HadProxy: s.report.Annotations[v1alpha1.HadProxyAnnotation],
+	}
+}
+
 func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) (state, error) {
 	var s state
 	var err error

@@ -27,18 +27,21 @@ type outcome struct {
 	retry           error
 }
 
-// write carries a decision out: the report's existence, since it owns the
-// Secrets, then the Secrets, then the report's status.
+// write carries a decision out: the report's existence and its note, since it owns
+// the Secrets and must remember them, then the Secrets, then the report's status.
 func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctrl.Result, error) {
 	if s.report == nil {
 		if d.paused {
 			return ctrl.Result{}, nil
 		}
-		report, err := r.createReport(ctx, s)
+		report, err := r.createReport(ctx, s, d.note)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
 		s.report = report
+	}
+	if err := r.writeNote(ctx, s.report, d); err != nil {
+		return ctrl.Result{}, err
 	}
 	out := r.applySecrets(ctx, s, &d)
 	count(d.status.Nodes, s.machines)
@@ -54,14 +57,38 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	return ctrl.Result{RequeueAfter: r.nextLook(s, d, out)}, nil
 }
 
-func (r *ClusterReconciler) createReport(ctx context.Context, s state) (*v1alpha1.ProxyReport, error) {
+func (r *ClusterReconciler) createReport(ctx context.Context, s state, note string) (*v1alpha1.ProxyReport, error) {
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{
-		Namespace:  s.cluster.Namespace,
-		Name:       s.cluster.Name,
-		Labels:     map[string]string{render.ManagedLabel: render.Manager, render.MoveLabel: ""},
-		Finalizers: []string{v1alpha1.ReportFinalizer},
+		Namespace:   s.cluster.Namespace,
+		Name:        s.cluster.Name,
+		Labels:      map[string]string{render.ManagedLabel: render.Manager, render.MoveLabel: ""},
+		Annotations: map[string]string{v1alpha1.HadProxyAnnotation: note},
+		Finalizers:  []string{v1alpha1.ReportFinalizer},
 	}}
 	return report, r.Client.Create(ctx, report)
+}
+
+// writeNote notes in the report's metadata whether the cluster had a proxy, if it
+// is not there already. The turn goes on with the report as it is then.
+func (r *ClusterReconciler) writeNote(ctx context.Context, report *v1alpha1.ProxyReport, d decision) error {
+	if d.paused || report.Annotations[v1alpha1.HadProxyAnnotation] == d.note {
+		return nil
+	}
+	noted := &unstructured.Unstructured{}
+	noted.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ProxyReport"))
+	noted.SetNamespace(report.Namespace)
+	noted.SetName(report.Name)
+	noted.SetUID(report.UID) // never creates one
+	noted.SetAnnotations(map[string]string{v1alpha1.HadProxyAnnotation: d.note})
+	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(noted), client.FieldOwner(apply.FieldManager), client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("noting in ProxyReport %s whether the cluster had a proxy: %w", report.Name, err)
+	}
+	if err := r.awaitSeen(ctx, report); err != nil {
+		return err
+	}
+	report.Annotations, report.ResourceVersion = noted.GetAnnotations(), noted.GetResourceVersion()
+	return nil
 }
 
 // target is an object to write.

@@ -1,0 +1,129 @@
+package move_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+// Clusters that are moved to where there is a CorporateProxy, which selects neither.
+const (
+	next  = "next"  // had a proxy in the source
+	plain = "plain" // never had one
+)
+
+func checkNotSelected(t *testing.T, source, target *management, run func()) {
+	t.Helper()
+	source.report(t, next)
+	for _, m := range []*management{source, target} {
+		m.selectNothing(t)
+	}
+	source.createWorkload(t, plain)
+	source.report(t, plain)
+	had, never := source.ours(t, next), source.ours(t, plain)
+	mark := target.mark(t)
+	run()
+
+	target.checkKept(t, had)
+	target.checkBlank(t, never)
+
+	t.Run("after a restart", func(t *testing.T) {
+		controlplanetest.Require(t, target.operator.Stop())
+		target.startOperator(t)
+		target.awaitReconciles(t, 4) // once each of the clusters
+		target.checkKept(t, had)
+	})
+	t.Run("without the note", func(t *testing.T) {
+		was := target.reconciles(t)
+		report := target.rawReport(t, next)
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.HadProxyAnnotation+`":null}}}`))
+		controlplanetest.Require(t, target.client.Patch(t.Context(), report, patch))
+		target.awaitReconciles(t, was+1)
+		controlplanetest.Await(t, "the note", func(context.Context) (bool, error) {
+			if note := target.rawReport(t, next).Annotations[v1alpha1.HadProxyAnnotation]; note != "true" {
+				return false, fmt.Errorf("it is %q", note)
+			}
+			return true, nil
+		})
+		target.checkKept(t, had)
+	})
+	for _, write := range target.secretWrites(t, mark) {
+		if strings.Contains(write, next) {
+			t.Error(write)
+		}
+	}
+	t.Run("its owner's word that it never had one", func(t *testing.T) {
+		report := target.rawReport(t, next)
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.HadProxyAnnotation+`":"false"}}}`))
+		controlplanetest.Require(t, target.client.Patch(t.Context(), report, patch))
+		target.checkBlank(t, target.ours(t, next))
+	})
+}
+
+// selectNothing leaves the CorporateProxy there, but with a selector that nothing matches.
+func (m *management) selectNothing(t *testing.T) {
+	t.Helper()
+	proxy := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"clusterSelector":{"matchLabels":{"typo":"yes"}}}}`))
+	controlplanetest.Require(t, m.client.Patch(t.Context(), proxy, patch))
+}
+
+func (m *management) rawReport(t *testing.T, name string) *v1alpha1.ProxyReport {
+	t.Helper()
+	report := &v1alpha1.ProxyReport{}
+	controlplanetest.Require(t, m.client.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, report))
+	return report
+}
+
+// checkKept awaits that the operator has decided, and said that the Secrets stay.
+func (m *management) checkKept(t *testing.T, secrets map[string]*corev1.Secret) {
+	t.Helper()
+	controlplanetest.Await(t, "the condition", func(context.Context) (bool, error) {
+		report := m.rawReport(t, next)
+		ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady)
+		if ready == nil {
+			return false, errors.New("none")
+		}
+		if ready.Status != metav1.ConditionFalse || ready.Reason != "NotSelected" || !strings.Contains(ready.Message, "both Secrets stay as they are") {
+			return false, fmt.Errorf("%s, %s: %s", ready.Status, ready.Reason, ready.Message)
+		}
+		return true, nil
+	})
+	for name, secret := range m.ours(t, next) {
+		if !cmp.Equal(secrets[name].Data, secret.Data) {
+			t.Errorf("%s is another", name) // not how: the password is in it
+		}
+	}
+}
+
+// checkBlank awaits that there is no proxy in the Secrets of a cluster, and that nothing is wrong with that.
+func (m *management) checkBlank(t *testing.T, secrets map[string]*corev1.Secret) {
+	t.Helper()
+	for name, was := range secrets {
+		cluster, _, _ := strings.Cut(name, "-")
+		if report := m.report(t, cluster); report.Status.Mode != "Unproxied" || report.Annotations[v1alpha1.HadProxyAnnotation] != "false" {
+			t.Errorf("%s: mode %s, noted %v", cluster, report.Status.Mode, report.Annotations)
+		}
+		is := m.ours(t, cluster)[name]
+		if len(is.Data) != len(was.Data) {
+			t.Errorf("%s has %d keys, had %d", name, len(is.Data), len(was.Data))
+		}
+		for key, content := range is.Data {
+			if strings.Contains(string(content), "192.168.52.220") {
+				t.Errorf("%s of %s has a proxy", key, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package resolve
+
+// Past is what is known of a cluster's earlier configurations.
+type Past struct {
+	Report   bool   // the cluster has a report; one without is new
+	Mode     Mode   // in the report's status, which neither a move nor a backup carries; empty: nothing was written here
+	HadProxy string // the note in the report's metadata, which they do carry; empty: there is none
+}
+
+// The note's values.
+const (
+	NoteHadProxy = "true"
+	NoteNone     = "false"
+)
+
+// CountsAsProxied reports whether something may still rely on what was once
+// written. Only a cluster that is known never to have had a proxy may be blank
+// because nothing selects it: a report that does not say so counts as one that had.
+func (p Past) CountsAsProxied() bool {
+	switch {
+	case !p.Report:
+		return false
+	case p.Mode == ModeProxied || p.Mode == ModeDirect:
+		return true
+	case p.HadProxy == "":
+		return p.Mode != ModeUnproxied
+	}
+	return p.HadProxy != NoteNone
+}
+
+// Note is what is to be noted before a configuration of mode is written, or of
+// none (empty).
+func (p Past) Note(mode Mode) string {
+	if mode == ModeProxied || mode == ModeDirect || p.CountsAsProxied() {
+		return NoteHadProxy
+	}
+	return NoteNone
+}
+
+// Unselected is the configuration of a cluster that no CorporateProxy selects,
+// for which Choose returned notSelected: blank where it never had a proxy, else
+// that error.
+func Unselected(cluster Cluster, past Past, notSelected error) (Effective, error) {
+	if past.CountsAsProxied() {
+		return Effective{}, notSelected
+	}
+	return Unproxied(cluster), nil
+}
