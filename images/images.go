@@ -2,7 +2,7 @@
 // a static program, two users, the public certificate authorities, and nothing else. The same commit, built by the same
 // Go, has the same digests, wherever it is checked out.
 //
-// It is not ko: that takes its base image from a registry and nowhere else, and puts the program where PATH is ko's own.
+// It is not ko, which starts from a base image of a registry as it comes: here nothing is asked for but Go modules.
 package images
 
 import (
