@@ -67,7 +67,6 @@ unit: ## unit, property and command-line tests
 
 programs: # build what the end-to-end tests run, ahead of go test's time limit
 	cd e2e && go run ./tools/build
-	go build ./operator/cmd/...
 
 e2e: programs ## end-to-end tests on real control planes
 	cd e2e && go test -count=1 -p=$$((2 * $$(nproc))) -timeout=30m ./... # half of the time is waiting

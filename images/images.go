@@ -2,7 +2,7 @@
 // a static program, two users, the public certificate authorities, and nothing else. The same commit, built by the same
 // Go, has the same digests, wherever it is checked out.
 //
-// It is not ko: that takes its base image from a registry and nowhere else, and puts the program where PATH is ko's own.
+// It is not ko, which starts from a base image of a registry as it comes: here nothing is asked for but Go modules.
 package images
 
 import (
@@ -16,13 +16,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
 // Registry is where charts look for the images.
 const Registry = "ghcr.io/fairlead-io/"
 
 // Names are those of the images, and of the programs below operator/cmd that they hold.
-var Names = []string{"fairlead-operator", "fairlead", "fairlead-relay"}
+var Names = gobuild.Programs
 
 // Platforms that images are for.
 var Platforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}

@@ -6,12 +6,13 @@ import (
 	"debug/buildinfo"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
 // program is a compiled one.
@@ -21,15 +22,18 @@ type program struct {
 	info    *debug.BuildInfo // as the program itself has it: the revision in a label is what was compiled
 }
 
-// compile builds a program below operator/cmd so that nothing of this machine is in it: no path, no C library.
+// compile builds a program for a platform. No setting of this machine's Go is in it.
 func compile(ctx context.Context, repository, name string, platform v1.Platform, temp string) (program, error) {
 	file := filepath.Join(temp, fmt.Sprintf("%s-%s-%s", name, platform.OS, platform.Architecture))
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", file, "./operator/cmd/"+name)
-	build.Dir = repository
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly", "CGO_ENABLED=0",
-		"GOOS="+platform.OS, "GOARCH="+platform.Architecture, "GOAMD64=v1", "GOARM64=v8.0")
-	if output, err := build.CombinedOutput(); err != nil {
-		return program{}, fmt.Errorf("compile %s for %s: %w\n%s", name, platform, err, bytes.TrimSpace(output))
+	err := gobuild.Build(ctx, gobuild.Options{
+		Repository: repository, Program: name, File: file,
+		Flags: []string{"-buildvcs=auto", "-ldflags=-s -w"}, // of the linker alone
+		Environment: []string{
+			"GOFLAGS=-mod=readonly", "GOOS=" + platform.OS, "GOARCH=" + platform.Architecture, "GOAMD64=v1", "GOARM64=v8.0",
+		},
+	})
+	if err != nil {
+		return program{}, fmt.Errorf("for %s: %w", platform, err)
 	}
 	content, err := os.ReadFile(file)
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *site) checkRelayed(t *testing.T, pod *corev1.Pod) {
 	if len(pod.Spec.InitContainers) != 1 {
 		t.Fatalf("the pod has no relay: %+v", pod.Spec.InitContainers)
 	}
-	program, err := tools.Program(t.Context(), relay, "CGO_ENABLED=0") // as the tests of the relay build it, which may run meanwhile
+	program, err := tools.Program(t.Context(), relay)
 	controlplanetest.Require(t, err)
 	s.node.Programs[pod.Spec.InitContainers[0].Image] = program
 	sidecar, err := s.node.Start(t.Context(), pod, relay)

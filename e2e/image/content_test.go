@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/images"
 )
 
@@ -102,8 +103,8 @@ func filesOf(t *testing.T, image v1.Image) map[string][]byte {
 
 func TestTheChartsNameTheImagesByDefault(t *testing.T) {
 	for _, row := range []struct{ image, named string }{
-		{"fairlead-operator", deployment(t, "fairlead", "fairlead-operator").Spec.Template.Spec.Containers[0].Image},
-		{"fairlead-operator", deployment(t, "fairlead-policies", "fairlead-replicator").Spec.Template.Spec.Containers[0].Image},
+		{"fairlead-operator", operatorsDeployment(t).Spec.Template.Spec.Containers[0].Image},
+		{"fairlead-operator", deployment(t, "fairlead-policies", "fairlead-replicator", policies.Values()).Spec.Template.Spec.Containers[0].Image},
 		{"fairlead-relay", relayPod(t).Spec.InitContainers[0].Image},
 	} {
 		if _, descriptor := host(t, row.image); descriptor.Annotations["io.containerd.image.name"] != row.named {

@@ -24,12 +24,12 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
-// deployment is that of a chart with its defaults.
-func deployment(t *testing.T, chart, name string) *appsv1.Deployment {
+// deployment is that of a chart with its defaults, but for the proxy, which both charts must be told.
+func deployment(t *testing.T, chart, name string, values any) *appsv1.Deployment {
 	t.Helper()
 	manifests, err := helm.Template(t.Context(), helm.Release{
 		Chart: filepath.Join(repository(), "charts", chart), Name: chart, Namespace: operator.Namespace,
-		Values: []any{policies.Values(), map[string]any{"proxy": policies.Values()["cluster"].(map[string]any)["proxy"]}},
+		Values: []any{values},
 	})
 	controlplanetest.Require(t, err)
 	for _, document := range bytes.Split(manifests, []byte("\n---\n")) {
@@ -40,6 +40,12 @@ func deployment(t *testing.T, chart, name string) *appsv1.Deployment {
 	}
 	t.Fatalf("chart %s has no Deployment %s", chart, name)
 	return nil
+}
+
+// operatorsDeployment is that of the chart of the operator.
+func operatorsDeployment(t *testing.T) *appsv1.Deployment {
+	t.Helper()
+	return deployment(t, "fairlead", "fairlead-operator", policies.Values()["cluster"]) // proxy: …
 }
 
 // relayPod is a pod that the policy has put the relay into.
@@ -61,7 +67,7 @@ func relayPod(t *testing.T) *corev1.Pod {
 func TestTheOperatorsImageBecomesReadyAsItsDeploymentSays(t *testing.T) {
 	cp := controlplanetest.Shared(t)
 	controlplanetest.Require(t, operator.Install(t.Context(), cp))
-	pod := deployment(t, "fairlead", "fairlead-operator").Spec.Template.Spec
+	pod := operatorsDeployment(t).Spec.Template.Spec
 	account, err := cp.ServiceAccount(t.Context(), operator.Namespace, pod.ServiceAccountName)
 	controlplanetest.Require(t, err)
 	host, port, _ := strings.Cut(strings.TrimPrefix(account.Host, "https://"), ":")

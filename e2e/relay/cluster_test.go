@@ -70,7 +70,7 @@ func programs(t *testing.T) map[string]string {
 		controlplanetest.Require(t, err)
 		found[command] = path
 	}
-	path, err := tools.Program(t.Context(), "fairlead-relay", "CGO_ENABLED=0")
+	path, err := tools.Program(t.Context(), "fairlead-relay")
 	controlplanetest.Require(t, err)
 	found["fairlead-relay"] = path
 	return found

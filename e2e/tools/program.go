@@ -4,16 +4,17 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
+
+	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
-// Program builds a program of this repository below operator/cmd, and returns its path. The environment is go's, as
-// NAME=value.
-func Program(ctx context.Context, name string, environment ...string) (string, error) {
-	_, here, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(here), "..", "..")
+// Program builds a program of this repository below operator/cmd, as it is in its image, and returns its path.
+func Program(ctx context.Context, name string) (string, error) {
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
 	path := filepath.Join(root, ".cache", "bin", name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
@@ -23,11 +24,5 @@ func Program(ctx context.Context, name string, environment ...string) (string, e
 		return "", fmt.Errorf("wait for another build of %s: %w", name, err)
 	}
 	defer unlock()
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./operator/cmd/"+name)
-	build.Dir = root
-	build.Env = append(os.Environ(), environment...)
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", name, err, output)
-	}
-	return path, nil
+	return path, gobuild.Build(ctx, gobuild.Options{Repository: root, Program: name, File: path})
 }

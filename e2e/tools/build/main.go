@@ -1,5 +1,5 @@
 // Command build makes the programs that the tests run, ahead of the tests: a first build takes longer
-// than go test waits for a package. Without arguments it makes all of them.
+// than go test waits for a package. Without arguments it makes all of them, and Fairlead's own.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
 func main() {
@@ -37,6 +38,16 @@ func build(names []string) error {
 			continue
 		}
 		path, err := tools.Build(ctx, tool, os.Stderr)
+		if err != nil {
+			return err
+		}
+		fmt.Println(path)
+	}
+	if len(names) > 0 {
+		return nil
+	}
+	for _, name := range gobuild.Programs {
+		path, err := tools.Program(ctx, name)
 		if err != nil {
 			return err
 		}

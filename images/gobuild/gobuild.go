@@ -1,0 +1,35 @@
+// Package gobuild builds Fairlead's programs, in one way for the images and for the tests: Go's cache has what was compiled
+// with other flags a second time, and that is minutes.
+package gobuild
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+// Programs are the folders below operator/cmd.
+var Programs = []string{"fairlead-operator", "fairlead", "fairlead-relay"}
+
+// Options say what to build of what.
+type Options struct {
+	Repository  string   // the top folder
+	Program     string   // one of Programs
+	File        string   // to write, an absolute path
+	Flags       []string // of go build, beside its own
+	Environment []string // as NAME=value, over that of this process
+}
+
+// Build builds a program so that nothing of this machine is in it: no path, no C library. The error has what go says.
+func Build(ctx context.Context, options Options) error {
+	arguments := append([]string{"build", "-trimpath", "-o", options.File}, options.Flags...)
+	build := exec.CommandContext(ctx, "go", append(arguments, "./operator/cmd/"+options.Program)...)
+	build.Dir = options.Repository
+	build.Env = append(os.Environ(), append([]string{"GOWORK=off", "CGO_ENABLED=0"}, options.Environment...)...)
+	if output, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", options.Program, err, bytes.TrimSpace(output))
+	}
+	return nil
+}
