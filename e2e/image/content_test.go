@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,10 +41,8 @@ func TestAnImageIsAStaticProgramTwoUsersAndTheAuthorities(t *testing.T) {
 		}
 		files := filesOf(t, image)
 		want := []string{"etc/group", "etc/passwd", "etc/ssl/certs/ca-certificates.crt", program[1:]}
-		for path := range files {
-			if !slices.Contains(want, path) {
-				t.Errorf("%s has %s", name, path)
-			}
+		if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
+			t.Errorf("it has the files %q, want %q", got, want)
 		}
 		checkStatic(t, files[program[1:]])
 		checkAuthorities(t, files["etc/ssl/certs/ca-certificates.crt"])
