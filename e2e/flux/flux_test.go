@@ -306,6 +306,7 @@ func (s *site) checkUnchanged(t *testing.T) {
 // checkAtOnce: a new password reaches the release although its interval is a day. The same change of a Secret without
 // the label, made before it, has not even made helm-controller look, until it gets the label.
 func (s *site) checkAtOnce(t *testing.T, controller *controller) {
+	t.Helper()
 	before := controller.awaitIdle(t)
 	s.setPassword(t, second)
 	controlplanetest.Await(t, "the new password in the Secret", func(context.Context) (bool, error) {

@@ -68,10 +68,10 @@ func (s *site) checkOwnCharts(t *testing.T) {
 		manager := start(t, n, withoutDots(t, pod))
 		controlplanetest.Await(t, "squid to be asked for the chart", func(context.Context) (bool, error) {
 			requests, err := squid.Requests()
-			if err != nil || !slices.ContainsFunc(requests, isForChart) {
-				return false, fmt.Errorf("it was asked: %+v, %v", requests, err)
+			if err == nil && !slices.ContainsFunc(requests, isForChart) {
+				err = fmt.Errorf("it was asked: %+v", requests)
 			}
-			return true, nil
+			return err == nil, err
 		})
 		controlplanetest.Require(t, manager.Stop())
 		if hosts := s.source.hosts(); len(hosts) > 0 {
