@@ -133,12 +133,12 @@ func TestTheImageOfTheCommandLineRendersTheExample(t *testing.T) {
 	got := container{
 		image: "fairlead", pod: &corev1.PodSecurityContext{},
 		spec: corev1.Container{
-			Args: []string{"render", "--values", "/work/secret-values.yaml", "--cluster", "/work/cluster.yaml", "-o", "noproxy"},
+			Args: []string{"render", "--values", "/input/secret-values.yaml", "--cluster", "/input/cluster.yaml", "-o", "noproxy"},
 			SecurityContext: &corev1.SecurityContext{
 				ReadOnlyRootFilesystem: &yes, AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			},
 		},
-		mounts: map[string]string{"/work": filepath.Join(repository(), "examples")},
+		mounts: map[string]string{"/input": filepath.Join(repository(), "examples")},
 	}.output(t)
 	readme, err := os.ReadFile(filepath.Join(repository(), "README.md"))
 	controlplanetest.Require(t, err)
