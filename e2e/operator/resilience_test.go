@@ -105,7 +105,7 @@ func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 	})
 }
 
-// isReal leaves out the two dry runs by which a starting operator tries its cage.
+// isReal leaves out the dry runs by which a starting operator tries its cage.
 func isReal(event auditv1.Event) bool { return !contains(event.RequestURI, "dryRun=All") }
 
 func isSecretWrite(event auditv1.Event) bool {
@@ -286,9 +286,10 @@ func TestTheOperatorRefusesToRunWithoutItsCage(t *testing.T) {
 	f := newOwnFixture(t)
 	f.must(f.operator.Stop())
 	f.must(f.client.Delete(t.Context(), admissionBinding()))
+	f.must(f.client.Delete(t.Context(), configMapsBinding()))
 	f.must(f.client.Delete(t.Context(), writesBinding()))
 	caged, meta := f.clientFor(f.operator.Config), metav1.ObjectMeta{Namespace: operator.Namespace, Name: "stranger"}
-	for _, stranger := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &coordinationv1.Lease{ObjectMeta: meta}} {
+	for _, stranger := range []client.Object{&corev1.Secret{ObjectMeta: meta}, &corev1.ConfigMap{ObjectMeta: meta}, &coordinationv1.Lease{ObjectMeta: meta}} {
 		controlplanetest.Await(t, "the API server to notice", func(ctx context.Context) (bool, error) {
 			stranger.SetResourceVersion("")
 			err := caged.Create(ctx, stranger, client.DryRunAll)
@@ -296,7 +297,7 @@ func TestTheOperatorRefusesToRunWithoutItsCage(t *testing.T) {
 		})
 	}
 	_, err := operator.Start(t.Context(), f.cp, operator.Options{})
-	if err == nil || !contains(err.Error(), "refusing to run without the admission policy fairlead-operator-secrets and fairlead-operator-writes") {
+	if err == nil || !contains(err.Error(), "refusing to run without the admission policy fairlead-operator-secrets and fairlead-operator-configmaps and fairlead-operator-writes") {
 		t.Errorf("it started, or said: %v", err)
 	}
 }

@@ -23,8 +23,9 @@ const timeout = 10 * time.Second
 
 // Policies are the names of the ValidatingAdmissionPolicies of a program.
 type Policies struct {
-	Secrets string // about Secrets
-	Writes  string // about everything that may be written at all
+	Secrets    string // about Secrets
+	ConfigMaps string // about ConfigMaps; empty for a program that writes none
+	Writes     string // about everything that may be written at all
 }
 
 // probe is what RBAC lets the program create and a policy must not.
@@ -34,17 +35,13 @@ type probe struct {
 	object client.Object
 }
 
+// valuesSuffix is of the ConfigMaps that Writes lets through, so that the answer is that of ConfigMaps.
+const valuesSuffix = "-cluster-values"
+
 // Check returns an error unless the policies hold for who we are: it tries, as dry runs, to create a foreign Secret
-// in our own namespace and in the default one, and a foreign Lease in our own, and must be refused by them.
+// and ConfigMap in our own namespace and in the default one, and a foreign Lease in our own, and must be refused by them.
 func Check(ctx context.Context, c client.Client, policies Policies, namespace string) error {
-	meta := func(namespace string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: namespace, Name: "fairlead-cage-probe"}
-	}
-	probes := []probe{
-		{policies.Secrets, "Secret", &corev1.Secret{ObjectMeta: meta(namespace)}},
-		{policies.Secrets, "Secret", &corev1.Secret{ObjectMeta: meta(metav1.NamespaceDefault)}},
-		{policies.Writes, "Lease", &coordinationv1.Lease{ObjectMeta: meta(namespace)}},
-	}
+	probes := policies.probes(namespace)
 	var missing []string
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, time.Second, timeout, true, func(ctx context.Context) (bool, error) {
@@ -61,6 +58,24 @@ func Check(ctx context.Context, c client.Client, policies Policies, namespace st
 		return fmt.Errorf("refusing to run without the admission policy %s: %w", strings.Join(slices.Compact(missing), " and "), errors.Join(last, ctx.Err()))
 	}
 	return nil
+}
+
+func (p Policies) probes(namespace string) []probe {
+	meta := func(namespace string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: "fairlead-cage-probe"}
+	}
+	var probes []probe
+	for _, namespace := range []string{namespace, metav1.NamespaceDefault} {
+		probes = append(probes, probe{p.Secrets, "Secret", &corev1.Secret{ObjectMeta: meta(namespace)}})
+	}
+	if p.ConfigMaps != "" {
+		for _, namespace := range []string{namespace, metav1.NamespaceDefault} {
+			foreign := &corev1.ConfigMap{ObjectMeta: meta(namespace)}
+			foreign.Name += valuesSuffix
+			probes = append(probes, probe{p.ConfigMaps, "ConfigMap", foreign})
+		}
+	}
+	return append(probes, probe{p.Writes, "Lease", &coordinationv1.Lease{ObjectMeta: meta(namespace)}})
 }
 
 func (p probe) tryOut(ctx context.Context, c client.Client) error {
