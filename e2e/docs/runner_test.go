@@ -13,7 +13,13 @@ func TestABlockThatNeitherRunsNorSaysWhyNotIsRefusedByFileAndLine(t *testing.T) 
 	const begin, end = "# Page\n\n", "\nkubectl delete everything\n```\n"
 	for block, want := range map[string]string{
 		"```":                      "page.md:3: the block has no language",
-		"```bash":                  "page.md:3: the language is sh or console, not bash",
+		"```bash":                  "page.md:3: bash is no language of a block: sh or console",
+		"```zsh":                   "page.md:3: zsh is no language of a block: sh or console",
+		"```sh title":              "page.md:3: a block begins with",
+		"~~~sh":                    "page.md:3: a block begins with",
+		"\t```sh":                  "page.md:3: a block begins with",
+		"> ```sh":                  "page.md:3: a block begins with",
+		"- ```sh":                  "page.md:3: a block begins with",
 		"<!-- not run: -->\n```sh": "page.md:3: not run: it takes a reason",
 		"<!-- not run: it is about something -->\nText.": "page.md:3: no block follows",
 		"```console":                                     "page.md:3: a console block begins with $",
