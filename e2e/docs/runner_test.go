@@ -92,6 +92,17 @@ func TestWhatAPageShowsIsComparedButForWhatVaries(t *testing.T) {
 	}
 }
 
+func TestOfABlockWithAStatusNoCommandFailsInAnotherWay(t *testing.T) {
+	sh, err := startShell(context.Background(), t.TempDir(), t.TempDir(), os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sh.stop()
+	if output, status, err := sh.run(ending("no-such-command --of-mine\nfalse", 1), false); err == nil {
+		t.Errorf("status %d: %s", status, output)
+	}
+}
+
 func TestAShellKeepsItsStateAndSaysWhatFailed(t *testing.T) {
 	sh, err := startShell(context.Background(), t.TempDir(), t.TempDir(), os.Environ())
 	if err != nil {
@@ -108,6 +119,7 @@ func TestAShellKeepsItsStateAndSaysWhatFailed(t *testing.T) {
 		{"echo $x $PWD", true, "1 /\n", 0},
 		{"echo out; echo err >&2; false | cat", false, "out\nerr\n", 1},
 		{"cat; echo $x", true, "1\n", 0}, // nothing is on its standard input
+		{ending("false; echo one; false", 1), false, "one\n", 1},
 		{"echo one; false; echo two", true, "one\n", 1},
 	} {
 		output, status, err := sh.run(c.script, c.all)
