@@ -145,7 +145,8 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	err = s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation)
+	err = s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation,
+		controlplane.NamespaceDeletion, controlplane.ServiceAccounts) // for who looks around, and makes a namespace
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,10 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -108,12 +112,31 @@ func TestTheDemoShowsWhatItPromisesAndIsEndedByDemoStop(t *testing.T) {
 	if running := runningIn(t, dir); len(running) != 6 {
 		t.Errorf("kept are %q", running)
 	}
+	checkANewNamespaceTakesPods(t, filepath.Join(dir, "fairlead-demo", "admin.kubeconfig"))
 	if err := demo(t.Context(), newScreen(&out), true); err == nil || !strings.Contains(err.Error(), "make demo-stop") {
 		t.Errorf("a second one: %v", err)
 	}
 	controlplanetest.Require(t, run(t.Context(), []string{"--stop"}))
 	checkNothingIsLeft(t, dir)
 	controlplanetest.Require(t, run(t.Context(), []string{"--stop"})) // once more is no error
+}
+
+// checkANewNamespaceTakesPods does what docs/tutorial.md does with a demo that is kept.
+func checkANewNamespaceTakesPods(t *testing.T, kubeconfig string) {
+	t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	controlplanetest.Require(t, err)
+	clients, err := kubernetes.NewForConfig(cfg)
+	controlplanetest.Require(t, err)
+	pod := web()
+	pod.Namespace = "my-shop"
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: pod.Namespace}}
+	_, err = clients.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	controlplanetest.Await(t, "a pod in a new namespace", func(ctx context.Context) (bool, error) {
+		_, err := clients.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err == nil, err
+	})
 }
 
 // interrupter cancels as soon as the demo says something.

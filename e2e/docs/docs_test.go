@@ -155,7 +155,7 @@ func (r *run) step(t *testing.T, sh *shell, p page, s step) {
 			want = s.status
 		}
 		if !s.console {
-			output, status, err := sh.run(c.text, want == 0)
+			output, status, err := sh.run(ending(c.text, want), want == 0)
 			if err != nil || status != want {
 				t.Fatalf("%s:%d: status %d, want %d, %v:\n%s\n%s", p.file, s.line, status, want, err, c.text, output)
 			}

@@ -36,11 +36,14 @@ const (
 	clusterKinds = "demo, empty"
 	shellBlock   = "sh"
 	consoleBlock = "console"
+	noCommands   = "text, yaml, json" // another language, such as bash or zsh, may be commands, which nobody would run
 )
 
 var (
-	fence  = regexp.MustCompile("^( *)```+ *([^ `]*) *$")
-	marker = regexp.MustCompile(`^ *<!-- (not run|file|status|cluster|given): ?(.*)$`)
+	fence = regexp.MustCompile("^( *)```+ *([^ `]*) *$")
+	// likeFence is what Markdown takes for a block as well: after a tab or a quote, with tildes, with more than a language.
+	likeFence = regexp.MustCompile("^[ \t>*+-]*(```|~~~)")
+	marker    = regexp.MustCompile(`^ *<!-- (not run|file|status|cluster|given): ?(.*)$`)
 )
 
 // parsePage reads the blocks of a page. What it cannot make sense of is an error with file and line.
@@ -63,6 +66,9 @@ func parsePage(file, text string) (page, error) {
 		}
 		m := fence.FindStringSubmatch(lines[i])
 		if m == nil {
+			if likeFence.MatchString(lines[i]) {
+				return p, fmt.Errorf("%s:%d: a block begins with blanks, ``` and its language alone", file, i+1)
+			}
 			if next.marked() {
 				return p, fmt.Errorf("%s:%d: no block follows what the comment says", file, said+1)
 			}
@@ -131,8 +137,6 @@ func (s *step) read(language string) error {
 	switch language {
 	case "":
 		return fmt.Errorf("the block has no language: sh or console for commands, text for what is none")
-	case "bash", "shell", "shell-session":
-		return fmt.Errorf("the language is %s or %s, not %s", shellBlock, consoleBlock, language)
 	case shellBlock:
 		s.commands = []command{{text: s.text}}
 	case consoleBlock:
@@ -142,6 +146,9 @@ func (s *step) read(language string) error {
 			return fmt.Errorf("a console block begins with $ and a command")
 		}
 	default:
+		if !slices.Contains(strings.Split(noCommands, ", "), language) {
+			return fmt.Errorf("%s is no language of a block: %s or %s for commands; what is none is %s", language, shellBlock, consoleBlock, noCommands)
+		}
 		if s.notRun != "" || s.status != 0 {
 			return fmt.Errorf("a block of %s is no command", language)
 		}

@@ -13,7 +13,13 @@ func TestABlockThatNeitherRunsNorSaysWhyNotIsRefusedByFileAndLine(t *testing.T) 
 	const begin, end = "# Page\n\n", "\nkubectl delete everything\n```\n"
 	for block, want := range map[string]string{
 		"```":                      "page.md:3: the block has no language",
-		"```bash":                  "page.md:3: the language is sh or console, not bash",
+		"```bash":                  "page.md:3: bash is no language of a block: sh or console",
+		"```zsh":                   "page.md:3: zsh is no language of a block: sh or console",
+		"```sh title":              "page.md:3: a block begins with",
+		"~~~sh":                    "page.md:3: a block begins with",
+		"\t```sh":                  "page.md:3: a block begins with",
+		"> ```sh":                  "page.md:3: a block begins with",
+		"- ```sh":                  "page.md:3: a block begins with",
 		"<!-- not run: -->\n```sh": "page.md:3: not run: it takes a reason",
 		"<!-- not run: it is about something -->\nText.": "page.md:3: no block follows",
 		"```console":                                     "page.md:3: a console block begins with $",
@@ -86,6 +92,17 @@ func TestWhatAPageShowsIsComparedButForWhatVaries(t *testing.T) {
 	}
 }
 
+func TestOfABlockWithAStatusNoCommandFailsInAnotherWay(t *testing.T) {
+	sh, err := startShell(context.Background(), t.TempDir(), t.TempDir(), os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sh.stop()
+	if output, status, err := sh.run(ending("no-such-command --of-mine\nfalse", 1), false); err == nil {
+		t.Errorf("status %d: %s", status, output)
+	}
+}
+
 func TestAShellKeepsItsStateAndSaysWhatFailed(t *testing.T) {
 	sh, err := startShell(context.Background(), t.TempDir(), t.TempDir(), os.Environ())
 	if err != nil {
@@ -102,6 +119,7 @@ func TestAShellKeepsItsStateAndSaysWhatFailed(t *testing.T) {
 		{"echo $x $PWD", true, "1 /\n", 0},
 		{"echo out; echo err >&2; false | cat", false, "out\nerr\n", 1},
 		{"cat; echo $x", true, "1\n", 0}, // nothing is on its standard input
+		{ending("false; echo one; false", 1), false, "one\n", 1},
 		{"echo one; false; echo two", true, "one\n", 1},
 	} {
 		output, status, err := sh.run(c.script, c.all)

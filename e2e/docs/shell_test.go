@@ -58,6 +58,14 @@ func (s *shell) stop() {
 	_ = s.cmd.Wait()
 }
 
+// ending has a script end, and the shell with it, at a command that ends with neither 0 nor the status of its last one.
+func ending(script string, status int) string {
+	if status == 0 {
+		return script
+	}
+	return fmt.Sprintf("trap 'ended=$?; [ $ended = %d ] || exit $ended' ERR\n%s\nended=$?; trap - ERR; (exit $ended)", status, script)
+}
+
 // run runs a script and returns what it prints to both streams, and its status: of its first command that fails if all
 // are to succeed, which ends the shell; of its last command otherwise.
 func (s *shell) run(script string, all bool) (output string, status int, err error) {
