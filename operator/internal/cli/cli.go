@@ -48,7 +48,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if errors.As(err, &quiet) {
 		return quiet.status
 	}
-	fmt.Fprintln(stderr, "fairlead:", err)
+	fmt.Fprintln(stderr, "fairlead:", userInfo.ReplaceAllString(err.Error(), "://***@"))
 	var usage usageError
 	if errors.As(err, &usage) {
 		fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())
@@ -56,6 +56,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	return exitFailure
 }
+
+// userInfo is that of a URL which was typed where none belongs: errors repeat what was typed, those of libraries, too.
+var userInfo = regexp.MustCompile(`://\S*@`)
 
 // Command is fairlead with all its verbs.
 func Command() *cobra.Command {

@@ -11,8 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
@@ -203,7 +202,7 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	}
 	// All or nothing: the output of a failed run must not be half a fleet.
 	var out bytes.Buffer
-	list := corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}} // as kubectl has several
+	list := manifestList{APIVersion: "v1", Kind: "List"} // as kubectl has several
 	for _, cluster := range fleet.clusters {
 		effective, err := fleet.resolve(cluster, cmd.ErrOrStderr())
 		if err != nil {
@@ -212,13 +211,11 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		opts.node.add(&effective.Node)
 		fleet.warnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
 		if opts.output == "json" && opts.node.key == "" {
-			secrets, err := render.Secrets(effective)
+			objects, err := objectsOf(effective)
 			if err != nil {
 				return err
 			}
-			for _, secret := range secrets {
-				list.Items = append(list.Items, *apply.Object(secret, nil))
-			}
+			list.Items = append(list.Items, objects...)
 		} else if err := printEffective(&out, effective, opts); err != nil {
 			return err
 		}
@@ -276,7 +273,7 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 			_, err = out.Write(text)
 		}
 	case "pod-secret":
-		err = writeSecret(out, render.PodSecret(effective))
+		err = writeManifest(out, apply.Object(render.PodSecret(effective), nil))
 	case "butane":
 		err = writeConfig(out, effective, opts, render.Butane)
 	case "ignition":
@@ -287,16 +284,43 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		hosts, _ := noproxy.NonProxyHosts(list)
 		_, err = fmt.Fprintln(out, hosts)
 	default:
-		for _, secret := range secrets {
-			if err = writeSecret(out, secret); err != nil {
+		var objects []client.Object
+		objects, err = objectsOf(effective)
+		for _, object := range objects {
+			if err = writeManifest(out, object); err != nil {
 				return err
 			}
 		}
-		if effective.ConfigMap {
-			err = writeConfigMap(out, effective)
-		}
 	}
 	return err
+}
+
+// objectsOf are what the operator applies for a cluster: the Secrets, and the ConfigMap where it is asked for.
+func objectsOf(e resolve.Effective) ([]client.Object, error) {
+	secrets, err := render.Secrets(e)
+	if err != nil {
+		return nil, err
+	}
+	var objects []client.Object
+	for _, secret := range secrets {
+		objects = append(objects, apply.Object(secret, nil))
+	}
+	if e.ConfigMap {
+		plain, err := render.ValuesConfigMap(e)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, apply.ConfigMap(plain, nil))
+	}
+	return objects, nil
+}
+
+// manifestList has several objects for kubectl.
+type manifestList struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Metadata   struct{}        `json:"metadata"`
+	Items      []client.Object `json:"items"`
 }
 
 // writeConfig writes the config of a machine.
@@ -319,21 +343,7 @@ func writeAudience(out io.Writer, e resolve.Effective, audience noproxy.Audience
 	return err
 }
 
-// writeSecret writes a Secret as a manifest.
-func writeSecret(out io.Writer, secret render.Secret) error {
-	return writeManifest(out, apply.Object(secret, nil))
-}
-
-// writeConfigMap writes what stands beside the Secret with the Helm values.
-func writeConfigMap(out io.Writer, e resolve.Effective) error {
-	plain, err := render.ValuesConfigMap(e)
-	if err != nil {
-		return err
-	}
-	return writeManifest(out, apply.ConfigMap(plain, nil))
-}
-
-func writeManifest(out io.Writer, object any) error {
+func writeManifest(out io.Writer, object client.Object) error {
 	text, err := yaml.Marshal(object)
 	if err != nil {
 		return err

@@ -123,14 +123,15 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	}
 	now, cluster := time.Now(), client.ObjectKeyFromObject(s.cluster)
 	everything := reapplyRequested(&s) || r.Pace.wait(cluster, now) <= 0
-	applied := false
+	all := true
 	told := apply.Digest(key, d.meaning)
 	for _, object := range d.targets(s.report) {
 		last, fingerprint := recordOf(d.status, object.role), apply.Fingerprint(key, object.Object)
 		written, ok := unchanged(last), true
 		if everything || changed(last, fingerprint) {
 			written, ok = r.applyOne(ctx, object, last, fingerprint, d, &out)
-			applied = true
+		} else {
+			all = false
 		}
 		if ok && object.role == render.SystemdRole {
 			d.status.Nodes = nextNodes(d.status.Nodes, last, fingerprint, written, told)
@@ -139,7 +140,7 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	if out.retry != nil {
 		return out // the turn is not over: all of it comes again
 	}
-	if applied {
+	if all { // a name that is taken is tried every minute, and must not put off the turn of the others
 		r.Pace.applied(cluster, now, mostReverts(d.status))
 	}
 	d.status.HandledRequest = s.report.Annotations[v1alpha1.ReapplyAnnotation]
@@ -159,6 +160,9 @@ func (r *ClusterReconciler) applyOne(ctx context.Context, object target, last v1
 	case errors.As(err, &refused):
 		out.refused, result = append(out.refused, refused.Error()), writeRefused
 		dropRecord(&d.status, object.role)
+		if object.role == render.ConfigMapRole && last.Name != "" { // it is there: nobody may ask for it any more
+			setRecord(&d.status, v1alpha1.SecretRecord{Role: object.role, Name: last.Name})
+		}
 	case err != nil:
 		out.retry = errors.Join(out.retry, err)
 	default:
