@@ -13,11 +13,11 @@ func TestAWriteCountsFromWhenItCameAndIsWaitedFor(t *testing.T) {
 	early := auditv1.Event{Stage: auditv1.StageResponseComplete, Verb: "create", AuditID: "came before"}
 
 	events, unanswered := answered([]auditv1.Event{early, received, read})
-	if len(events) != 1 || events[0].AuditID != "a read" || unanswered != 1 {
-		t.Errorf("%d events, %d unanswered: want the read, and one that is waited for", len(events), unanswered)
+	if len(events) != 1 || events[0].AuditID != "a read" || len(unanswered) != 1 {
+		t.Errorf("%d events, %d unanswered: want the read, and one that is waited for", len(events), len(unanswered))
 	}
 	events, unanswered = answered([]auditv1.Event{early, received, read, answer})
-	if len(events) != 2 || events[1].AuditID != "in time" || unanswered != 0 {
-		t.Errorf("%d events, %d unanswered: want the read and the write, and none", len(events), unanswered)
+	if len(events) != 2 || events[1].AuditID != "in time" || len(unanswered) != 0 {
+		t.Errorf("%d events, %d unanswered: want the read and the write, and none", len(events), len(unanswered))
 	}
 }

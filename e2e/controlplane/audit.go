@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -40,21 +41,27 @@ func (cp *ControlPlane) AuditMark() (AuditMark, error) {
 }
 
 // AuditEvents are the requests that came since the mark, in the order of their answers, as far as all
-// conditions hold. A write that has come is waited for: what it changed can be seen before it is in the
-// log. A watch is there when it begins, with stage ResponseStarted, and once more when it ends.
+// conditions hold. Writes that have come by now are waited for: what they changed can be seen before they
+// are in the log. What a killed API server left unanswered is an error. A watch is there when it begins,
+// with stage ResponseStarted, and once more when it ends.
 func (cp *ControlPlane) AuditEvents(since AuditMark, conditions ...AuditCondition) ([]auditv1.Event, error) {
 	var events []auditv1.Event
+	var byNow map[types.UID]bool // what comes meanwhile is not waited for: there may be no end to it
 	err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, answerTime, true, func(context.Context) (bool, error) {
 		lines, err := cp.auditLines(since)
 		if err != nil {
 			return false, err
 		}
-		var unanswered int
+		var unanswered map[types.UID]bool
 		events, unanswered = answered(lines)
-		return unanswered == 0, nil
+		if byNow == nil {
+			byNow = unanswered
+		}
+		maps.DeleteFunc(byNow, func(id types.UID, _ bool) bool { return !unanswered[id] })
+		return len(byNow) == 0, nil
 	})
-	if err != nil && !wait.Interrupted(err) { // an API server that was killed answers no more
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("await the answers of writes: %w", err)
 	}
 	return slices.DeleteFunc(events, func(event auditv1.Event) bool {
 		return slices.ContainsFunc(conditions, func(holds AuditCondition) bool { return !holds(event) })
@@ -88,10 +95,10 @@ func (cp *ControlPlane) auditLines(since AuditMark) ([]auditv1.Event, error) {
 	return lines, nil
 }
 
-// answered are the events of lines that answer a read, or a write that came in these lines, and how many writes wait for
+// answered are the events of lines that answer a read, or a write that came in these lines, and the writes that wait for
 // their answer.
-func answered(lines []auditv1.Event) (events []auditv1.Event, unanswered int) {
-	waiting := map[types.UID]bool{}
+func answered(lines []auditv1.Event) (events []auditv1.Event, waiting map[types.UID]bool) {
+	waiting = map[types.UID]bool{}
 	for _, event := range lines {
 		if event.Stage == auditv1.StageRequestReceived {
 			waiting[event.AuditID] = true
@@ -103,7 +110,7 @@ func answered(lines []auditv1.Event) (events []auditv1.Event, unanswered int) {
 		delete(waiting, event.AuditID)
 		events = append(events, event)
 	}
-	return events, len(waiting)
+	return events, waiting
 }
 
 // AuditCondition chooses events.
