@@ -65,7 +65,7 @@ func short(t *testing.T) string {
 // Each of these is on one line, blanks apart.
 var shown = []string{
 	`\$ helm install fairlead charts/fairlead -n fairlead-system --create-namespace -f examples/secret-values.yaml`,
-	`fairlead-operator --namespace=fairlead-system`,
+	`fairlead-operator --namespace=fairlead-system .*`,
 	`as system:serviceaccount:fairlead-system:fairlead-operator, with its token and no other rights`,
 	`frankfurt Proxied default Portable/v1 22 - 0 True Applied \d+s`,
 	`mycluster Proxied default Portable/v1 18 - 0 True Applied \d+s`,
