@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
@@ -284,7 +284,7 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		hosts, _ := noproxy.NonProxyHosts(list)
 		_, err = fmt.Fprintln(out, hosts)
 	default:
-		var objects []client.Object
+		var objects []runtime.Object
 		objects, err = objectsOf(effective)
 		for _, object := range objects {
 			if err = writeManifest(out, object); err != nil {
@@ -296,12 +296,12 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 }
 
 // objectsOf are what the operator applies for a cluster: the Secrets, and the ConfigMap where it is asked for.
-func objectsOf(e resolve.Effective) ([]client.Object, error) {
+func objectsOf(e resolve.Effective) ([]runtime.Object, error) {
 	secrets, err := render.Secrets(e)
 	if err != nil {
 		return nil, err
 	}
-	var objects []client.Object
+	var objects []runtime.Object
 	for _, secret := range secrets {
 		objects = append(objects, apply.Object(secret, nil))
 	}
@@ -317,10 +317,10 @@ func objectsOf(e resolve.Effective) ([]client.Object, error) {
 
 // manifestList has several objects for kubectl.
 type manifestList struct {
-	APIVersion string          `json:"apiVersion"`
-	Kind       string          `json:"kind"`
-	Metadata   struct{}        `json:"metadata"`
-	Items      []client.Object `json:"items"`
+	APIVersion string           `json:"apiVersion"`
+	Kind       string           `json:"kind"`
+	Metadata   struct{}         `json:"metadata"`
+	Items      []runtime.Object `json:"items"`
 }
 
 // writeConfig writes the config of a machine.
@@ -343,7 +343,7 @@ func writeAudience(out io.Writer, e resolve.Effective, audience noproxy.Audience
 	return err
 }
 
-func writeManifest(out io.Writer, object client.Object) error {
+func writeManifest(out io.Writer, object runtime.Object) error {
 	text, err := yaml.Marshal(object)
 	if err != nil {
 		return err
