@@ -69,7 +69,10 @@ programs: # build what the end-to-end tests run, ahead of go test's time limit
 	cd e2e && go run ./tools/build
 
 e2e: programs ## end-to-end tests on real control planes
-	cd e2e && go test -count=1 -p=$$((2 * $$(nproc))) -timeout=30m ./... # half of the time is waiting
+	cd e2e && go test -count=1 -p=$$((2 * $$(nproc))) -timeout=30m $(longest) ./...
+
+# Half of the time is waiting, so that more run than there are processors. The longest begin.
+longest := ./operator ./charts ./policies ./lifecycle ./replicator
 
 vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)
 	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')

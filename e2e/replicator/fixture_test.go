@@ -76,7 +76,6 @@ func newFixture(t *testing.T) *fixture {
 // newOwnFixture is for tests that change the source, stop something or count requests.
 func newOwnFixture(t *testing.T, args ...string) *fixture {
 	t.Helper()
-	t.Parallel() // it shares nothing, and much of its time is waiting
 	f := on(t, controlplanetest.Start(t, controlplane.Options{}))
 	f.install("pl4in")
 	f.start(args...)
