@@ -42,7 +42,7 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, namespace, name s
 	}
 	spec, err := specOf(object)
 	if err != nil {
-		return nil, fmt.Errorf("Deployment %s/%s: %w", namespace, name, err)
+		return nil, fmt.Errorf("deployment %s/%s: %w", namespace, name, err)
 	}
 	spec.Command = append(spec.Command, args...)
 	return Run(ctx, cp, spec)

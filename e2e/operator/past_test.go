@@ -53,7 +53,7 @@ func TestThatAClusterHadAProxyIsNotedBeforeItsSecretsAreWrittenAndOnlyOnce(t *te
 		}
 		if !slices.ContainsFunc(report.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
 			return e.Manager == "fairlead" && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" &&
-				strings.Contains(string(e.FieldsV1.Raw), v1alpha1.HadProxyAnnotation)
+				strings.Contains(e.FieldsV1.GetRawString(), v1alpha1.HadProxyAnnotation)
 		}) {
 			t.Errorf("%s: field manager fairlead does not own it", name)
 		}
