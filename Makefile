@@ -69,9 +69,9 @@ programs: # build what the end-to-end tests run, ahead of go test's time limit
 	cd e2e && go run ./tools/build
 
 e2e: programs ## end-to-end tests on real control planes
-	cd e2e && go test -count=1 -p=$$((2 * $$(nproc))) -timeout=30m $(longest) ./...
+	cd e2e && go test -count=1 -timeout=30m $(longest) ./...
 
-# Half of the time is waiting, so that more run than there are processors. The longest begin.
+# They begin, so that none of them is alone at the end.
 longest := ./operator ./charts ./policies ./lifecycle ./replicator
 
 vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)

@@ -40,9 +40,10 @@ func (c caCluster) testOneReview(t *testing.T) {
 	}
 }
 
-var reviewCount = regexp.MustCompile(`(?m)^apiserver_admission_webhook_request_total\{.*type="admit".*\} (\S+)$`)
+var reviewCount = regexp.MustCompile(`(?m)^apiserver_admission_webhook_request_total\{.*name="([^"]*)".*type="admit".*\} (\S+)$`)
 
-// reviews tells how often the API server has asked a mutating webhook.
+// reviews tells how often the API server has asked a mutating webhook, but for the one by which Kyverno now and then
+// tries itself.
 func (c caCluster) reviews(t *testing.T) int {
 	t.Helper()
 	metrics, err := c.clients.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
@@ -51,7 +52,10 @@ func (c caCluster) reviews(t *testing.T) int {
 	}
 	total := 0
 	for _, found := range reviewCount.FindAllStringSubmatch(string(metrics), -1) {
-		n, err := strconv.ParseFloat(found[1], 64)
+		if found[1] == "monitor-webhooks.kyverno.svc" {
+			continue
+		}
+		n, err := strconv.ParseFloat(found[2], 64)
 		if err != nil {
 			t.Fatal(fmt.Errorf("read metric: %w", err))
 		}
