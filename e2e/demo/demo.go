@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // Where the charts are installed, the Clusters live, and somebody's programs run.
@@ -203,7 +203,7 @@ func (s *stage) end() error {
 func (s *stage) explainKept() {
 	s.say("\nEverything keeps running. To look around:\n")
 	s.say("    export KUBECONFIG=%s", s.cp.AdminKubeconfig())
-	if relative, err := filepath.Rel(repository(), s.programs["fairlead"]); err == nil {
+	if relative, err := filepath.Rel(repository.Path(), s.programs["fairlead"]); err == nil {
 		s.say("    alias fairlead=$PWD/%s", relative)
 	}
 	if _, err := s.lookKubectl(); err != nil {
@@ -218,12 +218,6 @@ func (s *stage) explainKept() {
 End it with:
 
     make demo-stop`, clusters, names[0])
-}
-
-// repository is where everything is that the demo shows.
-func repository() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "..")
 }
 
 // write makes a file beside the control plane's, which goes with them.

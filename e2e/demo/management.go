@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/operator/render"
 )
@@ -56,7 +57,7 @@ func (s *stage) installFairlead(ctx context.Context) error {
 }
 
 func (s *stage) showFairlead(context.Context) error {
-	values, err := os.ReadFile(filepath.Join(repository(), valuesFile))
+	values, err := os.ReadFile(repository.Path(valuesFile))
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (s *stage) upgrade(ctx context.Context) error {
 	if s.entries, err = s.entriesNow(ctx); err != nil {
 		return err
 	}
-	values, err := os.ReadFile(filepath.Join(repository(), valuesFile))
+	values, err := os.ReadFile(repository.Path(valuesFile))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -59,7 +60,7 @@ func (n numbered) Write(text []byte) (int, error) {
 func (s *stage) run(ctx context.Context, stdin []byte, name string, args ...string) (string, error) {
 	var out, complaints bytes.Buffer
 	cmd := exec.CommandContext(ctx, s.programs[name], args...)
-	cmd.Dir = repository()
+	cmd.Dir = repository.Path()
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.cp.AdminKubeconfig(), "KUBECACHEDIR="+filepath.Join(s.cp.Dir(), "cache"))
 	for _, home := range []string{"CACHE", "CONFIG", "DATA"} {
 		cmd.Env = append(cmd.Env, "HELM_"+home+"_HOME="+filepath.Join(s.cp.Dir(), "helm"))

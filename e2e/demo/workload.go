@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/operator/render"
 )
 
@@ -142,7 +142,7 @@ func (s *stage) createAgent(ctx context.Context) error {
 
 // agent is a pod of the Deployment in agentFile.
 func agent() (*corev1.Pod, error) {
-	manifest, err := os.ReadFile(filepath.Join(repository(), agentFile))
+	manifest, err := os.ReadFile(repository.Path(agentFile))
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -40,7 +40,7 @@ var (
 // which runs those of other pages, cannot have what they need. The folder is where they run: it has the repository's
 // charts, and bin with programs.
 func Read(ctx context.Context, file, by, dir string, programs ...tools.Tool) (*Page, error) {
-	text, err := os.ReadFile(filepath.Join(repository(), "docs", "how-to", file))
+	text, err := os.ReadFile(repository.Path("docs", "how-to", file))
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Read(ctx context.Context, file, by, dir string, programs ...tools.Tool) (*P
 	}
 	// Nothing of this machine's settings, and no look for a newer clusterctl.
 	p.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "CLUSTERCTL_DISABLE_VERSIONCHECK=true"}
-	return p, os.Symlink(filepath.Join(repository(), "charts"), filepath.Join(dir, "charts"))
+	return p, os.Symlink(repository.Path("charts"), filepath.Join(dir, "charts"))
 }
 
 func parse(text, runs string) []section {
@@ -154,9 +154,4 @@ func (p *Page) Titles() []string {
 		}
 	}
 	return titles
-}
-
-func repository() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "..")
 }

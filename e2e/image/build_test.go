@@ -17,18 +17,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/images"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-func repository() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "..")
-}
-
 // output is where the tests' archives are: for this machine's platform alone, which is the half of the time.
-func output() string { return filepath.Join(repository(), ".cache", "images", "host") }
+func output() string { return repository.Path(".cache", "images", "host") }
 
 var platform = v1.Platform{OS: "linux", Architecture: runtime.GOARCH}
 
@@ -38,7 +34,7 @@ var built = func() map[string]func() (v1.Hash, error) {
 	for _, name := range images.Names {
 		all[name] = sync.OnceValues(func() (v1.Hash, error) {
 			return images.Build(context.Background(), images.Options{
-				Repository: repository(), Output: output(), Name: name, Platforms: []v1.Platform{platform},
+				Repository: repository.Path(), Output: output(), Name: name, Platforms: []v1.Platform{platform},
 			})
 		})
 	}

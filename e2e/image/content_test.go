@@ -22,6 +22,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/images"
 )
 
@@ -148,7 +149,7 @@ func TestTheSameCommitHasTheSameDigestWhereverItIsCheckedOut(t *testing.T) {
 	var revision string
 	for _, name := range []string{"a", "another"} {
 		clone := filepath.Join(t.TempDir(), name)
-		if out, err := exec.Command("git", "clone", "--quiet", repository(), clone).CombinedOutput(); err != nil {
+		if out, err := exec.Command("git", "clone", "--quiet", repository.Path(), clone).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		into := t.TempDir()

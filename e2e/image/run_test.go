@@ -22,13 +22,14 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // deployment is that of a chart with its defaults, but for the proxy, which both charts must be told.
 func deployment(t *testing.T, chart, name string, values any) *appsv1.Deployment {
 	t.Helper()
 	manifests, err := helm.Template(t.Context(), helm.Release{
-		Chart: filepath.Join(repository(), "charts", chart), Name: chart, Namespace: operator.Namespace,
+		Chart: repository.Path("charts", chart), Name: chart, Namespace: operator.Namespace,
 		Values: []any{values},
 	})
 	controlplanetest.Require(t, err)
@@ -138,9 +139,9 @@ func TestTheImageOfTheCommandLineRendersTheExample(t *testing.T) {
 				ReadOnlyRootFilesystem: &yes, AllowPrivilegeEscalation: &no, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			},
 		},
-		mounts: map[string]string{"/input": filepath.Join(repository(), "examples")},
+		mounts: map[string]string{"/input": repository.Path("examples")},
 	}.output(t)
-	readme, err := os.ReadFile(filepath.Join(repository(), "README.md"))
+	readme, err := os.ReadFile(repository.Path("README.md"))
 	controlplanetest.Require(t, err)
 	if got = strings.TrimSpace(got); !strings.HasPrefix(got, "100.64.0.0/13,") || !strings.Contains(string(readme), got) {
 		t.Errorf("README.md does not show what it prints: %s", got)

@@ -29,6 +29,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/operator/render"
 )
@@ -62,7 +63,7 @@ const (
 	examplePassword = "mySuperSecretPassword"
 )
 
-func example() string { return filepath.Join(repository(), "examples", "secret-values.yaml") }
+func example() string { return repository.Path("examples", "secret-values.yaml") }
 
 // changed are the example's values with another password and one more entry.
 func (r *release) changed(noProxy any) string {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 func TestMain(m *testing.M) {
@@ -54,12 +54,7 @@ func newRelease(t *testing.T, cp *controlplane.ControlPlane, chart string) *rele
 	c, err := client.New(cp.Admin(), client.Options{Scheme: all})
 	controlplanetest.Require(t, err)
 	t.Setenv("KUBECACHEDIR", t.TempDir()) // another test may have had the port before
-	return &release{TB: t, cp: cp, client: c, chart: filepath.Join(repository(), "charts", chart), name: chart}
-}
-
-func repository() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "..")
+	return &release{TB: t, cp: cp, client: c, chart: repository.Path("charts", chart), name: chart}
 }
 
 // helm runs a command of Helm on the release.

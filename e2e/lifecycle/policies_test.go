@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -208,7 +208,7 @@ func (r *release) rendered(cluster string) string {
 	r.Helper()
 	fairlead, err := tools.Program(r.Context(), "fairlead")
 	controlplanetest.Require(r, err)
-	described := filepath.Join(repository(), "examples", "imported", cluster)
+	described := repository.Path("examples", "imported", cluster)
 	rendered, err := exec.CommandContext(r.Context(), fairlead, "render", "--values", example(), "--cluster", described, "-o", "helm-values").Output()
 	r.must(err)
 	return write(r, "values.yaml", rendered)

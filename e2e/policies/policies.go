@@ -4,11 +4,10 @@ package policies
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"runtime"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // Where the chart is installed, and what the tests call the release.
@@ -24,15 +23,10 @@ const (
 )
 
 // Chart is the folder of the chart.
-func Chart() string { return filepath.Join(repository(), "charts", "fairlead-policies") }
+func Chart() string { return repository.Path("charts", "fairlead-policies") }
 
 // Folder has a folder for each policy.
-func Folder() string { return filepath.Join(repository(), "policies") }
-
-func repository() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "..")
-}
+func Folder() string { return repository.Path("policies") }
 
 // Values are those of the published example, as <cluster>-cluster-values has them.
 func Values() map[string]any {

@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // ErrUnavailable is in the error when a program or module cannot be had on this machine, for instance
@@ -21,7 +23,7 @@ var ErrUnavailable = errors.New("not available on this machine")
 // Build returns the path of the program and builds it first if its module has changed since the last
 // time. It is safe to call from several processes at once: one builds, the others wait for it.
 func Build(ctx context.Context, tool Tool, progress io.Writer) (string, error) {
-	root, err := repository()
+	root, err := repository.Root()
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +66,7 @@ func build(ctx context.Context, tool Tool, module string, slot slot, progress io
 	defer os.RemoveAll(temp)
 
 	output := filepath.Join(temp, tool.Name)
-	if _, err := goCommand(ctx, module, "build", "-mod=readonly", "-tags", tool.Tags, "-ldflags", "-s -w "+tool.LDFlags, "-o", output, tool.Package); err != nil {
+	if _, err := goCommand(ctx, module, "build", "-mod=readonly", "-trimpath", "-tags", tool.Tags, "-ldflags", "-s -w "+tool.LDFlags, "-o", output, tool.Package); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, slot.folder()); err != nil {

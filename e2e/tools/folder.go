@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // Folder returns the folder <name>/<key> of the cache. What is not there yet is filled first, in another
 // place: a folder that is there is whole. Folders of the same name with other keys are removed. It is safe
 // to call from several processes at once: one fills, the others wait for it.
 func Folder(ctx context.Context, name, key string, fill func(dir string) error) (string, error) {
-	root, err := repository()
+	root, err := repository.Root()
 	if err != nil {
 		return "", err
 	}

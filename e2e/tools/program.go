@@ -6,12 +6,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
 // Program builds a program of this repository below operator/cmd, as it is in its image, and returns its path.
 func Program(ctx context.Context, name string) (string, error) {
-	root, err := repository()
+	root, err := repository.Root()
 	if err != nil {
 		return "", err
 	}

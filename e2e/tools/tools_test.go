@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // hello is a program with a module of its own that needs nobody else's.
@@ -95,7 +97,7 @@ func TestAProgramIsBuiltWithItsTagsAndAgainForOthers(t *testing.T) {
 }
 
 func TestEveryRowOfTheTableHasItsModule(t *testing.T) {
-	root, err := repository()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // Way is how a tunnel's agent is told of the proxy.
@@ -145,7 +147,4 @@ func put(rows []line, row Row, shown string) []line {
 }
 
 // document is the file with the table.
-func document() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "../../docs/reference/tunnels.md")
-}
+func document() string { return repository.Path("docs", "reference", "tunnels.md") }
