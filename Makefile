@@ -5,6 +5,11 @@ SHELL := /bin/bash
 
 LINT := .cache/bin/golangci-lint
 
+# Everything is compiled in one way, and the modules below e2e/tools share their versions: what two programs have in common
+# is compiled once then. It is as the images are: no C library, no path of this machine.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
+
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 

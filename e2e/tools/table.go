@@ -90,7 +90,7 @@ var (
 	}
 	Helm = Tool{
 		Name: "helm", Module: "helm", Package: "helm.sh/helm/v4/cmd/helm",
-		Version: "v4.3.1", Duration: "2 minutes",
+		Version: "v4.2.4", Duration: "2 minutes",
 	}
 	FluxHelmController = Tool{
 		Name: "helm-controller", Module: FluxHelmControllerModule, Package: "github.com/fluxcd/helm-controller",
