@@ -59,6 +59,7 @@ require (
 	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/vincent-petithory/dataurl v1.0.0 // indirect
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // indirect
+	golang.org/x/mod v0.42.0 // indirect
 	gotest.tools/v3 v3.5.2 // indirect
 )
 
