@@ -10,6 +10,7 @@ require (
 	github.com/fairlead-io/fairlead/images v0.0.0-00010101000000-000000000000
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.21.8
+	golang.org/x/mod v0.42.0
 	golang.org/x/sync v0.24.0
 	google.golang.org/grpc v1.83.2
 	k8s.io/api v0.36.3
@@ -59,7 +60,6 @@ require (
 	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/vincent-petithory/dataurl v1.0.0 // indirect
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // indirect
-	golang.org/x/mod v0.42.0 // indirect
 	gotest.tools/v3 v3.5.2 // indirect
 )
 

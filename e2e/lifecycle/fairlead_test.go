@@ -3,7 +3,6 @@ package lifecycle_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -21,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -31,31 +29,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
-	"github.com/fairlead-io/fairlead/operator/render"
 )
-
-// fleet are clusters of two teams, by namespace; each has a machine.
-var fleet = map[string][]string{"org-acme": {"one", "two"}, "org-globex": {"three"}}
-
-const clusterAndMachine = `
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: Cluster
-metadata: {namespace: %[1]s, name: %[2]s}
-spec:
-  clusterNetwork:
-    services: {cidrBlocks: [100.64.0.0/13]}
-    pods: {cidrBlocks: [100.96.0.0/11]}
-  controlPlaneEndpoint: {host: 178.170.32.59, port: 6443}
-  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: VSphereCluster, name: %[2]s}
----
-apiVersion: cluster.x-k8s.io/v1beta2
-kind: Machine
-metadata: {namespace: %[1]s, name: %[2]s, labels: {cluster.x-k8s.io/cluster-name: %[2]s}}
-spec:
-  clusterName: %[2]s
-  bootstrap: {dataSecretName: %[2]s-bootstrap}
-  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: VSphereMachine, name: %[2]s}
-`
 
 // The company's settings, as the example has them, and as they are changed to.
 const (
@@ -86,18 +60,6 @@ func TestFairleadFromAFailedInstallToAReinstall(t *testing.T) {
 
 	if seen := secrets.check(t, ofFleet, lacking); seen < 5*2*3 {
 		t.Errorf("only %d versions of the clusters' Secrets were seen", seen)
-	}
-}
-
-func (r *release) makeFleet() {
-	r.Helper()
-	controlplanetest.Require(r, r.cp.InstallClusterAPI(r.Context()))
-	controlplanetest.Require(r, r.cp.StartControllerManager(r.Context(), controlplane.GarbageCollector, controlplane.ClusterRoleAggregation))
-	for team, clusters := range fleet {
-		r.must(r.cp.Apply(r.Context(), fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", team)))
-		for _, name := range clusters {
-			r.must(r.cp.Apply(r.Context(), fmt.Appendf(nil, clusterAndMachine, team, name)))
-		}
 	}
 }
 
@@ -249,58 +211,6 @@ func (r *release) failedInstall() {
 	})
 }
 
-// ofFleet chooses the Secrets that Fairlead writes for clusters.
-func ofFleet(secret *corev1.Secret) bool { return fleet[secret.Namespace] != nil }
-
-// lacking says what a version of one of them lacks, if anything.
-func lacking(secret *corev1.Secret) string {
-	keys := []string{render.ContainerdKey, render.KubeletKey}
-	if strings.HasSuffix(secret.Name, render.ValuesSuffix) {
-		keys = []string{render.ValuesKey}
-	}
-	for _, key := range keys {
-		for _, needed := range []string{"http://myProxyUser:", "@192.168.52.220:3128", "example.com", "178.170.32.59"} {
-			if !bytes.Contains(secret.Data[key], []byte(needed)) {
-				return key + " lacks " + needed
-			}
-		}
-	}
-	return ""
-}
-
-// awaitFleet awaits that both Secrets of every cluster have this password and this entry.
-func (r *release) awaitFleet(password, entry string) {
-	r.Helper()
-	r.awaitSecrets(func(secret *corev1.Secret) error {
-		for key, content := range secret.Data {
-			if !strings.Contains(string(content), ":"+password+"@") || !strings.Contains(string(content), entry) {
-				return fmt.Errorf("key %s has not the password or entry %s", key, entry)
-			}
-		}
-		return nil
-	})
-}
-
-func (r *release) awaitSecrets(right func(*corev1.Secret) error) {
-	r.Helper()
-	for team, clusters := range fleet {
-		for _, cluster := range clusters {
-			for _, suffix := range []string{render.ValuesSuffix, render.SystemdSuffix} {
-				controlplanetest.Await(r, team+"/"+cluster+suffix, func(ctx context.Context) (bool, error) {
-					secret := &corev1.Secret{}
-					if err := r.client.Get(ctx, client.ObjectKey{Namespace: team, Name: cluster + suffix}, secret); err != nil {
-						return false, err
-					}
-					if len(secret.Data) == 0 {
-						return false, errors.New("it is empty")
-					}
-					return true, right(secret)
-				})
-			}
-		}
-	}
-}
-
 // revision is the release's newest.
 func (r *release) revision() string {
 	r.Helper()
@@ -383,27 +293,6 @@ func without(found map[string]string, which func(string) bool) map[string]string
 	left := maps.Clone(found)
 	maps.DeleteFunc(left, func(name, _ string) bool { return which(name) })
 	return left
-}
-
-func (r *release) mark() controlplane.AuditMark {
-	r.Helper()
-	mark, err := r.cp.AuditMark()
-	r.must(err)
-	return mark
-}
-
-// noWrites holds that nobody changed anything in the namespaces of clusters.
-func (r *release) noWrites(since controlplane.AuditMark) {
-	r.Helper()
-	for team := range fleet {
-		events, err := r.cp.AuditEvents(since, controlplane.Writes, controlplane.InNamespace(team), func(event auditv1.Event) bool {
-			return event.ResponseStatus != nil && event.ResponseStatus.Code < 300
-		})
-		r.must(err)
-		for _, event := range events {
-			r.Errorf("%s has done: %s %s", event.User.Username, event.Verb, event.RequestURI)
-		}
-	}
 }
 
 // aggregated is the ClusterRole that stays: a controller of Kubernetes fills it in, and makes it anew if it goes at once

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
 )
 
 // everywhere is what RBAC lets the operator's token do in each namespace, but for infrastructure objects.
@@ -129,35 +130,8 @@ var letThrough = rights.Table{
 func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testing.T) {
 	f := newOwnFixture(t)
 	f.must(f.operator.Stop()) // it would delete the sample of a report, which has no Cluster
-	sweep, err := rights.NewSweep(t.Context(), f.cp.Admin(), f.namespace)
-	f.must(err)
-	f.must(f.client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "by-mistake"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: operator.Namespace, Name: operator.ServiceAccount}},
-	}))
-	thief := f.clientFor(f.operator.Config)
-	controlplanetest.Await(t, "the mistake", func(ctx context.Context) (bool, error) {
-		return true, thief.List(ctx, &corev1.SecretList{})
-	})
-	t.Run("nobody else is concerned", func(t *testing.T) {
-		answers, err := sweep.Try(t.Context(), f.cp.Admin())
-		f.must(err)
-		if err := rights.Hindered(answers); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("the thief", func(t *testing.T) {
-		answers, err := sweep.Try(t.Context(), f.operator.Config)
-		f.must(err)
-		got, err := rights.LetThrough(answers)
-		if err != nil {
-			t.Error(err)
-		}
-		for _, line := range rights.Diff(got, rights.Union(letThrough, rights.Exempt)) {
-			t.Error(line)
-		}
-	})
+	thief := rightstest.Thief{Config: f.operator.Config, Namespace: operator.Namespace, Name: operator.ServiceAccount}
+	rightstest.AsAdministrator(t, f.cp.Admin(), thief, f.namespace, rights.Union(letThrough, rights.Exempt))
 	// What no policy is asked about: see docs/threat-model.md.
 	t.Run("but whoever may impersonate is somebody else", func(t *testing.T) {
 		somebody := rest.CopyConfig(f.operator.Config)

@@ -7,7 +7,6 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -15,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
 )
 
 // everywhere is what RBAC lets the replicator's token do in each namespace.
@@ -84,35 +84,8 @@ func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testi
 	t.Parallel()
 	f := newOwnFixture(t)
 	f.must(f.replicator.Stop())
-	sweep, err := rights.NewSweep(t.Context(), f.cp.Admin(), f.namespace())
-	f.must(err)
-	f.must(f.client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "by-mistake"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: policies.Namespace, Name: replicator.Name}},
-	}))
-	thief := f.clientFor(f.replicator.Config)
-	controlplanetest.Await(t, "the mistake", func(ctx context.Context) (bool, error) {
-		return true, thief.List(ctx, &corev1.SecretList{})
-	})
-	t.Run("nobody else is concerned", func(t *testing.T) {
-		answers, err := sweep.Try(t.Context(), f.cp.Admin())
-		f.must(err)
-		if err := rights.Hindered(answers); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("the thief", func(t *testing.T) {
-		answers, err := sweep.Try(t.Context(), f.replicator.Config)
-		f.must(err)
-		got, err := rights.LetThrough(answers)
-		if err != nil {
-			t.Error(err)
-		}
-		for _, line := range rights.Diff(got, rights.Exempt) {
-			t.Error(line)
-		}
-	})
+	thief := rightstest.Thief{Config: f.replicator.Config, Namespace: policies.Namespace, Name: replicator.Name}
+	rightstest.AsAdministrator(t, f.cp.Admin(), thief, f.namespace(), rights.Exempt)
 	t.Run("a question may be about a namespace that does not exist", func(t *testing.T) {
 		f.must(f.client.Create(t.Context(), &authorizationv1.LocalSubjectAccessReview{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "nowhere"},

@@ -1,5 +1,5 @@
 // Open Cluster Management's cluster-proxy, and the chart of its agent. Checksums that the checksum database does not give
-// are from its own go.sum.
+// are from its own go.sum. gRPC and konnectivity-client, which make the tunnel, stay at the release's versions.
 module github.com/fairlead-io/fairlead/e2e/tools/cluster-proxy
 
 go 1.26.0

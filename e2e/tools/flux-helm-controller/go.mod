@@ -1,5 +1,5 @@
 // Flux helm-controller. Replaces are those of its own go.mod, and checksums that the checksum database does not give are
-// from its own go.sum.
+// from its own go.sum. Of Kubernetes it has its own version: fluxcd/pkg/ssa takes no k8s.io/api without autoscaling/v2beta2.
 module github.com/fairlead-io/fairlead/e2e/tools/flux-helm-controller
 
 go 1.26.0
