@@ -95,6 +95,7 @@ func environment(t *testing.T, path, kubeconfig string) []string {
 	return []string{
 		"PATH=" + path + ":" + os.Getenv("PATH"), "HOME=" + home, "KUBECONFIG=" + kubeconfig, "LANG=C.UTF-8", "TZ=UTC",
 		"GOBIN=" + path, "GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"),
+		"GOFLAGS=" + goEnv(t, "GOFLAGS"), "CGO_ENABLED=" + goEnv(t, "CGO_ENABLED"), // what is compiled already
 		"GOPROXY=" + goEnv(t, "GOPROXY"), "GOSUMDB=" + goEnv(t, "GOSUMDB"),
 	}
 }
