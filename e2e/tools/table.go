@@ -38,23 +38,23 @@ const (
 var (
 	Etcd = Tool{
 		Name: "etcd", Module: "etcd", Package: "go.etcd.io/etcd/server/v3",
-		Version: "v3.6.16", Duration: "1 minute",
+		Version: "v3.6.16", Duration: "30 seconds",
 	}
 	KubeAPIServer = Tool{
 		Name: "kube-apiserver", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-apiserver",
-		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "4 minutes",
+		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "5 minutes",
 	}
 	KubeControllerManager = Tool{
 		Name: "kube-controller-manager", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-controller-manager",
-		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
+		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "2 minutes",
 	}
 	IgnitionValidate = Tool{
 		Name: "ignition-validate", Module: "ignition", Package: "github.com/coreos/ignition/v2/validate",
-		Version: "v2.26.0", Duration: "15 seconds",
+		Version: "v2.26.0", Duration: "5 seconds",
 	}
 	Kubeadm = Tool{
 		Name: "kubeadm", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kubeadm",
-		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "1 minute",
+		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "30 seconds",
 	}
 	Kubectl = Tool{
 		Name: "kubectl", Module: "kubectl", Package: "k8s.io/kubernetes/cmd/kubectl",
@@ -62,23 +62,23 @@ var (
 	}
 	ClusterAPICore = Tool{
 		Name: "cluster-api-core", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/core",
-		Version: clusterAPIVersion, Duration: "4 minutes",
+		Version: clusterAPIVersion, Duration: "1 minute",
 	}
 	KubeadmBootstrap = Tool{
 		Name: "cluster-api-kubeadm-bootstrap", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/bootstrap/kubeadm",
-		Version: clusterAPIVersion, Duration: "1 minute",
+		Version: clusterAPIVersion, Duration: "15 seconds",
 	}
 	KubeadmControlPlane = Tool{
 		Name: "cluster-api-kubeadm-control-plane", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/controlplane/kubeadm",
-		Version: clusterAPIVersion, Duration: "1 minute",
+		Version: clusterAPIVersion, Duration: "15 seconds",
 	}
 	Clusterctl = Tool{
 		Name: "clusterctl", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/cmd/clusterctl",
-		Version: clusterAPIVersion, Duration: "1 minute",
+		Version: clusterAPIVersion, Duration: "20 seconds",
 	}
 	Kyverno = Tool{
 		Name: "kyverno", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/kyverno",
-		Version: kyvernoVersion, Duration: "6 minutes",
+		Version: kyvernoVersion, Duration: "5 minutes",
 	}
 	KyvernoReports = Tool{
 		Name: "kyverno-reports-controller", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/reports-controller",
@@ -90,7 +90,7 @@ var (
 	}
 	Helm = Tool{
 		Name: "helm", Module: "helm", Package: "helm.sh/helm/v4/cmd/helm",
-		Version: "v4.2.4", Duration: "2 minutes",
+		Version: "v4.2.4", Duration: "30 seconds",
 	}
 	FluxHelmController = Tool{
 		Name: "helm-controller", Module: FluxHelmControllerModule, Package: "github.com/fluxcd/helm-controller",
@@ -103,31 +103,31 @@ var (
 	}
 	FRPS044 = Tool{
 		Name: "frps-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frps",
-		Version: frp044Version, Duration: "10 seconds",
+		Version: frp044Version, Duration: "5 seconds",
 	}
 	FRPC061 = Tool{
 		Name: "frpc-0.61.0", Module: "frp-0.61.0", Package: "github.com/fatedier/frp/cmd/frpc",
-		Version: frp061Version, Duration: "20 seconds",
+		Version: frp061Version, Duration: "10 seconds",
 	}
 	FRPS061 = Tool{
 		Name: "frps-0.61.0", Module: "frp-0.61.0", Package: "github.com/fatedier/frp/cmd/frps",
-		Version: frp061Version, Duration: "20 seconds",
+		Version: frp061Version, Duration: "5 seconds",
 	}
 	FRPC070 = Tool{
 		Name: "frpc-0.70.1", Module: "frp-0.70.1", Package: "github.com/fatedier/frp/cmd/frpc",
-		Version: frp070Version, Tags: "noweb", Duration: "20 seconds",
+		Version: frp070Version, Tags: "noweb", Duration: "10 seconds",
 	}
 	ANPAgent01 = Tool{
 		Name: "anp-agent-0.1.6", Module: "anp-0.1.6", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
-		Version: anp01Version, Duration: "20 seconds",
+		Version: anp01Version, Duration: "10 seconds",
 	}
 	ANPServer01 = Tool{
 		Name: "anp-server-0.1.6", Module: "anp-0.1.6", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
-		Version: anp01Version, Duration: "1 minute",
+		Version: anp01Version, Duration: "5 seconds",
 	}
 	ANPAgent031 = Tool{
 		Name: "anp-agent-0.31.4", Module: "anp-0.31.4", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
-		Version: anp031Version, Duration: "90 seconds",
+		Version: anp031Version, Duration: "10 seconds",
 	}
 	ANPServer031 = Tool{
 		Name: "anp-server-0.31.4", Module: "anp-0.31.4", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
@@ -135,7 +135,7 @@ var (
 	}
 	ANPAgent034 = Tool{
 		Name: "anp-agent-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
-		Version: anp034Version, Duration: "90 seconds",
+		Version: anp034Version, Duration: "10 seconds",
 	}
 	ANPServer034 = Tool{
 		Name: "anp-server-0.34.0", Module: "anp-0.34.0", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
@@ -147,7 +147,7 @@ var (
 	}
 	ClusterProxy = Tool{
 		Name: "cluster-proxy", Module: "cluster-proxy", Package: "open-cluster-management.io/cluster-proxy/cmd/cluster-proxy",
-		Version: clusterProxyVersion, Duration: "2 minutes",
+		Version: clusterProxyVersion, Duration: "20 seconds",
 	}
 	ClusterProxyAddonAgent = Tool{
 		Name: "cluster-proxy-addon-agent", Module: "cluster-proxy", Package: "open-cluster-management.io/cluster-proxy/cmd/addon-agent",
@@ -155,16 +155,16 @@ var (
 	}
 	Chisel = Tool{
 		Name: "chisel", Module: "chisel", Package: "github.com/jpillora/chisel",
-		Version: "v1.11.3", Duration: "10 seconds",
+		Version: "v1.11.3", Duration: "5 seconds",
 	}
 	// Ours, around one function of theirs each.
 	UserData = Tool{
 		Name: "userdata", Module: ClusterAPI, Package: "./userdata",
-		Version: clusterAPIVersion, Duration: "1 minute",
+		Version: clusterAPIVersion, Duration: "3 seconds",
 	}
 	PrometheusClients = Tool{
 		Name: "prometheus-clients", Module: "prometheus", Package: "./clients",
-		Version: "v0.305.0", Duration: "3 minutes",
+		Version: "v0.305.0", Duration: "30 seconds",
 	}
 	Expand = Tool{
 		Name: "expand", Module: "kubernetes", Package: "./expand",
@@ -172,7 +172,7 @@ var (
 	}
 	ClusterProxyChart = Tool{
 		Name: "cluster-proxy-chart", Module: "cluster-proxy", Package: "./chart",
-		Version: clusterProxyVersion, Duration: "10 seconds",
+		Version: clusterProxyVersion, Duration: "5 seconds",
 	}
 )
 
