@@ -39,7 +39,9 @@ func (s *site) checkWatch(t *testing.T) {
 	t.Helper()
 	before, after := rand.String(20), rand.String(20)
 	s.write(t, before)
-	watch := s.kubectl(t, tunnelName, "get", "configmap", note, "--watch", "--output", `jsonpath={.data.nonce}{"\n"}`)
+	// By selector: of a single object kubectl drops the first event, which is the change if that comes before the watch does.
+	watch := s.kubectl(t, tunnelName, "get", "configmaps", "--field-selector", "metadata.name="+note, "--watch",
+		"--output", `jsonpath={.data.nonce}{"\n"}`)
 	awaitLog(t, watch, before)
 	s.write(t, after)
 	awaitLog(t, watch, after)
