@@ -29,7 +29,7 @@ func main() {
 
 func build(ctx context.Context, output string) error {
 	for _, name := range images.Names {
-		fmt.Fprintf(os.Stderr, "building %s (the first image takes minutes)…\n", name)
+		fmt.Fprintf(os.Stderr, "building %s, which takes minutes the first time…\n", name)
 		digest, err := images.Build(ctx, images.Options{Repository: "..", Output: output, Name: name, Platforms: images.Platforms})
 		if err != nil {
 			return err
