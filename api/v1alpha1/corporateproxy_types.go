@@ -235,11 +235,26 @@ type CorporateProxyStatus struct {
 	// +optional
 	TrustedCAExpiry *metav1.Time `json:"trustedCAExpiry,omitempty"`
 
+	// applying is there while the Secrets of clusters are overwritten with a change. An
+	// operator that finds it when it starts applies those of every cluster again.
+	// +optional
+	Applying *ApplyingChange `json:"applying,omitempty"`
+
 	// conditions: Ready; TrustedCA, if there is one.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ApplyingChange is a change that is being written to clusters.
+type ApplyingChange struct {
+	// started is when the first Secret was about to be overwritten.
+	Started metav1.Time `json:"started"`
+
+	// machines: the change concerns what machines are given, not charts alone.
+	// +optional
+	Machines bool `json:"machines,omitempty"`
 }
 
 // CorporateProxy is a company's proxy, and the clusters that leave through it.

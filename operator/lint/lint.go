@@ -34,6 +34,11 @@ func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 // Run returns everything that is found, the worst first. Nothing in it shows a
 // credential.
 func Run(in Input) []Finding {
+	return sorted(append(Structure(in), Portability(in)...))
+}
+
+// Structure returns what is found without asking any client, the worst first.
+func Structure(in Input) []Finding {
 	findings := append([]Finding{}, in.Refusals...)
 	findings = append(findings, missing(in)...)
 	findings = append(findings, alone(in)...)
@@ -43,6 +48,5 @@ func Run(in Input) []Finding {
 	findings = append(findings, tooLong(in)...)
 	findings = append(findings, proxy(in)...)
 	findings = append(findings, certificates(in)...)
-	findings = append(findings, portability(in)...)
 	return sorted(findings)
 }

@@ -13,8 +13,8 @@ import (
 // classes of entries apart, not entries; and a long list has many of each.
 const perClass = 8
 
-// portability asks every client about the requests that the entries imply.
-func portability(in Input) []Finding {
+// Portability asks every client about the requests that the entries imply.
+func Portability(in Input) []Finding {
 	written := parse(in.Any)
 	if len(written) == 0 {
 		return nil
@@ -47,11 +47,11 @@ func portability(in Input) []Finding {
 
 // remaining are the entries that the list is to express at all.
 func remaining(in Input) noproxy.List {
-	rest := in.Entries
+	omitted := map[string]bool{}
 	for _, item := range in.Omitted {
-		rest = rest.Without(item.Entry)
+		omitted[item.Entry.String()] = true
 	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(in.Entries), func(item noproxy.Item) bool { return omitted[item.Entry.String()] })
 }
 
 // sample takes the first entries of each class.

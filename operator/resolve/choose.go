@@ -55,5 +55,5 @@ func Choose(cluster Cluster, candidates []Candidate) (string, error) {
 		return "", broken
 	}
 	return "", problem(ReasonNotSelected, cluster.Object(), "metadata.labels",
-		"no CorporateProxy selects this cluster (%d exist)", len(candidates))
+		"no CorporateProxy selects this cluster")
 }

@@ -41,7 +41,7 @@ func TestTheHighestPriorityThatSelectsTheClusterAndAllowsItsNamespaceWins(t *tes
 		"a tie with one that does not select":    {[]resolve.Candidate{fits("a", 1), other("b", 1)}, "a", "", ""},
 		"barred from the namespace":              {[]resolve.Candidate{barred("b", 1), barred("a", 2)}, "", resolve.ReasonNamespaceNotAllowed, `namespace "org-acme" is not in spec.allowedNamespaces of CorporateProxy a, b`},
 		"the highest barred, a lower one allows": {[]resolve.Candidate{barred("a", 9), fits("b", 1)}, "b", "", ""},
-		"not selected":                           {[]resolve.Candidate{other("a", 1), other("b", 1)}, "", resolve.ReasonNotSelected, "no CorporateProxy selects this cluster (2 exist)"},
+		"not selected":                           {[]resolve.Candidate{other("a", 1), other("b", 1)}, "", resolve.ReasonNotSelected, "no CorporateProxy selects this cluster"},
 		"one barred, one not selected":           {[]resolve.Candidate{other("a", 1), barred("b", 1)}, "", resolve.ReasonNamespaceNotAllowed, "CorporateProxy b"},
 		"one broken, one fits":                   {[]resolve.Candidate{broken("a"), fits("b", 0)}, "b", "", ""},
 		"one broken, one not selected":           {[]resolve.Candidate{broken("a"), other("b", 0)}, "", resolve.ReasonInvalidProxy, "CorporateProxy a: broken"},

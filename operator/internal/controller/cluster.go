@@ -2,8 +2,10 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,13 +27,39 @@ type ClusterReconciler struct {
 	Table      provider.Table       // the built-in rows
 	Pace       *Pace
 	Indexer    client.FieldIndexer // of the caches
+	Proxies    *installations
 	memory     memory
 	index      machineIndex
+	written    writtenReports
+	changes    *changes
+	backOff    backOff
+	linted     linted
 }
 
-// Reconcile brings one cluster to where it should be.
+// Reconcile brings one cluster to where it should be. While the API server does not answer, it waits here: all workers
+// do then, so that a long outage does not put every cluster of the fleet into a long back-off of its own, and the API
+// server meets a handful of requests when it is back.
 func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	for outage := apiOutage; ; {
+		result, err := r.reconcile(ctx, request)
+		if !unavailable(err) {
+			return result, err
+		}
+		log.FromContext(ctx).Info("the API server does not answer; the cluster waits", "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return ctrl.Result{}, ctx.Err()
+		case <-time.After(outage.Step()):
+		}
+	}
+}
+
+func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, request.NamespacedName)
+	var unsettled *unsettledError
+	if errors.As(err, &unsettled) {
+		return ctrl.Result{RequeueAfter: unsettled.wait}, nil
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -44,7 +72,11 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		}
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName, s)
 	}
-	return r.write(ctx, s, decide(s))
+	result, err := r.write(ctx, s, r.decide(s))
+	if apierrors.IsNotFound(err) {
+		r.written.forget(request.NamespacedName) // the report is gone, and the cache does not know it yet
+	}
+	return result, err
 }
 
 // arrival is how long a report may be there before its Cluster.
@@ -65,17 +97,26 @@ func expected(report *v1alpha1.ProxyReport, now time.Time) time.Duration {
 // report owns, go with it. Until then the finalizer keeps the report, and with it
 // the Secrets, from whoever deletes a report or the CRD of reports.
 func (r *ClusterReconciler) forget(ctx context.Context, key types.NamespacedName, s state) error {
-	r.Pace.forget(key)
-	if s.report == nil {
-		return nil
+	if s.report != nil {
+		if err := r.removeReport(ctx, s.report); err != nil {
+			return err
+		}
 	}
-	same := client.Preconditions{UID: &s.report.UID}
-	before := s.report.DeepCopy()
-	if controllerutil.RemoveFinalizer(s.report, v1alpha1.ReportFinalizer) {
-		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-		if err := r.Client.Patch(ctx, s.report, patch); err != nil {
+	r.Pace.forget(key)
+	r.written.forget(key)
+	r.backOff.forget(key)
+	r.linted.forget(key)
+	r.changes.recorded(key)
+	return nil
+}
+
+func (r *ClusterReconciler) removeReport(ctx context.Context, report *v1alpha1.ProxyReport) error {
+	without := report.DeepCopy()
+	if controllerutil.RemoveFinalizer(without, v1alpha1.ReportFinalizer) {
+		patch := client.MergeFromWithOptions(report, client.MergeFromWithOptimisticLock{})
+		if err := r.Client.Patch(ctx, without, patch); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 	}
-	return client.IgnoreNotFound(r.Client.Delete(ctx, s.report, same))
+	return client.IgnoreNotFound(r.Client.Delete(ctx, without, client.Preconditions{UID: &without.UID}))
 }

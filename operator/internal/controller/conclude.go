@@ -125,8 +125,8 @@ func (r *ClusterReconciler) announce(s state, status v1alpha1.ProxyReportStatus,
 	for _, name := range out.mended {
 		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeWarning, "DriftMended", "Apply", "%s had been changed and is again as it was", name)
 	}
-	if len(out.written) > 0 {
-		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeNormal, "Written", "Apply", "wrote %s", strings.Join(out.written, " and "))
+	if len(out.created) > 0 {
+		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeNormal, "Written", "Apply", "wrote %s", strings.Join(out.created, " and "))
 	}
 	was, is := meta.FindStatusCondition(s.last().Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	if is == nil || was != nil && was.Reason == is.Reason || is.Status == metav1.ConditionTrue {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,40 +31,42 @@ import (
 // CorporateProxyReconciler keeps the status of each CorporateProxy: whether it
 // can be used, and by how many clusters it is. It decides nothing for clusters.
 type CorporateProxyReconciler struct {
-	Client    client.Client
-	Namespace string // the operator's own
-	Now       func() time.Time
+	Client  client.Client
+	Proxies *installations
+	Now     func() time.Time
 }
 
 // Reconcile writes the status of one CorporateProxy.
 func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	proxy, err := get[v1alpha1.CorporateProxy](ctx, r.Client, request.NamespacedName)
-	if err != nil || proxy == nil {
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if proxy == nil {
+		r.Proxies.forget(request.Name)
+		return ctrl.Result{}, nil
 	}
 	reports := &v1alpha1.ProxyReportList{}
-	if err := r.Client.List(ctx, reports); err != nil {
+	if err := r.Client.List(ctx, reports, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, err
 	}
-	installation, err := inputs.Installation(proxy, ownData(ctx, r.Client, r.Namespace))
+	now := r.Now()
+	installation, _, err := r.Proxies.get(ctx, proxy, now)
+	var unsettled *unsettledError
+	if errors.As(err, &unsettled) {
+		return ctrl.Result{RequeueAfter: unsettled.wait}, nil
+	}
 	var problem *resolve.Problem
 	if err != nil && !errors.As(err, &problem) {
 		return ctrl.Result{}, err
 	}
-	status := proxyStatus(proxy, installation, problem, usedBy(proxy.Name, reports.Items))
-	now := r.Now()
-	trustedCAStatus(&status, proxy, installation.Node.Certificates, now)
-	if !equality.Semantic.DeepEqual(proxy.Status, status) {
-		_, err = applyStatus(ctx, r.Client, apply.FieldManager, &v1alpha1.CorporateProxy{
-			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CorporateProxy"},
-			ObjectMeta: metav1.ObjectMeta{Name: proxy.Name, UID: proxy.UID},
-			Status:     status,
-		})
-		if err != nil {
-			return ctrl.Result{}, err
-		}
+	after := proxy.DeepCopy()
+	after.Status = proxyStatus(proxy, installation, problem, usedBy(proxy.Name, reports.Items))
+	trustedCAStatus(&after.Status, proxy, installation.Node.Certificates, now)
+	if _, err = apply.Status(ctx, r.Client, proxy, after, apply.FieldManager); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	return ctrl.Result{RequeueAfter: untilChange(installation.Node.Certificates, now)}, nil
+	return ctrl.Result{RequeueAfter: sooner(untilChange(installation.Node.Certificates, now), r.Proxies.settles(proxy, now))}, nil
 }
 
 func usedBy(proxy string, reports []v1alpha1.ProxyReport) int32 {
@@ -111,14 +112,14 @@ func (r *CorporateProxyReconciler) Register(mgr ctrl.Manager) error {
 		Watches(&corev1.Secret{}, inputsOf).
 		Watches(&corev1.ConfigMap{}, inputsOf).
 		Watches(&v1alpha1.ProxyReport{}, countAgain{}).
-		WithOptions(controller.Options{EnableWarmup: ptr.To(true), UsePriorityQueue: ptr.To(false)}).
+		WithOptions(controller.Options{EnableWarmup: ptr.To(true), RateLimiter: retries()}).
 		Complete(r)
 }
 
 // readers returns the CorporateProxies that name a Secret or ConfigMap.
 func (r *CorporateProxyReconciler) readers(ctx context.Context, o client.Object) []reconcile.Request {
 	proxies := &v1alpha1.CorporateProxyList{}
-	if err := r.Client.List(ctx, proxies); err != nil {
+	if err := r.Client.List(ctx, proxies, client.UnsafeDisableDeepCopy); err != nil {
 		return nil
 	}
 	var requests []reconcile.Request

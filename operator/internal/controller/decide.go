@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
@@ -25,9 +26,16 @@ type decision struct {
 }
 
 // decide is pure.
-func decide(s state) decision {
+func decide(s state) decision { return decideWith(s, askClients) }
+
+// decide remembers what clients find in the cluster's list.
+func (r *ClusterReconciler) decide(s state) decision {
+	return decideWith(s, r.linted.of(client.ObjectKeyFromObject(s.cluster)))
+}
+
+func decideWith(s state, portability portabilityOf) decision {
 	last := s.last()
-	d := decision{status: *last.DeepCopy(), own: reportedLists(last), paused: paused(s.cluster)}
+	d := decision{status: s.remembered(), own: reportedLists(last), paused: paused(s.cluster)}
 	if d.paused {
 		return d
 	}
@@ -59,7 +67,7 @@ func decide(s state) decision {
 	d.own = resolvedLists(effective)
 	d.status.Findings = nil
 	if effective.Mode == resolve.ModeProxied {
-		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster))
+		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster), portability)
 	}
 	return d
 }

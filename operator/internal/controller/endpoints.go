@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -31,7 +33,7 @@ const maxEndpoints = 20
 // control-plane endpoints of all other clusters, as far as they are known.
 func (r *ClusterReconciler) readEndpoints(ctx context.Context, s *state) error {
 	clusters := &clusterv1.ClusterList{}
-	if err := r.Client.List(ctx, clusters); err != nil {
+	if err := r.Client.List(ctx, clusters, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	s.management = true
@@ -141,9 +143,17 @@ func dialled(endpoint clusterv1.APIEndpoint) (string, dialect.Target, bool) {
 	return host, target, err == nil
 }
 
-// toManagement asks for a look at the management cluster.
-func (r *ClusterReconciler) toManagement(context.Context, client.Object) []reconcile.Request {
-	return []reconcile.Request{{NamespacedName: r.Management}}
+// endpointsDelay lets endpoints that come together be evaluated together: each evaluation is about all of them.
+const endpointsDelay = 2 * time.Second
+
+// endpoints reconciles the management cluster when another one's endpoint changes, a moment later.
+func (r *ClusterReconciler) endpoints() handler.EventHandler {
+	request := reconcile.Request{NamespacedName: r.Management}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { enqueue(q, endpointsDelay, request) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { enqueue(q, endpointsDelay, request) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { enqueue(q, endpointsDelay, request) },
+	}
 }
 
 // endpointsChange holds where another cluster's endpoint appears, changes or goes.

@@ -2,6 +2,12 @@ package controller
 
 import (
 	"fmt"
+	"hash/maphash"
+	"slices"
+	"sync"
+	"unique"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/lint"
@@ -32,10 +38,66 @@ func findings(found []lint.Finding) []v1alpha1.ReportedFinding {
 }
 
 // clusterFindings is about the list of a cluster.
-func clusterFindings(e resolve.Effective, cluster resolve.Cluster) []v1alpha1.ReportedFinding {
+func clusterFindings(e resolve.Effective, cluster resolve.Cluster, portability portabilityOf) []v1alpha1.ReportedFinding {
 	in := lint.Effective(e, cluster)
 	in.Today = true
-	return findings(lint.Run(in))
+	found := append(findings(lint.Structure(in)), portability(in)...)
+	slices.SortStableFunc(found, func(a, b v1alpha1.ReportedFinding) int {
+		return lint.Compare(lint.Severity(a.Severity), lint.Severity(b.Severity))
+	})
+	return found[:min(len(found), maxFindings)]
+}
+
+// portabilityOf returns what clients find in a list.
+type portabilityOf func(lint.Input) []v1alpha1.ReportedFinding
+
+func askClients(in lint.Input) []v1alpha1.ReportedFinding { return findings(lint.Portability(in)) }
+
+// linted remembers what clients found in each cluster's list: asking them takes longer than all else that is decided,
+// and a change of the password changes no list.
+type linted struct {
+	asked int // for tests
+
+	mu sync.Mutex
+	by map[types.NamespacedName]lintedList
+}
+
+type lintedList struct {
+	digest   uint64
+	findings []v1alpha1.ReportedFinding
+}
+
+var lintSeed = maphash.MakeSeed()
+
+// of is what clients find in the list of a cluster.
+func (l *linted) of(cluster types.NamespacedName) portabilityOf {
+	return func(in lint.Input) []v1alpha1.ReportedFinding {
+		digest := maphash.String(lintSeed, in.Any+"\n"+in.Entries.String()+"\n"+in.Omitted.String())
+		l.mu.Lock()
+		known := l.by[cluster]
+		l.mu.Unlock()
+		if known.digest == digest {
+			return known.findings
+		}
+		found := askClients(in)
+		for i := range found {
+			found[i].Message = unique.Make(found[i].Message).Value() // most clusters have the same
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.by == nil {
+			l.by = map[types.NamespacedName]lintedList{}
+		}
+		l.by[cluster] = lintedList{digest, found}
+		l.asked++
+		return found
+	}
+}
+
+func (l *linted) forget(cluster types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.by, cluster)
 }
 
 // installationFindings is about what an installation lists itself, whatever the cluster.

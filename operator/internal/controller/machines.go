@@ -4,12 +4,12 @@ import (
 	"context"
 	"sync"
 	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -36,25 +36,56 @@ func machineMetadata() []*metav1.PartialObjectMetadata {
 	return objects
 }
 
-// lean drops from the cache what counting machines does not need: there are far
-// more of them than of anything else. Of other objects only managed fields go. (A
-// transform of these kinds alone would need them to be installed.)
-func lean(object any) (any, error) {
+// leanMachine keeps of a machine what counting needs: there are far more of them than of anything else. What the
+// machines of one cluster have in common is kept once.
+func leanMachine(object any) (any, error) {
 	meta, is := object.(*metav1.PartialObjectMetadata)
-	if !is || meta.GroupVersionKind().Group != clusterv1.GroupVersion.Group {
-		return cache.TransformStripManagedFields()(object)
+	if !is {
+		return object, nil
 	}
-	kept := &metav1.PartialObjectMetadata{TypeMeta: meta.TypeMeta, ObjectMeta: metav1.ObjectMeta{
-		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+	kept := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: shared(meta.Kind), APIVersion: shared(meta.APIVersion)}, ObjectMeta: metav1.ObjectMeta{
+		Namespace: shared(meta.Namespace), Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 	}}
 	if o := ownerOf(meta); o != (owner{}) {
-		kept.OwnerReferences = []metav1.OwnerReference{{Kind: o.kind, Name: o.name, Controller: ptr.To(true)}} // ownerOf finds it again
+		kept.OwnerReferences = ownersOnce.get(o, func() []metav1.OwnerReference {
+			return []metav1.OwnerReference{{Kind: o.kind, Name: o.name, Controller: ptr.To(true)}} // ownerOf finds it again
+		})
 	}
 	if cluster := meta.Labels[clusterv1.ClusterNameLabel]; cluster != "" {
-		kept.Labels = map[string]string{clusterv1.ClusterNameLabel: cluster}
+		kept.Labels = labelsOnce.get(cluster, func() map[string]string { return map[string]string{clusterv1.ClusterNameLabel: cluster} })
 	}
 	return kept, nil
+}
+
+func shared(text string) string { return unique.Make(text).Value() }
+
+// once makes a value for each key once. Nobody may change it.
+type once[K comparable, V any] struct {
+	mu sync.Mutex
+	by map[K]V
+}
+
+var (
+	ownersOnce once[owner, []metav1.OwnerReference]
+	labelsOnce once[string, map[string]string]
+)
+
+// mostShared bounds what is remembered of what was shared: of 5,000 clusters, some owners each.
+const mostShared = 50_000
+
+func (o *once[K, V]) get(key K, create func() V) V {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if value, is := o.by[key]; is {
+		return value
+	}
+	if o.by == nil || len(o.by) >= mostShared {
+		o.by = map[K]V{}
+	}
+	value := create()
+	o.by[key] = value
+	return value
 }
 
 // ownerOf says who replaces a machine: the MachineDeployment or MachinePool that
@@ -138,7 +169,7 @@ var machinesChanged = handler.Funcs{
 
 func lookAt(q queue, m client.Object) {
 	if cluster := m.GetLabels()[clusterv1.ClusterNameLabel]; cluster != "" {
-		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: cluster}}, machineDelay)
+		enqueue(q, machineDelay, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: cluster}})
 	}
 }
 

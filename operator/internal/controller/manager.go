@@ -65,16 +65,18 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	recorder := mgr.GetEventRecorder("fairlead")
+	read := &installations{client: mgr.GetClient(), namespace: opts.Namespace}
 	clusters := &ClusterReconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder,
 		Namespace: opts.Namespace, Management: opts.Management, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
-		Indexer: mgr.GetFieldIndexer(),
+		Indexer: mgr.GetFieldIndexer(), Proxies: read, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder},
 	}
-	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Namespace: opts.Namespace, Now: time.Now}
+	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Proxies: read, Now: time.Now}
 	rollout := &RolloutReconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"), Interval: opts.RolloutInterval,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Interval: opts.RolloutInterval,
 	}
-	RegisterMetrics(mgr.GetClient())
+	RegisterMetrics(mgr.GetClient(), mgr.Elected())
 	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), proxies.Register(mgr), rollout.Register(mgr), addProbes(mgr))
 }
 
@@ -90,6 +92,36 @@ func caches(namespace string) cache.Options {
 			&corev1.ConfigMap{}: {Namespaces: own},
 		},
 	}
+}
+
+// lean drops from the caches what the operator does not read. (Transforms of single kinds would need these to be
+// installed.)
+func lean(object any) (any, error) {
+	switch o := object.(type) {
+	case *metav1.PartialObjectMetadata:
+		if o.GroupVersionKind().Group == clusterv1.GroupVersion.Group {
+			return leanMachine(o)
+		}
+	case *clusterv1.Cluster:
+		return leanCluster(o), nil
+	}
+	return cache.TransformStripManagedFields()(object)
+}
+
+// leanCluster keeps of a Cluster what decides about its proxy.
+func leanCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
+	kept := &clusterv1.Cluster{TypeMeta: c.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Namespace: shared(c.Namespace), Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Generation: c.Generation,
+		CreationTimestamp: c.CreationTimestamp, DeletionTimestamp: c.DeletionTimestamp, Labels: c.Labels, Finalizers: c.Finalizers,
+	}}
+	if value, is := c.Annotations[clusterv1.PausedAnnotation]; is {
+		kept.Annotations = map[string]string{clusterv1.PausedAnnotation: value}
+	}
+	kept.Spec = clusterv1.ClusterSpec{
+		Paused: c.Spec.Paused, ClusterNetwork: c.Spec.ClusterNetwork, ControlPlaneEndpoint: c.Spec.ControlPlaneEndpoint,
+		ControlPlaneRef: c.Spec.ControlPlaneRef, InfrastructureRef: c.Spec.InfrastructureRef,
+	}
+	return kept
 }
 
 // addProbes: alive means that it answers, ready that every cache it decides from

@@ -36,24 +36,40 @@ var (
 		"MachinePools that are older than the last change of what machines are told, by Cluster.", []string{"namespace", "cluster"}, nil)
 )
 
-// reportCollector counts the reports, and what they say, at each scrape, from the cache.
-type reportCollector struct{ reader client.Reader }
+// reportCollector counts the reports, and what they say, at each scrape, from the cache. The leader alone does: the sum
+// over replicas would count the fleet several times.
+type reportCollector struct {
+	reader  client.Reader
+	elected <-chan struct{}
+}
 
 var expiryDesc = prometheus.NewDesc("fairlead_trusted_ca_expiry_timestamp_seconds",
 	"When the first certificate of a CorporateProxy's trusted CA expires.", []string{"proxy"}, nil)
 
 // expiryCollector reads the statuses of the CorporateProxies at each scrape, from
 // the cache. One without a CA has no value.
-type expiryCollector struct{ reader client.Reader }
-
-// RegisterMetrics adds the operator's metrics to controller-runtime's registry.
-func RegisterMetrics(reader client.Reader) {
-	metrics.Registry.MustRegister(Collectors(reader)...)
+type expiryCollector struct {
+	reader  client.Reader
+	elected <-chan struct{}
 }
 
-// Collectors are the operator's own metrics.
-func Collectors(reader client.Reader) []prometheus.Collector {
-	return []prometheus.Collector{secretWrites, reportCollector{reader}, expiryCollector{reader}}
+// RegisterMetrics adds the operator's metrics to controller-runtime's registry.
+func RegisterMetrics(reader client.Reader, elected <-chan struct{}) {
+	metrics.Registry.MustRegister(Collectors(reader, elected)...)
+}
+
+// Collectors are the operator's own metrics. Those about the fleet have no values until elected is closed.
+func Collectors(reader client.Reader, elected <-chan struct{}) []prometheus.Collector {
+	return []prometheus.Collector{secretWrites, reportCollector{reader, elected}, expiryCollector{reader, elected}}
+}
+
+func leads(elected <-chan struct{}) bool {
+	select {
+	case <-elected:
+		return true
+	default:
+		return false
+	}
 }
 
 // Describe implements prometheus.Collector.
@@ -65,8 +81,11 @@ func (c reportCollector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
+	if !leads(c.elected) {
+		return
+	}
 	reports := &v1alpha1.ProxyReportList{}
-	if err := c.reader.List(context.Background(), reports); err != nil {
+	if err := c.reader.List(context.Background(), reports, client.UnsafeDisableDeepCopy); err != nil {
 		ch <- prometheus.NewInvalidMetric(reportsDesc, err)
 		return
 	}
@@ -92,8 +111,11 @@ func (c expiryCollector) Describe(ch chan<- *prometheus.Desc) { ch <- expiryDesc
 
 // Collect implements prometheus.Collector.
 func (c expiryCollector) Collect(ch chan<- prometheus.Metric) {
+	if !leads(c.elected) {
+		return
+	}
 	proxies := &v1alpha1.CorporateProxyList{}
-	if err := c.reader.List(context.Background(), proxies); err != nil {
+	if err := c.reader.List(context.Background(), proxies, client.UnsafeDisableDeepCopy); err != nil {
 		ch <- prometheus.NewInvalidMetric(expiryDesc, err)
 		return
 	}

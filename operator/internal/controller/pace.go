@@ -18,11 +18,12 @@ type Pace struct {
 	next map[types.NamespacedName]time.Time
 }
 
-const (
-	maxDoublings = 5           // of the interval, for a Secret that a rival keeps reverting
-	retryTaken   = time.Minute // for a name that is taken, which is not watched either
-	retryPending = 15 * time.Second
-)
+const maxDoublings = 5 // of the interval, for a Secret that a rival keeps reverting
+
+// due returns how long it is until the Secrets of a cluster are applied again, at least a second.
+func (p *Pace) due(cluster types.NamespacedName) time.Duration {
+	return max(p.wait(cluster, time.Now()), time.Second)
+}
 
 // wait returns how long it is until the cluster's turn; 0 or less means now.
 func (p *Pace) wait(cluster types.NamespacedName, now time.Time) time.Duration {

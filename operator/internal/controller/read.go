@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,37 @@ type state struct {
 	management   bool                    // the cluster is the management cluster
 	endpoints    []clusterv1.APIEndpoint // then: those of all other clusters
 	problem      *resolve.Problem        // found while reading; nothing else is decided then
+	source       string                  // the state of the CorporateProxy and of what it names
+	settles      time.Duration           // until a source that is changing is read; 0: it is not
+	paced        bool                    // everything is to be applied again, whether it changed or not
+	doubt        bool                    // the Secrets may hold something else than the report records
+	doubtNodes   bool                    // then: also what machines are given
+}
+
+// remembered is a copy of the last status, less what is in doubt.
+func (s state) remembered() v1alpha1.ProxyReportStatus {
+	last := s.last()
+	status := *last.DeepCopy()
+	if s.doubt {
+		distrust(&status, s.doubtNodes)
+	}
+	return status
+}
+
+// circumstances is what could change the answer where a cluster cannot be served: the Cluster, what its owner wants, the
+// installation, the table of providers, and whoever asks for another attempt.
+func (s state) circumstances() string {
+	text := fmt.Sprintf("%s/%d %s", s.cluster.UID, s.cluster.Generation, s.source)
+	if s.override != nil {
+		text += fmt.Sprintf(" %s/%d", s.override.UID, s.override.Generation)
+	}
+	if s.report != nil {
+		text += " " + s.report.Annotations[v1alpha1.ReapplyAnnotation]
+	}
+	if s.facts != nil {
+		text += " " + s.facts.Version + s.facts.Source
+	}
+	return text
 }
 
 // last returns the status of the report, the zero value if there is none yet.
@@ -52,9 +84,13 @@ func (s state) past() resolve.Past {
 }
 
 func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) (state, error) {
-	var s state
+	s := state{paced: r.Pace.wait(key, time.Now()) <= 0}
 	var err error
 	if s.report, err = get[v1alpha1.ProxyReport](ctx, r.Client, key); err != nil {
+		return s, err
+	}
+	s.report = r.written.latest(key, s.report)
+	if s.doubt, s.doubtNodes, err = r.changes.doubt(ctx, key); err != nil {
 		return s, err
 	}
 	if s.cluster, err = get[clusterv1.Cluster](ctx, r.Client, key); err != nil {
@@ -88,13 +124,13 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 	return s, err
 }
 
-// get returns nil for an object that does not exist.
+// get returns nil for an object that does not exist. One that comes from a cache is shared, and must not be changed.
 func get[T any, P interface {
 	*T
 	client.Object
 }](ctx context.Context, reader client.Reader, key types.NamespacedName) (P, error) {
 	object := P(new(T))
-	if err := reader.Get(ctx, key, object); err != nil {
+	if err := reader.Get(ctx, key, object, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return object, nil
@@ -120,7 +156,7 @@ func (r *ClusterReconciler) confirmGone(ctx context.Context, key types.Namespace
 // readInstallation chooses the cluster's CorporateProxy and reads it.
 func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) error {
 	proxies := &v1alpha1.CorporateProxyList{}
-	if err := r.Client.List(ctx, proxies); err != nil {
+	if err := r.Client.List(ctx, proxies, client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	namespace := &metav1.PartialObjectMetadata{}
@@ -128,22 +164,14 @@ func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) erro
 	if err := r.Client.Get(ctx, types.NamespacedName{Name: s.cluster.Namespace}, namespace); err != nil {
 		return fmt.Errorf("reading the labels of namespace %s: %w", s.cluster.Namespace, err)
 	}
-	var err error
-	s.installation, err = inputs.Choose(proxies.Items, s.cluster, namespace.Labels, ownData(ctx, r.Client, r.Namespace))
-	return err
-}
-
-// ownData reads Secrets and ConfigMaps of the operator's own namespace.
-func ownData(ctx context.Context, c client.Client, namespace string) inputs.DataGetter {
-	return func(ref inputs.Reference) (map[string][]byte, error) {
-		key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
-		if ref.Kind == inputs.KindConfigMap {
-			configMap, err := get[corev1.ConfigMap](ctx, c, key)
-			return inputs.ConfigMapData(configMap), err
-		}
-		secret, err := get[corev1.Secret](ctx, c, key)
-		return inputs.SecretData(secret), err
+	proxy, err := inputs.ChooseProxy(proxies.Items, s.cluster, namespace.Labels)
+	if err != nil {
+		return err
 	}
+	now := time.Now()
+	s.installation, s.source, err = r.Proxies.get(ctx, proxy, now)
+	s.settles = r.Proxies.settles(proxy, now)
+	return err
 }
 
 // table returns the built-in rows and those of the ConfigMaps that users label.

@@ -13,6 +13,24 @@ func changed(last v1alpha1.SecretRecord, fingerprint string) bool {
 	return last.UID == "" || last.HMAC != fingerprint
 }
 
+// distrust takes from a status what is not certain: that the Secrets hold what was recorded, and where that may concern
+// machines, that they were given what was recorded. All is applied again then, and whether that changed the Secret
+// decides about the age of machines (nextNodes).
+func distrust(status *v1alpha1.ProxyReportStatus, machines bool) {
+	for i := range status.Secrets {
+		status.Secrets[i].HMAC = ""
+	}
+	if status.ConfigMap != nil {
+		status.ConfigMap.HMAC = ""
+	}
+	if machines && status.Nodes != nil && status.Nodes.HMAC != "" {
+		status.Nodes.HMAC = uncertain
+	}
+}
+
+// uncertain stands for a digest that cannot be compared with any other.
+const uncertain = "?"
+
 // nextRecord compares what the API server answered with what is remembered. If
 // the content to write is the same as before, and yet writing it changed
 // something, somebody had undone it.

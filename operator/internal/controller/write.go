@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/apply"
@@ -23,13 +24,14 @@ import (
 // outcome is what became of the Secrets.
 type outcome struct {
 	taken, refused  []string // messages
-	written, mended []string // what has new content, and what somebody had changed
+	created, mended []string // what was not there, and what somebody had changed
 	retry           error
 }
 
 // write carries a decision out: the report's existence and its note, since it owns
 // the Secrets and must remember them, then the Secrets, then the report's status.
 func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctrl.Result, error) {
+	cluster := client.ObjectKeyFromObject(s.cluster)
 	if s.report == nil {
 		if d.paused {
 			return ctrl.Result{}, nil
@@ -40,7 +42,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 		}
 		s.report = report
 	}
-	if err := r.writeNote(ctx, s.report, d); err != nil {
+	if err := r.writeMetadata(ctx, &s, d); err != nil {
 		return ctrl.Result{}, err
 	}
 	out := r.applySecrets(ctx, s, &d)
@@ -54,7 +56,8 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	if out.retry != nil {
 		return ctrl.Result{}, out.retry
 	}
-	return ctrl.Result{RequeueAfter: r.nextLook(s, d, out)}, nil
+	r.changes.recorded(cluster)
+	return r.nextLook(s, d, out), nil
 }
 
 func (r *ClusterReconciler) createReport(ctx context.Context, s state, note string) (*v1alpha1.ProxyReport, error) {
@@ -65,29 +68,40 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, note stri
 		Annotations: map[string]string{v1alpha1.HadProxyAnnotation: note},
 		Finalizers:  []string{v1alpha1.ReportFinalizer},
 	}}
-	return report, r.Client.Create(ctx, report)
+	if err := r.Client.Create(ctx, report); err != nil {
+		return nil, err
+	}
+	r.written.put(client.ObjectKeyFromObject(report), report)
+	return report, nil
 }
 
-// writeNote notes in the report's metadata whether the cluster had a proxy, if it
-// is not there already. The turn goes on with the report as it is then.
-func (r *ClusterReconciler) writeNote(ctx context.Context, report *v1alpha1.ProxyReport, d decision) error {
-	if d.paused || report.Annotations[v1alpha1.HadProxyAnnotation] == d.note {
+// writeMetadata notes in the report's metadata whether the cluster had a proxy, and restores the finalizer, if either is
+// not there already.
+func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decision) error {
+	var annotations map[string]string
+	var finalizer string
+	if s.report.Annotations[v1alpha1.HadProxyAnnotation] != d.note {
+		annotations = map[string]string{v1alpha1.HadProxyAnnotation: d.note}
+	}
+	if s.report.DeletionTimestamp == nil && !controllerutil.ContainsFinalizer(s.report, v1alpha1.ReportFinalizer) {
+		finalizer = v1alpha1.ReportFinalizer
+	}
+	if d.paused || annotations == nil && finalizer == "" {
 		return nil
 	}
-	noted := &unstructured.Unstructured{}
-	noted.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ProxyReport"))
-	noted.SetNamespace(report.Namespace)
-	noted.SetName(report.Name)
-	noted.SetUID(report.UID) // never creates one
-	noted.SetAnnotations(map[string]string{v1alpha1.HadProxyAnnotation: d.note})
-	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(noted), client.FieldOwner(apply.FieldManager), client.ForceOwnership)
-	if err != nil {
-		return fmt.Errorf("noting in ProxyReport %s whether the cluster had a proxy: %w", report.Name, err)
-	}
-	if err := r.awaitSeen(ctx, report); err != nil {
+	next := s.report.DeepCopy()
+	var err error
+	if next.ResourceVersion, err = apply.Metadata(ctx, r.Client, s.report, annotations, finalizer); err != nil {
 		return err
 	}
-	report.Annotations, report.ResourceVersion = noted.GetAnnotations(), noted.GetResourceVersion()
+	for key, value := range annotations {
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, key, value)
+	}
+	if finalizer != "" {
+		next.Finalizers = append(next.Finalizers, finalizer)
+	}
+	s.report = next
+	r.written.put(client.ObjectKeyFromObject(next), next)
 	return nil
 }
 
@@ -109,7 +123,7 @@ func (d decision) targets(owner *v1alpha1.ProxyReport) []target {
 	return all
 }
 
-// applySecrets applies each object that is due and updates the records in the
+// applySecrets applies each object that is due, side by side, and updates the records in the
 // decision's status. A failure of one does not keep the others from being written.
 func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decision) outcome {
 	var out outcome
@@ -122,128 +136,138 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 		return out
 	}
 	now, cluster := time.Now(), client.ObjectKeyFromObject(s.cluster)
-	everything := reapplyRequested(&s) || r.Pace.wait(cluster, now) <= 0
-	all := true
 	told := apply.Digest(key, d.meaning)
-	for _, object := range d.targets(s.report) {
-		last, fingerprint := recordOf(d.status, object.role), apply.Fingerprint(key, object.Object)
-		written, ok := unchanged(last), true
-		if everything || changed(last, fingerprint) {
-			written, ok = r.applyOne(ctx, object, last, fingerprint, d, &out)
-		} else {
-			all = false
+	attempts, all := r.attempts(key, s, d)
+	if overwrites(attempts) {
+		machines := d.status.Nodes == nil || d.status.Nodes.HMAC != told
+		if err := r.changes.begin(ctx, cluster, d.status.ProxyName, machines); err != nil {
+			out.retry = fmt.Errorf("marking the beginning of a change: %w", err)
+			return out
 		}
-		if ok && object.role == render.SystemdRole {
-			d.status.Nodes = nextNodes(d.status.Nodes, last, fingerprint, written, told)
+	}
+	r.send(ctx, attempts)
+	for i := range attempts {
+		ok := !attempts[i].due || r.record(&attempts[i], d, &out)
+		if ok && attempts[i].role == render.SystemdRole {
+			d.status.Nodes = nextNodes(d.status.Nodes, attempts[i].last, attempts[i].fingerprint, attempts[i].answer, told)
 		}
 	}
 	if out.retry != nil {
-		return out // the turn is not over: all of it comes again
+		return out // all of it comes again
 	}
-	if all { // a name that is taken is tried every minute, and must not put off the turn of the others
+	if all { // a name that is taken is tried again on its own, and must not put off the paced re-apply of the others
 		r.Pace.applied(cluster, now, mostReverts(d.status))
 	}
 	d.status.HandledRequest = s.report.Annotations[v1alpha1.ReapplyAnnotation]
 	return out
 }
 
-// applyOne reports whether the object is as it should be.
-func (r *ClusterReconciler) applyOne(ctx context.Context, object target, last v1alpha1.SecretRecord, fingerprint string, d *decision, out *outcome) (apply.Written, bool) {
-	written, err := apply.Write(ctx, r.Client, object.Object)
+// attempt is the writing of one object.
+type attempt struct {
+	target
+	last        v1alpha1.SecretRecord
+	fingerprint string
+	due         bool
+	answer      apply.Written
+	err         error
+}
+
+// attempts compares what is to be there with what was written last. All means that nothing is left out.
+func (r *ClusterReconciler) attempts(key []byte, s state, d *decision) (attempts []attempt, all bool) {
+	everything, all := reapplyRequested(&s) || s.paced, true
+	for _, object := range d.targets(s.report) {
+		a := attempt{target: object, last: recordOf(d.status, object.role), fingerprint: apply.Fingerprint(key, object.Object)}
+		a.answer = unchanged(a.last)
+		a.due = everything || changed(a.last, a.fingerprint)
+		all = all && a.due
+		attempts = append(attempts, a)
+	}
+	return attempts, all
+}
+
+// overwrites reports whether something that is there gets other content.
+func overwrites(attempts []attempt) bool {
+	return slices.ContainsFunc(attempts, func(a attempt) bool { return a.last.UID != "" && changed(a.last, a.fingerprint) })
+}
+
+// send writes what is due, side by side: the answers take most of the time.
+func (r *ClusterReconciler) send(ctx context.Context, attempts []attempt) {
+	var wait sync.WaitGroup
+	for i := range attempts {
+		if a := &attempts[i]; a.due {
+			wait.Go(func() { a.answer, a.err = apply.Write(ctx, r.Client, a.Object) })
+		}
+	}
+	wait.Wait()
+}
+
+// record notes what became of an attempt, and reports whether the object is as it should be.
+func (r *ClusterReconciler) record(a *attempt, d *decision, out *outcome) bool {
 	var taken *apply.TakenError
 	var refused *apply.RefusedError
 	result := writeFailed
 	switch {
-	case errors.As(err, &taken):
+	case errors.As(a.err, &taken):
 		out.taken, result = append(out.taken, taken.Error()), writeTaken
-		dropRecord(&d.status, object.role) // so that it stays due
-	case errors.As(err, &refused):
+		dropRecord(&d.status, a.role) // so that it stays due
+	case errors.As(a.err, &refused):
 		out.refused, result = append(out.refused, refused.Error()), writeRefused
-		dropRecord(&d.status, object.role)
-		if object.role == render.ConfigMapRole && last.Name != "" { // it is there: nobody may ask for it any more
-			setRecord(&d.status, v1alpha1.SecretRecord{Role: object.role, Name: last.Name})
+		dropRecord(&d.status, a.role)
+		if a.role == render.ConfigMapRole && a.last.Name != "" { // it is there: nobody may ask for it any more
+			setRecord(&d.status, v1alpha1.SecretRecord{Role: a.role, Name: a.last.Name})
 		}
-	case err != nil:
-		out.retry = errors.Join(out.retry, err)
+	case a.err != nil:
+		out.retry = errors.Join(out.retry, a.err)
 	default:
-		record := nextRecord(last, object.role, object.GetName(), fingerprint, written)
+		record := nextRecord(a.last, a.role, a.GetName(), a.fingerprint, a.answer)
 		result = writeUnchanged
-		if changed(last, fingerprint) {
-			out.written, result = append(out.written, apply.Title(object)), writeWritten
+		if changed(a.last, a.fingerprint) {
+			result = writeWritten
+			if a.last.UID == "" { // a change of what is there has one event for the whole fleet
+				out.created = append(out.created, apply.Title(a))
+			}
 		} else if record.Reverts > 0 {
-			out.mended, result = append(out.mended, apply.Title(object)), writeMended
+			out.mended, result = append(out.mended, apply.Title(a)), writeMended
 		}
 		setRecord(&d.status, record)
 	}
-	secretWrites.WithLabelValues(object.role, result).Inc()
-	return written, err == nil
+	secretWrites.WithLabelValues(a.role, result).Inc()
+	return a.err == nil
 }
 
-// writeStatus writes the status if it says anything new, less what the rollout
-// controller writes.
+// writeStatus writes what the status says anew. What the rollout controller writes is not in the difference.
 func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.ProxyReport, status v1alpha1.ProxyReportStatus) error {
 	if equality.Semantic.DeepEqual(report.Status, status) {
 		return nil
 	}
-	status.Rollout = nil
-	version, err := applyStatus(ctx, r.Client, apply.FieldManager, &v1alpha1.ProxyReport{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ProxyReport"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: report.Namespace, Name: report.Name, UID: report.UID},
-		Status:     status,
-	})
-	if err != nil || version == report.ResourceVersion {
+	next := *report
+	next.Status = status
+	var err error
+	if next.ResourceVersion, err = apply.Status(ctx, r.Client, report, &next, apply.FieldManager); err != nil {
 		return err
 	}
-	return r.awaitSeen(ctx, report)
+	r.written.put(client.ObjectKeyFromObject(report), &next)
+	return nil
 }
 
-// awaitSeen returns once the cache has more than the state of a report that was
-// read. The report is the operator's memory: a turn that does not see what the
-// last one wrote would forget it.
-func (r *ClusterReconciler) awaitSeen(ctx context.Context, read *v1alpha1.ProxyReport) error {
-	err := wait.PollUntilContextTimeout(ctx, seenInterval, seenTimeout, true, func(ctx context.Context) (bool, error) {
-		cached, err := get[v1alpha1.ProxyReport](ctx, r.Client, client.ObjectKeyFromObject(read))
-		return cached != nil && cached.ResourceVersion != read.ResourceVersion, err
-	})
-	if wait.Interrupted(err) {
-		return ctx.Err() // a watch that lags this much is not waited for
-	}
-	return err
-}
-
-const (
-	seenInterval = 2 * time.Millisecond
-	seenTimeout  = 2 * time.Second
-)
-
-// applyStatus applies the status of an object whole: what of a field manager's is
-// not in it is gone.
-// It returns the resource version after it.
-func applyStatus(ctx context.Context, c client.Client, manager client.FieldOwner, object runtime.Object) (string, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return "", err
-	}
-	u := &unstructured.Unstructured{Object: content}
-	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	unstructured.RemoveNestedField(u.Object, "spec")
-	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), manager, client.ForceOwnership)
-	return u.GetResourceVersion(), err
-}
-
-// nextLook is when to look again without being told: for what is not watched.
-func (r *ClusterReconciler) nextLook(s state, d decision, out outcome) time.Duration {
+// nextLook is when to reconcile again without an event: for what is not watched. It does not go before what an event
+// asks for, unless the cluster still waits for its first Secrets.
+func (r *ClusterReconciler) nextLook(s state, d decision, out outcome) ctrl.Result {
+	key := client.ObjectKeyFromObject(s.cluster)
+	result := ctrl.Result{Priority: ptr.To(background)}
 	switch {
 	case d.paused:
-		return 0
+		return result
 	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
-		return retryPending
+		result.RequeueAfter, result.Priority = r.backOff.next(key, s.circumstances(), firstPending, r.Pace.Interval), nil
 	case d.problem != nil:
-		return 0
+		result.RequeueAfter = s.settles
+	case len(out.taken)+len(out.refused) > 0:
+		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstTaken, r.Pace.Interval), r.Pace.due(key))
+	default:
+		r.backOff.forget(key)
+		result.RequeueAfter = r.Pace.due(key)
 	}
-	wait := max(r.Pace.wait(client.ObjectKeyFromObject(s.cluster), time.Now()), time.Second)
-	if len(out.taken)+len(out.refused) > 0 {
-		return min(wait, retryTaken)
-	}
-	return wait
+	result.RequeueAfter = sooner(result.RequeueAfter, s.settles)
+	return result
 }

@@ -11,16 +11,32 @@ import (
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
-// Choose returns the installation that a cluster gets: that of the CorporateProxy
-// which selects it, allows the labels of its namespace and has the highest
-// priority. The error is a *resolve.Problem, or comes from get.
+// Choose returns the installation that a cluster gets: that of its CorporateProxy. The error is a *resolve.Problem, or
+// comes from get.
 func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string, get DataGetter) (resolve.Installation, error) {
-	name, err := resolve.Choose(Cluster(cluster), candidates(proxies, cluster.Labels, namespace))
+	proxy, err := ChooseProxy(proxies, cluster, namespace)
 	if err != nil {
 		return resolve.Installation{}, err
 	}
+	return Installation(proxy, get)
+}
+
+// ChooseProxy returns the CorporateProxy of a cluster: the one which selects it, allows the labels of its namespace and
+// has the highest priority. The error is a *resolve.Problem.
+func ChooseProxy(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string) (*v1alpha1.CorporateProxy, error) {
+	name, err := resolve.Choose(Cluster(cluster), candidates(proxies, cluster.Labels, namespace))
+	if err != nil {
+		return nil, err
+	}
 	chosen := slices.IndexFunc(proxies, func(p v1alpha1.CorporateProxy) bool { return p.Name == name })
-	return Installation(&proxies[chosen], get)
+	return &proxies[chosen], nil
+}
+
+// Selects reports whether the clusterSelector of a CorporateProxy matches the labels of a Cluster. One that cannot be
+// evaluated does, since it decides about every cluster that has no other.
+func Selects(proxy *v1alpha1.CorporateProxy, cluster map[string]string) bool {
+	selected, _, err := selectors(proxy)
+	return err != nil || selected.Matches(labels.Set(cluster))
 }
 
 // candidates evaluates the selectors of the proxies for one cluster.

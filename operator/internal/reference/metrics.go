@@ -16,7 +16,7 @@ import (
 func metrics() string {
 	return "# Metrics\n\n" + header +
 		"Beside those of controller-runtime and Go, at `/metrics` of port 8080 in plain HTTP. None has a password or a URL.\n\n" +
-		"## The operator\n\n" + table(controller.Collectors(nil)) +
+		"## The operator\n\n" + table(controller.Collectors(nil, nil)) +
 		"\n`result` of a write: `written`, `unchanged`, `mended`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
 		"\n## The replicator\n\n" + table(replicator.Collectors()) +
 		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n"

@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// apiOutage is how a worker waits for an API server that does not answer, or has too much to do.
+var apiOutage = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 5, Cap: 3 * time.Second}
+
+// unavailable reports whether an error says nothing about the object, but that the API server, or etcd behind it, does
+// not answer for now.
+func unavailable(err error) bool {
+	return err != nil && (apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) ||
+		apierrors.IsTimeout(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE))
+}
+
+// The waits after an error about one cluster: each is twice the one before, with a jitter of a fifth.
+const (
+	firstRetry   = 100 * time.Millisecond
+	longestRetry = 5 * time.Minute
+)
+
+// retries is the rate limiter of the queues. It has no bound for all clusters together, as the default has: after an
+// outage that would hold the last of a large fleet back for minutes.
+func retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, longestRetry)}
+}
+
+type jittered struct {
+	workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+func (j jittered) When(request reconcile.Request) time.Duration {
+	wait := j.TypedRateLimiter.When(request)
+	return wait - rand.N(wait/5+1)
+}
