@@ -94,10 +94,13 @@ bench: ## benchmarks of the pure core, and what the creation of a pod costs unde
 	go test ./operator/... -run='^$$' -bench=. -benchmem
 	cd e2e && go run ./cost
 
+scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0, docs/reference/scale.md)
+	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0)
+
 image: ## container images as OCI archives, with bills of materials, in .cache/images (docs/images.md)
 	cd images && go run ./build ../.cache/images
 
 clean: ## remove the cache of built programs
 	rm -rf .cache
 
-.PHONY: help demo demo-stop test deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench image clean
+.PHONY: help demo demo-stop test deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench scale image clean

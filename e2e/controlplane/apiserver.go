@@ -25,7 +25,7 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
 	if cp.apiServer != nil {
 		return nil
 	}
-	if err := os.WriteFile(cp.dir.auditPolicy(), auditPolicy, 0o600); err != nil {
+	if err := os.WriteFile(cp.dir.auditPolicy(), cp.auditPolicy(), 0o600); err != nil {
 		return fmt.Errorf("write audit policy: %w", err)
 	}
 	clients, err := kubernetes.NewForConfig(cp.admin)
@@ -82,6 +82,13 @@ func (cp *ControlPlane) StopAPIServer() error {
 	}
 	cp.apiServer = nil
 	return nil
+}
+
+// KillAPIServer ends it at once, in the middle of whatever it does. StartAPIServer starts it again.
+func (cp *ControlPlane) KillAPIServer() {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	kill(&cp.apiServer)
 }
 
 // awaitNamespaces: the API server makes its own namespaces shortly after it calls itself ready.

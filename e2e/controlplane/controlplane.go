@@ -32,6 +32,9 @@ type Options struct {
 	KeepRunning bool
 	// APIServerArgs are added to the command line of kube-apiserver, for example feature gates.
 	APIServerArgs []string
+	// AuditPolicy is what the API server writes down, in place of audit-policy.yaml. AuditEvents finds the writes of which
+	// it has the stages RequestReceived and ResponseComplete.
+	AuditPolicy []byte
 	// Hosts are names and addresses that the API server's certificate is for, beside those of the loopback interface.
 	Hosts []string
 }
@@ -84,7 +87,7 @@ func (cp *ControlPlane) start(ctx context.Context) (err error) {
 	if err := cp.writeKubeconfig(cp.dir.adminKubeconfig(), cp.admin); err != nil {
 		return err
 	}
-	if err := cp.startEtcd(ctx); err != nil {
+	if err := cp.StartEtcd(ctx); err != nil {
 		return err
 	}
 	if err := cp.StartAPIServer(ctx); err != nil {

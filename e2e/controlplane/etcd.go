@@ -8,12 +8,19 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
-// startEtcd listens on a socket in our folder: no port to lose, and nobody else on the machine can
+// StartEtcd starts etcd again after KillEtcd, with the same data. It does nothing when etcd runs.
+//
+// It listens on a socket in our folder: no port to lose, and nobody else on the machine can
 // reach what is, after all, every Secret in the clear. The advertised address is not used by
 // anybody but must look like one; port 0 cannot be dialled.
-func (cp *ControlPlane) startEtcd(ctx context.Context) error {
+func (cp *ControlPlane) StartEtcd(ctx context.Context) (err error) {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	if cp.etcd != nil {
+		return nil
+	}
 	socket := cp.dir.etcdSocket()
-	started, err := cp.run(ctx, process.Spec{
+	cp.etcd, err = cp.run(ctx, process.Spec{
 		Name: "etcd",
 		Path: cp.programs.etcd,
 		Args: []string{
@@ -32,13 +39,18 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 			return conn.Close()
 		},
 	})
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// EtcdEndpoint is where a client of etcd finds it.
+func (cp *ControlPlane) EtcdEndpoint() string { return "unix://" + cp.dir.etcdSocket() }
+
+// KillEtcd ends it at once, in the middle of whatever it does. What it has answered for is in its files: without fsync,
+// only the end of the whole machine could lose that.
+func (cp *ControlPlane) KillEtcd() {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
-	cp.etcd = started
-	return nil
+	kill(&cp.etcd)
 }
 
 func (cp *ControlPlane) stopEtcd() error {

@@ -1,0 +1,44 @@
+// Command scale measures the operator at the size of a fleet: on a real API server, with the programs of a control plane as
+// plain processes, all in one run. Beside each fan-out of the operator a raw client makes the same writes on a second
+// control plane, so that what else the machine does hits both. It prints the table of docs/reference/scale.md.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+type options struct {
+	Clusters, Machines int // machines of each cluster
+	Rounds             int
+	Concurrency        int // of the raw clients, and of the operator where it is not 0
+	New                int // clusters that are created on the quiet fleet, and as many during fan-outs
+}
+
+func main() {
+	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
+	klog.SetLogger(logr.Discard())
+	options := options{}
+	flag.IntVar(&options.Clusters, "clusters", 2000, "how many clusters the fleet has")
+	flag.IntVar(&options.Machines, "machines", 0, "how many machines each cluster has")
+	flag.IntVar(&options.Rounds, "rounds", 3, "how many fan-outs are compared with the raw clients")
+	flag.IntVar(&options.Concurrency, "concurrency", 10, "parallel writers of a raw client: the operator's default")
+	flag.IntVar(&options.New, "new", 100, "how many clusters are created on a quiet fleet, and during fan-outs")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	rows, err := measure(ctx, options)
+	writeTable(os.Stdout, rows) // what there is, also after an error
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1) //nolint:gocritic // nothing is left to cancel
+	}
+}

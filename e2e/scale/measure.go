@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+)
+
+// lab is the operator with its fleet, the raw clients' control plane beside it, and what was measured.
+type lab struct {
+	options  options
+	progress *progress
+	fleet    []types.NamespacedName
+	ours     *side
+	raw      *side
+	rawFleet []*rawCluster
+	operator *replica
+	tokens   int // passwords so far
+	rows     []row
+}
+
+// measure returns the rows it has, also beside an error.
+func measure(ctx context.Context, options options) (_ []row, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := &lab{options: options, progress: newProgress(), fleet: fleetNames("fleet", options.Clusters)}
+	l.progress.begins("two control planes")
+	for _, s := range []**side{&l.ours, &l.raw} {
+		if *s, err = newSide(ctx); err != nil {
+			return nil, errors.Join(err, l.close())
+		}
+	}
+	l.operator = &replica{cp: l.ours.cp}
+	if options.Concurrency != defaultConcurrency {
+		l.operator.args = []string{fmt.Sprintf("--concurrency=%d", options.Concurrency)}
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	for _, phase := range []func(context.Context) error{
+		l.makeFleet, l.fill, l.fanOuts, l.touchSource, l.touchClusters, l.newOnQuiet, l.newDuringFanOut,
+		l.rest, l.restart, l.restartAPIServer, l.atTheEnd,
+	} {
+		if err := phase(ctx); err != nil {
+			return l.rows, err
+		}
+	}
+	return l.rows, nil
+}
+
+const defaultConcurrency = 10
+
+func (l *lab) close() (err error) {
+	if l.operator != nil && l.operator.running != nil {
+		err = l.operator.stop()
+	}
+	for _, s := range []*side{l.ours, l.raw} {
+		if s != nil {
+			err = errors.Join(err, s.cp.Stop())
+		}
+	}
+	return err
+}
+
+func (l *lab) add(figure, value string) { l.rows = append(l.rows, row{figure, value}) }
+
+func (l *lab) nextToken() string {
+	l.tokens++
+	return token(l.tokens)
+}
+
+func (l *lab) makeFleet(ctx context.Context) error {
+	l.progress.begins("%d clusters", l.options.Clusters)
+	if err := installDeployment(ctx, l.ours.cp); err != nil {
+		return err
+	}
+	if err := createProxy(ctx, l.ours.client, l.nextToken()); err != nil {
+		return err
+	}
+	if err := createNamespaces(ctx, l.progress, l.ours.client, l.fleet); err != nil {
+		return err
+	}
+	if err := createClusters(ctx, l.progress, l.ours.client, l.fleet); err != nil {
+		return err
+	}
+	l.progress.begins("%d machines", l.options.Clusters*l.options.Machines)
+	begin := time.Now()
+	err := l.ours.createMachines(ctx, l.progress, l.fleet, l.options.Machines)
+	l.add("clusters; machines of each", fmt.Sprintf("%d; %d", l.options.Clusters, l.options.Machines))
+	if l.options.Machines > 0 {
+		l.add("(creation of the machines)", seconds(time.Since(begin)))
+	}
+	return err
+}
+
+// setPassword changes the proxy's Secret once.
+func (l *lab) setPassword(ctx context.Context, token string) error {
+	secret := &corev1.Secret{}
+	if err := l.ours.client.Get(ctx, client.ObjectKey{Namespace: operator.Namespace, Name: proxyName}, secret); err != nil {
+		return err
+	}
+	secret.Data = sourceData(token)
+	return l.ours.client.Update(ctx, secret)
+}
+
+// reports are all, by cluster.
+func (l *lab) reports(ctx context.Context) (map[types.NamespacedName]*v1alpha1.ProxyReport, error) {
+	list := &v1alpha1.ProxyReportList{}
+	if err := l.ours.client.List(ctx, list); err != nil {
+		return nil, err
+	}
+	reports := map[types.NamespacedName]*v1alpha1.ProxyReport{}
+	for i := range list.Items {
+		reports[client.ObjectKeyFromObject(&list.Items[i])] = &list.Items[i]
+	}
+	return reports, nil
+}
+
+// touch changes an annotation that concerns nobody.
+func touch(ctx context.Context, c client.Client, object client.Object) error {
+	body := fmt.Sprintf(`{"metadata":{"annotations":{"fairlead.test/touched":%q}}}`, metav1.Now().Format(time.RFC3339Nano))
+	return c.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(body)))
+}
+
+// counted is what the operator asked and used while something was done.
+type counted struct {
+	requests requests
+	used     time.Duration
+	took     time.Duration
+}
+
+// during counts from now until the operator is quiet again.
+func (l *lab) during(ctx context.Context, do func() error) (c counted, err error) {
+	mark, err := l.ours.cp.AuditMark()
+	if err != nil {
+		return c, err
+	}
+	before, err := processorTime(l.operator.pid())
+	if err != nil {
+		return c, err
+	}
+	begin := time.Now()
+	if err := do(); err != nil {
+		return c, err
+	}
+	end, err := l.operator.quiet(ctx)
+	if err != nil {
+		return c, err
+	}
+	after, err := processorTime(l.operator.pid())
+	if err != nil {
+		return c, err
+	}
+	c.used, c.took = after-before, end.Sub(begin)
+	c.requests, err = operatorRequests(l.ours.cp, mark)
+	return c, err
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/repository"
+)
+
+const deploymentName = "fairlead-operator"
+
+// installDeployment puts the chart's Deployment on the control plane, as it comes. Nobody makes pods of it; it is read
+// for command line and environment.
+func installDeployment(ctx context.Context, cp *controlplane.ControlPlane) error {
+	manifests, err := helm.Template(ctx, helm.Release{
+		Chart: repository.Path("charts", "fairlead"), Name: "fairlead", Namespace: operator.Namespace,
+		Values: []any{map[string]any{"corporateProxy": map[string]any{"create": false}}},
+	})
+	if err != nil {
+		return err
+	}
+	objects, err := controlplane.Parse(manifests)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if object.GetKind() == "Deployment" && object.GetName() == deploymentName {
+			return cp.ApplyObjects(ctx, object)
+		}
+	}
+	return errors.New("the chart has no Deployment " + deploymentName)
+}
+
+// replica is the operator as a kubelet runs it: one that ends is started again.
+type replica struct {
+	cp   *controlplane.ControlPlane
+	args []string
+
+	mu       sync.Mutex
+	running  *deployment.Replica
+	wanted   bool
+	restarts int // that nobody asked for
+	peak     int // memory of those that have ended, in kibibytes
+}
+
+// start returns when it is ready.
+func (r *replica) start(ctx context.Context) error {
+	started, err := deployment.Start(ctx, r.cp, operator.Namespace, deploymentName, r.args...)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running, r.wanted = started, true
+	go r.keep(ctx, started)
+	return nil
+}
+
+// keep starts it again when it has ended by itself.
+func (r *replica) keep(ctx context.Context, started *deployment.Replica) {
+	select {
+	case <-started.Done():
+	case <-ctx.Done():
+		return
+	}
+	r.mu.Lock()
+	wanted := r.wanted
+	if wanted {
+		r.restarts++
+	}
+	r.mu.Unlock()
+	if wanted {
+		_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) { return r.start(ctx) == nil, nil })
+	}
+}
+
+// stop ends it as a kubelet does.
+func (r *replica) stop() error {
+	used, err := r.memory()
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.wanted, r.peak = false, max(r.peak, used.peak)
+	running := r.running
+	r.mu.Unlock()
+	return running.Stop()
+}
+
+func (r *replica) pid() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.running.PID()
+}
+
+// memory: the peak is that of all that have run.
+func (r *replica) memory() (memory, error) {
+	used, err := memoryOf(r.pid())
+	used.peak = max(used.peak, r.peak)
+	return used, err
+}
+
+func (r *replica) metrics(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	running := r.running
+	r.mu.Unlock()
+	return running.Metrics(ctx)
+}
+
+// quiet returns when it has had nothing to do for two seconds, and since when.
+func (r *replica) quiet(ctx context.Context) (since time.Time, err error) {
+	const interval, calm = 100 * time.Millisecond, 20
+	same, before := 0, -1.0
+	err = wait.PollUntilContextTimeout(ctx, interval, waveTimeout, true, func(ctx context.Context) (bool, error) {
+		page, err := r.metrics(ctx)
+		if err != nil {
+			return false, nil // perhaps it is being started again
+		}
+		done := sumOf(page, "controller_runtime_reconcile_total")
+		if done != before || sumOf(page, "workqueue_depth") > 0 || sumOf(page, "controller_runtime_active_workers") > 0 {
+			same, before, since = 0, done, time.Now()
+			return false, nil
+		}
+		same++
+		return same >= calm, nil
+	})
+	if err != nil {
+		return since, fmt.Errorf("await a quiet operator: %w", err)
+	}
+	return since, nil
+}
+
+// sumOf adds a metric up over all its series.
+func sumOf(page, metric string) (sum float64) {
+	for line := range strings.Lines(page) {
+		name, _, labelled := strings.Cut(line, "{")
+		if !labelled || name != metric {
+			continue
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, '}')+1:]), 64)
+		if err == nil {
+			sum += value
+		}
+	}
+	return sum
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// restart ends the operator as a kubelet does, and starts it with everything unchanged.
+func (l *lab) restart(ctx context.Context) error {
+	l.progress.begins("restart of the operator")
+	if err := l.operator.stop(); err != nil {
+		return err
+	}
+	mark, err := l.ours.cp.AuditMark()
+	if err != nil {
+		return err
+	}
+	changed := l.ours.watch.changed()
+	begin := time.Now()
+	if err := l.operator.start(ctx); err != nil {
+		return err
+	}
+	ready := time.Since(begin)
+	if err := l.awaitLeader(ctx); err != nil {
+		return err
+	}
+	quiet, err := l.operator.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	asked, err := operatorRequests(l.ours.cp, mark)
+	if err != nil {
+		return err
+	}
+	used, err := l.operator.memory()
+	if err != nil {
+		return err
+	}
+	l.add("restart, nothing changed: ready after; quiet after", seconds(ready)+"; "+seconds(quiet.Sub(begin)))
+	l.add("restart: Secrets and reports changed", count(l.ours.watch.changed()-changed))
+	l.add("restart: writes, the paced re-apply among them", count(asked.writes()))
+	l.add("restart: requests", asked.String())
+	l.add("memory after the restart", mebibytes(used.now))
+	return nil
+}
+
+// restartAPIServer kills the API server when a third of a fan-out is done.
+func (l *lab) restartAPIServer(ctx context.Context) error {
+	l.progress.begins("the API server is killed in a fan-out")
+	password := l.nextToken()
+	expected := l.ours.watch.expect(l.fleet, password, true)
+	if err := l.setPassword(ctx, password); err != nil {
+		return err
+	}
+	if _, err := expected.awaitUntil(ctx, l.progress, expected.total/3); err != nil {
+		return err
+	}
+	seen, killed := expected.seen(), time.Now()
+	l.ours.cp.KillAPIServer()
+	if err := l.ours.cp.StartAPIServer(ctx); err != nil {
+		return err
+	}
+	back := time.Now()
+	if err := l.ours.watch.connect(ctx); err != nil {
+		return err
+	}
+	end, err := expected.await(ctx, l.progress)
+	if err != nil {
+		return err
+	}
+	l.add("API server killed in a fan-out, at", count(seen)+" of "+count(expected.total))
+	l.add("API server: ready again after", seconds(back.Sub(killed)))
+	l.add("then everything right after", seconds(end.Sub(back)))
+	return nil
+}
+
+func (l *lab) atTheEnd(context.Context) error {
+	used, err := l.operator.memory()
+	if err != nil {
+		return err
+	}
+	l.add("memory, peak of all", mebibytes(used.peak))
+	l.add("operator restarted by itself", count(l.operator.restarts))
+	return nil
+}

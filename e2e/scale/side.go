@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"os"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+)
+
+var scheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	return scheme
+}()
+
+// side is a control plane with Fairlead installed: the operator's, or the raw clients'.
+type side struct {
+	cp     *controlplane.ControlPlane
+	client client.WithWatch // an administrator's, without cache
+	admin  rest.Interface   // the same, for bodies that are made already
+	caged  rest.Interface   // the operator's account
+	watch  *fleetWatch
+}
+
+func newSide(ctx context.Context) (_ *side, err error) {
+	s := &side{}
+	if s.cp, err = controlplane.Start(ctx, controlplane.Options{Progress: os.Stderr, AuditPolicy: auditPolicy}); err != nil {
+		return nil, err
+	}
+	if err := s.fill(ctx); err != nil {
+		return nil, errors.Join(err, s.cp.Stop())
+	}
+	return s, nil
+}
+
+func (s *side) fill(ctx context.Context) (err error) {
+	if err := operator.Install(ctx, s.cp); err != nil {
+		return err
+	}
+	err = s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation, controlplane.NamespaceDeletion)
+	if err != nil {
+		return err
+	}
+	if s.client, err = client.NewWithWatch(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if s.admin, err = bare(s.cp.Admin()); err != nil {
+		return err
+	}
+	account, err := s.cp.ServiceAccount(ctx, operator.Namespace, operator.ServiceAccount)
+	if err != nil {
+		return err
+	}
+	if s.caged, err = bare(account); err != nil {
+		return err
+	}
+	s.watch, err = startWatch(ctx, s.client)
+	return err
+}
+
+// bare is a client that takes any path and reads no answer.
+func bare(config *rest.Config) (rest.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.NegotiatedSerializer = clientgoscheme.Codecs.WithoutConversion()
+	return rest.UnversionedRESTClientFor(config)
+}

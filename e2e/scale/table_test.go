@@ -1,0 +1,82 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPercentileIsTheSmallestThatSoManyDoNotExceed(t *testing.T) {
+	var durations []time.Duration
+	for n := 200; n > 0; n-- {
+		durations = append(durations, time.Duration(n))
+	}
+	for p, want := range map[int]time.Duration{50: 100, 99: 198, 100: 200} {
+		if got := percentile(durations, p); got != want {
+			t.Errorf("p%d is %d, want %d", p, got, want)
+		}
+	}
+	if percentile(durations[:1], 50) != 200 || percentile(nil, 99) != 0 {
+		t.Error("of one it is not the one, or of none not 0")
+	}
+}
+
+func TestMedian(t *testing.T) {
+	if got := median([]float64{3, 1, 2}); got != 2 {
+		t.Errorf("of three it is %v", got)
+	}
+	if got := median([]float64{4, 1, 2, 3}); got != 2.5 {
+		t.Errorf("of four it is %v", got)
+	}
+}
+
+func TestTheTableIsAlignedMarkdown(t *testing.T) {
+	var out strings.Builder
+	writeTable(&out, []row{{"first fill", "12.3 s"}, {"p99", "1 ms"}})
+	const want = `| figure     | value |
+| ---        | --- |
+| first fill | 12.3 s |
+| p99        | 1 ms |
+`
+	if out.String() != want {
+		t.Errorf("it is\n%s", out.String())
+	}
+}
+
+func TestATokenIsReadOnlyWhereAllPasswordsAreTheSame(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://u:pw-000001@p and http://u:pw-000001@p": "pw-000001",
+		"pw-000001 pw-000002":                           "",
+		"no proxy":                                      "",
+		"cut off: pw-00":                                "",
+	} {
+		if got := tokenOf(map[string][]byte{"values": []byte(text)}); got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	if got := tokenOf(map[string][]byte{"a": []byte("pw-000001"), "b": []byte("nothing")}); got != "" {
+		t.Errorf("a key without a password: %q", got)
+	}
+}
+
+func TestAMergePatchHasWhatDiffers(t *testing.T) {
+	before := map[string]any{"same": "a", "nodes": map[string]any{"hmac": "1", "machines": int64(2)}, "gone": true}
+	after := map[string]any{"same": "a", "nodes": map[string]any{"hmac": "2", "machines": int64(2)}, "list": []any{"x"}}
+	patch := mergePatch(before, after)
+	nodes, _ := patch["nodes"].(map[string]any)
+	gone, isThere := patch["gone"]
+	if len(patch) != 3 || len(nodes) != 1 || nodes["hmac"] != "2" || !isThere || gone != nil {
+		t.Errorf("it is %v", patch)
+	}
+}
+
+func TestAMetricIsSummedOverItsSeries(t *testing.T) {
+	page := `# HELP workqueue_depth
+workqueue_depth{name="a",priority=""} 3
+workqueue_depth{name="b",priority="100"} 4
+workqueue_depth_other 7
+`
+	if got := sumOf(page, "workqueue_depth"); got != 7 {
+		t.Errorf("it is %v", got)
+	}
+}

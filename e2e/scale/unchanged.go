@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/e2e/operator"
+)
+
+func (l *lab) touchSource(ctx context.Context) error {
+	l.progress.begins("the proxy's Secret is touched")
+	c, err := l.during(ctx, func() error {
+		return touch(ctx, l.ours.client, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxyName}})
+	})
+	l.addUnchanged("proxy's Secret touched", c)
+	return err
+}
+
+func (l *lab) touchClusters(ctx context.Context) error {
+	l.progress.begins("all clusters are touched")
+	c, err := l.during(ctx, func() error {
+		return each(ctx, l.progress, creators, l.fleet, func(ctx context.Context, _ int, key types.NamespacedName) error {
+			return touch(ctx, l.ours.client, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+		})
+	})
+	l.addUnchanged("all clusters touched", c)
+	return err
+}
+
+func (l *lab) addUnchanged(what string, c counted) {
+	l.add(what+": requests", c.requests.String())
+	l.add(what+": operator's processor time", seconds(c.used))
+}
+
+const idleTime = time.Minute
+
+// rest is a minute without any change: what is asked in it, and what of the memory is left after it.
+func (l *lab) rest(ctx context.Context) error {
+	l.progress.begins("%s of rest", idleTime)
+	mark, err := l.ours.cp.AuditMark()
+	if err != nil {
+		return err
+	}
+	before, err := processorTime(l.operator.pid())
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(idleTime):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	after, err := processorTime(l.operator.pid())
+	if err != nil {
+		return err
+	}
+	asked, err := operatorRequests(l.ours.cp, mark)
+	if err != nil {
+		return err
+	}
+	used, err := l.operator.memory()
+	if err != nil {
+		return err
+	}
+	l.add("a minute of rest: requests, beside the lease", asked.String())
+	l.add("a minute of rest: operator's processor time", fmt.Sprintf("%.2f s", (after-before).Seconds()))
+	l.add("memory at rest", mebibytes(used.now))
+	return nil
+}

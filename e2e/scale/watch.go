@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+const (
+	tokenPrefix = "pw-"
+	tokenLength = len(tokenPrefix) + 6
+	waveTimeout = 30 * time.Minute
+)
+
+// tokenOf is the one password that all keys of a Secret have, or nothing.
+func tokenOf(data map[string][]byte) string {
+	var found []byte
+	for _, value := range data {
+		at := bytes.Index(value, []byte(tokenPrefix))
+		if at < 0 || len(value) < at+tokenLength {
+			return ""
+		}
+		here := value[at : at+tokenLength]
+		if found == nil {
+			found = here
+		}
+		if !bytes.Equal(here, found) || bytes.Count(value, []byte(tokenPrefix)) != bytes.Count(value, found) {
+			return ""
+		}
+	}
+	return string(found)
+}
+
+// fleetWatch knows what an administrator's watch has seen of the fleet's Secrets and reports.
+type fleetWatch struct {
+	client client.WithWatch
+
+	mu      sync.Mutex
+	stop    context.CancelFunc
+	secrets map[types.NamespacedName]string // tokens
+	reports map[types.NamespacedName]string // the fingerprints in it
+	waves   []*wave
+	changes int // of these objects, by whomever
+}
+
+func startWatch(ctx context.Context, c client.WithWatch) (*fleetWatch, error) {
+	w := &fleetWatch{client: c, secrets: map[types.NamespacedName]string{}, reports: map[types.NamespacedName]string{}}
+	return w, w.connect(ctx)
+}
+
+// connect begins the watches anew: after a failure they would wait before they try again.
+func (w *fleetWatch) connect(ctx context.Context) error {
+	if w.stop != nil {
+		w.stop()
+	}
+	ctx, w.stop = context.WithCancel(ctx)
+	secrets := w.run(ctx, &corev1.SecretList{}, &corev1.Secret{}, render.SecretLabel, func(o any, there bool) {
+		secret := o.(*corev1.Secret)
+		w.seeSecret(client.ObjectKeyFromObject(secret), tokenOf(secret.Data), there)
+	})
+	reports := w.run(ctx, &v1alpha1.ProxyReportList{}, &v1alpha1.ProxyReport{}, "", func(o any, there bool) {
+		report := o.(*v1alpha1.ProxyReport)
+		w.seeReport(client.ObjectKeyFromObject(report), fingerprints(report), there)
+	})
+	if !cache.WaitForCacheSync(ctx.Done(), secrets, reports) {
+		return fmt.Errorf("watch the fleet: %w", ctx.Err())
+	}
+	return nil
+}
+
+func (w *fleetWatch) run(ctx context.Context, list client.ObjectList, object runtime.Object, selector string, see func(any, bool)) cache.InformerSynced {
+	options := func(o metav1.ListOptions) *client.ListOptions {
+		o.LabelSelector = selector
+		return &client.ListOptions{Raw: &o}
+	}
+	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				into := list.DeepCopyObject().(client.ObjectList)
+				return into, w.client.List(ctx, into, options(o))
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				return w.client.Watch(ctx, list, options(o))
+			},
+		},
+		ObjectType: object,
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(o any) { see(o, true) },
+			UpdateFunc: func(_, o any) { see(o, true) },
+			DeleteFunc: func(o any) {
+				if unknown, is := o.(cache.DeletedFinalStateUnknown); is {
+					o = unknown.Obj
+				}
+				see(o, false)
+			},
+		},
+		Transform: func(o any) (any, error) {
+			if object, is := o.(metav1.Object); is {
+				object.SetManagedFields(nil)
+			}
+			return o, nil
+		},
+	})
+	go informer.RunWithContext(ctx)
+	return informer.HasSynced
+}
+
+// fingerprints are those of both Secrets, "" without.
+func fingerprints(report *v1alpha1.ProxyReport) string {
+	if len(report.Status.Secrets) < 2 {
+		return ""
+	}
+	return report.Status.Secrets[0].HMAC + " " + report.Status.Secrets[1].HMAC
+}
+
+// bothDiffer reports whether neither fingerprint is what it was.
+func bothDiffer(before, after string) bool {
+	oldFirst, oldSecond, _ := strings.Cut(before, " ")
+	first, second, _ := strings.Cut(after, " ")
+	return first != "" && second != "" && first != oldFirst && second != oldSecond
+}
+
+func (w *fleetWatch) seeSecret(key types.NamespacedName, token string, there bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes++
+	if !there {
+		delete(w.secrets, key)
+		return
+	}
+	w.secrets[key] = token
+	w.eachWave(func(v *wave) {
+		if token != "" && (v.token == "" || token == v.token) {
+			delete(v.secrets, key)
+		}
+	})
+}
+
+func (w *fleetWatch) seeReport(key types.NamespacedName, fingerprints string, there bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes++
+	if !there {
+		delete(w.reports, key)
+		return
+	}
+	w.reports[key] = fingerprints
+	w.eachWave(func(v *wave) {
+		if before, waits := v.reports[key]; waits && bothDiffer(before, fingerprints) {
+			delete(v.reports, key)
+		}
+	})
+}
+
+// eachWave also ends those that have seen all.
+func (w *fleetWatch) eachWave(see func(*wave)) {
+	open := w.waves[:0]
+	for _, v := range w.waves {
+		see(v)
+		if len(v.secrets) == 0 && v.end.IsZero() {
+			v.secretsEnd = time.Now()
+		}
+		if len(v.secrets)+len(v.reports) > 0 {
+			open = append(open, v)
+			continue
+		}
+		v.end = time.Now()
+		close(v.done)
+	}
+	w.waves = open
+}
+
+// changed is how often something has changed so far.
+func (w *fleetWatch) changed() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.changes
+}
+
+// left are the objects of these clusters that are still there.
+func (w *fleetWatch) left(clusters []types.NamespacedName) (left int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, cluster := range clusters {
+		for _, key := range secretsOf(cluster) {
+			if _, is := w.secrets[key]; is {
+				left++
+			}
+		}
+		if _, is := w.reports[cluster]; is {
+			left++
+		}
+	}
+	return left
+}
+
+func secretsOf(cluster types.NamespacedName) [2]types.NamespacedName {
+	return [2]types.NamespacedName{
+		{Namespace: cluster.Namespace, Name: cluster.Name + render.ValuesSuffix},
+		{Namespace: cluster.Namespace, Name: cluster.Name + render.SystemdSuffix},
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// wave is what is still to be seen of a change: Secrets with a token, and reports that record new ones.
+type wave struct {
+	watch *fleetWatch
+	token string // "": any
+	total int
+
+	secrets map[types.NamespacedName]struct{}
+	reports map[types.NamespacedName]string // as they were before
+
+	done            chan struct{}
+	secretsEnd, end time.Time
+}
+
+// expect begins a wave: before the change is made.
+func (w *fleetWatch) expect(clusters []types.NamespacedName, token string, reports bool) *wave {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := &wave{watch: w, token: token, done: make(chan struct{}), secrets: map[types.NamespacedName]struct{}{}, reports: map[types.NamespacedName]string{}}
+	for _, cluster := range clusters {
+		for _, key := range secretsOf(cluster) {
+			if has := w.secrets[key]; has == "" || has != token && token != "" {
+				v.secrets[key] = struct{}{}
+			}
+		}
+		if reports {
+			v.reports[cluster] = w.reports[cluster]
+		}
+	}
+	v.total = len(v.secrets) + len(v.reports)
+	if v.total == 0 {
+		v.end = time.Now()
+		close(v.done)
+		return v
+	}
+	w.waves = append(w.waves, v)
+	return v
+}
+
+// seen is how many objects are as they should be.
+func (v *wave) seen() int {
+	v.watch.mu.Lock()
+	defer v.watch.mu.Unlock()
+	return v.total - len(v.secrets) - len(v.reports)
+}
+
+// await returns when the last was seen.
+func (v *wave) await(ctx context.Context, p *progress) (time.Time, error) {
+	return v.awaitUntil(ctx, p, v.total)
+}
+
+// awaitUntil returns when so many were seen.
+func (v *wave) awaitUntil(ctx context.Context, p *progress, enough int) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, waveTimeout)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-v.done:
+			return v.end, nil
+		case <-ctx.Done():
+			return time.Time{}, fmt.Errorf("await the fleet's objects, %d of %d are as they should be: %w", v.seen(), v.total, ctx.Err())
+		case <-tick.C:
+			seen := v.seen()
+			if p != nil {
+				p.counts(seen, v.total)
+			}
+			if seen >= enough && enough < v.total {
+				return time.Now(), nil
+			}
+		}
+	}
+}
