@@ -2,6 +2,7 @@
 # the kernel takes it away with the last line.
 set -e
 mount -t tmpfs -o mode=0755 tmpfs /run # also /run/netns: names are ours alone
+mount -t tmpfs tmpfs /dev/shm            # every squid gives its shared memory the same name
 mkdir "$DIR"
 
 for name in corp cluster dmz internet; do

@@ -65,9 +65,10 @@ func (n *Network) StartSquid(ctx context.Context, options SquidOptions) (*Squid,
 func (s *Squid) Start(ctx context.Context) error {
 	var err error
 	s.process, err = s.network.start(ctx, DMZ, process.Spec{
-		Name:  "squid",
-		Path:  "squid",
-		Args:  []string{"-N", "-f", Dir + "/squid/squid.conf"},
+		Name: "squid",
+		Path: "squid",
+		// -d1: what cache.log would hold is printed, and thus in the error if squid does not start.
+		Args:  []string{"-N", "-d1", "-f", Dir + "/squid/squid.conf"},
 		Ready: s.network.Answers(Corp, net.JoinHostPort(ProxyAddress, strconv.Itoa(ProxyPort))),
 	})
 	return err
