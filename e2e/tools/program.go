@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,13 @@ func Program(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(root, ".cache", "bin", name)
+	return program(ctx, root, name)
+}
+
+// program has a folder for each checkout: a cache that is a link to another checkout's holds the programs of both.
+func program(ctx context.Context, root, name string) (string, error) {
+	checkout := sha256.Sum256([]byte(root))
+	path := filepath.Join(root, ".cache", "bin", fmt.Sprintf("checkout-%.6x", checkout), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
