@@ -269,6 +269,11 @@ type ReportedRollout struct {
 	// +optional
 	Owner string `json:"owner,omitempty"`
 
+	// skipped is nodes.since of a change that was given up: for too long, machines did
+	// not come up. Until the next change, or until they have, others are rolled instead.
+	// +optional
+	Skipped *metav1.Time `json:"skipped,omitempty"`
+
 	// message says what is being done or waited for, or what is missing.
 	// +optional
 	Message string `json:"message,omitempty"`

@@ -4,244 +4,294 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/ptr"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
 // RolloutReconciler replaces outdated machines where a CorporateProxy says Rolling:
 // it sets spec.rollout.after of one owner at a time, in one cluster at a time. It
-// looks at the whole fleet, and has one worker.
+// decides from caches for the whole fleet, and has one worker. Live it reads the
+// owners of the cluster under way, and of those that it tries to begin with.
+//
+// Two clusters do not begin at a time, without asking the API server about the
+// fleet: a cluster is claimed first (status.rollout.after of its report, written to
+// the report as it was read), and its owners are touched once the cache has that
+// write. A watch brings the writes to reports in their order, so that the cache has
+// every earlier claim then, also one of a former leader, and the later claim is the
+// one that is given up. Until then, nothing else begins. Each change of an owner
+// comes after another write to the report as it was read: a claim that somebody has
+// released is not acted upon, however far the cache is behind.
 type RolloutReconciler struct {
 	Client   client.Client
 	Live     client.Reader
 	Events   events.EventRecorder
-	Interval time.Duration // at least this long from the beginning of one cluster's to the next
+	Interval time.Duration    // at least this long from the beginning of one cluster's to the next
+	Deadline time.Duration    // without progress for this long, a cluster is skipped; 0: rolloutDeadline
+	Now      func() time.Time // nil: the clock
+
+	memory rolloutMemory
+	claim  *claim // what this process wrote and has not seen in the cache yet
 }
 
-// retryUnwatched is for permissions, and for machines that are to become available.
-const retryUnwatched = time.Minute
+const (
+	rolloutDeadline = time.Hour
+	lookAgain       = 15 * time.Second // at the owner of the cluster under way: it is not watched
+	maxTries        = 20               // clusters per pass that are tried, each with a few live reads
+	maxMessages     = 100              // reports per pass that get another message
+)
 
 // Reconcile does the next thing, if there is one.
 func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	fleet, err := r.fleet(ctx, r.Client)
+	now := r.now()
+	fleet, current, err := r.fleet(ctx, now)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	next := planRollout(fleet, time.Now(), r.Interval)
-	if len(next.turn) > 0 && !next.underWay {
-		// The cache may not have what the last look wrote, and two at a time must not be.
-		if fleet, err = r.fleet(ctx, r.Live); err != nil {
-			return ctrl.Result{}, err
-		}
-		next = planRollout(fleet, time.Now(), r.Interval)
+	if !current {
+		return ctrl.Result{RequeueAfter: fleetDelay}, nil
 	}
-	result := ctrl.Result{RequeueAfter: next.wait}
+	next := planRollout(fleet, now, r.Interval)
+	if r.claim != nil && !slices.ContainsFunc(next.rest, func(c *fleetCluster) bool { return c.claimed }) {
+		r.claim = nil // no other cluster is under way
+	}
+	if err := r.try(ctx, &next, now); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.describe(ctx, &next, now); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: next.wait}, nil
+}
+
+// try advances the first cluster that can be. What is wrong with one keeps none of
+// those after it from beginning, unless that one is under way.
+func (r *RolloutReconciler) try(ctx context.Context, next *plan, now time.Time) error {
 	for i, c := range next.turn {
-		begun, err := r.advance(ctx, c)
-		var blocked *blockedError
-		if errors.As(err, &blocked) {
-			err, result.RequeueAfter, begun = r.sayBlocked(ctx, c, blocked), sooner(result.RequeueAfter, retryUnwatched), true
+		if i == maxTries {
+			next.rest, next.wait = append(next.rest, next.turn[i:]...), sooner(next.wait, fleetDelay)
+			return nil
 		}
-		if apierrors.IsConflict(err) { // somebody was faster, or the cache is behind
-			return ctrl.Result{RequeueAfter: fleetDelay}, nil
+		begun, err := r.advance(ctx, c, now)
+		if err != nil {
+			begun, err = r.blocked(ctx, c, err, now)
 		}
 		if err != nil {
-			return ctrl.Result{}, err
+			return err
+		}
+		if at := r.memory.of(c).tries.next; at.After(now) {
+			next.wait = sooner(next.wait, at.Sub(now))
 		}
 		if begun {
 			next.rest = append(next.rest, next.turn[i+1:]...)
-			break
+			return nil
 		}
 	}
-	for _, c := range next.rest {
-		if err := r.say(ctx, c, c.describe()); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
-	return result, nil
+	return nil
 }
 
-// advance rolls the first owner of a cluster that has outdated machines, unless it
-// is being rolled, or the one before has not all its machines yet. It returns false
-// if there is nothing left that Fairlead can roll: then another cluster may begin.
-func (r *RolloutReconciler) advance(ctx context.Context, c *fleetCluster) (bool, error) {
-	owners := c.toRoll()
-	if len(owners) > 0 && !c.mayBegin() { // it is under way, and may not go on
+// describe writes what the reports of the other clusters say, of a part of a large
+// fleet at a time: the cluster under way does not wait for all these writes.
+func (r *RolloutReconciler) describe(ctx context.Context, next *plan, now time.Time) error {
+	written := 0
+	for _, c := range next.rest {
 		said := c.describe()
-		said.After, said.Owner = c.rollout.After, c.rollout.Owner
-		return true, r.say(ctx, c, said)
+		said.Message = shorten(said.Message)
+		note := r.memory.of(c)
+		if sameRollout(said, c.rollout) || note.writes.next.After(now) {
+			continue
+		}
+		if written++; written > maxMessages {
+			next.wait = sooner(next.wait, fleetDelay)
+			return nil
+		}
+		if _, err := r.write(ctx, c, said); err != nil {
+			if !aboutOne(err) {
+				return err
+			}
+			log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.key, "reason", apierrors.ReasonForError(err))
+			note.writes.failed(now)
+			next.wait = sooner(next.wait, note.writes.next.Sub(now))
+			continue
+		}
+		note.writes = backOff{}
+		if c.claimed {
+			r.claim = nil
+		}
+	}
+	return nil
+}
+
+// advance takes the next step of a cluster: it begins with the first owner that has
+// outdated machines, unless that is being rolled, or the one before has not all its
+// machines yet. It returns false if another cluster may begin: there is nothing left
+// that Fairlead can roll.
+func (r *RolloutReconciler) advance(ctx context.Context, c *fleetCluster, now time.Time) (bool, error) {
+	holds, owners := c.holds(), c.toRoll()
+	if holds && len(owners) > 0 && !c.able() { // it may not go on
+		return true, r.stay(ctx, c, c.heldFor(c.describe().Message), now)
 	}
 	if o, is := c.lastRolled(); is {
 		state, err := readOwner(ctx, r.Live, c.key.Namespace, o)
 		if err != nil {
-			return false, err
+			return holds, err
+		}
+		if !state.complete() && !holds { // it was skipped
+			r.memory.of(c).tries.failed(now)
+			return false, nil
 		}
 		if !state.complete() {
-			return false, &blockedError{fmt.Sprintf("waits: not all machines of %s are up to date and available", ownerName(o))}
+			r.memory.progress(c, o, state, now)
+			return true, r.stay(ctx, c, c.heldFor(fmt.Sprintf("waits: not all machines of %s are up to date and available", ownerName(o))), now)
 		}
 	}
 	left := c.left()
 	for _, o := range owners {
 		state, err := readOwner(ctx, r.Live, c.key.Namespace, o)
 		if err != nil {
-			return false, err
+			return holds, err
 		}
-		if why := state.leftAlone(c.nodes.Since, time.Now()); why != "" {
+		if why := state.leftAlone(c.nodes.Since, now); why != "" {
 			left = append(left, "not rolled by Fairlead: "+ownerName(o)+", "+why)
 			continue
 		}
-		if state.told(c.nodes.Since) {
-			return true, r.say(ctx, c, c.underWay(time.Now(), o))
+		switch {
+		case !holds:
+			return true, r.begin(ctx, c, o, state, now)
+		case !state.told(c.nodes.Since):
+			return true, r.tell(ctx, c, o, state, now)
 		}
-		return true, r.begin(ctx, c, o, state)
+		r.memory.progress(c, o, state, now)
+		return true, r.stay(ctx, c, c.underWay(now, o), now)
 	}
-	said := c.describe()
-	said.Message = strings.Join(left, "; ")
-	return false, r.say(ctx, c, said)
+	if len(owners) > 0 {
+		r.memory.of(c).tries.failed(now)
+	}
+	return false, r.say(ctx, c, v1alpha1.ReportedRollout{Started: c.rollout.Started, Message: strings.Join(left, "; ")})
 }
 
-// begin says in the report what is going to happen, which keeps others from
-// beginning, and then does it. What would be refused is not begun.
-func (r *RolloutReconciler) begin(ctx context.Context, c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState) error {
+// begin claims the turn for a cluster. What would be refused is not begun.
+func (r *RolloutReconciler) begin(ctx context.Context, c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
+	if !state.told(c.nodes.Since) {
+		if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
+			return err
+		}
+		if err := roll(ctx, r.Client, o, state, c.nodes.Since, client.DryRunAll); err != nil {
+			return err
+		}
+	}
+	version, err := r.write(ctx, c, c.underWay(now, o))
+	if err != nil {
+		return err
+	}
+	r.claim = &claim{uid: c.uid, version: version}
+	r.memory.of(c).tries = backOff{}
+	return nil
+}
+
+// tell sets spec.rollout.after of an owner, after the report of its cluster, as it
+// was read, says so.
+func (r *RolloutReconciler) tell(ctx context.Context, c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
 	if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
 		return err
 	}
-	if err := roll(ctx, r.Client, o, state, c.nodes.Since, client.DryRunAll); err != nil {
-		return err
-	}
-	if err := r.apply(ctx, c, c.underWay(time.Now(), o), c.version); err != nil {
+	if _, err := r.write(ctx, c, c.underWay(now, o)); err != nil {
 		return err
 	}
 	if err := roll(ctx, r.Client, o, state, c.nodes.Since); err != nil {
 		return err
 	}
-	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name, UID: c.uid}}
-	r.Events.Eventf(report, state.object, corev1.EventTypeNormal, "RolloutBegun", "Roll", "set spec.rollout.after of %s to %s", ownerName(o), c.nodes.Since.UTC().Format(time.RFC3339))
+	r.memory.of(c).tries = backOff{next: now.Add(lookAgain)}
+	r.Events.Eventf(c.report(), state.object, corev1.EventTypeNormal, "RolloutBegun", "Roll", "set spec.rollout.after of %s to %s", ownerName(o), c.nodes.Since.UTC().Format(time.RFC3339))
 	return nil
 }
 
-func (r *RolloutReconciler) sayBlocked(ctx context.Context, c *fleetCluster, blocked *blockedError) error {
-	said := c.describe()
-	said.After, said.Owner, said.Message = c.rollout.After, c.rollout.Owner, blocked.message
-	return r.say(ctx, c, said)
+// stay leaves a cluster under way, unless it has made no progress for too long:
+// then it gives up its place.
+func (r *RolloutReconciler) stay(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout, now time.Time) error {
+	note := r.memory.of(c)
+	note.tries = backOff{next: now.Add(lookAgain)}
+	deadline := r.Deadline
+	if deadline == 0 {
+		deadline = rolloutDeadline
+	}
+	if now.Sub(note.moved) < deadline {
+		return r.say(ctx, c, said)
+	}
+	said.After, said.Skipped = nil, c.since()
+	said.Message = fmt.Sprintf("skipped after %s without progress: %s", deadline, said.Message)
+	if err := r.say(ctx, c, said); err != nil {
+		return err
+	}
+	r.Events.Eventf(c.report(), nil, corev1.EventTypeWarning, "RolloutSkipped", "Skip", "%s", shorten(said.Message))
+	return nil
 }
 
-// say applies status.rollout of a report if it is not so already.
+// blocked notes in the report of a cluster what is wrong with it alone, and returns
+// whether the others have to wait all the same. Other errors it returns.
+func (r *RolloutReconciler) blocked(ctx context.Context, c *fleetCluster, err error, now time.Time) (bool, error) {
+	note := r.memory.of(c)
+	var blocked *blockedError
+	switch {
+	case errors.As(err, &blocked) && c.holds():
+		err = r.stay(ctx, c, c.heldFor(blocked.message), now)
+	case errors.As(err, &blocked):
+		note.tries.failed(now)
+		if said := c.describe(); said.Skipped == nil {
+			said.Message = blocked.message
+			err = r.say(ctx, c, said)
+		} else {
+			err = nil
+		}
+	}
+	switch {
+	case err == nil:
+		return c.holds(), nil
+	case !aboutOne(err):
+		return true, err
+	}
+	log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.key, "reason", apierrors.ReasonForError(err))
+	note.tries.failed(now)
+	// The cache may be a moment behind, which changes no order.
+	return c.holds() || apierrors.IsConflict(err) && note.tries.count <= 3, nil
+}
+
+// say writes status.rollout of a report if it is not so already.
 func (r *RolloutReconciler) say(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout) error {
 	said.Message = shorten(said.Message)
-	if equality.Semantic.DeepEqual(c.rollout, said) {
+	if sameRollout(c.rollout, said) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.apply(ctx, c, said, ""))
+	_, err := r.write(ctx, c, said)
+	return client.IgnoreNotFound(err)
 }
 
-// apply writes status.rollout of a report, if it is still of a version, or of any.
-func (r *RolloutReconciler) apply(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout, version string) error {
+// write writes status.rollout of a report that is as it was read, and returns its
+// version then.
+func (r *RolloutReconciler) write(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout) (string, error) {
 	said.Message = shorten(said.Message)
-	status := map[string]any{}
-	if said != (v1alpha1.ReportedRollout{}) {
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&said)
-		if err != nil {
-			return err
-		}
-		status["rollout"] = content
-	}
-	metadata := map[string]any{"namespace": c.key.Namespace, "name": c.key.Name, "uid": string(c.uid)}
-	if version != "" {
-		metadata["resourceVersion"] = version
-	}
-	object := &unstructured.Unstructured{Object: map[string]any{"metadata": metadata, "status": status}}
-	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ProxyReport"))
-	return r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(object), rolloutManager, client.ForceOwnership)
+	report := c.report()
+	err := r.Client.Status().Patch(ctx, report, rolloutPatch(c, said), rolloutManager)
+	return report.ResourceVersion, err
 }
 
-// fleet reads the reports, and what decides about each.
-func (r *RolloutReconciler) fleet(ctx context.Context, reader client.Reader) ([]*fleetCluster, error) {
-	reports, proxies := &v1alpha1.ProxyReportList{}, &v1alpha1.CorporateProxyList{}
-	if err := errors.Join(reader.List(ctx, reports), r.Client.List(ctx, proxies)); err != nil {
-		return nil, err
+func (r *RolloutReconciler) now() time.Time {
+	if r.Now != nil {
+		return r.Now()
 	}
-	rolling := map[string]bool{}
-	for _, proxy := range proxies.Items {
-		rolling[proxy.Name] = proxy.Spec.Node.Rollout == v1alpha1.RolloutRolling
-	}
-	var fleet []*fleetCluster
-	for i := range reports.Items {
-		report := &reports.Items[i]
-		c := &fleetCluster{
-			key: client.ObjectKeyFromObject(report), uid: report.UID, version: report.ResourceVersion,
-			wanted: rolling[report.Status.ProxyName],
-			ready:  meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady),
-			nodes:  report.Status.Nodes,
-		}
-		if report.Status.Rollout != nil {
-			c.rollout = *report.Status.Rollout
-		}
-		cluster, err := get[clusterv1.Cluster](ctx, r.Client, c.key)
-		if err != nil {
-			return nil, err
-		}
-		c.deleting = cluster == nil || cluster.DeletionTimestamp != nil
-		c.paused = cluster != nil && paused(cluster)
-		fleet = append(fleet, c)
-	}
-	return fleet, nil
+	return time.Now()
 }
 
-// Register adds the controller to the manager.
-func (r *RolloutReconciler) Register(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("rollout").
-		Watches(&v1alpha1.ProxyReport{}, fleetChanged, builder.WithPredicates(concernsRollout)).
-		Watches(&v1alpha1.CorporateProxy{}, fleetChanged, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&clusterv1.Cluster{}, fleetChanged, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 1, EnableWarmup: ptr.To(true), UsePriorityQueue: ptr.To(false)}).
-		Complete(r)
+func (c *fleetCluster) report() *v1alpha1.ProxyReport {
+	return &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name, UID: c.uid}}
 }
-
-// fleetChanged asks for one look at the fleet, a moment later.
-var fleetChanged = handler.Funcs{
-	CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { lookAtFleet(q) },
-	UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { lookAtFleet(q) },
-	DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { lookAtFleet(q) },
-}
-
-const fleetDelay = time.Second
-
-func lookAtFleet(q queue) {
-	q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}, fleetDelay)
-}
-
-var concernsRollout = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	before, isBefore := e.ObjectOld.(*v1alpha1.ProxyReport)
-	after, isAfter := e.ObjectNew.(*v1alpha1.ProxyReport)
-	if !isBefore || !isAfter {
-		return true
-	}
-	return !equality.Semantic.DeepEqual(before.Status.Nodes, after.Status.Nodes) ||
-		!equality.Semantic.DeepEqual(before.Status.Rollout, after.Status.Rollout) ||
-		before.Status.ProxyName != after.Status.ProxyName ||
-		meta.IsStatusConditionTrue(before.Status.Conditions, v1alpha1.ConditionReady) != meta.IsStatusConditionTrue(after.Status.Conditions, v1alpha1.ConditionReady)
-}}

@@ -3,7 +3,9 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -18,6 +20,21 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
+
+// aboutOne reports whether an error is the API server's answer about one object:
+// whatever it is, others can go on. Not so if it answers nobody.
+func aboutOne(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch code := answer.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	default:
+		return code >= 400 && code < 500 || apierrors.IsInternalError(err) // as of a webhook that is gone
+	}
+}
 
 // rolloutManager is the field manager of spec.rollout.after, and of status.rollout
 // of the reports.
@@ -53,6 +70,8 @@ func readOwner(ctx context.Context, live client.Reader, namespace string, o v1al
 		return ownerState{}, nil
 	case apierrors.IsForbidden(err):
 		return ownerState{}, notAllowed(o)
+	case aboutOne(err):
+		return ownerState{}, &blockedError{fmt.Sprintf("waits: %s cannot be read (%s)", ownerName(o), apierrors.ReasonForError(err))}
 	case err != nil:
 		return ownerState{}, fmt.Errorf("reading %s %s/%s: %w", o.Kind, namespace, o.Name, err)
 	}
@@ -60,7 +79,7 @@ func readOwner(ctx context.Context, live client.Reader, namespace string, o v1al
 	if text, _, _ := unstructured.NestedString(object.Object, "spec", "rollout", "after"); text != "" {
 		after, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return state, fmt.Errorf("%s %s/%s: spec.rollout.after: %w", o.Kind, namespace, o.Name, err)
+			return state, &blockedError{fmt.Sprintf("waits: spec.rollout.after of %s is not a time", ownerName(o))}
 		}
 		state.after = &metav1.Time{Time: after}
 	}
@@ -75,22 +94,32 @@ func (s ownerState) complete() bool {
 	}
 	wanted, _, _ := unstructured.NestedInt64(s.object.Object, "spec", "replicas")
 	for _, field := range []string{"replicas", "upToDateReplicas", "availableReplicas"} {
-		if have, _, _ := unstructured.NestedInt64(s.object.Object, "status", field); have != wanted {
+		if s.count(field) != wanted {
 			return false
 		}
 	}
 	return true
 }
 
+// count returns a number of machines from the owner's status.
+func (s ownerState) count(field string) int64 {
+	if s.object == nil {
+		return 0
+	}
+	n, _, _ := unstructured.NestedInt64(s.object.Object, "status", field)
+	return n
+}
+
 // told reports whether spec.rollout.after replaces what is older than since already.
 func (s ownerState) told(since *metav1.Time) bool { return s.after != nil && !s.after.Before(since) }
 
 // leftAlone says why Fairlead does not roll an owner, in words for the report, if so.
+// The operator's clock may be behind the one that since is of.
 func (s ownerState) leftAlone(since *metav1.Time, now time.Time) string {
 	switch {
 	case s.object == nil:
 		return "which does not exist"
-	case s.after != nil && s.after.After(now):
+	case s.after != nil && s.after.After(now) && !s.after.Equal(since):
 		return "which is to be rolled at " + s.after.UTC().Format(time.RFC3339) + " anyway"
 	case s.keeper != "" && !s.told(since):
 		return fmt.Sprintf("whose spec.rollout.after is kept by %q", s.keeper)
@@ -137,7 +166,7 @@ func checkRolloutCage(ctx context.Context, c client.Client, o v1alpha1.ReportedO
 		return nil
 	case apierrors.IsForbidden(err):
 		return notAllowed(o)
-	case apierrors.IsInvalid(err):
+	case aboutOne(err):
 		return refused(o, err)
 	}
 	return fmt.Errorf("trying the admission policy %s on %s: %w", rolloutCage, ownerName(o), err)
@@ -149,7 +178,7 @@ func roll(ctx context.Context, c client.Client, o v1alpha1.ReportedOwner, state 
 		state.object.GetResourceVersion(), after.UTC().Format(time.RFC3339))
 	err := c.Patch(ctx, state.object.DeepCopy(), client.RawPatch(types.MergePatchType, patch), append(opts, rolloutManager)...)
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+	case aboutOne(err):
 		return refused(o, err)
 	case err != nil:
 		return fmt.Errorf("setting spec.rollout.after of %s in namespace %s: %w", ownerName(o), state.object.GetNamespace(), err)

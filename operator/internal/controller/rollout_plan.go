@@ -2,12 +2,15 @@ package controller
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
@@ -29,35 +32,40 @@ type fleetCluster struct {
 	deleting bool
 	nodes    *v1alpha1.ReportedNodes
 	rollout  v1alpha1.ReportedRollout
+
+	claimed bool      // by this process, which has not seen until now what others claim
+	seen    time.Time // when nodes.since was first seen, by the operator's clock
+	retry   time.Time // no try before this; the zero value is none
 }
 
 // plan is what to do next for the fleet.
 type plan struct {
-	turn     []*fleetCluster // the one being rolled; or those to try in order, the first that can begins
-	underWay bool            // it is the one
-	rest     []*fleetCluster // only to be described
-	wait     time.Duration   // until the next look is worth it; 0 if an event will tell
+	turn []*fleetCluster // the one being rolled; or those to try in order, the first that can begins
+	rest []*fleetCluster // only to be described
+	wait time.Duration   // until the next look is worth it; 0 if an event will tell
 }
 
-// settleTime is how much later than since a rollout begins: Cluster API compares
-// spec.rollout.after with its own clock, and does nothing while it is in the future.
+// settleTime is how long since has been seen before a rollout begins: Cluster API
+// compares spec.rollout.after with a clock of its own, and does nothing while it is in
+// the future. The operator's clock is compared with itself alone.
 const settleTime = 3 * time.Second
 
-// wrongClock is how much later since can only be by a clock that was wrong. Such a
-// cluster waits for its time alone.
-const wrongClock = time.Minute
-
 // planRollout decides whose turn it is: of the cluster that is being rolled until
-// it is done, or else, an interval after the last one began, of the first by name
-// that needs it and can. What a cluster holds is in its report: status.rollout.after.
-// While any report has it, none begins: one that must not go on is released first.
+// it is done or skipped, or else, an interval after the last one began, of the first
+// by name that needs it and can. What a cluster holds is in its report:
+// status.rollout.after. While any report has it, none begins: one that must not go on
+// is released first.
 func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) plan {
 	slices.SortFunc(fleet, func(a, b *fleetCluster) int {
 		return cmp.Or(cmp.Compare(a.key.Namespace, b.key.Namespace), cmp.Compare(a.key.Name, b.key.Name))
 	})
-	if at := slices.IndexFunc(fleet, func(c *fleetCluster) bool { return c.holds() }); at >= 0 {
-		p := plan{underWay: true, rest: slices.Concat(fleet[:at], fleet[at+1:])}
-		if p.wait = max(fleet[at].settles(now), 0); p.wait == 0 {
+	at := slices.IndexFunc(fleet, func(c *fleetCluster) bool { return c.holds() && !c.claimed })
+	if at < 0 {
+		at = slices.IndexFunc(fleet, (*fleetCluster).holds)
+	}
+	if at >= 0 {
+		p := plan{rest: slices.Concat(fleet[:at], fleet[at+1:])}
+		if p.wait = fleet[at].waits(now); p.wait == 0 {
 			p.turn = fleet[at : at+1]
 		}
 		return p
@@ -68,17 +76,16 @@ func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) p
 	var p plan
 	var goingRound time.Duration // the change that is, to those that come first by name
 	for _, c := range fleet {
-		switch settles := c.settles(now); {
-		case !c.mayBegin():
+		if !c.mayBegin() {
 			p.rest = append(p.rest, c)
-		case settles > 0:
-			p.rest, p.wait = append(p.rest, c), sooner(p.wait, settles)
-			if settles < wrongClock {
-				goingRound = max(goingRound, settles)
-			}
-		default:
-			p.turn = append(p.turn, c)
+			continue
 		}
+		goingRound = max(goingRound, c.settles(now))
+		if wait := c.waits(now); wait > 0 {
+			p.rest, p.wait = append(p.rest, c), sooner(p.wait, wait)
+			continue
+		}
+		p.turn = append(p.turn, c)
 	}
 	pause := max(untilNextBeginning(fleet, now, interval), goingRound)
 	if pause > 0 && len(p.turn) > 0 {
@@ -93,16 +100,37 @@ func (c *fleetCluster) holds() bool {
 	return c.rollout.After != nil && c.wanted && !c.deleting
 }
 
+// able reports whether nothing but its machines keeps a cluster from being rolled.
+func (c *fleetCluster) able() bool { return c.wanted && c.ready && !c.paused && !c.deleting }
+
+// mayBegin is also true for one that was skipped and may have come up since.
 func (c *fleetCluster) mayBegin() bool {
-	return c.wanted && c.ready && !c.paused && !c.deleting && len(c.toRoll()) > 0
+	if c.skipped() {
+		_, is := c.lastRolled()
+		return c.able() && is
+	}
+	return c.able() && len(c.toRoll()) > 0
 }
 
-// settles returns how long a cluster that may begin has to wait.
-func (c *fleetCluster) settles(now time.Time) time.Duration {
-	if c.nodes == nil || c.nodes.Since == nil {
-		return 0
+// skipped reports whether this cluster was given up. Another change is another try.
+func (c *fleetCluster) skipped() bool {
+	return c.rollout.Skipped != nil && c.rollout.After == nil && c.rollout.Skipped.Equal(c.since())
+}
+
+func (c *fleetCluster) since() *metav1.Time {
+	if c.nodes == nil {
+		return nil
 	}
-	return c.nodes.Since.Add(settleTime).Sub(now)
+	return c.nodes.Since
+}
+
+// settles returns how long a change has to go round.
+func (c *fleetCluster) settles(now time.Time) time.Duration {
+	return max(c.seen.Add(settleTime).Sub(now), 0)
+}
+
+func (c *fleetCluster) waits(now time.Time) time.Duration {
+	return max(c.settles(now), c.retry.Sub(now), 0)
 }
 
 // toRoll returns the owners with outdated machines that Fairlead rolls, in order.
@@ -115,7 +143,7 @@ func (c *fleetCluster) toRoll() []v1alpha1.ReportedOwner {
 }
 
 func (c *fleetCluster) outdated(ofRolledKind bool) []v1alpha1.ReportedOwner {
-	if c.nodes == nil || c.nodes.Since == nil {
+	if c.since() == nil {
 		return nil
 	}
 	var owners []v1alpha1.ReportedOwner
@@ -127,25 +155,55 @@ func (c *fleetCluster) outdated(ofRolledKind bool) []v1alpha1.ReportedOwner {
 	return owners
 }
 
-// describe returns what the report of a cluster says while it is not its turn.
+// The first words of what reports say while nothing is done, and while something is.
+const (
+	waitsPaused   = "waits: the Cluster is paused"
+	waitsNotReady = "waits: the report is not Ready"
+	waitsForTurn  = "waits for its turn"
+	rollingOwner  = "rolling "
+)
+
+// describe returns what the report of a cluster says while it is not its turn. It
+// does not depend on other clusters.
 func (c *fleetCluster) describe() v1alpha1.ReportedRollout {
 	said := v1alpha1.ReportedRollout{Started: c.rollout.Started}
-	if !c.wanted || c.deleting {
+	switch {
+	case !c.wanted || c.deleting:
+		return said
+	case c.skipped():
+		return c.rollout
+	case c.inVain():
+		said.Message = c.rollout.Message
 		return said
 	}
 	var parts []string
 	if len(c.toRoll()) > 0 {
 		switch {
 		case c.paused:
-			parts = append(parts, "waits: the Cluster is paused")
+			parts = append(parts, waitsPaused)
 		case !c.ready:
-			parts = append(parts, "waits: the report is not Ready")
+			parts = append(parts, waitsNotReady)
 		default:
-			parts = append(parts, "waits for its turn")
+			parts = append(parts, waitsForTurn)
 		}
 	}
 	said.Message = strings.Join(append(parts, c.left()...), "; ")
 	return said
+}
+
+// inVain reports whether the message is what came of the last try to begin, which it
+// remains until the next one: it names an owner that is to be rolled. So it outlives
+// this process.
+func (c *fleetCluster) inVain() bool {
+	return c.rollout.After == nil && c.mayBegin() && !strings.HasPrefix(c.rollout.Message, rollingOwner) &&
+		slices.ContainsFunc(c.toRoll(), func(o v1alpha1.ReportedOwner) bool {
+			return strings.Contains(c.rollout.Message, ownerName(o))
+		})
+}
+
+// heldFor is what the report of a cluster under way says while nothing is begun.
+func (c *fleetCluster) heldFor(message string) v1alpha1.ReportedRollout {
+	return v1alpha1.ReportedRollout{After: c.rollout.After, Started: c.rollout.Started, Owner: c.rollout.Owner, Message: message}
 }
 
 // left says which outdated machines Fairlead leaves alone.
@@ -180,7 +238,7 @@ func (c *fleetCluster) underWay(now time.Time, o v1alpha1.ReportedOwner) v1alpha
 		started := metav1.NewTime(now.Truncate(time.Second))
 		said.Started = &started
 	}
-	said.Message = strings.Join(append([]string{"rolling " + ownerName(o)}, c.left()...), "; ")
+	said.Message = strings.Join(append([]string{rollingOwner + ownerName(o)}, c.left()...), "; ")
 	return said
 }
 
@@ -197,6 +255,24 @@ func untilNextBeginning(fleet []*fleetCluster, now time.Time, interval time.Dura
 		return 0
 	}
 	return last.Add(interval).Sub(now)
+}
+
+func sameRollout(a, b v1alpha1.ReportedRollout) bool { return equality.Semantic.DeepEqual(a, b) }
+
+// rolloutPatch is all of status.rollout, for a report that is as it was read.
+func rolloutPatch(c *fleetCluster, said v1alpha1.ReportedRollout) client.Patch {
+	fields := map[string]any{"after": nil, "started": nil, "owner": nil, "skipped": nil, "message": nil}
+	var rollout any
+	if said != (v1alpha1.ReportedRollout{}) {
+		content, _ := json.Marshal(said) // times and strings
+		_ = json.Unmarshal(content, &fields)
+		rollout = fields
+	}
+	patch, _ := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": c.version},
+		"status":   map[string]any{"rollout": rollout},
+	})
+	return client.RawPatch(types.MergePatchType, patch)
 }
 
 // sooner returns the smaller of two waits, of which 0 is none.

@@ -40,6 +40,23 @@ func beganAt(second int64) func(*fleetCluster) {
 	}
 }
 
+func claimed(c *fleetCluster) { c.claimed = true }
+
+func seenAt(second int64) func(*fleetCluster) {
+	return func(c *fleetCluster) { c.seen = time.Unix(second, 0) }
+}
+
+func retryAt(second int64) func(*fleetCluster) {
+	return func(c *fleetCluster) { c.retry = time.Unix(second, 0) }
+}
+
+// skippedAt is given up, at its control plane.
+func skippedAt(second int64) func(*fleetCluster) {
+	return func(c *fleetCluster) {
+		c.rollout = v1alpha1.ReportedRollout{Skipped: since(second), Owner: kindKubeadmControlPlane + "/cp", Message: "skipped"}
+	}
+}
+
 // ended is released, after its turn.
 func ended(began int64) func(*fleetCluster) {
 	return func(c *fleetCluster) { isDone(c); c.rollout.Started = since(began) }
@@ -70,59 +87,70 @@ func TestWhoseTurnItIs(t *testing.T) {
 	others := onlyOwners(v1alpha1.ReportedOwner{Kind: "RKE2ControlPlane", Name: "cp", Machines: 3, Outdated: 3}, v1alpha1.ReportedOwner{Machines: 1, Outdated: 1})
 	changedAgain := func(c *fleetCluster) { c.nodes.Since = since(now - 60) }
 	for name, tc := range map[string]struct {
-		fleet    []*fleetCluster
-		turn     string
-		underWay bool
-		wait     time.Duration
+		fleet []*fleetCluster
+		turn  string
+		wait  time.Duration
 	}{
-		"nobody":                          {nil, "", false, 0},
-		"by name":                         {[]*fleetCluster{outdatedCluster("b"), outdatedCluster("a")}, "a b", false, 0},
-		"not before the proxy says so":    {[]*fleetCluster{outdatedCluster("a", never), outdatedCluster("b")}, "b", false, 0},
-		"not with a problem":              {[]*fleetCluster{outdatedCluster("a", notReady), outdatedCluster("b")}, "b", false, 0},
-		"not while paused":                {[]*fleetCluster{outdatedCluster("a", paused), outdatedCluster("b")}, "b", false, 0},
-		"not on the way out":              {[]*fleetCluster{outdatedCluster("a", deleting), outdatedCluster("b")}, "b", false, 0},
-		"not without a change":            {[]*fleetCluster{outdatedCluster("a", unchanged)}, "", false, 0},
-		"not without an outdated machine": {[]*fleetCluster{outdatedCluster("a", isDone), outdatedCluster("b")}, "b", false, 0},
-		"not for other control planes":    {[]*fleetCluster{outdatedCluster("a", others), outdatedCluster("b")}, "b", false, 0},
-		"not before anything was counted": {[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes = nil })}, "", false, 0},
-		"one at a time":                   {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900))}, "b", true, 0},
-		"a stuck one halts the fleet":     {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-86_400))}, "b", true, 0},
-		"so does one that is paused":      {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), paused)}, "b", true, 0},
-		"so does one with a problem":      {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), notReady)}, "b", true, 0},
-		"one that is changed again":       {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), changedAgain)}, "b", true, 0},
-		"one without outdated machines":   {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), isDone)}, "b", true, 0},
-		"one that goes is released first": {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), deleting)}, "", false, 0},
-		"so is one that is to be left":    {[]*fleetCluster{outdatedCluster("a", never, beganAt(now-900)), outdatedCluster("b")}, "", false, 0},
-		"the next after the last":         {[]*fleetCluster{outdatedCluster("a", ended(now-600)), outdatedCluster("b")}, "b", false, 0},
-		"not within the interval":         {[]*fleetCluster{outdatedCluster("a", ended(now-590)), outdatedCluster("b")}, "", false, 10 * time.Second},
-		"nor by a clock that is behind":   {[]*fleetCluster{outdatedCluster("a", ended(now+5)), outdatedCluster("b")}, "", false, 605 * time.Second},
+		"nobody":                          {nil, "", 0},
+		"by name":                         {[]*fleetCluster{outdatedCluster("b"), outdatedCluster("a")}, "a b", 0},
+		"not before the proxy says so":    {[]*fleetCluster{outdatedCluster("a", never), outdatedCluster("b")}, "b", 0},
+		"not with a problem":              {[]*fleetCluster{outdatedCluster("a", notReady), outdatedCluster("b")}, "b", 0},
+		"not while paused":                {[]*fleetCluster{outdatedCluster("a", paused), outdatedCluster("b")}, "b", 0},
+		"not on the way out":              {[]*fleetCluster{outdatedCluster("a", deleting), outdatedCluster("b")}, "b", 0},
+		"not without a change":            {[]*fleetCluster{outdatedCluster("a", unchanged)}, "", 0},
+		"not without an outdated machine": {[]*fleetCluster{outdatedCluster("a", isDone), outdatedCluster("b")}, "b", 0},
+		"not for other control planes":    {[]*fleetCluster{outdatedCluster("a", others), outdatedCluster("b")}, "b", 0},
+		"not before anything was counted": {[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes = nil })}, "", 0},
+		"one at a time":                   {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900))}, "b", 0},
+		"a stuck one halts the fleet":     {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-86_400))}, "b", 0},
+		"so does one that is paused":      {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), paused)}, "b", 0},
+		"so does one with a problem":      {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), notReady)}, "b", 0},
+		"one that is changed again":       {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), changedAgain)}, "b", 0},
+		"one without outdated machines":   {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), isDone)}, "b", 0},
+		"one that goes is released first": {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-900), deleting)}, "", 0},
+		"so is one that is to be left":    {[]*fleetCluster{outdatedCluster("a", never, beganAt(now-900)), outdatedCluster("b")}, "", 0},
+		"the next after the last":         {[]*fleetCluster{outdatedCluster("a", ended(now-600)), outdatedCluster("b")}, "b", 0},
+		"not within the interval":         {[]*fleetCluster{outdatedCluster("a", ended(now-590)), outdatedCluster("b")}, "", 10 * time.Second},
+		"nor by a clock that is behind":   {[]*fleetCluster{outdatedCluster("a", ended(now+5)), outdatedCluster("b")}, "", 605 * time.Second},
 		"but not for years by a wrong one": {
-			[]*fleetCluster{outdatedCluster("a", ended(now+1e9)), outdatedCluster("b")}, "b", false, 0,
+			[]*fleetCluster{outdatedCluster("a", ended(now+1e9)), outdatedCluster("b")}, "b", 0,
 		},
 		"nor because of a change that was dated by one": {
-			[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes.Since = since(now + 1e9) }), outdatedCluster("b")},
-			"b", false, 1e9*time.Second + settleTime,
+			[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes.Since = since(now + 1e9) }), outdatedCluster("b")}, "a b", 0,
 		},
 		"nor after one that was left": {
-			[]*fleetCluster{outdatedCluster("a", never, ended(now-590)), outdatedCluster("b")}, "", false, 10 * time.Second,
+			[]*fleetCluster{outdatedCluster("a", never, ended(now-590)), outdatedCluster("b")}, "", 10 * time.Second,
 		},
-		"no wait where nobody waits": {[]*fleetCluster{outdatedCluster("a", ended(now-590))}, "", false, 0},
+		"no wait where nobody waits": {[]*fleetCluster{outdatedCluster("a", ended(now-590))}, "", 0},
 		"not while Cluster API's clock may be behind": {
-			[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes.Since = since(now - 1) })}, "", false, settleTime - time.Second,
+			[]*fleetCluster{outdatedCluster("a", seenAt(now-1))}, "", settleTime - time.Second,
 		},
 		"nor before the change has gone round": {
-			[]*fleetCluster{outdatedCluster("a", func(c *fleetCluster) { c.nodes.Since = since(now - 1) }), outdatedCluster("b")},
-			"", false, settleTime - time.Second,
+			[]*fleetCluster{outdatedCluster("a", seenAt(now-1)), outdatedCluster("b")},
+			"", settleTime - time.Second,
 		},
+		"not before its next try": {
+			[]*fleetCluster{outdatedCluster("a", retryAt(now+60)), outdatedCluster("b")}, "b", time.Minute,
+		},
+		"nor is one under way looked at before": {
+			[]*fleetCluster{outdatedCluster("a", beganAt(now-900), retryAt(now+15)), outdatedCluster("b")}, "", 15 * time.Second,
+		},
+		"not one that was skipped":            {[]*fleetCluster{outdatedCluster("a", skippedAt(changedAt)), outdatedCluster("b")}, "b", 0},
+		"unless its settings change again":    {[]*fleetCluster{outdatedCluster("a", skippedAt(changedAt-1)), outdatedCluster("b")}, "a b", 0},
+		"or none of its machines is outdated": {[]*fleetCluster{outdatedCluster("a", skippedAt(changedAt), isDone), outdatedCluster("b")}, "a b", 0},
+		"a claim yields to what is under way": {
+			[]*fleetCluster{outdatedCluster("a", beganAt(now-1), claimed), outdatedCluster("b", beganAt(now-2))}, "b", 0,
+		},
+		"a claim alone is under way": {[]*fleetCluster{outdatedCluster("a"), outdatedCluster("b", beganAt(now-1), claimed)}, "b", 0},
 		"nor if it is under way": {
-			[]*fleetCluster{outdatedCluster("a", beganAt(now-900), func(c *fleetCluster) { c.nodes.Since = since(now - 1) }), outdatedCluster("b")},
-			"", true, settleTime - time.Second,
+			[]*fleetCluster{outdatedCluster("a", beganAt(now-900), seenAt(now-1)), outdatedCluster("b")},
+			"", settleTime - time.Second,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := planRollout(tc.fleet, time.Unix(now, 0), 10*time.Minute)
-			if names(p.turn) != tc.turn || p.underWay != tc.underWay || p.wait != tc.wait {
-				t.Errorf("turn %q, under way %t, wait %s", names(p.turn), p.underWay, p.wait)
+			if names(p.turn) != tc.turn || p.wait != tc.wait {
+				t.Errorf("turn %q, wait %s", names(p.turn), p.wait)
 			}
 		})
 	}
@@ -144,9 +172,19 @@ func TestAReportSaysWhatItsRolloutWaitsFor(t *testing.T) {
 		change func(*fleetCluster)
 		want   v1alpha1.ReportedRollout
 	}{
-		"its turn":         {func(*fleetCluster) {}, v1alpha1.ReportedRollout{Message: "waits for its turn"}},
-		"paused":           {func(c *fleetCluster) { c.paused = true }, v1alpha1.ReportedRollout{Message: "waits: the Cluster is paused"}},
-		"a problem":        {func(c *fleetCluster) { c.ready = false }, v1alpha1.ReportedRollout{Message: "waits: the report is not Ready"}},
+		"its turn":  {func(*fleetCluster) {}, v1alpha1.ReportedRollout{Message: "waits for its turn"}},
+		"paused":    {func(c *fleetCluster) { c.paused = true }, v1alpha1.ReportedRollout{Message: "waits: the Cluster is paused"}},
+		"a problem": {func(c *fleetCluster) { c.ready = false }, v1alpha1.ReportedRollout{Message: "waits: the report is not Ready"}},
+		"what the last try came to": {
+			func(c *fleetCluster) { c.rollout.Message = "not rolled by Fairlead: MachineDeployment md-a, which" },
+			v1alpha1.ReportedRollout{Message: "not rolled by Fairlead: MachineDeployment md-a, which"},
+		},
+		"it gave its turn back": {
+			func(c *fleetCluster) { beganAt(9)(c); c.rollout.Message = "rolling MachineDeployment md-a" },
+			v1alpha1.ReportedRollout{Started: began, Message: "waits for its turn"},
+		},
+		"it was skipped":   {skippedAt(changedAt), v1alpha1.ReportedRollout{Message: "skipped"}},
+		"it was, before":   {skippedAt(changedAt - 1), v1alpha1.ReportedRollout{Message: "waits for its turn"}},
 		"nothing":          {isDone, v1alpha1.ReportedRollout{}},
 		"nothing any more": {func(c *fleetCluster) { isDone(c); beganAt(9)(c) }, v1alpha1.ReportedRollout{Started: began}},
 		"not wanted":       {func(c *fleetCluster) { c.wanted = false; c.rollout.Message = "waits for its turn" }, v1alpha1.ReportedRollout{}},
@@ -259,5 +297,9 @@ func TestAnOwnerIsLeftAloneForAReason(t *testing.T) {
 		if got := tc.state.leftAlone(since(changedAt), now); got != tc.want {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+	ours := ownerState{object: there, after: since(changedAt)}
+	if got := ours.leftAlone(since(changedAt), time.Unix(changedAt-60, 0)); got != "" {
+		t.Errorf("by a clock that is behind the API server's: %q", got)
 	}
 }

@@ -1,0 +1,114 @@
+package controller
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// rolloutMemory has what is worth no write, by the UID of the report. All its times
+// are of the operator's clock. A new process begins without it: it waits again for
+// what is settling, tries once what could not be begun, and gives a cluster under
+// way another deadline.
+type rolloutMemory map[types.UID]*rolloutNote
+
+type rolloutNote struct {
+	since *metav1.Time // of nodes
+	seen  time.Time    // when that was first seen
+
+	tries  backOff // of beginning; of the cluster under way, the next look
+	writes backOff // of messages
+	nodes  *v1alpha1.ReportedNodes
+	able   bool // with nodes: a change of these could change what a try comes to
+
+	moved time.Time // the last progress of a cluster under way
+	step  rolloutStep
+	best  int64
+}
+
+// rolloutStep is what progress is made within.
+type rolloutStep struct {
+	since int64
+	owner string
+}
+
+// claim is a write that the cache has to have before it is acted upon.
+type claim struct {
+	uid     types.UID
+	version string
+}
+
+// recall notes what is new about the clusters, forgets those that are not among
+// them any more, and completes them with what is known.
+func (m *rolloutMemory) recall(fleet []*fleetCluster, now time.Time) {
+	before := *m
+	*m = make(rolloutMemory, len(fleet))
+	for _, c := range fleet {
+		note := before[c.uid]
+		if note == nil {
+			note = &rolloutNote{}
+		}
+		(*m)[c.uid] = note
+		note.notice(c, now)
+		c.seen, c.retry = note.seen, note.tries.next
+	}
+}
+
+func (n *rolloutNote) notice(c *fleetCluster, now time.Time) {
+	if since := c.since(); n.seen.IsZero() || !n.since.Equal(since) {
+		n.since, n.seen = since, now
+	}
+	if n.able != c.able() || n.nodes != c.nodes && !equality.Semantic.DeepEqual(n.nodes, c.nodes) {
+		n.tries = backOff{}
+	}
+	n.able, n.nodes = c.able(), c.nodes
+	switch {
+	case !c.holds():
+		n.moved = time.Time{}
+	case n.moved.IsZero():
+		n.moved, n.step = now, rolloutStep{}
+	}
+}
+
+func (m rolloutMemory) of(c *fleetCluster) *rolloutNote { return m[c.uid] }
+
+// progress notes whether a cluster under way has more machines that are new and
+// available, or fewer outdated ones, than it ever had. Machines that come and go are
+// none.
+func (m rolloutMemory) progress(c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) {
+	note := m.of(c)
+	step := rolloutStep{owner: ownerName(o)}
+	if since := c.since(); since != nil {
+		step.since = since.Unix()
+	}
+	reached := state.count("upToDateReplicas") + state.count("availableReplicas")
+	if c.nodes != nil {
+		reached -= int64(c.nodes.Outdated)
+	}
+	if step != note.step || reached > note.best {
+		note.step, note.best, note.moved = step, reached, now
+	}
+}
+
+// backOff is exponential with jitter: the first retry comes after a second or so,
+// then each after twice as long, until one an hour.
+type backOff struct {
+	count int
+	next  time.Time
+}
+
+const (
+	firstRetry = time.Second
+	lastRetry  = time.Hour
+)
+
+func (b *backOff) failed(now time.Time) {
+	wait := min(firstRetry<<min(b.count, 12), lastRetry)
+	b.count++
+	b.next = now.Add(wait - rand.N(wait/4))
+}
