@@ -11,6 +11,9 @@ const (
 	ConditionContended = "Contended"
 	// ConditionPaused: the Cluster is paused, nothing is written.
 	ConditionPaused = "Paused"
+	// ConditionFactsUnread: the object that has the provider's facts could not be
+	// read. Ready says whether anything is withheld for it.
+	ConditionFactsUnread = "FactsUnread"
 	// ConditionMachinesOutdated: machines were built before the settings changed. It
 	// says nothing about Ready: what is written is right, and new machines get it.
 	ConditionMachinesOutdated = "MachinesOutdated"
@@ -26,6 +29,13 @@ const (
 
 // ReasonBuiltBefore is the reason of MachinesOutdated.
 const ReasonBuiltBefore = "BuiltBeforeTheChange"
+
+// Reasons of the condition FactsUnread.
+const (
+	ReasonObjectNotFound   = "ObjectNotFound"   // the object does not exist
+	ReasonForbidden        = "Forbidden"        // the operator may not read it
+	ReasonKindNotInstalled = "KindNotInstalled" // its kind is not known to the API server
+)
 
 // The values of spec.node.rollout of a CorporateProxy.
 const (

@@ -85,8 +85,8 @@ type ProxyReportStatus struct {
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 
-	// conditions: Ready; NameTaken, Contended, Paused and MachinesOutdated while they
-	// are true.
+	// conditions: Ready; NameTaken, Contended, Paused, FactsUnread and MachinesOutdated
+	// while they are true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

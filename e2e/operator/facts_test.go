@@ -1,6 +1,8 @@
 package operator_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,11 +10,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
@@ -47,14 +52,103 @@ func TestAClusterOnAWSWaitsForItsVPCAndKeepsWhatWasRead(t *testing.T) {
 	f.awaitNoProxy("c1", exampleMerged) // form Exact adds no provider facts
 }
 
-func TestAnInfrastructureObjectThatIsAbsentIsTolerated(t *testing.T) {
-	f := newFixture(t)
-	f.exampleProxy()
+func TestAnInfrastructureObjectThatIsAbsentIsWaitedFor(t *testing.T) {
+	f := newOwnFixture(t)
+	f.exampleProxy(newestForm)
 	f.cluster("c1", ofKind("GCPCluster"))
-	report := f.report("c1", "Applied")
-	if facts := report.Status.Facts; facts == nil || len(facts.Problems) != 1 || !strings.Contains(facts.Problems[0], "GCPCluster") {
-		t.Errorf("the report does not say that there is none: %+v", facts)
+	f.report("c1", "Applied") // nobody may ever install the kind
+	f.awaitUnread("c1", v1alpha1.ReasonKindNotInstalled)
+
+	f.must(f.cp.Apply(t.Context(), []byte(gcpCRD)))
+	f.cluster("c2", ofKind("GCPCluster"))
+	report := f.report("c2", "FactsPending")
+	if values, systemd := f.secrets("c2"); values != nil || systemd != nil || !isUnread(report, v1alpha1.ReasonObjectNotFound) {
+		t.Fatalf("a Secret was written before its networks were known: %+v", report.Status.Conditions)
 	}
+	f.gcpCluster("c2", "10.128.0.0/20")
+	if report := f.report("c2", "Applied"); !strings.Contains(report.Status.NoProxy.Go, "10.128.0.0/20") || hasCondition(report, v1alpha1.ConditionFactsUnread) {
+		t.Errorf("%+v", report.Status)
+	}
+}
+
+// Networks of nodes would leave NO_PROXY, and machines be rolled, because a role, an object or a CRD is gone for a while.
+func TestFactsStayWhileTheirObjectCannotBeRead(t *testing.T) {
+	f := newOwnFixture(t)
+	f.must(f.cp.Apply(t.Context(), []byte(gcpCRD)))
+	f.exampleProxy(newestForm)
+	object := f.gcpCluster("c1", "10.128.0.0/20")
+	f.cluster("c1", ofKind("GCPCluster"))
+	was := f.report("c1", "Applied")
+	if !strings.Contains(was.Status.NoProxy.Go, "10.128.0.0/20") {
+		t.Fatalf("the network is not in the list: %s", was.Status.NoProxy.Go)
+	}
+	f.machine("c1", "m-0", nil)
+	values, systemd := f.secrets("c1")
+	check := func(reason string) {
+		t.Helper()
+		f.awaitUnread("c1", reason)
+		report := f.report("c1", "Applied")
+		if report.Status.NoProxy.Go != was.Status.NoProxy.Go || report.Status.NoProxy.Any != was.Status.NoProxy.Any {
+			t.Errorf("%s: the list is %s", reason, report.Status.NoProxy.Go)
+		}
+		if nowValues, nowSystemd := f.secrets("c1"); nowValues.ResourceVersion != values.ResourceVersion || nowSystemd.ResourceVersion != systemd.ResourceVersion {
+			t.Errorf("%s: a Secret was written", reason)
+		}
+		f.awaitNodes("c1", 1, 0, 0, 0)
+	}
+
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-provider-facts-builtin"}}
+	const aggregated = "fairlead.io/aggregate-to-provider-facts"
+	modify(f, role, func(r *rbacv1.ClusterRole) { delete(r.Labels, aggregated) })
+	check(v1alpha1.ReasonForbidden)
+	modify(f, role, func(r *rbacv1.ClusterRole) { metav1.SetMetaDataLabel(&r.ObjectMeta, aggregated, "true") })
+	f.must(f.client.Delete(t.Context(), object))
+	check(v1alpha1.ReasonObjectNotFound)
+	crd := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "gcpclusters.infrastructure.cluster.x-k8s.io"}}
+	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	f.must(f.client.Delete(t.Context(), crd))
+	check(v1alpha1.ReasonKindNotInstalled)
+
+	f.must(f.cp.Apply(t.Context(), []byte(gcpCRD)))
+	f.gcpCluster("c1", "10.132.0.0/20")
+	f.awaitUnread("c1", "")
+	if list := f.report("c1", "Applied").Status.NoProxy.Go; !strings.Contains(list, "10.132.0.0/20") || strings.Contains(list, "10.128.0.0/20") {
+		t.Errorf("the object was read, and the list is %s", list)
+	}
+}
+
+// awaitUnread asks for another attempt to read the facts until the report has the condition with this reason, or
+// without one, no condition: the API server takes a moment to notice what may be read.
+func (f *fixture) awaitUnread(cluster, reason string) {
+	f.Helper()
+	attempt := 0
+	controlplanetest.Await(f, "FactsUnread with reason "+reason, func(context.Context) (bool, error) {
+		attempt++
+		report := f.reapply(cluster, fmt.Sprint("facts ", reason, attempt))
+		if !isUnread(report, reason) {
+			return false, fmt.Errorf("conditions: %+v", report.Status.Conditions)
+		}
+		return true, nil
+	})
+}
+
+func isUnread(report *v1alpha1.ProxyReport, reason string) bool {
+	condition := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionFactsUnread)
+	if condition == nil {
+		return reason == ""
+	}
+	return condition.Status == metav1.ConditionTrue && condition.Reason == reason
+}
+
+func (f *fixture) gcpCluster(name, network string) *unstructured.Unstructured {
+	f.Helper()
+	object := infrastructure("infrastructure.cluster.x-k8s.io/v1beta1", "GCPCluster", f.namespace, name)
+	f.must(unstructured.SetNestedSlice(object.Object, []any{map[string]any{"cidrBlock": network}}, "spec", "network", "subnets"))
+	controlplanetest.Await(f, "GCPCluster "+name, func(ctx context.Context) (bool, error) {
+		err := f.client.Create(ctx, object.DeepCopy()) // the client looks kinds up, and a CRD takes a moment
+		return err == nil, err
+	})
+	return object
 }
 
 func TestAUsersRowAndClusterRoleTeachAProviderOfTheirs(t *testing.T) {
@@ -108,6 +202,21 @@ rows:
   - name: networks
     paths: ["spec.networks[]"]
     required: true
+`
+
+const gcpCRD = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gcpclusters.infrastructure.cluster.x-k8s.io}
+spec:
+  group: infrastructure.cluster.x-k8s.io
+  scope: Namespaced
+  names: {kind: GCPCluster, plural: gcpclusters}
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
 const acmeCRD = `

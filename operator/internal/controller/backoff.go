@@ -14,9 +14,9 @@ const (
 	firstPending = 15 * time.Second
 )
 
-// backOff spaces out the attempts for clusters that cannot be served for now. It begins anew where the circumstances,
+// clusterBackOff spaces out the attempts for clusters that cannot be served for now. It begins anew where the circumstances,
 // which are what the operator knows of that could change the answer, are others.
-type backOff struct {
+type clusterBackOff struct {
 	mu sync.Mutex
 	by map[types.NamespacedName]failures
 }
@@ -27,7 +27,7 @@ type failures struct {
 }
 
 // next returns how long to wait after one more failure, with a jitter of a fifth.
-func (b *backOff) next(cluster types.NamespacedName, circumstances string, first, longest time.Duration) time.Duration {
+func (b *clusterBackOff) next(cluster types.NamespacedName, circumstances string, first, longest time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.by == nil {
@@ -49,7 +49,7 @@ func (b *backOff) next(cluster types.NamespacedName, circumstances string, first
 	return wait - rand.N(wait/5+1)
 }
 
-func (b *backOff) forget(cluster types.NamespacedName) {
+func (b *clusterBackOff) forget(cluster types.NamespacedName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.by, cluster)

@@ -32,7 +32,7 @@ type ClusterReconciler struct {
 	index      machineIndex
 	written    writtenReports
 	changes    *changes
-	backOff    backOff
+	backOff    clusterBackOff
 	linted     linted
 }
 

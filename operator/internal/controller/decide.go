@@ -43,6 +43,7 @@ func decideWith(s state, portability portabilityOf) decision {
 	d.status.Cluster = v1alpha1.ReportedCluster{UID: s.cluster.UID, Generation: s.cluster.Generation}
 	if s.problem == nil {
 		d.status.Facts = s.facts
+		setWhile(&d.status.Conditions, v1alpha1.ConditionFactsUnread, s.unread.Reason, s.unread.Problem)
 	}
 	effective, err := effective(s)
 	if err == nil {

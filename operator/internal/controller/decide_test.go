@@ -4,11 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/resolve"
@@ -169,5 +171,28 @@ func TestTheConfigMapIsThereWhereItIsWantedOrOnceWas(t *testing.T) {
 		if d := decide(s); d.plain != nil {
 			t.Errorf("%s: it is written in spite of a problem", name)
 		}
+	}
+}
+
+func TestFactsThatCouldNotBeReadAreACondition(t *testing.T) {
+	s := aState(t)
+	s.facts = &v1alpha1.ReportedFacts{Kind: "K", Name: "c1"}
+	s.unread = inputs.Unread{Reason: v1alpha1.ReasonForbidden, Problem: "not readable"}
+	unread := func(status v1alpha1.ProxyReportStatus) *metav1.Condition {
+		return meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFactsUnread)
+	}
+	d := decide(s)
+	if c := unread(d.status); c == nil || c.Reason != v1alpha1.ReasonForbidden || c.Message != "not readable" || len(d.secrets) != 2 {
+		t.Errorf("%+v", c)
+	}
+	s.report = &v1alpha1.ProxyReport{Status: d.status}
+	s.unread = inputs.Unread{}
+	s.problem = &resolve.Problem{Reason: resolve.ReasonAmbiguous}
+	if unread(decide(s).status) == nil {
+		t.Error("it is gone although nobody tried to read them")
+	}
+	s.problem = nil
+	if c := unread(decide(s).status); c != nil {
+		t.Errorf("they were read, and %+v stays", c)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,21 +35,20 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 		return nil
 	}
 	if r.stillGood(s, from, table.Version()) {
-		s.facts = s.last().Facts
+		s.facts, s.unread = s.last().Facts, unreadSince(s.last())
 		return nil
 	}
 	var object map[string]any
-	var problem string
+	var unread inputs.Unread
 	if len(from.Row.Facts) > 0 {
 		key := types.NamespacedName{Namespace: s.cluster.Namespace, Name: from.Name}
-		if object, problem, err = r.readInfrastructure(ctx, from.Row, key); err != nil {
+		if object, unread, err = r.readInfrastructure(ctx, from.Row, key); err != nil {
 			return err
 		}
 	}
-	s.facts = inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
-	if problem != "" {
-		inputs.AddProblem(s.facts, from.Row.Kind+": "+problem)
-	}
+	found := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
+	s.facts, s.unread.Problem = inputs.NextFacts(s.last().Facts, found, from.Row, unread)
+	s.unread.Reason = unread.Reason
 	return nil
 }
 
@@ -60,34 +60,53 @@ func (r *ClusterReconciler) stillGood(s *state, from inputs.FactsObject, version
 		kept.Kind == from.Row.Kind && kept.Name == from.Name &&
 		kept.Version == version && kept.Source == from.Row.Source &&
 		slices.Equal(kept.Metadata, from.Row.Metadata) && slices.Equal(kept.Domains, from.Row.Domains) &&
-		s.last().Cluster.Generation == s.cluster.Generation && !reapplyRequested(s)
+		s.last().Cluster.Generation == s.cluster.Generation && !s.paced && !reapplyRequested(s)
+}
+
+// unreadSince is what a status says of the last attempt to read the facts.
+func unreadSince(last v1alpha1.ProxyReportStatus) inputs.Unread {
+	if condition := meta.FindStatusCondition(last.Conditions, v1alpha1.ConditionFactsUnread); condition != nil {
+		return inputs.Unread{Reason: condition.Reason, Problem: condition.Message}
+	}
+	return inputs.Unread{}
 }
 
 // readInfrastructure reads the object whatever its version. That it is absent,
-// of an unknown kind or not readable is a problem in words, not an error: it
-// matters only where a required fact is missing without it.
-func (r *ClusterReconciler) readInfrastructure(ctx context.Context, row provider.Row, key types.NamespacedName) (map[string]any, string, error) {
+// of an unknown kind or not readable is no error: retrying soon is no use.
+func (r *ClusterReconciler) readInfrastructure(ctx context.Context, row provider.Row, key types.NamespacedName) (map[string]any, inputs.Unread, error) {
 	kind := schema.GroupKind{Group: row.Group, Kind: row.Kind}
+	notInstalled := inputs.Unread{Reason: v1alpha1.ReasonKindNotInstalled, Problem: fmt.Sprintf("the kind %s is not installed", kind)}
 	mapping, err := r.Client.RESTMapper().RESTMapping(kind)
 	if meta.IsNoMatchError(err) {
-		return nil, fmt.Sprintf("the kind %s is not installed", kind), nil
+		return nil, notInstalled, nil
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("looking up kind %s: %w", kind, err)
+		return nil, inputs.Unread{}, fmt.Errorf("looking up kind %s: %w", kind, err)
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
-	var status apierrors.APIStatus
 	switch err := r.Live.Get(ctx, key, object); {
 	case err == nil:
-		return object.Object, "", nil
-	case apierrors.IsNotFound(err):
-		return nil, "the object does not exist", nil
-	case apierrors.IsForbidden(err) && errors.As(err, &status):
-		return nil, fmt.Sprintf("not readable for the operator; give it a ClusterRole labelled %s=true", aggregateLabel), nil
+		return object.Object, inputs.Unread{}, nil
+	case isAbsent(err, key.Name):
+		return nil, inputs.Unread{Reason: v1alpha1.ReasonObjectNotFound, Problem: "the object does not exist"}, nil
+	case apierrors.IsNotFound(err): // a kind that was there when kinds were last looked up
+		return nil, notInstalled, nil
+	case apierrors.IsForbidden(err):
+		problem := fmt.Sprintf("not readable for the operator; give it a ClusterRole labelled %s=true", aggregateLabel)
+		return nil, inputs.Unread{Reason: v1alpha1.ReasonForbidden, Problem: problem}, nil
 	default:
-		return nil, "", fmt.Errorf("reading %s %s: %w", row.Kind, key, err)
+		return nil, inputs.Unread{}, fmt.Errorf("reading %s %s: %w", row.Kind, key, err)
 	}
+}
+
+// isAbsent reports whether the API server says of the object itself that it is not there. A CRD that is gone answers
+// "not found", too.
+func isAbsent(err error, name string) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) &&
+		status.Status().Details != nil && status.Status().Details.Name == name &&
+		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // aggregateLabel marks ClusterRoles for config/rbac/provider_facts.yaml.

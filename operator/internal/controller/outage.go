@@ -27,14 +27,14 @@ func unavailable(err error) bool {
 
 // The waits after an error about one cluster: each is twice the one before, with a jitter of a fifth.
 const (
-	firstRetry   = 100 * time.Millisecond
-	longestRetry = 5 * time.Minute
+	firstErrorRetry = 100 * time.Millisecond
+	lastErrorRetry  = 5 * time.Minute
 )
 
 // retries is the rate limiter of the queues. It has no bound for all clusters together, as the default has: after an
 // outage that would hold the last of a large fleet back for minutes.
 func retries() workqueue.TypedRateLimiter[reconcile.Request] {
-	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, longestRetry)}
+	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, lastErrorRetry)}
 }
 
 type jittered struct {

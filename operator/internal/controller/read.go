@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -26,6 +25,7 @@ type state struct {
 	override     *v1alpha1.ProxyOverride
 	installation resolve.Installation
 	facts        *v1alpha1.ReportedFacts
+	unread       inputs.Unread // why they are not those of a new look, which the condition FactsUnread says
 	machines     []machine
 	management   bool                    // the cluster is the management cluster
 	endpoints    []clusterv1.APIEndpoint // then: those of all other clusters
@@ -141,13 +141,10 @@ func get[T any, P interface {
 // reasons, and a CRD that is gone for a moment answers "not found", too.
 func (r *ClusterReconciler) confirmGone(ctx context.Context, key types.NamespacedName) error {
 	err := r.Live.Get(ctx, key, &clusterv1.Cluster{})
-	var status apierrors.APIStatus
 	switch {
 	case err == nil:
 		return fmt.Errorf("the cache has no Cluster %s, the API server has", key)
-	case apierrors.IsNotFound(err) && errors.As(err, &status) &&
-		status.Status().Details != nil && status.Status().Details.Name == key.Name &&
-		!apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+	case isAbsent(err, key.Name):
 		return nil
 	}
 	return fmt.Errorf("asking whether Cluster %s is gone: %w", key, err)

@@ -453,4 +453,3 @@ func TestWhatAnEarlierVersionAppliedIsRemoved(t *testing.T) {
 		t.Errorf("%+v", said)
 	}
 }
-

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -112,6 +113,52 @@ func Facts(namespace string, reported *v1alpha1.ReportedFacts) resolve.Facts {
 		facts.Read = append(facts.Read, written("fact "+fact, reported.Values[fact])...)
 	}
 	return facts
+}
+
+// Unread is why the object that has a cluster's facts could not be read; the zero value: it was read.
+type Unread struct {
+	Reason  string // of the condition FactsUnread
+	Problem string
+}
+
+// NextFacts decides which facts a report keeps after an attempt to read the object that has them, and what the
+// condition FactsUnread says, if anything. Found is what the row and the object gave, or the row alone if the object
+// could not be read.
+//
+// Only an object that was read takes a fact away. Where none was read before, an object that does not exist is waited
+// for with every fact of its row, since a list without them would have to change soon, and machines with it. One that
+// the operator may not or cannot read may stay so for ever, so only its required facts are waited for.
+func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unread) (facts *v1alpha1.ReportedFacts, message string) {
+	if unread.Reason == "" {
+		return found, ""
+	}
+	message = found.Kind + " " + found.Name + ": " + unread.Problem
+	if kept != nil && kept.Kind == found.Kind && kept.Name == found.Name && wasRead(kept) {
+		return kept, message + "; the facts that were read before stay"
+	}
+	AddProblem(found, unreadPrefix(found)+unread.Problem)
+	if unread.Reason == v1alpha1.ReasonObjectNotFound {
+		found.Missing = factNames(row)
+	}
+	if len(found.Missing) > 0 {
+		return found, message + "; nothing new is written without them: " + strings.Join(found.Missing, ", ")
+	}
+	return found, message + "; the list is made without its facts"
+}
+
+// wasRead tells facts of an object that was read from those of its row alone, by the problem that stands beside these.
+func wasRead(facts *v1alpha1.ReportedFacts) bool {
+	return !slices.ContainsFunc(facts.Problems, func(problem string) bool { return strings.HasPrefix(problem, unreadPrefix(facts)) })
+}
+
+func unreadPrefix(facts *v1alpha1.ReportedFacts) string { return facts.Kind + ": " }
+
+func factNames(row provider.Row) []string {
+	var names []string
+	for _, fact := range row.Facts {
+		names = append(names, fact.Name)
+	}
+	return names
 }
 
 // AddProblem adds a problem unless there are too many already.

@@ -122,3 +122,63 @@ func TestReportedFactsHoldNoMoreThanAReportCarries(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestOnlyAnObjectThatWasReadTakesAFactAway(t *testing.T) {
+	row := provider.Row{Kind: "K", Source: "s", Domains: []string{".d"}, Facts: []provider.Fact{{Name: "a", Required: true}, {Name: "b"}}}
+	optional := row
+	optional.Facts = row.Facts[1:]
+	object := func(row provider.Row, values map[string][]string) *v1alpha1.ReportedFacts {
+		facts := inputs.ReportedFacts("Facts/v1", "n", provider.Extract(row, nil))
+		facts.Values = values
+		return facts
+	}
+	fresh := func(row provider.Row) *v1alpha1.ReportedFacts { return object(row, nil) }
+	good := object(optional, map[string][]string{"b": {"10.0.0.0/8"}})
+	otherName, otherKind := good.DeepCopy(), good.DeepCopy()
+	otherName.Name, otherKind.Kind = "m", "L"
+	never := fresh(optional)
+	never.Problems = []string{"K: the kind K is not installed"}
+	notFound := inputs.Unread{Reason: v1alpha1.ReasonObjectNotFound, Problem: "the object does not exist"}
+	forbidden := inputs.Unread{Reason: v1alpha1.ReasonForbidden, Problem: "not readable"}
+	notInstalled := inputs.Unread{Reason: v1alpha1.ReasonKindNotInstalled, Problem: "the kind K is not installed"}
+	for name, test := range map[string]struct {
+		kept    *v1alpha1.ReportedFacts
+		row     provider.Row
+		unread  inputs.Unread
+		values  bool   // those that were kept are still there
+		missing string // what is waited for
+		message string
+	}{
+		"read, and a fact is gone":            {kept: good, row: optional},
+		"gone, facts are kept":                {good, optional, notFound, true, "", "the facts that were read before stay"},
+		"forbidden, facts are kept":           {good, row, forbidden, true, "", "the facts that were read before stay"},
+		"not installed, facts are kept":       {good, row, notInstalled, true, "", "the facts that were read before stay"},
+		"absent, nothing is kept":             {nil, optional, notFound, false, "b", "nothing new is written without them: b"},
+		"absent, a required one":              {nil, row, notFound, false, "a b", "nothing new is written without them: a, b"},
+		"absent, never read":                  {never, optional, notFound, false, "b", "nothing new"},
+		"absent, another object was read":     {otherName, optional, notFound, false, "b", "nothing new"},
+		"absent, another kind was read":       {otherKind, optional, notFound, false, "b", "nothing new"},
+		"forbidden, nothing is kept":          {nil, optional, forbidden, false, "", "without its facts"},
+		"not installed, nothing is kept":      {nil, optional, notInstalled, false, "", "without its facts"},
+		"forbidden, one of them is required":  {nil, row, forbidden, false, "a", "nothing new is written without them: a"},
+		"not installed, one is required":      {nil, row, notInstalled, false, "a", "nothing new"},
+		"forbidden, another object was read":  {otherName, optional, forbidden, false, "", "without its facts"},
+		"forbidden, as the last time, though": {never, optional, forbidden, false, "", "without its facts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts, message := inputs.NextFacts(test.kept, fresh(test.row), test.row, test.unread)
+			if values := len(facts.Values) > 0; values != test.values || strings.Join(facts.Missing, " ") != test.missing {
+				t.Errorf("values: %t, missing: %v", values, facts.Missing)
+			}
+			if !strings.Contains(message, test.message) || (message == "") != (test.unread.Reason == "") {
+				t.Error(message)
+			}
+			if facts.Domains[0] != ".d" {
+				t.Error("what holds for every cluster of the kind is gone")
+			}
+			if again, _ := inputs.NextFacts(facts, fresh(test.row), test.row, test.unread); !cmp.Equal(facts, again) && test.unread.Reason != "" {
+				t.Errorf("a second attempt that fails changes the facts: %s", cmp.Diff(facts, again))
+			}
+		})
+	}
+}
