@@ -52,7 +52,7 @@ func TestThatAClusterHadAProxyIsNotedBeforeItsSecretsAreWrittenAndOnlyOnce(t *te
 			t.Errorf("%s: %v", name, writes)
 		}
 		if !slices.ContainsFunc(report.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
-			return e.Manager == "fairlead" && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" &&
+			return e.Manager == "fairlead" && e.Subresource == "" &&
 				strings.Contains(e.FieldsV1.GetRawString(), v1alpha1.HadProxyAnnotation)
 		}) {
 			t.Errorf("%s: field manager fairlead does not own it", name)

@@ -112,14 +112,14 @@ func isSecretWrite(event auditv1.Event) bool {
 	return isReal(event) && event.ObjectRef != nil && event.ObjectRef.Resource == "secrets"
 }
 
-// touchAll changes an annotation of every Cluster that concerns nobody.
+// touchAll changes a label of every Cluster that concerns nobody.
 func (f *fixture) touchAll(value string) {
 	f.Helper()
 	clusters := &clusterv1.ClusterList{}
 	f.must(f.client.List(f.Context(), clusters, client.InNamespace(f.namespace)))
 	for i := range clusters.Items {
 		before := clusters.Items[i].DeepCopy()
-		metav1.SetMetaDataAnnotation(&clusters.Items[i].ObjectMeta, "fairlead.test/touched", value)
+		metav1.SetMetaDataLabel(&clusters.Items[i].ObjectMeta, "fairlead.test/touched", value)
 		f.must(f.client.Patch(f.Context(), &clusters.Items[i], client.MergeFrom(before)))
 	}
 }
@@ -143,7 +143,8 @@ func (f *fixture) awaitReconciled(atLeast float64) {
 		}
 		done := f.reconciles()
 		active := metric(page, `controller_runtime_active_workers{controller="cluster"}`)
-		depth := metric(page, `workqueue_depth{controller="cluster",name="cluster",priority=""}`)
+		depth := metric(page, `workqueue_depth{controller="cluster",name="cluster",priority="0"}`) +
+			metric(page, `workqueue_depth{controller="cluster",name="cluster",priority="-100"}`)
 		if done < atLeast || active > 0 || depth > 0 {
 			return false, fmt.Errorf("%v reconciles, %v active, %v queued", done, active, depth)
 		}

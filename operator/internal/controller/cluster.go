@@ -34,6 +34,7 @@ type ClusterReconciler struct {
 	changes    *changes
 	backOff    clusterBackOff
 	linted     linted
+	tables     tables
 }
 
 // Reconcile brings one cluster to where it should be. While the API server does not answer, it waits here: all workers

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -171,12 +173,31 @@ func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) erro
 	return err
 }
 
-// table returns the built-in rows and those of the ConfigMaps that users label.
+// tables is the table of providers as it was parsed last.
+type tables struct {
+	mu      sync.Mutex
+	version string
+	table   provider.Table
+	err     error
+}
+
+// table returns the built-in rows and those of the ConfigMaps that users label, parsed once per state of these.
 func (r *ClusterReconciler) table(ctx context.Context) (provider.Table, error) {
 	maps := &corev1.ConfigMapList{}
-	err := r.Client.List(ctx, maps, client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.ProviderFactsLabel})
+	err := r.Client.List(ctx, maps, client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.ProviderFactsLabel}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return provider.Table{}, err
 	}
-	return inputs.ProviderTable(r.Table, maps.Items)
+	var versions []string
+	for i := range maps.Items {
+		versions = append(versions, maps.Items[i].Name+"@"+maps.Items[i].ResourceVersion)
+	}
+	slices.Sort(versions)
+	r.tables.mu.Lock()
+	defer r.tables.mu.Unlock()
+	if version := fmt.Sprint(versions); r.tables.version != version {
+		r.tables.version = version
+		r.tables.table, r.tables.err = inputs.ProviderTable(r.Table, maps.Items)
+	}
+	return r.tables.table, r.tables.err
 }
