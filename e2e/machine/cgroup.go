@@ -44,12 +44,16 @@ func (n *Network) removeCgroups() error {
 	return errors.Join(errs...)
 }
 
-// removeEmpty removes a control group and those in it. Their files cannot be removed, and go with them.
+// removeEmpty removes a control group and those in it, whoever else does so too. Their files cannot be removed, and go
+// with them.
 func removeEmpty(folder string) error {
 	var folders []string
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			folders = append(folders, path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
 		}
 		return err
 	})
