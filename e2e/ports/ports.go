@@ -3,7 +3,6 @@
 package ports
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -27,26 +26,31 @@ type Port struct {
 
 // Reserve finds a port that nobody listens on and nobody else has reserved. The reservation is a bound
 // UDP socket of the same number: it needs no file, leaves TCP free for the server, and the
-// kernel drops it when this process dies.
+// kernel drops it when this process dies. It holds for the machine, whatever checkout a test is of.
 func Reserve() (*Port, error) {
 	for range tries {
-		number := first + rand.IntN(count)
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
-		reservation, err := net.ListenPacket("udp4", address)
-		if err != nil {
-			continue
+		if port := reserve(first + rand.IntN(count)); port != nil {
+			return port, nil
 		}
-		listener, err := net.Listen("tcp4", address)
-		if err != nil {
-			_ = reservation.Close()
-			continue
-		}
-		if err := listener.Close(); err != nil {
-			return nil, errors.Join(fmt.Errorf("free port %d: %w", number, err), reservation.Close())
-		}
-		return &Port{Number: number, reservation: reservation}, nil
 	}
 	return nil, fmt.Errorf("no free port between %d and %d in %d tries", first, first+count-1, tries)
+}
+
+// reserve returns nil if the port is not free. A server may listen at all addresses, so nobody may at any.
+func reserve(number int) *Port {
+	reservation, err := net.ListenPacket("udp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(number)))
+	if err != nil {
+		return nil
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(number)))
+	if err == nil {
+		err = listener.Close()
+	}
+	if err != nil {
+		_ = reservation.Close()
+		return nil
+	}
+	return &Port{Number: number, reservation: reservation}
 }
 
 // Address is the host and port to listen on and to dial.

@@ -1,0 +1,26 @@
+package ports
+
+import (
+	"net"
+	"testing"
+)
+
+func TestAPortIsNotFreeIfSomebodyListensAtAnyAddress(t *testing.T) {
+	for _, address := range []string{"127.0.0.1", "127.0.0.2", ""} {
+		port, err := Reserve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.Listen("tcp", net.JoinHostPort(address, port.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := port.Release(); err != nil {
+			t.Fatal(err)
+		}
+		if taken := reserve(port.Number); taken != nil {
+			t.Errorf("port %d is handed out with a listener at %q", port.Number, address)
+		}
+		_ = listener.Close()
+	}
+}
