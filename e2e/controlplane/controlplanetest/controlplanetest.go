@@ -69,6 +69,11 @@ func Shared(t testing.TB) *controlplane.ControlPlane {
 //
 //	func TestMain(m *testing.M) { controlplanetest.Main(m) }
 func Main(m *testing.M) {
+	cache, err := discoveryCache()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	for _, cp := range shared.kept {
 		if err := cp.Stop(); err != nil {
@@ -76,7 +81,19 @@ func Main(m *testing.M) {
 			code = 1
 		}
 	}
+	_ = os.RemoveAll(cache)
 	os.Exit(code)
+}
+
+// discoveryCache is where kubectl and helm keep for hours which kinds an address has. By default it is the user's, where
+// the port may be known from a control plane that had it before. With this name, whoever starts a control plane removes
+// it if this process is killed.
+func discoveryCache() (string, error) {
+	dir, err := os.MkdirTemp("", fmt.Sprintf("fairlead-e2e-%d-discovery-", os.Getpid()))
+	if err != nil {
+		return "", fmt.Errorf("make a folder for what is discovered: %w", err)
+	}
+	return dir, os.Setenv("KUBECACHEDIR", dir)
 }
 
 // Keep leaves it to Main to stop a control plane, for packages whose tests share more than one.
