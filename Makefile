@@ -44,7 +44,7 @@ vectors-deps: deps
 policy := /usr/sbin/policy-rc.d
 install = [ -z "$$missing" ] || (apt-get update -q && \
 	{ [ -e $(policy) ] || { trap 'rm -f $(policy)' EXIT; install -m 755 /dev/null $(policy); printf '\#!/bin/sh\nexit 101\n' >$(policy); }; } && \
-	apt-get install -qy --no-install-recommends $$missing)
+	apt-get install -qy -o DPkg::Lock::Timeout=600 --no-install-recommends $$missing) # a new machine may be upgrading itself
 
 generate: ## CRDs and deep copies from api/, what the charts say of their values, and the pages of docs/reference
 	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd
