@@ -120,7 +120,7 @@ func (r *RolloutReconciler) describe(ctx context.Context, next *plan, now time.T
 				return err
 			}
 			log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.key, "reason", apierrors.ReasonForError(err))
-			note.writes.failed(now)
+			note.writes.failed(now, retryConflict)
 			next.wait = sooner(next.wait, note.writes.next.Sub(now))
 			continue
 		}
@@ -147,7 +147,7 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *fleetCluster, now ti
 			return holds, err
 		}
 		if !state.complete() && !holds { // it was skipped
-			r.memory.of(c).tries.failed(now)
+			r.memory.of(c).tries.failed(now, retryBlocked)
 			return false, nil
 		}
 		if !state.complete() {
@@ -175,7 +175,7 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *fleetCluster, now ti
 		return true, r.stay(ctx, c, c.underWay(now, o), now)
 	}
 	if len(owners) > 0 {
-		r.memory.of(c).tries.failed(now)
+		r.memory.of(c).tries.failed(now, retryBlocked)
 	}
 	return false, r.say(ctx, c, v1alpha1.ReportedRollout{Started: c.rollout.Started, Message: strings.Join(left, "; ")})
 }
@@ -246,7 +246,7 @@ func (r *RolloutReconciler) blocked(ctx context.Context, c *fleetCluster, err er
 	case errors.As(err, &blocked) && c.holds():
 		err = r.stay(ctx, c, c.heldFor(blocked.message), now)
 	case errors.As(err, &blocked):
-		note.tries.failed(now)
+		note.tries.failed(now, retryBlocked)
 		if said := c.describe(); said.Skipped == nil {
 			said.Message = blocked.message
 			err = r.say(ctx, c, said)
@@ -261,7 +261,7 @@ func (r *RolloutReconciler) blocked(ctx context.Context, c *fleetCluster, err er
 		return true, err
 	}
 	log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.key, "reason", apierrors.ReasonForError(err))
-	note.tries.failed(now)
+	note.tries.failed(now, retryConflict)
 	// The cache may be a moment behind, which changes no order.
 	return c.holds() || apierrors.IsConflict(err) && note.tries.count <= 3, nil
 }

@@ -95,20 +95,20 @@ func (m rolloutMemory) progress(c *fleetCluster, o v1alpha1.ReportedOwner, state
 	}
 }
 
-// backOff is exponential with jitter: the first retry comes after a second or so,
-// then each after twice as long, until one an hour.
+// backOff is exponential with jitter, up to an hour.
 type backOff struct {
 	count int
 	next  time.Time
 }
 
 const (
-	firstRetry = time.Second
-	lastRetry  = time.Hour
+	retryBlocked  = time.Minute // at first; what blocks is not watched
+	retryConflict = time.Second // at first; the cache is a moment behind
+	lastRetry     = time.Hour
 )
 
-func (b *backOff) failed(now time.Time) {
-	wait := min(firstRetry<<min(b.count, 12), lastRetry)
+func (b *backOff) failed(now time.Time, first time.Duration) {
+	wait := min(first<<min(b.count, 12), lastRetry)
 	b.count++
 	b.next = now.Add(wait - rand.N(wait/4))
 }
