@@ -3,7 +3,6 @@ package operator_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -19,7 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
-	"github.com/fairlead-io/fairlead/operator/render"
 )
 
 const fleetSize = 200
@@ -50,28 +48,12 @@ func (f *fixture) awaitFleet(installation string) {
 	})
 }
 
-func (f *fixture) awaitFleetReady() {
-	f.Helper()
-	controlplanetest.Await(f, "the fleet's reports", func(ctx context.Context) (bool, error) {
-		reports := &v1alpha1.ProxyReportList{}
-		if err := f.client.List(ctx, reports, client.InNamespace(f.namespace)); err != nil {
-			return false, err
-		}
-		for i := range reports.Items {
-			if notReady(&reports.Items[i]) || len(reports.Items[i].Status.Secrets) != 2 {
-				return false, fmt.Errorf("%s is not ready", reports.Items[i].Name)
-			}
-		}
-		return len(reports.Items) == fleetSize, nil
-	})
-}
-
 func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 	f := newOwnFixture(t)
 	f.exampleProxy()
 	f.fleet()
 	f.awaitFleet(exampleNoProxy)
-	f.awaitFleetReady()
+	f.awaitReady(fleetSize)
 	f.awaitIdle()
 	mark, err := f.cp.AuditMark()
 	f.must(err)
@@ -163,43 +145,6 @@ func (f *fixture) awaitIdle() {
 		return len(proxies.Items) == 1 && proxies.Items[0].Status.Clusters == fleetSize, nil
 	})
 	f.awaitReconciled(fleetSize)
-}
-
-func TestAnOperatorKilledInTheMiddleOfAFanOutLeavesNoSecretHalfWritten(t *testing.T) {
-	f := newOwnFixture(t, "--concurrency=4") // slow enough to be caught in the act
-	proxy := f.exampleProxy()
-	f.fleet()
-	f.awaitFleet(exampleNoProxy)
-	f.awaitFleetReady()
-
-	mark, err := f.cp.AuditMark()
-	f.must(err)
-	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxy.Name}}
-	modify(f, source, func(s *corev1.Secret) { s.Data["noProxy"] = []byte("second.example") })
-	var written atomic.Int64
-	controlplanetest.Await(t, "the fan-out to be under way", func(context.Context) (bool, error) {
-		events, err := f.cp.AuditEvents(mark, isSecretWrite, controlplane.ByUser(operator.User))
-		written.Store(int64(len(events)))
-		return len(events) > 20, err
-	})
-	f.operator.Kill()
-	if written.Load() >= 2*fleetSize {
-		t.Fatal("the fan-out was over before the operator was killed")
-	}
-	for i := range fleetSize {
-		values, systemd := f.secrets(fleetName(i))
-		if len(values.Data) != 1 || len(systemd.Data) != 2 {
-			t.Errorf("%s is half-written", fleetName(i))
-		}
-		for _, data := range []string{string(values.Data[render.ValuesKey]), string(systemd.Data[render.ContainerdKey]), string(systemd.Data[render.KubeletKey])} {
-			if !contains(data, fleetHost(i)) || contains(data, "second.example") == contains(data, exampleNoProxy) {
-				t.Errorf("%s is neither old nor new: %s", fleetName(i), data)
-			}
-		}
-	}
-	f.startOperator()
-	f.awaitFleet("second.example")
-	f.awaitFleetReady()
 }
 
 func TestTheOperatorComesBackAfterARestartOfTheAPIServer(t *testing.T) {

@@ -29,6 +29,27 @@ func processorTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * clockTick, nil
 }
 
+// sinceStart is how long a process has been there (proc_pid_stat(5), field 22; proc_uptime(5)).
+func sinceStart(pid int) (time.Duration, error) {
+	uptime, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		return 0, err
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	up, err := strconv.ParseFloat(strings.Fields(string(uptime))[0], 64)
+	if err != nil {
+		return 0, fmt.Errorf("read the time since the machine's start: %w", err)
+	}
+	ticks, err := strconv.ParseInt(strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))[22-3], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read the start of process %d: %w", pid, err)
+	}
+	return time.Duration(up*float64(time.Second)) - time.Duration(ticks)*clockTick, nil
+}
+
 // memory is what a process has in memory, in kibibytes.
 type memory struct{ now, peak int }
 

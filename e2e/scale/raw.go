@@ -246,4 +246,3 @@ func (s *side) rawRun(ctx context.Context, p *progress, all []*rawCluster, paral
 	end, err := expected.await(ctx, nil)
 	return end.Sub(begin), err
 }
-

@@ -16,11 +16,14 @@ func (l *lab) restart(ctx context.Context) error {
 		return err
 	}
 	changed := l.ours.watch.changed()
-	begin := time.Now()
 	if err := l.operator.start(ctx); err != nil {
 		return err
 	}
-	ready := time.Since(begin)
+	ready, err := sinceStart(l.operator.pid()) // before that it was built, if need be
+	if err != nil {
+		return err
+	}
+	begin := time.Now().Add(-ready)
 	if err := l.awaitLeader(ctx); err != nil {
 		return err
 	}

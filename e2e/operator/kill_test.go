@@ -1,0 +1,142 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+// Everything in the proxy's Secret changes at once, so that a Secret with something of both is known.
+const (
+	killedOldURL     = "http://fleet:old-Password@192.168.52.220:3128"
+	killedOldNoProxy = "172.16.0.0/16,old.example.com"
+)
+
+var toNew = strings.NewReplacer("old-Password", "new-Password", "192.168.52.220", "192.168.52.221", "old.example.com", "new.example.com")
+
+// killedFleetSize is that of N=, which takes its time, or one that is big enough to be caught in the act.
+func killedFleetSize(t *testing.T) int {
+	t.Helper()
+	text, given := os.LookupEnv("N")
+	if !given {
+		return 150
+	}
+	size, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}
+
+// While one change goes through the fleet, the operator, the API server and etcd are killed, one after the other. A watch
+// on etcd sees every version of every Secret: each is whole, the old or the new.
+func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
+	size := killedFleetSize(t)
+	f := newOwnFixture(t, "--concurrency=4") // slow enough to be caught in the act
+	h := watchEtcd(f)
+	source := f.source("killed", map[string]string{"http": killedOldURL, "https": killedOldURL, "noProxy": killedOldNoProxy})
+	f.awaitProxy(f.proxy("killed"), isReady)
+	for i := range size {
+		f.cluster(killedName(i), func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = killedHost(i) })
+	}
+	patience := 2*time.Minute + time.Duration(size)*200*time.Millisecond
+	h.await(patience, "the first version of every Secret", func() bool { return len(h.versions) == 2*size })
+	f.awaitReady(size)
+
+	modify(f, source, func(s *corev1.Secret) {
+		for key, value := range s.Data {
+			s.Data[key] = []byte(toNew.Replace(string(value)))
+		}
+	})
+	for _, victim := range []struct {
+		name  string
+		after int // percent of the Secrets
+		kill  func()
+		start func(context.Context) error
+	}{
+		{"the operator", 10, func() { f.operator.Kill() }, func(context.Context) error { f.startOperator("--concurrency=4"); return nil }},
+		{"the API server", 30, f.cp.KillAPIServer, f.cp.StartAPIServer},
+		{"etcd", 50, f.cp.KillEtcd, f.cp.StartEtcd},
+	} {
+		h.await(patience, "the fan-out, to kill "+victim.name, func() bool { return h.new*100 >= victim.after*2*size })
+		victim.kill()
+		if written := h.written(); written == 2*size {
+			t.Fatalf("the fan-out was over before %s was killed", victim.name)
+		} else {
+			t.Logf("%s is killed: %d of %d Secrets are new", victim.name, written, 2*size)
+		}
+		f.must(victim.start(t.Context()))
+	}
+	h.await(patience, "the new content of every Secret", func() bool { return h.new == 2*size })
+	f.awaitReady(size)
+	h.stop()
+	for i := range size {
+		f.checkOld(h, i)
+	}
+	h.check()
+}
+
+func killedName(i int) string { return fmt.Sprintf("killed-%04d", i) }
+func killedHost(i int) string { return fmt.Sprintf("10.20.%d.%d", i/200, i%200) }
+
+func isReady(proxy *v1alpha1.CorporateProxy) bool {
+	for _, condition := range proxy.Status.Conditions {
+		if condition.Type == v1alpha1.ConditionReady {
+			return condition.Status == metav1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// awaitReady awaits the reports of all clusters of this test.
+func (f *fixture) awaitReady(size int) {
+	f.Helper()
+	controlplanetest.Await(f, "the fleet's reports", func(ctx context.Context) (bool, error) {
+		reports := &v1alpha1.ProxyReportList{}
+		if err := f.client.List(ctx, reports, client.InNamespace(f.namespace)); err != nil {
+			return false, err
+		}
+		for i := range reports.Items {
+			if notReady(&reports.Items[i]) || len(reports.Items[i].Status.Secrets) != 2 {
+				return false, fmt.Errorf("%s is not ready", reports.Items[i].Name)
+			}
+		}
+		return len(reports.Items) == size, nil
+	})
+}
+
+// checkOld: what the first versions of a cluster's Secrets say, which the later ones are compared with.
+func (f *fixture) checkOld(h *etcdHistory, i int) {
+	f.Helper()
+	noProxy := fmt.Sprintf("cluster.local,100.64.0.0/13,100.96.0.0/11,%s,%s,svc,127.0.0.1,localhost", killedHost(i), killedOldNoProxy)
+	values, systemd := h.versions[killedName(i)+render.ValuesSuffix], h.versions[killedName(i)+render.SystemdSuffix]
+	if len(values) == 0 || len(systemd) == 0 {
+		f.Errorf("%s lacks a Secret", killedName(i))
+		return
+	}
+	for name, text := range map[string][]byte{
+		"values": values[0].data[render.ValuesKey], "containerd": systemd[0].data[render.ContainerdKey], "kubelet": systemd[0].data[render.KubeletKey],
+	} {
+		for _, want := range []string{killedOldURL, noProxy} {
+			if !strings.Contains(string(text), want) {
+				f.Errorf("%s of %s lacks %s:\n%s", name, killedName(i), want, text)
+			}
+		}
+	}
+	if len(values[0].data) != 1 || len(systemd[0].data) != 2 {
+		f.Errorf("%s has %d and %d keys", killedName(i), len(values[0].data), len(systemd[0].data))
+	}
+}
