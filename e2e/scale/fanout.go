@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -55,7 +56,7 @@ func (l *lab) fanOuts(ctx context.Context) error {
 		return err
 	}
 	var ours []fanOut
-	var writes, secrets []time.Duration
+	var writes, secrets []run
 	for round := range l.options.Rounds {
 		l.progress.begins("fan-out %d of %d", round+1, l.options.Rounds)
 		f, err := l.fanOut(ctx)
@@ -71,44 +72,65 @@ func (l *lab) fanOuts(ctx context.Context) error {
 		}
 		for _, run := range []struct {
 			what    string
-			took    *[]time.Duration
+			into    *[]run
 			reports bool
 		}{{"the same writes", &writes, true}, {"the Secrets alone", &secrets, false}} {
 			l.progress.begins("raw client %d of %d: %s", round+1, l.options.Rounds, run.what)
-			took, err := l.raw.rawRun(ctx, l.progress, l.rawFleet, l.options.Concurrency, l.nextToken(), run.reports)
+			r, err := l.raw.rawRun(ctx, l.progress, l.rawFleet, l.options.Concurrency, l.nextToken(), run.reports)
 			if err != nil {
 				return err
 			}
-			*run.took = append(*run.took, took)
+			*run.into = append(*run.into, r)
 		}
 	}
 	l.addFanOuts(ours, writes, secrets)
 	return nil
 }
 
-func (l *lab) addFanOuts(ours []fanOut, writes, secrets []time.Duration) {
+func (l *lab) addFanOuts(ours []fanOut, writes, secrets []run) {
 	var took, untilSecrets []time.Duration
-	var toWrites, toSecrets []float64
-	for i, f := range ours {
+	for _, f := range ours {
 		took, untilSecrets = append(took, f.all), append(untilSecrets, f.secrets)
-		toWrites = append(toWrites, f.all.Seconds()/writes[i].Seconds())
-		toSecrets = append(toSecrets, f.all.Seconds()/secrets[i].Seconds())
 	}
-	l.add("fan-out", joined(took))
-	l.add("fan-out: until the last Secret", joined(untilSecrets))
 	kind := "applied whole"
 	if l.rawFleet[0].merge {
 		kind = "merge patch"
 	}
-	l.add("raw client, the same writes (status: "+kind+")", joined(writes))
-	l.add("raw client, the Secrets alone", joined(secrets))
-	l.add("fan-out to the same writes, median", times(median(toWrites)))
-	l.add("fan-out to the Secrets alone, median", times(median(toSecrets)))
+	l.add("fan-out", joined(took))
+	l.add("fan-out: until the last Secret", joined(untilSecrets))
+	l.add("raw client, the same writes (status: "+kind+")", joined(durations(writes)))
+	l.add("raw client, the Secrets alone", joined(durations(secrets)))
+	for _, raw := range []struct {
+		what string
+		runs []run
+	}{{"the same writes", writes}, {"the Secrets alone", secrets}} {
+		var time, processor []float64
+		for i, f := range ours {
+			time = append(time, f.all.Seconds()/raw.runs[i].took.Seconds())
+			processor = append(processor, f.used.sum().Seconds()/raw.runs[i].used.sum().Seconds())
+		}
+		l.add("fan-out to "+raw.what+", median", times(median(time)))
+		l.add("fan-out to "+raw.what+", processor time, median", times(median(processor)))
+	}
 	last := ours[len(ours)-1]
 	l.add("last fan-out: requests", count(last.requests.sum()))
 	l.add("last fan-out: which", last.requests.String())
-	for _, name := range slices.Sorted(maps.Keys(last.used)) {
-		used := last.used[name]
-		l.add("last fan-out: processor time, "+name, fmt.Sprintf("%s, %.0f %%", seconds(used), 100*used.Seconds()/last.used.sum().Seconds()))
+	l.addUsage("last fan-out", last.used)
+	l.addUsage("last raw client, the same writes", writes[len(writes)-1].used)
+}
+
+func (l *lab) addUsage(when string, used usage) {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		texts = append(texts, fmt.Sprintf("%s %s (%.0f %%)", name, seconds(used[name]), 100*used[name].Seconds()/used.sum().Seconds()))
 	}
+	l.add(when+": processor time", strings.Join(texts, ", "))
+}
+
+func durations(runs []run) []time.Duration {
+	var took []time.Duration
+	for _, r := range runs {
+		took = append(took, r.took)
+	}
+	return took
 }

@@ -228,21 +228,3 @@ func withToken(secret *corev1.Secret, token string) ([]byte, error) {
 	}
 	return json.Marshal(changed)
 }
-
-// rawRun writes all clusters, so many at a time, and returns how long it took until a watch had seen the last.
-func (s *side) rawRun(ctx context.Context, p *progress, all []*rawCluster, parallel int, token string, reports bool) (time.Duration, error) {
-	clusters := make([]types.NamespacedName, len(all))
-	for i, raw := range all {
-		clusters[i] = raw.key
-	}
-	expected := s.watch.expect(clusters, token, reports)
-	begin := time.Now()
-	err := each(ctx, p, parallel, all, func(ctx context.Context, _ int, raw *rawCluster) error {
-		return s.writeRaw(ctx, raw, token, reports)
-	})
-	if err != nil {
-		return 0, err
-	}
-	end, err := expected.await(ctx, nil)
-	return end.Sub(begin), err
-}
