@@ -13,51 +13,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
-const (
-	clustersInNamespace = 20
-	creators            = 16 // parallel requests of who makes the fleet
-	proxyName           = "corporate"
-	entries             = "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,.corp.example,.lab.example,registry.corp.example," +
-		"git.corp.example,vault.corp.example,ntp.corp.example,169.254.169.254,ldap.corp.example:636,mirror.corp.example"
-)
+const creators = 16 // parallel requests of who makes the fleet
 
 // fleetNames are the clusters, some in each namespace.
-func fleetNames(prefix string, count int) []types.NamespacedName {
+func fleetNames(prefix string, count, inNamespace int) []types.NamespacedName {
 	names := make([]types.NamespacedName, count)
 	for i := range names {
 		names[i] = types.NamespacedName{
-			Namespace: fmt.Sprintf("org-%04d", i/clustersInNamespace),
+			Namespace: fmt.Sprintf("org-%04d", i/inNamespace),
 			Name:      fmt.Sprintf("%s-%05d", prefix, i),
 		}
 	}
 	return names
-}
-
-// token is the password of a fan-out, by which the Secrets that have it are known.
-func token(n int) string { return fmt.Sprintf("%s%06d", tokenPrefix, n) }
-
-// sourceData is what the proxy's Secret has.
-func sourceData(token string) map[string][]byte {
-	url := []byte("http://fleet:" + token + "@proxy.corp.example:3128")
-	return map[string][]byte{"http": url, "https": url, "noProxy": []byte(entries)}
-}
-
-func createProxy(ctx context.Context, c client.Client, token string) error {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxyName}, Data: sourceData(token)}
-	if err := c.Create(ctx, secret); err != nil {
-		return err
-	}
-	return c.Create(ctx, &v1alpha1.CorporateProxy{
-		ObjectMeta: metav1.ObjectMeta{Name: proxyName},
-		Spec: v1alpha1.CorporateProxySpec{
-			Source: v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: proxyName}},
-		},
-	})
 }
 
 // newCluster is a vSphere cluster, a kind whose object has no facts to read.

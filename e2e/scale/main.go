@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -21,6 +22,10 @@ type options struct {
 	Rounds             int
 	Concurrency        int // of the raw clients, and of the operator where it is not 0
 	New                int // clusters that are created on the quiet fleet, and as many during fan-outs
+	InNamespace        int // clusters in each namespace
+	Entries            int // of the CorporateProxy, beside those of its Secret
+	Bundle             int // KiB of certificates that machines are to trust
+	Rest               time.Duration
 }
 
 func main() {
@@ -32,6 +37,10 @@ func main() {
 	flag.IntVar(&options.Rounds, "rounds", 3, "how many fan-outs are compared with the raw clients")
 	flag.IntVar(&options.Concurrency, "concurrency", 10, "parallel writers of a raw client: the operator's default")
 	flag.IntVar(&options.New, "new", 100, "how many clusters are created on a quiet fleet, and during fan-outs")
+	flag.IntVar(&options.InNamespace, "in-namespace", 20, "how many clusters a namespace has")
+	flag.IntVar(&options.Entries, "entries", 0, "how many entries the CorporateProxy adds to the twelve of its Secret; 4096 at most")
+	flag.IntVar(&options.Bundle, "bundle", 0, "KiB of certificates that machines are to trust")
+	flag.DurationVar(&options.Rest, "rest", time.Minute, "how long nothing changes before the memory at rest is read")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()

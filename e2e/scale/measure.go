@@ -32,7 +32,7 @@ type lab struct {
 func measure(ctx context.Context, options options) (_ []row, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &lab{options: options, progress: newProgress(), fleet: fleetNames("fleet", options.Clusters)}
+	l := &lab{options: options, progress: newProgress(), fleet: fleetNames("fleet", options.Clusters, options.InNamespace)}
 	l.progress.begins("two control planes")
 	for _, s := range []**side{&l.ours, &l.raw} {
 		if *s, err = newSide(ctx); err != nil {
@@ -81,7 +81,7 @@ func (l *lab) makeFleet(ctx context.Context) error {
 	if err := installDeployment(ctx, l.ours.cp); err != nil {
 		return err
 	}
-	if err := createProxy(ctx, l.ours.client, l.nextToken()); err != nil {
+	if err := createProxy(ctx, l.ours.client, l.nextToken(), l.options); err != nil {
 		return err
 	}
 	if err := createNamespaces(ctx, l.progress, l.ours.client, l.fleet); err != nil {

@@ -49,9 +49,18 @@ func (l *lab) create(ctx context.Context, clusters []types.NamespacedName) ([]ti
 	return waited, group.Wait()
 }
 
+// newNames are in the fleet's namespaces.
+func (l *lab) newNames(prefix string) []types.NamespacedName {
+	names := make([]types.NamespacedName, l.options.New)
+	for i := range names {
+		names[i] = types.NamespacedName{Namespace: l.fleet[i%len(l.fleet)].Namespace, Name: fmt.Sprintf("%s-%05d", prefix, i)}
+	}
+	return names
+}
+
 func (l *lab) newOnQuiet(ctx context.Context) error {
 	l.progress.begins("new clusters on the quiet fleet")
-	clusters := fleetNames("quiet", l.options.New)
+	clusters := l.newNames("quiet")
 	waited, err := l.create(ctx, clusters)
 	if err != nil {
 		return err
@@ -68,7 +77,7 @@ func (l *lab) addNew(when string, waited []time.Duration) {
 // newDuringFanOut creates them while one fan-out follows the other.
 func (l *lab) newDuringFanOut(ctx context.Context) error {
 	l.progress.begins("new clusters during fan-outs")
-	clusters := fleetNames("busy", l.options.New)
+	clusters := l.newNames("busy")
 	fanOuts := 0
 	enough := make(chan struct{})
 	begun := make(chan struct{})

@@ -54,8 +54,11 @@ func TestATokenIsReadOnlyWhereAllPasswordsAreTheSame(t *testing.T) {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
-	if got := tokenOf(map[string][]byte{"a": []byte("pw-000001"), "b": []byte("nothing")}); got != "" {
-		t.Errorf("a key without a password: %q", got)
+	if got := tokenOf(map[string][]byte{"proxy": []byte("pw-000001"), "ca.crt": []byte("nothing")}); got != "pw-000001" {
+		t.Errorf("beside a key without password: %q", got)
+	}
+	if got := tokenOf(map[string][]byte{"a": []byte("pw-000001"), "b": []byte("pw-000002")}); got != "" {
+		t.Errorf("keys that differ: %q", got)
 	}
 }
 

@@ -38,11 +38,9 @@ func (l *lab) addUnchanged(what string, c counted) {
 	l.add(what+": operator's processor time", seconds(c.used))
 }
 
-const idleTime = time.Minute
-
-// rest is a minute without any change: what is asked in it, and what of the memory is left after it.
+// rest is a time without any change: what is asked in it, and what of the memory is left after it.
 func (l *lab) rest(ctx context.Context) error {
-	l.progress.begins("%s of rest", idleTime)
+	l.progress.begins("%s of rest", l.options.Rest)
 	mark, err := l.ours.cp.AuditMark()
 	if err != nil {
 		return err
@@ -52,7 +50,7 @@ func (l *lab) rest(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-time.After(idleTime):
+	case <-time.After(l.options.Rest):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -68,8 +66,8 @@ func (l *lab) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.add("a minute of rest: requests, beside the lease", asked.String())
-	l.add("a minute of rest: operator's processor time", fmt.Sprintf("%.2f s", (after-before).Seconds()))
+	l.add(fmt.Sprintf("%s of rest: requests, beside the lease", l.options.Rest), asked.String())
+	l.add(fmt.Sprintf("%s of rest: operator's processor time", l.options.Rest), fmt.Sprintf("%.2f s", (after-before).Seconds()))
 	l.add("memory at rest", mebibytes(used.now))
 	return nil
 }

@@ -26,23 +26,22 @@ const (
 	waveTimeout = 30 * time.Minute
 )
 
-// tokenOf is the one password that all keys of a Secret have, or nothing.
+// tokenOf is the one password that stands in a Secret, or nothing.
 func tokenOf(data map[string][]byte) string {
-	var found []byte
+	found := ""
 	for _, value := range data {
-		at := bytes.Index(value, []byte(tokenPrefix))
-		if at < 0 || len(value) < at+tokenLength {
-			return ""
-		}
-		here := value[at : at+tokenLength]
-		if found == nil {
-			found = here
-		}
-		if !bytes.Equal(here, found) || bytes.Count(value, []byte(tokenPrefix)) != bytes.Count(value, found) {
-			return ""
+		for {
+			at := bytes.Index(value, []byte(tokenPrefix))
+			if at < 0 {
+				break
+			}
+			if value = value[at:]; len(value) < tokenLength || found != "" && string(value[:tokenLength]) != found {
+				return ""
+			}
+			found, value = string(value[:tokenLength]), value[tokenLength:]
 		}
 	}
-	return string(found)
+	return found
 }
 
 // fleetWatch knows what an administrator's watch has seen of the fleet's Secrets and reports.
