@@ -78,6 +78,15 @@ const ReapplyAnnotation = "fairlead.io/reapply"
 // clusterctl move nor a backup carries the status.
 const HadProxyAnnotation = "fairlead.io/had-proxy"
 
+// FormAnnotation on a ProxyReport is the form that the cluster has, beside
+// HadProxyAnnotation and for the same reason.
+const FormAnnotation = "fairlead.io/form"
+
+// FactsVersionAnnotation on a ProxyReport is the version of the built-in table of
+// providers that the cluster's list is made with. Set to a newer one, the cluster
+// gets it.
+const FactsVersionAnnotation = "fairlead.io/facts-version"
+
 // ReportFinalizer keeps a ProxyReport, and the Secrets that it owns, until its
 // Cluster is gone.
 const ReportFinalizer = "fairlead.io/cluster"

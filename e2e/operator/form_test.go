@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/operator/render"
@@ -86,6 +89,29 @@ func TestAClusterKeepsItsFormUntilTheInstallationAsksForAnother(t *testing.T) {
 		t.Errorf("the form became %s", report.Status.Form)
 	}
 
+	// Neither a move nor a backup carries the status.
+	report := f.report("c1", "Applied")
+	if report.Annotations[v1alpha1.FormAnnotation] != "Exact" || report.Annotations[v1alpha1.FactsVersionAnnotation] != "Facts/v1" {
+		t.Errorf("promised are %v", report.Annotations)
+	}
+	f.must(f.client.Status().Patch(t.Context(), report, client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
+	f.reapply("c1", "after the status was lost")
+	if report := f.report("c1", "Applied"); report.Status.Form != "Exact" {
+		t.Errorf("without its status, the form became %s", report.Status.Form)
+	}
+	f.awaitNoProxy("c1", exact)
+
+	// A report of an earlier version gets its annotations when the Secrets are applied anyway.
+	f.must(f.client.Patch(t.Context(), report, client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"`+v1alpha1.FormAnnotation+`":null,"`+v1alpha1.FactsVersionAnnotation+`":null}}}`))))
+	report = f.reapply("c1", "after the annotations were lost")
+	if report.Annotations[v1alpha1.FormAnnotation] != "Exact" || report.Annotations[v1alpha1.FactsVersionAnnotation] != "Facts/v1" {
+		t.Errorf("promised are %v", report.Annotations)
+	}
+
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "Portable/v1" })
 	f.awaitLists("c1", portableAny, portableGo)
+	f.awaitReport("c1", "the new form in its metadata", func(r *v1alpha1.ProxyReport) bool {
+		return r.Annotations[v1alpha1.FormAnnotation] == "Portable/v1"
+	})
 }

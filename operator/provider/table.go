@@ -9,14 +9,24 @@ import (
 	"sync"
 )
 
-// Latest is the version of the built-in table. A cluster's report pins the version its list was made
-// with; a change of a row that changes a list is therefore a new version, never an edit of this one.
-const Latest = "Facts/v1"
+// The versions of the built-in table. A cluster's report pins the version its list was made with; a change of a
+// row that changes a list is therefore a new version, never an edit of an old one.
+const (
+	First  = "Facts/v1"
+	Latest = First
+)
 
 //go:embed providers.yaml
 var facts1 []byte
 
-var readFacts1 = sync.OnceValues(func() ([]Row, error) { return Parse(Latest, facts1) })
+var readFacts1 = sync.OnceValues(func() (Table, error) {
+	rows, err := Parse(First, facts1)
+	if err != nil {
+		return Table{}, err
+	}
+	table, err := Table{}.With(rows)
+	return table.As(First), err
+})
 
 // Table is a set of rows, at most one for each kind. The zero value is empty. It is never changed.
 type Table struct {
@@ -27,19 +37,18 @@ type Table struct {
 // Builtin returns the table of a version, or the latest for "". It fails for a version that this
 // program does not have, as after a downgrade.
 func Builtin(version string) (Table, error) {
-	if version != "" && version != Latest {
-		return Table{}, fmt.Errorf("provider facts: version %q is unknown, this program has %s", version, Latest)
+	if version != "" && version != First {
+		return Table{}, fmt.Errorf("provider facts: version %q is unknown, this program has %s", version, First)
 	}
-	rows, err := readFacts1()
-	if err != nil {
-		return Table{}, err
-	}
-	return Table{version: Latest}.With(rows)
+	return readFacts1()
 }
 
 // Version is the version of the built-in rows, for the report. Users' rows do not change it: they are
 // named by their Source.
 func (t Table) Version() string { return t.version }
+
+// As returns the table as that of a version.
+func (t Table) As(version string) Table { return Table{version: version, rows: t.rows} }
 
 // With returns a table in which the given rows replace those of the same kind: a user knows better than
 // the built-in table. It fails when two of the given rows are for one kind, as when two ConfigMaps

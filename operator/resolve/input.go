@@ -15,6 +15,9 @@ const (
 	FormPortable Form = "Portable/v1"
 )
 
+// Forms are those that this program has.
+var Forms = []Form{FormExact, FormPortable}
+
 // DefaultForm is the form of a cluster that has none yet. A cluster keeps the
 // form that its report records, so changing this changes new clusters only.
 const DefaultForm = FormPortable

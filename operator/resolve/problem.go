@@ -23,7 +23,9 @@ const (
 	ReasonEndpointUnknown Reason = "EndpointUnknown"
 	ReasonFactsPending    Reason = "FactsPending"
 	ReasonInvalidFacts    Reason = "InvalidProviderFacts"
-	ReasonInvalidCluster  Reason = "InvalidCluster"
+	// A form or a version of the facts that this program does not have, as after a downgrade.
+	ReasonUnknownPromise Reason = "UnknownPromise"
+	ReasonInvalidCluster Reason = "InvalidCluster"
 	// The cluster's owner asks for what cannot be, or may not be.
 	ReasonInvalidOverride Reason = "InvalidOverride"
 	ReasonNotDelegated    Reason = "NotDelegated"

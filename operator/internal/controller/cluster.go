@@ -24,11 +24,12 @@ type ClusterReconciler struct {
 	Events     events.EventRecorder
 	Namespace  string               // the operator's own
 	Management types.NamespacedName // the Cluster whose pods dial the endpoints of all others; empty: none
-	Table      provider.Table       // the built-in rows
+	Builtin    func(version string) (provider.Table, error)
 	Pace       *Pace
 	Indexer    client.FieldIndexer // of the caches
 	Proxies    *installations
 	memory     memory
+	arrivals   arrivals
 	index      machineIndex
 	written    writtenReports
 	changes    *changes
@@ -68,30 +69,18 @@ func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request)
 		if request.NamespacedName == r.Management {
 			log.FromContext(ctx).Info("--management-cluster names a Cluster that does not exist")
 		}
-		if wait := expected(s.report, time.Now()); wait > 0 {
+		if wait := r.arrivals.expected(s.report, time.Now()); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
+		r.arrivals.forget(s.report)
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName, s)
 	}
+	r.arrivals.forget(s.report)
 	result, err := r.write(ctx, s, r.decide(s))
 	if apierrors.IsNotFound(err) {
 		r.written.forget(request.NamespacedName) // the report is gone, and the cache does not know it yet
 	}
 	return result, err
-}
-
-// arrival is how long a report may be there before its Cluster.
-const arrival = 10 * time.Minute
-
-// expected returns how long to wait for the Cluster of a report that came without
-// status: clusterctl move and restores of backups create both in any order, and
-// drop what a report has seen elsewhere. The Secrets that came, too, would go with
-// the report.
-func expected(report *v1alpha1.ProxyReport, now time.Time) time.Duration {
-	if report == nil || report.DeletionTimestamp != nil || report.Status.Cluster.UID != "" {
-		return 0
-	}
-	return arrival - now.Sub(report.CreationTimestamp.Time)
 }
 
 // forget removes the report of a Cluster that is gone; the Secrets, which the

@@ -11,25 +11,32 @@ import (
 
 func TestAReportWithoutStatusWaitsForItsCluster(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	made := metav1.NewTime(now.Add(-time.Minute))
+	// By the API server's clock, which is behind, it is old already, or ahead, and it is not there yet.
+	behind, ahead := metav1.NewTime(now.Add(-time.Hour)), metav1.NewTime(now.Add(time.Hour))
 	for name, c := range map[string]struct {
 		report *v1alpha1.ProxyReport
 		want   time.Duration
 	}{
-		"none":                {nil, 0},
-		"it has just come":    {&v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: made}}, 9 * time.Minute},
-		"somebody deletes it": {&v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: made, DeletionTimestamp: &made}}, 0},
-		"its Cluster was here": {&v1alpha1.ProxyReport{
-			ObjectMeta: metav1.ObjectMeta{CreationTimestamp: made},
-			Status:     v1alpha1.ProxyReportStatus{Cluster: v1alpha1.ReportedCluster{UID: "u"}},
-		}, 0},
+		"none":                      {nil, 0},
+		"by a clock that is behind": {&v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: behind}}, 9 * time.Minute},
+		"by a clock that is ahead":  {&v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: ahead}}, 9 * time.Minute},
+		"somebody deletes it":       {&v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &behind}}, 0},
+		"its Cluster was here":      {&v1alpha1.ProxyReport{Status: v1alpha1.ProxyReportStatus{Cluster: v1alpha1.ReportedCluster{UID: "u"}}}, 0},
 	} {
-		if got := expected(c.report, now); got != c.want {
+		var a arrivals
+		if c.report != nil {
+			c.report.UID = "r"
+		}
+		a.expected(c.report, now.Add(-time.Minute))
+		if got := a.expected(c.report, now); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-	}
-	old := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
-	if expected(old, now) > 0 {
-		t.Error("it is waited for without end")
+		if a.expected(c.report, now.Add(time.Hour)) > 0 {
+			t.Errorf("%s: it is waited for without end", name)
+		}
+		a.forget(c.report)
+		if len(a.since) != 0 {
+			t.Errorf("%s: it is remembered", name)
+		}
 	}
 }

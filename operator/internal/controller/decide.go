@@ -81,12 +81,15 @@ func effective(s state) (resolve.Effective, error) {
 		}
 		return resolve.Effective{}, s.problem
 	}
+	if err := s.checkForm(); err != nil {
+		return resolve.Effective{}, err
+	}
 	return resolve.Resolve(resolve.Input{
 		Installation: s.installation,
 		Cluster:      cluster,
 		Facts:        inputs.Facts(cluster.Namespace, s.facts),
 		Override:     inputs.Override(s.override),
-		PinnedForm:   resolve.Form(s.last().Form),
+		PinnedForm:   s.promisedForm(),
 	})
 }
 

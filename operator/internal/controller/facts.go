@@ -26,10 +26,11 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	if s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
 		return nil
 	}
-	table, err := r.table(ctx)
+	table, err := r.table(ctx, s)
 	if err != nil {
 		return err
 	}
+	s.factsVersion = table.Version()
 	from, known := inputs.FindFactsObject(s.cluster, table)
 	if !known {
 		return nil

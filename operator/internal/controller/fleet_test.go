@@ -45,10 +45,6 @@ func newCountedFleet(t *testing.T, clusters int, objects ...client.Object) *coun
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := provider.Builtin("")
-	if err != nil {
-		t.Fatal(err)
-	}
 	f := &countedFleet{T: t, requests: map[string]int{}, applied: map[string]string{}, fail: map[string]error{}, recorder: events.NewFakeRecorder(10 * clusters)}
 	objects = append(objects,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}},
@@ -63,7 +59,7 @@ func newCountedFleet(t *testing.T, clusters int, objects ...client.Object) *coun
 	}
 	f.objects = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.ProxyReport{}, &v1alpha1.CorporateProxy{}).Build()
-	f.restart(table)
+	f.restart()
 	return f
 }
 
@@ -83,12 +79,12 @@ func aCluster(i int) *clusterv1.Cluster {
 }
 
 // restart begins with a reconciler that remembers nothing.
-func (f *countedFleet) restart(table provider.Table) {
+func (f *countedFleet) restart() {
 	counted := interceptor.NewClient(f.objects, interceptor.Funcs{
 		List: f.list, Create: f.create, Patch: f.patch, SubResourcePatch: f.patchStatus, Apply: f.apply,
 	})
 	f.ClusterReconciler = &ClusterReconciler{
-		Client: counted, Live: f.objects, Events: f.recorder, Namespace: "system", Table: table, Pace: &Pace{Interval: time.Hour},
+		Client: counted, Live: f.objects, Events: f.recorder, Namespace: "system", Builtin: provider.Builtin, Pace: &Pace{Interval: time.Hour},
 		Indexer: noIndexer{}, Proxies: &installations{client: f.objects, namespace: "system"},
 		changes: &changes{client: counted, live: f.objects, events: f.recorder},
 	}
@@ -96,7 +92,9 @@ func (f *countedFleet) restart(table provider.Table) {
 
 type noIndexer struct{}
 
-func (noIndexer) IndexField(context.Context, client.Object, string, client.IndexerFunc) error { return nil }
+func (noIndexer) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return nil
+}
 
 func (f *countedFleet) answer(request string) error {
 	f.mu.Lock()
@@ -225,7 +223,7 @@ func TestAMarkThatAnEarlierProcessLeftHasEveryClusterAppliedAgain(t *testing.T) 
 	f.reconcileAll(3)
 	f.setPassword("new-password")
 	f.reconcileAll(1) // and dies
-	f.restart(f.Table)
+	f.restart()
 	f.setPassword("old-password")
 	asked := f.reconcileAll(3)
 	if asked["apply"] != 6 {
@@ -236,7 +234,7 @@ func TestAMarkThatAnEarlierProcessLeftHasEveryClusterAppliedAgain(t *testing.T) 
 	if err := f.objects.Get(context.Background(), types.NamespacedName{Name: "default"}, proxy); err != nil || proxy.Status.Applying != nil {
 		t.Errorf("the mark stays: %v, %v", proxy.Status.Applying, err)
 	}
-	f.restart(f.Table)
+	f.restart()
 	f.want("the next process", f.reconcileAll(3), map[string]int{})
 }
 

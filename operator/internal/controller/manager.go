@@ -48,10 +48,6 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := provider.Builtin("")
-	if err != nil {
-		return nil, err
-	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         caches(opts.Namespace),
@@ -69,7 +65,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	read := &installations{client: mgr.GetClient(), namespace: opts.Namespace}
 	clusters := &ClusterReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder,
-		Namespace: opts.Namespace, Management: opts.Management, Table: table, Pace: &Pace{Interval: opts.ReapplyInterval},
+		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Pace: &Pace{Interval: opts.ReapplyInterval},
 		Indexer: mgr.GetFieldIndexer(), Proxies: read, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder},
 	}
 	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Proxies: read, Now: time.Now}

@@ -27,6 +27,7 @@ type state struct {
 	override     *v1alpha1.ProxyOverride
 	installation resolve.Installation
 	facts        *v1alpha1.ReportedFacts
+	factsVersion string        // of the built-in table, by which they were looked for
 	unread       inputs.Unread // why they are not those of a new look, which the condition FactsUnread says
 	machines     []machine
 	management   bool                    // the cluster is the management cluster
@@ -173,16 +174,33 @@ func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) erro
 	return err
 }
 
-// tables is the table of providers as it was parsed last.
+// tables keeps the table of providers as it was parsed last, by the version of its built-in rows.
 type tables struct {
-	mu      sync.Mutex
-	version string
-	table   provider.Table
-	err     error
+	mu    sync.Mutex
+	state string // of the rows of users
+	by    map[string]provider.Table
 }
 
-// table returns the built-in rows and those of the ConfigMaps that users label, parsed once per state of these.
-func (r *ClusterReconciler) table(ctx context.Context) (provider.Table, error) {
+// get returns the table of a version, which parse makes where it is not known. An error is not kept: it names who asked.
+func (t *tables) get(version, state string, parse func() (provider.Table, error)) (provider.Table, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != state || t.by == nil {
+		t.state, t.by = state, map[string]provider.Table{}
+	}
+	if table, is := t.by[version]; is {
+		return table, nil
+	}
+	table, err := parse()
+	if err == nil {
+		t.by[version] = table
+	}
+	return table, err
+}
+
+// table returns the built-in rows of the version that the cluster was promised, and
+// those of the ConfigMaps that users label, which are always current. It is parsed once per state of these.
+func (r *ClusterReconciler) table(ctx context.Context, s *state) (provider.Table, error) {
 	maps := &corev1.ConfigMapList{}
 	err := r.Client.List(ctx, maps, client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.ProviderFactsLabel}, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -193,11 +211,11 @@ func (r *ClusterReconciler) table(ctx context.Context) (provider.Table, error) {
 		versions = append(versions, maps.Items[i].Name+"@"+maps.Items[i].ResourceVersion)
 	}
 	slices.Sort(versions)
-	r.tables.mu.Lock()
-	defer r.tables.mu.Unlock()
-	if version := fmt.Sprint(versions); r.tables.version != version {
-		r.tables.version = version
-		r.tables.table, r.tables.err = inputs.ProviderTable(r.Table, maps.Items)
-	}
-	return r.tables.table, r.tables.err
+	return r.tables.get(s.promisedFacts(), fmt.Sprint(versions), func() (provider.Table, error) {
+		builtin, err := r.Builtin(s.promisedFacts())
+		if err != nil {
+			return provider.Table{}, s.unknownPromise(v1alpha1.FactsVersionAnnotation, err.Error())
+		}
+		return inputs.ProviderTable(builtin, maps.Items)
+	})
 }

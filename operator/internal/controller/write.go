@@ -28,7 +28,7 @@ type outcome struct {
 	retry           error
 }
 
-// write carries a decision out: the report's existence and its note, since it owns
+// write carries a decision out: the report's existence and its promises, since it owns
 // the Secrets and must remember them, then the Secrets, then the report's status.
 func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctrl.Result, error) {
 	cluster := client.ObjectKeyFromObject(s.cluster)
@@ -36,7 +36,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 		if d.paused {
 			return ctrl.Result{}, nil
 		}
-		report, err := r.createReport(ctx, s, d.note)
+		report, err := r.createReport(ctx, s, promises(s, d))
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -60,12 +60,12 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	return r.nextLook(s, d, out), nil
 }
 
-func (r *ClusterReconciler) createReport(ctx context.Context, s state, note string) (*v1alpha1.ProxyReport, error) {
+func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised map[string]string) (*v1alpha1.ProxyReport, error) {
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{
 		Namespace:   s.cluster.Namespace,
 		Name:        s.cluster.Name,
 		Labels:      map[string]string{render.ManagedLabel: render.Manager, render.MoveLabel: ""},
-		Annotations: map[string]string{v1alpha1.HadProxyAnnotation: note},
+		Annotations: promised,
 		Finalizers:  []string{v1alpha1.ReportFinalizer},
 	}}
 	if err := r.Client.Create(ctx, report); err != nil {
@@ -75,13 +75,13 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, note stri
 	return report, nil
 }
 
-// writeMetadata notes in the report's metadata whether the cluster had a proxy, and restores the finalizer, if either is
-// not there already.
+// writeMetadata writes into the report's metadata what the cluster was promised, if it is due, and restores the
+// finalizer.
 func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decision) error {
 	var annotations map[string]string
 	var finalizer string
-	if s.report.Annotations[v1alpha1.HadProxyAnnotation] != d.note {
-		annotations = map[string]string{v1alpha1.HadProxyAnnotation: d.note}
+	if promised := promises(*s, d); promisesDue(s.report.Annotations, promised, s.paced || reapplyRequested(s)) {
+		annotations = promised
 	}
 	if s.report.DeletionTimestamp == nil && !controllerutil.ContainsFinalizer(s.report, v1alpha1.ReportFinalizer) {
 		finalizer = v1alpha1.ReportFinalizer
