@@ -62,9 +62,21 @@ func copyCluster(ctx context.Context, from, to client.Client, key types.Namespac
 	}
 	raw := &rawCluster{key: key, uid: copied.UID, merge: !appliesStatus(report)}
 	uids := strings.NewReplacer(string(report.UID), string(copied.UID), string(report.Status.Cluster.UID), string(cluster.UID))
-	var err error
+	whole, err := rawStatus(report, nil, false, uids)
+	if err != nil {
+		return nil, err
+	}
 	if raw.status, err = rawStatus(report, before, raw.merge, uids); err != nil {
 		return nil, err
+	}
+	if raw.merge { // a change needs something that it changes
+		body, err := json.Marshal(map[string]any{"status": whole})
+		if err != nil {
+			return nil, err
+		}
+		if err := to.Status().Patch(ctx, copied, client.RawPatch(types.MergePatchType, body)); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range secretsOf(key) {
 		secret := &corev1.Secret{}
