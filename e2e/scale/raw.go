@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,7 +25,8 @@ const fieldManager = "fairlead" // the operator's
 type rawCluster struct {
 	key     types.NamespacedName
 	secrets []*corev1.Secret
-	status  map[string]any // of the report: whole where the operator applies it, else what a change of the password changes
+	whole   map[string]any // the status of the report
+	status  map[string]any // what is written of it: all where the operator applies it, else what a change of the password changes
 	merge   bool
 	uid     types.UID // of the report
 }
@@ -42,7 +42,10 @@ func rawFleet(ctx context.Context, p *progress, from, to *side, clusters []types
 		if all[i], err = copyCluster(ctx, from.client, to.client, key, i, before[key]); err != nil {
 			return fmt.Errorf("copy %s: %w", key, err)
 		}
-		return to.writeRaw(ctx, all[i], token(0), true)
+		if err := to.writeSecrets(ctx, all[i], token(0)); err != nil {
+			return err
+		}
+		return to.writeStatus(ctx, all[i], all[i].whole)
 	})
 	return all, err
 }
@@ -62,11 +65,8 @@ func copyCluster(ctx context.Context, from, to client.Client, key types.Namespac
 	}
 	raw := &rawCluster{key: key, uid: copied.UID, merge: !appliesStatus(report)}
 	uids := strings.NewReplacer(string(report.UID), string(copied.UID), string(report.Status.Cluster.UID), string(cluster.UID))
-	whole, err := rawStatus(report, nil, false, uids)
-	if err != nil {
-		return nil, err
-	}
-	if raw.status, err = rawStatus(report, before, raw.merge, uids); err != nil {
+	var err error
+	if raw.whole, raw.status, err = rawStatus(report, before, raw.merge, uids); err != nil {
 		return nil, err
 	}
 	if raw.merge { // a change needs something that it changes
@@ -108,25 +108,27 @@ func appliesStatus(report *v1alpha1.ProxyReport) bool {
 	return false
 }
 
-func rawStatus(report, before *v1alpha1.ProxyReport, merge bool, uids *strings.Replacer) (map[string]any, error) {
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&report.Status)
-	if err != nil {
-		return nil, err
+// rawStatus is the whole status, and what of it is written.
+func rawStatus(report, before *v1alpha1.ProxyReport, merge bool, uids *strings.Replacer) (whole, written map[string]any, err error) {
+	if whole, err = asMap(&report.Status, uids); err != nil || !merge {
+		return whole, whole, err
 	}
-	delete(status, "rollout")
-	if merge {
-		last, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&before.Status)
-		if err != nil {
-			return nil, err
-		}
-		status = mergePatch(last, status)
-	}
+	last, err := asMap(&before.Status, uids)
+	return whole, mergePatch(last, whole), err
+}
+
+// asMap leaves out what another controller writes.
+func asMap(status *v1alpha1.ProxyReportStatus, uids *strings.Replacer) (map[string]any, error) {
 	text, err := json.Marshal(status)
 	if err != nil {
 		return nil, err
 	}
-	replaced := map[string]any{}
-	return replaced, json.Unmarshal([]byte(uids.Replace(string(text))), &replaced)
+	content := map[string]any{}
+	if err := json.Unmarshal([]byte(uids.Replace(string(text))), &content); err != nil {
+		return nil, err
+	}
+	delete(content, "rollout")
+	return content, nil
 }
 
 // mergePatch is what makes after of before (RFC 7386).
@@ -196,8 +198,8 @@ func renewText(key, value string) string {
 	return value
 }
 
-// writeRaw writes a cluster's Secrets with the token, as the operator's account, and its report.
-func (s *side) writeRaw(ctx context.Context, raw *rawCluster, token string, report bool) error {
+// writeSecrets writes a cluster's Secrets with the token, as the operator's account.
+func (s *side) writeSecrets(ctx context.Context, raw *rawCluster, token string) error {
 	for _, secret := range raw.secrets {
 		body, err := withToken(secret, token)
 		if err != nil {
@@ -208,10 +210,12 @@ func (s *side) writeRaw(ctx context.Context, raw *rawCluster, token string, repo
 			return err
 		}
 	}
-	if !report {
-		return nil
-	}
-	body := map[string]any{"metadata": map[string]any{"uid": raw.uid}, "status": renew(raw.status)}
+	return nil
+}
+
+// writeStatus writes the report's, with fingerprints that are new.
+func (s *side) writeStatus(ctx context.Context, raw *rawCluster, status map[string]any) error {
+	body := map[string]any{"metadata": map[string]any{"uid": raw.uid}, "status": renew(status)}
 	path := "/apis/" + v1alpha1.GroupVersion.String() + "/namespaces/" + raw.key.Namespace + "/proxyreports/" + raw.key.Name + "/status"
 	kind := types.MergePatchType
 	if !raw.merge {

@@ -29,7 +29,10 @@ func (s *side) rawRun(ctx context.Context, p *progress, all []*rawCluster, paral
 	expected := s.watch.expect(clusters, token, reports)
 	begin := time.Now()
 	err = each(ctx, p, parallel, all, func(ctx context.Context, _ int, raw *rawCluster) error {
-		return s.writeRaw(ctx, raw, token, reports)
+		if err := s.writeSecrets(ctx, raw, token); err != nil || !reports {
+			return err
+		}
+		return s.writeStatus(ctx, raw, raw.status)
 	})
 	if err != nil {
 		return r, err

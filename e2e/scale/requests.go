@@ -13,8 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
-// auditPolicy writes down what the operator asks, without bodies: to write them costs the API server more than the
-// requests themselves.
+// auditPolicy writes down what the operator asks, without bodies: what that costs is not to be measured.
 //
 //go:embed audit-policy.yaml
 var auditPolicy []byte
