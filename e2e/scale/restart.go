@@ -60,6 +60,10 @@ func (l *lab) restartAPIServer(ctx context.Context) error {
 	}
 	seen, killed := expected.seen(), time.Now()
 	l.ours.cp.KillAPIServer()
+	mark, err := l.ours.cp.AuditMark() // what it left unanswered is before
+	if err != nil {
+		return err
+	}
 	if err := l.ours.cp.StartAPIServer(ctx); err != nil {
 		return err
 	}
@@ -71,9 +75,17 @@ func (l *lab) restartAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if _, err := l.operator.quiet(ctx); err != nil {
+		return err
+	}
+	asked, err := operatorRequests(l.ours.cp, mark)
+	if err != nil {
+		return err
+	}
 	l.add("API server killed in a fan-out, at", count(seen)+" of "+count(expected.total))
 	l.add("API server: ready again after", seconds(back.Sub(killed)))
 	l.add("then everything right after", seconds(end.Sub(back)))
+	l.add("requests since it was started", asked.String())
 	return nil
 }
 
