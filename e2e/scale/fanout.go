@@ -104,12 +104,12 @@ func (l *lab) addFanOuts(ours []fanOut, writes, secrets []run) {
 		what string
 		runs []run
 	}{{"the same writes", writes}, {"the Secrets alone", secrets}} {
-		var time, processor []float64
+		var wall, processor []float64
 		for i, f := range ours {
-			time = append(time, f.all.Seconds()/raw.runs[i].took.Seconds())
+			wall = append(wall, f.all.Seconds()/raw.runs[i].took.Seconds())
 			processor = append(processor, f.used.sum().Seconds()/raw.runs[i].used.sum().Seconds())
 		}
-		l.add("fan-out to "+raw.what+", median", times(median(time)))
+		l.add("fan-out to "+raw.what+", median", times(median(wall)))
 		l.add("fan-out to "+raw.what+", processor time, median", times(median(processor)))
 	}
 	last := ours[len(ours)-1]

@@ -84,8 +84,8 @@ func copyCluster(ctx context.Context, from, to client.Client, key types.Namespac
 			return nil, err
 		}
 		owners := secret.OwnerReferences
-		for i := range owners {
-			owners[i].UID = types.UID(uids.Replace(string(owners[i].UID)))
+		for o := range owners {
+			owners[o].UID = types.UID(uids.Replace(string(owners[o].UID)))
 		}
 		raw.secrets = append(raw.secrets, &corev1.Secret{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
