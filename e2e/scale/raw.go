@@ -69,15 +69,6 @@ func copyCluster(ctx context.Context, from, to client.Client, key types.Namespac
 	if raw.whole, raw.status, err = rawStatus(report, before, raw.merge, uids); err != nil {
 		return nil, err
 	}
-	if raw.merge { // a change needs something that it changes
-		body, err := json.Marshal(map[string]any{"status": whole})
-		if err != nil {
-			return nil, err
-		}
-		if err := to.Status().Patch(ctx, copied, client.RawPatch(types.MergePatchType, body)); err != nil {
-			return nil, err
-		}
-	}
 	for _, name := range secretsOf(key) {
 		secret := &corev1.Secret{}
 		if err := from.Get(ctx, name, secret); err != nil {
