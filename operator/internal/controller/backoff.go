@@ -10,7 +10,8 @@ import (
 
 // The first waits for what is not watched; each further one is twice as long, up to the interval of the paced re-apply.
 const (
-	firstTaken   = time.Minute // a name that is taken, or a write that is refused
+	firstTaken   = time.Minute     // a name that is taken
+	firstRefused = 2 * time.Second // a write that is refused, as an API server does that has just started and knows no roles yet
 	firstPending = 15 * time.Second
 )
 

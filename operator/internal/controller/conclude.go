@@ -111,13 +111,13 @@ func when(on bool, message string) string {
 	return ""
 }
 
-// shorten keeps a message readable in a terminal.
+// shorten keeps a message readable in a terminal, and within what an Event takes: 1,024 bytes.
 func shorten(message string) string {
-	const most = 1024
+	const most, cut = 1024, "…"
 	if len(message) <= most {
 		return message
 	}
-	return strings.ToValidUTF8(message[:most], "") + "…"
+	return strings.ToValidUTF8(message[:most-len(cut)], "") + cut
 }
 
 // announce records events for what changed, and nothing for what did not.

@@ -212,9 +212,10 @@ func (r *ClusterReconciler) record(a *attempt, d *decision, out *outcome) bool {
 		dropRecord(&d.status, a.role) // so that it stays due
 	case errors.As(a.err, &refused):
 		out.refused, result = append(out.refused, refused.Error()), writeRefused
-		dropRecord(&d.status, a.role)
-		if a.role == render.ConfigMapRole && a.last.Name != "" { // it is there: nobody may ask for it any more
-			setRecord(&d.status, v1alpha1.SecretRecord{Role: a.role, Name: a.last.Name})
+		if a.last.Name != "" { // it is there, and stays due: also a ConfigMap that nobody asks for any more
+			due := a.last
+			due.HMAC = ""
+			setRecord(&d.status, due)
 		}
 	case a.err != nil:
 		out.retry = errors.Join(out.retry, a.err)
@@ -262,7 +263,9 @@ func (r *ClusterReconciler) nextLook(s state, d decision, out outcome) ctrl.Resu
 		result.RequeueAfter, result.Priority = r.backOff.next(key, s.circumstances(), firstPending, r.Pace.Interval), nil
 	case d.problem != nil:
 		result.RequeueAfter = s.settles
-	case len(out.taken)+len(out.refused) > 0:
+	case len(out.refused) > 0:
+		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstRefused, r.Pace.Interval), r.Pace.due(key))
+	case len(out.taken) > 0:
 		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstTaken, r.Pace.Interval), r.Pace.due(key))
 	default:
 		r.backOff.forget(key)
