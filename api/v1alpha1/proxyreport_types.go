@@ -196,6 +196,10 @@ type SecretRecord struct {
 	// +optional
 	Written *metav1.Time `json:"written,omitempty"`
 
+	// ownedByCluster: it was last written with the Cluster as its second owner.
+	// +optional
+	OwnedByCluster bool `json:"ownedByCluster,omitempty"`
+
 	// reverts counts how often in a row somebody had undone the last write when
 	// it was applied again.
 	// +optional

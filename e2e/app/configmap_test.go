@@ -92,7 +92,7 @@ func (s *site) checkCage(t *testing.T) {
 func (s *site) checkWhole(t *testing.T) {
 	object, err := s.configMap(t.Context(), values)
 	controlplanetest.Require(t, err)
-	if len(object.OwnerReferences) != 1 || object.OwnerReferences[0].Kind != "ProxyReport" {
+	if len(object.OwnerReferences) != 2 || object.OwnerReferences[0].Kind != "ProxyReport" || object.OwnerReferences[1].Kind != "Cluster" {
 		t.Errorf("its owners are %v", object.OwnerReferences)
 	}
 	object.Data["values"], object.Data["another"] = "no_proxy: theirs\n", "x"

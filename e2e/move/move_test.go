@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -122,8 +123,11 @@ func checkArrived(t *testing.T, target *management, secrets map[string]*corev1.S
 		if diff := cmp.Diff(secrets[name].Labels, secret.Labels); diff != "" {
 			t.Errorf("labels of %s (-want +got):\n%s", name, diff)
 		}
-		if owners := secret.OwnerReferences; len(owners) != 1 || owners[0].UID != is.UID || owners[0].Kind != "ProxyReport" {
-			t.Errorf("%s is owned by %+v", name, owners)
+		owned := func(kind string, uid types.UID) bool {
+			return slices.ContainsFunc(secret.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == kind && o.UID == uid })
+		}
+		if len(secret.OwnerReferences) != 2 || !owned("ProxyReport", is.UID) || !owned("Cluster", is.Status.Cluster.UID) {
+			t.Errorf("%s is owned by %+v", name, secret.OwnerReferences)
 		}
 	}
 	if diff := cmp.Diff(override.Spec, target.override(t).Spec); diff != "" {

@@ -3,11 +3,17 @@ package operator_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,6 +30,7 @@ func TestSecretsOutliveTheMachinesOfADeletedCluster(t *testing.T) {
 	for name, policy := range map[string]metav1.DeletionPropagation{
 		"in the background": metav1.DeletePropagationBackground,
 		"in the foreground": metav1.DeletePropagationForeground,
+		"orphaning":         metav1.DeletePropagationOrphan,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -45,6 +52,149 @@ func TestSecretsOutliveTheMachinesOfADeletedCluster(t *testing.T) {
 			modify(f, cluster, func(c *clusterv1.Cluster) { c.Finalizers = without(c.Finalizers, machinesRemain) })
 			f.awaitAllGone("c1")
 		})
+	}
+}
+
+// The collector deletes what is owned by nobody but owners that wait for it.
+func TestSecretsOutliveADeletedReport(t *testing.T) {
+	const background, foreground, orphan = metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan
+	for name, policies := range map[string][]metav1.DeletionPropagation{
+		"in the background": {background},
+		"in the foreground": {foreground},
+		"orphaning":         {orphan},
+		"again and again":   {background, foreground, orphan, foreground},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.exampleProxy()
+			cluster := f.cluster("c1")
+			f.awaitNoProxy("c1", exampleMerged)
+			report := f.report("c1", "Applied")
+			f.machine("c1", "m-0", nil)
+			f.awaitNodes("c1", 1, 0, 0, 0)
+			gone := f.watchDeletions()
+			defer func() { // also after a failure: it says why
+				for _, name := range gone() {
+					t.Errorf("%s was gone", name)
+				}
+			}()
+			for _, policy := range policies {
+				f.must(f.client.Delete(t.Context(), report, client.PropagationPolicy(policy)))
+				report = f.awaitReport("c1", "the collector, and everything applied after it", func(r *v1alpha1.ProxyReport) bool {
+					ready := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionReady)
+					return len(r.Finalizers) == 1 && ready.ObservedGeneration == r.Generation
+				})
+				f.awaitOwners("c1", report.UID, cluster.UID)
+			}
+			for _, record := range report.Status.Secrets {
+				if record.Reverts != 0 {
+					t.Errorf("%s: %d reverts", record.Name, record.Reverts)
+				}
+			}
+			f.awaitNodes("c1", 1, 0, 0, 0)
+			if left := gone(); len(left) > 0 {
+				t.Fatalf("gone for a while: %v", left)
+			}
+			gone = func() []string { return nil } // from here on they are to go
+			f.must(f.client.Delete(t.Context(), cluster))
+			f.awaitAllGone("c1")
+		})
+	}
+}
+
+// An operator that starts on a fleet of an earlier version writes nothing. The second owner comes with the re-apply.
+func TestSecretsOfAnEarlierVersionGetTheirSecondOwnerWithTheReapply(t *testing.T) {
+	f := newOwnFixture(t)
+	f.exampleProxy()
+	cluster := f.cluster("c1")
+	f.awaitNoProxy("c1", exampleMerged)
+	report := f.report("c1", "Applied")
+	f.must(f.operator.Stop())
+	f.forgetSecondOwner(report)
+
+	mark, err := f.cp.AuditMark()
+	f.must(err)
+	f.startOperator()
+	modify(f, cluster, func(c *clusterv1.Cluster) { c.Labels["fairlead.test/touched"] = "yes" })
+	f.cluster("c2") // by the time that it is there, the first one was looked at
+	f.report("c2", "Applied")
+	if writes := f.writesTo(mark, "c1"); len(writes) != 0 {
+		t.Errorf("after the upgrade: %v", writes)
+	}
+	report = f.reapply("c1", "paced")
+	f.awaitOwners("c1", report.UID, cluster.UID)
+	for _, record := range report.Status.Secrets {
+		if record.Reverts != 0 || !record.OwnedByCluster {
+			t.Errorf("%+v", record)
+		}
+	}
+}
+
+// forgetSecondOwner makes Secrets and records what an earlier version left.
+func (f *fixture) forgetSecondOwner(report *v1alpha1.ProxyReport) {
+	f.Helper()
+	values, systemd := f.secrets(report.Name)
+	for _, secret := range []*corev1.Secret{values, systemd} {
+		f.must(f.client.Patch(f.Context(), secret, client.RawPatch(types.StrategicMergePatchType,
+			[]byte(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":"`+string(secret.OwnerReferences[1].UID)+`"}]}}`))))
+	}
+	for i := range report.Status.Secrets {
+		report.Status.Secrets[i].OwnedByCluster = false
+	}
+	f.must(f.client.Status().Update(f.Context(), report))
+}
+
+// awaitOwners awaits that both Secrets have these owners and no other.
+func (f *fixture) awaitOwners(cluster string, report, owner types.UID) {
+	f.Helper()
+	want := []string{"Cluster " + string(owner), "ProxyReport " + string(report)}
+	controlplanetest.Await(f, "both owners of the Secrets of "+cluster, func(context.Context) (bool, error) {
+		values, systemd := f.secrets(cluster)
+		for _, secret := range []*corev1.Secret{values, systemd} {
+			if secret == nil {
+				return false, errors.New("a Secret is gone")
+			}
+			var owners []string
+			for _, o := range secret.OwnerReferences {
+				owners = append(owners, o.Kind+" "+string(o.UID))
+			}
+			if slices.Sort(owners); !slices.Equal(owners, want) {
+				return false, fmt.Errorf("%s is owned by %v", secret.Name, owners)
+			}
+		}
+		return true, nil
+	})
+}
+
+// watchDeletions watches Secrets from now on, and returns who names those that were deleted until it is called.
+func (f *fixture) watchDeletions() func() []string {
+	f.Helper()
+	secrets := controlplanetest.Clients(f, f.cp).CoreV1().Secrets(f.namespace)
+	now, err := secrets.List(f.Context(), metav1.ListOptions{})
+	f.must(err)
+	watcher, err := secrets.Watch(f.Context(), metav1.ListOptions{ResourceVersion: now.ResourceVersion})
+	f.must(err)
+	f.Cleanup(watcher.Stop)
+	marks := 0
+	return func() (gone []string) {
+		marks++
+		mark := fmt.Sprint("mark-", marks)
+		_, err := secrets.Create(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: mark}}, metav1.CreateOptions{})
+		f.must(err)
+		for event := range watcher.ResultChan() {
+			secret, is := event.Object.(*corev1.Secret)
+			if !is {
+				f.Fatalf("the watch of Secrets says %v", event)
+			}
+			if secret.Name == mark {
+				return gone
+			}
+			if event.Type == watch.Deleted {
+				gone = append(gone, secret.Name)
+			}
+		}
+		f.Fatal("the watch of Secrets ended")
+		return nil
 	}
 }
 

@@ -15,20 +15,15 @@ import (
 func TestACreatedClusterGetsBothSecretsFromThePublishedExample(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy()
-	f.cluster("c1")
+	cluster := f.cluster("c1")
 	report := f.report("c1", "Applied")
 	f.awaitNoProxy("c1", exampleMerged)
 
-	values, systemd := f.secrets("c1")
+	values, _ := f.secrets("c1")
 	if len(values.Data) != 1 {
 		t.Errorf("the values Secret has %d keys; App platforms refuse more than one", len(values.Data))
 	}
-	for _, secret := range []*corev1.Secret{values, systemd} {
-		owners := secret.OwnerReferences
-		if len(owners) != 1 || owners[0].Kind != "ProxyReport" || owners[0].UID != report.UID {
-			t.Errorf("%s is owned by %v, not by the report", secret.Name, owners)
-		}
-	}
+	f.awaitOwners("c1", report.UID, cluster.UID)
 	if got := report.Status.NoProxy.Go; got != exampleMerged {
 		t.Errorf("the report says %q", got)
 	}

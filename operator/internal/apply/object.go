@@ -3,6 +3,7 @@ package apply
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -34,7 +35,21 @@ func Title(object client.Object) string {
 	return object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
 }
 
-// owners: the cluster's ProxyReport rather than the Cluster, since foreground
+// Share returns the object with the Cluster as its second owner. It is not among
+// the owners that Object gives, since Fingerprint is of these: what was written by
+// an earlier version is not due for the second owner alone.
+func Share[T client.Object](object T, cluster *clusterv1.Cluster) T {
+	shared := object.DeepCopyObject().(T)
+	shared.SetOwnerReferences(append(shared.GetOwnerReferences(), metav1.OwnerReference{
+		APIVersion: clusterv1.GroupVersion.String(),
+		Kind:       clusterv1.ClusterKind,
+		Name:       cluster.Name,
+		UID:        cluster.UID,
+	}))
+	return shared
+}
+
+// owners: the cluster's ProxyReport rather than the Cluster alone, since foreground
 // deletion of a Cluster would remove the Secret while machines still need it.
 func owners(report *v1alpha1.ProxyReport) []metav1.OwnerReference {
 	if report == nil {

@@ -30,6 +30,7 @@ type ClusterReconciler struct {
 	Proxies    *installations
 	memory     memory
 	arrivals   arrivals
+	collected  collected
 	index      machineIndex
 	written    writtenReports
 	changes    *changes
@@ -80,7 +81,7 @@ func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request)
 	if apierrors.IsNotFound(err) {
 		r.written.forget(request.NamespacedName) // the report is gone, and the cache does not know it yet
 	}
-	return result, err
+	return afterCollector(s.report, result), err
 }
 
 // forget removes the report of a Cluster that is gone; the Secrets, which the

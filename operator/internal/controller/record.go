@@ -33,13 +33,15 @@ const uncertain = "?"
 
 // nextRecord compares what the API server answered with what is remembered. If
 // the content to write is the same as before, and yet writing it changed
-// something, somebody had undone it.
-func nextRecord(last v1alpha1.SecretRecord, role, name, fingerprint string, w apply.Written) v1alpha1.SecretRecord {
+// something, somebody had undone it; unless it is the owners that changed, which we
+// or the garbage collector did.
+func nextRecord(last v1alpha1.SecretRecord, object target, fingerprint string, w apply.Written) v1alpha1.SecretRecord {
 	record := v1alpha1.SecretRecord{
-		Role: role, Name: name, UID: w.UID, HMAC: fingerprint, Written: &w.At,
-		Reverts: last.Reverts, Rival: last.Rival,
+		Role: object.role, Name: object.GetName(), UID: w.UID, HMAC: fingerprint, Written: &w.At,
+		OwnedByCluster: object.shared, Reverts: last.Reverts, Rival: last.Rival,
 	}
-	if changed(last, fingerprint) {
+	ownersChanged := last.UID == w.UID && w.Rival == "" && (last.OwnedByCluster != object.shared || object.deleted)
+	if changed(last, fingerprint) || ownersChanged {
 		return record
 	}
 	if last.UID == w.UID && last.Written != nil && last.Written.Equal(&w.At) {

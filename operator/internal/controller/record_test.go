@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -35,7 +36,7 @@ func TestNextRecordTellsUndoingFromChange(t *testing.T) {
 		"new content does not end a contention": {reverted, "h2", apply.Written{UID: "u", At: now}, 1, "rival"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := nextRecord(tc.last, "r", "n", tc.hmac, tc.written)
+			got := nextRecord(tc.last, aTarget("r", "n"), tc.hmac, tc.written)
 			want := v1alpha1.SecretRecord{
 				Role: "r", Name: "n", UID: tc.written.UID, HMAC: tc.hmac, Written: &tc.written.At,
 				Reverts: tc.reverts, Rival: tc.rival,
@@ -44,6 +45,34 @@ func TestNextRecordTellsUndoingFromChange(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func aTarget(role, name string) target {
+	return target{Object: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, role: role}
+}
+
+// The first apply after an upgrade changes the owners; so does the garbage collector, when somebody deletes the report.
+func TestAChangeOfTheOwnersIsNobodysRevert(t *testing.T) {
+	then, now := metav1.Unix(1000, 0), metav1.Unix(2000, 0)
+	last := v1alpha1.SecretRecord{Role: "r", Name: "n", UID: "u", HMAC: "h", Written: &then}
+	for name, tc := range map[string]struct {
+		change  func(*target)
+		written apply.Written
+		reverts int32
+	}{
+		"the Cluster becomes an owner":            {func(o *target) { o.shared = true }, apply.Written{UID: "u", At: now}, 0},
+		"the report was deleted":                  {func(o *target) { o.deleted = true }, apply.Written{UID: "u", At: now}, 0},
+		"the Secret went with the report":         {func(o *target) { o.deleted = true }, apply.Written{UID: "u2", At: now}, 1},
+		"a rival at the same time":                {func(o *target) { o.shared = true }, apply.Written{UID: "u", At: now, Rival: "x"}, 1},
+		"neither, and it had to be written again": {func(*target) {}, apply.Written{UID: "u", At: now}, 1},
+	} {
+		object := aTarget("r", "n")
+		tc.change(&object)
+		got := nextRecord(last, object, "h", tc.written)
+		if got.Reverts != tc.reverts || got.OwnedByCluster != object.shared || got.UID != tc.written.UID {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -66,10 +66,7 @@ func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
 // reports reconciles a report's cluster when the report is created, deleted, or asked for something; the operator's own
 // status updates come back as events that need no answer.
 func (r *ClusterReconciler) reports() handler.EventHandler {
-	asks := predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers()) ||
-			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
-	}})
+	asks := r.reportChanged()
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
 			if !e.IsInInitialList { // its Cluster is in one, too

@@ -48,7 +48,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	out := r.applySecrets(ctx, s, &d)
 	count(d.status.Nodes, s.machines)
 	setEndpointsDirect(&d.status.Conditions, d.own, s)
-	conclude(&d, out, s.report.Generation)
+	conclude(&d, out, nextGeneration(&s, d, out))
 	if err := r.writeStatus(ctx, s.report, d.status); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -108,17 +108,19 @@ func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decis
 // target is an object to write.
 type target struct {
 	client.Object
-	role string
+	role    string
+	shared  bool // the Cluster owns it, too
+	deleted bool // the collector may have changed its owners
 }
 
 // targets are the Secrets, and the ConfigMap if there is to be one.
 func (d decision) targets(owner *v1alpha1.ProxyReport) []target {
 	var all []target
 	for _, secret := range d.secrets {
-		all = append(all, target{apply.Object(secret, owner), secret.Role()})
+		all = append(all, target{Object: apply.Object(secret, owner), role: secret.Role()})
 	}
 	if d.plain != nil {
-		all = append(all, target{apply.ConfigMap(*d.plain, owner), render.ConfigMapRole})
+		all = append(all, target{Object: apply.ConfigMap(*d.plain, owner), role: render.ConfigMapRole})
 	}
 	return all
 }
@@ -137,7 +139,8 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	}
 	now, cluster := time.Now(), client.ObjectKeyFromObject(s.cluster)
 	told := apply.Digest(key, d.meaning)
-	attempts, all := r.attempts(key, s, d)
+	deleted := r.deletionDue(&s)
+	attempts, all := r.attempts(key, s, d, told, deleted)
 	if overwrites(attempts) {
 		machines := d.status.Nodes == nil || d.status.Nodes.HMAC != told
 		if err := r.changes.begin(ctx, cluster, d.status.ProxyName, machines); err != nil {
@@ -153,6 +156,9 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 		}
 	}
 	if out.retry != nil {
+		if deleted {
+			r.collected.add(cluster)
+		}
 		return out // all of it comes again
 	}
 	if all { // a name that is taken is tried again on its own, and must not put off the paced re-apply of the others
@@ -173,12 +179,19 @@ type attempt struct {
 }
 
 // attempts compares what is to be there with what was written last. All means that nothing is left out.
-func (r *ClusterReconciler) attempts(key []byte, s state, d *decision) (attempts []attempt, all bool) {
-	everything, all := reapplyRequested(&s) || s.paced, true
+func (r *ClusterReconciler) attempts(key []byte, s state, d *decision, told string, deleted bool) (attempts []attempt, all bool) {
+	everything, all := reapplyRequested(&s) || s.paced || deleted, true
+	newKey := d.status.Nodes != nil && !apply.SameKey(d.status.Nodes.HMAC, told)
 	for _, object := range d.targets(s.report) {
 		a := attempt{target: object, last: recordOf(d.status, object.role), fingerprint: apply.Fingerprint(key, object.Object)}
 		a.answer = unchanged(a.last)
 		a.due = everything || changed(a.last, a.fingerprint)
+		if a.due {
+			a.deleted = deleted
+			if a.shared = sharedOwnership(s.cluster, a.last, newKey); a.shared {
+				a.Object = apply.Share(a.Object, s.cluster)
+			}
+		}
 		all = all && a.due
 		attempts = append(attempts, a)
 	}
@@ -220,7 +233,7 @@ func (r *ClusterReconciler) record(a *attempt, d *decision, out *outcome) bool {
 	case a.err != nil:
 		out.retry = errors.Join(out.retry, a.err)
 	default:
-		record := nextRecord(a.last, a.role, a.GetName(), a.fingerprint, a.answer)
+		record := nextRecord(a.last, a.target, a.fingerprint, a.answer)
 		result = writeUnchanged
 		if changed(a.last, a.fingerprint) {
 			result = writeWritten
