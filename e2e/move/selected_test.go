@@ -65,10 +65,19 @@ func checkNotSelected(t *testing.T, source, target *management, run func()) {
 		}
 	}
 	t.Run("its owner's word that it never had one", func(t *testing.T) {
-		report := target.rawReport(t, next)
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.HadProxyAnnotation+`":"false"}}}`))
-		controlplanetest.Require(t, target.client.Patch(t.Context(), report, patch))
-		target.checkBlank(t, target.ours(t, next))
+		controlplanetest.Require(t, target.client.Patch(t.Context(), target.rawReport(t, next), patch))
+		controlplanetest.Await(t, "the note, since the Secrets say otherwise", func(context.Context) (bool, error) {
+			return target.rawReport(t, next).Annotations[v1alpha1.HadProxyAnnotation] == "true", nil
+		})
+		target.checkKept(t, had)
+
+		were := target.ours(t, next)
+		for _, secret := range were {
+			controlplanetest.Require(t, target.client.Delete(t.Context(), secret.DeepCopy()))
+		}
+		controlplanetest.Require(t, target.client.Patch(t.Context(), target.rawReport(t, next), patch))
+		target.checkBlank(t, were)
 	})
 }
 

@@ -56,7 +56,7 @@ func Write(ctx context.Context, c client.Client, object client.Object) (Written,
 	answer, err := send(ctx, c, object)
 	var rival string
 	if rivals := conflictingManagers(err); len(rivals) > 0 {
-		rival = strings.Join(rivals, ", ")
+		rival = strings.Join(others(rivals), ", ")
 		answer, err = send(ctx, c, object, client.ForceOwnership)
 	}
 	if err == nil {
@@ -110,14 +110,20 @@ func prune(ctx context.Context, c client.Client, object client.Object, answer *u
 }
 
 // lastChange reads when our own fields last changed. The API server moves the
-// time of our entry only when an apply changes something.
+// time of our entry only when an apply changes something. Until then, what WriteNew
+// created has the entry of its creation.
 func lastChange(answer *unstructured.Unstructured) metav1.Time {
+	var created metav1.Time
 	for _, entry := range answer.GetManagedFields() {
-		if entry.Manager == FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Time != nil {
+		switch {
+		case entry.Manager != FieldManager || entry.Time == nil:
+		case entry.Operation == metav1.ManagedFieldsOperationApply:
 			return *entry.Time
+		default:
+			created = *entry.Time
 		}
 	}
-	return metav1.Time{}
+	return created
 }
 
 var managerInCause = regexp.MustCompile(`conflict with "([^"]+)"`)
@@ -140,6 +146,12 @@ func conflictingManagers(err error) []string {
 		}
 	}
 	return managers
+}
+
+// others are the managers but ourselves: what WriteNew created is ours by another
+// operation than what is applied.
+func others(managers []string) []string {
+	return slices.DeleteFunc(managers, func(manager string) bool { return manager == FieldManager })
 }
 
 func classify(object string, err error) error {

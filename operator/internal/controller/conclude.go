@@ -125,6 +125,9 @@ func (r *ClusterReconciler) announce(s state, status v1alpha1.ProxyReportStatus,
 	for _, name := range out.mended {
 		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeWarning, "DriftMended", "Apply", "%s had been changed and is again as it was", name)
 	}
+	if len(s.exists) > 0 {
+		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeWarning, "Kept", "Apply", "%s exists and stays as it is: the cluster counts as one that had a proxy", strings.Join(s.exists, " and "))
+	}
 	if len(out.created) > 0 {
 		r.Events.Eventf(s.report, s.cluster, corev1.EventTypeNormal, "Written", "Apply", "wrote %s", strings.Join(out.created, " and "))
 	}

@@ -81,6 +81,18 @@ func TestDecideBlanksOnlyAClusterThatNeverHadAProxy(t *testing.T) {
 	}
 }
 
+// A Secret that exists, and that we know nothing of, may be what machines were built from.
+func TestAClusterWhoseSecretsExistCountsAsOneThatHadAProxy(t *testing.T) {
+	s := aState(t)
+	s.report = &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.HadProxyAnnotation: "false"}}}
+	s.problem = &resolve.Problem{Reason: resolve.ReasonNotSelected}
+	s.exists = []string{"Secret c1-cluster-values"}
+	d := decide(s)
+	if d.note != "true" || len(d.secrets) != 0 || d.problem == nil || d.problem.Reason != resolve.ReasonNotSelected {
+		t.Errorf("noted %s, %d Secrets, %v", d.note, len(d.secrets), d.problem)
+	}
+}
+
 func TestThatAClusterGetsAProxyIsNotedWhateverWasNotedBefore(t *testing.T) {
 	for name, report := range map[string]*v1alpha1.ProxyReport{
 		"new":              nil,

@@ -17,6 +17,7 @@ const (
 	writeUnchanged = "unchanged" // applied again, nothing had to change
 	writeMended    = "mended"    // applied again, somebody had changed it
 	writeTaken     = "taken"
+	writeKept      = "kept" // it was to be created blank, and exists
 	writeRefused   = "refused"
 	writeFailed    = "failed"
 )

@@ -32,6 +32,7 @@ type state struct {
 	machines     []machine
 	management   bool                    // the cluster is the management cluster
 	endpoints    []clusterv1.APIEndpoint // then: those of all other clusters
+	exists       []string                // what was there where blank Secrets were to be created
 	problem      *resolve.Problem        // found while reading; nothing else is decided then
 	source       string                  // the state of the CorporateProxy and of what it names
 	settles      time.Duration           // until a source that is changing is read; 0: it is not
@@ -79,11 +80,15 @@ func (s state) past() resolve.Past {
 	if s.report == nil {
 		return resolve.Past{}
 	}
-	return resolve.Past{
+	past := resolve.Past{
 		Report:   true,
 		Mode:     resolve.Mode(s.report.Status.Mode),
 		HadProxy: s.report.Annotations[v1alpha1.HadProxyAnnotation],
 	}
+	if len(s.exists) > 0 {
+		past.HadProxy = resolve.NoteHadProxy // somebody may have been built from it
+	}
+	return past
 }
 
 func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) (state, error) {

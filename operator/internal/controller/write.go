@@ -25,6 +25,7 @@ import (
 type outcome struct {
 	taken, refused  []string // messages
 	created, mended []string // what was not there, and what somebody had changed
+	exists          []string // what was to be created blank, and stays as it is
 	retry           error
 }
 
@@ -46,6 +47,10 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 		return ctrl.Result{}, err
 	}
 	out := r.applySecrets(ctx, s, &d)
+	if len(out.exists) > 0 {
+		s.exists = out.exists
+		return r.write(ctx, s, r.decide(s)) // which writes no Secret: the cluster counts as one that had a proxy
+	}
 	count(d.status.Nodes, s.machines)
 	setEndpointsDirect(&d.status.Conditions, d.own, s)
 	conclude(&d, out, nextGeneration(&s, d, out))
@@ -148,7 +153,7 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 			return out
 		}
 	}
-	r.send(ctx, attempts)
+	r.send(ctx, attempts, d.status.Mode == string(resolve.ModeUnproxied))
 	for i := range attempts {
 		ok := !attempts[i].due || r.record(&attempts[i], d, &out)
 		if ok && attempts[i].role == render.SystemdRole {
@@ -204,11 +209,15 @@ func overwrites(attempts []attempt) bool {
 }
 
 // send writes what is due, side by side: the answers take most of the time.
-func (r *ClusterReconciler) send(ctx context.Context, attempts []attempt) {
+func (r *ClusterReconciler) send(ctx context.Context, attempts []attempt, blank bool) {
 	var wait sync.WaitGroup
 	for i := range attempts {
 		if a := &attempts[i]; a.due {
-			wait.Go(func() { a.answer, a.err = apply.Write(ctx, r.Client, a.Object) })
+			write := apply.Write
+			if blank && a.last.UID == "" {
+				write = apply.WriteNew // what is not known to be ours may be all that a machine has
+			}
+			wait.Go(func() { a.answer, a.err = write(ctx, r.Client, a.Object) })
 		}
 	}
 	wait.Wait()
@@ -216,10 +225,13 @@ func (r *ClusterReconciler) send(ctx context.Context, attempts []attempt) {
 
 // record notes what became of an attempt, and reports whether the object is as it should be.
 func (r *ClusterReconciler) record(a *attempt, d *decision, out *outcome) bool {
+	var exists *apply.ExistsError
 	var taken *apply.TakenError
 	var refused *apply.RefusedError
 	result := writeFailed
 	switch {
+	case errors.As(a.err, &exists):
+		out.exists, result = append(out.exists, exists.Object), writeKept
 	case errors.As(a.err, &taken):
 		out.taken, result = append(out.taken, taken.Error()), writeTaken
 		dropRecord(&d.status, a.role) // so that it stays due

@@ -1,0 +1,173 @@
+package operator_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/operator/render"
+)
+
+// Everything is annotated, and only canary=true selected. The rest of the fleet must not be cut off.
+func TestAStagedMigrationBlanksNothing(t *testing.T) {
+	f := newOwnFixture(t)
+	adopt := map[string]string{"fairlead.io/adopt": "true"}
+	var kept []*corev1.Secret
+	for _, cluster := range []string{"canary", "rest", "half", "foreign"} {
+		annotations := adopt
+		if cluster == "foreign" {
+			annotations = nil
+		}
+		if cluster != "half" { // has one of them
+			kept = append(kept, f.theirs(cluster+render.ValuesSuffix, "values", annotations))
+		}
+		kept = append(kept, f.theirs(cluster+render.SystemdSuffix, "containerdProxy", annotations))
+	}
+	canary, kept := kept[:2], kept[2:]
+	f.exampleProxy(func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterSelector.MatchLabels["canary"] = "true" })
+	f.cluster("canary", func(c *clusterv1.Cluster) { c.Labels["canary"] = "true" })
+	rest := f.cluster("rest")
+	f.cluster("half")
+	f.cluster("foreign")
+
+	f.awaitNoProxy("canary", exampleMerged)
+	for _, secret := range canary {
+		if f.secret(secret.Name).UID != secret.UID {
+			t.Errorf("%s was not adopted", secret.Name)
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		for _, cluster := range []string{"rest", "half", "foreign"} {
+			report := f.report(cluster, "NotSelected")
+			if report.Annotations[v1alpha1.HadProxyAnnotation] != "true" || !strings.Contains(readyMessage(report), "both Secrets stay as they are") {
+				t.Errorf("%s, %s: noted %v: %s", when, cluster, report.Annotations, readyMessage(report))
+			}
+		}
+		for _, secret := range kept {
+			if is := f.secret(secret.Name); is == nil || is.ResourceVersion != secret.ResourceVersion {
+				t.Errorf("%s: %s was written or deleted", when, secret.Name)
+			}
+		}
+	}
+	check("at first")
+	f.awaitEvent("rest", "Kept", "Secret rest-systemd-proxy")
+	f.operator.Kill()
+	f.startOperator()
+	check("after a restart")
+
+	modify(f, rest, func(c *clusterv1.Cluster) { c.Labels["canary"] = "true" })
+	f.awaitNoProxy("rest", exampleMerged)
+}
+
+// Who cleans up reports with --cascade=orphan, or restores a backup without them, leaves Secrets that machines were built from.
+func TestSecretsThatSurviveWithoutAReportAreNotBlanked(t *testing.T) {
+	f := newOwnFixture(t)
+	f.exampleProxy()
+	cluster := f.cluster("c1")
+	f.awaitNoProxy("c1", exampleMerged)
+	f.report("c1", "Applied")
+	values, systemd := f.secrets("c1")
+	f.operator.Kill()
+	f.loseReport("c1")
+	modify(f, cluster, func(c *clusterv1.Cluster) { c.Labels = nil })
+	f.startOperator()
+	report := f.report("c1", "NotSelected")
+	for _, secret := range []*corev1.Secret{values, systemd} {
+		if is := f.secret(secret.Name); is == nil || string(is.Data[render.ValuesKey]) != string(secret.Data[render.ValuesKey]) || is.UID != secret.UID ||
+			string(is.Data[render.ContainerdKey]) != string(secret.Data[render.ContainerdKey]) {
+			t.Errorf("%s is another", secret.Name)
+		}
+	}
+	if report.Annotations[v1alpha1.HadProxyAnnotation] != "true" {
+		t.Errorf("noted %v", report.Annotations)
+	}
+}
+
+// A crash after the first of two leaves a blank Secret of ours without a record.
+func TestABlankSecretOfOursIsNoSignOfAProxy(t *testing.T) {
+	f := newOwnFixture(t)
+	proxy := f.exampleProxy(func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterSelector.MatchLabels["canary"] = "true" })
+	cluster := f.cluster("c1")
+	f.report("c1", "Applied")
+	values, systemd := f.secrets("c1")
+	f.operator.Kill()
+	f.loseReport("c1")
+	f.must(f.client.Delete(t.Context(), systemd))
+	f.startOperator()
+	report := f.report("c1", "Applied")
+	if is, again := f.secrets("c1"); report.Annotations[v1alpha1.HadProxyAnnotation] != "false" || report.Status.Mode != "Unproxied" || is.UID != values.UID || again == nil {
+		t.Errorf("mode %s, noted %v", report.Status.Mode, report.Annotations)
+	}
+
+	// What was created is ours by another operation than what is applied.
+	modify(f, cluster, func(c *clusterv1.Cluster) { c.Labels["canary"] = "true" })
+	f.awaitNoProxy("c1", exampleMerged)
+	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.NoProxy = []v1alpha1.NoProxyEntry{{Value: "late.example"}} })
+	f.awaitReport("c1", "the change", func(r *v1alpha1.ProxyReport) bool { return r.Status.NoProxy.Entries == 11 })
+	for _, record := range f.reapply("c1", "again").Status.Secrets {
+		if record.Reverts != 0 || record.Rival != "" {
+			t.Errorf("%+v", record)
+		}
+	}
+}
+
+// awaitEvent awaits an Event about a report.
+func (f *fixture) awaitEvent(report, reason, text string) {
+	f.Helper()
+	controlplanetest.Await(f, "event "+reason+" about "+report, func(ctx context.Context) (bool, error) {
+		events := &eventsv1.EventList{}
+		err := f.client.List(ctx, events, client.InNamespace(f.namespace))
+		return slices.ContainsFunc(events.Items, func(e eventsv1.Event) bool {
+			return e.Regarding.Name == report && e.Reason == reason && strings.Contains(e.Note, text)
+		}), err
+	})
+}
+
+// theirs is a Secret of somebody else, with a proxy in it.
+func (f *fixture) theirs(name, key string, annotations map[string]string) *corev1.Secret {
+	f.Helper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name, Annotations: annotations},
+		StringData: map[string]string{key: "no_proxy: theirs.example\n"},
+	}
+	f.must(f.client.Create(f.Context(), secret))
+	return secret
+}
+
+// loseReport removes a report and leaves its Secrets, while the operator is down.
+func (f *fixture) loseReport(name string) {
+	f.Helper()
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}}
+	f.must(f.client.Delete(f.Context(), report, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
+	controlplanetest.Await(f, "our finalizer to be gone", func(ctx context.Context) (bool, error) { // the collector has one of its own
+		if err := f.client.Get(ctx, client.ObjectKeyFromObject(report), report); err != nil {
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		}
+		report.Finalizers = without(report.Finalizers, v1alpha1.ReportFinalizer)
+		return false, f.client.Update(ctx, report)
+	})
+	controlplanetest.Await(f, "the report to go", func(ctx context.Context) (bool, error) {
+		err := f.client.Get(ctx, client.ObjectKeyFromObject(report), report)
+		return apierrors.IsNotFound(err), nil
+	})
+	for _, secret := range []string{name + render.ValuesSuffix, name + render.SystemdSuffix} {
+		controlplanetest.Await(f, "the collector to let go of "+secret, func(context.Context) (bool, error) {
+			if is := f.secret(secret); is == nil || len(is.OwnerReferences) != 1 {
+				return false, errors.New("it is still owned by the report")
+			}
+			return true, nil
+		})
+	}
+}
