@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -69,7 +70,7 @@ func specOf(object *appsv1.Deployment) (Spec, error) {
 	}
 	spec := Spec{Namespace: object.Namespace, ServiceAccount: pod.ServiceAccountName, Command: command}
 	for _, env := range container.Env {
-		value, err := valueOf(env, object.Namespace)
+		value, err := valueOf(env, object.Namespace, container.Resources.Limits)
 		if err != nil {
 			return Spec{}, err
 		}
@@ -78,12 +79,14 @@ func specOf(object *appsv1.Deployment) (Spec, error) {
 	return spec, nil
 }
 
-func valueOf(env corev1.EnvVar, namespace string) (string, error) {
+func valueOf(env corev1.EnvVar, namespace string, limits corev1.ResourceList) (string, error) {
 	switch from := env.ValueFrom; {
 	case from == nil && !strings.Contains(env.Value, "$"):
 		return env.Value, nil
 	case from != nil && from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace":
 		return namespace, nil
+	case from != nil && from.ResourceFieldRef != nil && from.ResourceFieldRef.Resource == "limits.memory":
+		return strconv.FormatInt(limits.Memory().Value(), 10), nil // in bytes
 	}
 	return "", fmt.Errorf("the value of %s is more than can be had here", env.Name)
 }

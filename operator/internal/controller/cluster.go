@@ -44,7 +44,7 @@ type ClusterReconciler struct {
 // server meets a handful of requests when it is back.
 func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	for outage := apiOutage; ; {
-		result, err := r.reconcile(ctx, request)
+		result, err := r.reconcileWithin(ctx, request)
 		if !unavailable(err) {
 			return result, err
 		}
@@ -55,6 +55,16 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		case <-time.After(outage.Step()):
 		}
 	}
+}
+
+// answerTime is how long all requests of one reconcile may take. A connection that broke without a word is noticed after
+// 45 s otherwise.
+const answerTime = 30 * time.Second
+
+func (r *ClusterReconciler) reconcileWithin(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return r.reconcile(ctx, request)
 }
 
 func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {

@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,8 +23,13 @@ var apiOutage = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter
 // not answer for now.
 func unavailable(err error) bool {
 	return err != nil && (apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) ||
-		apierrors.IsTimeout(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		apierrors.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded) || etcdGone(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE))
+}
+
+// etcdGone reports whether the API server says that etcd does not answer, which is an internal error like any other.
+func etcdGone(err error) bool {
+	return apierrors.IsInternalError(err) && (strings.Contains(err.Error(), "etcdserver:") || strings.Contains(err.Error(), "code = Unavailable"))
 }
 
 // The waits after an error about one cluster: each is twice the one before, with a jitter of a fifth.
