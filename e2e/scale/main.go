@@ -31,6 +31,9 @@ type options struct {
 func main() {
 	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
 	klog.SetLogger(logr.Discard())
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} { // the operator's are those of its Deployment
+		_ = os.Unsetenv(name)
+	}
 	options := options{}
 	flag.IntVar(&options.Clusters, "clusters", 2000, "how many clusters the fleet has")
 	flag.IntVar(&options.Machines, "machines", 0, "how many machines each cluster has")

@@ -125,7 +125,7 @@ func (r *replica) quiet(ctx context.Context) (since time.Time, err error) {
 	err = wait.PollUntilContextTimeout(ctx, interval, waveTimeout, true, func(ctx context.Context) (bool, error) {
 		page, err := r.metrics(ctx)
 		if err != nil {
-			return false, nil // perhaps it is being started again
+			return false, nil //nolint:nilerr // perhaps it is being started again
 		}
 		done := sumOf(page, "controller_runtime_reconcile_total")
 		if done != before || sumOf(page, "workqueue_depth") > 0 || sumOf(page, "controller_runtime_active_workers") > 0 {
