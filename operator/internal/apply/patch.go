@@ -24,15 +24,21 @@ func Status(ctx context.Context, c client.Client, before, after client.Object, m
 	if err := json.Unmarshal(data, &change); err != nil {
 		return "", err
 	}
-	status, differs := change["status"]
-	if !differs {
+	status, _ := change["status"].(map[string]any) // a status that has nothing any more is never taken away whole
+	if len(status) == 0 {
 		return before.GetResourceVersion(), nil
 	}
-	answer, patch, err := changeOf(c, before, map[string]any{"status": status, "metadata": map[string]any{}})
+	return StatusFields(ctx, c, before, status, manager)
+}
+
+// StatusFields writes these fields of an object's status, and removes those that are nil, whatever the others are. It
+// returns the resource version after it.
+func StatusFields(ctx context.Context, c client.Client, object client.Object, status map[string]any, manager client.FieldOwner) (string, error) {
+	answer, patch, err := changeOf(c, object, map[string]any{"status": status, "metadata": map[string]any{}})
 	if err == nil {
 		err = c.Status().Patch(ctx, answer, patch, manager)
 	}
-	return answer.GetResourceVersion(), failed(before, err)
+	return answer.GetResourceVersion(), failed(object, err)
 }
 
 // Metadata merges annotations into those of an object, and adds a finalizer to those it has unless it is empty. It

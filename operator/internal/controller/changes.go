@@ -159,12 +159,8 @@ func (c *changes) sweep(ctx context.Context, now time.Time) {
 	}
 }
 
+// setMark sets the mark, or removes it if applying is nil, and leaves the rest of the status alone.
 func (c *changes) setMark(ctx context.Context, proxy *v1alpha1.CorporateProxy, applying *v1alpha1.ApplyingChange) error {
-	before, after := proxy.DeepCopy(), proxy.DeepCopy()
-	before.Status, after.Status = v1alpha1.CorporateProxyStatus{}, v1alpha1.CorporateProxyStatus{Applying: applying}
-	if applying == nil {
-		before.Status.Applying = &v1alpha1.ApplyingChange{}
-	}
-	_, err := apply.Status(ctx, c.client, before, after, apply.FieldManager)
+	_, err := apply.StatusFields(ctx, c.client, proxy, map[string]any{"applying": applying}, apply.FieldManager)
 	return err
 }

@@ -179,6 +179,25 @@ func (f *countedFleet) setPassword(password string) {
 	}
 }
 
+// describeProxy gives the CorporateProxy the status that its own controller writes.
+func (f *countedFleet) describeProxy() *v1alpha1.CorporateProxy {
+	f.Helper()
+	own := &CorporateProxyReconciler{Client: f.objects, Proxies: f.Proxies, Now: time.Now}
+	if _, err := own.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "default"}}); err != nil {
+		f.Fatal(err)
+	}
+	return f.proxy()
+}
+
+func (f *countedFleet) proxy() *v1alpha1.CorporateProxy {
+	f.Helper()
+	proxy := &v1alpha1.CorporateProxy{}
+	if err := f.objects.Get(context.Background(), types.NamespacedName{Name: "default"}, proxy); err != nil {
+		f.Fatal(err)
+	}
+	return proxy
+}
+
 func (f *countedFleet) want(what string, got, want map[string]int) {
 	f.Helper()
 	if !maps.Equal(got, want) {
@@ -194,10 +213,14 @@ func TestAFanOutCostsTwoSecretsAndOneStatusPerClusterAndTheRestOnce(t *testing.T
 	for len(f.recorder.Events) > 0 {
 		<-f.recorder.Events
 	}
+	described := f.describeProxy()
 	f.setPassword("new-password")
 	f.want("a new password", f.reconcileAll(n), map[string]int{"apply": 2 * n, "status of ProxyReport": n, "status of CorporateProxy": 1})
 	f.want("nothing changed", f.reconcileAll(n), map[string]int{})
 	f.changes.sweep(context.Background(), time.Now().Add(time.Minute))
+	if proxy := f.proxy(); proxy.Status.Clusters != described.Status.Clusters || proxy.Status.Entries != 2 || proxy.Status.Applying != nil {
+		t.Errorf("the mark changed the rest of the status, or stays: %+v", proxy.Status)
+	}
 	if events := len(f.recorder.Events); events != 1 {
 		t.Errorf("a fan-out has %d events", events)
 	}
@@ -230,9 +253,8 @@ func TestAMarkThatAnEarlierProcessLeftHasEveryClusterAppliedAgain(t *testing.T) 
 		t.Errorf("after a crash: %v", asked)
 	}
 	f.changes.sweep(context.Background(), time.Now().Add(time.Minute))
-	proxy := &v1alpha1.CorporateProxy{}
-	if err := f.objects.Get(context.Background(), types.NamespacedName{Name: "default"}, proxy); err != nil || proxy.Status.Applying != nil {
-		t.Errorf("the mark stays: %v, %v", proxy.Status.Applying, err)
+	if applying := f.proxy().Status.Applying; applying != nil {
+		t.Errorf("the mark stays: %+v", applying)
 	}
 	f.restart()
 	f.want("the next process", f.reconcileAll(3), map[string]int{})
@@ -245,8 +267,7 @@ func TestAMarkIsNotRemovedWhileAClusterIsInDoubt(t *testing.T) {
 	f.setPassword("new-password")
 	f.reconcileAll(1)
 	f.changes.sweep(context.Background(), time.Now().Add(time.Minute))
-	proxy := &v1alpha1.CorporateProxy{}
-	if err := f.objects.Get(context.Background(), types.NamespacedName{Name: "default"}, proxy); err != nil || proxy.Status.Applying == nil || !proxy.Status.Applying.Machines {
-		t.Errorf("the mark is %+v, %v", proxy.Status.Applying, err)
+	if applying := f.proxy().Status.Applying; applying == nil || !applying.Machines {
+		t.Errorf("the mark is %+v", applying)
 	}
 }
