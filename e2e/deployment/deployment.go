@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,9 +94,11 @@ func valueOf(env corev1.EnvVar, namespace string, limits corev1.ResourceList) (s
 
 // Run starts a program as its service account.
 func Run(ctx context.Context, cp *controlplane.ControlPlane, spec Spec) (*Replica, error) {
-	path, err := tools.Program(ctx, spec.Command[0])
-	if err != nil {
-		return nil, err
+	path, err := spec.Command[0], error(nil)
+	if !filepath.IsAbs(path) { // else it is a build of another version
+		if path, err = tools.Program(ctx, path); err != nil {
+			return nil, err
+		}
 	}
 	r := &Replica{}
 	if r.Config, err = cp.ServiceAccount(ctx, spec.Namespace, spec.ServiceAccount); err != nil {

@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -65,6 +66,7 @@ func awaitCage(ctx context.Context, cp *controlplane.ControlPlane) error {
 // Options are all optional.
 type Options struct {
 	Args            []string // added to the command line
+	Program         string   // the binary of another version
 	DoNotAwaitReady bool     // return once it is started
 }
 
@@ -77,7 +79,7 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 	return deployment.Run(ctx, cp, deployment.Spec{
 		Namespace:       Namespace,
 		ServiceAccount:  ServiceAccount,
-		Command:         append([]string{"fairlead-operator", "--namespace", Namespace}, options.Args...),
+		Command:         append([]string{cmp.Or(options.Program, "fairlead-operator"), "--namespace", Namespace}, options.Args...),
 		DoNotAwaitReady: options.DoNotAwaitReady,
 	})
 }

@@ -17,7 +17,8 @@ func metrics() string {
 	return "# Metrics\n\n" + header +
 		"Beside those of controller-runtime and Go, at `/metrics` of port 8080 in plain HTTP. None has a password or a URL.\n\n" +
 		"## The operator\n\n" + table(controller.Collectors(nil, nil)) +
-		"\n`result` of a write: `written`, `unchanged`, `mended`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
+		"\nThe leader alone exports the gauges: the others would count the fleet once more.\n" +
+		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
 		"\n## The replicator\n\n" + table(replicator.Collectors()) +
 		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n"
 }

@@ -1,0 +1,196 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/repository"
+)
+
+// earlier is the version that is upgraded from, unless UPGRADE_FROM names another commit.
+const earlier = "8f5aafea79e285c47523e4be6c63663e4ee19b36"
+
+// earlierVersion builds the operator of an earlier commit, once, and returns the folder of its source and the binary.
+func earlierVersion(t *testing.T) (source, program string) {
+	t.Helper()
+	commit := earlier
+	if other := os.Getenv("UPGRADE_FROM"); other != "" {
+		commit = other
+	}
+	root, err := repository.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := func(args ...string) *exec.Cmd { return exec.Command("git", append([]string{"-C", root}, args...)...) }
+	if out, err := git("cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
+		t.Skipf("the source of %s is not here, as in a clone without history: %v %s", commit, err, out)
+	}
+	source = t.TempDir()
+	archive := filepath.Join(t.TempDir(), "source.tar")
+	program = filepath.Join(t.TempDir(), "fairlead-operator")
+	build := exec.Command("go", "build", "-o", program, "./operator/cmd/fairlead-operator")
+	build.Dir = source
+	for _, command := range []*exec.Cmd{git("archive", "--output", archive, commit), exec.Command("tar", "-xf", archive, "-C", source), build} {
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+	}
+	return source, program
+}
+
+// filled is what an upgrade must leave as it is.
+type filled struct {
+	Data  map[string]map[string][]byte       // of Secrets and ConfigMaps
+	Nodes map[string]*v1alpha1.ReportedNodes // by cluster
+}
+
+func (f *fixture) filled() (filled, map[string]string) {
+	f.Helper()
+	state, versions := filled{map[string]map[string][]byte{}, map[string]*v1alpha1.ReportedNodes{}}, map[string]string{}
+	secrets, plain, reports := &corev1.SecretList{}, &corev1.ConfigMapList{}, &v1alpha1.ProxyReportList{}
+	for _, list := range []client.ObjectList{secrets, plain, reports} {
+		f.must(f.client.List(f.Context(), list, client.InNamespace(f.namespace)))
+	}
+	for _, secret := range secrets.Items {
+		state.Data[secret.Name], versions[secret.Name] = secret.Data, secret.ResourceVersion
+	}
+	for _, configMap := range plain.Items {
+		if configMap.Name != "kube-root-ca.crt" {
+			state.Data["configmap "+configMap.Name] = map[string][]byte{"values": []byte(configMap.Data["values"])}
+			versions["configmap "+configMap.Name] = configMap.ResourceVersion
+		}
+	}
+	for _, report := range reports.Items {
+		state.Nodes[report.Name] = report.Status.Nodes
+		for _, record := range report.Status.Secrets {
+			if record.Reverts != 0 {
+				f.Errorf("%s: the operator takes its own write for somebody else's: %+v", report.Name, record)
+			}
+		}
+	}
+	return state, versions
+}
+
+// fillForUpgrade makes clusters of every kind, with machines.
+func (f *fixture) fillForUpgrade() (clusters []string) {
+	f.Helper()
+	labelled := func(kind string) func(*clusterv1.Cluster) {
+		return func(c *clusterv1.Cluster) { c.Labels["kind"] = kind }
+	}
+	forKind := func(kind string, change func(*v1alpha1.CorporateProxy)) func(*v1alpha1.CorporateProxy) {
+		return func(p *v1alpha1.CorporateProxy) {
+			p.Spec.ClusterSelector.MatchLabels["kind"] = kind
+			change(p)
+		}
+	}
+	for kind, change := range map[string]func(*v1alpha1.CorporateProxy){
+		"exact":    func(*v1alpha1.CorporateProxy) {},
+		"portable": func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "" },
+		"plain":    func(p *v1alpha1.CorporateProxy) { p.Spec.Form, p.Spec.ClusterValues.ConfigMap = "", true },
+		"node": func(p *v1alpha1.CorporateProxy) {
+			p.Spec.Form, p.Spec.Node.Units = "", []string{"docker.service"}
+			p.Spec.Delegation.Direct = "Allowed"
+		},
+		"url": func(p *v1alpha1.CorporateProxy) {
+			p.Spec.Form = ""
+			p.Spec.Source = v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{
+				HTTP: "http://proxy.example:3128", CredentialsRef: &v1alpha1.SecretReference{Name: "credentials-" + f.namespace},
+			}}
+		},
+	} {
+		f.source(kind+"-"+f.namespace, example())
+		f.proxy(kind+"-"+f.namespace, forKind(kind, change))
+		f.cluster(kind, labelled(kind))
+		clusters = append(clusters, kind)
+	}
+	f.source("credentials-"+f.namespace, map[string]string{"username": "me", "password": "S3cret$$%"})
+	f.cluster("unproxied", func(c *clusterv1.Cluster) { c.Labels = nil })
+	f.cluster("direct", labelled("node"))
+	f.must(f.client.Create(f.Context(), &v1alpha1.ProxyOverride{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "direct"}, Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect},
+	}))
+	return append(clusters, "unproxied", "direct")
+}
+
+// A new version changes no Secret by itself, and no machine becomes outdated: neither when it starts, nor when Secrets
+// are applied again in time, nor when it starts once more.
+func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
+	source, program := earlierVersion(t)
+	t.Parallel()
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	install(t, cp)
+	f := fixtureOn(t, cp, nil)
+	f.must(cp.ApplyFS(t.Context(), os.DirFS(filepath.Join(source, "config"))))
+	start := func(program string, args ...string) {
+		t.Helper()
+		o, err := operator.Start(t.Context(), cp, operator.Options{Program: program, Args: append([]string{"--leader-elect=false"}, args...)})
+		f.must(err)
+		f.operator = o
+	}
+	start(program)
+	clusters := f.fillForUpgrade()
+	for _, cluster := range clusters {
+		f.report(cluster, "Applied")
+		f.nextSecondOf(f.machine(cluster, cluster+"-old", nil))
+	}
+	// One change, so that machines are outdated and others are not.
+	modify(f, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "exact-" + f.namespace}}, func(s *corev1.Secret) {
+		s.Data["noProxy"] = []byte("changed.example")
+	})
+	f.awaitNodes("exact", 1, 1, 0, 0)
+	f.nextSecondOf(f.machine("exact", "exact-new", nil))
+	f.awaitNodes("exact", 2, 1, 0, 0)
+	for _, cluster := range clusters[1:] {
+		if cluster != "exact" {
+			f.awaitReport(cluster, "one machine", func(r *v1alpha1.ProxyReport) bool { return r.Status.Nodes != nil && r.Status.Nodes.Machines == 1 })
+		}
+	}
+	f.must(f.operator.Stop())
+	want, versions := f.filled()
+
+	f.must(cp.ApplyFS(t.Context(), config.Files))
+	start("")
+	f.awaitReconciled(float64(len(clusters)))
+	if _, now := f.filled(); !maps.Equal(now, versions) {
+		t.Errorf("the new version writes when it starts: %s", cmp.Diff(versions, now))
+	}
+	f.must(f.operator.Stop())
+
+	start("", "--reapply-interval=2s")
+	for _, cluster := range clusters {
+		f.awaitReport(cluster, "a second owner of both Secrets", func(r *v1alpha1.ProxyReport) bool {
+			return len(r.Status.Secrets) == 2 && r.Status.Secrets[0].OwnedByCluster && r.Status.Secrets[1].OwnedByCluster
+		})
+	}
+	f.must(f.operator.Stop())
+	start("")
+	f.awaitReconciled(float64(len(clusters)))
+	got, _ := f.filled()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("an upgrade changes what there is: %s", diff)
+	}
+	for _, cluster := range clusters {
+		controlplanetest.Await(t, "reports as they were", func(context.Context) (bool, error) {
+			if r := f.report(cluster, "Applied"); r.Status.Nodes != nil && r.Status.Nodes.Outdated != 0 && cluster != "exact" {
+				return false, fmt.Errorf("%s: machines are outdated", cluster)
+			}
+			return true, nil
+		})
+	}
+}
