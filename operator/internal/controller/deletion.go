@@ -17,9 +17,15 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// retryCollected is for a report that the garbage collector works on. It takes no
-// more than a moment, and the event of its end may be lost with a restart.
-const retryCollected = time.Second
+const (
+	// retryCollected is for a report that the garbage collector works on. It takes no
+	// more than a moment, and the event of its end may be lost with a restart.
+	retryCollected = time.Second
+	// settleCollected is when everything is applied a second time: the collector looks
+	// at the report, and later takes the reference to it away, also if its finalizer is
+	// gone in between.
+	settleCollected = 10 * time.Second
+)
 
 // reportChanged lets through what concerns us of a report: that it is asked for
 // something, deleted, or that the garbage collector is done with it, which is
@@ -27,36 +33,52 @@ const retryCollected = time.Second
 func (r *ClusterReconciler) reportChanged() predicate.Predicate {
 	finalizers := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		if beingCollected(e.ObjectOld) && !beingCollected(e.ObjectNew) {
-			r.collected.add(client.ObjectKeyFromObject(e.ObjectNew))
+			r.collected.add(client.ObjectKeyFromObject(e.ObjectNew), time.Now())
 		}
 		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 	}}
 	return predicate.Or(finalizers, predicate.AnnotationChangedPredicate{}, predicate.GenerationChangedPredicate{})
 }
 
-// collected are the reports that the garbage collector was done with since everything
-// was last applied. The first deletion raises the generation, further ones do not.
+// collected are the reports that the garbage collector was done with, and when
+// everything is to be applied for it: at once, and when it has settled. The first
+// deletion raises the generation, further ones do not.
 type collected struct {
-	mu   sync.Mutex
-	keys map[types.NamespacedName]bool
+	mu  sync.Mutex
+	due map[types.NamespacedName][]time.Time
 }
 
-func (c *collected) add(report types.NamespacedName) {
+func (c *collected) add(report types.NamespacedName, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.keys == nil {
-		c.keys = map[types.NamespacedName]bool{}
+	if c.due == nil {
+		c.due = map[types.NamespacedName][]time.Time{}
 	}
-	c.keys[report] = true
+	c.due[report] = []time.Time{now, now.Add(settleCollected)}
 }
 
-// take reports whether it is one of them, and from now on it is not.
-func (c *collected) take(report types.NamespacedName) bool {
+// take reports whether it is time for one of them, which is done then.
+func (c *collected) take(report types.NamespacedName, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.keys[report]
-	delete(c.keys, report)
-	return was
+	due := c.due[report]
+	later := slices.DeleteFunc(slices.Clone(due), func(t time.Time) bool { return !t.After(now) })
+	if len(later) > 0 {
+		c.due[report] = later
+	} else {
+		delete(c.due, report)
+	}
+	return len(later) < len(due)
+}
+
+// wait returns how long it is until the next time; 0: there is none, or it has come.
+func (c *collected) wait(report types.NamespacedName, now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if due := c.due[report]; len(due) > 0 {
+		return max(due[0].Sub(now), 0)
+	}
+	return 0
 }
 
 // beingCollected reports whether the garbage collector takes the references to an
@@ -73,7 +95,11 @@ func (r *ClusterReconciler) deletionDue(s *state) bool {
 	if s.report.DeletionTimestamp == nil || beingCollected(s.report) {
 		return false
 	}
-	return r.collected.take(client.ObjectKeyFromObject(s.report)) || observedGeneration(s) != s.report.Generation
+	key, now := client.ObjectKeyFromObject(s.report), time.Now()
+	if observedGeneration(s) != s.report.Generation && r.collected.wait(key, now) == 0 {
+		r.collected.add(key, now) // before this process started, or in the background
+	}
+	return r.collected.take(key, now)
 }
 
 func observedGeneration(s *state) int64 {
@@ -96,10 +122,18 @@ func nextGeneration(s *state, d decision, out outcome) int64 {
 	return observedGeneration(s)
 }
 
-// afterCollector has a report that the garbage collector works on looked at soon.
-func afterCollector(report *v1alpha1.ProxyReport, result ctrl.Result) ctrl.Result {
-	if report != nil && beingCollected(report) && (result.RequeueAfter == 0 || result.RequeueAfter > retryCollected) {
-		result.RequeueAfter = retryCollected
+// afterCollector has a report that the garbage collector works on, or was done with
+// just now, looked at soon.
+func (r *ClusterReconciler) afterCollector(report *v1alpha1.ProxyReport, result ctrl.Result) ctrl.Result {
+	if report == nil || report.DeletionTimestamp == nil {
+		return result
+	}
+	soon := r.collected.wait(client.ObjectKeyFromObject(report), time.Now())
+	if beingCollected(report) {
+		soon = retryCollected
+	}
+	if soon > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > soon) {
+		result.RequeueAfter = soon
 	}
 	return result
 }

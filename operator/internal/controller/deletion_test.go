@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -147,5 +148,13 @@ func TestWhatTheCollectorDoesToAReportIsNoticed(t *testing.T) {
 	s.report.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, ObservedGeneration: 2}}
 	if !r.deletionDue(&s) || r.deletionDue(&s) {
 		t.Error("it is not due once")
+	}
+	// The collector may act upon what it saw of the report before.
+	if soon := r.afterCollector(s.report, ctrl.Result{}).RequeueAfter; soon <= 0 || soon > settleCollected {
+		t.Errorf("it is looked at again in %s", soon)
+	}
+	settled := time.Now().Add(settleCollected)
+	if key := client.ObjectKeyFromObject(s.report); !r.collected.take(key, settled) || r.collected.take(key, settled) || r.collected.wait(key, settled) != 0 {
+		t.Error("it is not due once more, and then no more")
 	}
 }

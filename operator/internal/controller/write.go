@@ -162,7 +162,7 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	}
 	if out.retry != nil {
 		if deleted {
-			r.collected.add(cluster)
+			r.collected.add(cluster, now)
 		}
 		return out // all of it comes again
 	}
