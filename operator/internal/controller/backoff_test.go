@@ -1,0 +1,213 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/operator/internal/apply"
+)
+
+func TestWaitsGrowUntilTheCircumstancesChange(t *testing.T) {
+	var b clusterBackOff
+	key := clusterKey("c1")
+	var last time.Duration
+	for attempt, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
+		last = b.next(key, "as before", time.Minute, time.Hour)
+		if most := want * time.Minute; last > most || last < most*4/5 {
+			t.Errorf("attempt %d waits %s, not about %s", attempt, last, most)
+		}
+	}
+	if wait := b.next(key, "something changed", time.Minute, time.Hour); wait > time.Minute {
+		t.Errorf("it waits %s although something changed", wait)
+	}
+	b.forget(key)
+	if wait := b.next(key, "something changed", time.Minute, time.Hour); wait > time.Minute {
+		t.Errorf("after a success it waits %s", wait)
+	}
+}
+
+// A fleet whose Secrets are all taken asks less and less, each cluster on its own.
+func TestTakenSecretsAreTriedLessAndLess(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	f.fail["apply"] = errors.New(apply.NotOurs + " it is theirs")
+	request := ctrl.Request{NamespacedName: clusterKey("c0")}
+	var waits []time.Duration
+	for range 4 {
+		result, err := f.reconcile(context.Background(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, result.RequeueAfter)
+	}
+	if waits[1] <= waits[0] || waits[2] <= waits[1] || waits[3] < 6*time.Minute {
+		t.Errorf("%s", waits)
+	}
+}
+
+func TestWhatCouldChangeTheAnswerIsInTheCircumstances(t *testing.T) {
+	base := func() state {
+		s := aState(t)
+		s.source, s.report = "proxy@1", &v1alpha1.ProxyReport{}
+		s.override = &v1alpha1.ProxyOverride{}
+		s.facts = &v1alpha1.ReportedFacts{Version: "Facts/v1"}
+		return s
+	}
+	was := base().circumstances()
+	for name, change := range map[string]func(*state){
+		"the Cluster":        func(s *state) { s.cluster.Generation++ },
+		"the override":       func(s *state) { s.override.Generation++ },
+		"the source":         func(s *state) { s.source = "proxy@2" },
+		"the table":          func(s *state) { s.facts.Version = "Facts/v2" },
+		"somebody who asks":  func(s *state) { s.report.Annotations = map[string]string{v1alpha1.ReapplyAnnotation: "now"} },
+		"an override is new": func(s *state) { s.override = nil },
+	} {
+		s := base()
+		change(&s)
+		if s.circumstances() == was {
+			t.Errorf("%s makes no difference", name)
+		}
+	}
+}
+
+func TestAnOutageIsToldFromAnErrorAboutOneCluster(t *testing.T) {
+	etcd := apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
+	for _, err := range []error{
+		apierrors.NewTooManyRequests("later", 1), apierrors.NewServiceUnavailable("down"), apierrors.NewTimeoutError("slow", 1), etcd,
+		syscall.ECONNREFUSED, syscall.ECONNRESET, context.DeadlineExceeded, apierrors.NewServerTimeout(corev1.Resource("secrets"), "patch", 1),
+	} {
+		if !unavailable(err) {
+			t.Errorf("%v is no outage", err)
+		}
+	}
+	for _, err := range []error{
+		nil, context.Canceled, apierrors.NewConflict(corev1.Resource("x"), "c", errors.New("y")), apierrors.NewNotFound(corev1.Resource("x"), "c"),
+		apierrors.NewForbidden(corev1.Resource("x"), "c", errors.New("no")), apierrors.NewInternalError(errors.New("failed calling webhook")),
+		apierrors.NewGenericServerResponse(http.StatusBadGateway, "get", corev1.Resource("x"), "c", "", 0, true),
+	} {
+		if unavailable(err) {
+			t.Errorf("%v is an outage", err)
+		}
+	}
+}
+
+// An outage is waited for by the worker: no cluster gets into a back-off of its own.
+func TestAnOutageCostsNoClusterABackOff(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	f.fail["create"] = apierrors.NewServiceUnavailable("down")
+	done := make(chan error, 1)
+	go func() {
+		_, err := f.Reconcile(context.Background(), ctrl.Request{NamespacedName: clusterKey("c0")})
+		done <- err
+	}()
+	for f.asked("create") < 2 { // it tries again by itself
+		select {
+		case err := <-done:
+			t.Fatalf("it gave up: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	f.answers("create")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAReportThatTheCacheDoesNotHaveYetIsKept(t *testing.T) {
+	var w writtenReports
+	key := clusterKey("c1")
+	report := func(version string) *v1alpha1.ProxyReport {
+		return &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
+	}
+	if w.latest(key, nil) != nil || w.latest(key, report("5")).ResourceVersion != "5" {
+		t.Error("without one that is kept, it is the cache's")
+	}
+	w.put(key, report("10"))
+	for cached, want := range map[string]string{"": "10", "9": "10"} {
+		var has *v1alpha1.ProxyReport
+		if cached != "" {
+			has = report(cached)
+		}
+		if got := w.latest(key, has); got.ResourceVersion != want {
+			t.Errorf("the cache has %q: %s", cached, got.ResourceVersion)
+		}
+	}
+	if got := w.latest(key, report("11")); got.ResourceVersion != "11" || len(w.by) != 0 {
+		t.Errorf("the cache has a newer one: %s, %d are kept", got.ResourceVersion, len(w.by))
+	}
+}
+
+// Only the clusters that a CorporateProxy selected before or selects now are queued.
+func TestAChangeOfASelectorConcernsWhomItSelectedBeforeOrAfter(t *testing.T) {
+	labelled := func(name, stage string) *clusterv1.Cluster {
+		return &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{"stage": stage}}}
+	}
+	selecting := func(stage string) *v1alpha1.CorporateProxy {
+		return &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID(stage)}, Spec: v1alpha1.CorporateProxySpec{
+			ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"stage": stage}},
+			Source:          v1alpha1.ProxySource{ValuesRef: &v1alpha1.SecretReference{Name: "of-" + stage}},
+		}}
+	}
+	f := newCountedFleet(t, 0, labelled("canary", "canary"), labelled("rest", "rest"), labelled("other", "other"), selecting("rest"))
+	for name, test := range map[string]struct {
+		got  []ctrl.Request
+		want int
+	}{
+		"from canary to rest":       {f.selectedByEither(t.Context(), selecting("canary"), selecting("rest")), 2},
+		"a new one beside another":  {f.selectedByEither(t.Context(), nil, selecting("rest")), 1},
+		"one that is gone":          {f.selectedByEither(t.Context(), selecting("canary"), nil), 1},
+		"a Secret that one names":   {f.readersOf(t.Context(), nil, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "of-rest"}}), 1},
+		"a Secret that none names":  {f.readersOf(t.Context(), nil, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "other"}}), 0},
+		"the key of the memory":     {f.readersOf(t.Context(), nil, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: MemorySecret}}), 3},
+		"a broken selector is safe": {f.selectedByEither(t.Context(), broken(), selecting("rest")), 3},
+	} {
+		if len(test.got) != test.want {
+			t.Errorf("%s: %v", name, test.got)
+		}
+	}
+}
+
+func broken() *v1alpha1.CorporateProxy {
+	return &v1alpha1.CorporateProxy{Spec: v1alpha1.CorporateProxySpec{ClusterSelector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}},
+	}}}
+}
+
+func TestAMissingFinalizerIsPutBack(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	f.reconcileAll(1)
+	report := &v1alpha1.ProxyReport{}
+	if err := f.objects.Get(t.Context(), clusterKey("c0"), report); err != nil {
+		t.Fatal(err)
+	}
+	report.Finalizers = []string{"other.example/theirs"}
+	if err := f.objects.Update(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	f.want("one patch of metadata", f.reconcileAll(1), map[string]int{"patch": 1})
+	if err := f.objects.Get(t.Context(), clusterKey("c0"), report); err != nil || len(report.Finalizers) != 2 {
+		t.Errorf("%v, %v", report.Finalizers, err)
+	}
+}
+
+func TestTheLeaderAloneCountsTheFleet(t *testing.T) {
+	elected := make(chan struct{})
+	if leads(elected) {
+		t.Error("a standby exports the fleet's gauges")
+	}
+	close(elected)
+	if !leads(elected) {
+		t.Error("the leader does not")
+	}
+}
