@@ -51,11 +51,8 @@ func TestThatAClusterHadAProxyIsNotedBeforeItsSecretsAreWrittenAndOnlyOnce(t *te
 		if writes := f.writesTo(mark, "c1"); !slices.Equal(writes, []string{"patch proxyreports"}) {
 			t.Errorf("%s: %v", name, writes)
 		}
-		if !slices.ContainsFunc(report.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
-			return e.Manager == "fairlead" && e.Subresource == "" &&
-				strings.Contains(e.FieldsV1.GetRawString(), v1alpha1.HadProxyAnnotation)
-		}) {
-			t.Errorf("%s: field manager fairlead does not own it", name)
+		if len(report.ManagedFields) > 0 {
+			t.Errorf("%s: the report has managed fields, which make each write of its status dearer", name)
 		}
 	}
 }

@@ -63,6 +63,11 @@ func copyCluster(ctx context.Context, from, to client.Client, key types.Namespac
 			return nil, err
 		}
 	}
+	if len(report.ManagedFields) == 0 { // then the API server keeps none of the copy either
+		if err := to.Patch(ctx, copied, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`))); err != nil {
+			return nil, err
+		}
+	}
 	raw := &rawCluster{key: key, uid: copied.UID, merge: !appliesStatus(report)}
 	uids := strings.NewReplacer(string(report.UID), string(copied.UID), string(report.Status.Cluster.UID), string(cluster.UID))
 	var err error

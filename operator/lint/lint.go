@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/fairlead-io/fairlead/operator/cabundle"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
@@ -34,10 +36,10 @@ func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 // Run returns everything that is found, the worst first. Nothing in it shows a
 // credential.
 func Run(in Input) []Finding {
-	return sorted(append(Structure(in), Portability(in)...))
+	return sorted(slices.Concat(Structure(in), Proxy(in), Portability(in)))
 }
 
-// Structure returns what is found without asking any client, the worst first.
+// Structure returns what is found in the list itself, the worst first.
 func Structure(in Input) []Finding {
 	findings := append([]Finding{}, in.Refusals...)
 	findings = append(findings, missing(in)...)
@@ -46,7 +48,10 @@ func Structure(in Input) []Finding {
 	findings = append(findings, shadowed(in)...)
 	findings = append(findings, omitted(in)...)
 	findings = append(findings, tooLong(in)...)
-	findings = append(findings, proxy(in)...)
-	findings = append(findings, certificates(in)...)
 	return sorted(findings)
+}
+
+// Proxy returns what is found in the URLs and certificates, the worst first.
+func Proxy(in Input) []Finding {
+	return sorted(append(proxy(in), certificates(in)...))
 }

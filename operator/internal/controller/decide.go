@@ -26,14 +26,14 @@ type decision struct {
 }
 
 // decide is pure.
-func decide(s state) decision { return decideWith(s, askClients) }
+func decide(s state) decision { return decideWith(s, lintList) }
 
 // decide remembers what clients find in the cluster's list.
 func (r *ClusterReconciler) decide(s state) decision {
 	return decideWith(s, r.linted.of(client.ObjectKeyFromObject(s.cluster)))
 }
 
-func decideWith(s state, portability portabilityOf) decision {
+func decideWith(s state, lint listFindings) decision {
 	last := s.last()
 	d := decision{status: s.remembered(), own: reportedLists(last), paused: paused(s.cluster)}
 	if d.paused {
@@ -68,7 +68,7 @@ func decideWith(s state, portability portabilityOf) decision {
 	d.own = resolvedLists(effective)
 	d.status.Findings = nil
 	if effective.Mode == resolve.ModeProxied {
-		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster), portability)
+		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster), lint)
 	}
 	return d
 }

@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
-	"unique"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,22 +37,31 @@ func findings(found []lint.Finding) []v1alpha1.ReportedFinding {
 }
 
 // clusterFindings is about the list of a cluster.
-func clusterFindings(e resolve.Effective, cluster resolve.Cluster, portability portabilityOf) []v1alpha1.ReportedFinding {
+func clusterFindings(e resolve.Effective, cluster resolve.Cluster, of listFindings) []v1alpha1.ReportedFinding {
 	in := lint.Effective(e, cluster)
 	in.Today = true
-	found := append(findings(lint.Structure(in)), portability(in)...)
+	list := of(in)
+	found := slices.Concat(list.structure, findings(lint.Proxy(in)), list.portability)
 	slices.SortStableFunc(found, func(a, b v1alpha1.ReportedFinding) int {
 		return lint.Compare(lint.Severity(a.Severity), lint.Severity(b.Severity))
 	})
 	return found[:min(len(found), maxFindings)]
 }
 
-// portabilityOf returns what clients find in a list.
-type portabilityOf func(lint.Input) []v1alpha1.ReportedFinding
+// lintedList is what is found in a list, whatever the proxy is, in the two parts between which the proxy's findings go.
+type lintedList struct {
+	digest                 uint64
+	structure, portability []v1alpha1.ReportedFinding
+}
 
-func askClients(in lint.Input) []v1alpha1.ReportedFinding { return findings(lint.Portability(in)) }
+// listFindings returns what is found in a list.
+type listFindings func(lint.Input) lintedList
 
-// linted remembers what clients found in each cluster's list: asking them takes longer than all else that is decided,
+func lintList(in lint.Input) lintedList {
+	return lintedList{structure: findings(lint.Structure(in)), portability: findings(lint.Portability(in))}
+}
+
+// linted remembers what was found in each cluster's list: asking the clients takes longer than all else that is decided,
 // and a change of the password changes no list.
 type linted struct {
 	asked int // for tests
@@ -62,33 +70,31 @@ type linted struct {
 	by map[types.NamespacedName]lintedList
 }
 
-type lintedList struct {
-	digest   uint64
-	findings []v1alpha1.ReportedFinding
-}
-
 var lintSeed = maphash.MakeSeed()
 
-// of is what clients find in the list of a cluster.
-func (l *linted) of(cluster types.NamespacedName) portabilityOf {
-	return func(in lint.Input) []v1alpha1.ReportedFinding {
-		digest := maphash.String(lintSeed, in.Any+"\n"+in.Entries.String()+"\n"+in.Omitted.String())
+// of is what is found in the list of a cluster.
+func (l *linted) of(cluster types.NamespacedName) listFindings {
+	return func(in lint.Input) lintedList {
+		digest := maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), *in.Cluster))
 		l.mu.Lock()
 		known := l.by[cluster]
 		l.mu.Unlock()
 		if known.digest == digest {
-			return known.findings
+			return known
 		}
-		found := askClients(in)
-		for i := range found {
-			found[i].Message = unique.Make(found[i].Message).Value() // most clusters have the same
+		found := lintList(in)
+		found.digest = digest
+		for _, part := range [][]v1alpha1.ReportedFinding{found.structure, found.portability} {
+			for i := range part {
+				part[i].Message = shared(part[i].Message) // most clusters have the same
+			}
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.by == nil {
 			l.by = map[types.NamespacedName]lintedList{}
 		}
-		l.by[cluster] = lintedList{digest, found}
+		l.by[cluster] = found
 		l.asked++
 		return found
 	}

@@ -221,7 +221,7 @@ func (f *countedFleet) want(what string, got, want map[string]int) {
 func TestAFanOutCostsTwoSecretsAndOneStatusPerClusterAndTheRestOnce(t *testing.T) {
 	const n = 20
 	f := newCountedFleet(t, n)
-	f.want("the first fill", f.reconcileAll(n), map[string]int{"create": n, "apply": 2 * n, "status of ProxyReport": n})
+	f.want("the first fill", f.reconcileAll(n), map[string]int{"create": n, "patch": n, "apply": 2 * n, "status of ProxyReport": n})
 	f.want("nothing changed", f.reconcileAll(n), map[string]int{})
 	for len(f.recorder.Events) > 0 {
 		<-f.recorder.Events

@@ -100,6 +100,11 @@ func lean(object any) (any, error) {
 		}
 	case *clusterv1.Cluster:
 		return leanCluster(o), nil
+	case *v1alpha1.ProxyReport:
+		if len(o.ManagedFields) > 0 {
+			o.ManagedFields = []metav1.ManagedFieldsEntry{{}} // that there are some
+		}
+		return o, nil
 	}
 	return cache.TransformStripManagedFields()(object)
 }

@@ -76,6 +76,11 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 	if err := r.Client.Create(ctx, report); err != nil {
 		return nil, err
 	}
+	var err error
+	if report.ResourceVersion, err = apply.Metadata(ctx, r.Client, report, nil, ""); err != nil {
+		return nil, err
+	}
+	report.ManagedFields = nil
 	r.written.put(client.ObjectKeyFromObject(report), report)
 	return report, nil
 }
@@ -85,16 +90,19 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decision) error {
 	var annotations map[string]string
 	var finalizer string
-	if promised := promises(*s, d); promisesDue(s.report.Annotations, promised, s.paced || reapplyRequested(s)) {
+	again := s.paced || reapplyRequested(s)
+	if promised := promises(*s, d); promisesDue(s.report.Annotations, promised, again) {
 		annotations = promised
 	}
+	clear := again && len(s.report.ManagedFields) > 0 // of an earlier version, or since somebody applied to it
 	if s.report.DeletionTimestamp == nil && !controllerutil.ContainsFinalizer(s.report, v1alpha1.ReportFinalizer) {
 		finalizer = v1alpha1.ReportFinalizer
 	}
-	if d.paused || annotations == nil && finalizer == "" {
+	if d.paused || annotations == nil && finalizer == "" && !clear {
 		return nil
 	}
 	next := s.report.DeepCopy()
+	next.ManagedFields = nil
 	var err error
 	if next.ResourceVersion, err = apply.Metadata(ctx, r.Client, s.report, annotations, finalizer); err != nil {
 		return err
