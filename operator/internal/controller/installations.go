@@ -33,14 +33,15 @@ type installations struct {
 
 // source is what is known of one CorporateProxy.
 type source struct {
-	seen  string    // the state of the objects that was seen last
+	seen  string    // the state of URL and credentials that was seen last
 	since time.Time // when it was seen first
-	read  reading   // the last state that stayed as it was for long enough
+	read  reading   // what was read last, in a state that stayed as it was for long enough
 }
 
 // reading is a CorporateProxy as it was read in one state; the version is empty if it was never read.
 type reading struct {
 	version      string
+	source       string // the state of URL and credentials
 	installation resolve.Installation
 	err          error
 }
@@ -70,10 +71,11 @@ func (i *installations) get(ctx context.Context, proxy *v1alpha1.CorporateProxy,
 		known = &source{}
 		i.by[proxy.Name] = known
 	}
-	if known.seen != version {
-		known.seen, known.since = version, now
+	source := sourceOf(proxy, objects)
+	if known.seen != source {
+		known.seen, known.since = source, now
 	}
-	if wait := known.since.Add(quiet(proxy)).Sub(now); wait > 0 && known.read.version != version {
+	if wait := known.since.Add(quiet(proxy)).Sub(now); wait > 0 && known.read.source != source {
 		if known.read.version == "" {
 			return resolve.Installation{}, "", &unsettledError{wait}
 		}
@@ -81,12 +83,26 @@ func (i *installations) get(ctx context.Context, proxy *v1alpha1.CorporateProxy,
 	}
 	if known.read.version != version {
 		i.parses++
-		known.read = reading{version: version}
+		known.read = reading{version: version, source: source}
 		known.read.installation, known.read.err = inputs.Installation(proxy, func(ref inputs.Reference) (map[string][]byte, error) {
 			return dataOf(objects[ref]), nil
 		})
 	}
 	return known.read.installation, known.read.version, known.read.err
+}
+
+// sourceOf is a text that is another one when URL or credentials are. Whatever else changes in a CorporateProxy, however
+// often, does not put off the reading of these.
+func sourceOf(proxy *v1alpha1.CorporateProxy, objects map[inputs.Reference]client.Object) string {
+	url := proxy.Spec.Source.URL
+	if url == nil || url.CredentialsRef == nil {
+		return "one object"
+	}
+	text := fmt.Sprint(url.HTTP, " ", url.HTTPS, " ", url.CredentialsRef.Name)
+	if secret := objects[inputs.Reference{Kind: inputs.KindSecret, Name: url.CredentialsRef.Name}]; secret != nil {
+		text += "@" + secret.GetResourceVersion()
+	}
+	return text
 }
 
 // quiet is how long the source of a CorporateProxy must have stayed as it is.
@@ -102,7 +118,7 @@ func (i *installations) settles(proxy *v1alpha1.CorporateProxy, now time.Time) t
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	known := i.by[proxy.Name]
-	if known == nil || known.read.version == known.seen {
+	if known == nil || known.read.source == known.seen {
 		return 0
 	}
 	return max(known.since.Add(quiet(proxy)).Sub(now), time.Millisecond)

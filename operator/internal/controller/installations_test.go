@@ -98,6 +98,19 @@ func TestAHostAndItsPasswordAreTakenTogether(t *testing.T) {
 	}
 }
 
+func TestWhatElseChangesPutsNothingOff(t *testing.T) {
+	s := newTorn(t)
+	s.after(0)
+	s.want("settled", s.after(quietTime), oldSource)
+	s.setHost("new.example")
+	for range 4 { // somebody fights about another field
+		s.proxy.Generation++
+		s.want("not yet", s.after(time.Second), oldSource)
+	}
+	s.proxy.Generation++
+	s.want("all the same", s.after(2*time.Second), "http://me:old@new.example:3128")
+}
+
 func TestASourceOfOneObjectIsReadAtOnce(t *testing.T) {
 	s := newTorn(t)
 	s.proxy.Spec.Source.URL.CredentialsRef = nil
