@@ -40,7 +40,7 @@ func machineMetadata() []*metav1.PartialObjectMetadata {
 // machines of one cluster have in common is kept once.
 func leanMachine(object any) (any, error) {
 	meta, is := object.(*metav1.PartialObjectMetadata)
-	if !is {
+	if !is || meta.Generation == 0 { // it comes through here twice; what the API server sends has a generation
 		return object, nil
 	}
 	kept := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: shared(meta.Kind), APIVersion: shared(meta.APIVersion)}, ObjectMeta: metav1.ObjectMeta{

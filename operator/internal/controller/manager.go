@@ -101,12 +101,37 @@ func lean(object any) (any, error) {
 	case *clusterv1.Cluster:
 		return leanCluster(o), nil
 	case *v1alpha1.ProxyReport:
-		if len(o.ManagedFields) > 0 {
-			o.ManagedFields = []metav1.ManagedFieldsEntry{{}} // that there are some
-		}
-		return o, nil
+		return leanReport(o), nil
 	}
 	return cache.TransformStripManagedFields()(object)
+}
+
+// leanReport has one copy of each text that most reports have.
+func leanReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
+	if len(report.ManagedFields) > 0 {
+		report.ManagedFields = []metav1.ManagedFieldsEntry{{}} // that there are some
+	}
+	status := &report.Status
+	texts := []*string{&report.Namespace, &status.Mode, &status.ProxyName, &status.Form}
+	for i := range status.Findings {
+		texts = append(texts, &status.Findings[i].Code, &status.Findings[i].Severity, &status.Findings[i].Message)
+	}
+	for i := range status.Entries {
+		texts = append(texts, &status.Entries[i].Value, &status.Entries[i].Source, &status.Entries[i].Field)
+	}
+	for i := range status.Conditions {
+		texts = append(texts, &status.Conditions[i].Type, &status.Conditions[i].Reason, &status.Conditions[i].Message)
+	}
+	for i := range status.Secrets {
+		texts = append(texts, &status.Secrets[i].Role)
+	}
+	if facts := status.Facts; facts != nil {
+		texts = append(texts, &facts.Version, &facts.Source, &facts.Kind)
+	}
+	for _, text := range texts {
+		*text = shared(*text)
+	}
+	return report
 }
 
 // leanCluster keeps of a Cluster what decides about its proxy.

@@ -163,6 +163,7 @@ func TestTheCacheKeepsOfAMachineWhatCountingNeeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.machine.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(kindMachine))
+			tc.machine.Generation = 1
 			result, err := lean(tc.machine)
 			kept, is := result.(*metav1.PartialObjectMetadata)
 			if err != nil || !is {
@@ -171,7 +172,7 @@ func TestTheCacheKeepsOfAMachineWhatCountingNeeds(t *testing.T) {
 			if got := ownerOf(kept); got != tc.want {
 				t.Errorf("owner %v, want %v", got, tc.want)
 			}
-			if again, err := lean(kept); err != nil || !cmp.Equal(again, result) { // as client-go asks of a transform
+			if again, err := lean(kept); err != nil || again != result { // as client-go asks of a transform
 				t.Errorf("the second time, %+v, %v", again, err)
 			}
 			if kept.Labels[clusterv1.ClusterNameLabel] != "c1" || len(kept.Labels) != 1 || kept.Annotations != nil || kept.Finalizers != nil {
