@@ -34,6 +34,7 @@ const ReasonBuiltBefore = "BuiltBeforeTheChange"
 const (
 	ReasonObjectNotFound   = "ObjectNotFound"   // the object does not exist
 	ReasonForbidden        = "Forbidden"        // the operator may not read it
+	ReasonReadFailed       = "ReadFailed"       // and the facts that were read before stay
 	ReasonKindNotInstalled = "KindNotInstalled" // its kind is not known to the API server
 )
 
@@ -50,7 +51,10 @@ const (
 	ReasonContended = "Contended" // a rival reverts the Secret; writes are spaced out
 	ReasonRefused   = "Refused"   // the API server refused a write
 	ReasonPaused    = "Paused"
-	ReasonAccepted  = "Accepted" // of a CorporateProxy: it can be used
+	// ReasonWriteFailed: a write failed in a way that says nothing about the object;
+	// it is tried again. The status describes what was last written.
+	ReasonWriteFailed = "WriteFailed"
+	ReasonAccepted    = "Accepted" // of a CorporateProxy: it can be used
 )
 
 // Reasons of the condition EndpointsDirect.

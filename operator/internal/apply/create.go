@@ -35,6 +35,19 @@ func WriteNew(ctx context.Context, c client.Client, object client.Object) (Writt
 	return Write(ctx, c, object) // the record is of what was applied
 }
 
+// CheckNew returns an *ExistsError where WriteNew would, and creates nothing.
+func CheckNew(ctx context.Context, c client.Client, object client.Object) error {
+	err := c.Create(ctx, object.DeepCopyObject().(client.Object), client.FieldOwner(FieldManager), client.DryRunAll)
+	if !apierrors.IsAlreadyExists(err) {
+		return nil // whatever else is wrong, WriteNew says it
+	}
+	same, err := isSame(ctx, c, object)
+	if err != nil || same {
+		return err
+	}
+	return &ExistsError{Title(object)}
+}
+
 // isSame asks the API server whether an object has exactly this data and our labels,
 // with a patch that tests and changes nothing: the operator cannot read it.
 func isSame(ctx context.Context, c client.Client, object client.Object) (bool, error) {

@@ -13,6 +13,8 @@ const (
 	firstTaken   = time.Minute     // a name that is taken
 	firstRefused = 2 * time.Second // a write that is refused, as an API server does that has just started and knows no roles yet
 	firstPending = 15 * time.Second
+	firstOutage  = time.Second // an API server that does not answer
+	firstSlow    = time.Minute // one that took too long for this cluster alone
 )
 
 // clusterBackOff spaces out the attempts for clusters that cannot be served for now. It begins anew where the circumstances,
@@ -25,10 +27,12 @@ type clusterBackOff struct {
 type failures struct {
 	circumstances string
 	times         int
+	until         time.Time // the next attempt
 }
 
-// next returns how long to wait after one more failure, with a jitter of a fifth.
-func (b *clusterBackOff) next(cluster types.NamespacedName, circumstances string, first, longest time.Duration) time.Duration {
+// next returns how long to wait after a failure, with a jitter of a fifth. One that comes before the wait is over, because
+// something else happened to the cluster, does not count.
+func (b *clusterBackOff) next(cluster types.NamespacedName, circumstances string, first, longest time.Duration, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.by == nil {
@@ -38,6 +42,9 @@ func (b *clusterBackOff) next(cluster types.NamespacedName, circumstances string
 	if failed.circumstances != circumstances {
 		failed = failures{circumstances: circumstances}
 	}
+	if rest := failed.until.Sub(now); rest > 0 {
+		return rest
+	}
 	wait := first
 	for range failed.times {
 		if wait *= 2; wait >= longest {
@@ -45,9 +52,10 @@ func (b *clusterBackOff) next(cluster types.NamespacedName, circumstances string
 			break
 		}
 	}
-	failed.times++
+	wait -= rand.N(wait/5 + 1)
+	failed.times, failed.until = failed.times+1, now.Add(wait)
 	b.by[cluster] = failed
-	return wait - rand.N(wait/5+1)
+	return wait
 }
 
 func (b *clusterBackOff) forget(cluster types.NamespacedName) {

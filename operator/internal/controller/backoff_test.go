@@ -16,43 +16,28 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/operator/internal/apply"
 )
 
 func TestWaitsGrowUntilTheCircumstancesChange(t *testing.T) {
 	var b clusterBackOff
 	key := clusterKey("c1")
-	var last time.Duration
-	for attempt, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
-		last = b.next(key, "as before", time.Minute, time.Hour)
-		if most := want * time.Minute; last > most || last < most*4/5 {
-			t.Errorf("attempt %d waits %s, not about %s", attempt, last, most)
+	now := time.Unix(0, 0)
+	for attempt, minutes := range []float64{1, 2, 4, 8, 16, 32, 60, 60, 60} {
+		last := b.next(key, "as before", time.Minute, time.Hour, now)
+		if got := last.Minutes(); got > minutes || got < minutes*4/5 {
+			t.Errorf("attempt %d waits %.1f minutes, not about %.0f", attempt, got, minutes)
 		}
+		if rest := b.next(key, "as before", time.Minute, time.Hour, now.Add(last/2)); rest > last/2+1 {
+			t.Errorf("attempt %d: an event in between counts as a failure: %s", attempt, rest)
+		}
+		now = now.Add(last)
 	}
-	if wait := b.next(key, "something changed", time.Minute, time.Hour); wait > time.Minute {
+	if wait := b.next(key, "something changed", time.Minute, time.Hour, now); wait > time.Minute {
 		t.Errorf("it waits %s although something changed", wait)
 	}
 	b.forget(key)
-	if wait := b.next(key, "something changed", time.Minute, time.Hour); wait > time.Minute {
+	if wait := b.next(key, "something changed", time.Minute, time.Hour, now); wait > time.Minute {
 		t.Errorf("after a success it waits %s", wait)
-	}
-}
-
-// A fleet whose Secrets are all taken asks less and less, each cluster on its own.
-func TestTakenSecretsAreTriedLessAndLess(t *testing.T) {
-	f := newCountedFleet(t, 1)
-	f.fail["apply"] = errors.New(apply.NotOurs + " it is theirs")
-	request := ctrl.Request{NamespacedName: clusterKey("c0")}
-	var waits []time.Duration
-	for range 4 {
-		result, err := f.reconcile(context.Background(), request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		waits = append(waits, result.RequeueAfter)
-	}
-	if waits[1] <= waits[0] || waits[2] <= waits[1] || waits[3] < 6*time.Minute {
-		t.Errorf("%s", waits)
 	}
 }
 
@@ -85,14 +70,14 @@ func TestAnOutageIsToldFromAnErrorAboutOneCluster(t *testing.T) {
 	etcd := apierrors.NewInternalError(errors.New("etcdserver: leader changed"))
 	for _, err := range []error{
 		apierrors.NewTooManyRequests("later", 1), apierrors.NewServiceUnavailable("down"), apierrors.NewTimeoutError("slow", 1), etcd,
-		syscall.ECONNREFUSED, syscall.ECONNRESET, context.DeadlineExceeded, apierrors.NewServerTimeout(corev1.Resource("secrets"), "patch", 1),
+		syscall.ECONNREFUSED, syscall.ECONNRESET, apierrors.NewServerTimeout(corev1.Resource("secrets"), "patch", 1),
 	} {
 		if !unavailable(err) {
 			t.Errorf("%v is no outage", err)
 		}
 	}
 	for _, err := range []error{
-		nil, context.Canceled, apierrors.NewConflict(corev1.Resource("x"), "c", errors.New("y")), apierrors.NewNotFound(corev1.Resource("x"), "c"),
+		nil, context.Canceled, context.DeadlineExceeded, apierrors.NewConflict(corev1.Resource("x"), "c", errors.New("y")), apierrors.NewNotFound(corev1.Resource("x"), "c"),
 		apierrors.NewForbidden(corev1.Resource("x"), "c", errors.New("no")), apierrors.NewInternalError(errors.New("failed calling webhook")),
 		apierrors.NewGenericServerResponse(http.StatusBadGateway, "get", corev1.Resource("x"), "c", "", 0, true),
 	} {
@@ -102,25 +87,20 @@ func TestAnOutageIsToldFromAnErrorAboutOneCluster(t *testing.T) {
 	}
 }
 
-// An outage is waited for by the worker: no cluster gets into a back-off of its own.
-func TestAnOutageCostsNoClusterABackOff(t *testing.T) {
-	f := newCountedFleet(t, 1)
-	f.fail["create"] = apierrors.NewServiceUnavailable("down")
-	done := make(chan error, 1)
-	go func() {
-		_, err := f.Reconcile(context.Background(), ctrl.Request{NamespacedName: clusterKey("c0")})
-		done <- err
-	}()
-	for f.asked("create") < 2 { // it tries again by itself
-		select {
-		case err := <-done:
-			t.Fatalf("it gave up: %v", err)
-		case <-time.After(time.Millisecond):
+// Neither an outage nor a webhook that hangs for one cluster holds a worker.
+func TestAnOutageHoldsNoWorker(t *testing.T) {
+	for name, err := range map[string]error{"an outage": apierrors.NewServiceUnavailable("down"), "a webhook that hangs": context.DeadlineExceeded} {
+		f := newCountedFleet(t, 1)
+		f.fail["apply"] = err
+		request := ctrl.Request{NamespacedName: clusterKey("c0")}
+		result, got := f.Reconcile(context.Background(), request)
+		if got != nil || result.RequeueAfter <= 0 || result.RequeueAfter > firstSlow {
+			t.Errorf("%s: %+v, %v", name, result, got)
 		}
-	}
-	f.answers("create")
-	if err := <-done; err != nil {
-		t.Error(err)
+		f.fail["apply"] = nil
+		if result, got = f.Reconcile(context.Background(), request); got != nil || result.RequeueAfter < time.Second {
+			t.Errorf("%s is over: %+v, %v", name, result, got)
+		}
 	}
 }
 
@@ -165,7 +145,7 @@ func TestAChangeOfASelectorConcernsWhomItSelectedBeforeOrAfter(t *testing.T) {
 		want int
 	}{
 		"from canary to rest":       {f.selectedByEither(t.Context(), selecting("canary"), selecting("rest")), 2},
-		"a new one beside another":  {f.selectedByEither(t.Context(), nil, selecting("rest")), 1},
+		"a new one":                 {f.selectedByEither(t.Context(), nil, selecting("rest")), 3},
 		"one that is gone":          {f.selectedByEither(t.Context(), selecting("canary"), nil), 1},
 		"a Secret that one names":   {f.readersOf(t.Context(), nil, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "of-rest"}}), 1},
 		"a Secret that none names":  {f.readersOf(t.Context(), nil, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "other"}}), 0},

@@ -38,9 +38,12 @@ type changes struct {
 type mark struct {
 	proxy    *v1alpha1.CorporateProxy
 	machines bool
-	clusters int       // written since it was set
-	touched  time.Time // when it was last needed
+	clusters map[types.NamespacedName]bool // written since it was set
+	touched  time.Time                     // when it was last needed
 }
+
+// markTime is how long the removal of a mark may take, while writes wait.
+const markTime = 5 * time.Second
 
 // settled is how long a mark stays after the last write, so that a fan-out sets it once.
 const settled = 2 * time.Second
@@ -71,7 +74,7 @@ func (c *changes) load(ctx context.Context) error {
 	for i := range proxies.Items {
 		proxy := &proxies.Items[i]
 		if applying := proxy.Status.Applying; applying != nil {
-			c.marked[proxy.Name] = &mark{proxy: proxy, machines: applying.Machines, touched: time.Now()}
+			c.marked[proxy.Name] = newMark(proxy, applying.Machines)
 			machines = machines || applying.Machines
 		}
 	}
@@ -88,28 +91,31 @@ func (c *changes) load(ctx context.Context) error {
 	return nil
 }
 
-// begin is called before a cluster's Secrets are overwritten with other content, of this CorporateProxy. The write waits
-// for the mark.
-func (c *changes) begin(ctx context.Context, cluster types.NamespacedName, proxy string, machines bool) error {
+func newMark(proxy *v1alpha1.CorporateProxy, machines bool) *mark {
+	return &mark{proxy: proxy, machines: machines, clusters: map[types.NamespacedName]bool{}, touched: time.Now()}
+}
+
+// begin is called before a cluster's Secrets are overwritten with other content. The write waits for the mark, which both
+// the CorporateProxy that it is of and the one before carry: either may be deleted.
+func (c *changes) begin(ctx context.Context, cluster types.NamespacedName, now, before string, machines bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := c.marked[proxy]
-	if m == nil || machines && !m.machines {
-		object, err := get[v1alpha1.CorporateProxy](ctx, c.client, types.NamespacedName{Name: proxy})
+	for _, name := range []string{before, now} {
+		proxy, err := get[v1alpha1.CorporateProxy](ctx, c.client, types.NamespacedName{Name: name})
 		if err != nil {
 			return err
 		}
-		if object != nil { // else there is nobody to carry the mark, and nothing that could be taken back
-			m = &mark{proxy: object, machines: machines}
-			now := metav1.Now()
-			if err := c.setMark(ctx, object, &v1alpha1.ApplyingChange{Started: now, Machines: machines}); err != nil {
+		if proxy == nil {
+			continue // it carries no mark
+		}
+		m := c.marked[name]
+		if m == nil || m.proxy.UID != proxy.UID || machines && !m.machines {
+			m = newMark(proxy, machines)
+			if err := c.setMark(ctx, proxy, &v1alpha1.ApplyingChange{Started: metav1.Now(), Machines: machines}); err != nil {
 				return err
 			}
-			c.marked[proxy] = m
+			c.marked[name] = m
 		}
-	}
-	if m != nil {
-		m.clusters++
 		m.touched = time.Now()
 	}
 	c.open[cluster] = c.open[cluster] || machines
@@ -121,6 +127,15 @@ func (c *changes) recorded(cluster types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, cluster)
+}
+
+// overwrote counts a cluster whose Secrets were overwritten with a change of this CorporateProxy.
+func (c *changes) overwrote(cluster types.NamespacedName, proxy string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.marked[proxy]; m != nil {
+		m.clusters[cluster] = true
+	}
 }
 
 // Start removes marks that are not needed any more. It runs where the controllers do.
@@ -139,6 +154,8 @@ func (c *changes) Start(ctx context.Context) error {
 
 // sweep removes the marks while no cluster is in doubt. New writes wait meanwhile.
 func (c *changes) sweep(ctx context.Context, now time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, markTime)
+	defer cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.open) > 0 {
@@ -153,14 +170,13 @@ func (c *changes) sweep(ctx context.Context, now time.Time) {
 			continue
 		}
 		delete(c.marked, name)
-		if m.clusters > 0 {
-			c.events.Eventf(m.proxy, nil, corev1.EventTypeNormal, "Written", "Apply", "wrote the Secrets of %d clusters anew", m.clusters)
+		if n := len(m.clusters); n > 0 {
+			c.events.Eventf(m.proxy, nil, corev1.EventTypeNormal, "Written", "Apply", "wrote the Secrets of %d clusters anew", n)
 		}
 	}
 }
 
 // setMark sets the mark, or removes it if applying is nil, and leaves the rest of the status alone.
 func (c *changes) setMark(ctx context.Context, proxy *v1alpha1.CorporateProxy, applying *v1alpha1.ApplyingChange) error {
-	_, err := apply.StatusFields(ctx, c.client, proxy, map[string]any{"applying": applying}, apply.FieldManager)
-	return err
+	return apply.StatusFields(ctx, c.client, proxy, map[string]any{"applying": applying}, apply.FieldManager)
 }

@@ -39,33 +39,35 @@ type ClusterReconciler struct {
 	tables     tables
 }
 
-// Reconcile brings one cluster to where it should be. While the API server does not answer, it waits here: all workers
-// do then, so that a long outage does not put every cluster of the fleet into a long back-off of its own, and the API
-// server meets a handful of requests when it is back.
+// Reconcile brings one cluster to where it should be. While the API server does not answer, the worker waits a moment,
+// and the cluster a little longer each time, up to half a minute: an API server that is back meets few requests, and no
+// cluster of a large fleet is in a back-off of many minutes. A cluster whose requests alone take too long, because of a
+// webhook for instance, waits longer and leaves the workers to others.
 func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	for outage := apiOutage; ; {
-		result, err := r.reconcileWithin(ctx, request)
-		if !unavailable(err) {
-			return result, err
-		}
-		log.FromContext(ctx).Info("the API server does not answer; the cluster waits", "error", err.Error())
+	within, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	result, err := r.reconcile(within, request)
+	key, logger := request.NamespacedName, log.FromContext(ctx)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return result, err
+	case errors.Is(err, context.DeadlineExceeded):
+		logger.Error(err, "the requests of this cluster take too long")
+		return ctrl.Result{RequeueAfter: r.backOff.next(key, "slow", firstSlow, r.Pace.Interval, time.Now())}, nil
+	case unavailable(err):
+		logger.Info("the API server does not answer; the cluster waits", "error", err.Error())
 		select {
 		case <-ctx.Done():
-			return ctrl.Result{}, ctx.Err()
-		case <-time.After(outage.Step()):
+		case <-time.After(outagePause):
 		}
+		return ctrl.Result{RequeueAfter: r.backOff.next(key, "outage", firstOutage, longestOutage, time.Now())}, nil
 	}
+	return result, err
 }
 
 // answerTime is how long all requests of one reconcile may take. A connection that broke without a word is noticed after
 // 45 s otherwise.
 const answerTime = 30 * time.Second
-
-func (r *ClusterReconciler) reconcileWithin(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	return r.reconcile(ctx, request)
-}
 
 func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	s, err := r.read(ctx, request.NamespacedName)

@@ -28,6 +28,11 @@ func conclude(d *decision, out outcome, generation int64) {
 		}
 		meta.SetStatusCondition(conditions, ready(*d, out))
 	}
+	if !d.paused && out.retry != nil && !unavailable(out.retry) {
+		meta.SetStatusCondition(conditions, metav1.Condition{
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonWriteFailed, Message: shorten(out.retry.Error()),
+		})
+	}
 	for i := range *conditions {
 		(*conditions)[i].ObservedGeneration = generation
 	}

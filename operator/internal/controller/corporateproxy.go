@@ -60,13 +60,16 @@ func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.R
 	if err != nil && !errors.As(err, &problem) {
 		return ctrl.Result{}, err
 	}
+	if wait := r.Proxies.settles(proxy, now); wait > 0 { // the status would say of this generation what is true of another
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
 	after := proxy.DeepCopy()
 	after.Status = proxyStatus(proxy, installation, problem, usedBy(proxy.Name, reports.Items))
 	trustedCAStatus(&after.Status, proxy, installation.Node.Certificates, now)
 	if _, err = apply.Status(ctx, r.Client, proxy, after, apply.FieldManager); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	return ctrl.Result{RequeueAfter: sooner(untilChange(installation.Node.Certificates, now), r.Proxies.settles(proxy, now))}, nil
+	return ctrl.Result{RequeueAfter: untilChange(installation.Node.Certificates, now)}, nil
 }
 
 func usedBy(proxy string, reports []v1alpha1.ProxyReport) int32 {

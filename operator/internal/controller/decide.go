@@ -35,8 +35,9 @@ func (r *ClusterReconciler) decide(s state) decision {
 
 func decideWith(s state, lint listFindings) decision {
 	last := s.last()
-	d := decision{status: s.remembered(), own: reportedLists(last), paused: paused(s.cluster)}
+	d := decision{status: *last.DeepCopy(), own: reportedLists(last), paused: paused(s.cluster)}
 	if d.paused {
+		d.leave(s)
 		return d
 	}
 	d.note = s.past().Note("")
@@ -59,6 +60,7 @@ func decideWith(s state, lint listFindings) decision {
 	}
 	if err != nil {
 		d.secrets, d.plain, d.problem = nil, nil, asProblem(s, err)
+		d.leave(s)
 		report(&d.status, d.problem)
 		return d
 	}
@@ -71,6 +73,13 @@ func decideWith(s state, lint listFindings) decision {
 		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster), lint)
 	}
 	return d
+}
+
+// leave is for Secrets that are not written. If it is in doubt what they hold, they are due as soon as they can be.
+func (d *decision) leave(s state) {
+	if s.doubt {
+		distrust(&d.status)
+	}
 }
 
 func effective(s state) (resolve.Effective, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
@@ -44,7 +46,10 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	if len(from.Row.Facts) > 0 {
 		key := types.NamespacedName{Namespace: s.cluster.Namespace, Name: from.Name}
 		if object, unread, err = r.readInfrastructure(ctx, from.Row, key); err != nil {
-			return err
+			if !inputs.WasRead(s.last().Facts, from) || ctx.Err() != nil {
+				return err
+			}
+			log.FromContext(ctx).Error(err, "the facts that were read before stay") // so that the provider does not hold a new password back
 		}
 	}
 	found := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
@@ -82,11 +87,13 @@ func (r *ClusterReconciler) readInfrastructure(ctx context.Context, row provider
 		return nil, notInstalled, nil
 	}
 	if err != nil {
-		return nil, inputs.Unread{}, fmt.Errorf("looking up kind %s: %w", kind, err)
+		return nil, readFailed, fmt.Errorf("looking up kind %s: %w", kind, err)
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
-	switch err := r.Live.Get(ctx, key, object); {
+	within, cancel := context.WithTimeout(ctx, factsTime)
+	defer cancel()
+	switch err := r.Live.Get(within, key, object); {
 	case err == nil:
 		return object.Object, inputs.Unread{}, nil
 	case isAbsent(err, key.Name):
@@ -97,9 +104,14 @@ func (r *ClusterReconciler) readInfrastructure(ctx context.Context, row provider
 		problem := fmt.Sprintf("not readable for the operator; give it a ClusterRole labelled %s=true", aggregateLabel)
 		return nil, inputs.Unread{Reason: v1alpha1.ReasonForbidden, Problem: problem}, nil
 	default:
-		return nil, inputs.Unread{}, fmt.Errorf("reading %s %s: %w", row.Kind, key, err)
+		return nil, readFailed, fmt.Errorf("reading %s %s: %w", row.Kind, key, err)
 	}
 }
+
+// factsTime is how long an infrastructure object may take to be read: a conversion webhook of its provider may hang.
+const factsTime = 5 * time.Second
+
+var readFailed = inputs.Unread{Reason: v1alpha1.ReasonReadFailed, Problem: "reading it fails; the operator's log says how"}
 
 // isAbsent reports whether the API server says of the object itself that it is not there. A CRD that is gone answers
 // "not found", too.

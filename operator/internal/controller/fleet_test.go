@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,7 +36,7 @@ type countedFleet struct {
 
 	mu       sync.Mutex
 	requests map[string]int
-	applied  map[string]string // by object: what it holds, as a fingerprint
+	applied  map[string]string // by name: what was sent
 	fail     map[string]error  // by request: what is answered instead
 }
 
@@ -160,7 +161,11 @@ func (f *countedFleet) apply(_ context.Context, _ client.WithWatch, object runti
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.applied[secret.GetName()] = fmt.Sprint(object)
+	content, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	f.applied[secret.GetName()] = string(content)
 	secret.SetUID(types.UID(secret.GetName()))
 	then := metav1.Unix(1000, 0)
 	secret.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: apply.FieldManager, Operation: metav1.ManagedFieldsOperationApply, Time: &then}})
@@ -276,7 +281,7 @@ func TestAMarkThatAnEarlierProcessLeftHasEveryClusterAppliedAgain(t *testing.T) 
 func TestAMarkIsNotRemovedWhileAClusterIsInDoubt(t *testing.T) {
 	f := newCountedFleet(t, 1)
 	f.reconcileAll(1)
-	f.fail["apply"] = apierrors.NewInternalError(errors.New("no"))
+	f.fail["status of ProxyReport"] = apierrors.NewInternalError(errors.New("no"))
 	f.setPassword("new-password")
 	f.reconcileAll(1)
 	f.changes.sweep(context.Background(), time.Now().Add(time.Minute))

@@ -3,6 +3,9 @@ package controller
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -100,10 +103,15 @@ func sourceOf(proxy *v1alpha1.CorporateProxy, objects map[inputs.Reference]clien
 	}
 	text := fmt.Sprint(url.HTTP, " ", url.HTTPS, " ", url.CredentialsRef.Name)
 	if secret := objects[inputs.Reference{Kind: inputs.KindSecret, Name: url.CredentialsRef.Name}]; secret != nil {
-		text += "@" + secret.GetResourceVersion()
+		data := dataOf(secret)
+		for _, key := range slices.Sorted(maps.Keys(data)) {
+			text += fmt.Sprintf(" %s@%x", key, maphash.Bytes(sourceSeed, data[key]))
+		}
 	}
 	return text
 }
+
+var sourceSeed = maphash.MakeSeed()
 
 // quiet is how long the source of a CorporateProxy must have stayed as it is.
 func quiet(proxy *v1alpha1.CorporateProxy) time.Duration {

@@ -30,7 +30,12 @@ type owner struct{ kind, name string }
 //
 // The first write is no change: machines wait for the Secret. Unless it took
 // somebody else's Secret over, from which they may have been built.
-func nextNodes(last *v1alpha1.ReportedNodes, record v1alpha1.SecretRecord, fingerprint string, w apply.Written, told string) *v1alpha1.ReportedNodes {
+//
+// In doubt, when an earlier write may not have been recorded, the same content that changed the Secret all the same
+// replaced something else, which machines may have been built from.
+func nextNodes(last *v1alpha1.ReportedNodes, a attempt, doubt bool, told string) *v1alpha1.ReportedNodes {
+	record, w := a.last, a.answer
+	rewritten := record.UID != w.UID || record.Written == nil || !record.Written.Equal(&w.At)
 	next := &v1alpha1.ReportedNodes{}
 	if last != nil {
 		next = last.DeepCopy()
@@ -42,9 +47,10 @@ func nextNodes(last *v1alpha1.ReportedNodes, record v1alpha1.SecretRecord, finge
 		moves = true
 	case last == nil || last.HMAC == "":
 	case apply.SameKey(last.HMAC, told):
-		moves = last.HMAC != told && changed(record, fingerprint)
+		same := !changed(record, a.fingerprint) && record.OwnedByCluster == a.shared
+		moves = last.HMAC != told && changed(record, a.fingerprint) || doubt && same && rewritten
 	default:
-		moves = record.UID != w.UID || record.Written == nil || !record.Written.Equal(&w.At)
+		moves = rewritten
 	}
 	// By a clock that was set back, machines of before the last change would be of
 	// after it.

@@ -61,7 +61,7 @@ func TestOnlyAChangeOfWhatMachinesAreToldMovesSince(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			digest := apply.Digest(key, []byte(tc.told))
-			got := nextNodes(tc.last, tc.record, tc.fingerprint, tc.written, digest)
+			got := nextNodes(tc.last, attempt{last: tc.record, fingerprint: tc.fingerprint, answer: tc.written}, false, digest)
 			if got.HMAC != digest || !got.Since.Equal(tc.since) {
 				t.Errorf("since %v, want %v", got.Since, tc.since)
 			}

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -11,19 +10,20 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// apiOutage is how a worker waits for an API server that does not answer, or has too much to do.
-var apiOutage = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 5, Cap: 3 * time.Second}
+const (
+	outagePause   = 300 * time.Millisecond // of a worker, when the API server does not answer
+	longestOutage = 30 * time.Second       // of a cluster
+)
 
 // unavailable reports whether an error says nothing about the object, but that the API server, or etcd behind it, does
 // not answer for now.
 func unavailable(err error) bool {
 	return err != nil && (apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) ||
-		apierrors.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded) || etcdGone(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		apierrors.IsTimeout(err) || etcdGone(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE))
 }
 

@@ -41,16 +41,6 @@ type state struct {
 	doubtNodes   bool                    // then: also what machines are given
 }
 
-// remembered is a copy of the last status, less what is in doubt.
-func (s state) remembered() v1alpha1.ProxyReportStatus {
-	last := s.last()
-	status := *last.DeepCopy()
-	if s.doubt {
-		distrust(&status, s.doubtNodes)
-	}
-	return status
-}
-
 // circumstances is what could change the answer where a cluster cannot be served: the Cluster, what its owner wants, the
 // installation, the table of providers, and whoever asks for another attempt.
 func (s state) circumstances() string {

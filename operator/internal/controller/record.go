@@ -13,23 +13,15 @@ func changed(last v1alpha1.SecretRecord, fingerprint string) bool {
 	return last.UID == "" || last.HMAC != fingerprint
 }
 
-// distrust takes from a status what is not certain: that the Secrets hold what was recorded, and where that may concern
-// machines, that they were given what was recorded. All is applied again then, and whether that changed the Secret
-// decides about the age of machines (nextNodes).
-func distrust(status *v1alpha1.ProxyReportStatus, machines bool) {
+// distrust takes from a status that the Secrets hold what was recorded, where they cannot be applied again for now.
+func distrust(status *v1alpha1.ProxyReportStatus) {
 	for i := range status.Secrets {
 		status.Secrets[i].HMAC = ""
 	}
 	if status.ConfigMap != nil {
 		status.ConfigMap.HMAC = ""
 	}
-	if machines && status.Nodes != nil && status.Nodes.HMAC != "" {
-		status.Nodes.HMAC = uncertain
-	}
 }
-
-// uncertain stands for a digest that cannot be compared with any other.
-const uncertain = "?"
 
 // nextRecord compares what the API server answered with what is remembered. If
 // the content to write is the same as before, and yet writing it changed
@@ -40,7 +32,7 @@ func nextRecord(last v1alpha1.SecretRecord, object target, fingerprint string, w
 		Role: object.role, Name: object.GetName(), UID: w.UID, HMAC: fingerprint, Written: &w.At,
 		OwnedByCluster: object.shared, Reverts: last.Reverts, Rival: last.Rival,
 	}
-	ownersChanged := last.UID == w.UID && w.Rival == "" && (last.OwnedByCluster != object.shared || object.deleted)
+	ownersChanged := last.UID == w.UID && w.Rival == "" && (last.OwnedByCluster != object.shared || object.excused)
 	if changed(last, fingerprint) || ownersChanged {
 		return record
 	}

@@ -139,10 +139,10 @@ var contentChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool 
 }}
 
 // selectedByEither returns the clusters that a CorporateProxy selected before or selects now. The others are
-// not concerned, unless it is the first one or was the last.
+// not concerned, unless it is new or was the last.
 func (r *ClusterReconciler) selectedByEither(ctx context.Context, old, now client.Object) []reconcile.Request {
 	proxies := r.proxies(ctx)
-	if old == nil && len(proxies) <= 1 || now == nil && len(proxies) == 0 {
+	if old == nil || now == nil && len(proxies) == 0 { // several may be the first at once
 		return r.requests(ctx, nil)
 	}
 	var either []*v1alpha1.CorporateProxy

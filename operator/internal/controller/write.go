@@ -26,6 +26,7 @@ type outcome struct {
 	taken, refused  []string // messages
 	created, mended []string // what was not there, and what somebody had changed
 	exists          []string // what was to be created blank, and stays as it is
+	overwritten     bool     // something that is there has another content
 	retry           error
 }
 
@@ -51,17 +52,23 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 		s.exists = out.exists
 		return r.write(ctx, s, r.decide(s)) // which writes no Secret: the cluster counts as one that had a proxy
 	}
+	if out.retry != nil {
+		keepDescription(&d.status, s.last())
+	}
 	count(d.status.Nodes, s.machines)
 	setEndpointsDirect(&d.status.Conditions, d.own, s)
 	conclude(&d, out, nextGeneration(&s, d, out))
 	if err := r.writeStatus(ctx, s.report, d.status); err != nil {
 		return ctrl.Result{}, err
 	}
+	if out.overwritten {
+		r.changes.overwrote(cluster, d.status.ProxyName)
+	}
+	r.changes.recorded(cluster) // what failed is due by its record
 	r.announce(s, d.status, out)
 	if out.retry != nil {
 		return ctrl.Result{}, out.retry
 	}
-	r.changes.recorded(cluster)
 	return r.nextLook(s, d, out), nil
 }
 
@@ -76,13 +83,19 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 	if err := r.Client.Create(ctx, report); err != nil {
 		return nil, err
 	}
-	var err error
-	if report.ResourceVersion, err = apply.Metadata(ctx, r.Client, report, nil, ""); err != nil {
+	answer, err := apply.Metadata(ctx, r.Client, report, nil, "")
+	if err != nil {
 		return nil, err
 	}
-	report.ManagedFields = nil
-	r.written.put(client.ObjectKeyFromObject(report), report)
-	return report, nil
+	return r.remember(report, answer, report.Status), nil
+}
+
+// remember keeps a report until the cache has it, with the metadata that the API server answered: somebody may have
+// changed that meanwhile.
+func (r *ClusterReconciler) remember(report *v1alpha1.ProxyReport, answer *metav1.PartialObjectMetadata, status v1alpha1.ProxyReportStatus) *v1alpha1.ProxyReport {
+	next := leanReport(&v1alpha1.ProxyReport{TypeMeta: report.TypeMeta, ObjectMeta: answer.ObjectMeta, Status: status})
+	r.written.put(client.ObjectKeyFromObject(report), next)
+	return next
 }
 
 // writeMetadata writes into the report's metadata what the cluster was promised, if it is due, and restores the
@@ -94,27 +107,18 @@ func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decis
 	if promised := promises(*s, d); promisesDue(s.report.Annotations, promised, again) {
 		annotations = promised
 	}
-	clear := again && len(s.report.ManagedFields) > 0 // of an earlier version, or since somebody applied to it
+	managed := again && len(s.report.ManagedFields) > 0 // of an earlier version, or since somebody applied to it
 	if s.report.DeletionTimestamp == nil && !controllerutil.ContainsFinalizer(s.report, v1alpha1.ReportFinalizer) {
 		finalizer = v1alpha1.ReportFinalizer
 	}
-	if d.paused || annotations == nil && finalizer == "" && !clear {
+	if d.paused || annotations == nil && finalizer == "" && !managed {
 		return nil
 	}
-	next := s.report.DeepCopy()
-	next.ManagedFields = nil
-	var err error
-	if next.ResourceVersion, err = apply.Metadata(ctx, r.Client, s.report, annotations, finalizer); err != nil {
+	answer, err := apply.Metadata(ctx, r.Client, s.report, annotations, finalizer)
+	if err != nil {
 		return err
 	}
-	for key, value := range annotations {
-		metav1.SetMetaDataAnnotation(&next.ObjectMeta, key, value)
-	}
-	if finalizer != "" {
-		next.Finalizers = append(next.Finalizers, finalizer)
-	}
-	s.report = next
-	r.written.put(client.ObjectKeyFromObject(next), next)
+	s.report = r.remember(s.report, answer, s.report.Status)
 	return nil
 }
 
@@ -123,7 +127,7 @@ type target struct {
 	client.Object
 	role    string
 	shared  bool // the Cluster owns it, too
-	deleted bool // the collector may have changed its owners
+	excused bool // the collector may have changed its owners, or an earlier write was not recorded: no rival did
 }
 
 // targets are the Secrets, and the ConfigMap if there is to be one.
@@ -156,8 +160,13 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	attempts, all := r.attempts(key, s, d, told, deleted)
 	if overwrites(attempts) {
 		machines := d.status.Nodes == nil || d.status.Nodes.HMAC != told
-		if err := r.changes.begin(ctx, cluster, d.status.ProxyName, machines); err != nil {
+		if err := r.changes.begin(ctx, cluster, d.status.ProxyName, s.last().ProxyName, machines); err != nil {
 			out.retry = fmt.Errorf("marking the beginning of a change: %w", err)
+			return out
+		}
+	}
+	if d.status.Mode == string(resolve.ModeUnproxied) {
+		if out.exists = r.existing(ctx, attempts); len(out.exists) > 0 {
 			return out
 		}
 	}
@@ -165,7 +174,7 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decisi
 	for i := range attempts {
 		ok := !attempts[i].due || r.record(&attempts[i], d, &out)
 		if ok && attempts[i].role == render.SystemdRole {
-			d.status.Nodes = nextNodes(d.status.Nodes, attempts[i].last, attempts[i].fingerprint, attempts[i].answer, told)
+			d.status.Nodes = nextNodes(d.status.Nodes, attempts[i], s.doubtNodes, told)
 		}
 	}
 	if out.retry != nil {
@@ -193,14 +202,14 @@ type attempt struct {
 
 // attempts compares what is to be there with what was written last. All means that nothing is left out.
 func (r *ClusterReconciler) attempts(key []byte, s state, d *decision, told string, deleted bool) (attempts []attempt, all bool) {
-	everything, all := reapplyRequested(&s) || s.paced || deleted, true
+	everything, all := reapplyRequested(&s) || s.paced || deleted || s.doubt, true
 	newKey := d.status.Nodes != nil && !apply.SameKey(d.status.Nodes.HMAC, told)
 	for _, object := range d.targets(s.report) {
 		a := attempt{target: object, last: recordOf(d.status, object.role), fingerprint: apply.Fingerprint(key, object.Object)}
 		a.answer = unchanged(a.last)
 		a.due = everything || changed(a.last, a.fingerprint)
 		if a.due {
-			a.deleted = deleted
+			a.excused = deleted || s.doubt
 			if a.shared = sharedOwnership(s.cluster, a.last, newKey); a.shared {
 				a.Object = apply.Share(a.Object, s.cluster)
 			}
@@ -216,8 +225,22 @@ func overwrites(attempts []attempt) bool {
 	return slices.ContainsFunc(attempts, func(a attempt) bool { return a.last.UID != "" && changed(a.last, a.fingerprint) })
 }
 
+// existing names what is there where blank Secrets may only be created. All of them are asked for before the first is:
+// where one had content, no other one is to be blank.
+func (r *ClusterReconciler) existing(ctx context.Context, attempts []attempt) (names []string) {
+	for _, a := range attempts {
+		var exists *apply.ExistsError
+		if a.due && a.last.UID == "" && errors.As(apply.CheckNew(ctx, r.Client, a.Object), &exists) {
+			names = append(names, exists.Object)
+		}
+	}
+	return names
+}
+
 // send writes what is due, side by side: the answers take most of the time.
 func (r *ClusterReconciler) send(ctx context.Context, attempts []attempt, blank bool) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime/2) // so that there is time for the status
+	defer cancel()
 	var wait sync.WaitGroup
 	for i := range attempts {
 		if a := &attempts[i]; a.due {
@@ -245,13 +268,10 @@ func (r *ClusterReconciler) record(a *attempt, d *decision, out *outcome) bool {
 		dropRecord(&d.status, a.role) // so that it stays due
 	case errors.As(a.err, &refused):
 		out.refused, result = append(out.refused, refused.Error()), writeRefused
-		if a.last.Name != "" { // it is there, and stays due: also a ConfigMap that nobody asks for any more
-			due := a.last
-			due.HMAC = ""
-			setRecord(&d.status, due)
-		}
+		stayDue(d, a.last) // also a ConfigMap that nobody asks for any more
 	case a.err != nil:
 		out.retry = errors.Join(out.retry, a.err)
+		stayDue(d, a.last) // it may have been written all the same
 	default:
 		record := nextRecord(a.last, a.target, a.fingerprint, a.answer)
 		result = writeUnchanged
@@ -259,6 +279,8 @@ func (r *ClusterReconciler) record(a *attempt, d *decision, out *outcome) bool {
 			result = writeWritten
 			if a.last.UID == "" { // a change of what is there has one event for the whole fleet
 				out.created = append(out.created, apply.Title(a))
+			} else {
+				out.overwritten = true
 			}
 		} else if record.Reverts > 0 {
 			out.mended, result = append(out.mended, apply.Title(a)), writeMended
@@ -269,6 +291,22 @@ func (r *ClusterReconciler) record(a *attempt, d *decision, out *outcome) bool {
 	return a.err == nil
 }
 
+// stayDue keeps the record of an object that is there, and takes from it what would say that nothing is to be written.
+func stayDue(d *decision, last v1alpha1.SecretRecord) {
+	if last.Name != "" {
+		last.HMAC = ""
+		setRecord(&d.status, last)
+	}
+}
+
+// keepDescription puts back what the status says of the Secrets, where new ones were not written.
+func keepDescription(status *v1alpha1.ProxyReportStatus, last v1alpha1.ProxyReportStatus) {
+	status.Mode, status.ProxyName, status.Form, status.NoProxy = last.Mode, last.ProxyName, last.Form, last.NoProxy
+	status.Entries, status.EntryCounts, status.Findings, status.Facts = last.Entries, last.EntryCounts, last.Findings, last.Facts
+	status.Refusals, status.RefusalCount = last.Refusals, last.RefusalCount
+	status.Cluster.Generation = last.Cluster.Generation
+}
+
 // writeStatus writes what the status says anew. What the rollout controller writes is not in the difference.
 func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.ProxyReport, status v1alpha1.ProxyReportStatus) error {
 	if equality.Semantic.DeepEqual(report.Status, status) {
@@ -276,12 +314,11 @@ func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.Pr
 	}
 	next := *report
 	next.Status = status
-	var err error
-	if next.ResourceVersion, err = apply.Status(ctx, r.Client, report, &next, apply.FieldManager); err != nil {
-		return err
+	answer, err := apply.Status(ctx, r.Client, report, &next, apply.FieldManager)
+	if err == nil && answer != nil {
+		r.remember(report, answer, status)
 	}
-	r.written.put(client.ObjectKeyFromObject(report), &next)
-	return nil
+	return err
 }
 
 // nextLook is when to reconcile again without an event: for what is not watched. It does not go before what an event
@@ -293,13 +330,13 @@ func (r *ClusterReconciler) nextLook(s state, d decision, out outcome) ctrl.Resu
 	case d.paused:
 		return result
 	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
-		result.RequeueAfter, result.Priority = r.backOff.next(key, s.circumstances(), firstPending, r.Pace.Interval), nil
+		result.RequeueAfter, result.Priority = r.backOff.next(key, s.circumstances(), firstPending, r.Pace.Interval, time.Now()), ptr.To(0)
 	case d.problem != nil:
 		result.RequeueAfter = s.settles
 	case len(out.refused) > 0:
-		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstRefused, r.Pace.Interval), r.Pace.due(key))
+		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstRefused, r.Pace.Interval, time.Now()), r.Pace.due(key))
 	case len(out.taken) > 0:
-		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstTaken, r.Pace.Interval), r.Pace.due(key))
+		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstTaken, r.Pace.Interval, time.Now()), r.Pace.due(key))
 	default:
 		r.backOff.forget(key)
 		result.RequeueAfter = r.Pace.due(key)

@@ -133,7 +133,7 @@ func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unr
 		return found, ""
 	}
 	message = found.Kind + " " + found.Name + ": " + unread.Problem
-	if kept != nil && kept.Kind == found.Kind && kept.Name == found.Name && wasRead(kept) {
+	if WasRead(kept, FactsObject{row, found.Name}) {
 		return kept, message + "; the facts that were read before stay"
 	}
 	AddProblem(found, unreadPrefix(found)+unread.Problem)
@@ -146,9 +146,10 @@ func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unr
 	return found, message + "; the list is made without its facts"
 }
 
-// wasRead tells facts of an object that was read from those of its row alone, by the problem that stands beside these.
-func wasRead(facts *v1alpha1.ReportedFacts) bool {
-	return !slices.ContainsFunc(facts.Problems, func(problem string) bool { return strings.HasPrefix(problem, unreadPrefix(facts)) })
+// WasRead reports whether facts, which may be nil, are those of this object as it was read. Those of its row alone have a
+// problem beside them.
+func WasRead(facts *v1alpha1.ReportedFacts, from FactsObject) bool {
+	return facts != nil && facts.Kind == from.Row.Kind && facts.Name == from.Name && !slices.ContainsFunc(facts.Problems, func(problem string) bool { return strings.HasPrefix(problem, unreadPrefix(facts)) })
 }
 
 func unreadPrefix(facts *v1alpha1.ReportedFacts) string { return facts.Kind + ": " }
