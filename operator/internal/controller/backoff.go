@@ -11,6 +11,7 @@ import (
 // The first waits for what is not watched; each further one is twice as long, up to the interval of the paced re-apply.
 const (
 	firstTaken   = time.Minute     // a name that is taken
+	firstUnread  = time.Minute     // facts that cannot be read, while those of before stay
 	firstRefused = 2 * time.Second // a write that is refused, as an API server does that has just started and knows no roles yet
 	firstPending = 15 * time.Second
 	firstOutage  = time.Second // an API server that does not answer
@@ -56,6 +57,14 @@ func (b *clusterBackOff) next(cluster types.NamespacedName, circumstances string
 	failed.times, failed.until = failed.times+1, now.Add(wait)
 	b.by[cluster] = failed
 	return wait
+}
+
+// over reports whether a wait has ended, and no attempt was made since.
+func (b *clusterBackOff) over(cluster types.NamespacedName, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	failed, waits := b.by[cluster]
+	return waits && !now.Before(failed.until)
 }
 
 func (b *clusterBackOff) forget(cluster types.NamespacedName) {

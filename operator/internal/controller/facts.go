@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -37,7 +38,8 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	if !known {
 		return nil
 	}
-	if r.stillGood(s, from, table.Version()) {
+	again := unreadSince(s.last()).Reason != "" && r.backOff.over(client.ObjectKeyFromObject(s.cluster), time.Now())
+	if !again && r.stillGood(s, from, table.Version()) {
 		s.facts, s.unread = s.last().Facts, unreadSince(s.last())
 		return nil
 	}

@@ -337,6 +337,8 @@ func (r *ClusterReconciler) nextLook(s state, d decision, out outcome) ctrl.Resu
 		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstRefused, r.Pace.Interval, time.Now()), r.Pace.due(key))
 	case len(out.taken) > 0:
 		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstTaken, r.Pace.Interval, time.Now()), r.Pace.due(key))
+	case s.unread.Reason != "":
+		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstUnread, r.Pace.Interval, time.Now()), r.Pace.due(key))
 	default:
 		r.backOff.forget(key)
 		result.RequeueAfter = r.Pace.due(key)
