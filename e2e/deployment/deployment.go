@@ -92,13 +92,19 @@ func valueOf(env corev1.EnvVar, namespace string, limits corev1.ResourceList) (s
 	return "", fmt.Errorf("the value of %s is more than can be had here", env.Name)
 }
 
+// program builds one by its name. A path is that of another version's build.
+func program(ctx context.Context, name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	return tools.Program(ctx, name)
+}
+
 // Run starts a program as its service account.
 func Run(ctx context.Context, cp *controlplane.ControlPlane, spec Spec) (*Replica, error) {
-	path, err := spec.Command[0], error(nil)
-	if !filepath.IsAbs(path) { // else it is a build of another version
-		if path, err = tools.Program(ctx, path); err != nil {
-			return nil, err
-		}
+	path, err := program(ctx, spec.Command[0])
+	if err != nil {
+		return nil, err
 	}
 	r := &Replica{}
 	if r.Config, err = cp.ServiceAccount(ctx, spec.Namespace, spec.ServiceAccount); err != nil {
@@ -113,7 +119,7 @@ func Run(ctx context.Context, cp *controlplane.ControlPlane, spec Spec) (*Replic
 			return nil, err
 		}
 	}
-	program := process.Spec{
+	spawned := process.Spec{
 		Name: spec.ServiceAccount + "-" + r.health.String(), // each replica has a log of its own
 		Path: path,
 		Args: append(slices.Clone(spec.Command[1:]),
@@ -123,9 +129,9 @@ func Run(ctx context.Context, cp *controlplane.ControlPlane, spec Spec) (*Replic
 		Env: spec.Env,
 	}
 	if !spec.DoNotAwaitReady {
-		program.Ready = r.Ready
+		spawned.Ready = r.Ready
 	}
-	r.Process, err = cp.Run(ctx, program)
+	r.Process, err = cp.Run(ctx, spawned)
 	return r, err
 }
 

@@ -104,19 +104,6 @@ func (f *countedFleet) answer(request string) error {
 	return f.fail[request]
 }
 
-func (f *countedFleet) asked(request string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.requests[request]
-}
-
-// answers ends the failures of a request.
-func (f *countedFleet) answers(request string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.fail, request)
-}
-
 // list has no machines, since the fake API server has no index of them.
 func (f *countedFleet) list(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 	if _, machines := list.(*metav1.PartialObjectMetadataList); machines {

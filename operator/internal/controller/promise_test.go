@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -136,13 +137,13 @@ func TestAClusterKeepsTheFactsOfItsVersionUntilItIsAskedForAnother(t *testing.T)
 		report          *v1alpha1.ProxyReport
 		domain, version string
 	}{
-		"new":                                      {"Boat", nil, ".second", "Facts/v2"},
-		"it waits for its first":                   {"Boat", reportWith(map[string]string{hadProxy: "false"}, v1alpha1.ProxyReportStatus{}), ".second", "Facts/v2"},
-		"it has the first":                         {"Boat", reportWith(had("Facts/v1"), read), ".first", "Facts/v1"},
-		"of an operator that noted none":           {"Boat", reportWith(had(""), read), ".first", "Facts/v1"},
-		"moved":                                    {"Boat", reportWith(had("Facts/v1"), v1alpha1.ProxyReportStatus{}), ".first", "Facts/v1"},
-		"moved from an operator that noted none":   {"Boat", reportWith(had(""), v1alpha1.ProxyReportStatus{}), ".first", "Facts/v1"},
-		"asked for the second":                     {"Boat", reportWith(had("Facts/v2"), read), ".second", "Facts/v2"},
+		"new":                                    {"Boat", nil, ".second", "Facts/v2"},
+		"it waits for its first":                 {"Boat", reportWith(map[string]string{hadProxy: "false"}, v1alpha1.ProxyReportStatus{}), ".second", "Facts/v2"},
+		"it has the first":                       {"Boat", reportWith(had("Facts/v1"), read), ".first", "Facts/v1"},
+		"of an operator that noted none":         {"Boat", reportWith(had(""), read), ".first", "Facts/v1"},
+		"moved":                                  {"Boat", reportWith(had("Facts/v1"), v1alpha1.ProxyReportStatus{}), ".first", "Facts/v1"},
+		"moved from an operator that noted none": {"Boat", reportWith(had(""), v1alpha1.ProxyReportStatus{}), ".first", "Facts/v1"},
+		"asked for the second":                   {"Boat", reportWith(had("Facts/v2"), read), ".second", "Facts/v2"},
 		"a kind that came with the second, so far": {"Raft", reportWith(had(""), v1alpha1.ProxyReportStatus{Mode: "Proxied"}), "", "Facts/v1"},
 		"a kind that came with the second, asked":  {"Raft", reportWith(had("Facts/v2"), v1alpha1.ProxyReportStatus{Mode: "Proxied"}), ".raft", "Facts/v2"},
 		"a version that there is not":              {"Boat", reportWith(had("Facts/v9"), read), "", "Facts/v9"},
@@ -152,7 +153,8 @@ func TestAClusterKeepsTheFactsOfItsVersionUntilItIsAskedForAnother(t *testing.T)
 		s.cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "g.example", Kind: test.kind, Name: "c1"}
 		r := &ClusterReconciler{Client: noMaps{}, Builtin: versions(t), Pace: &Pace{Interval: time.Hour}}
 		err := r.readFacts(t.Context(), &s)
-		if p, is := err.(*resolve.Problem); test.version == "Facts/v9" != is || is && (p.Reason != resolve.ReasonUnknownPromise || !strings.Contains(p.Error(), "Facts/v9")) {
+		var p *resolve.Problem
+		if is := errors.As(err, &p); test.version == "Facts/v9" != is || is && (p.Reason != resolve.ReasonUnknownPromise || !strings.Contains(p.Error(), "Facts/v9")) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
