@@ -26,15 +26,16 @@ type rolloutNote struct {
 	nodes  *v1alpha1.ReportedNodes
 	able   bool // with nodes: a change of these could change what a try comes to
 
-	moved time.Time // the last progress of a cluster under way
-	step  rolloutStep
-	best  int64
+	moved time.Time                // the last progress of a cluster under way
+	begun *metav1.Time             // since when its rollout began
+	best  map[string]ownerProgress // by the name of the owner
 }
 
-// rolloutStep is what progress is made within.
-type rolloutStep struct {
-	since int64
-	owner string
+// ownerProgress is the best that the machines of an owner came to, after the change
+// at since.
+type ownerProgress struct {
+	since   *metav1.Time
+	reached int64
 }
 
 // claim is a write that the cache has to have before it is acted upon.
@@ -71,28 +72,31 @@ func (n *rolloutNote) notice(c *fleetCluster, now time.Time) {
 	case !c.holds():
 		n.moved = time.Time{}
 	case n.moved.IsZero():
-		n.moved, n.step = now, rolloutStep{}
+		n.moved, n.begun, n.best = now, c.since(), map[string]ownerProgress{}
 	}
 }
 
 func (m rolloutMemory) of(c *fleetCluster) *rolloutNote { return m[c.uid] }
 
 // progress notes whether a cluster under way has more machines that are new and
-// available, or fewer outdated ones, than it ever had. Machines that come and go are
-// none.
+// available, or fewer outdated ones, than it ever had since the last change, or has
+// come to its next owner. Machines that come and go are none. Nor is another change,
+// nor an owner that comes with one: with those, a tenant could keep the rest of the
+// fleet waiting for ever.
 func (m rolloutMemory) progress(c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) {
-	note := m.of(c)
-	step := rolloutStep{owner: ownerName(o)}
-	if since := c.since(); since != nil {
-		step.since = since.Unix()
-	}
+	note, since := m.of(c), c.since()
 	reached := state.count("upToDateReplicas") + state.count("availableReplicas")
 	if c.nodes != nil {
 		reached -= int64(c.nodes.Outdated)
 	}
-	if step != note.step || reached > note.best {
-		note.step, note.best, note.moved = step, reached, now
+	last, known := note.best[ownerName(o)]
+	switch {
+	case !known && since.Equal(note.begun), known && since.Equal(last.since) && reached > last.reached:
+		note.moved = now
+	case known && since.Equal(last.since):
+		return
 	}
+	note.best[ownerName(o)] = ownerProgress{since: since, reached: reached}
 }
 
 // backOff is exponential with jitter, up to an hour.

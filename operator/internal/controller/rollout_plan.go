@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -51,8 +52,10 @@ type plan struct {
 const settleTime = 3 * time.Second
 
 // planRollout decides whose turn it is: of the cluster that is being rolled until
-// it is done or skipped, or else, an interval after the last one began, of the first
-// by name that needs it and can. What a cluster holds is in its report:
+// it is done or skipped, or else, an interval after the last one began, of the
+// first that needs it and can: those that never began come first, then those that
+// began longest ago, then the order is by name. So one that is changed all the time
+// does not get ahead of those that wait. What a cluster holds is in its report:
 // status.rollout.after. While any report has it, none begins: one that must not go on
 // is released first.
 func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) plan {
@@ -74,7 +77,7 @@ func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) p
 		return plan{rest: fleet}
 	}
 	var p plan
-	var goingRound time.Duration // the change that is, to those that come first by name
+	var goingRound time.Duration // the change that is, to those that come first
 	for _, c := range fleet {
 		if !c.mayBegin() {
 			p.rest = append(p.rest, c)
@@ -87,6 +90,7 @@ func planRollout(fleet []*fleetCluster, now time.Time, interval time.Duration) p
 		}
 		p.turn = append(p.turn, c)
 	}
+	slices.SortStableFunc(p.turn, func(a, b *fleetCluster) int { return a.started().Compare(b.started()) })
 	pause := max(untilNextBeginning(fleet, now, interval), goingRound)
 	if pause > 0 && len(p.turn) > 0 {
 		return plan{rest: fleet, wait: pause}
@@ -122,6 +126,11 @@ func (c *fleetCluster) since() *metav1.Time {
 		return nil
 	}
 	return c.nodes.Since
+}
+
+// started is when its last rollout began; the zero value is never.
+func (c *fleetCluster) started() time.Time {
+	return ptr.Deref(c.rollout.Started, metav1.Time{}).Time
 }
 
 // settles returns how long a change has to go round.

@@ -50,6 +50,11 @@ func retryAt(second int64) func(*fleetCluster) {
 	return func(c *fleetCluster) { c.retry = time.Unix(second, 0) }
 }
 
+// startedAt had its rollout, before the change.
+func startedAt(second int64) func(*fleetCluster) {
+	return func(c *fleetCluster) { c.rollout.Started = since(second) }
+}
+
 // skippedAt is given up, at its control plane.
 func skippedAt(second int64) func(*fleetCluster) {
 	return func(c *fleetCluster) {
@@ -91,8 +96,11 @@ func TestWhoseTurnItIs(t *testing.T) {
 		turn  string
 		wait  time.Duration
 	}{
-		"nobody":                          {nil, "", 0},
-		"by name":                         {[]*fleetCluster{outdatedCluster("b"), outdatedCluster("a")}, "a b", 0},
+		"nobody":  {nil, "", 0},
+		"by name": {[]*fleetCluster{outdatedCluster("b"), outdatedCluster("a")}, "a b", 0},
+		"who never began comes first": {
+			[]*fleetCluster{outdatedCluster("a", startedAt(now-1000)), outdatedCluster("b", startedAt(now-2000)), outdatedCluster("d"), outdatedCluster("c")}, "c d b a", 0,
+		},
 		"not before the proxy says so":    {[]*fleetCluster{outdatedCluster("a", never), outdatedCluster("b")}, "b", 0},
 		"not with a problem":              {[]*fleetCluster{outdatedCluster("a", notReady), outdatedCluster("b")}, "b", 0},
 		"not while paused":                {[]*fleetCluster{outdatedCluster("a", paused), outdatedCluster("b")}, "b", 0},
