@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -153,8 +154,9 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 	modify(f, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "exact-" + f.namespace}}, func(s *corev1.Secret) {
 		s.Data["noProxy"] = []byte("changed.example")
 	})
-	f.awaitNodes("exact", 1, 1, 0, 0)
-	f.nextSecondOf(f.machine("exact", "exact-new", nil))
+	since := f.awaitNodes("exact", 1, 1, 0, 0).Since
+	controlplanetest.Await(t, "a moment after the change", func(context.Context) (bool, error) { return !time.Now().Before(since.Time), nil })
+	f.machine("exact", "exact-new", nil)
 	f.awaitNodes("exact", 2, 1, 0, 0)
 	for _, cluster := range clusters[1:] {
 		if cluster != "exact" {
