@@ -153,8 +153,10 @@ func (f *fixture) awaitPods(injected bool) {
 		if err != nil || len(pods.Items) != 1 || pods.Items[0].DeletionTimestamp != nil {
 			return false, err
 		}
-		has := slices.ContainsFunc(pods.Items[0].Spec.Containers[0].Env, func(e corev1.EnvVar) bool { return e.Name == "HTTPS_PROXY" })
-		if has != injected { // older than the policy
+		agent := pods.Items[0].Spec.Containers[0]
+		has := slices.ContainsFunc(agent.Env, func(e corev1.EnvVar) bool { return e.Name == "HTTPS_PROXY" })
+		kept := slices.ContainsFunc(slices.Concat(agent.Command, agent.Args), func(a string) bool { return strings.HasPrefix(a, "--keepalive-time") })
+		if has != injected || injected && !kept { // older than one of the policies, which do not come into force at the same moment
 			return false, f.clients.CoreV1().Pods(namespace).Delete(ctx, pods.Items[0].Name, metav1.DeleteOptions{})
 		}
 		return true, nil
