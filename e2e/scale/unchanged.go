@@ -8,17 +8,37 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
 func (l *lab) touchSource(ctx context.Context) error {
 	l.progress.begins("the proxy's Secret is touched")
+	if err := l.awaitRecorded(ctx); err != nil {
+		return err
+	}
 	c, err := l.during(ctx, func() error {
 		return touch(ctx, l.ours.client, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: proxyName}})
 	})
 	l.addUnchanged("proxy's Secret touched", c)
+	return err
+}
+
+// awaitRecorded awaits that the operator has removed the mark of the last change.
+func (l *lab) awaitRecorded(ctx context.Context) error {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, waveTimeout, true, func(ctx context.Context) (bool, error) {
+		proxy := &v1alpha1.CorporateProxy{}
+		err := l.ours.client.Get(ctx, client.ObjectKey{Name: proxyName}, proxy)
+		return proxy.Status.Applying == nil, err
+	})
+	if err != nil {
+		return fmt.Errorf("await the end of the last change: %w", err)
+	}
+	_, err = l.operator.quiet(ctx) // its Event comes a moment later
 	return err
 }
 
