@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
-// quietTime is how long the objects of a source that consists of two, the URL in the CorporateProxy and the credentials
-// in a Secret, must have stayed as they are before they are taken together: between two updates the old password would
-// go to the new host. It helps where both come in one go, and no further.
+// quietTime is for a source of two objects, the URL in the CorporateProxy and the credentials in a Secret. Both must have
+// stayed as they are for so long before they are read: between two updates the old password would go to the new host.
+// It helps where both come in one go, and no further.
 const quietTime = 5 * time.Second
 
 // installations reads each CorporateProxy once per state of it and of what it names, rather than once per cluster.

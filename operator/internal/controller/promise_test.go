@@ -144,9 +144,9 @@ func TestAClusterKeepsTheFactsOfItsVersionUntilItIsAskedForAnother(t *testing.T)
 		"moved":                                  {"Boat", reportWith(had("Facts/v1"), v1alpha1.ProxyReportStatus{}), ".first", "Facts/v1"},
 		"moved from an operator that noted none": {"Boat", reportWith(had(""), v1alpha1.ProxyReportStatus{}), ".first", "Facts/v1"},
 		"asked for the second":                   {"Boat", reportWith(had("Facts/v2"), read), ".second", "Facts/v2"},
-		"a kind that came with the second, so far": {"Raft", reportWith(had(""), v1alpha1.ProxyReportStatus{Mode: "Proxied"}), "", "Facts/v1"},
-		"a kind that came with the second, asked":  {"Raft", reportWith(had("Facts/v2"), v1alpha1.ProxyReportStatus{Mode: "Proxied"}), ".raft", "Facts/v2"},
-		"a version that there is not":              {"Boat", reportWith(had("Facts/v9"), read), "", "Facts/v9"},
+		"a kind of the second, so far":           {"Raft", reportWith(had(""), v1alpha1.ProxyReportStatus{Mode: "Proxied"}), "", "Facts/v1"},
+		"a kind of the second, asked":            {"Raft", reportWith(had("Facts/v2"), v1alpha1.ProxyReportStatus{Mode: "Proxied"}), ".raft", "Facts/v2"},
+		"a version that there is not":            {"Boat", reportWith(had("Facts/v9"), read), "", "Facts/v9"},
 	} {
 		s := aState(t)
 		s.report = test.report
