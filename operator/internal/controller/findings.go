@@ -84,11 +84,7 @@ func (l *linted) of(cluster types.NamespacedName) listFindings {
 		}
 		found := lintList(in)
 		found.digest = digest
-		for _, part := range [][]v1alpha1.ReportedFinding{found.structure, found.portability} {
-			for i := range part {
-				part[i].Message = shared(part[i].Message) // most clusters have the same
-			}
-		}
+		found.structure, found.portability = sharedFindings(found.structure), sharedFindings(found.portability)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.by == nil {
@@ -98,6 +94,16 @@ func (l *linted) of(cluster types.NamespacedName) listFindings {
 		l.asked++
 		return found
 	}
+}
+
+var findingsOnce = once[string, []v1alpha1.ReportedFinding]{most: 1000}
+
+// sharedFindings are the same slice for all clusters in which the same was found: most of them. Nobody may change it.
+func sharedFindings(found []v1alpha1.ReportedFinding) []v1alpha1.ReportedFinding {
+	if len(found) == 0 {
+		return nil
+	}
+	return findingsOnce.get(fmt.Sprintf("%q", found), func() []v1alpha1.ReportedFinding { return exact(found) })
 }
 
 func (l *linted) forget(cluster types.NamespacedName) {
