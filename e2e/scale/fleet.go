@@ -59,7 +59,7 @@ func newMachine(cluster types.NamespacedName, i int) *clusterv1.Machine {
 				clusterv1.ClusterNameLabel: cluster.Name, clusterv1.MachineDeploymentNameLabel: cluster.Name + "-md-0",
 				clusterv1.MachineSetNameLabel: cluster.Name + "-md-0-7k2xq", "machine-template-hash": "1893427651-7k2xq",
 			},
-			Finalizers:      []string{clusterv1.MachineFinalizer},
+			Finalizers: []string{clusterv1.MachineFinalizer},
 		},
 		Spec: clusterv1.MachineSpec{
 			ClusterName:       cluster.Name,
