@@ -47,7 +47,7 @@ func leanMachine(object any) (any, error) {
 		return object, nil
 	}
 	kept := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: shared(meta.Kind), APIVersion: shared(meta.APIVersion)}, ObjectMeta: metav1.ObjectMeta{
-		Namespace: shared(meta.Namespace), Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		Namespace: shared(meta.Namespace), Name: meta.Name, ResourceVersion: meta.ResourceVersion,
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 	}}
 	if o := ownerOf(meta); o != (owner{}) {
@@ -174,6 +174,7 @@ var countsChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if !isBefore || !isAfter {
 		return true
 	}
-	return before.UID != after.UID || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || ownerOf(before) != ownerOf(after) ||
+	return !before.CreationTimestamp.Equal(&after.CreationTimestamp) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
+		ownerOf(before) != ownerOf(after) ||
 		before.Labels[clusterv1.ClusterNameLabel] != after.Labels[clusterv1.ClusterNameLabel]
 }}
