@@ -15,6 +15,7 @@ type Input struct {
 	Any          string                 // how it is written for any client
 	Spelled      map[string]string      // spellings in Any that are not the canonical one, by that
 	Refusals     []Finding              // what could not be read, found by Read
+	Hidden       bool                   // nothing else may be said of the list: user information is in it
 	Omitted      noproxy.List           // meant, but not in Any
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
@@ -42,6 +43,9 @@ func Run(in Input) []Finding {
 // Structure returns what is found in the list itself, the worst first.
 func Structure(in Input) []Finding {
 	findings := append([]Finding{}, in.Refusals...)
+	if in.Hidden {
+		return sorted(findings)
+	}
 	findings = append(findings, missing(in)...)
 	findings = append(findings, alone(in)...)
 	findings = append(findings, broad(in)...)

@@ -110,7 +110,7 @@ func parseURL(text string) (dialect.Target, error) {
 	}
 	target, err := dialect.ParseTarget(text)
 	if err != nil {
-		return target, fmt.Errorf("%q: %w", shortened(explain.Hide(text)), err)
+		return target, fmt.Errorf("%q: %w", shortened(noproxy.Redacted(text)), err)
 	}
 	return target, nil
 }
