@@ -17,6 +17,7 @@ type Input struct {
 	Refusals     []Finding              // what could not be read, found by Read
 	Hidden       bool                   // nothing else may be said of the list: user information is in it
 	Omitted      noproxy.List           // meant, but not in Any
+	Left         noproxy.List           // in Any without what many clients need beside it, for the budget
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
 	Alone        bool                   // nothing adds to the list what a cluster needs
@@ -29,7 +30,8 @@ type Input struct {
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
-		_, in.Omitted = noproxy.Portable(e.Entries, noproxy.AudienceAny)
+		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, noproxy.AtOnce)
+		in.Omitted, in.Left = writing.Omitted, writing.Left
 	}
 	return in
 }
