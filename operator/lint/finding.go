@@ -43,6 +43,7 @@ const (
 	MissingMetadata Code = "MissingMetadata" // nor what the cloud tells and lends its machines
 	NoCluster       Code = "NoCluster"       // what the cluster needs is not known
 	Length          Code = "Length"          // longer than a place it goes to can carry
+	Budget          Code = "Budget"          // so long that what many clients need beside entries is left out
 	// Single entries.
 	Unreadable   Code = "Unreadable"   // not a form of entry that has a meaning
 	EmptyElement Code = "EmptyElement" // an empty element means everything to some clients

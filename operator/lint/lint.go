@@ -15,7 +15,9 @@ type Input struct {
 	Any          string                 // how it is written for any client
 	Spelled      map[string]string      // spellings in Any that are not the canonical one, by that
 	Refusals     []Finding              // what could not be read, found by Read
+	Hidden       bool                   // nothing else may be said of the list: user information is in it
 	Omitted      noproxy.List           // meant, but not in Any
+	Left         noproxy.List           // in Any without what many clients need beside it, for the budget
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
 	Alone        bool                   // nothing adds to the list what a cluster needs
@@ -28,7 +30,8 @@ type Input struct {
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
-		_, in.Omitted = noproxy.Portable(e.Entries, noproxy.AudienceAny)
+		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, noproxy.AtOnce)
+		in.Omitted, in.Left = writing.Omitted, writing.Left
 	}
 	return in
 }
@@ -42,6 +45,9 @@ func Run(in Input) []Finding {
 // Structure returns what is found in the list itself, the worst first.
 func Structure(in Input) []Finding {
 	findings := append([]Finding{}, in.Refusals...)
+	if in.Hidden {
+		return sorted(findings)
+	}
 	findings = append(findings, missing(in)...)
 	findings = append(findings, alone(in)...)
 	findings = append(findings, broad(in)...)

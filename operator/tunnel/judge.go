@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/lint"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
@@ -233,7 +234,7 @@ func (j *judge) listed(list setting, goes dialect.Decision) {
 	if j.relayed() {
 		return
 	}
-	entry := goes.Entry.Of(list.value.value)
+	entry := noproxy.Shown(list.value.value, goes.Entry.Of(list.value.value))
 	v := &j.verdict
 	v.Through, v.Setting = Direct, list.where
 	switch {

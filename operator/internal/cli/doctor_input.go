@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/tunnel"
@@ -26,6 +24,8 @@ type doctorInput struct {
 	settings  map[string]string
 	families  []tunnel.Family
 	notes     []string
+
+	neighbours *neighbours // of the documents
 }
 
 // subjectPod is a pod to be judged, as a pod itself or in a workload.
@@ -161,7 +161,7 @@ func (d document) title() string {
 }
 
 func (in *doctorInput) judge() (doctorReport, error) {
-	report := doctorReport{Pods: []doctorPod{}, Configurations: []tunnel.Configuration{}, Notes: append([]string{}, in.notes...)}
+	report := doctorReport{Pods: []doctorPod{}, Configurations: []tunnel.Configuration{}}
 	for _, s := range in.subjects {
 		one, err := in.judgePod(s)
 		if err != nil {
@@ -177,6 +177,7 @@ func (in *doctorInput) judge() (doctorReport, error) {
 		}
 	}
 	report.forgiveOthers()
+	report.Notes = append([]string{}, in.notes...)
 	var err error
 	report.Configurations, err = in.configurations()
 	return report, err
@@ -201,70 +202,14 @@ func (in *doctorInput) judgePod(s subjectPod) (tunnel.Report, error) {
 	if err != nil {
 		return tunnel.Report{}, err
 	}
-	objects, err := in.objects(pod.Metadata.Namespace)
-	if err != nil {
-		return tunnel.Report{}, err
-	}
-	policies, err := in.networkPolicies(pod.Metadata.Namespace)
+	near, err := in.beside(pod.Metadata.Namespace)
 	if err != nil {
 		return tunnel.Report{}, err
 	}
 	return tunnel.Judge(tunnel.Input{
-		Object: s.object, Pod: pod, Read: findings, Families: in.families, Objects: objects, Policies: policies,
+		Object: s.object, Pod: pod, Read: findings, Families: in.families, Objects: near.objects, Policies: near.policies,
 		IdleTimeout: int(in.opts.idleTimeout.Seconds()),
 	}), nil
-}
-
-// beside says whether a document is of the same namespace. One without any goes with all: it is applied with -n.
-func beside(d document, namespace string) bool {
-	other := d.object.GetNamespace()
-	return other == namespace || other == "" || namespace == ""
-}
-
-func (in *doctorInput) objects(namespace string) (tunnel.Objects, error) {
-	var near []document
-	for _, d := range in.documents {
-		if beside(d, namespace) {
-			near = append(near, d)
-		}
-	}
-	named, err := namedData(near)
-	if err != nil {
-		return tunnel.Objects{}, err
-	}
-	objects := tunnel.Objects{Secrets: map[string]map[string]string{}, ConfigMaps: map[string]map[string]string{}}
-	for ref, data := range named {
-		into := objects.ConfigMaps
-		if ref.Kind == inputs.KindSecret {
-			into = objects.Secrets
-		}
-		into[ref.Name] = map[string]string{}
-		for key, value := range data {
-			into[ref.Name][key] = string(value)
-		}
-	}
-	if in.settings != nil {
-		if _, given := objects.Secrets[render.PodSecretName]; given {
-			return tunnel.Objects{}, errors.New("the Secret " + render.PodSecretName + " is given twice: in a file, and by --values or --proxy")
-		}
-		objects.Secrets[render.PodSecretName] = in.settings
-	}
-	return objects, nil
-}
-
-func (in *doctorInput) networkPolicies(namespace string) ([]tunnel.Policy, error) {
-	var policies []tunnel.Policy
-	for _, d := range in.documents {
-		if !d.is("NetworkPolicy", "networking.k8s.io/v1") || !beside(d, namespace) {
-			continue
-		}
-		policy, err := tunnel.ReadPolicy(d.object.Object)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d.name(), err)
-		}
-		policies = append(policies, policy)
-	}
-	return policies, nil
 }
 
 // configurations judges the objects of Open Cluster Management.

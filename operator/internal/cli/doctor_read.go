@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -147,8 +146,6 @@ func (in *doctorInput) unread(resource string, err error, consequence string) er
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("listing %s: %w", resource, err)
 	}
-	if note := fmt.Sprintf("%s: may not list %s", consequence, resource); !slices.Contains(in.notes, note) {
-		in.notes = append(in.notes, note)
-	}
+	in.note(fmt.Sprintf("%s: may not list %s", consequence, resource))
 	return nil
 }

@@ -51,8 +51,14 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet,
 	return f, f.checkOverrides()
 }
 
-// checkOverrides refuses an override that would silently do nothing.
+// checkOverrides refuses an override that would silently do nothing, or in the place of another.
 func (f *fleet) checkOverrides() error {
+	for _, c := range f.clusters {
+		concerning := slices.DeleteFunc(slices.Clone(f.overrides), func(o v1alpha1.ProxyOverride) bool { return !concerns(o, c) })
+		if len(concerning) > 1 {
+			return fmt.Errorf("ProxyOverride %s/%s is given more than once", c.Namespace, c.Name)
+		}
+	}
 	for _, o := range f.overrides {
 		if !slices.ContainsFunc(f.clusters, func(c *clusterv1.Cluster) bool { return concerns(o, c) }) {
 			return fmt.Errorf("ProxyOverride %s/%s: there is no Cluster of that name and namespace in the files", o.Namespace, o.Name)
@@ -115,14 +121,18 @@ func readProxy(opts renderOptions, stdin io.Reader) (func(*clusterv1.Cluster) (r
 	if len(proxies) == 0 {
 		return nil, fmt.Errorf("%s: no CorporateProxy in it", opts.proxy)
 	}
-	named, err := namedData(documents)
-	if err != nil {
-		return nil, err
+	given := map[string]bool{}
+	for _, proxy := range proxies {
+		if given[proxy.Name] {
+			return nil, fmt.Errorf("%s: CorporateProxy %s is given more than once", opts.proxy, proxy.Name)
+		}
+		given[proxy.Name] = true
 	}
+	objects := readNamed(documents)
 	return func(cluster *clusterv1.Cluster) (resolve.Installation, error) {
 		// Every namespace has this label; others stand in the cluster.
 		namespace := map[string]string{"kubernetes.io/metadata.name": cluster.Namespace}
-		return inputs.Choose(proxies, cluster, namespace, func(ref inputs.Reference) (map[string][]byte, error) { return named[ref], nil })
+		return inputs.Choose(proxies, cluster, namespace, objects.operators)
 	}, nil
 }
 

@@ -49,8 +49,8 @@ nobody is asked about them.
 
 Standard error has a statement for each workload that a policy is for: what was
 changed, what was not, and why. The exit status is 0, also if there was nothing to do;
-1 if something cannot be read or evaluated: documents of the manifests are passed on
-as they are then, and the others are changed; 2 if the command line is wrong.
+1 if something cannot be read or evaluated; 2 if the command line is wrong. Then
+nothing is printed: kubectl apply behind a pipe must not get agents without a proxy.
 No password is printed, except with --carry Literal, into the manifests.`,
 		Example: `  # konnectivity-agent, before it is applied
   fairlead mutate -f konnectivity-agent.yaml --values secret-values.yaml --cluster cluster.yaml | kubectl apply -f -
@@ -142,13 +142,12 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 		}
 		m.add(file, stream)
 	}
-	if err := m.run(cmd.Context(), &out); err != nil {
-		return err
+	m.run(cmd.Context(), &out)
+	if err := m.sum(opts.require); err != nil {
+		return err // all or nothing: what reads the output does not see the status
 	}
-	if _, err := out.WriteTo(cmd.OutOrStdout()); err != nil {
-		return err
-	}
-	return m.sum(opts.require)
+	_, err = out.WriteTo(cmd.OutOrStdout())
+	return err
 }
 
 // mutateValues are the values of the chart: its own, below the settings of the cluster, below the files.

@@ -114,9 +114,11 @@ func (l *linted) forget(cluster types.NamespacedName) {
 
 // installationFindings is about what an installation lists itself, whatever the cluster.
 func installationFindings(i resolve.Installation) []v1alpha1.ReportedFinding {
-	written, omitted := i.NoProxy, noproxy.List(nil)
+	writing := noproxy.Writing{Written: i.NoProxy}
 	if i.Form != resolve.FormExact {
-		written, omitted = noproxy.Portable(i.NoProxy, noproxy.AudienceAny)
+		writing = noproxy.Write(i.NoProxy, noproxy.AudienceAny, noproxy.AtOnce)
 	}
-	return findings(lint.Run(lint.Input{Today: true, Entries: i.NoProxy, Any: written.String(), Omitted: omitted, HTTP: i.HTTP, HTTPS: i.HTTPS}))
+	return findings(lint.Run(lint.Input{
+		Today: true, Entries: i.NoProxy, Any: writing.Written.String(), Omitted: writing.Omitted, Left: writing.Left, HTTP: i.HTTP, HTTPS: i.HTTPS,
+	}))
 }

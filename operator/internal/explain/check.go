@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect/vector"
 )
@@ -107,7 +108,7 @@ func given(row vector.Row) string {
 		return "environment " + row.Name
 	case row.NoProxy == nil:
 		return "no list"
-	case strings.Contains(*row.NoProxy, "@"):
+	case noproxy.Shown(*row.NoProxy, *row.NoProxy) == noproxy.Hidden:
 		return "a list that is hidden: a URL with user information is in it"
 	}
 	return "NO_PROXY " + strconv.Quote(*row.NoProxy)
