@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"hash/maphash"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -72,6 +73,10 @@ type linted struct {
 
 var lintSeed = maphash.MakeSeed()
 
+// processors bounds how many lists are looked at side by side: one of 4,000 entries takes 60 MiB, and workers that wait
+// for the API server are more than processors.
+var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 // of is what is found in the list of a cluster.
 func (l *linted) of(cluster types.NamespacedName) listFindings {
 	return func(in lint.Input) lintedList {
@@ -82,7 +87,9 @@ func (l *linted) of(cluster types.NamespacedName) listFindings {
 		if known.digest == digest {
 			return known
 		}
+		processors <- struct{}{}
 		found := lintList(in)
+		<-processors
 		found.digest = digest
 		found.structure, found.portability = sharedFindings(found.structure), sharedFindings(found.portability)
 		l.mu.Lock()
