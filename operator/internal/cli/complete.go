@@ -26,8 +26,8 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"trusted-ca": files("pem", "crt", "cer"),
 	"kubeconfig": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 	"form":       fixed(forms...), "audience": fixed(audiences...), "variant": fixed(variants...),
-	"fail-on": fixed(failOns...), "carry": fixed(carries...),
-	"file": fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...),
+	"carry": fixed(carries...),
+	"file":  fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...),
 	"client": completeClients, "policy": completePolicies,
 	"namespace": completeNamespaces, "context": completeContexts,
 	// Nobody knows these but who types them.

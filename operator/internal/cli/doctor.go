@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -84,7 +83,7 @@ is nothing of that name. No password is printed.`,
 	opts.inputFlags(flags)
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, whose tunnels.families say who is an agent; may be repeated")
 	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "after which the proxy cuts a silent connection; squid: read_timeout")
-	flags.StringVar(&opts.failOn, "fail-on", "error", "exit with 1 from this severity on: "+strings.Join(failOns, ", "))
+	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
 	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
@@ -101,8 +100,9 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 		return errors.New("--idle-timeout is at least 1s")
 	case !slices.Contains(dataOutputs, o.output):
 		return checkOutput(o.output, dataOutputs)
-	case !slices.Contains(failOns, o.failOn):
-		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
+	}
+	if err := checkFailOn(&o.failOn, severities); err != nil {
+		return err
 	}
 	if o.hasSettings() {
 		if err := o.checkInputs(); err != nil {

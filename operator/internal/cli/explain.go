@@ -22,6 +22,7 @@ type explainOptions struct {
 	httpProxy, httpsProxy string
 	clients, resolve      []string
 	check                 bool
+	failOn                string
 
 	given map[string]bool // the flags on the command line
 	urls  []string        // with --check: files
@@ -39,11 +40,13 @@ that decided, where it was written, and what the others do not read.
 
 The list is the one that the operator writes for a cluster (--values or --proxy
 with --cluster), or one as it stands (--no-proxy). A URL without a scheme means
-https. The exit status is 0 if all clients agree on every URL, 1 if they do not,
-2 if there is no answer: the command line or a file is wrong.
+https. The exit status is 0 if there is an answer, and 2 if there is none: the
+command line or a file is wrong. --fail-on disagreement makes it 1 where clients
+do not agree on a URL.
 
 With --check it reads expectations from files (- is standard input) and compares
-them with what clients do. No password is printed.`,
+them with what clients do; the exit status is 1 if one is not met.
+No password is printed.`,
 		Example: `  fairlead explain kubernetes.default.svc 10.1.2.3 --values secret-values.yaml --cluster cluster.yaml
 
   # a list as it stands, three clients, one of them in an older version
@@ -56,7 +59,7 @@ them with what clients do. No password is printed.`,
   fairlead explain --check expectations.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.urls, opts.given = args, map[string]bool{}
-			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience"} {
+			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience", "fail-on"} {
 				opts.given[name] = cmd.Flags().Changed(name)
 			}
 			if err := opts.checkExplain(); err != nil {
@@ -82,6 +85,7 @@ func (o *explainOptions) flags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.clients, "client", nil, "client, or client@version, may be repeated; all: every client in every behaviour (default: every client, newest)")
 	flags.StringArrayVar(&o.resolve, "resolve", nil, "host=address, for clients that resolve names before they decide, may be repeated")
 	flags.BoolVar(&o.check, "check", false, "the arguments are files with expectations; compare them with what clients do")
+	failOnFlag(cmd, &o.failOn, never, "exit with 1 if clients do not agree: "+strings.Join(failExplain, ", "), failExplain)
 	outputFlag(cmd, &o.output, tableOutput, explainOutputs)
 }
 
@@ -91,6 +95,11 @@ func (o *explainOptions) checkExplain() error {
 		return checkOutput(o.output, explainOutputs)
 	case !slices.Contains(audiences, o.audience):
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
+	}
+	if err := checkFailOn(&o.failOn, failExplain); err != nil {
+		return err
+	}
+	switch {
 	case o.check:
 		return o.checkCheck()
 	case o.given["client"] && len(o.clients) == 0:
@@ -131,13 +140,13 @@ func runExplain(cmd *cobra.Command, opts explainOptions) error {
 	}
 	subject, err := opts.subject(cmd)
 	if err != nil {
-		return usage(err) // status 1 is an answer: they disagree
+		return usage(err) // status 1 is an answer where --fail-on says so
 	}
 	explanations := explain.Evaluate(subject.configuration, choices, targets)
 	if err := opts.print(cmd.OutOrStdout(), subject, explanations); err != nil {
 		return err
 	}
-	if !explain.Agree(explanations) {
+	if opts.failOn != never && !explain.Agree(explanations) {
 		return quietError{exitFailure}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (o *explainOptions) checkCheck() error {
 		return errors.New("only one file can be standard input (-)")
 	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "",
 		o.given["no-proxy"], o.given["http-proxy"], o.given["https-proxy"],
-		o.given["client"], o.given["resolve"], o.given["audience"]:
+		o.given["client"], o.given["resolve"], o.given["audience"], o.given["fail-on"]:
 		return errors.New("--check takes only files and -o: its expectations name the clients, lists and URLs")
 	case o.output == "wide" || o.output == "html":
 		return fmt.Errorf("--check prints table, json or yaml, not %s", o.output)

@@ -28,8 +28,6 @@ type lintOptions struct {
 	failOn              string
 }
 
-var failOns = []string{"error", "warning", "info", "never"}
-
 func lintCommand() *cobra.Command {
 	var opts lintOptions
 	cmd := &cobra.Command{
@@ -68,7 +66,7 @@ the command line or a file is wrong. No password is printed.`,
 	flags.StringVar(&opts.noProxy, "no-proxy", "", "a list as it stands, instead of --values and --proxy")
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
-	flags.StringVar(&opts.failOn, "fail-on", "error", "exit with 1 from this severity on: "+strings.Join(failOns, ", "))
+	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
 	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
@@ -83,10 +81,9 @@ func (o *lintOptions) checkLint(list bool) error {
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	case !slices.Contains(dataOutputs, o.output):
 		return checkOutput(o.output, dataOutputs)
-	case !slices.Contains(failOns, o.failOn):
-		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
-	case list || o.alone() && len(o.override) == 0 && o.form == "":
-		return nil
+	}
+	if err := checkFailOn(&o.failOn, severities); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
+		return err
 	}
 	return o.checkInputs()
 }
@@ -116,13 +113,6 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 		}
 	}
 	return nil
-}
-
-func severe(worst lint.Severity, failOn string) bool {
-	if worst == "" || failOn == "never" {
-		return false
-	}
-	return slices.Index(failOns, strings.ToLower(string(worst))) <= slices.Index(failOns, failOn)
 }
 
 func lintAll(cmd *cobra.Command, opts lintOptions) ([]linted, error) {

@@ -22,6 +22,7 @@ type nodesOptions struct {
 	files    []string
 	outdated bool
 	output   string
+	failOn   string
 }
 
 func nodesCommand() *cobra.Command {
@@ -34,9 +35,16 @@ and by who replaces them. Cluster API gives a machine its settings once, when it
 is built; what is outdated here keeps the old ones until it is replaced.
 
 It reads ProxyReports, and nothing else, from the cluster of the kubeconfig, or
-from files. SINCE is the time of the last change; an order that changes is none.`,
+from files. SINCE is the time of the last change; an order that changes is none.
+
+The exit status is 0 if there is an answer; --fail-on outdated makes it 1 where
+something is outdated, for a pipeline. It is 1 also if there is no answer, and 2
+if the command line is wrong.`,
 		Example: `  fairlead nodes
   fairlead nodes -n org-acme --outdated
+
+  # for a pipeline: wait until all machines have the new password
+  until fairlead nodes -n org-acme --fail-on outdated; do sleep 60; done
 
   # without access of its own
   kubectl get proxyreports -A -o yaml | fairlead nodes -f -`,
@@ -54,6 +62,7 @@ from files. SINCE is the time of the last change; an order that changes is none.
 	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
 	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "read ProxyReports from files instead, - for stdin")
 	flags.BoolVar(&opts.outdated, "outdated", false, "only what has outdated machines")
+	failOnFlag(cmd, &opts.failOn, never, "exit with 1 if there are such machines or MachinePools: "+strings.Join(failNodes, ", "), failNodes)
 	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
@@ -61,6 +70,9 @@ from files. SINCE is the time of the last change; an order that changes is none.
 func (o *nodesOptions) check(cmd *cobra.Command) error {
 	if len(o.files) > 0 && (cmd.Flags().Changed("kubeconfig") || cmd.Flags().Changed("context")) {
 		return errors.New("-f reads files: it takes no --kubeconfig or --context")
+	}
+	if err := checkFailOn(&o.failOn, failNodes); err != nil {
+		return err
 	}
 	return checkOutput(o.output, dataOutputs)
 }
@@ -93,16 +105,23 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 		if report.Status.Nodes == nil || opts.Namespace != "" && report.Namespace != opts.Namespace {
 			continue
 		}
-		if row := nodesRow(report); !opts.outdated || row.Outdated+row.OutdatedMachinePools > 0 {
+		if row := nodesRow(report); !opts.outdated || row.outdated() {
 			rows = append(rows, row)
 		}
 	}
 	slices.SortFunc(rows, func(a, b nodesOf) int { return cmp.Compare(a.Cluster, b.Cluster) })
 	if opts.output != tableOutput {
-		return printData(cmd.OutOrStdout(), opts.output, rows)
+		err = printData(cmd.OutOrStdout(), opts.output, rows)
+	} else {
+		err = printNodes(cmd.OutOrStdout(), rows, opts.outdated)
 	}
-	return printNodes(cmd.OutOrStdout(), rows, opts.outdated)
+	if err == nil && opts.failOn != never && slices.ContainsFunc(rows, nodesOf.outdated) {
+		return quietError{exitFailure}
+	}
+	return err
 }
+
+func (n nodesOf) outdated() bool { return n.Outdated+n.OutdatedMachinePools > 0 }
 
 func readReports(cmd *cobra.Command, opts nodesOptions) ([]v1alpha1.ProxyReport, error) {
 	var documents []document

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -17,6 +18,7 @@ type podsOptions struct {
 	kube.Options
 	all    bool
 	output string
+	failOn string
 }
 
 func podsCommand() *cobra.Command {
@@ -43,19 +45,27 @@ containers that have, only passwords are listed.
 the table. Messages may change; reasons are Static, KubeSystem, Excluded,
 OwnValue, OwnEnvFrom, NoPolicy, OlderThanPolicy, PolicyNotReady and Unknown.
 
-The exit status is 0 if there is an answer, whatever it says, 1 if pods cannot
-be listed, and 2 if the command line is wrong.`,
+The exit status is 0 if there is an answer, whatever it says; --fail-on makes it 1
+for findings and for reasons of Uninjected, and where it cannot tell for lack of
+rights. It is 1 also if pods cannot be listed, and 2 if the command line is wrong.`,
 		Example: `  fairlead pods
   fairlead pods -n shop --all
+
+  # for a pipeline
+  fairlead pods --fail-on Password,OlderThanPolicy
 
   # owners that have to be restarted after a new password
   fairlead pods -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			failOn, err := checkFailOnPods(opts.failOn)
+			if err != nil {
+				return usage(err)
+			}
 			if err := checkOutput(opts.output, dataOutputs); err != nil {
 				return usage(err)
 			}
-			return runPods(cmd, opts)
+			return runPods(cmd, opts, failOn)
 		},
 	}
 	flags := cmd.Flags()
@@ -63,6 +73,7 @@ be listed, and 2 if the command line is wrong.`,
 	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
 	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
 	flags.BoolVar(&opts.all, "all", false, "also what is fine")
+	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these, separated by commas: "+strings.Join(failPods, ", "), failPods)
 	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
@@ -83,8 +94,8 @@ type podsOwner struct {
 	Pods       []string    `json:"pods"`
 }
 
-func runPods(cmd *cobra.Command, opts podsOptions) error {
-	cluster, notes, err := readCluster(cmd.Context(), opts.Options)
+func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
+	cluster, notes, blind, err := readCluster(cmd.Context(), opts.Options)
 	if err != nil {
 		return err
 	}
@@ -99,9 +110,24 @@ func runPods(cmd *cobra.Command, opts podsOptions) error {
 		})
 	}
 	if opts.output != tableOutput {
-		return printData(cmd.OutOrStdout(), opts.output, report)
+		err = printData(cmd.OutOrStdout(), opts.output, report)
+	} else {
+		err = printPods(cmd.OutOrStdout(), report, len(cluster.Pods))
 	}
-	return printPods(cmd.OutOrStdout(), report, len(cluster.Pods))
+	if err == nil && (report.has(failOn) || blind && slices.ContainsFunc(failOn, depends)) {
+		return quietError{exitFailure}
+	}
+	return err
+}
+
+// depends says whether a finding depends on more than the pod.
+func depends(finding string) bool { return finding != never && finding != string(pods.Password) }
+
+// has tells whether there is one of these findings, or reasons.
+func (r podsReport) has(failOn []string) bool {
+	return slices.ContainsFunc(r.Owners, func(o podsOwner) bool {
+		return slices.Contains(failOn, string(o.Finding)) || slices.Contains(failOn, string(o.Reason))
+	})
 }
 
 // printPods writes a line for each owner and finding, and below what could not be read.

@@ -23,21 +23,22 @@ type podsReader struct {
 	namespace string
 	found     pods.Cluster
 	notes     []string
+	blind     bool // one of the notes is about what a finding depends on
 }
 
 // readCluster reads what concerns pods. What may not be read, but for the pods, is a note.
-func readCluster(ctx context.Context, opts kube.Options) (pods.Cluster, []string, error) {
+func readCluster(ctx context.Context, opts kube.Options) (found pods.Cluster, notes []string, blind bool, err error) {
 	cluster, err := kube.Connect(opts)
 	if err != nil {
-		return pods.Cluster{}, nil, err
+		return pods.Cluster{}, nil, false, err
 	}
 	r := &podsReader{Cluster: cluster, namespace: opts.Namespace, notes: []string{}}
 	for _, read := range []func(context.Context) error{r.readPods, r.readOwners, r.readNamespaces, r.readPolicy, r.readSecrets} {
 		if err := read(ctx); err != nil {
-			return pods.Cluster{}, nil, err
+			return pods.Cluster{}, nil, false, err
 		}
 	}
-	return r.found, r.notes, nil
+	return r.found, r.notes, r.blind, nil
 }
 
 // unread makes a note of what may not be read; another error is one.
@@ -46,6 +47,7 @@ func (r *podsReader) unread(resource schema.GroupVersionResource, err error, con
 		return fmt.Errorf("listing %s: %w", resource.Resource, err)
 	}
 	r.notes = append(r.notes, fmt.Sprintf("%s: may not list %s", consequence, resource.GroupResource()))
+	r.blind = r.blind || resource.Group != "apps" && resource.Group != "batch" // those only say who owns a pod
 	return nil
 }
 
@@ -136,7 +138,7 @@ func (r *podsReader) readPolicy(ctx context.Context) error {
 func (r *podsReader) take(ctx context.Context, object unstructured.Unstructured) error {
 	policy, err := pods.ReadPolicy(object)
 	if err != nil {
-		r.found.PolicyUnread = true
+		r.found.PolicyUnread, r.blind = true, true
 		r.notes = append(r.notes, fmt.Sprintf("cannot follow the %s %s: %v", object.GetKind(), object.GetName(), err))
 		return nil
 	}
@@ -170,6 +172,7 @@ func (r *podsReader) readSecrets(ctx context.Context) error {
 		if at, known := changedAt(secret); known {
 			r.found.ChangedAt[secret.Namespace] = at
 		} else {
+			r.blind = true
 			r.notes = append(r.notes, fmt.Sprintf("cannot tell what is outdated in namespace %s: its Secret %s does not say when it changed", secret.Namespace, secret.Name))
 		}
 	}
