@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func doctorCommand() *cobra.Command {
 func doctorTunnelCommand() *cobra.Command {
 	var opts doctorOptions
 	cmd := &cobra.Command{
-		Use:   "tunnel (-f FILE | -n NAMESPACE NAME) [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
+		Use:   "tunnel (-f FILE | [-n NAMESPACE] NAME) [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
 		Short: "Judge whether the agent of a reverse tunnel leaves through the proxy",
 		Long: `Judge whether the agent of a reverse tunnel leaves through the proxy: which
 containers are agents, which setting of theirs decides, and what is wrong.
@@ -76,10 +77,8 @@ is nothing of that name. No password is printed.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "manifests, - for stdin; may be repeated")
-	flags.StringVarP(&opts.kube.Namespace, "namespace", "n", "", "namespace of NAME")
-	flags.StringVar(&opts.kube.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
-	flags.StringVar(&opts.kube.Context, "context", "", "context of the kubeconfig")
+	filenameFlag(cmd, &opts.files, "manifests, a folder with them, - for stdin; may be repeated")
+	clusterFlags(cmd, &opts.kube)
 	opts.inputFlags(flags)
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, whose tunnels.families say who is an agent; may be repeated")
 	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "after which the proxy cuts a silent connection; squid: read_timeout")
@@ -92,16 +91,12 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 	switch {
 	case (len(o.files) == 0) == (o.name == ""):
 		return errors.New("give one of -f FILE and NAME")
-	case o.name != "" && o.kube.Namespace == "":
-		return errors.New("-n is missing: the namespace of " + o.name)
-	case len(o.files) > 0 && slices.ContainsFunc([]string{"namespace", "kubeconfig", "context"}, cmd.Flags().Changed):
-		return errors.New("-f reads files: it takes no -n, --kubeconfig or --context")
 	case o.idleTimeout < time.Second:
 		return errors.New("--idle-timeout is at least 1s")
 	case !slices.Contains(dataOutputs, o.output):
 		return checkOutput(o.output, dataOutputs)
 	}
-	if err := checkFailOn(&o.failOn, severities); err != nil {
+	if err := cmp.Or(checkCluster(cmd, o.kube, len(o.files) > 0), checkFailOn(&o.failOn, severities)); err != nil {
 		return err
 	}
 	if o.hasSettings() {

@@ -51,7 +51,7 @@ the command line or a file is wrong. No password is printed.`,
   fairlead lint --no-proxy "$NO_PROXY" --cluster cluster.yaml
 
   # for a pipeline
-  fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on warning -o json`,
+  fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opts.checkLint(cmd.Flags().Changed("no-proxy")); err != nil {
@@ -194,7 +194,7 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 	if len(opts.clusters) == 0 {
 		return []linted{{Findings: lint.Run(in)}}, nil
 	}
-	documents, err := readDocuments(opts.clusters, cmd.InOrStdin())
+	documents, err := readDocuments(opts.clusters, opts.recursive, cmd.InOrStdin())
 	if err != nil {
 		return nil, err
 	}

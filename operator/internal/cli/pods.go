@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -16,15 +17,17 @@ import (
 
 type podsOptions struct {
 	kube.Options
-	all    bool
-	output string
-	failOn string
+	files     []string
+	recursive bool
+	all       bool
+	output    string
+	failOn    string
 }
 
 func podsCommand() *cobra.Command {
 	var opts podsOptions
 	cmd := &cobra.Command{
-		Use:   "pods [-n NAMESPACE]",
+		Use:   "pods [-n NAMESPACE | -A] [-f FILE]",
 		Short: "List pods that lack the proxy variables, have old values, or show a password",
 		Long: `List pods that lack the proxy variables, have old values, or show a password,
 by who owns them, with the reason.
@@ -38,7 +41,8 @@ It lists pods, what owns them, namespaces and the policy inject-proxy-env from
 the cluster of the kubeconfig, and the metadata of the Secrets fairlead-proxy,
 never what is in them. What may not be listed is said below the table, and the
 rest is shown. Of pods that have finished or are being deleted, and of debug
-containers that have, only passwords are listed.
+containers that have, only passwords are listed. With -f it reads the same from
+files; what is outdated then takes the managedFields, or the replicator's copies.
 
 -o json and -o yaml print "owners", each with namespace, owner, finding, reason
 (of Uninjected), message, containers and pods, and "notes", what is said below
@@ -48,30 +52,34 @@ OwnValue, OwnEnvFrom, NoPolicy, OlderThanPolicy, PolicyNotReady and Unknown.
 The exit status is 0 if there is an answer, whatever it says; --fail-on makes it 1
 for findings and for reasons of Uninjected, and where it cannot tell for lack of
 rights. It is 1 also if pods cannot be listed, and 2 if the command line is wrong.`,
-		Example: `  fairlead pods
+		Example: `  fairlead pods -A
   fairlead pods -n shop --all
 
+  # without access of its own
+  kubectl get pods,replicasets,jobs,namespaces,mutatingadmissionpolicies,mutatingadmissionpolicybindings -A -o yaml --show-managed-fields | fairlead pods -f -
+
   # for a pipeline
-  fairlead pods --fail-on Password,OlderThanPolicy
+  fairlead pods -A --fail-on Password,OlderThanPolicy
 
   # owners that have to be restarted after a new password
-  fairlead pods -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
+  fairlead pods -A -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			failOn, err := checkFailOnPods(opts.failOn)
 			if err != nil {
 				return usage(err)
 			}
-			if err := checkOutput(opts.output, dataOutputs); err != nil {
+			if err := cmp.Or(checkCluster(cmd, opts.Options, len(opts.files) > 0), checkOutput(opts.output, dataOutputs)); err != nil {
 				return usage(err)
 			}
 			return runPods(cmd, opts, failOn)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&opts.Namespace, "namespace", "n", "", "of this namespace alone")
-	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
-	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
+	clusterFlags(cmd, &opts.Options)
+	allNamespacesFlag(cmd, &opts.Options)
+	filenameFlag(cmd, &opts.files, "read from files what kubectl get has printed, or from a folder, - for stdin; may be repeated")
+	recursiveFlag(flags, &opts.recursive)
 	flags.BoolVar(&opts.all, "all", false, "also what is fine")
 	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these, separated by commas: "+strings.Join(failPods, ", "), failPods)
 	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
@@ -95,12 +103,12 @@ type podsOwner struct {
 }
 
 func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
-	cluster, notes, blind, err := readCluster(cmd.Context(), opts.Options)
+	read, err := readPods(cmd, opts)
 	if err != nil {
 		return err
 	}
-	report := podsReport{Owners: []podsOwner{}, Notes: notes}
-	for _, row := range cluster.Rows() {
+	report := podsReport{Owners: []podsOwner{}, Notes: read.notes}
+	for _, row := range read.found.Rows() {
 		if row.Class == pods.Fine && !opts.all {
 			continue
 		}
@@ -112,9 +120,9 @@ func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
 	if opts.output != tableOutput {
 		err = printData(cmd.OutOrStdout(), opts.output, report)
 	} else {
-		err = printPods(cmd.OutOrStdout(), report, len(cluster.Pods))
+		err = printPods(cmd.OutOrStdout(), report, plural(len(read.found.Pods), "pod")+inside(read.namespace))
 	}
-	if err == nil && (report.has(failOn) || blind && slices.ContainsFunc(failOn, depends)) {
+	if err == nil && (report.has(failOn) || read.blind && slices.ContainsFunc(failOn, depends)) {
 		return quietError{exitFailure}
 	}
 	return err
@@ -131,9 +139,9 @@ func (r podsReport) has(failOn []string) bool {
 }
 
 // printPods writes a line for each owner and finding, and below what could not be read.
-func printPods(out io.Writer, report podsReport, total int) error {
+func printPods(out io.Writer, report podsReport, total string) error {
 	if len(report.Owners) == 0 {
-		fmt.Fprintf(out, "Nothing is found in %s.\n", plural(total, "pod"))
+		fmt.Fprintf(out, "Nothing is found in %s.\n", total)
 	} else {
 		table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 		fmt.Fprintln(table, "NAMESPACE\tOWNER\tPODS\tFINDING\tCONTAINERS\tWHY")

@@ -22,16 +22,19 @@ import (
 
 // Options say which cluster.
 type Options struct {
-	Kubeconfig string // empty: as kubectl does, by KUBECONFIG or from the home directory
-	Context    string // empty: the current one
-	Namespace  string // empty: all
+	Kubeconfig    string // empty: as kubectl does, by KUBECONFIG or from the home directory
+	Context       string // empty: the current one
+	Namespace     string // empty: the context's
+	AllNamespaces bool   // whatever Namespace is
+	Timeout       string // of each request, as clientcmd reads it; empty: none
 }
 
 const pageSize = 500
 
 // Cluster lists what is in a cluster.
 type Cluster struct {
-	Host     string
+	Host      string
+	Namespace string // empty: all
 	objects  dynamic.Interface
 	metadata metadata.Interface
 }
@@ -40,12 +43,20 @@ type Cluster struct {
 func Connect(opts Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = opts.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: opts.Context}).ClientConfig()
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: opts.Context, Timeout: opts.Timeout}
+	overrides.Context.Namespace = opts.Namespace
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loaded.ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no way to reach a cluster: %w", err)
 	}
-	config.UserAgent = "fairlead/" + version.Version
 	c := &Cluster{Host: config.Host}
+	if !opts.AllNamespaces {
+		if c.Namespace, _, err = loaded.Namespace(); err != nil {
+			return nil, err
+		}
+	}
+	config.UserAgent = "fairlead/" + version.Version
 	if c.objects, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
@@ -111,15 +122,11 @@ func pages(next func(metav1.ListOptions) (continued string, err error)) error {
 }
 
 // ProxyReports lists the reports of a cluster as they are.
-func ProxyReports(ctx context.Context, opts Options) ([]unstructured.Unstructured, error) {
-	cluster, err := Connect(opts)
-	if err != nil {
-		return nil, err
-	}
-	all, err := cluster.Objects(ctx, v1alpha1.GroupVersion.WithResource("proxyreports"), opts.Namespace)
+func (c *Cluster) ProxyReports(ctx context.Context) ([]unstructured.Unstructured, error) {
+	all, err := c.Objects(ctx, v1alpha1.GroupVersion.WithResource("proxyreports"), c.Namespace)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("%s has no ProxyReports: Fairlead is not installed there", cluster.Host)
+		return nil, fmt.Errorf("%s has no ProxyReports: Fairlead is not installed there", c.Host)
 	case err != nil:
 		return nil, fmt.Errorf("listing ProxyReports: %w", err)
 	}
