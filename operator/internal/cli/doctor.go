@@ -93,10 +93,8 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 		return errors.New("give one of -f FILE and NAME")
 	case o.idleTimeout < time.Second:
 		return errors.New("--idle-timeout is at least 1s")
-	case !slices.Contains(dataOutputs, o.output):
-		return checkOutput(o.output, dataOutputs)
 	}
-	if err := cmp.Or(checkCluster(cmd, o.kube, len(o.files) > 0), checkFailOn(&o.failOn, severities)); err != nil {
+	if err := cmp.Or(checkCluster(cmd, o.kube, len(o.files) > 0), checkOutput(o.output, dataOutputs), checkFailOn(&o.failOn, severities)); err != nil {
 		return err
 	}
 	if o.hasSettings() {
@@ -130,7 +128,7 @@ func runDoctorTunnel(cmd *cobra.Command, opts doctorOptions) error {
 		return usage(err) // status 1 is an answer: there are findings
 	}
 	if opts.output == tableOutput {
-		_, err = cmd.OutOrStdout().Write(doctorText(report))
+		_, err = cmd.OutOrStdout().Write(doctorText(styleFor(cmd.OutOrStdout()), report))
 	} else {
 		err = printData(cmd.OutOrStdout(), opts.output, report)
 	}

@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/operator/internal/explain"
 	"github.com/fairlead-io/fairlead/operator/internal/page"
@@ -28,7 +26,7 @@ type explainOptions struct {
 	urls  []string        // with --check: files
 }
 
-var explainOutputs = []string{"table", "wide", "json", "yaml", "html"}
+var explainOutputs = []string{tableOutput, wideOutput, "json", "yaml", jsonPath, "html"}
 
 func explainCommand() *cobra.Command {
 	var opts explainOptions
@@ -91,12 +89,10 @@ func (o *explainOptions) flags(cmd *cobra.Command) {
 
 func (o *explainOptions) checkExplain() error {
 	switch {
-	case !slices.Contains(explainOutputs, o.output):
-		return checkOutput(o.output, explainOutputs)
 	case !slices.Contains(audiences, o.audience):
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
 	}
-	if err := checkFailOn(&o.failOn, failExplain); err != nil {
+	if err := cmp.Or(checkOutput(o.output, explainOutputs), checkFailOn(&o.failOn, failExplain)); err != nil {
 		return err
 	}
 	switch {
@@ -158,7 +154,8 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 		return page.Write(out, page.Page{
 			Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations,
 		})
-	case "json", "yaml":
+	case tableOutput, wideOutput:
+	default:
 		return printData(out, o.output, explanations)
 	}
 	table := explainTable{style: styleFor(out), wide: o.output == "wide" || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
@@ -166,23 +163,5 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 		table.add(e)
 	}
 	_, err := out.Write(table.text.Bytes())
-	return err
-}
-
-// printData writes JSON without escapes for HTML, or YAML.
-func printData(out io.Writer, format string, data any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(data)
-	if err == nil && format == "yaml" {
-		var converted []byte
-		converted, err = yaml.JSONToYAML(text.Bytes())
-		text = *bytes.NewBuffer(converted)
-	}
-	if err == nil {
-		_, err = text.WriteTo(out)
-	}
 	return err
 }

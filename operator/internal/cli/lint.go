@@ -2,10 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -79,10 +79,8 @@ func (o *lintOptions) checkLint(list bool) error {
 		return errors.New("--no-proxy is empty: there is nothing to look at")
 	case !list && (o.httpProxy != "" || o.httpsURL != ""):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
-	case !slices.Contains(dataOutputs, o.output):
-		return checkOutput(o.output, dataOutputs)
 	}
-	if err := checkFailOn(&o.failOn, severities); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
+	if err := cmp.Or(checkOutput(o.output, dataOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
 		return err
 	}
 	return o.checkInputs()
@@ -244,11 +242,11 @@ func printLint(out io.Writer, format string, results []linted) error {
 	if format != tableOutput {
 		return printData(out, format, results)
 	}
-	_, err := out.Write(lintText(results))
+	_, err := out.Write(lintText(styleFor(out), results))
 	return err
 }
 
-func lintText(results []linted) []byte {
+func lintText(s style, results []linted) []byte {
 	var out bytes.Buffer
 	counts := map[lint.Severity]int{}
 	for _, result := range results {
@@ -257,7 +255,7 @@ func lintText(results []linted) []byte {
 		}
 		for _, f := range result.Findings {
 			counts[f.Severity]++
-			printFinding(&out, f)
+			printFinding(&out, s, f)
 		}
 	}
 	fmt.Fprintf(&out, "%s, %s, %d info\n", plural(counts[lint.Error], "error"), plural(counts[lint.Warning], "warning"), counts[lint.Info])
@@ -266,18 +264,18 @@ func lintText(results []linted) []byte {
 
 const indent = "         "
 
-func printFinding(out *bytes.Buffer, f lint.Finding) {
-	fmt.Fprintf(out, "%-8s %s", f.Severity, f.Code)
+func printFinding(out *bytes.Buffer, s style, f lint.Finding) {
+	fmt.Fprint(out, s.severity(f.Severity), f.Code)
 	if len(f.Entries) > 0 {
 		fmt.Fprintf(out, "  %s", listed(f.Entries))
 	}
 	fmt.Fprintln(out)
-	wrap(out, f.Why)
+	wrap(out, s, f.Why)
 	if f.Mend != "" {
-		wrap(out, "mend: "+f.Mend)
+		wrap(out, s, "mend: "+f.Mend)
 	}
 	if len(f.Clients) > 0 {
-		wrap(out, "clients: "+strings.Join(f.Clients, ", "))
+		wrap(out, s, "clients: "+strings.Join(f.Clients, ", "))
 	}
 	fmt.Fprintln(out)
 }
@@ -300,8 +298,8 @@ func listed(entries []lint.Entry) string {
 }
 
 // wrap writes a text in lines below the heading of its finding.
-func wrap(out *bytes.Buffer, text string) {
-	for _, line := range wrapped(text, lineWidth-len(indent)) {
+func wrap(out *bytes.Buffer, s style, text string) {
+	for _, line := range wrapped(text, s.line()-len(indent)) {
 		fmt.Fprintln(out, indent+line)
 	}
 }

@@ -3,11 +3,8 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,12 +60,12 @@ if the command line is wrong.`,
 	recursiveFlag(flags, &opts.recursive)
 	flags.BoolVar(&opts.outdated, "outdated", false, "only what has outdated machines")
 	failOnFlag(cmd, &opts.failOn, never, "exit with 1 if there are such machines or MachinePools: "+strings.Join(failNodes, ", "), failNodes)
-	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
+	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
 	return cmd
 }
 
 func (o *nodesOptions) check(cmd *cobra.Command) error {
-	return cmp.Or(checkCluster(cmd, o.Options, len(o.files) > 0), checkFailOn(&o.failOn, failNodes), checkOutput(o.output, dataOutputs))
+	return cmp.Or(checkCluster(cmd, o.Options, len(o.files) > 0), checkFailOn(&o.failOn, failNodes), checkOutput(o.output, listOutputs))
 }
 
 // nodesOf is what is printed of one report.
@@ -104,10 +101,13 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 		}
 	}
 	slices.SortFunc(rows, func(a, b nodesOf) int { return cmp.Compare(a.Cluster, b.Cluster) })
-	if opts.output != tableOutput {
-		err = printData(cmd.OutOrStdout(), opts.output, rows)
-	} else {
-		err = printNodes(cmd.OutOrStdout(), rows, opts.outdated, where)
+	switch out := cmd.OutOrStdout(); opts.output {
+	case tableOutput, wideOutput:
+		err = printNodes(out, rows, opts, where)
+	case nameOutput:
+		err = printNames(out, nodesNames(rows, opts.outdated))
+	default:
+		err = printData(out, opts.output, rows)
 	}
 	if err == nil && opts.failOn != never && slices.ContainsFunc(rows, nodesOf.outdated) {
 		return quietError{exitFailure}
@@ -191,43 +191,4 @@ func nodesRow(report v1alpha1.ProxyReport) nodesOf {
 	}
 	row.Rollout = report.Status.Rollout
 	return row
-}
-
-// printNodes writes a line for each owner, and below what is said of rollouts.
-func printNodes(out io.Writer, rows []nodesOf, outdated bool, where string) error {
-	if len(rows) == 0 {
-		_, err := fmt.Fprintln(out, map[bool]string{true: "No machine is outdated", false: "Nothing is counted yet"}[outdated]+where+".")
-		return err
-	}
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "CLUSTER\tOWNER\tMACHINES\tOUTDATED\tSINCE")
-	var notes []string
-	for _, row := range rows {
-		since := "-"
-		if row.Since != nil {
-			since = row.Since.UTC().Format(time.RFC3339)
-		}
-		line := func(owner string, machines, old int32) {
-			if !outdated || old > 0 {
-				fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\n", row.Cluster, owner, machines, old, since)
-			}
-		}
-		for _, o := range row.Owners {
-			line(o.Owner, o.Machines, o.Outdated)
-		}
-		if len(row.Owners) == 0 {
-			line("-", 0, 0)
-		}
-		if n := row.OutdatedMachinePools; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", row.Cluster, plural(int(n), "MachinePool")))
-		}
-		if row.Rollout != nil && row.Rollout.Message != "" {
-			notes = append(notes, row.Cluster+": "+row.Rollout.Message)
-		}
-	}
-	if err := table.Flush(); err != nil || len(notes) == 0 {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(notes, "\n"))
-	return err
 }

@@ -2,12 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +65,7 @@ rights. It is 1 also if pods cannot be listed, and 2 if the command line is wron
 			if err != nil {
 				return usage(err)
 			}
-			if err := cmp.Or(checkCluster(cmd, opts.Options, len(opts.files) > 0), checkOutput(opts.output, dataOutputs)); err != nil {
+			if err := cmp.Or(checkCluster(cmd, opts.Options, len(opts.files) > 0), checkOutput(opts.output, listOutputs)); err != nil {
 				return usage(err)
 			}
 			return runPods(cmd, opts, failOn)
@@ -82,7 +78,7 @@ rights. It is 1 also if pods cannot be listed, and 2 if the command line is wron
 	recursiveFlag(flags, &opts.recursive)
 	flags.BoolVar(&opts.all, "all", false, "also what is fine")
 	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these, separated by commas: "+strings.Join(failPods, ", "), failPods)
-	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
+	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
 	return cmd
 }
 
@@ -117,10 +113,13 @@ func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
 			Finding: row.Class, Reason: row.Reason, Message: row.Message, Containers: row.Containers, Pods: row.Pods,
 		})
 	}
-	if opts.output != tableOutput {
-		err = printData(cmd.OutOrStdout(), opts.output, report)
-	} else {
-		err = printPods(cmd.OutOrStdout(), report, plural(len(read.found.Pods), "pod")+inside(read.namespace))
+	switch out := cmd.OutOrStdout(); opts.output {
+	case tableOutput, wideOutput:
+		err = printPods(out, report, opts.output == wideOutput, plural(len(read.found.Pods), "pod")+inside(read.namespace))
+	case nameOutput:
+		err = printNames(out, report.owners())
+	default:
+		err = printData(out, opts.output, report)
 	}
 	if err == nil && (report.has(failOn) || read.blind && slices.ContainsFunc(failOn, depends)) {
 		return quietError{exitFailure}
@@ -136,41 +135,4 @@ func (r podsReport) has(failOn []string) bool {
 	return slices.ContainsFunc(r.Owners, func(o podsOwner) bool {
 		return slices.Contains(failOn, string(o.Finding)) || slices.Contains(failOn, string(o.Reason))
 	})
-}
-
-// printPods writes a line for each owner and finding, and below what could not be read.
-func printPods(out io.Writer, report podsReport, total string) error {
-	if len(report.Owners) == 0 {
-		fmt.Fprintf(out, "Nothing is found in %s.\n", total)
-	} else {
-		table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-		fmt.Fprintln(table, "NAMESPACE\tOWNER\tPODS\tFINDING\tCONTAINERS\tWHY")
-		for _, o := range report.Owners {
-			why := o.Message
-			if why == "" {
-				why = "-"
-			}
-			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", o.Namespace, ascii(o.Owner), len(o.Pods), o.Finding, short(o.Containers), why)
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
-	}
-	if len(report.Notes) == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(report.Notes, "\n"))
-	return err
-}
-
-// ascii writes out what else would move columns or the cursor: anybody who makes a pod may say who owns it.
-func ascii(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
-
-// short names no more than three.
-func short(names []string) string {
-	const most = 3
-	if len(names) > most {
-		return strings.Join(names[:most], ",") + fmt.Sprintf(",+%d", len(names)-most)
-	}
-	return strings.Join(names, ",")
 }
