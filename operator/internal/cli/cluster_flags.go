@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fairlead-io/fairlead/operator/internal/kube"
 )
@@ -32,10 +31,7 @@ func checkCluster(cmd *cobra.Command, opts kube.Options, files bool) error {
 	if files && slices.ContainsFunc(offline, cmd.Flags().Changed) {
 		return errors.New("-f reads files: it takes no --kubeconfig, --context or --request-timeout")
 	}
-	if _, err := clientcmd.ParseTimeout(opts.Timeout); err != nil {
-		return errors.New("--request-timeout is a time such as 1s, 2m or 3h, or 0")
-	}
-	return nil
+	return opts.Check()
 }
 
 // inNamespace leaves out what is of another namespace. What names none may be of any.

@@ -26,12 +26,12 @@ type explainOptions struct {
 	urls  []string        // with --check: files
 }
 
-var explainOutputs = []string{tableOutput, wideOutput, "json", "yaml", jsonPath, "html"}
+var explainOutputs = []string{tableOutput, wideOutput, "json", "yaml", jsonPath, "html", "junit"}
 
 func explainCommand() *cobra.Command {
 	var opts explainOptions
 	cmd := &cobra.Command{
-		Use:   "explain URL... (--values FILE | --proxy FILE) --cluster FILE | explain URL... --no-proxy LIST | explain --check FILE...",
+		Use:   "explain URL... (--values FILE | --proxy FILE) --cluster FILE | explain URL... --no-proxy LIST | explain --check FILE... [--values FILE --cluster FILE]",
 		Short: "Say which clients go direct to a URL, which use the proxy, and why",
 		Long: `Say which clients go direct to a URL, which use the proxy, and why: the entry
 that decided, where it was written, and what the others do not read.
@@ -43,7 +43,9 @@ command line or a file is wrong. --fail-on disagreement makes it 1 where clients
 do not agree on a URL.
 
 With --check it reads expectations from files (- is standard input) and compares
-them with what clients do; the exit status is 1 if one is not met.
+them with what clients do; the exit status is 1 if one is not met. Expectations
+without a list of their own are about the one that is given: --check with --values
+and --cluster, or --no-proxy. -o junit is what build servers read.
 No password is printed.`,
 		Example: `  fairlead explain kubernetes.default.svc 10.1.2.3 --values secret-values.yaml --cluster cluster.yaml
 
@@ -54,7 +56,8 @@ No password is printed.`,
   fairlead explain 100.64.0.1 foo.svc --no-proxy 100.64.0.0/13,.svc -o html > noproxy.html
 
   # in a pipeline
-  fairlead explain --check expectations.json`,
+  fairlead explain --check expectations.json
+  fairlead explain --check must-hold.json --values secret-values.yaml --cluster cluster.yaml -o junit > explain.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.urls, opts.given = args, map[string]bool{}
 			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience", "fail-on"} {
@@ -92,7 +95,7 @@ func (o *explainOptions) checkExplain() error {
 	case !slices.Contains(audiences, o.audience):
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
 	}
-	if err := cmp.Or(checkOutput(o.output, explainOutputs), checkFailOn(&o.failOn, failExplain)); err != nil {
+	if err := cmp.Or(o.checkOutput(), checkFailOn(&o.failOn, failExplain)); err != nil {
 		return err
 	}
 	switch {
@@ -110,6 +113,13 @@ func (o *explainOptions) checkExplain() error {
 		return errors.New("give exactly one of --values, --proxy and --no-proxy")
 	}
 	return o.checkInputs()
+}
+
+func (o *explainOptions) checkOutput() error {
+	if o.output == "junit" && !o.check {
+		return errors.New("-o junit is for --check")
+	}
+	return checkOutput(o.output, explainOutputs)
 }
 
 // checkWritten is for a list as it stands.

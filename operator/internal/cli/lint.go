@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +29,8 @@ type lintOptions struct {
 	httpProxy, httpsURL string
 	failOn              string
 }
+
+var lintOutputs = append(slices.Clone(dataOutputs), "sarif")
 
 func lintCommand() *cobra.Command {
 	var opts lintOptions
@@ -51,7 +55,10 @@ the command line or a file is wrong. No password is printed.`,
   fairlead lint --no-proxy "$NO_PROXY" --cluster cluster.yaml
 
   # for a pipeline
-  fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json`,
+  fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json
+
+  # for a code host, which shows findings beside the lines
+  fairlead lint --values secret-values.yaml --cluster cluster.yaml -o sarif > fairlead.sarif`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opts.checkLint(cmd.Flags().Changed("no-proxy")); err != nil {
@@ -67,7 +74,7 @@ the command line or a file is wrong. No password is printed.`,
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
-	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
+	outputFlag(cmd, &opts.output, tableOutput, lintOutputs)
 	return cmd
 }
 
@@ -80,7 +87,7 @@ func (o *lintOptions) checkLint(list bool) error {
 	case !list && (o.httpProxy != "" || o.httpsURL != ""):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	}
-	if err := cmp.Or(checkOutput(o.output, dataOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
+	if err := cmp.Or(checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
 		return err
 	}
 	return o.checkInputs()
@@ -102,7 +109,7 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 	if err != nil {
 		return usage(err) // status 1 is an answer: there are findings
 	}
-	if err := printLint(cmd.OutOrStdout(), opts.output, results); err != nil {
+	if err := printLint(cmd.OutOrStdout(), opts, results); err != nil {
 		return err
 	}
 	for _, result := range results {
@@ -233,17 +240,29 @@ func problemFindings(err error) ([]lint.Finding, bool) {
 	return findings, true
 }
 
-func printLint(out io.Writer, format string, results []linted) error {
+func printLint(out io.Writer, opts lintOptions, results []linted) error {
 	for i := range results {
 		if results[i].Findings == nil {
 			results[i].Findings = []lint.Finding{} // a list, also when it is empty
 		}
 	}
-	if format != tableOutput {
-		return printData(out, format, results)
+	switch opts.output {
+	case tableOutput:
+		_, err := out.Write(lintText(styleFor(out), results))
+		return err
+	case "sarif":
+		return printSARIF(out, opts.source(), results)
 	}
-	_, err := out.Write(lintText(styleFor(out), results))
-	return err
+	return printData(out, opts.output, results)
+}
+
+// source is the file that the list stands in.
+func (o *lintOptions) source() sarifSource {
+	s := sarifSource{file: cmp.Or(o.values, o.proxy)}
+	if s.file != "" && s.file != "-" {
+		s.text, _ = os.ReadFile(s.file) // without it no lines are named; a folder has none
+	}
+	return s
 }
 
 func lintText(s style, results []linted) []byte {

@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,8 +36,8 @@ const pageSize = 500
 type Cluster struct {
 	Host      string
 	Namespace string // empty: all
-	objects  dynamic.Interface
-	metadata metadata.Interface
+	objects   dynamic.Interface
+	metadata  metadata.Interface
 }
 
 // Connect finds the cluster, and asks it nothing yet.
@@ -62,6 +63,14 @@ func Connect(opts Options) (*Cluster, error) {
 	}
 	c.metadata, err = metadata.NewForConfig(config)
 	return c, err
+}
+
+// Check says what is wrong with the options, before anybody is asked.
+func (o Options) Check() error {
+	if _, err := clientcmd.ParseTimeout(o.Timeout); err != nil {
+		return errors.New("--request-timeout is a time such as 1s, 2m or 3h, or 0")
+	}
+	return nil
 }
 
 // Contexts are those of the kubeconfig file, sorted; none if it cannot be read. Empty: as kubectl finds it.
