@@ -97,13 +97,13 @@ func (in *doctorInput) readSettings(cmd *cobra.Command) error {
 var templates = map[string][]string{"Pod": nil, "Deployment": {"spec", "template"}, "DaemonSet": {"spec", "template"}, "StatefulSet": {"spec", "template"}}
 
 func (in *doctorInput) readFiles(cmd *cobra.Command) error {
-	documents, err := readDocuments(in.opts.files, cmd.InOrStdin())
+	documents, err := readDocuments(in.opts.files, in.opts.recursive, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
-	in.documents = documents
+	in.documents = inNamespace(documents, in.opts.kube.Namespace)
 	configurations := 0
-	for _, d := range documents {
+	for _, d := range in.documents {
 		if at, is := d.podTemplate(); is {
 			template, found, _ := unstructured.NestedMap(d.object.Object, at...)
 			if !found {

@@ -32,11 +32,15 @@ func readFile(name string, stdin io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// readDocuments reads the objects of files: YAML or JSON, several documents,
-// and Lists as kubectl prints them.
-func readDocuments(files []string, stdin io.Reader) ([]document, error) {
+// readDocuments reads the objects of files, and of those in folders: YAML or JSON,
+// several documents, and Lists as kubectl prints them.
+func readDocuments(files []string, recursive bool, stdin io.Reader) ([]document, error) {
+	named, err := inFolders(files, recursive)
+	if err != nil {
+		return nil, err
+	}
 	var all []document
-	for _, file := range files {
+	for _, file := range named {
 		data, err := readFile(file, stdin)
 		if err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet,
 	if f.choose, err = readProxy(opts, stdin); err != nil {
 		return nil, err
 	}
-	if f.documents, err = readDocuments(opts.clusters, stdin); err != nil {
+	if f.documents, err = readDocuments(opts.clusters, opts.recursive, stdin); err != nil {
 		return nil, err
 	}
 	if f.clusters, err = clusters(f.documents, warnings); err != nil {
@@ -41,7 +41,7 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet,
 	if len(f.clusters) == 0 {
 		return nil, fmt.Errorf("%s: no Cluster of cluster.x-k8s.io in it", strings.Join(opts.clusters, ", "))
 	}
-	documents, err := readDocuments(opts.override, stdin)
+	documents, err := readDocuments(opts.override, opts.recursive, stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func readProxy(opts renderOptions, stdin io.Reader) (func(*clusterv1.Cluster) (r
 		}
 		return func(*clusterv1.Cluster) (resolve.Installation, error) { return installation, nil }, err
 	}
-	documents, err := readDocuments([]string{opts.proxy}, stdin)
+	documents, err := readDocuments([]string{opts.proxy}, opts.recursive, stdin)
 	if err != nil {
 		return nil, err
 	}

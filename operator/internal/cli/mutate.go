@@ -19,6 +19,7 @@ type mutateOptions struct {
 	policyValues []string
 	policies     []string
 	carry        string
+	namespace    string
 	exclude      bool
 	require      bool
 }
@@ -79,7 +80,8 @@ No password is printed, except with --carry Literal, into the manifests.`,
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
-	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "manifests, may be repeated; standard input if there is none, or for -")
+	filenameFlag(cmd, &opts.files, "manifests, or a folder with them, may be repeated; standard input if there is none, or for -")
+	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of what names none, as kubectl apply -n")
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, may be repeated")
 	flags.StringVar(&opts.carry, "carry", "", "instead of the values' carry: "+strings.Join(carries, ", "))
 	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy, may be repeated; all of tunnels if there is none")
@@ -133,9 +135,13 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if err != nil {
 		return err
 	}
-	m.exclude = opts.exclude
+	m.exclude, m.inNamespace = opts.exclude, opts.namespace
 	var out bytes.Buffer
-	for _, file := range opts.files {
+	files, err := inFolders(opts.files, opts.recursive)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
 		stream, err := readFile(file, stdin)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,16 +20,17 @@ import (
 
 // mutator applies policies to streams of manifests.
 type mutator struct {
-	policies   []*mutation.Policy
-	tunnels    map[string]*mutation.Tunnel // by the policy's name
-	unrelayed  []mutation.Tunnel           // that have none,
-	noRelay    string                      // for this reason
-	literal    bool
-	exclude    bool // label agents, so that no policy is asked about them
-	tlsUnknown bool // whether the proxy speaks TLS is not known
-	streams    []stream
-	namespaces map[string]*corev1.Namespace // that stand among the manifests
-	stderr     io.Writer
+	policies    []*mutation.Policy
+	tunnels     map[string]*mutation.Tunnel // by the policy's name
+	unrelayed   []mutation.Tunnel           // that have none,
+	noRelay     string                      // for this reason
+	literal     bool
+	inNamespace string // what names none
+	exclude     bool   // label agents, so that no policy is asked about them
+	tlsUnknown  bool   // whether the proxy speaks TLS is not known
+	streams     []stream
+	namespaces  map[string]*corev1.Namespace // that stand among the manifests
+	stderr      io.Writer
 
 	workloads, agents int
 	failed            bool
@@ -134,7 +136,7 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 			fmt.Fprintf(m.stderr, "warning: %s: tunnel-%s: no fairlead-relay is added: %s\n", name, tunnel.Name, m.noRelay)
 		}
 	}
-	namespace := m.namespace(workload.Namespace())
+	namespace := m.namespace(cmp.Or(workload.Namespace(), m.inNamespace))
 	var matching []*mutation.Policy
 	for _, policy := range m.policies {
 		if policy.Matches(labels, namespace.Labels) {
@@ -149,7 +151,7 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 	if !workload.IsPod() {
 		generateName = workload.Name() + "-"
 	}
-	pod, err := mutation.Pod(template, generateName, workload.Namespace())
+	pod, err := mutation.Pod(template, generateName, namespace.Name)
 	if err != nil {
 		return nil, err
 	}
