@@ -36,6 +36,7 @@ const (
 	ProxyScheme   Code = "ProxyScheme"   // the agent does not speak TLS to a proxy
 	ProxyLoopback Code = "ProxyLoopback" // the proxy is on the loopback interface
 	NoSetting     Code = "NoSetting"     // no setting can lead it through an HTTP proxy
+	NoRelay       Code = "NoRelay"       // it takes a relay, and none can be added
 	Version       Code = "Version"       // nobody can tell which version it is
 	// The hub.
 	HubUnknown    Code = "HubUnknown"    // nobody can tell where it dials

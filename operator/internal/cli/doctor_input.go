@@ -65,7 +65,7 @@ func families(opts doctorOptions, stdin io.Reader) ([]tunnel.Family, error) {
 	var all []tunnel.Family
 	for _, name := range slices.Sorted(maps.Keys(values.Tunnels.Families)) {
 		family := values.Tunnels.Families[name]
-		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, Reads: family.Reads})
+		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, ThroughTLS: family.ThroughTLS, Reads: family.Reads, Targets: family.Targets})
 	}
 	return all, nil
 }
