@@ -17,6 +17,7 @@ const RelayName = "fairlead-relay"
 func (j *judge) place() {
 	j.aliases()
 	j.norelay()
+	j.probed()
 	if j.hub.loopback() && j.verdict.Through != Proxy {
 		j.say(HubInside, lint.Info, "the hub is on the loopback interface: another container carries the tunnel on, and the proxy matters there", "")
 		return

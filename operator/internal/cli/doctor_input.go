@@ -26,6 +26,7 @@ type doctorInput struct {
 	settings  map[string]string
 	families  []tunnel.Family
 	notes     []string
+	probes    map[string]tunnel.Probe // by hub
 }
 
 // subjectPod is a pod to be judged, as a pod itself or in a workload.
@@ -51,6 +52,13 @@ func diagnose(cmd *cobra.Command, opts doctorOptions) (doctorReport, error) {
 		err = in.readFiles(cmd)
 	}
 	if err != nil {
+		return doctorReport{}, err
+	}
+	report, err := in.judge()
+	if err != nil || !opts.probe {
+		return report, err
+	}
+	if err := in.probeHubs(cmd.Context(), report); err != nil {
 		return doctorReport{}, err
 	}
 	return in.judge()
@@ -211,7 +219,7 @@ func (in *doctorInput) judgePod(s subjectPod) (tunnel.Report, error) {
 	}
 	return tunnel.Judge(tunnel.Input{
 		Object: s.object, Pod: pod, Read: findings, Families: in.families, Objects: objects, Policies: policies,
-		IdleTimeout: int(in.opts.idleTimeout.Seconds()),
+		IdleTimeout: int(in.opts.idleTimeout.Seconds()), Probes: in.probes,
 	}), nil
 }
 

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -58,11 +59,24 @@ func (r *relay) openTunnel(ctx context.Context, target Target) (tunnel, error) {
 		conn, err := r.dial(ctx, target.String(), strings.TrimPrefix(way, "direct: "))
 		return tunnel{halfCloser: conn, way: way}, err
 	}
+	return r.ask(ctx, proxy, target, func() (*x509.CertPool, error) { return r.roots.read(r.folder) })
+}
+
+// Ask opens a tunnel, as a relay would with this proxy, and with no more authorities than these. The error may be a
+// Refusal, and has no password.
+func Ask(ctx context.Context, proxy proxyurl.URL, authorities *x509.CertPool, target Target) (net.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no answer within %s", connectTimeout))
+	defer cancel()
+	r := newRelay("", nil, nil)
+	return r.ask(ctx, proxy, target, func() (*x509.CertPool, error) { return authorities, nil })
+}
+
+func (r *relay) ask(ctx context.Context, proxy proxyurl.URL, target Target, authorities func() (*x509.CertPool, error)) (tunnel, error) {
 	address, authorization, err := secrets(proxy)
 	if err != nil {
 		return tunnel{}, err
 	}
-	conn, err := r.dialProxy(ctx, proxy, address)
+	conn, err := r.dialProxy(ctx, proxy, address, authorities)
 	if err != nil {
 		return tunnel{}, fmt.Errorf("the proxy %s: %w", proxy, err)
 	}
@@ -71,7 +85,7 @@ func (r *relay) openTunnel(ctx context.Context, target Target) (tunnel, error) {
 		_ = conn.Close()
 		return tunnel{}, fmt.Errorf("the proxy %s: %w", proxy, err)
 	}
-	return tunnel{conn, early, way}, nil
+	return tunnel{conn, early, throughProxy}, nil
 }
 
 // wayTo decides as the agent's own client would, if it had the variables: in Go's way.
@@ -92,12 +106,12 @@ func wayTo(target Target, proxy proxyurl.URL, folder string) (string, error) {
 }
 
 // dialProxy connects to the proxy, with TLS if its URL says so.
-func (r *relay) dialProxy(ctx context.Context, proxy proxyurl.URL, address string) (halfCloser, error) {
+func (r *relay) dialProxy(ctx context.Context, proxy proxyurl.URL, address string, authorities func() (*x509.CertPool, error)) (halfCloser, error) {
 	conn, err := r.dial(ctx, address, "it is the proxy")
 	if err != nil || proxy.Scheme() != "https" {
 		return conn, err
 	}
-	roots, err := r.roots.read(r.folder)
+	roots, err := authorities()
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
