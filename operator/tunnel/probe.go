@@ -30,8 +30,8 @@ func (j *judge) probed() {
 	switch {
 	case len(probe.Schemes) > 0:
 		schemes := strings.Join(probe.Schemes, ", ")
-		j.say(ProxyAuthentication, lint.Error, fmt.Sprintf("the proxy asks for %s, and agents and the relay know Basic alone: %s take an account and a ticket of the domain", schemes, schemes),
-			fmt.Sprintf("ask the network team: \"For CONNECT to %s from our clusters' nodes, please accept Basic authentication with a service account, or let the nodes' addresses through without any. These are programs without a domain account: they cannot answer %s.\"", j.hub, schemes))
+		j.say(ProxyAuthentication, lint.Error, fmt.Sprintf("the proxy asks for %s, and agents and the relay know Basic alone: to answer takes an account of the domain, which a pod has not", schemes),
+			fmt.Sprintf("tell the network team: For CONNECT to %s from our clusters' nodes, please accept Basic authentication with a service account, or let the nodes' addresses through without any. These are programs without a domain account: they cannot answer %s.", j.hub, schemes))
 		return
 	case probe.Refused != "":
 		j.say(ProxyAnswer, lint.Error, "asked for the way to "+j.hub.String()+", the proxy said "+probe.Refused, "")
@@ -39,7 +39,7 @@ func (j *judge) probed() {
 	}
 	if signs := j.signs(probe); len(signs) > 0 {
 		j.say(ProxyInspects, lint.Error, "somebody on the way looks into TLS: "+strings.Join(signs, "; "),
-			fmt.Sprintf("ask the network team: \"Please do not decrypt TLS to %s: tunnel it through unchanged (splice, bypass TLS inspection; by SNI or by the name in CONNECT). %s Traffic that is decrypted on its way is refused, whatever authorities we install.\"", j.hub, j.reasons()))
+			fmt.Sprintf("tell the network team: Please do not decrypt TLS to %s: tunnel it through unchanged (splice, bypass TLS inspection; by SNI or by the name in CONNECT). %s Traffic that is decrypted on its way is refused, whatever authorities we install.", j.hub, j.reasons()))
 		return
 	}
 	if probe.NoTLS != "" {
