@@ -160,12 +160,25 @@ func auditedAgents() []audited {
 			}),
 			agent: unrelayed + "it listens once on a port, and at 8099 for probes: give its hubs others",
 		},
+		{pod: konnectivity("port-in-a-variable", "--proxy-server-host=hub.example", "--proxy-server-port", "$(PORT)"), agent: unrelayed + "its hub is in a variable" + annotate},
+		{
+			pod: changed(konnectivity("windows", "--proxy-server-host=hub.example"), func(pod *corev1.Pod) {
+				pod.Spec.NodeSelector = map[string]string{"kubernetes.io/os": "windows"}
+			}),
+			agent: unrelayed + "it runs on Windows, and the relay on Linux alone: take a proxy by http://",
+		},
+		{
+			pod: changed(konnectivity("half-relayed", "--proxy-server-host=192.0.2.1"), func(pod *corev1.Pod) {
+				addRelay(pod, []string{"api.hub.example:6443"}, false)
+			}),
+			agent: "has fairlead-relay, which is not for each hub of its agents: one that is an address or in a variable, or below 1024 on the network of a node, cannot be led there",
+		},
 		{pod: konnectivity("hub-inside", "--proxy-server-host=hub.tunnels.svc")},
 		{
 			pod:   changed(konnectivity("excluded-agent", "--proxy-server-host=192.0.2.1"), func(pod *corev1.Pod) { pod.Annotations = map[string]string{injectKey: "exclude"} }),
 			watch: leftOut + "its annotation excludes it",
 		},
-		{pod: changed(konnectivity("relayed-agent", "--proxy-server-host=hub.example"), func(pod *corev1.Pod) {
+		{pod: changed(konnectivity("relayed-agent", "--proxy-server-host=Hub.example"), func(pod *corev1.Pod) {
 			addRelay(pod, []string{"hub.example:8091"}, false)
 		})},
 	}

@@ -98,8 +98,9 @@ func addRelay(pod *corev1.Pod, targets []string, sysctl bool) {
 		}}
 	}
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: policies.Secret, VolumeSource: corev1.VolumeSource{
-		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret("HTTPS_PROXY", nil), secret("ca.crt", ptr.To(true))}},
+		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret("HTTPS_PROXY", nil), secret("NO_PROXY", ptr.To(true)), secret("ca.crt", ptr.To(true))}},
 	}})
+	pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: relayPullSecret})
 	at := slices.IndexFunc(pod.Spec.HostAliases, func(a corev1.HostAlias) bool { return a.IP == "127.0.0.1" })
 	if at < 0 {
 		at = len(pod.Spec.HostAliases)
@@ -125,7 +126,7 @@ func relayFor(targets []string) corev1.Container {
 		Env:           []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{"cpu": resource.MustParse("5m"), "memory": resource.MustParse("16Mi")},
-			Limits:   corev1.ResourceList{"memory": resource.MustParse("64Mi")},
+			Limits:   corev1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("64Mi")},
 		},
 		StartupProbe:   &corev1.Probe{ProbeHandler: asks("/healthz"), PeriodSeconds: 1, FailureThreshold: 60},
 		ReadinessProbe: &corev1.Probe{ProbeHandler: asks("/readyz")},

@@ -28,9 +28,10 @@ type Input struct {
 	Pod         Pod
 	Read        []Finding // by ReadPod
 	Families    []Family
-	Objects     Objects  // of the pod's namespace
-	Policies    []Policy // NetworkPolicies of its namespace
-	IdleTimeout int      // seconds after which the proxy cuts a silent connection
+	Objects     Objects          // of the pod's namespace
+	Policies    []Policy         // NetworkPolicies of its namespace
+	IdleTimeout int              // seconds after which the proxy cuts a silent connection
+	Probes      map[string]Probe // by hub, of those that somebody has asked for
 }
 
 // Report is what is said of a pod.

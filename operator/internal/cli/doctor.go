@@ -22,6 +22,7 @@ type doctorOptions struct {
 	name         string
 	idleTimeout  time.Duration
 	failOn       string
+	probe        bool
 }
 
 // squidIdleTimeout is read_timeout as squid has it by itself.
@@ -55,6 +56,10 @@ the pods of the workload of that name, and lists ConfigMaps, NetworkPolicies and
 those configurations. It does not read Secrets there: what the Secret
 fairlead-proxy has is what --values or --proxy give for --cluster, as in render.
 
+It opens no connection to a proxy, but with --probe: then it asks that of --values
+or --proxy for the way to each hub that it has found, as an agent does, from this
+machine, and says whether the proxy wants NTLM or Kerberos, or looks into TLS.
+
 The exit status is 1 if there is a finding of the severity of --fail-on, or
 worse, and 2 if there is no answer: the command line or a file is wrong, or there
 is nothing of that name. No password is printed.`,
@@ -82,6 +87,7 @@ is nothing of that name. No password is printed.`,
 	opts.inputFlags(flags)
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, whose tunnels.families say who is an agent; may be repeated")
 	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "after which the proxy cuts a silent connection; squid: read_timeout")
+	flags.BoolVar(&opts.probe, "probe", false, "ask the proxy of --values or --proxy for the way to each hub, from this machine, and look at the first words of TLS")
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
 	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
@@ -95,6 +101,9 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 		return errors.New("--idle-timeout is at least 1s")
 	}
 	if err := cmp.Or(checkCluster(cmd, o.kube, len(o.files) > 0), checkOutput(o.output, dataOutputs), checkFailOn(&o.failOn, severities)); err != nil {
+		return err
+	}
+	if err := o.checkProbe(); err != nil {
 		return err
 	}
 	if o.hasSettings() {

@@ -24,6 +24,7 @@ type doctorInput struct {
 	settings  map[string]string
 	families  []tunnel.Family
 	notes     []string
+	probes    map[string]tunnel.Probe // by hub
 
 	neighbours *neighbours // of the documents
 }
@@ -53,6 +54,13 @@ func diagnose(cmd *cobra.Command, opts doctorOptions) (doctorReport, error) {
 	if err != nil {
 		return doctorReport{}, err
 	}
+	report, err := in.judge()
+	if err != nil || !opts.probe {
+		return report, err
+	}
+	if err := in.probeHubs(cmd.Context(), report); err != nil {
+		return doctorReport{}, err
+	}
 	return in.judge()
 }
 
@@ -65,7 +73,7 @@ func families(opts doctorOptions, stdin io.Reader) ([]tunnel.Family, error) {
 	var all []tunnel.Family
 	for _, name := range slices.Sorted(maps.Keys(values.Tunnels.Families)) {
 		family := values.Tunnels.Families[name]
-		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, Reads: family.Reads})
+		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, ThroughTLS: family.ThroughTLS, Reads: family.Reads, Targets: family.Targets})
 	}
 	return all, nil
 }
@@ -208,7 +216,7 @@ func (in *doctorInput) judgePod(s subjectPod) (tunnel.Report, error) {
 	}
 	return tunnel.Judge(tunnel.Input{
 		Object: s.object, Pod: pod, Read: findings, Families: in.families, Objects: near.objects, Policies: near.policies,
-		IdleTimeout: int(in.opts.idleTimeout.Seconds()),
+		IdleTimeout: int(in.opts.idleTimeout.Seconds()), Probes: in.probes,
 	}), nil
 }
 

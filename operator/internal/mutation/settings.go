@@ -161,6 +161,13 @@ func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
 			resources = map[string]map[string]quantity{} // null in JSON
 		}
 		data["image"], data["resources"], data["targets"] = image, resources, nonNil(tunnel.Targets)
+		if secrets := v.Tunnels.Relay.ImagePullSecrets; len(secrets) > 0 {
+			names := []string{}
+			for _, secret := range secrets {
+				names = append(names, secret.Name)
+			}
+			data["pullSecrets"] = names
+		}
 	} else {
 		data["reads"], data["replacesBareURLs"] = tunnel.Reads, tunnel.ReplacesBareURLs
 	}

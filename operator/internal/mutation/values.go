@@ -51,6 +51,9 @@ type Values struct {
 				Tag        string `json:"tag"`
 				Digest     string `json:"digest"`
 			} `json:"image"`
+			ImagePullSecrets []struct {
+				Name string `json:"name"`
+			} `json:"imagePullSecrets"`
 			Resources map[string]map[string]quantity `json:"resources"`
 		} `json:"relay"`
 	} `json:"tunnels"`
