@@ -80,6 +80,16 @@ func auditedPods() []audited {
 			pod:   with(plain("labelled-out"), func(pod *corev1.Pod) { pod.Labels = map[string]string{injectKey: "exclude"} }),
 			watch: leftOut + "its label excludes it",
 		},
+		{
+			pod:   with(plain("on-the-node"), func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }),
+			watch: leftOut + "it is on the network of its node, and does not ask for them",
+		},
+		{
+			pod: with(plain("on-the-node-asking"), func(pod *corev1.Pod) {
+				pod.Spec.HostNetwork, pod.Annotations = true, map[string]string{injectKey: "include"}
+			}),
+			mend: "container web" + missing,
+		},
 		{pod: plain("capi-controller-manager-0"), watch: leftOut + "its name is excluded"},
 		{
 			pod: with(plain("provider"), func(pod *corev1.Pod) {
@@ -152,6 +162,7 @@ func auditedAgents() []audited {
 		},
 		{
 			pod:   changed(konnectivity("hub-at-443", "--proxy-server-host=hub.example", "--proxy-server-port=443"), func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }),
+			watch: leftOut + "it is on the network of its node, and does not ask for them",
 			agent: unrelayed + "it is on the network of its node, where the relay cannot listen at its hub's port, below 1024: give the hub another, or take a proxy by http://",
 		},
 		{

@@ -37,9 +37,10 @@ type Values struct {
 	Carry   string      `json:"carry"`
 	OptIn   bool        `json:"optIn"`
 	Exclude struct {
-		Namespaces []string `json:"namespaces"`
-		Names      []string `json:"names"`
-		Labels     []string `json:"labels"`
+		Namespaces  []string `json:"namespaces"`
+		HostNetwork *bool    `json:"hostNetwork"` // nil is true
+		Names       []string `json:"names"`
+		Labels      []string `json:"labels"`
 	} `json:"exclude"`
 	Tunnels struct {
 		Enabled    bool              `json:"enabled"`
@@ -62,6 +63,7 @@ type Values struct {
 		EndpointRanges   []string `json:"endpointRanges"`
 		TunnelNamespaces []string `json:"tunnelNamespaces"`
 	} `json:"managementCluster"`
+	TrustedCA trustedCA `json:"trustedCA"`
 
 	// Not about the policies here.
 	Global        any    `json:"global"`
@@ -71,7 +73,6 @@ type Values struct {
 	Engine        string `json:"engine"`
 	FailurePolicy string `json:"failurePolicy"`
 	Replicator    any    `json:"replicator"`
-	TrustedCA     any    `json:"trustedCA"`
 	Audit         any    `json:"audit"`
 }
 
@@ -85,6 +86,11 @@ type Family struct {
 	ReplacesBareURLs bool                `json:"replacesBareURLs"`
 	Arguments        [][]string          `json:"arguments"`
 	Targets          []string            `json:"targets"`
+}
+
+type trustedCA struct {
+	Enabled bool   `json:"enabled"`
+	Bundle  string `json:"bundle"`
 }
 
 type proxyValues struct {

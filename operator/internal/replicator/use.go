@@ -27,6 +27,9 @@ func useBy(pods []corev1.Pod) use {
 // everyKey stands for a reference to the Secret as a whole. It is no key.
 const everyKey = "*"
 
+// everyVariable stands for one by envFrom, which wants variables.
+const everyVariable = "*_PROXY"
+
 // references lists the keys of our Secret that a pod refers to.
 func references(spec *corev1.PodSpec) []string {
 	var keys []string
@@ -38,7 +41,7 @@ func references(spec *corev1.PodSpec) []string {
 		}
 		for _, from := range envFrom {
 			if from.SecretRef != nil && from.SecretRef.Name == proxysecret.Name {
-				keys = append(keys, everyKey)
+				keys = append(keys, everyVariable) // of which the authorities are none
 			}
 		}
 	}
