@@ -18,6 +18,8 @@ type Input struct {
 	Omitted      noproxy.List           // meant, but not in Any
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
+	Facts        bool                   // what the provider tells of the cluster is in the list
+	API          ProviderAddress        // what makes the machines; the zero value: not known
 	Alone        bool                   // nothing adds to the list what a cluster needs
 	Certificates []cabundle.Certificate // what machines are to trust
 	Now          int64                  // seconds since 1970; 0: nobody asks about dates
@@ -28,6 +30,7 @@ type Input struct {
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
+		in.Facts = true
 		_, in.Omitted = noproxy.Portable(e.Entries, noproxy.AudienceAny)
 	}
 	return in
@@ -44,6 +47,8 @@ func Structure(in Input) []Finding {
 	findings := append([]Finding{}, in.Refusals...)
 	findings = append(findings, missing(in)...)
 	findings = append(findings, alone(in)...)
+	findings = append(findings, nodes(in)...)
+	findings = append(findings, providerAPI(in)...)
 	findings = append(findings, broad(in)...)
 	findings = append(findings, shadowed(in)...)
 	findings = append(findings, omitted(in)...)
