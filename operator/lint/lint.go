@@ -20,6 +20,8 @@ type Input struct {
 	Left         noproxy.List           // in Any without what many clients need beside it, for the budget
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
+	Facts        bool                   // what the provider tells of the cluster is in the list
+	API          ProviderAddress        // what makes the machines; the zero value: not known
 	Alone        bool                   // nothing adds to the list what a cluster needs
 	Certificates []cabundle.Certificate // what machines are to trust
 	Now          int64                  // seconds since 1970; 0: nobody asks about dates
@@ -30,6 +32,7 @@ type Input struct {
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
+		in.Facts = true
 		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, noproxy.AtOnce)
 		in.Omitted, in.Left = writing.Omitted, writing.Left
 	}
@@ -50,6 +53,8 @@ func Structure(in Input) []Finding {
 	}
 	findings = append(findings, missing(in)...)
 	findings = append(findings, alone(in)...)
+	findings = append(findings, nodes(in)...)
+	findings = append(findings, providerAPI(in)...)
 	findings = append(findings, broad(in)...)
 	findings = append(findings, shadowed(in)...)
 	findings = append(findings, omitted(in)...)

@@ -214,6 +214,16 @@ spec:
 {{- else if and (eq .Values.engine "Kyverno") (not ($served.Has "policies.kyverno.io/v1/MutatingPolicy")) -}}
 {{- fail "engine is Kyverno, and this API server has no MutatingPolicy of policies.kyverno.io/v1: install Kyverno 1.19 first, or take engine Native on Kubernetes 1.36" -}}
 {{- end -}}
+{{- if and (eq .Values.engine "Kyverno") ($served.Has "v1/Pod") -}}
+{{- /* Where it is, by its own chart. Elsewhere nobody knows its version, and nothing is checked. */ -}}
+{{- $controller := lookup "apps/v1" "Deployment" "kyverno" "kyverno-admission-controller" | default dict -}}
+{{- range dig "spec" "template" "spec" "containers" list $controller -}}
+{{- $tag := regexFind ":v?[0-9]+\\.[0-9]+\\.[0-9]+" (regexReplaceAll "@.*" .image "") | trimPrefix ":" -}}
+{{- if and (eq .name "kyverno") $tag (not (semverCompare ">=1.19.0-0" $tag)) -}}
+{{- fail (printf "this cluster has Kyverno %s: engine Kyverno takes Kyverno 1.19 or newer" $tag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "fairlead-policies.labels" -}}

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/cabundle"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/provider"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -167,7 +168,7 @@ func (f *fleet) facts(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.F
 	if !known {
 		return resolve.Facts{}, nil
 	}
-	object, found := f.infrastructure(cluster, from)
+	object, found := objectIn(f.documents, from.Row.Group, from.Row.Kind, cluster.Namespace, from.Name)
 	read := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
 	if found && len(read.Missing) > 0 {
 		fmt.Fprintf(warnings, "warning: %s %s/%s: not known yet: %s; the operator waits for it\n",
@@ -177,11 +178,23 @@ func (f *fleet) facts(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.F
 	return inputs.Facts(cluster.Namespace, read), nil
 }
 
-// infrastructure returns the object that has the facts, if it stands in the files.
-func (f *fleet) infrastructure(cluster *clusterv1.Cluster, from inputs.FactsObject) (map[string]any, bool) {
-	for _, d := range f.documents {
+// providerAddress is what makes the machines of a cluster, if its infrastructure object stands in the files and says so.
+func providerAddress(documents []document, cluster *clusterv1.Cluster) lint.ProviderAddress {
+	ref := cluster.Spec.InfrastructureRef
+	api, known := provider.APIOf(ref.APIGroup, ref.Kind)
+	object, found := objectIn(documents, ref.APIGroup, ref.Kind, cluster.Namespace, ref.Name)
+	if !known || !found {
+		return lint.ProviderAddress{}
+	}
+	name := ref.Kind + " " + cluster.Namespace + "/" + ref.Name
+	return lint.ProviderAddress{Name: api.Name, Address: api.Address(object), Object: name, Field: api.Path}
+}
+
+// objectIn returns an object, if it stands in the files.
+func objectIn(documents []document, group, kind, namespace, name string) (map[string]any, bool) {
+	for _, d := range documents {
 		gvk := d.object.GroupVersionKind()
-		if gvk.Group == from.Row.Group && gvk.Kind == from.Row.Kind && d.object.GetName() == from.Name && namespaceOf(d) == cluster.Namespace {
+		if gvk.Group == group && gvk.Kind == kind && d.object.GetName() == name && namespaceOf(d) == namespace {
 			return d.object.Object, true
 		}
 	}

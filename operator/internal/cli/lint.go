@@ -158,6 +158,7 @@ func lintCluster(fleet *fleet, cluster *clusterv1.Cluster, warnings io.Writer) (
 	}
 	if resolved && effective.Mode == resolve.ModeProxied {
 		in := lint.Effective(effective, inputs.Cluster(cluster))
+		in.API = providerAddress(fleet.documents, cluster)
 		in.Now = time.Now().Unix()
 		findings = append(findings, lint.Run(in)...)
 	}
@@ -210,7 +211,7 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 	var results []linted
 	for _, cluster := range found {
 		plain := inputs.Cluster(cluster)
-		in.Cluster = &plain
+		in.Cluster, in.API = &plain, providerAddress(documents, cluster)
 		results = append(results, linted{cluster.Namespace + "/" + cluster.Name, lint.Run(in)})
 	}
 	return results, nil

@@ -59,7 +59,9 @@ CorporateProxy with the objects that it names (--proxy). The clusters are
 Cluster API Clusters, v1beta1 or v1beta2; infrastructure objects may stand
 beside them. A file may hold several documents; - reads standard input.
 
-The output contains the proxy's password, but for -o addondeploymentconfig.`,
+The proxy's password is in every output but noproxy, java, java-tool-options,
+prometheus, alertmanager, addondeploymentconfig; and with --with-credentials in
+the last.`,
 		Example: `  # the Secrets, as the operator applies them
   fairlead render --values secret-values.yaml --cluster cluster.yaml
 
