@@ -80,7 +80,7 @@ var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
 // of is what is found in the list of a cluster.
 func (l *linted) of(cluster types.NamespacedName) listFindings {
 	return func(in lint.Input) lintedList {
-		digest := maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), *in.Cluster))
+		digest := maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), in.Left.String(), in.Facts, in.API, *in.Cluster))
 		l.mu.Lock()
 		known := l.by[cluster]
 		l.mu.Unlock()
