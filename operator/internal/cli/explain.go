@@ -91,8 +91,7 @@ func (o *explainOptions) flags(cmd *cobra.Command) {
 }
 
 func (o *explainOptions) checkExplain() error {
-	switch {
-	case !slices.Contains(audiences, o.audience):
+	if !slices.Contains(audiences, o.audience) {
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
 	}
 	if err := cmp.Or(o.checkOutput(), checkFailOn(&o.failOn, failExplain)); err != nil {
