@@ -17,6 +17,7 @@ type Input struct {
 	Refusals     []Finding              // what could not be read, found by Read
 	Omitted      noproxy.List           // meant, but not in Any
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
+	Form         resolve.Form           // in which values are written; empty: nobody knows
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
 	Alone        bool                   // nothing adds to the list what a cluster needs
 	Certificates []cabundle.Certificate // what machines are to trust
@@ -26,7 +27,7 @@ type Input struct {
 
 // Effective is the input for what a cluster's Secrets say.
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
-	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster, Certificates: e.Node.Certificates}
+	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Form: e.Form, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
 		_, in.Omitted = noproxy.Portable(e.Entries, noproxy.AudienceAny)
 	}

@@ -296,3 +296,10 @@ func TestTheProxyOfOpenVPNStandsBehindItsFlag(t *testing.T) {
 		}
 	}
 }
+
+func TestARootDotOfAProxyIsKept(t *testing.T) {
+	got, _ := judge(t, read(t, parts{container: anp + env("HTTPS_PROXY", "http://proxy.example.:3128")}.manifest()))
+	if want := "http://proxy.example.:3128"; got.Proxy != want {
+		t.Errorf("%q, want %q", got.Proxy, want)
+	}
+}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -118,5 +119,5 @@ func installationFindings(i resolve.Installation) []v1alpha1.ReportedFinding {
 	if i.Form != resolve.FormExact {
 		written, omitted = noproxy.Portable(i.NoProxy, noproxy.AudienceAny)
 	}
-	return findings(lint.Run(lint.Input{Today: true, Entries: i.NoProxy, Any: written.String(), Omitted: omitted, HTTP: i.HTTP, HTTPS: i.HTTPS}))
+	return findings(lint.Run(lint.Input{Today: true, Entries: i.NoProxy, Any: written.String(), Omitted: omitted, HTTP: i.HTTP, HTTPS: i.HTTPS, Form: cmp.Or(i.Form, resolve.DefaultForm)}))
 }
