@@ -27,7 +27,7 @@ var pure = []string{"operator/noproxy", "operator/proxyurl", "operator/provider"
 // depth: the reason for each is in the package that imports it.
 var pureMayUse = []string{
 	"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/text/",
-	"sigs.k8s.io/yaml", "sigs.k8s.io/json", "go.yaml.in/yaml/",
+	"sigs.k8s.io/yaml", "sigs.k8s.io/json", "go.yaml.in/yaml/", "github.com/pelletier/go-toml/v2",
 	module + "templates/systemd",
 }
 

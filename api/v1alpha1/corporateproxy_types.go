@@ -42,7 +42,7 @@ type CorporateProxySpec struct {
 	// form is the way in which the merged list is written. Unset means: clusters
 	// keep the form in their report, new clusters get the newest.
 	// +optional
-	// +kubebuilder:validation:Enum=Exact;Portable/v1
+	// +kubebuilder:validation:Enum=Exact;Portable/v1;Portable/v2
 	Form string `json:"form,omitempty"`
 
 	// delegation is what a ProxyOverride may decide for its own cluster.

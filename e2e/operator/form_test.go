@@ -51,7 +51,7 @@ func TestANewClusterGetsThePortableFormForEachAudience(t *testing.T) {
 	f.awaitLists("c1", portableAny, portableGo)
 
 	report := f.report("c1", "Applied")
-	if report.Status.Form != "Portable/v1" || report.Status.NoProxy.Any != portableAny || report.Status.NoProxy.Go != portableGo {
+	if report.Status.Form != "Portable/v2" || report.Status.NoProxy.Any != portableAny || report.Status.NoProxy.Go != portableGo {
 		t.Errorf("the report says %s: %+v", report.Status.Form, report.Status.NoProxy)
 	}
 	wantFinding(t, "report", report.Status.Findings, "Omitted", "fd12::/48")

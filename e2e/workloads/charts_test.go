@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -252,9 +253,27 @@ func TestOneURLAloneReachesAllButChartOperator(t *testing.T) {
 
 // What an unquoted template, and the kubelet after it, do with two spellings that Fairlead takes: docs/workloads.md
 // says what to write instead.
-func TestWhatTheChartsOfOthersCannotCarry(t *testing.T) {
+// A cluster in the newest form has values whose password kubelet leaves alone.
+func TestADollarArrivesThroughTheChartsOfOthers(t *testing.T) {
 	dollar := parse(t, "http://me:a$$b$(HOME)@proxy.example:3128")
 	got, err := renderCharts(t, effective(t, dollar, dollar))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, chart := range []string{chartOperator, certManager, certManagerApp} {
+		read, err := url.Parse(got[chart]["HTTP_PROXY"])
+		if err != nil {
+			t.Fatalf("%s: %v", chart, err)
+		}
+		if password, _ := read.User.Password(); password != "a$$b$(HOME)" {
+			t.Errorf("%s: the password is %q", chart, password)
+		}
+	}
+}
+
+func TestWhatTheChartsOfOthersCannotCarry(t *testing.T) {
+	dollar := parse(t, "http://me:a$$b$(HOME)@proxy.example:3128")
+	got, err := renderCharts(t, effective(t, dollar, dollar, func(in *resolve.Input) { in.PinnedForm = resolve.FormPortable }))
 	if err != nil {
 		t.Fatal(err)
 	}

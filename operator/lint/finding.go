@@ -69,6 +69,7 @@ const (
 	ProxyListed      Code = "ProxyListed"      // the list covers the proxy itself
 	HTTPSProxy       Code = "HTTPSProxy"       // TLS to the proxy is not for everybody
 	PasswordEncoding Code = "PasswordEncoding" // arrives otherwise than it was written
+	PasswordExpanded Code = "PasswordExpanded" // kubelet changes it in variables of pods
 	OneProxy         Code = "OneProxy"         // only one of http and https is set
 	// The company's authorities.
 	Certificate Code = "Certificate" // expired, about to, or not valid yet

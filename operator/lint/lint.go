@@ -19,6 +19,7 @@ type Input struct {
 	Omitted      noproxy.List           // meant, but not in Any
 	Left         noproxy.List           // in Any without what many clients need beside it, for the budget
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
+	Form         resolve.Form           // in which values are written; empty: nobody knows
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
 	Facts        bool                   // what the provider tells of the cluster is in the list
 	API          ProviderAddress        // what makes the machines; the zero value: not known
@@ -30,10 +31,10 @@ type Input struct {
 
 // Effective is the input for what a cluster's Secrets say.
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
-	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster, Certificates: e.Node.Certificates}
+	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Form: e.Form, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
 		in.Facts = true
-		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, noproxy.AtOnce)
+		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, e.Form.Degrade())
 		in.Omitted, in.Left = writing.Omitted, writing.Left
 	}
 	return in

@@ -209,15 +209,19 @@ func TestWhatIsSaidOfAProxy(t *testing.T) {
 		http, https, noProxy string
 		want                 []string
 	}{
-		"nothing":             {"http://me:secret@proxy.corp.example:3128", "http://me:secret@proxy.corp.example:3128", "a.example", nil},
-		"one alone":           {"http://proxy.corp.example:3128", "", "a.example", []string{"OneProxy Warning"}},
-		"listed by name":      {"http://proxy.corp.example:3128", "http://proxy.corp.example:3128", "corp.example", []string{"ProxyListed Warning"}},
-		"listed by network":   {"http://10.1.2.3:3128", "http://10.1.2.3:3128", "10.0.0.0/8", []string{"ProxyListed Warning"}},
-		"an IPv6 one, listed": {"http://[fd00::1]:3128", "http://[fd00::1]:3128", "fd00::1", []string{"ProxyListed Warning"}},
-		"TLS":                 {"https://proxy.corp.example:3128", "https://proxy.corp.example:3128", "a.example", []string{"HTTPSProxy Warning"}},
-		"an encoded password": {"http://me:p%40ss@proxy.corp.example:3128", "http://me:p%40ss@proxy.corp.example:3128", "a.example", []string{"PasswordEncoding Warning"}},
-		"a plus sign":         {"http://me:a+b@proxy.corp.example:3128", "http://me:a+b@proxy.corp.example:3128", "a.example", []string{"PasswordEncoding Warning"}},
-		"an umlaut":           {"http://me:p%C3%A9@proxy.corp.example:3128", "http://me:p%C3%A9@proxy.corp.example:3128", "a.example", []string{"PasswordEncoding Warning", "PasswordEncoding Warning"}},
+		"nothing":              {"http://me:secret@proxy.corp.example:3128", "http://me:secret@proxy.corp.example:3128", "a.example", nil},
+		"one alone":            {"http://proxy.corp.example:3128", "", "a.example", []string{"OneProxy Warning"}},
+		"listed by name":       {"http://proxy.corp.example:3128", "http://proxy.corp.example:3128", "corp.example", []string{"ProxyListed Warning"}},
+		"listed by network":    {"http://10.1.2.3:3128", "http://10.1.2.3:3128", "10.0.0.0/8", []string{"ProxyListed Warning"}},
+		"an IPv6 one, listed":  {"http://[fd00::1]:3128", "http://[fd00::1]:3128", "fd00::1", []string{"ProxyListed Warning"}},
+		"TLS":                  {"https://proxy.corp.example:3128", "https://proxy.corp.example:3128", "a.example", []string{"HTTPSProxy Warning"}},
+		"an encoded password":  {"http://me:p%40ss@proxy.corp.example:3128", "http://me:p%40ss@proxy.corp.example:3128", "a.example", []string{"PasswordEncoding Warning"}},
+		"a plus sign":          {"http://me:a+b@proxy.corp.example:3128", "http://me:a+b@proxy.corp.example:3128", "a.example", []string{"PasswordEncoding Warning"}},
+		"what kubelet expands": {"http://me:a$$b@proxy.corp.example:3128", "http://me:a$$b@proxy.corp.example:3128", "a.example", []string{"PasswordExpanded Warning"}},
+		"a reference":          {"http://me:a$(HOME)@proxy.corp.example:3128", "http://me:a$(HOME)@proxy.corp.example:3128", "a.example", []string{"PasswordExpanded Warning"}},
+		"a $ alone":            {"http://me:a$b@proxy.corp.example:3128", "http://me:a$b@proxy.corp.example:3128", "a.example", nil},
+		"a dot, listed":        {"http://proxy.corp.example.:3128", "http://proxy.corp.example.:3128", "corp.example", []string{"ProxyListed Warning"}},
+		"an umlaut":            {"http://me:p%C3%A9@proxy.corp.example:3128", "http://me:p%C3%A9@proxy.corp.example:3128", "a.example", []string{"PasswordEncoding Warning", "PasswordEncoding Warning"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := read(test.noProxy)
@@ -227,13 +231,24 @@ func TestWhatIsSaidOfAProxy(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 			for _, f := range findings {
-				for _, secret := range []string{"secret", "p%40ss", "p@ss", "a+b", "%C3"} {
+				for _, secret := range []string{"secret", "p%40ss", "p@ss", "a+b", "%C3", "a$"} {
 					if strings.Contains(f.Why+f.Mend, secret) {
 						t.Errorf("shows a password: %+v", f)
 					}
 				}
 			}
 		})
+	}
+}
+
+func TestWhatKubeletExpandsIsWrittenOtherwiseInPortable2(t *testing.T) {
+	for form, want := range map[resolve.Form]bool{resolve.FormExact: true, resolve.FormPortable: true, resolve.FormPortable2: false} {
+		e := effective(t, "a.example", form)
+		e.HTTP = url(t, "http://me:a$$b@proxy.corp.example:3128")
+		found := lint.Proxy(lint.Effective(e, cluster))
+		if got := slices.ContainsFunc(found, func(f lint.Finding) bool { return f.Code == lint.PasswordExpanded }); got != want {
+			t.Errorf("%s: %t", form, got)
+		}
 	}
 }
 

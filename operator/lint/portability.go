@@ -202,7 +202,7 @@ var texts = map[Code]text{
 	},
 	Unmatched: {
 		Warning, "these clients use the proxy for hosts that the entry should cover",
-		"list the domain and the domain with a leading dot, as form Portable/v1 does",
+		"list the domain and the domain with a leading dot, as form Portable/v2 does",
 	},
 	IPv6Network: {
 		Warning, "these clients do not read IPv6 networks, and use the proxy for the addresses in them",

@@ -13,7 +13,7 @@ func proxy(in Input) []Finding {
 	var findings []Finding
 	list := dialect.CompileGo(in.Any)
 	for _, u := range distinct(in.HTTP, in.HTTPS) {
-		if covers(list, u.Host()) {
+		if covers(list, u.WithoutFinalDot().Host()) {
 			findings = append(findings, Finding{
 				Code: ProxyListed, Severity: Warning, Mend: "remove the entry that covers it",
 				Why: fmt.Sprintf("the list covers the proxy's own host %s", u.Host()),
@@ -23,6 +23,9 @@ func proxy(in Input) []Finding {
 			findings = append(findings, httpsProxy(u))
 		}
 		findings = append(findings, password(u)...)
+		if u.IsExpanded() && !in.Form.Literal() {
+			findings = append(findings, expanded(u))
+		}
 	}
 	if in.HTTP.IsZero() != in.HTTPS.IsZero() {
 		findings = append(findings, oneProxy(in))
@@ -89,6 +92,15 @@ func clientsThat(deviates func(dialect.Decision) bool, proxy string) []string {
 		}
 	}
 	return d.names()
+}
+
+// expanded is about charts and addons, which put the URL into variables of pods.
+func expanded(u proxyurl.URL) Finding {
+	return Finding{
+		Code: PasswordExpanded, Severity: Warning,
+		Why:  fmt.Sprintf("the user name or password of %s has $$ or $(NAME), which kubelet replaces where a chart takes the Helm values into a variable of a pod", u),
+		Mend: "write %24 for $, or form Portable/v2, which does it in the values",
+	}
 }
 
 func oneProxy(in Input) Finding {

@@ -24,7 +24,7 @@
 // golang.org/x/net/http/httpproxy where clients disagree.
 //
 // A merged list is written in one of two forms. Exact writes the entries in
-// their order. Portable/v1 writes what clients agree upon, sorted, for one of
+// their order. Portable writes what clients agree upon, sorted, for one of
 // two audiences: go, where Go programs alone read it, and any:
 //
 //	meant                   written                any also

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Portable writes a merged list for an audience in the form Portable/v1; the
+// Portable writes a merged list for an audience in the forms Portable; the
 // package comment has its rules. What cannot be written for the audience comes
 // back as omitted. The result depends neither on the order of the list nor on
 // whether it has been through Portable before.

@@ -97,5 +97,8 @@ func parseAddress(address string) (string, error) {
 	if entry.Kind == noproxy.Addr {
 		return netip.AddrPortFrom(entry.Prefix.Addr(), uint16(port)).String(), nil
 	}
+	if entry.Rooted {
+		entry.Name += "."
+	}
 	return entry.Name + ":" + strconv.FormatUint(port, 10), nil
 }

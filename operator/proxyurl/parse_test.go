@@ -18,6 +18,7 @@ func TestAProxyURLIsAcceptedAndEmittedInOneShape(t *testing.T) {
 		"a trailing slash":                 {"http://proxy.example:3128/", "http://proxy.example:3128"},
 		"a trailing newline":               {"http://proxy.example:3128\n", "http://proxy.example:3128"},
 		"white space around it":            {" \thttp://proxy.example:3128\r\n", "http://proxy.example:3128"},
+		"a final dot":                      {"http://me:p@proxy.example.:3128", "http://me:p@proxy.example.:3128"},
 		"an IPv4 address":                  {"http://192.168.52.220:3128", "http://192.168.52.220:3128"},
 		"an IPv6 address":                  {"http://[2001:DB8::0:1]:3128", "http://[2001:db8::1]:3128"},
 		"an IPv4-mapped address":           {"http://[::ffff:10.1.2.3]:3128", "http://10.1.2.3:3128"},
@@ -114,5 +115,30 @@ func TestEveryOtherProxyURLIsRefusedWithoutShowingIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTheFinalDotOfTheHostAloneIsTakenAway(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "",
+		"http://proxy.example:3128":      "http://proxy.example:3128",
+		"http://proxy.example.:3128":     "http://proxy.example:3128",
+		"http://a.:b.@proxy.example.:31": "http://a.:b.@proxy.example:31",
+		"http://me:p@[fd00::1]:3128":     "http://me:p@[fd00::1]:3128",
+	} {
+		if got := mustParse(t, text).WithoutFinalDot().Reveal(); got != want {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
+
+func TestWhatKubeletExpandsIsFound(t *testing.T) {
+	for userinfo, want := range map[string]bool{
+		"me:a$b": false, "me:a$(b": false, "me:a)$(": false, "me:$": false, "me:%24%24": false,
+		"me:a$$b": true, "me:a$(B)c": true, "$$:a": true, "$(:)": true,
+	} {
+		if got := mustParse(t, "http://"+userinfo+"@proxy.example:3128").IsExpanded(); got != want {
+			t.Errorf("%s: %t", userinfo, got)
+		}
 	}
 }

@@ -160,6 +160,24 @@ func (u URL) WithoutCredentials() URL {
 	return newURL(parts{scheme: u.parts().scheme, address: u.parts().address})
 }
 
+// WithoutFinalDot returns the URL with its host less a final dot.
+func (u URL) WithoutFinalDot() URL {
+	p := u.parts()
+	host, port, found := strings.Cut(p.address, ".:")
+	if !found {
+		return u
+	}
+	return newURL(parts{p.scheme, p.userinfo, host + ":" + port})
+}
+
+// IsExpanded reports whether kubelet changes the user information where it stands
+// in a variable of a pod: it takes $$ for $, and $(NAME) for another variable.
+func (u URL) IsExpanded() bool {
+	userinfo := u.parts().userinfo
+	_, name, refers := strings.Cut(userinfo, "$(")
+	return strings.Contains(userinfo, "$$") || refers && strings.Contains(name, ")")
+}
+
 // HasEncoded reports whether the user information holds a character that is
 // percent-encoded. What it is, is not given away.
 func (u URL) HasEncoded() bool { return strings.Contains(u.parts().userinfo, "%") }

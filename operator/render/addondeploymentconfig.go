@@ -34,7 +34,7 @@ type addOnDeploymentConfig struct {
 // proxy's user and password are in it only if credentials says so. Without a proxy its
 // proxyConfig is empty. A proxy that speaks TLS itself is a Problem: to such a one the
 // agent of cluster-proxy says CONNECT, and the password, in clear (grpc/grpc-go,
-// Documentation/proxy.md).
+// Documentation/proxy.md). Addons take the URLs into variables of pods.
 func AddOnDeploymentConfig(e resolve.Effective, credentials bool) ([]byte, error) {
 	for _, proxy := range []struct{ field, scheme string }{{"httpProxy", e.HTTP.Scheme()}, {"httpsProxy", e.HTTPS.Scheme()}} {
 		if proxy.scheme == "https" {
@@ -50,7 +50,7 @@ func AddOnDeploymentConfig(e resolve.Effective, credentials bool) ([]byte, error
 	c := addOnDeploymentConfig{APIVersion: "addon.open-cluster-management.io/v1alpha1", Kind: "AddOnDeploymentConfig"}
 	c.Metadata.Name, c.Metadata.Namespace = PodSecretName, e.Cluster
 	c.Metadata.Labels = map[string]string{ManagedLabel: Manager}
-	c.Spec.ProxyConfig.HTTPProxy, c.Spec.ProxyConfig.HTTPSProxy = http.Reveal(), https.Reveal()
+	c.Spec.ProxyConfig.HTTPProxy, c.Spec.ProxyConfig.HTTPSProxy = literalURL(http), literalURL(https)
 	c.Spec.ProxyConfig.NoProxy, c.Spec.ProxyConfig.CABundle = e.NoProxy.Any.String(), e.Node.TrustedCA
 	return yaml.Marshal(c)
 }

@@ -34,6 +34,20 @@ func TestAnAddOnDeploymentConfigHasNoPasswordUnlessToldTo(t *testing.T) {
 	}
 }
 
+// Addons have the URL in variables of their pods, in which kubelet reads $.
+func TestAnAddOnDeploymentConfigHasNoDollar(t *testing.T) {
+	e := effective(t, "any.example")
+	e.HTTP = parsed(t, "http://u$$:a$$b$(HOME)@proxy.example:3128")
+	e.HTTPS = e.HTTP
+	for _, form := range resolve.Forms {
+		e.Form = form
+		text, err := AddOnDeploymentConfig(e, true)
+		if err != nil || strings.Count(string(text), "Proxy: http://u%24%24:a%24%24b%24(HOME)@proxy.example:3128\n") != 2 {
+			t.Errorf("%s: %v\n%s", form, err, text)
+		}
+	}
+}
+
 func TestAnAddOnDeploymentConfigOfAnUnproxiedClusterIsEmpty(t *testing.T) {
 	text, err := AddOnDeploymentConfig(resolve.Effective{Cluster: "c", Mode: resolve.ModeDirect}, true)
 	if err != nil || !strings.HasSuffix(string(text), "spec:\n  agentInstallNamespace: \"\"\n  proxyConfig: {}\n") {

@@ -1,8 +1,11 @@
 package render
 
 import (
+	"strings"
+
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/operator/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -22,12 +25,19 @@ type values struct {
 	NoProxy    string `json:"no_proxy"`
 }
 
+// literalURL returns the URL as it can stand in a variable of a pod, in which kubelet
+// takes $$ for $ and $(NAME) for another variable: its only $, in the user
+// information, is percent-encoded, which every reader of URLs undoes.
+func literalURL(u proxyurl.URL) string { return strings.ReplaceAll(u.Reveal(), "$", "%24") }
+
 // Values returns the Helm values of a cluster as YAML. Quoting is the YAML
-// library's.
+// library's. Charts take the URLs into variables of pods, see resolve.Form.
 func Values(e resolve.Effective) ([]byte, error) {
 	var v values
-	v.Cluster.Proxy.HTTP = e.HTTP.Reveal()
-	v.Cluster.Proxy.HTTPS = e.HTTPS.Reveal()
+	v.Cluster.Proxy.HTTP, v.Cluster.Proxy.HTTPS = e.HTTP.Reveal(), e.HTTPS.Reveal()
+	if e.Form.Literal() {
+		v.Cluster.Proxy.HTTP, v.Cluster.Proxy.HTTPS = literalURL(e.HTTP), literalURL(e.HTTPS)
+	}
 	v.Cluster.Proxy.NoProxy = e.NoProxy.Any.String()
 	v.HTTPProxy, v.HTTPSProxy, v.NoProxy = v.Cluster.Proxy.HTTP, v.Cluster.Proxy.HTTPS, v.Cluster.Proxy.NoProxy
 	return yaml.Marshal(v)

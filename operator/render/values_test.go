@@ -96,3 +96,33 @@ func TestTheValuesAreReadBackAsTheStringsTheyWere(t *testing.T) {
 		}
 	})
 }
+
+// What a cluster has stays byte for byte; a new one has values that charts can take into variables of pods.
+func TestADollarIsEncodedInTheValuesOfPortable2Alone(t *testing.T) {
+	const written, encoded = "http://me:a$$b$(HOME)@proxy.example:3128", "http://me:a%24%24b%24(HOME)@proxy.example:3128"
+	for form, want := range map[resolve.Form]string{resolve.FormExact: written, resolve.FormPortable: written, resolve.FormPortable2: encoded} {
+		e := example(t, func(e *resolve.Effective) { e.Form, e.HTTP, e.HTTPS = form, url(t, written), url(t, written) })
+		if diff := cmp.Diff(wantValues(want, want, exampleList), readValues(t, e)); diff != "" {
+			t.Errorf("%s: %s", form, diff)
+		}
+	}
+}
+
+func TestADollarIsWhatItWasForMachines(t *testing.T) {
+	told := func(form resolve.Form) (string, string) {
+		e := example(t, func(e *resolve.Effective) { e.Form, e.HTTP = form, url(t, "http://me:a$$b$(HOME)@proxy.example:3128") })
+		meaning, err := render.Meaning(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets, err := render.Secrets(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(meaning), string(secrets[1].Data[render.ContainerdKey]) + string(secrets[1].Data[render.KubeletKey])
+	}
+	before, dropIns := told(resolve.FormPortable)
+	if after, now := told(resolve.FormPortable2); after != before || now != dropIns || !strings.Contains(dropIns, "a$$b$(HOME)@") {
+		t.Errorf("%s\n%s\nwas\n%s\n%s", after, now, before, dropIns)
+	}
+}

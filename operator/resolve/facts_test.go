@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
@@ -60,6 +61,20 @@ func TestWhatIsReadFromAnObjectMayNotBeTooBroad(t *testing.T) {
 		}
 		if _, err := resolve.Resolve(portableWith(t, "", broad, func(in *resolve.Input) { in.Installation.Delegation.NoProxy = resolve.GrantAny })); err != nil {
 			t.Errorf("%s, where anything is delegated: %v", broad, err)
+		}
+	}
+}
+
+func TestAFinalDotOfTheProxyIsKeptInPortable2Alone(t *testing.T) {
+	const with, without = "http://me:p@proxy.example.:3128", "http://me:p@proxy.example:3128"
+	for form, want := range map[resolve.Form]string{resolve.FormExact: without, resolve.FormPortable: without, resolve.FormPortable2: with, "": with} {
+		u, err := proxyurl.Parse(with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := resolve.Resolve(example(t, func(in *resolve.Input) { in.Installation.Form, in.Installation.HTTP = form, u }))
+		if err != nil || e.HTTP.Reveal() != want {
+			t.Errorf("%q: %s (%v)", form, e.HTTP.Reveal(), err)
 		}
 	}
 }

@@ -9,18 +9,37 @@ import (
 type Form string
 
 // The forms: Exact keeps the order of the merge and adds nothing to it, Portable
-// writes what clients agree upon, with what the provider is known to need.
+// writes what clients agree upon, with what the provider is known to need. The
+// second version of Portable has the same list and writes the proxy's URL so that
+// every reader finds what is meant: see Literal, and the final dot of its host.
 const (
-	FormExact    Form = "Exact"
-	FormPortable Form = "Portable/v1"
+	FormExact     Form = "Exact"
+	FormPortable  Form = "Portable/v1"
+	FormPortable2 Form = "Portable/v2"
 )
 
+// Literal reports whether Helm values in this form can be taken into variables of
+// pods as they are: kubelet reads $ there, so it is written %24.
+func (f Form) Literal() bool { return f == FormPortable2 }
+
+// KeepsFinalDot reports whether a final dot of the proxy's host, which keeps
+// resolvers from trying search domains, is written.
+func (f Form) KeepsFinalDot() bool { return f == FormPortable2 }
+
+// Degrade is what becomes of a list in this form that is over its budget.
+func (f Form) Degrade() noproxy.Degrade {
+	if f == FormPortable2 {
+		return noproxy.Stepwise
+	}
+	return noproxy.AtOnce
+}
+
 // Forms are those that this program has.
-var Forms = []Form{FormExact, FormPortable}
+var Forms = []Form{FormExact, FormPortable, FormPortable2}
 
 // DefaultForm is the form of a cluster that has none yet. A cluster keeps the
 // form that its report records, so changing this changes new clusters only.
-const DefaultForm = FormPortable
+const DefaultForm = FormPortable2
 
 // Mode says what a cluster's Secrets hold.
 type Mode string

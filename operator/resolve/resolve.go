@@ -18,8 +18,9 @@ const (
 
 // builtins are what every list ends with. IPv6's loopback came with Portable.
 var builtins = map[Form][]string{
-	FormExact:    {"svc", "127.0.0.1", "localhost"},
-	FormPortable: {"svc", "127.0.0.1", "::1", "localhost"},
+	FormExact:     {"svc", "127.0.0.1", "localhost"},
+	FormPortable:  {"svc", "127.0.0.1", "::1", "localhost"},
+	FormPortable2: {"svc", "127.0.0.1", "::1", "localhost"},
 }
 
 // Resolve decides the configuration of one cluster that an installation's
@@ -53,6 +54,9 @@ func Resolve(in Input) (Effective, error) {
 		return Effective{}, err
 	}
 	effective.HTTP, effective.HTTPS = in.Installation.HTTP, in.Installation.HTTPS
+	if !effective.Form.KeepsFinalDot() {
+		effective.HTTP, effective.HTTPS = effective.HTTP.WithoutFinalDot(), effective.HTTPS.WithoutFinalDot()
+	}
 	effective.Entries, effective.NoProxy = list, write(list, effective.Form)
 	return effective, nil
 }
@@ -99,10 +103,10 @@ func write(list noproxy.List, form Form) noproxy.Lists {
 	if form == FormExact {
 		return noproxy.Lists{Any: list, Go: list}
 	}
-	var lists noproxy.Lists
-	lists.Any, _ = noproxy.Portable(list, noproxy.AudienceAny)
-	lists.Go, _ = noproxy.Portable(list, noproxy.AudienceGo)
-	return lists
+	return noproxy.Lists{
+		Any: noproxy.Write(list, noproxy.AudienceAny, form.Degrade()).Written,
+		Go:  noproxy.Write(list, noproxy.AudienceGo, form.Degrade()).Written,
+	}
 }
 
 // entries merges the layers in the documented order.

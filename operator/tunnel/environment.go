@@ -24,8 +24,11 @@ type variable struct {
 // environment is what a container finds, by name.
 type environment struct {
 	variables map[string]variable
-	notGiven  []string // sources of envFrom that nobody has given
+	notGiven  []missingSource // of envFrom
 }
+
+// missingSource is one that nobody has given.
+type missingSource struct{ source, prefix string }
 
 // readEnvironment does what kubelet does: sources first, then variables in their order, each expanded with those in
 // front of it (k8s.io/kubernetes pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables).
@@ -57,7 +60,7 @@ func (e *environment) addSource(from EnvSource, objects Objects) {
 		source := kind + " " + ref.Name
 		content, given := all[ref.Name]
 		if !given {
-			e.notGiven = append(e.notGiven, source)
+			e.notGiven = append(e.notGiven, missingSource{source, from.Prefix})
 		}
 		for key, value := range content {
 			e.variables[from.Prefix+key] = variable{value: value, source: source}
@@ -124,11 +127,14 @@ func (e environment) expand(text string) variable {
 // value returns what is known of a variable.
 func (e environment) value(name string) string { return e.variables[name].value }
 
-// mayHave says whether a source that nobody has given is likely to set proxies, by the rule of the policies.
-func (e environment) mayHave() (string, bool) {
-	i := slices.IndexFunc(e.notGiven, func(source string) bool { return strings.Contains(source, "proxy") })
-	if i < 0 {
-		return "", false
+// mayHave says whether a source that nobody has given is likely to set one of these variables, by the rule of the policies:
+// its name is about proxies, and its prefix begins a variable's.
+func (e environment) mayHave(names ...string) (string, bool) {
+	for _, missing := range e.notGiven {
+		begins := func(name string) bool { return strings.HasPrefix(name, missing.prefix) }
+		if strings.Contains(missing.source, "proxy") && slices.ContainsFunc(names, begins) {
+			return missing.source, true
+		}
 	}
-	return e.notGiven[i], true
+	return "", false
 }

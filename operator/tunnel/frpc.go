@@ -1,11 +1,12 @@
 package tunnel
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
-	"strconv"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/operator/lint"
@@ -36,101 +37,93 @@ func (j *judge) hubOfConfig(at string) (hub, string) {
 	if !found {
 		return hub{}, strings.TrimSuffix(at+", of "+f.source, ", of ")
 	}
-	config := readFRPC(j.fill(f.content))
-	j.protocol = config["protocol"]
-	if proxy := config["proxy"]; proxy != "" {
+	config, err := readFRPC(j.fill(f.content))
+	if err != nil {
+		return hub{}, f.source + ", which cannot be read, and whose transport.proxyURL would come first"
+	}
+	j.protocol = config.Transport.Protocol
+	if proxy := config.Transport.Proxy; proxy != "" {
 		j.configured = &setting{value: variable{value: proxy, plain: f.plain, source: f.source}, name: "transport.proxyURL", where: "transport.proxyURL in " + f.source}
 		if f.plain && showsPassword(proxy) {
 			j.say(Password, lint.Error, f.source+" has the proxy's password", "{{ .Envs.http_proxy }} there, and the variable from a Secret")
 		}
 	}
-	if config["host"] == "" {
+	if config.Host == "" {
 		return hub{}, f.source + ", which names no server"
 	}
-	port := config["port"]
-	if port == "" {
-		port = "7000"
-	}
-	return hub{config["host"], port}, ""
+	return hub{config.Host, cmp.Or(config.Port.String(), "7000")}, ""
 }
 
-var frpTemplate = regexp.MustCompile(`\{\{-?\s*\.Envs\.(\w+)\s*-?\}\}`)
+var (
+	frpTemplate = regexp.MustCompile(`\{\{-?\s*\.Envs\.(\w+)\s*-?\}\}`)
+	frpAction   = regexp.MustCompile(`\{\{.*?\}\}`)
+	frpNoValue  = regexp.MustCompile(`(?m)^[^#=\n]*=[ \t]*(#.*)?$`)
+)
 
-// fill puts variables where the configuration, a Go template, has them.
+// fill puts variables where the configuration, a Go template, has them. Nothing takes the place of variables that are not
+// known and of other actions; a line that has no value for that reason is left out.
 func (j *judge) fill(text string) string {
-	return frpTemplate.ReplaceAllStringFunc(text, func(match string) string {
+	text = frpTemplate.ReplaceAllStringFunc(text, func(match string) string {
 		return j.env.value(frpTemplate.FindStringSubmatch(match)[1])
 	})
+	return frpNoValue.ReplaceAllString(frpAction.ReplaceAllString(text, ""), "")
 }
 
-// The names of what matters, in either form.
-var frpcKeys = map[string]string{
-	"serverAddr": "host", "common.server_addr": "host",
-	"serverPort": "port", "common.server_port": "port",
-	"transport.protocol": "protocol", "common.protocol": "protocol",
-	"transport.proxyURL": "proxy", "common.http_proxy": "proxy",
+// frpcConfig is what matters of a configuration, by the names that frpc has since 0.52.
+type frpcConfig struct {
+	Host      string      `json:"serverAddr"`
+	Port      json.Number `json:"serverPort"`
+	Transport struct {
+		Protocol string `json:"protocol"`
+		Proxy    string `json:"proxyURL"`
+	} `json:"transport"`
 }
 
-// readFRPC finds what matters in a configuration. TOML and INI are read line by line, tables and dotted keys: of TOML's
-// values all but those in more than one line, and a template that is left in the text does no harm.
-func readFRPC(text string) map[string]string {
-	found := map[string]string{}
-	var tree map[string]any
-	if err := yaml.Unmarshal([]byte(text), &tree); err == nil && tree["serverAddr"] != nil {
-		for key, name := range frpcKeys {
-			if value, ok := at(tree, strings.Split(key, ".")); ok {
-				found[name] = value
-			}
-		}
-		return found
+// readFRPC reads a configuration in the order of frpc (pkg/config, LoadConfigure): INI if it has a section common, then
+// TOML, then YAML or JSON.
+func readFRPC(text string) (frpcConfig, error) {
+	if common, is := readINI(text)["common"]; is {
+		config := frpcConfig{Host: common["server_addr"], Port: json.Number(common["server_port"])}
+		config.Transport.Protocol, config.Transport.Proxy = common["protocol"], common["http_proxy"]
+		return config, nil
 	}
+	var config frpcConfig
+	var tree map[string]any
+	if err := toml.Unmarshal([]byte(text), &tree); err != nil {
+		return config, yaml.Unmarshal([]byte(text), &config)
+	}
+	plain, err := json.Marshal(tree)
+	if err != nil {
+		return config, err
+	}
+	return config, json.Unmarshal(plain, &config)
+}
+
+// readINI returns sections with their keys. frpc has no comments behind a value, and takes quotes around it away.
+func readINI(text string) map[string]map[string]string {
 	section := ""
+	sections := map[string]map[string]string{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = strings.Trim(strings.TrimSpace(line), "[]") + "."
+		if end := strings.LastIndexByte(line, ']'); strings.HasPrefix(line, "[") && end > 0 {
+			section = strings.TrimSpace(line[1:end])
 			continue
 		}
 		key, value, ok := strings.Cut(line, "=")
 		if !ok || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
 			continue
 		}
-		if name, known := frpcKeys[section+strings.TrimSpace(key)]; known {
-			found[name] = plainValue(value)
+		if sections[section] == nil {
+			sections[section] = map[string]string{}
 		}
+		sections[section][strings.TrimSpace(key)] = withoutQuotes(strings.TrimSpace(value))
 	}
-	return found
+	return sections
 }
 
-// plainValue takes quotes and a comment behind them away. INI has no quotes, and no comments in a line.
-func plainValue(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" || text[0] != '"' && text[0] != '\'' {
-		number, _, _ := strings.Cut(text, " #")
-		return strings.TrimSpace(number)
+func withoutQuotes(text string) string {
+	if n := len(text); n > 1 && strings.IndexByte("\"'`", text[0]) >= 0 && text[n-1] == text[0] {
+		return text[1 : n-1]
 	}
-	end := strings.IndexByte(text[1:], text[0])
-	if end < 0 {
-		return ""
-	}
-	quoted := text[:end+2]
-	if value, err := strconv.Unquote(quoted); err == nil && text[0] == '"' {
-		return value
-	}
-	return strings.Trim(quoted, `"'`)
-}
-
-func at(tree map[string]any, path []string) (string, bool) {
-	value, ok := tree[path[0]]
-	if below, is := value.(map[string]any); is && len(path) > 1 {
-		return at(below, path[1:])
-	}
-	if !ok || len(path) > 1 {
-		return "", false
-	}
-	if text, is := value.(string); is {
-		return text, true
-	}
-	number, err := json.Marshal(value)
-	return string(number), err == nil
+	return text
 }

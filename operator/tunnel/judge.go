@@ -278,8 +278,12 @@ const standIn = "http://proxy.invalid:3128"
 
 // byArgument is what reads no variable.
 func (j *judge) byArgument() {
-	if host, found := j.line.flag("--http-proxy"); found && j.program.name == "openvpn" { // its port is the next word
-		j.configured = &setting{name: "--http-proxy", where: "argument --http-proxy", value: variable{value: "http://" + host + ":" + j.after(host)}}
+	if words := j.line.behind("--http-proxy"); len(words) > 0 && j.program.name == "openvpn" { // host and port
+		at := hub{host: words[0]}
+		if len(words) > 1 {
+			at.port = words[1]
+		}
+		j.configured = &setting{name: "--http-proxy", where: "argument --http-proxy", value: variable{value: "http://" + at.String()}}
 	}
 	if j.configured == nil {
 		argument := map[string]string{"chisel": "--proxy", "openvpn": "--http-proxy"}[j.program.name]
@@ -298,14 +302,6 @@ func (j *judge) byArgument() {
 	if j.program.name == "chisel" && strings.Contains(j.configured.value.value, "@") {
 		j.say(LogsPassword, lint.Warning, "chisel writes the proxy's URL, with the password, into its log", "a proxy that knows its clients by their address, or a relay")
 	}
-}
-
-// after is the word behind a word.
-func (j *judge) after(word string) string {
-	if i := slices.Index(j.line.words, word); i+1 < len(j.line.words) {
-		return j.line.words[i+1]
-	}
-	return ""
 }
 
 // chosen is the first of these variables that has a value, as Go and frpc choose.
@@ -335,7 +331,7 @@ func (j *judge) unset() {
 	if _, there := j.in.Pod.relay(); there {
 		mend = "the hub's host:port in the annotation fairlead.io/relay-targets"
 	}
-	if source, may := j.env.mayHave(); may {
+	if source, may := j.env.mayHave(reads...); may {
 		j.verdict.Through, j.verdict.Setting = Unknown, source
 		j.say(NotGiven, lint.Info, "whether "+source+" sets "+reads[0]+" cannot be told: it is not given", "")
 		return

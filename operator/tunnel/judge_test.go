@@ -202,6 +202,9 @@ func TestHowATunnelLeaves(t *testing.T) {
 		"with a variable of a ConfigMap":             {parts{container: anp + "\nenvFrom: [{configMapRef: {name: proxy}}]", beside: "\n---\nkind: ConfigMap\nmetadata: {name: proxy}\ndata: {HTTPS_PROXY: 'http://10.0.0.9:3128'}\n"}, tunnel.Proxy, ""},
 		"with a source that nobody gives":            {parts{container: anp + "\nenvFrom: [{configMapRef: {name: proxy-settings}}]"}, tunnel.Unknown, "Info NotGiven"},
 		"with a source that is hardly about proxies": {parts{container: anp + "\nenvFrom: [{configMapRef: {name: flags}}]"}, tunnel.Direct, "Error NoProxy"},
+		"with a source whose prefix makes no name":   {parts{container: anp + "\nenvFrom: [{prefix: APP_, configMapRef: {name: proxy-settings}}]"}, tunnel.Direct, "Error NoProxy"},
+		"with a source whose prefix makes another":   {parts{container: anp + "\nenvFrom: [{prefix: HTTP_, secretRef: {name: proxy-settings}}]"}, tunnel.Direct, "Error NoProxy"},
+		"with a source whose prefix makes one":       {parts{container: anp + "\nenvFrom: [{prefix: HTTPS_, secretRef: {name: proxy-settings}}]"}, tunnel.Unknown, "Info NotGiven"},
 		"with HTTP_PROXY alone":                      {parts{container: anp + env("HTTP_PROXY", "http://10.0.0.9:3128")}, tunnel.Direct, "Error OtherVariable"},
 		"in lower case":                              {parts{container: anp + env("https_proxy", "http://10.0.0.9:3128")}, tunnel.Proxy, ""},
 		"an empty one in front of another":           {parts{container: anp + env("HTTPS_PROXY", "", "https_proxy", "http://10.0.0.9:3128")}, tunnel.Proxy, ""},
@@ -287,5 +290,27 @@ func TestHowATunnelLeaves(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s: %s\n%+v", got.Through, strings.Join(all, ", "), test.through, test.codes, got)
 			}
 		})
+	}
+}
+
+// Values stand behind the flag that they belong to, whatever stands elsewhere.
+func TestTheProxyOfOpenVPNStandsBehindItsFlag(t *testing.T) {
+	for args, want := range map[string]string{
+		"--remote, gw, '1194', --http-proxy, gw, '3128'":                                          "http://gw:3128",
+		"--http-proxy, 10.0.0.9, '3128', /auth, basic, --remote, gw, '1194'":                      "http://10.0.0.9:3128",
+		"--http-proxy, first.example, '1', --remote, gw, '1', --http-proxy, last.example, '3128'": "http://last.example:3128",
+		"--http-proxy, 'fd00::9', '3128'":                                                         "http://[fd00::9]:3128",
+	} {
+		got, _ := judge(t, read(t, parts{container: "command: [openvpn, " + args + "]"}.manifest()))
+		if got.Proxy != want || got.Through != tunnel.Proxy {
+			t.Errorf("%s: %s %q, want %s", args, got.Through, got.Proxy, want)
+		}
+	}
+}
+
+func TestARootDotOfAProxyIsKept(t *testing.T) {
+	got, _ := judge(t, read(t, parts{container: anp + env("HTTPS_PROXY", "http://proxy.example.:3128")}.manifest()))
+	if want := "http://proxy.example.:3128"; got.Proxy != want {
+		t.Errorf("%q, want %q", got.Proxy, want)
 	}
 }

@@ -126,6 +126,23 @@ func (l line) flag(names ...string) (string, bool) {
 	return value, found
 }
 
+// behind returns the words between the last one that is this flag and the next flag.
+func (l line) behind(flag string) []string {
+	var words []string
+	inside := false
+	for _, word := range l.words {
+		switch {
+		case word == flag:
+			words, inside = nil, true
+		case strings.HasPrefix(word, "--"):
+			inside = false
+		case inside:
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
 func (l line) has(prefix string) bool {
 	return slices.ContainsFunc(l.words, func(word string) bool { return word == prefix || strings.HasPrefix(word, prefix+"=") })
 }

@@ -20,7 +20,7 @@ func (j *judge) through(s setting) {
 		return
 	}
 	j.verdict.Proxy = u.WithoutCredentials().String()
-	if address, err := netip.ParseAddr(u.Host()); u.Host() == "localhost" || err == nil && address.IsLoopback() {
+	if address, err := netip.ParseAddr(u.Host()); strings.TrimSuffix(u.Host(), ".") == "localhost" || err == nil && address.IsLoopback() {
 		j.loopbackProxy()
 	}
 	if u.Scheme() == "https" {

@@ -42,7 +42,7 @@ var (
 		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
 		addOnDeploymentConfig,
 	}
-	forms     = []string{string(resolve.FormPortable), string(resolve.FormExact)}
+	forms     = []string{string(resolve.FormPortable2), string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
 	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
 )

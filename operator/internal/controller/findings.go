@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"runtime"
@@ -121,11 +122,13 @@ func (l *linted) forget(cluster types.NamespacedName) {
 
 // installationFindings is about what an installation lists itself, whatever the cluster.
 func installationFindings(i resolve.Installation) []v1alpha1.ReportedFinding {
+	form := cmp.Or(i.Form, resolve.DefaultForm)
 	writing := noproxy.Writing{Written: i.NoProxy}
-	if i.Form != resolve.FormExact {
-		writing = noproxy.Write(i.NoProxy, noproxy.AudienceAny, noproxy.AtOnce)
+	if form != resolve.FormExact {
+		writing = noproxy.Write(i.NoProxy, noproxy.AudienceAny, form.Degrade())
 	}
 	return findings(lint.Run(lint.Input{
-		Today: true, Entries: i.NoProxy, Any: writing.Written.String(), Omitted: writing.Omitted, Left: writing.Left, HTTP: i.HTTP, HTTPS: i.HTTPS,
+		Today: true, Entries: i.NoProxy, Any: writing.Written.String(), Omitted: writing.Omitted, Left: writing.Left,
+		HTTP: i.HTTP, HTTPS: i.HTTPS, Form: form,
 	}))
 }

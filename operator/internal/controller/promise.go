@@ -52,9 +52,15 @@ func (s state) annotation(name string) string {
 	return s.report.Annotations[name]
 }
 
-// promisedForm is the form that the cluster has; empty if it has none yet.
+// promisedForm is the form that the cluster has; empty for a new cluster, which gets
+// the newest. One that counts as proxied and does not say was written before there
+// was a second version of Portable.
 func (s state) promisedForm() resolve.Form {
-	return resolve.Form(cmp.Or(s.annotation(v1alpha1.FormAnnotation), s.last().Form))
+	form := resolve.Form(cmp.Or(s.annotation(v1alpha1.FormAnnotation), s.last().Form))
+	if form == "" && s.past().CountsAsProxied() {
+		return resolve.FormPortable
+	}
+	return form
 }
 
 // checkForm holds a cluster whose form this program does not have, as after a
