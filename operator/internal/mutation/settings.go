@@ -161,6 +161,7 @@ func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
 			resources = map[string]map[string]quantity{} // null in JSON
 		}
 		data["image"], data["resources"], data["targets"] = image, resources, nonNil(tunnel.Targets)
+		data["through"], data["optional"] = v.TrustedCA.mounted(), strings.TrimSpace(v.TrustedCA.Bundle) == ""
 	} else {
 		data["reads"], data["replacesBareURLs"] = tunnel.Reads, tunnel.ReplacesBareURLs
 	}

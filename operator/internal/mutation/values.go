@@ -59,6 +59,7 @@ type Values struct {
 		EndpointRanges   []string `json:"endpointRanges"`
 		TunnelNamespaces []string `json:"tunnelNamespaces"`
 	} `json:"managementCluster"`
+	TrustedCA trustedCA `json:"trustedCA"`
 
 	// Not about the policies here.
 	Global        any    `json:"global"`
@@ -68,7 +69,6 @@ type Values struct {
 	Engine        string `json:"engine"`
 	FailurePolicy string `json:"failurePolicy"`
 	Replicator    any    `json:"replicator"`
-	TrustedCA     any    `json:"trustedCA"`
 	Audit         any    `json:"audit"`
 }
 
@@ -82,6 +82,20 @@ type Family struct {
 	ReplacesBareURLs bool                `json:"replacesBareURLs"`
 	Arguments        [][]string          `json:"arguments"`
 	Targets          []string            `json:"targets"`
+}
+
+type trustedCA struct {
+	Enabled bool   `json:"enabled"`
+	Through string `json:"through"`
+	Bundle  string `json:"bundle"`
+}
+
+// mounted is how a relay gets it: here is no API server that could say that its ClusterTrustBundles are stable.
+func (t trustedCA) mounted() string {
+	if t.Through == "ClusterTrustBundle" {
+		return t.Through
+	}
+	return "ConfigMap"
 }
 
 type proxyValues struct {
