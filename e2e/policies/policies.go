@@ -22,6 +22,7 @@ const (
 	InjectProxyEnv = "inject-proxy-env"
 	Secret         = "fairlead-proxy"
 	TrustedCA      = "fairlead-trusted-ca"
+	TrustedCAKey   = "ca.crt"
 	TrustedCALabel = "fairlead.io/trusted-ca"
 )
 
