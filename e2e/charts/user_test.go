@@ -6,13 +6,18 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/helm"
 )
 
 // OpenShift's restricted-v2 gives each namespace a range of users, and refuses a pod that names another, as any number
 // here would be (openshift/api, SecurityContextConstraints, runAsUser: MustRunAsRange). Elsewhere the image's counts.
 func TestNoPodNamesAUserAndNoneIsRoot(t *testing.T) {
+	manifest, err := helm.Template(t.Context(), helm.Release{Chart: chartFolder("fairlead"), Name: "fairlead", Namespace: "fairlead-system", Values: []any{values{"proxy": proxy(url, url, "a")}}})
+	controlplanetest.Require(t, err)
 	for name, objects := range map[string]rendered{
-		"fairlead":          renderFairlead(t),
+		"fairlead":          parse(t, manifest),
 		"fairlead-policies": render(t, values{}),
 	} {
 		seen := 0

@@ -28,11 +28,12 @@ import (
 
 // Options are the replicator's settings.
 type Options struct {
-	Namespace         string   // its own, where the source is
-	ExcludeNamespaces []string // that get no copy
-	LeaderElection    bool     // one active replica at a time
-	MetricsAddress    string   // host:port, or 0 for none
-	HealthAddress     string   // host:port, or 0 for none
+	Namespace          string   // its own, where the source is
+	ExcludeNamespaces  []string // that get no copy
+	OnDemandNamespaces []string // that get one only while a pod there refers to it
+	LeaderElection     bool     // one active replica at a time
+	MetricsAddress     string   // host:port, or 0 for none
+	HealthAddress      string   // host:port, or 0 for none
 }
 
 // Run runs the replicator until the context ends. It refuses to run uncaged: without the
@@ -69,9 +70,13 @@ func newManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	demand, err := newOnDemand(config, opts.OnDemandNamespaces)
+	if err != nil {
+		return nil, err
+	}
 	r := &Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
-		Namespace: opts.Namespace, Excluded: map[string]struct{}{},
+		Namespace: opts.Namespace, Excluded: map[string]struct{}{}, OnDemand: demand,
 		secrets: secretCopies(), trustedCAs: trustedCACopies(),
 	}
 	for _, name := range opts.ExcludeNamespaces {

@@ -25,6 +25,7 @@ type Reconciler struct {
 	Events    events.EventRecorder
 	Namespace string              // where the source is
 	Excluded  map[string]struct{} // namespaces, by name
+	OnDemand  onDemand
 
 	settling   settling
 	secrets    copies
@@ -73,6 +74,11 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 		excluded:    byName || namespace.Labels[proxysecret.SelectionKey] == proxysecret.Exclude,
 		now:         time.Now(),
 	}
+	spared, err := r.OnDemand.spares(ctx, s.namespace)
+	if err != nil {
+		return s, err
+	}
+	s.excluded = s.excluded || spared
 	origin, err := find(ctx, r.Client, r.Namespace, proxysecret.Name, &corev1.Secret{})
 	if err != nil {
 		return s, err

@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +31,7 @@ const (
 
 // Register adds the controller to the manager.
 func (r *Reconciler) Register(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	all := ctrl.NewControllerManagedBy(mgr).
 		Named("replicator").
 		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.concerned)).
@@ -41,8 +42,11 @@ func (r *Reconciler) Register(mgr ctrl.Manager) error {
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 			EnableWarmup:            ptr.To(true), // a standby has warm caches
 			UsePriorityQueue:        ptr.To(false),
-		}).
-		Complete(r)
+		})
+	if r.OnDemand.pods == nil {
+		return all.Complete(r)
+	}
+	return errors.Join(mgr.Add(r.OnDemand.pods), all.WatchesRawSource(r.OnDemand.source()).Complete(r))
 }
 
 // concerned are all namespaces if a source changed, and that of a copy.
