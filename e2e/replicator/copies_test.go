@@ -161,18 +161,19 @@ func TestANamespaceOfTunnelsHasTheCopyWhileAPodRefersToIt(t *testing.T) {
 	t.Parallel()
 	f := newOwnFixture(t, "--on-demand-namespaces=on-demand")
 	const namespace = "on-demand"
+	uninjected := map[string]string{selection: "exclude"} // inject-proxy-env leaves such namespaces out
 	f.must(f.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
-	f.mountingVolume(namespace, nil, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	f.mountingVolume(namespace, uninjected, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	f.awaitCopies("Excluded", 4)
 	if f.secret(namespace) != nil {
 		t.Error("it is there although nobody refers to it")
 	}
-	agent := f.mountingVolume(namespace, nil, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: policies.Secret}})
+	agent := f.mountingVolume(namespace, uninjected, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: policies.Secret}})
 	secret := f.awaitCopy(namespace)
 	f.install("another-pl4in")
 	f.awaitCopy(namespace)
 	f.must(f.client.Delete(t.Context(), agent, client.GracePeriodSeconds(0)))
-	next := f.mountingVolume(namespace, nil, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: policies.Secret}})
+	next := f.mountingVolume(namespace, uninjected, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: policies.Secret}})
 	f.label(namespace, "touched", "true")
 	if after := f.awaitCopy(namespace); after.UID != secret.UID {
 		t.Error("it went although the next agent was there at once")
