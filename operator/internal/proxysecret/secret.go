@@ -25,8 +25,8 @@ const (
 	CAKey = render.PodCAKey      // where charts/fairlead-policies once had the bundle, for pods that still mount it
 
 	// The ConfigMap with the authorities, apart from the password: it is large, and no secret. Its key is CAKey.
-	TrustedCAName = "fairlead-trusted-ca"
-	TrustedCARole = "trusted-ca" // the value of render.ConfigMapLabel
+	TrustedCAName = render.PodConfigMapName
+	TrustedCARole = render.PodConfigMapRole // the value of render.ConfigMapLabel
 
 	// TrustedCALabel is on pods that mount it: policies/inject-trusted-ca and tunnel-relay set it.
 	TrustedCALabel = "fairlead.io/trusted-ca"
