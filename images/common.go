@@ -30,6 +30,19 @@ func commonFiles() ([]file, error) {
 	}, nil
 }
 
+// resolution has Go's resolver ask DNS alone: the pod's /etc/hosts leads the name of a hub to the relay, which must find the
+// hub itself. For other names it reads that file on its own.
+const resolution = "hosts: dns\n"
+
+// ownFiles are those of one image.
+func ownFiles(p program) []file {
+	files := []file{{name: folder + "/" + p.name, mode: 0o755, content: p.content}}
+	if p.name == "fairlead-relay" {
+		files = append(files, file{name: "/etc/nsswitch.conf", mode: 0o644, content: []byte(resolution)})
+	}
+	return files
+}
+
 // certificates are Mozilla's authorities in the version that go.mod says, so that they are no accident of the machine.
 // Those that Mozilla trusts under a condition only are left out: a file of certificates cannot say it.
 func certificates() ([]byte, error) {

@@ -27,7 +27,7 @@ func imageOf(p program, version string, platform v1.Platform) (v1.Image, error) 
 	if err != nil {
 		return nil, err
 	}
-	own, err := layerOf([]file{{name: folder + "/" + p.name, mode: 0o755, content: p.content}})
+	own, err := layerOf(ownFiles(p))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ package bootstrap_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,24 +35,34 @@ func TestMain(m *testing.M) {
 // The page's sections.
 const (
 	printSettings = "Print the settings"
-	withHelm      = "cert-manager and the policies"
+	nodes         = "The nodes"
+	withHelm      = "cert-manager and Kyverno"
+	thePolicies   = "The policies"
 	fairlead      = "Fairlead"
 	itsOwn        = "The management cluster as its own workload cluster"
 	fromSecret    = "From the Secret"
 )
 
-const certManagersChart = "oci://quay.io/jetstack/charts/cert-manager"
+// What the page names and this machine does not reach, with the stand-ins.
+const (
+	certManagersChart = "oci://quay.io/jetstack/charts/cert-manager"
+	kyvernosChart     = "kyverno kyverno --repo https://kyverno.github.io/kyverno --version 3.9.1"
+)
 
 func TestAManagementClusterIsBootstrappedInTheDocumentedOrder(t *testing.T) {
 	c := newCompany(t)
-	if diff := cmp.Diff([]string{printSettings, withHelm, fairlead, itsOwn, fromSecret}, c.page.Titles()); diff != "" {
+	if diff := cmp.Diff([]string{printSettings, nodes, withHelm, thePolicies, fairlead, itsOwn, fromSecret}, c.page.Titles()); diff != "" {
 		t.Fatalf("the page's sections (-want +got):\n%s", diff)
 	}
 
 	c.run(t, printSettings)
-	_, err := kyverno.Start(t.Context(), c.mgmt, kyverno.Options{})
+	c.run(t, nodes)
+	t.Run("containerd gets the list of the management cluster", c.checkDropIn)
+	// There are no nodes for Kyverno's Deployments, so nothing can be waited for.
+	c.run(t, withHelm, certManagersChart, standIn(t), kyvernosChart, "kyverno "+c.kyvernoChart(t), " --create-namespace --wait\n", " --create-namespace\n")
+	_, err := kyverno.Start(t.Context(), c.mgmt, kyverno.Options{Installed: true})
 	controlplanetest.Require(t, err)
-	c.run(t, withHelm, certManagersChart, standIn(t))
+	c.run(t, thePolicies)
 	_, err = replicator.Start(t.Context(), c.mgmt, "--leader-elect=false")
 	controlplanetest.Require(t, err)
 	c.awaitPolicy(t)
@@ -130,6 +141,44 @@ func standIn(t *testing.T) string {
 	path, err := filepath.Abs("testdata/cert-manager")
 	controlplanetest.Require(t, err)
 	return path
+}
+
+// kyvernoChart is a chart with Kyverno's own manifest. The project's chart is not whole in its module: other repositories have
+// parts of it. The kinds, with all their descriptions, are more than Helm keeps of a release: they are applied.
+func (c *company) kyvernoChart(t *testing.T) string {
+	t.Helper()
+	manifest, err := kyverno.Manifest(t.Context(), false)
+	controlplanetest.Require(t, err)
+	var kinds, rest []string
+	for document := range strings.SplitSeq(string(manifest), kyverno.Separator) {
+		if strings.Contains(document, "\nkind: CustomResourceDefinition\n") {
+			kinds = append(kinds, document)
+		} else {
+			rest = append(rest, document)
+		}
+	}
+	controlplanetest.Require(t, c.mgmt.Apply(t.Context(), []byte(strings.Join(kinds, kyverno.Separator))))
+	dir := t.TempDir()
+	controlplanetest.Require(t, os.Mkdir(filepath.Join(dir, "templates"), 0o755))
+	for name, content := range map[string]string{
+		"Chart.yaml": "{apiVersion: v2, name: kyverno, version: 3.9.1}",
+		"manifest":   strings.Join(rest, kyverno.Separator), "templates/manifest.yaml": `{{ .Files.Get "manifest" }}`,
+	} {
+		controlplanetest.Require(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	return dir
+}
+
+// checkDropIn looks at the file for containerd of machines that somebody makes by hand.
+func (c *company) checkDropIn(t *testing.T) {
+	content, err := os.ReadFile(c.page.File("http-proxy.conf"))
+	controlplanetest.Require(t, err)
+	for _, line := range strings.Split(string(content), "\n") {
+		if list, is := strings.CutPrefix(line, `Environment="NO_PROXY=`); is && covers(strings.TrimSuffix(list, `"`)) {
+			return
+		}
+	}
+	t.Error("no NO_PROXY with the networks of the override") // not what it is: the password is in the file
 }
 
 // podOf is a pod that the controllers of a Deployment have made.

@@ -4,6 +4,7 @@ package charts_test
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,11 +197,14 @@ func TestLiteralHasNoSecret(t *testing.T) {
 	}
 }
 
+// networks are the namespaces of networks that are excluded by default.
+const networks = ",tigera-operator,calico-system,kube-flannel,cilium"
+
 // Agents of tunnels live in kube-system, which nothing else of ours acts in.
 func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 	for excluded, given := range map[string]values{
-		"--exclude-namespaces=kube-public,kube-node-lease,kyverno":             nil,
-		"--exclude-namespaces=kube-system,kube-public,kube-node-lease,kyverno": {"tunnels": values{"enabled": false}},
+		"--exclude-namespaces=kube-public,kube-node-lease,kyverno" + networks:             nil,
+		"--exclude-namespaces=kube-system,kube-public,kube-node-lease,kyverno" + networks: {"tunnels": values{"enabled": false}},
 	} {
 		text, err := yaml.Marshal(render(t, given)["Deployment/fairlead-replicator"].Object)
 		if err != nil || !bytes.Contains(text, []byte("- "+excluded+"\n")) {
@@ -208,6 +212,39 @@ func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 		}
 		if onDemand := bytes.Contains(text, []byte("- --on-demand-namespaces=kube-system\n")); onDemand != (given == nil) {
 			t.Errorf("with %v, kube-system gets the password only for who refers to it: %t", given, onDemand)
+		}
+	}
+}
+
+// What a selector can say is said there, once, and the rest by patterns: nothing of the list is lost, and no API server
+// refuses the policy because of a label that there cannot be.
+func TestExcludedLabelsAreInTheSelectorAsFarAsItGoes(t *testing.T) {
+	given := values{"exclude": values{"labels": []string{"a=x", "b/c=*", "a=y", "a=x", "d=", "e=x-*", "f=*", "f=x", "g=not a label", "H_/i=x", "j=a*b"}}}
+	for _, engine := range []string{"MutatingPolicy", "MutatingAdmissionPolicy"} {
+		objects := render(t, given, values{"engine": map[string]string{"MutatingPolicy": "Kyverno", "MutatingAdmissionPolicy": "Native"}[engine]})
+		spec := objects[engine+"/"+policies.InjectProxyEnv].Object["spec"].(map[string]any)
+		selector := spec["matchConstraints"].(map[string]any)["objectSelector"].(map[string]any)["matchExpressions"].([]any)
+		requirement := func(key, operator string, values ...any) any {
+			all := map[string]any{"key": key, "operator": operator}
+			if values != nil {
+				all["values"] = values
+			}
+			return all
+		}
+		want := []any{
+			requirement("policies.kyverno.io/inject-proxy-env", "NotIn", "exclude"),
+			requirement("a", "NotIn", "x", "y"), requirement("b/c", "DoesNotExist"), requirement("d", "NotIn", ""), requirement("f", "DoesNotExist"),
+		}
+		if diff := cmp.Diff(want, selector); diff != "" {
+			t.Errorf("%s: the selector (-want +got):\n%s", engine, diff)
+		}
+		for _, variable := range spec["variables"].([]any) {
+			if v := variable.(map[string]any); v["name"] == "excludedLabels" {
+				const left = `["^e=x-.*$","^g=not a label$","^H_/i=x$","^j=a.*b$"]`
+				if got := strings.NewReplacer("\n  ", "", "\n", "").Replace(v["expression"].(string)); got != left {
+					t.Errorf("%s: the patterns are %s, not %s", engine, got, left)
+				}
+			}
 		}
 	}
 }
@@ -267,9 +304,8 @@ func TestWhatAProxyThatSpeaksTLSChangesIsTheWayOfAgents(t *testing.T) {
 
 // Else the files that people read and test would not be what they install.
 func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
-	objects := render(t, policies.Values())
-	const trusted = "MutatingPolicy/inject-trusted-ca" // with it, a relay waits for the bundle
-	objects[trusted] = render(t, policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}})[trusted]
+	objects := render(t, policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}})
+	maps.Copy(objects, render(t, policies.Values())) // there, no relay waits for a bundle, and none is to be kept from being a variable
 	files, err := filepath.Glob(filepath.Join(policies.Folder(), "*", "*.yaml"))
 	if err != nil || len(files) != 7 {
 		t.Fatal(files, err)

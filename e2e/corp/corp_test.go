@@ -32,6 +32,7 @@ func TestAPodsOwnProgramReachesTheWebThroughTheProxyAndTheClusterDirectly(t *tes
 	}
 	namespace := h.install(t, "SecretRef")
 	t.Run("with the environment of its container and no other", func(t *testing.T) { h.checkEnvironment(t, namespace) })
+	t.Run("with what a source of its own has, and ours below it", func(t *testing.T) { h.checkOwnSource(t, namespace) })
 	t.Run("not with an old password", func(t *testing.T) { h.checkOldPassword(t, namespace) })
 	t.Run("nor without the Secret", func(t *testing.T) { h.checkWithoutSecret(t) })
 	t.Run("through its own proxy where it names one", func(t *testing.T) { h.checkOwnProxy(t, namespace) })
@@ -102,6 +103,38 @@ func (h *harness) checkEnvironment(t *testing.T, namespace string) {
 	want := []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "PATH", "http_proxy", "https_proxy", "no_proxy"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("the variables (-want +got):\n%s", diff)
+	}
+}
+
+// checkOwnSource: whatever the source is called.
+func (h *harness) checkOwnSource(t *testing.T, namespace string) {
+	t.Helper()
+	own := map[string]string{"HTTPS_PROXY": "http://own.example:8080", "https_proxy": "http://own.example:8080", "LEVEL": "debug"}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: own}
+	_, err := h.clients.CoreV1().ConfigMaps(namespace).Create(t.Context(), settings, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	pod := h.create(t, namespace, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "own-source-"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "env", Image: "env", Command: []string{"env"}, EnvFrom: []corev1.EnvFromSource{{
+			ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: settings.Name}},
+		}}}}},
+	})
+	output, err := h.run(t, pod, pod.Spec.Containers[0])
+	controlplanetest.Require(t, err)
+	got := map[string]string{}
+	for line := range strings.Lines(output) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		got[name] = value
+	}
+	for name, value := range own {
+		if got[name] != value {
+			t.Errorf("%s is ours, and not its own", name)
+		}
+	}
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"} {
+		if got[name] == "" {
+			t.Errorf("there is no %s", name)
+		}
 	}
 }
 

@@ -213,7 +213,7 @@ func (s *stage) explainKept() {
     kubectl get secret -n %[1]s %[2]s-cluster-values -o go-template='{{.data.values | base64decode}}'
     kubectl get pod -n shop web -o yaml
     kubectl run -n shop mine --image=registry.example/mine:1 --dry-run=server -o yaml
-    fairlead pods --all
+    fairlead pods -A --all
 
 End it with:
 

@@ -191,9 +191,6 @@ func (s *stage) explain(ctx context.Context) error {
 	args := []string{"explain", added, "github.com", "--values", s.changed, "--cluster", "-"}
 	s.asked = "kubectl get cluster -n " + clusters + " " + names[0] + " -o yaml |\n      fairlead " + strings.Join(args, " ")
 	s.answer, err = s.run(ctx, cluster, "fairlead", args...)
-	if s.answer != "" { // that clients differ is an answer
-		return nil
-	}
 	return err
 }
 

@@ -192,7 +192,7 @@ func (s *stage) sayNew(line string) { s.say("%s", s.paint(green, "  + "+line)) }
 
 // pods asks fairlead about every pod.
 func (s *stage) pods(ctx context.Context) (err error) {
-	s.asked = "fairlead pods --all"
-	s.answer, err = s.run(ctx, nil, "fairlead", "pods", "--all")
+	s.asked = "fairlead pods -A --all"
+	s.answer, err = s.run(ctx, nil, "fairlead", "pods", "-A", "--all")
 	return err
 }

@@ -77,6 +77,7 @@ func startCluster(t *testing.T) *controlplane.ControlPlane {
 // demo is what make demo leaves: Fairlead and two clusters, and nothing of the pages before.
 const demo = `
 kubectl delete proxyoverrides --all --all-namespaces 2>/dev/null || true # there may be no such kind
+kubectl delete corporateproxies --field-selector metadata.name!=default 2>/dev/null || true
 helm uninstall fairlead-policies --namespace fairlead-system --ignore-not-found
 kubectl delete namespace shop my-shop --ignore-not-found
 kubectl delete secrets --all-namespaces --field-selector metadata.name=fairlead-proxy

@@ -42,6 +42,13 @@ func TestAnImageIsAStaticProgramTwoUsersAndTheAuthorities(t *testing.T) {
 		}
 		files := filesOf(t, image)
 		want := []string{"etc/group", "etc/passwd", "etc/ssl/certs/ca-certificates.crt", program[1:]}
+		if name == "fairlead-relay" { // which must not find its hub in the pod's /etc/hosts, where it is itself
+			want = append(want, "etc/nsswitch.conf")
+			if got := string(files["etc/nsswitch.conf"]); got != "hosts: dns\n" {
+				t.Errorf("/etc/nsswitch.conf: %q", got)
+			}
+		}
+		slices.Sort(want)
 		if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 			t.Errorf("it has the files %q, want %q", got, want)
 		}

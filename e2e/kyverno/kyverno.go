@@ -39,6 +39,7 @@ const (
 
 // Options are all optional.
 type Options struct {
+	Installed bool      // what its manifest has is there already
 	Args     []string  // added to the command line of the admission controller
 	Progress io.Writer // is told what takes long: builds
 	// Service has the API server go by Kyverno's Service, which leads to this port. Without it, it goes to an address
@@ -59,7 +60,7 @@ type Kyverno struct {
 // Start installs Kyverno and returns when its admission controller takes policies. It is the control plane's
 // administrator: its permissions are not the subject here.
 func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Kyverno, error) {
-	if err := install(ctx, cp, options.Service != nil); err != nil {
+	if err := install(ctx, cp, options); err != nil {
 		return nil, fmt.Errorf("install Kyverno: %w", err)
 	}
 	k := &Kyverno{cp: cp, options: options}
@@ -81,22 +82,40 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 
 // install applies what the module ships, but for the Deployments. Behind its Service, Kyverno asks for its own, and does
 // nothing while there is none.
-func install(ctx context.Context, cp *controlplane.ControlPlane, deployments bool) error {
-	dir, err := tools.ModuleDir(ctx, tools.KyvernoModule, "github.com/kyverno/kyverno")
+func install(ctx context.Context, cp *controlplane.ControlPlane, options Options) error {
+	if options.Installed {
+		return nil
+	}
+	manifest, err := Manifest(ctx, options.Service != nil)
 	if err != nil {
 		return err
+	}
+	return cp.Apply(ctx, append([]byte(namespace), manifest...))
+}
+
+const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: " + Namespace + "}}" + Separator
+
+// Separator is between the documents of the manifest.
+const Separator = "\n---\n"
+
+// Manifest is what the module ships, but for the namespace and, if they are not wanted, the Deployments.
+func Manifest(ctx context.Context, deployments bool) ([]byte, error) {
+	dir, err := tools.ModuleDir(ctx, tools.KyvernoModule, "github.com/kyverno/kyverno")
+	if err != nil {
+		return nil, err
 	}
 	manifest, err := os.ReadFile(filepath.Join(dir, "config", "install-latest-testing.yaml"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var documents []string
-	for document := range strings.SplitSeq(string(manifest), "\n---\n") {
-		if deployments || !strings.Contains("\n"+document, "\nkind: Deployment\n") {
+	for document := range strings.SplitSeq(string(manifest), Separator) {
+		is := func(kind string) bool { return strings.Contains("\n"+document, "\nkind: "+kind+"\n") }
+		if !is("Namespace") && (deployments || !is("Deployment")) {
 			documents = append(documents, document)
 		}
 	}
-	return cp.Apply(ctx, []byte(strings.Join(documents, "\n---\n")))
+	return []byte(strings.Join(documents, Separator)), nil
 }
 
 // Restart starts the admission controller, again after Stop or Kill, at the address that its webhooks name.

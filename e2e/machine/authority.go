@@ -41,6 +41,12 @@ func NewAuthority(name string) (*Authority, error) {
 // PEM is its certificate.
 func (a *Authority) PEM() []byte { return certificatePEM(a.certificate.Raw) }
 
+// keyPEM is for who signs in its name.
+func (a *Authority) keyPEM() ([]byte, error) {
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(a.key)
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
+}
+
 // Pool trusts it alone.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()

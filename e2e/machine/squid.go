@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,11 @@ type SquidOptions struct {
 	Hosts map[string]string
 	// TLS makes it listen on ProxyTLSPort too, with a certificate for ProxyAddress and ProxyName.
 	TLS *Authority
+	// Bump makes it decrypt whatever goes through a tunnel, and sign for every name with this authority (ssl-bump). It is
+	// Debian's squid-openssl then. Hubs is the authority by which it knows them.
+	Bump, Hubs *Authority
+	// NTLM makes it ask for that alone. Nobody comes through.
+	NTLM bool
 }
 
 // Squid is the proxy in dmz. It lets nobody through who has no password, and a CONNECT to no other port than it is
@@ -47,6 +53,7 @@ type Squid struct {
 	user    string
 	written int // how often its user was
 	process *process.Process
+	program string
 }
 
 // StartSquid starts it, the only one of its network.
@@ -54,7 +61,12 @@ func (n *Network) StartSquid(ctx context.Context, options SquidOptions) (*Squid,
 	if err := available("squid", "openssl"); err != nil {
 		return nil, err
 	}
-	s := &Squid{network: n, user: options.User}
+	s := &Squid{network: n, user: options.User, program: "squid"}
+	if options.Bump != nil {
+		if err := s.bumps(ctx, options); err != nil {
+			return nil, fmt.Errorf("get a squid that decrypts: %w", err)
+		}
+	}
 	if err := s.configure(ctx, options); err != nil {
 		return nil, fmt.Errorf("configure squid: %w", err)
 	}
@@ -66,7 +78,7 @@ func (s *Squid) Start(ctx context.Context) error {
 	var err error
 	s.process, err = s.network.start(ctx, DMZ, process.Spec{
 		Name: "squid",
-		Path: "squid",
+		Path: s.program,
 		// -d1: what cache.log would hold is printed, and thus in the error if squid does not start.
 		Args:  []string{"-N", "-d1", "-f", Dir + "/squid/squid.conf"},
 		Ready: s.network.Answers(Corp, net.JoinHostPort(ProxyAddress, strconv.Itoa(ProxyPort))),
@@ -100,7 +112,7 @@ const credentialsTTL = time.Second
 func (s *Squid) file(name string) string { return s.network.Path(Dir, "squid", name) }
 
 func (s *Squid) configure(ctx context.Context, options SquidOptions) error {
-	if err := os.Mkdir(s.file(""), 0o755); err != nil {
+	if err := os.MkdirAll(s.file(""), 0o755); err != nil {
 		return err
 	}
 	if err := os.Chmod(s.file(""), 0o777); err != nil { // squid becomes another user
@@ -137,7 +149,16 @@ func (o SquidOptions) config() string {
 	if o.TLS != nil {
 		fmt.Fprintf(&lines, "https_port %s:%d tls-cert=%[3]s/squid/tls.crt tls-key=%[3]s/squid/tls.key\n", ProxyAddress, ProxyTLSPort, Dir)
 	}
-	return lines.String() + squidConfig
+	config := squidConfig
+	if o.Bump != nil {
+		port := fmt.Sprintf("http_port %s:%d", ProxyAddress, ProxyPort)
+		config = strings.Replace(config, port, port+" ssl-bump generate-host-certificates=on tls-cert="+Dir+"/squid/bump.pem", 1) + bumping
+	}
+	if o.NTLM {
+		config = regexp.MustCompile(`(?m)^auth_param basic .*$`).ReplaceAllString(config, "")
+		lines.WriteString("auth_param ntlm program /usr/lib/squid/ntlm_fake_auth\n")
+	}
+	return lines.String() + config
 }
 
 func (o SquidOptions) hosts() string {

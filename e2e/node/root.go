@@ -31,14 +31,39 @@ func (n *Node) mounts(pod *corev1.Pod, container *corev1.Container) (*os.File, e
 			return nil, fmt.Errorf("volumeMount %s: the pod has no such volume", mount.Name)
 		}
 	}
-	return n.Network.Mounts(func() error { return makeRoot(pod, container) })
+	files, err := n.imageFiles(pod, container)
+	if err != nil {
+		return nil, err
+	}
+	return n.Network.Mounts(func() error { return makeRoot(pod, container, files) })
+}
+
+// imageFiles writes them, and returns where they are by where the container has them.
+func (n *Node) imageFiles(pod *corev1.Pod, container *corev1.Container) (map[string]string, error) {
+	places := map[string]string{}
+	for path, content := range n.Files[container.Image] {
+		name := filepath.Join("image-"+container.Name, filepath.Base(path))
+		if err := os.MkdirAll(filepath.Dir(n.outside(pod, name)), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(n.outside(pod, name), []byte(content), 0o644); err != nil {
+			return nil, err
+		}
+		places[path] = inside(pod, name)
+	}
+	return places, nil
 }
 
 // makeRoot runs in the container's mount namespace.
-func makeRoot(pod *corev1.Pod, container *corev1.Container) error {
+func makeRoot(pod *corev1.Pod, container *corev1.Container, files map[string]string) error {
 	r, err := newRoot(inside(pod, "root"))
 	if err != nil {
 		return err
+	}
+	for path, source := range files {
+		if err := r.bind(source, path); err != nil {
+			return fmt.Errorf("file %s of the image: %w", path, err)
+		}
 	}
 	volumeMounts := slices.Clone(container.VolumeMounts)
 	slices.SortStableFunc(volumeMounts, func(a, b corev1.VolumeMount) int { return cmp.Compare(a.MountPath, b.MountPath) })

@@ -40,7 +40,7 @@ func TestTheCommandNodesListsTheReportsOfAClusterAndAsksForNothingElse(t *testin
 	if got := run("-n", f.namespace); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
 	}
-	if got := run("--outdated"); !contains(got, f.namespace+"/c1   ") {
+	if got := run("-A", "--outdated"); !contains(got, f.namespace+"/c1   ") {
 		t.Errorf("not in the whole fleet: %s", got)
 	}
 	events, err := f.cp.AuditEvents(mark, controlplane.ByUserAgent("fairlead/"))

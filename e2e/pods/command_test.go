@@ -59,6 +59,14 @@ stock       Pod/before        1      Outdated     web          started before th
 	if got, err := f.run(f.cp.Admin()); err != nil || got != want {
 		t.Errorf("%v: it says\n%s\nwant\n%s", err, got, want)
 	}
+	for _, failOn := range []string{"Password", "outdated", "OlderThanPolicy,NoPolicy"} {
+		if got, err := f.run(f.cp.Admin(), "--fail-on", failOn); err == nil || got != want {
+			t.Errorf("--fail-on %s: %v: it says\n%s", failOn, err, got)
+		}
+	}
+	if out, err := f.run(f.cp.Admin(), "-n", "stock", "--fail-on", "Password,Uninjected"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
 	if out, err := f.run(f.cp.Admin(), "-n", "stock", "--all"); err != nil || strings.Count(out, "Fine") != 3 || strings.Contains(out, "shop") {
 		t.Errorf("%v: of one namespace, all: %s", err, out)
 	}
@@ -141,6 +149,12 @@ func (f *fixture) testRestricted(t *testing.T) {
 	} {
 		if reasons[owner] != want {
 			t.Errorf("%s: %q, want %q", owner, reasons[owner], want)
+		}
+	}
+
+	for failOn, fails := range map[string]bool{"Outdated": true, "NoPolicy": true, "Password": false, "never": false} {
+		if out, err := f.run(user, "-n", "stock", "--fail-on", failOn); (err != nil) != fails {
+			t.Errorf("--fail-on %s by somebody who cannot tell: %v: %s", failOn, err, out)
 		}
 	}
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,9 @@ type row struct {
 // run runs the built program as somebody, and returns what it prints. It must not print the password.
 func (f *fixture) run(as *rest.Config, args ...string) (string, error) {
 	f.Helper()
+	if !slices.Contains(args, "-n") {
+		args = append(args, "-A")
+	}
 	fairlead, err := tools.Program(f.Context(), "fairlead")
 	controlplanetest.Require(f, err)
 	kubeconfig, err := f.cp.Kubeconfig(as)

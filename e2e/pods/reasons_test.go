@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
 // environments are what containers may set by themselves.
@@ -27,7 +28,10 @@ func environments() map[string]corev1.Container {
 		}}}
 	}
 	url := "http://me:" + password + "@proxy.example:3128"
+	some := value("HTTP_PROXY", url)
+	some.EnvFrom = from("", "settings").EnvFrom
 	return map[string]corev1.Container{
+		"some":          some,
 		"none":          {},
 		"unrelated":     value("PATH", "/bin"),
 		"http":          value("HTTP_PROXY", url),
@@ -67,10 +71,12 @@ func places() map[string]struct {
 		return func(pod *corev1.Pod) { pod.Labels = map[string]string{key: value} }
 	}
 	none := func(*corev1.Pod) {}
+	hostNetwork := func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }
 	return map[string]place{
 		"plain":            {"shop", none, ""},
 		"included":         {"shop", annotated("include"), ""},
-		"host-network":     {"shop", func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }, ""},
+		"host-network":     {"shop", hostNetwork, "Excluded is on the network of its node, and does not ask for it"},
+		"host-network-in":  {"shop", func(pod *corev1.Pod) { hostNetwork(pod); annotated("include")(pod) }, ""},
 		"annotated-out":    {"shop", annotated("exclude"), "Excluded annotation " + key + "=exclude"},
 		"labelled-out":     {"shop", labelled(key, "exclude"), "Excluded label " + key + "=exclude"},
 		"provider":         {"shop", labelled("cluster.x-k8s.io/provider", "control-plane-kubeadm"), "Excluded label cluster.x-k8s.io/provider=control-plane-kubeadm"},
@@ -130,9 +136,9 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 		for _, c := range all(pod) {
 			reasons := said.of(pod, c.Name)
 			switch {
-			case injected(c.Env) && slices.ContainsFunc(reasons, func(r row) bool { return r.Finding == "Uninjected" }):
+			case (injected(c.Env) || below(c)) && slices.ContainsFunc(reasons, func(r row) bool { return r.Finding == "Uninjected" }):
 				t.Errorf("%s, container %s: is injected, and listed: %+v", pod.Name, c.Name, reasons)
-			case injected(c.Env):
+			case injected(c.Env), below(c):
 				got++
 			case len(reasons) == 0 || !slices.Contains(certain, reasons[0].Reason):
 				t.Errorf("%s, container %s: is not injected, and the reason is %+v", pod.Name, c.Name, reasons)
@@ -161,15 +167,22 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 	}
 	i := slices.IndexFunc(stored, func(pod *corev1.Pod) bool { return pod.Name == "plain" })
 	for name, want := range map[string]string{
-		"both": "Uninjected OwnValue: sets http_proxy, HTTPS_PROXY itself",
-		"from": "Uninjected OwnEnvFrom: takes its own from proxy-settings",
-		"http": "Password : in HTTP_PROXY, for all to read who may read pods",
-		"none": "Fine : ",
+		"both":          "Uninjected OwnValue: sets http_proxy, HTTPS_PROXY itself",
+		"from":          "Uninjected OwnEnvFrom: takes its own from proxy-settings",
+		"http":          "Password : in HTTP_PROXY, for all to read who may read pods",
+		"none":          "Fine : ",
+		"some":          "Uninjected OwnEnvFrom: names HTTP_PROXY, and may have the rest from settings",
+		"from-whatever": "Fine : has ours below settings: a variable that is there wins, one in the other case of letters stays ours",
 	} {
 		if r := said.of(stored[i], name); r[0].String() != want {
 			t.Errorf("container %s of a plain pod: %v, want %q", name, r, want)
 		}
 	}
+}
+
+// below says whether a container has ours below its own sources.
+func below(c corev1.Container) bool {
+	return len(c.EnvFrom) > 0 && c.EnvFrom[0].SecretRef != nil && c.EnvFrom[0].SecretRef.Name == policies.Secret
 }
 
 // withoutSources takes away what a static pod may not refer to.

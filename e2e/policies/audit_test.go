@@ -80,6 +80,16 @@ func auditedPods() []audited {
 			pod:   with(plain("labelled-out"), func(pod *corev1.Pod) { pod.Labels = map[string]string{injectKey: "exclude"} }),
 			watch: leftOut + "its label excludes it",
 		},
+		{
+			pod:   with(plain("on-the-node"), func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }),
+			watch: leftOut + "it is on the network of its node, and does not ask for them",
+		},
+		{
+			pod: with(plain("on-the-node-asking"), func(pod *corev1.Pod) {
+				pod.Spec.HostNetwork, pod.Annotations = true, map[string]string{injectKey: "include"}
+			}),
+			mend: "container web" + missing,
+		},
 		{pod: plain("capi-controller-manager-0"), watch: leftOut + "its name is excluded"},
 		{
 			pod: with(plain("provider"), func(pod *corev1.Pod) {
@@ -160,6 +170,7 @@ func auditedAgents() []audited {
 		},
 		{
 			pod:   changed(konnectivity("hub-at-443", "--proxy-server-host=hub.example", "--proxy-server-port=443"), func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }),
+			watch: leftOut + "it is on the network of its node, and does not ask for them",
 			agent: unrelayed + "it is on the network of its node, where the relay cannot listen at its hub's port, below 1024: give the hub another, or take a proxy by http://",
 		},
 		{
@@ -167,6 +178,19 @@ func auditedAgents() []audited {
 				pod.Annotations = map[string]string{"fairlead.io/relay-targets": "hub.example:8091, other.example:8091"}
 			}),
 			agent: unrelayed + "it listens once on a port, and at 8099 for probes: give its hubs others",
+		},
+		{pod: konnectivity("port-in-a-variable", "--proxy-server-host=hub.example", "--proxy-server-port", "$(PORT)"), agent: unrelayed + "its hub is in a variable" + annotate},
+		{
+			pod: changed(konnectivity("windows", "--proxy-server-host=hub.example"), func(pod *corev1.Pod) {
+				pod.Spec.NodeSelector = map[string]string{"kubernetes.io/os": "windows"}
+			}),
+			agent: unrelayed + "it runs on Windows, and the relay on Linux alone: take a proxy by http://",
+		},
+		{
+			pod: changed(konnectivity("half-relayed", "--proxy-server-host=192.0.2.1"), func(pod *corev1.Pod) {
+				addRelay(pod, []string{"api.hub.example:6443"}, false)
+			}),
+			agent: "has fairlead-relay, which is not for each hub of its agents: one that is an address or in a variable, or below 1024 on the network of a node, cannot be led there",
 		},
 		{
 			pod:   unset("unseen", metav1.NamespaceSystem),
@@ -180,7 +204,7 @@ func auditedAgents() []audited {
 			pod:   changed(konnectivity("excluded-agent", "--proxy-server-host=192.0.2.1"), func(pod *corev1.Pod) { pod.Annotations = map[string]string{injectKey: "exclude"} }),
 			watch: leftOut + "its annotation excludes it",
 		},
-		{pod: changed(konnectivity("relayed-agent", "--proxy-server-host=hub.example"), func(pod *corev1.Pod) {
+		{pod: changed(konnectivity("relayed-agent", "--proxy-server-host=Hub.example"), func(pod *corev1.Pod) {
 			addRelay(pod, []string{"hub.example:8091"}, false)
 		})},
 	}

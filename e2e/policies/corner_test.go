@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
 // Where in a pod a container is.
@@ -119,19 +121,31 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 	if !c.injected() {
 		return pod
 	}
-	adds := map[string][]corev1.EnvVar{}
+	rows := map[string]row{}
 	for _, r := range c.rows {
 		for _, place := range c.places {
-			adds[place+"-"+r.number] = r.adds(c.variant.entries())
+			rows[place+"-"+r.number] = r
+		}
+	}
+	give := func(name string, env *[]corev1.EnvVar, envFrom *[]corev1.EnvFromSource) {
+		r, isRow := rows[name]
+		switch {
+		case !isRow:
+		case r.below && c.variant.values["carry"] != "Literal":
+			secret := corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}}
+			*envFrom = slices.Concat([]corev1.EnvFromSource{{SecretRef: &secret}}, *envFrom)
+		default:
+			*env = slices.Concat(*env, r.adds(c.variant.entries()))
 		}
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i, one := range list {
-			list[i].Env = slices.Concat(one.Env, adds[one.Name])
+		for i := range list {
+			give(list[i].Name, &list[i].Env, &list[i].EnvFrom)
 		}
 	}
-	for i, one := range pod.Spec.EphemeralContainers {
-		pod.Spec.EphemeralContainers[i].Env = slices.Concat(one.Env, adds[one.Name])
+	for i := range pod.Spec.EphemeralContainers {
+		one := &pod.Spec.EphemeralContainers[i]
+		give(one.Name, &one.Env, &one.EnvFrom)
 	}
 	return pod
 }

@@ -65,6 +65,8 @@ func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 		{"a label", change(false), 0},
 		{"a pod excluded by its annotation", create("without-labels", annotated("exclude")), 1},
 		{"a pod excluded by its label", create("without-labels", labelled(said, "exclude")), 0},
+		{"a core provider of Cluster API", create("without-labels", labelled("cluster.x-k8s.io/provider", "cluster-api")), 0},
+		{"a pod on the network of its node", create("without-labels", hostNetwork), 1},
 		{"a pod in an excluded namespace", create("excluded", nil), 0},
 		{"a pod in kube-public", create("kube-public", nil), 0},
 		{"an agent of a tunnel", create("without-labels", labelled("app", "frpc")), 2},

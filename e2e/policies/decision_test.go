@@ -22,6 +22,7 @@ type row struct {
 	number string
 	has    corev1.Container
 	gets   []string
+	below  bool // all of them by one envFrom below its own, where there is a Secret
 }
 
 var (
@@ -49,7 +50,11 @@ func parseDecisions(text string) ([]row, error) {
 		if err := yaml.UnmarshalStrict([]byte(cells[2]), &r.has); err != nil {
 			return nil, fmt.Errorf("row %s of the decision table: %w", r.number, err)
 		}
-		if cells[3] != "nothing" {
+		switch cells[3] {
+		case "nothing":
+		case "BELOW":
+			r.gets, r.below = groups, true
+		default:
 			r.gets = strings.Fields(cells[3])
 		}
 		for _, group := range r.gets {

@@ -45,7 +45,7 @@ func TestWhileKyvernoIsDownAPodIsRefusedOrRunsWithoutAndOnceItIsBackItIsInjected
 			t.Errorf("%s is there: %v", name, err)
 		}
 	}
-	for _, name := range []string{"label-exclude", "namespace-exclude", "namespace-excluded-by-name"} {
+	for _, name := range []string{"label-exclude", "namespace-exclude", "namespace-excluded-by-name", "core-provider", "bootstrap-provider", "kamaji-control-plane"} {
 		c.mustBeAsExpected(t, e, corner{variant: secretRef, selection: down(name)})
 	}
 	for what, err := range e.handle(t.Context(), handled) {

@@ -27,7 +27,12 @@ type selection struct {
 
 var selections = []selection{
 	{name: "plain", injected: true},
-	{name: "host-network", change: func(p *corev1.Pod) { p.Spec.HostNetwork = true }, injected: true},
+	{name: "host-network", change: hostNetwork},
+	{name: "host-network-annotation-include", change: both(hostNetwork, annotated("include")), injected: true, optedIn: true},
+	{name: "host-network-label-include", change: both(hostNetwork, labelled(said, "include")), injected: true, optedIn: true},
+	{name: "host-network-namespace-include", namespace: includedNamespace, change: hostNetwork, injected: true, optedIn: true},
+	{name: "host-network-palette-proxy", change: both(hostNetwork, labelled("spectrocloud.com/connection", "proxy")), injected: true, optedIn: true},
+	{name: "host-network-include-exclude", change: both(hostNetwork, both(labelled(said, "include"), annotated("exclude")))},
 
 	{name: "annotation-exclude", change: annotated("exclude")},
 	{name: "label-exclude", change: labelled(said, "exclude")},
@@ -53,6 +58,7 @@ var selections = []selection{
 	{name: "not-capi-controller-manager-name", injected: true},
 	{name: "core-provider", change: labelled("cluster.x-k8s.io/provider", "cluster-api")},
 	{name: "bootstrap-provider", change: both(labelled("cluster.x-k8s.io/provider", "bootstrap-kubeadm"), annotated("include"))},
+	{name: "kamaji-control-plane", change: both(labelled("kamaji.clastix.io/name", "tenant"), annotated("include"))},
 	{name: "control-plane-provider", change: labelled("cluster.x-k8s.io/provider", "control-plane-k0sproject-k0smotron")},
 	{name: "infrastructure-provider", change: labelled("cluster.x-k8s.io/provider", "infrastructure-aws"), injected: true},
 	{name: "other-cluster-api-label", change: labelled("my.cluster.x-k8s.io/provider", "cluster-api"), injected: true},
@@ -71,6 +77,8 @@ func annotated(value string) func(*corev1.Pod) {
 func labelled(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Labels = map[string]string{key: value} }
 }
+
+func hostNetwork(p *corev1.Pod) { p.Spec.HostNetwork = true }
 
 func generated(p *corev1.Pod) { p.GenerateName, p.Name = p.Name+"-", "" }
 

@@ -94,15 +94,18 @@ func (r tunnelRow) targets() []string {
 func addRelay(pod *corev1.Pod, targets []string, sysctl bool) {
 	pod.Spec.InitContainers = append([]corev1.Container{relayFor(targets)}, pod.Spec.InitContainers...)
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, policies.TrustedCALabel, "configmap")
-	secret := corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-		LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Items: []corev1.KeyToPath{{Key: "HTTPS_PROXY", Path: "HTTPS_PROXY"}},
-	}}
+	secret := func(key string, optional *bool) corev1.VolumeProjection {
+		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
+			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Items: []corev1.KeyToPath{{Key: key, Path: key}}, Optional: optional,
+		}}
+	}
 	authorities := corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
 		LocalObjectReference: corev1.LocalObjectReference{Name: policies.TrustedCA}, Items: caItems, Optional: ptr.To(true),
 	}}
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: policies.Secret, VolumeSource: corev1.VolumeSource{
-		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret, authorities}},
+		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret("HTTPS_PROXY", nil), secret("NO_PROXY", ptr.To(true)), authorities}},
 	}})
+	pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: relayPullSecret})
 	at := slices.IndexFunc(pod.Spec.HostAliases, func(a corev1.HostAlias) bool { return a.IP == "127.0.0.1" })
 	if at < 0 {
 		at = len(pod.Spec.HostAliases)
@@ -128,7 +131,7 @@ func relayFor(targets []string) corev1.Container {
 		Env:           []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{"cpu": resource.MustParse("5m"), "memory": resource.MustParse("16Mi")},
-			Limits:   corev1.ResourceList{"memory": resource.MustParse("64Mi")},
+			Limits:   corev1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("64Mi")},
 		},
 		StartupProbe:   &corev1.Probe{ProbeHandler: asks("/healthz"), PeriodSeconds: 1, FailureThreshold: 60},
 		ReadinessProbe: &corev1.Probe{ProbeHandler: asks("/readyz")},

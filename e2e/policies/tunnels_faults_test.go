@@ -41,6 +41,10 @@ var tunnelFaults = []tunnelFault{
 	{of: relayed, family: konnectivity, fault: fault{what: "a relay for names of the cluster", in: "relayed", old: "|.+[.]svc([.]cluster[.]local)?", new: "", row: "28"}},
 	{of: relayed, family: konnectivity, fault: fault{what: "all keys of the Secret", in: "mutations", old: "'key': 'HTTPS_PROXY', 'path': 'HTTPS_PROXY'", new: "'key': 'HTTP_PROXY', 'path': 'HTTPS_PROXY'", row: "1"}},
 	{of: relayed, family: konnectivity, fault: fault{what: "the relay has the pod's token", in: "token", old: "/var/run/secrets/kubernetes.io/serviceaccount", new: "/nothing", row: "1"}},
+	{of: relayed, family: konnectivity, fault: fault{what: "the relay does not know the list", in: "mutations", old: "'key': 'NO_PROXY', 'path': 'NO_PROXY'", new: "'key': 'no_proxy', 'path': 'no_proxy'", row: "1"}},
+	{of: relayed, family: konnectivity, fault: fault{what: "upper case is no name", in: "named", old: ".lowerAscii()", new: "", row: "37"}},
+	{of: relayed, family: konnectivity, fault: fault{what: "Windows pods get it", in: "selected", old: "'kubernetes.io/os'", new: "'nothing'", row: "40"}},
+	{of: relayed, family: konnectivity, fault: fault{what: "own pull secrets are lost", in: "mutations", old: "'/spec/imagePullSecrets/-'", new: "'/spec/imagePullSecrets/0'", row: "41"}},
 	{of: relayed, family: clusterProxy, fault: fault{what: "others lose their proxy", in: "settled", old: "n.path == c.path &&", new: "", row: "30"}},
 }
 

@@ -43,10 +43,16 @@ var (
 
 	// overTLS is a proxy that itself speaks TLS.
 	overTLS = map[string]any{
-		"proxy":   map[string]any{"https": "https://myProxyUser:mySuperSecretPassword@proxy.example:3129"},
-		"tunnels": map[string]any{"families": map[string]any{frpc: map[string]any{"targets": []string{"frps.example:7000"}}}},
+		"proxy": map[string]any{"https": "https://myProxyUser:mySuperSecretPassword@proxy.example:3129"},
+		"tunnels": map[string]any{
+			"families": map[string]any{frpc: map[string]any{"targets": []string{"frps.example:7000"}}},
+			"relay":    map[string]any{"imagePullSecrets": []map[string]any{{"name": relayPullSecret}}},
+		},
 	}
 )
+
+// relayPullSecret is for the image of the relay.
+const relayPullSecret = "relay-registry"
 
 func tunnelVariants() []tunnelVariant {
 	all := []tunnelVariant{led, ledLiterally, relayed}

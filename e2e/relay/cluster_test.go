@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -106,11 +107,12 @@ func (c *cluster) namespace(t *testing.T, url string) string {
 }
 
 // setSecret makes or changes the Secret fairlead-proxy.
-func (c *cluster) setSecret(t *testing.T, namespace, url string) {
+func (c *cluster) setSecret(t *testing.T, namespace, url string, noProxy ...string) {
 	t.Helper()
+	list := cmp.Or(append(noProxy, "100.64.0.0/13")...)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: policies.Secret},
-		StringData: map[string]string{"NO_PROXY": "100.64.0.0/13", "no_proxy": "100.64.0.0/13"},
+		StringData: map[string]string{"NO_PROXY": list, "no_proxy": list},
 	}
 	for _, key := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
 		secret.StringData[key] = url

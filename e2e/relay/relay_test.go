@@ -164,14 +164,29 @@ func (s *site) checkKonnectivity(t *testing.T) {
 	s.checkEnd(t)
 }
 
-// checkDirect: without a proxy the hub's name is the relay's, which does not call itself.
+// checkDirect: without a proxy, and where NO_PROXY has the hub, the agent reaches it all the same. Its name is the relay's
+// in the pod; DNS knows where it is, and in the relay's image Go asks nobody else.
 func (s *site) checkDirect(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
-	s.change(t, pod, "")
-	conn, err := s.network.Dial(t.Context(), machine.Corp, "127.0.0.1:8091")
+	s.reachable(t, 8091)
+	before, err := s.squid.Requests()
 	controlplanetest.Require(t, err)
-	defer conn.Close() //nolint:errcheck // the relay has closed it
-	s.awaitReadiness(t, pod, http.StatusServiceUnavailable, "no proxy is set, and "+machine.HubName+" leads back to this relay (127.0.0.1:8091)")
+	for _, direct := range []struct{ url, noProxy, way string }{
+		{"", "100.64.0.0/13", "way=\"direct: no proxy is set\""},
+		{proxyURL(credential), "100.64.0.0/13," + machine.HubName, "way=\"direct: NO_PROXY covers it\""},
+	} {
+		controlplanetest.Require(t, s.agent.Stop())
+		s.noProxy = direct.noProxy
+		s.change(t, pod, direct.url)
+		s.agent = s.run(t, pod, pod.Spec.Containers[0].Name)
+		s.awaitTunnel(t)
+		s.awaitLog(t, s.relay, "through="+net.JoinHostPort(machine.ServiceAddress, "8091")+" "+direct.way)
+		s.awaitReadiness(t, pod, http.StatusOK, machine.HubName+":8091: a tunnel was opened")
+	}
+	after, err := s.squid.Requests()
+	if controlplanetest.Require(t, err); len(after) > len(before)+1 { // what was open before has ended
+		t.Errorf("squid was asked for %+v", after[len(before):])
+	}
 }
 
 // checkIdle: squid ends what is silent, which the relay does not hide; the agent's keepalive goes through it, and its

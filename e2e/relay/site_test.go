@@ -35,6 +35,7 @@ type site struct {
 	node      *node.Node
 	agent     *process.Process
 	relay     *process.Process
+	noProxy   string // of the Secret, if it is another
 	// dial connects the hub with the spoke's service.
 	dial func(context.Context) (net.Conn, error)
 }
@@ -134,6 +135,7 @@ func (s *site) startRelay(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	sidecar := pod.Spec.InitContainers[0]
 	s.node.Programs[sidecar.Image] = s.programs["fairlead-relay"]
+	s.node.Files = map[string]map[string]string{sidecar.Image: relayFiles}
 	s.relay = s.run(t, pod, sidecar.Name)
 	controlplanetest.Await(t, "the relay's startup probe", func(ctx context.Context) (bool, error) {
 		status, said, err := s.probe(ctx, sidecar.StartupProbe.HTTPGet)
@@ -195,7 +197,7 @@ func (s *site) awaitReadiness(t *testing.T, pod *corev1.Pod, status int, text st
 // change has the Secret be another, and its volume.
 func (s *site) change(t *testing.T, pod *corev1.Pod, url string) {
 	t.Helper()
-	s.setSecret(t, s.namespace, url)
+	s.setSecret(t, s.namespace, url, s.noProxy)
 	controlplanetest.Require(t, s.node.Refresh(t.Context(), pod))
 }
 

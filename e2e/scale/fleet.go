@@ -48,9 +48,9 @@ func newCluster(key types.NamespacedName, i int) *clusterv1.Cluster {
 	}
 }
 
+// newMachine has no owner: one that does not exist has the garbage collector delete the machine.
 func newMachine(cluster types.NamespacedName, i int) *clusterv1.Machine {
 	name := fmt.Sprintf("%s-md-0-7k2xq-%05d", cluster.Name, i)
-	ready := true
 	return &clusterv1.Machine{
 		TypeMeta: metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: "Machine"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -59,8 +59,7 @@ func newMachine(cluster types.NamespacedName, i int) *clusterv1.Machine {
 				clusterv1.ClusterNameLabel: cluster.Name, clusterv1.MachineDeploymentNameLabel: cluster.Name + "-md-0",
 				clusterv1.MachineSetNameLabel: cluster.Name + "-md-0-7k2xq", "machine-template-hash": "1893427651-7k2xq",
 			},
-			Finalizers:      []string{clusterv1.MachineFinalizer},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "MachineSet", Name: cluster.Name + "-md-0-7k2xq", UID: "0b0a4c1e-5b0e-4d0e-9f43-6f9d2f1c8a11", Controller: &ready, BlockOwnerDeletion: &ready}},
+			Finalizers: []string{clusterv1.MachineFinalizer},
 		},
 		Spec: clusterv1.MachineSpec{
 			ClusterName:       cluster.Name,

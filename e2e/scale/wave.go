@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -53,6 +54,20 @@ func (v *wave) seen() int {
 	return v.total - len(v.secrets) - len(v.reports)
 }
 
+// someLeft names some of what was not seen yet.
+func (v *wave) someLeft() string {
+	v.watch.mu.Lock()
+	defer v.watch.mu.Unlock()
+	var left []string
+	for key := range v.secrets {
+		left = append(left, fmt.Sprintf("Secret %s (seen: %q)", key, v.watch.secrets[key]))
+	}
+	for key, before := range v.reports {
+		left = append(left, fmt.Sprintf("ProxyReport %s (before: %q, seen: %q)", key, before, v.watch.reports[key]))
+	}
+	return strings.Join(left[:min(len(left), 3)], ", ")
+}
+
 // await returns when the last was seen.
 func (v *wave) await(ctx context.Context, p *progress) (time.Time, error) {
 	return v.awaitUntil(ctx, p, v.total)
@@ -69,7 +84,7 @@ func (v *wave) awaitUntil(ctx context.Context, p *progress, enough int) (time.Ti
 		case <-v.done:
 			return v.end, nil
 		case <-ctx.Done():
-			return time.Time{}, fmt.Errorf("await the fleet's objects, %d of %d are as they should be: %w", v.seen(), v.total, ctx.Err())
+			return time.Time{}, fmt.Errorf("await the fleet's objects, %d of %d are as they should be, not %s: %w", v.seen(), v.total, v.someLeft(), ctx.Err())
 		case <-tick.C:
 			seen := v.seen()
 			if p != nil {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Renders and lints every cluster of every installation. It asks no cluster. Exit status 1: something is wrong, and the
-# output says in which file and field. FAIL_ON=warning is stricter.
+# output says in which file and field. FAIL_ON=Warning is stricter.
 set -u
 cd "$(dirname "$0")" || exit 1
 status=0
@@ -9,7 +9,7 @@ for installation in installations/*/; do
 	set -- --values "${installation}secret-values.yaml.patch"
 	for file in "$installation"clusters/*.yaml; do set -- "$@" --cluster "$file"; done
 	for file in "$installation"overrides/*.yaml; do [ ! -e "$file" ] || set -- "$@" --override "$file"; done
-	fairlead lint "$@" --fail-on "${FAIL_ON:-error}" 2>&1 || status=1
+	fairlead lint "$@" --fail-on "${FAIL_ON:-Error}" 2>&1 || status=1
 	fairlead render "$@" 2>&1 >/dev/null || status=1 # what it prints has the password
 done
 exit $status

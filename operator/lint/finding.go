@@ -41,8 +41,11 @@ const (
 	MissingEndpoint Code = "MissingEndpoint" // nor the control-plane endpoint
 	MissingLoopback Code = "MissingLoopback" // nor the pod itself
 	MissingMetadata Code = "MissingMetadata" // nor what the cloud tells and lends its machines
+	MissingNodes    Code = "MissingNodes"    // nor any network of the machines, as far as can be told
+	ProviderAPI     Code = "ProviderAPI"     // what makes the machines, such as a vCenter, is asked through the proxy
 	NoCluster       Code = "NoCluster"       // what the cluster needs is not known
 	Length          Code = "Length"          // longer than a place it goes to can carry
+	Budget          Code = "Budget"          // so long that what many clients need beside entries is left out
 	// Single entries.
 	Unreadable   Code = "Unreadable"   // not a form of entry that has a meaning
 	EmptyElement Code = "EmptyElement" // an empty element means everything to some clients

@@ -15,9 +15,13 @@ type Input struct {
 	Any          string                 // how it is written for any client
 	Spelled      map[string]string      // spellings in Any that are not the canonical one, by that
 	Refusals     []Finding              // what could not be read, found by Read
+	Hidden       bool                   // nothing else may be said of the list: user information is in it
 	Omitted      noproxy.List           // meant, but not in Any
+	Left         noproxy.List           // in Any without what many clients need beside it, for the budget
 	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
+	Facts        bool                   // what the provider tells of the cluster is in the list
+	API          ProviderAddress        // what makes the machines; the zero value: not known
 	Alone        bool                   // nothing adds to the list what a cluster needs
 	Certificates []cabundle.Certificate // what machines are to trust
 	Now          int64                  // seconds since 1970; 0: nobody asks about dates
@@ -28,7 +32,9 @@ type Input struct {
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
-		_, in.Omitted = noproxy.Portable(e.Entries, noproxy.AudienceAny)
+		in.Facts = true
+		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, noproxy.AtOnce)
+		in.Omitted, in.Left = writing.Omitted, writing.Left
 	}
 	return in
 }
@@ -42,8 +48,13 @@ func Run(in Input) []Finding {
 // Structure returns what is found in the list itself, the worst first.
 func Structure(in Input) []Finding {
 	findings := append([]Finding{}, in.Refusals...)
+	if in.Hidden {
+		return sorted(findings)
+	}
 	findings = append(findings, missing(in)...)
 	findings = append(findings, alone(in)...)
+	findings = append(findings, nodes(in)...)
+	findings = append(findings, providerAPI(in)...)
 	findings = append(findings, broad(in)...)
 	findings = append(findings, shadowed(in)...)
 	findings = append(findings, omitted(in)...)

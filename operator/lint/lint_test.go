@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +173,34 @@ func TestAnEntryThatIsLeftOutForAnyClientIsNamed(t *testing.T) {
 	want := []string{"Omitted Warning fd12::/48", "Omitted Warning [fd12::1]:8080"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A list over the budget is what is to blame, not its entries.
+func TestTheBudgetIsBlamedForWhatItLeavesOut(t *testing.T) {
+	list := strings.Builder{}
+	for i := range 3_500 {
+		fmt.Fprintf(&list, "h%04d.example,", i)
+	}
+	for name, in := range map[string]lint.Input{
+		"a little over": lint.Effective(effective(t, list.String()+"10.9.0.0/30", resolve.FormPortable), cluster),
+		"under":         lint.Effective(effective(t, list.String()[:14*3_000], resolve.FormPortable), cluster),
+	} {
+		in.Today = true
+		codes := map[lint.Code]lint.Finding{}
+		for _, f := range lint.Run(in) {
+			codes[f.Code] = f
+		}
+		budget, found := codes[lint.Budget]
+		if _, blamed := codes[lint.Unmatched]; blamed {
+			t.Errorf("%s: entries are blamed", name)
+		}
+		if found != (name == "a little over") {
+			t.Fatalf("%s: %v", name, codes)
+		}
+		if found && (budget.Severity != lint.Warning || len(budget.Entries) != 3_502 || !strings.Contains(strings.Join(budget.Clients, ","), "axios") || !strings.Contains(budget.Why, "budget of 100000 bytes")) {
+			t.Errorf("%s of %d: %s %q", budget.Severity, len(budget.Entries), budget.Why, budget.Clients)
+		}
 	}
 }
 

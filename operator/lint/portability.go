@@ -21,9 +21,13 @@ func Portability(in Input) []Finding {
 	}
 	all := readers(in.Any, written, in.Today)
 	found := map[Code]*deviation{}
+	left := spellings(in.Left)
 	meant := dialect.CompileGo(in.Entries.String())
-	for _, item := range sample(remaining(in)) {
+	for _, item := range sample(remaining(in), left) {
 		for _, p := range probes(item.Entry, written) {
+			if left[item.Entry.String()] && (p.code == Unmatched || p.code == NetworkMembers) {
+				p.code = Budget
+			}
 			target, err := dialect.ParseTarget(p.url)
 			if err != nil {
 				continue // a name that can stand in no URL
@@ -37,9 +41,20 @@ func Portability(in Input) []Finding {
 		}
 	}
 	var findings []Finding
-	for _, code := range []Code{Breaks, Unmatched, IPv6Network, Port, Wildcard, IPv6Address, NetworkMembers, FinalDot, OverMatch, Apex} {
+	for _, code := range []Code{Breaks, Budget, Unmatched, IPv6Network, Port, Wildcard, IPv6Address, NetworkMembers, FinalDot, OverMatch, Apex} {
 		if d := found[code]; d != nil {
 			findings = append(findings, d.finding(code))
+		}
+	}
+	return wholeBudget(findings, in.Left)
+}
+
+// wholeBudget names all entries for which there was no room, not only those that clients were asked about.
+func wholeBudget(findings []Finding, left noproxy.List) []Finding {
+	if at := slices.IndexFunc(findings, func(f Finding) bool { return f.Code == Budget }); at >= 0 {
+		findings[at].Entries = nil
+		for _, item := range left {
+			findings[at].Entries = append(findings[at].Entries, entryOf(item))
 		}
 	}
 	return findings
@@ -47,20 +62,25 @@ func Portability(in Input) []Finding {
 
 // remaining are the entries that the list is to express at all.
 func remaining(in Input) noproxy.List {
-	omitted := map[string]bool{}
-	for _, item := range in.Omitted {
-		omitted[item.Entry.String()] = true
-	}
+	omitted := spellings(in.Omitted)
 	return slices.DeleteFunc(slices.Clone(in.Entries), func(item noproxy.Item) bool { return omitted[item.Entry.String()] })
 }
 
+func spellings(list noproxy.List) map[string]bool {
+	has := make(map[string]bool, len(list))
+	for _, item := range list {
+		has[item.Entry.String()] = true
+	}
+	return has
+}
+
 // sample takes the first entries of each class.
-func sample(list noproxy.List) noproxy.List {
+func sample(list noproxy.List, left map[string]bool) noproxy.List {
 	taken := map[string]int{}
 	var some noproxy.List
 	for _, item := range list {
 		e := item.Entry
-		class := fmt.Sprint(e.Kind, e.Prefix.Addr().BitLen(), e.Port != 0, e.Rooted, strings.Contains(e.Name, "."))
+		class := fmt.Sprint(e.Kind, e.Prefix.Addr().BitLen(), e.Port != 0, e.Rooted, strings.Contains(e.Name, "."), left[e.String()])
 		if taken[class]++; taken[class] <= perClass {
 			some = append(some, item)
 		}
@@ -174,6 +194,11 @@ var texts = map[Code]text{
 	Breaks: {
 		Error, "makes these clients fail for every URL, not only for those that match",
 		"leave the entry out of what pods read; the drop-ins of nodes may have it",
+	},
+	Budget: {
+		Warning, fmt.Sprintf("the list would have more than its budget of %d bytes with what these clients need beside such entries: "+
+			"a domain with a leading dot, the addresses of a small network; it is left out, and they use the proxy", noproxy.Budget),
+		"list domains instead of hosts, and networks instead of addresses, until the list is shorter",
 	},
 	Unmatched: {
 		Warning, "these clients use the proxy for hosts that the entry should cover",

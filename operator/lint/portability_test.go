@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -149,6 +150,25 @@ func table(t *testing.T) []vector.Row {
 		all = append(all, rows...)
 	}
 	return all
+}
+
+// Each entry that a form omits costs the same, however many there are: lint runs in reconciles.
+func TestOmittedEntriesAreNotCompared(t *testing.T) {
+	allocations := func(n int) float64 {
+		var list strings.Builder
+		for i := range n {
+			fmt.Fprintf(&list, "fd00:%x::/48,", i)
+		}
+		in := lint.Effective(effective(t, list.String()+"example.com", resolve.FormPortable), cluster)
+		if in.Today = true; len(in.Omitted) != n {
+			t.Fatalf("%d of %d are omitted", len(in.Omitted), n)
+		}
+		return testing.AllocsPerRun(1, func() { lint.Run(in) })
+	}
+	few, many, more := allocations(100), allocations(1_100), allocations(2_100)
+	if perThousand := many - few; more-many > 1.2*perThousand {
+		t.Errorf("%.0f allocations for the first thousand, %.0f for the second", perThousand, more-many)
+	}
 }
 
 func BenchmarkLint(b *testing.B) {

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -13,45 +12,53 @@ import (
 
 // Read is the input for a list as somebody wrote it. What cannot be read, and
 // what clients cut at different places, is found here; the rest is meant as
-// Fairlead reads it. The source gets the position of each entry.
+// Fairlead reads it. The source gets the position of each entry. Of a list with
+// user information in it, that is all that is found: any entry may be a part of
+// a password.
 func Read(list string, source noproxy.Source) Input {
 	in := Input{Any: list, Spelled: map[string]string{}}
+	elements := noproxy.Cut(list, source)
+	texts := make([]string, len(elements))
+	for i := range elements {
+		texts[i] = elements[i].Text
+	}
+	if at, refusal := noproxy.Whole(texts); refusal != nil {
+		return Input{Hidden: true, Refusals: []Finding{unreadable("", refusal, elements[at].Source, false)}}
+	}
 	var parts []noproxy.List
-	for i, element := range strings.Split(list, ",") {
-		at := source
-		at.Field = fmt.Sprintf("%s[%d]", source.Field, i)
-		trimmed := strings.TrimSpace(element)
-		if finding, bad := readElement(element, trimmed, at); bad {
+	for _, element := range elements {
+		if finding, bad := readElement(element, list); bad {
 			in.Refusals = append(in.Refusals, finding)
 		}
-		for _, token := range noproxy.Split(trimmed) {
-			entry, err := noproxy.Parse(token)
-			var refusal *noproxy.Refusal
-			if errors.As(err, &refusal) {
-				in.Refusals = append(in.Refusals, unreadable(token, refusal, at, len(in.Refusals) < askedTokens))
-				continue
-			}
-			if text := entry.String(); text != token {
-				in.Spelled[text] = token
-			}
-			parts = append(parts, noproxy.List{{Entry: entry, Sources: []noproxy.Source{at}}})
+		if element.Text == "" {
+			continue
 		}
+		entry, err := noproxy.Parse(element.Text)
+		var refusal *noproxy.Refusal
+		if errors.As(err, &refusal) {
+			in.Refusals = append(in.Refusals, unreadable(element.Text, refusal, element.Source, len(in.Refusals) < askedTokens))
+			continue
+		}
+		if text := entry.String(); text != element.Text {
+			in.Spelled[text] = element.Text
+		}
+		parts = append(parts, noproxy.List{{Entry: entry, Sources: []noproxy.Source{element.Source}}})
 	}
 	in.Entries = noproxy.Merge(parts...)
 	return in
 }
 
-// readElement judges what stands between two commas before it is read.
-func readElement(element, trimmed string, at noproxy.Source) (Finding, bool) {
-	where := []Entry{{Value: trimmed, Layer: string(at.Layer), Object: at.Object, Field: at.Field}}
+// readElement judges what stands at a position before it is read.
+func readElement(element noproxy.Element, list string) (Finding, bool) {
+	at := element.Source
+	where := []Entry{{Value: noproxy.Refuse(element.Text, "", "").Value, Layer: string(at.Layer), Object: at.Object, Field: at.Field}}
 	switch {
-	case trimmed == "":
+	case element.Text == "":
 		return Finding{
 			Code: EmptyElement, Severity: Error, Entries: where, Mend: "remove the extra comma",
 			Why: "an empty element means every host to these clients", Clients: openedByEmpty(),
 		}, true
-	case trimmed != element:
-		where[0].Value = noproxy.Refuse(trimmed, "", "").Value
+	case element.Text != list[element.Start:element.End]:
 		return Finding{
 			Code: Blank, Severity: Warning, Entries: where, Mend: "separate entries with a comma and nothing else",
 			Why: "white space around it hides it from these clients", Clients: hiddenByBlanks(),

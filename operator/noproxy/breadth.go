@@ -45,16 +45,31 @@ func TooBroad(e Entry) string {
 	return ""
 }
 
-// nat64 maps all of IPv4 into IPv6 (RFC 6052).
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+// embeddings are where IPv6 has all of IPv4 in its last 32 bits.
+var embeddings = []struct {
+	prefix netip.Prefix
+	how    string
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), "through NAT64"},              // RFC 6052
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "through a NAT64 in it"},    // RFC 8215: every /96 may be one
+	{netip.MustParsePrefix("::ffff:0:0/96"), "as mapped addresses"},       // RFC 4291, 2.5.5.2
+	{netip.MustParsePrefix("::/96"), "as IPv4-compatible addresses"},      // RFC 4291, 2.5.5.1
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), "as translated addresses"}, // RFC 2765
+}
+
+// embedded is how many bits stand in front of the IPv4 address.
+const embedded = 96
 
 func broadPrefix(p netip.Prefix) string {
-	if nat64.Overlaps(p) {
-		if p.Bits() <= nat64.Bits() {
-			return "covers all of IPv4 through NAT64"
+	for _, e := range embeddings {
+		if !p.Addr().Is6() || !e.prefix.Overlaps(p) {
+			continue
+		}
+		if p.Bits() <= embedded {
+			return "covers all of IPv4 " + e.how
 		}
 		v6 := p.Addr().As16()
-		p = netip.PrefixFrom(netip.AddrFrom4([4]byte(v6[12:])), p.Bits()-nat64.Bits())
+		p = netip.PrefixFrom(netip.AddrFrom4([4]byte(v6[12:])), p.Bits()-embedded)
 	}
 	for _, private := range privateNetworks {
 		if private.Bits() <= p.Bits() && private.Contains(p.Addr()) {

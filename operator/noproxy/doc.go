@@ -42,7 +42,7 @@
 //	everything              *
 //
 // Where that comes to more than [Budget], ".d" is not added beside "d", nor
-// the addresses of small networks.
+// the addresses of small networks; [Stepwise], as many as there is room for.
 //
 // An address is never merged into a network that contains it, nor ".d" into
 // "d": for some client only the one of them works. What clients still disagree

@@ -14,21 +14,6 @@ import (
 // and a leading "*.", a final dot and a port come on top.
 const maxEntry = 270
 
-// Split cuts a NO_PROXY string at commas and line ends, trims white space and
-// drops what is empty. Blanks do not separate: clients disagree about them, so
-// Parse refuses an entry that contains one.
-func Split(list string) []string {
-	var tokens []string
-	for _, token := range strings.FieldsFunc(list, isSeparator) {
-		if token = strings.TrimSpace(token); token != "" {
-			tokens = append(tokens, token)
-		}
-	}
-	return tokens
-}
-
-func isSeparator(r rune) bool { return r == ',' || r == '\n' || r == '\r' }
-
 // Parse reads one entry. The error is always a *Refusal.
 func Parse(token string) (Entry, error) {
 	text := strings.TrimSpace(token)

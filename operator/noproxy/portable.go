@@ -11,20 +11,25 @@ import (
 // back as omitted. The result depends neither on the order of the list nor on
 // whether it has been through Portable before.
 func Portable(list List, audience Audience) (written, omitted List) {
-	w := writer{audience: audience, ipv6: hasIPv6Network(list)}
-	w.all(list)
-	if len(w.written.String()) > Budget {
-		w = writer{audience: audience, ipv6: w.ipv6, lean: true}
-		w.all(list)
-	}
-	return w.written, w.omitted
+	w := Write(list, audience, AtOnce)
+	return w.Written, w.Omitted
 }
 
-// Budget is the length in bytes up to which Portable adds ".d" beside "d" and
-// lists the addresses of small networks. A longer list stays as short as its
-// meaning allows: a process environment carries no value much longer than this
-// (see render.MaxNoProxyBytes).
-const Budget = 100_000
+// Write writes a merged list for an audience in a portable form.
+func Write(list List, audience Audience, degrade Degrade) Writing {
+	w := writer{audience: audience, ipv6: hasIPv6Network(list)}
+	w.all(list)
+	if len(w.written.String()) <= Budget {
+		return Writing{Written: w.written, Omitted: w.omitted}
+	}
+	w = writer{audience: audience, ipv6: w.ipv6, lean: true}
+	w.all(list)
+	if degrade == Stepwise {
+		w = writer{audience: audience, ipv6: w.ipv6, lean: true, kept: w.affordable(list)}
+		w.all(list)
+	}
+	return Writing{w.written, w.omitted, w.left(list)}
+}
 
 // hasIPv6Network reports whether the cluster itself is IPv6 or dual-stack.
 func hasIPv6Network(list List) bool {
@@ -40,7 +45,8 @@ func (i Item) from(layers ...Layer) bool {
 type writer struct {
 	audience         Audience
 	ipv6             bool
-	lean             bool // the list is over the budget: add nothing
+	lean             bool            // the list is over the budget: add nothing
+	kept             map[string]bool // but for these entries
 	written, omitted List
 }
 
@@ -84,9 +90,10 @@ func (w *writer) domain(item Item) {
 	if !suffix || item.from(LayerInstallation, LayerCluster, LayerProvider) {
 		w.add(item, item.Entry)
 	}
-	if suffix || !w.lean {
+	if suffix {
 		w.below(item, suffix)
 	}
+	w.afford(item)
 }
 
 // below writes ".d", and ".d." where names with a final dot are in use: Flux
@@ -127,11 +134,7 @@ func (w *writer) network(item Item) {
 			w.addr(item, metadata)
 		}
 	}
-	if w.audience == AudienceAny && !w.lean && p.Addr().Is4() && p.Bits() >= listedFrom {
-		for addr := p.Addr(); p.Contains(addr); addr = addr.Next() {
-			w.addr(item, addr)
-		}
-	}
+	w.afford(item)
 }
 
 // Which addresses of a service network are taken: the first is the Service
@@ -154,8 +157,12 @@ var metadataAddresses = []netip.Addr{
 
 func (w *writer) addr(item Item, addr netip.Addr) {
 	if item.Entry.Prefix.Contains(addr) {
-		w.add(item, Entry{Kind: Addr, Prefix: netip.PrefixFrom(addr, addr.BitLen())})
+		w.add(item, addrOf(addr))
 	}
+}
+
+func addrOf(addr netip.Addr) Entry {
+	return Entry{Kind: Addr, Prefix: netip.PrefixFrom(addr, addr.BitLen())}
 }
 
 func nth(p netip.Prefix, n int) netip.Addr {

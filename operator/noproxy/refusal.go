@@ -44,19 +44,12 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %s (%s)", strconv.Quote(r.Value), r.Detail, r.Reason)
 }
 
-// Refuse returns the refusal of value. Value is shortened, and everything in
-// front of an @ is removed, so that a proxy URL which ended up in the wrong
-// field does not show its password. A comma in the password has cut the URL in
-// two, so of a URL without @ what follows the next colon is removed.
+// Refuse returns the refusal of value, which is shortened and Redacted, so that
+// a proxy URL which ended up in the wrong field does not show its password. Of a
+// list, Whole decides first whether an entry is shown at all.
 func Refuse(value string, reason Reason, detail string) *Refusal {
 	const shown = 80
-	if at := strings.LastIndexByte(value, '@'); at >= 0 {
-		value = "***" + value[at:]
-	} else if scheme, rest, found := strings.Cut(value, "://"); found {
-		if host, _, found := strings.Cut(rest, ":"); found {
-			value = scheme + "://" + host + ":***"
-		}
-	}
+	value = Redacted(value)
 	if len(value) > shown {
 		value = strings.ToValidUTF8(value[:shown], "") + "…"
 	}

@@ -1,10 +1,7 @@
 package resolve
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
@@ -16,13 +13,13 @@ type Written struct {
 }
 
 // SplitEntries cuts a NO_PROXY string into entries of that source; the field
-// gets the position of each, counted from 0.
+// gets the position of each, as noproxy.Cut counts them.
 func SplitEntries(list string, source noproxy.Source) []Written {
 	var written []Written
-	for i, token := range noproxy.Split(list) {
-		at := source
-		at.Field = fmt.Sprintf("%s[%d]", source.Field, i)
-		written = append(written, Written{token, at})
+	for _, element := range noproxy.Cut(list, source) {
+		if element.Text != "" {
+			written = append(written, Written{element.Text, element.Source})
+		}
 	}
 	return written
 }
@@ -32,7 +29,10 @@ func SplitEntries(list string, source noproxy.Source) []Written {
 // dropped silently is a host that nobody finds out about.
 func ParseEntries(reason Reason, written []Written) (noproxy.List, error) {
 	list := make(noproxy.List, 0, len(written))
-	refused := refusals{hidden: slices.ContainsFunc(written, hasUserinfo)}
+	var refused refusals
+	if refused.whole(written) {
+		return nil, refused.problem(reason)
+	}
 	for _, w := range written {
 		entry, err := noproxy.Parse(w.Value)
 		if err != nil {
@@ -47,13 +47,8 @@ func ParseEntries(reason Reason, written []Written) (noproxy.List, error) {
 	return list, nil
 }
 
-// hasUserinfo recognizes a proxy URL that ended up in a list. Commas in its
-// password have cut it into entries, each of which may be a part of the password.
-func hasUserinfo(w Written) bool { return strings.Contains(w.Value, "@") }
-
 // refusals collects refused entries into one Problem.
 type refusals struct {
-	hidden bool // do not show the entries
 	object string
 	fields []string
 	errs   []error
@@ -62,11 +57,20 @@ type refusals struct {
 func (r *refusals) add(source noproxy.Source, err error) {
 	r.object = source.Object
 	r.fields = append(r.fields, source.Field)
-	var refusal *noproxy.Refusal
-	if r.hidden && errors.As(err, &refusal) {
-		err = &noproxy.Refusal{Value: "(hidden: a URL with user information is in the list)", Reason: refusal.Reason, Detail: refusal.Detail}
-	}
 	r.errs = append(r.errs, err)
+}
+
+// whole refuses all entries at once if noproxy.Whole does.
+func (r *refusals) whole(written []Written) bool {
+	values := make([]string, len(written))
+	for i := range written {
+		values[i] = written[i].Value
+	}
+	at, refusal := noproxy.Whole(values)
+	if refusal != nil {
+		r.add(written[at].Source, refusal)
+	}
+	return refusal != nil
 }
 
 // problem returns an untyped nil if nothing was refused.

@@ -68,8 +68,13 @@ type Cluster struct {
 	ServiceDomain          string
 	ServiceCIDRs, PodCIDRs []string
 	EndpointHost           string
-	ControlPlaneKind       string // kind of spec.controlPlaneRef
+	Infrastructure         Kind   // of spec.infrastructureRef
+	ControlPlaneGroup      string // of spec.controlPlaneRef
+	ControlPlaneKind       string
 }
+
+// Kind is a kind of object, whatever its version.
+type Kind struct{ Group, Kind string }
 
 // Object names the cluster in messages.
 func (c Cluster) Object() string { return "Cluster " + c.Namespace + "/" + c.Name }

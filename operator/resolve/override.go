@@ -53,17 +53,23 @@ func exclude(in Input, network, builtin noproxy.List) (_, _ noproxy.List, err er
 		return nil, nil, problem(ReasonNotDelegated, object, "spec.exclude",
 			"excluding entries is not delegated by %s", in.Installation.Object)
 	}
-	var refused refusals
+	written := make([]Written, len(in.Override.Exclude))
 	for i, text := range in.Override.Exclude {
-		source := noproxy.Source{Object: object, Field: fmt.Sprintf("spec.exclude[%d]", i)}
-		entry, err := noproxy.Parse(text)
+		written[i] = Written{text, noproxy.Source{Object: object, Field: fmt.Sprintf("spec.exclude[%d]", i)}}
+	}
+	var refused refusals
+	if refused.whole(written) {
+		return nil, nil, refused.problem(ReasonInvalidOverride)
+	}
+	for _, w := range written {
+		entry, err := noproxy.Parse(w.Value)
 		if err != nil {
-			refused.add(source, err)
+			refused.add(w.Source, err)
 			continue
 		}
 		fewerNetwork, fewerBuiltin := network.Without(entry), builtin.Without(entry)
 		if len(fewerNetwork) == len(network) && len(fewerBuiltin) == len(builtin) {
-			refused.add(source, noproxy.Refuse(text, noproxy.ReasonUnknown, "is not among the entries derived from this cluster"))
+			refused.add(w.Source, noproxy.Refuse(w.Value, noproxy.ReasonUnknown, "is not among the entries derived from this cluster"))
 		}
 		network, builtin = fewerNetwork, fewerBuiltin
 	}

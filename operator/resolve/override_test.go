@@ -61,6 +61,7 @@ func TestAnOwnerIsRefusedWhatIsNotDelegated(t *testing.T) {
 		"an exclusion that is no entry":       {resolve.GrantNarrow, nil, []string{"svc", "a b"}, resolve.ReasonInvalidOverride, "spec.exclude[1]", []string{"Space"}},
 		"to exclude what is not derived":      {resolve.GrantNarrow, nil, []string{"10.96.0.0/12"}, resolve.ReasonInvalidOverride, "spec.exclude[0]", []string{"NotDerived"}},
 		"to exclude the installation's":       {resolve.GrantAny, nil, []string{"example.com"}, resolve.ReasonInvalidOverride, "spec.exclude[0]", []string{"NotDerived"}},
+		"a password that commas have cut":     {resolve.GrantNarrow, nil, []string{"http://me:x", "mySuperSecret", "y@p:1"}, resolve.ReasonInvalidOverride, "spec.exclude[0]", []string{"Userinfo"}},
 		"a password in the wrong place":       {resolve.GrantAny, []string{exampleURL}, nil, resolve.ReasonInvalidOverride, "spec.noProxy[0].value", []string{"Userinfo"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,8 +35,13 @@ const (
 	ProxyPort     Code = "ProxyPort"     // has no port
 	ProxyScheme   Code = "ProxyScheme"   // the agent does not speak TLS to a proxy
 	ProxyLoopback Code = "ProxyLoopback" // the proxy is on the loopback interface
-	NoSetting     Code = "NoSetting"     // no setting can lead it through an HTTP proxy
-	Version       Code = "Version"       // nobody can tell which version it is
+	// What the proxy itself has answered.
+	ProxyAuthentication Code = "ProxyAuthentication" // it knows no Basic
+	ProxyInspects       Code = "ProxyInspects"       // TLS is looked into
+	ProxyAnswer         Code = "ProxyAnswer"         // there is no tunnel, or no TLS in it
+	NoSetting           Code = "NoSetting"           // no setting can lead it through an HTTP proxy
+	NoRelay             Code = "NoRelay"             // it takes a relay, and none can be added
+	Version             Code = "Version"             // nobody can tell which version it is
 	// The hub.
 	HubUnknown    Code = "HubUnknown"    // nobody can tell where it dials
 	HubListed     Code = "HubListed"     // NO_PROXY covers it

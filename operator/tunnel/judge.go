@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/lint"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
@@ -27,9 +28,10 @@ type Input struct {
 	Pod         Pod
 	Read        []Finding // by ReadPod
 	Families    []Family
-	Objects     Objects  // of the pod's namespace
-	Policies    []Policy // NetworkPolicies of its namespace
-	IdleTimeout int      // seconds after which the proxy cuts a silent connection
+	Objects     Objects          // of the pod's namespace
+	Policies    []Policy         // NetworkPolicies of its namespace
+	IdleTimeout int              // seconds after which the proxy cuts a silent connection
+	Probes      map[string]Probe // by hub, of those that somebody has asked for
 }
 
 // Report is what is said of a pod.
@@ -233,7 +235,7 @@ func (j *judge) listed(list setting, goes dialect.Decision) {
 	if j.relayed() {
 		return
 	}
-	entry := goes.Entry.Of(list.value.value)
+	entry := noproxy.Shown(list.value.value, goes.Entry.Of(list.value.value))
 	v := &j.verdict
 	v.Through, v.Setting = Direct, list.where
 	switch {

@@ -19,7 +19,7 @@ const password = "mySuperSecretPassword"
 var families = []tunnel.Family{
 	{Name: "cluster-proxy", Labels: map[string][]string{"proxy.open-cluster-management.io/component-name": {"proxy-agent"}}, Containers: []string{"proxy-agent", "addon-agent", "service-proxy"}, Reads: []string{"HTTPS_PROXY", "https_proxy"}},
 	{Name: "frpc", Labels: map[string][]string{"app": {"frpc", "spectro-proxy"}}, Containers: []string{"frpc", "tunnel"}, Reads: []string{"http_proxy"}},
-	{Name: "konnectivity-agent", Labels: map[string][]string{"app": {"konnectivity-agent"}}, Containers: []string{"konnectivity-agent"}, Reads: []string{"HTTPS_PROXY", "https_proxy"}},
+	{Name: "konnectivity-agent", Labels: map[string][]string{"app": {"konnectivity-agent"}}, Containers: []string{"konnectivity-agent"}, Through: "Environment", ThroughTLS: "Relay", Reads: []string{"HTTPS_PROXY", "https_proxy"}},
 	{Name: "mine", Labels: map[string][]string{"example.com/tunnel": {"yes"}}, Reads: []string{"HTTPS_PROXY", "https_proxy"}},
 	{Name: "none", Labels: map[string][]string{"app": {"other"}}, Through: "None"},
 }
@@ -141,7 +141,9 @@ type parts struct {
 	container string // fields of the container agent, in flow style
 	spec      string // of the pod
 	labels    string
-	beside    string // documents
+	// annotations in flow style
+	annotations string
+	beside      string // documents
 }
 
 func (p parts) manifest() string {
@@ -149,7 +151,7 @@ func (p parts) manifest() string {
 	if labels == "" {
 		labels = "app: konnectivity-agent"
 	}
-	return "kind: Pod\nmetadata: {name: p, labels: {" + labels + "}}\nspec:\n  " + p.spec + "\n  containers:\n  - name: konnectivity-agent\n    " +
+	return "kind: Pod\nmetadata: {name: p, labels: {" + labels + "}, annotations: {" + p.annotations + "}}\nspec:\n  " + p.spec + "\n  containers:\n  - name: konnectivity-agent\n    " +
 		strings.ReplaceAll(p.container, "\n", "\n    ") + p.beside
 }
 
@@ -236,7 +238,7 @@ func TestHowATunnelLeaves(t *testing.T) {
 		"frpc, by HTTP_PROXY":                  {parts{container: frpc + env("HTTP_PROXY", "http://10.0.0.9:3128")}, tunnel.Direct, "Error OtherVariable"},
 		"frpc, by a Secret":                    {parts{container: frpc + fromSecret("http_proxy", "NO_PROXY"), beside: secret(good, "hub.example")}, tunnel.Proxy, "Info HubListed"},
 		"frpc, with a URL without port":        {parts{container: frpc + env("http_proxy", "http://proxy.example")}, tunnel.Fails, "Error ProxyPort"},
-		"frpc, with TLS to the proxy":          {parts{container: frpc + env("http_proxy", "https://10.0.0.9:3129")}, tunnel.Fails, "Error ProxyScheme"},
+		"frpc, with TLS to the proxy":          {parts{container: frpc + env("http_proxy", "https://10.0.0.9:3129")}, tunnel.Fails, "Error NoRelay, Error ProxyScheme"},
 		"frpc, a newer one":                    {parts{container: "image: x/frpc:v0.70.1\nargs: [tcp, -s, 'hub.example:443']" + env("http_proxy", "https://10.0.0.9:3129")}, tunnel.Proxy, ""},
 		"frpc, of nobody knows which version":  {parts{container: "image: x/frpc@sha256:0\nargs: [tcp, -s, 'hub.example:443']" + env("http_proxy", "https://10.0.0.9:3129")}, tunnel.Proxy, "Warning Version"},
 		"frpc, by UDP":                         {parts{container: frpc[:len(frpc)-1] + ", -p, kcp]" + env("http_proxy", "http://10.0.0.9:3128")}, tunnel.Fails, "Error NoSetting"},
@@ -251,6 +253,15 @@ func TestHowATunnelLeaves(t *testing.T) {
 		"rancher, with a URL without port":     {parts{container: "image: x" + env("CATTLE_SERVER", "https://hub.example", "HTTPS_PROXY", "http://proxy.example")}, tunnel.Proxy, "Warning ProxyPort"},
 
 		"by a relay":                                 {parts{container: anp + env("NO_PROXY", "*"), spec: relay + alias, beside: secret("https://10.0.0.9:3129", "")}, tunnel.Relay, ""},
+		"by a relay that honours NO_PROXY":           {parts{container: anp + env("NO_PROXY", "*"), spec: relay + alias, beside: secret("https://10.0.0.9:3129", ".corp.example,hub.example")}, tunnel.Direct, "Error HubListed"},
+		"by a relay whose list is of others":         {parts{container: anp, spec: relay + alias, beside: secret("https://10.0.0.9:3129", ".corp.example,hub.example:8443")}, tunnel.Relay, ""},
+		"with TLS to the proxy, to an address":       {parts{container: "args: [--proxy-server-host=10.1.2.3, --proxy-server-port=443, --keepalive-time=30s]" + env("HTTPS_PROXY", "https://proxy.example:3129")}, tunnel.Fails, "Error NoRelay, Error ProxyScheme, Warning HubAddress"},
+		"with TLS to the proxy, of the node":         {parts{container: anp + env("HTTPS_PROXY", "https://10.0.0.9:3129"), spec: "hostNetwork: true"}, tunnel.Fails, "Error NoRelay, Error ProxyScheme"},
+		"with TLS to the proxy, on Windows":          {parts{container: anp + env("HTTPS_PROXY", "https://10.0.0.9:3129"), spec: "nodeSelector: {kubernetes.io/os: windows}"}, tunnel.Fails, "Error NoRelay, Error ProxyScheme"},
+		"with TLS to the proxy, to a variable":       {parts{container: "args: [--proxy-server-host=$(HUB), --proxy-server-port=443, --keepalive-time=30s]" + env("HUB", "hub.example", "HTTPS_PROXY", "https://10.0.0.9:3129")}, tunnel.Fails, "Error NoRelay, Error ProxyScheme"},
+		"and has said to which":                      {parts{container: "args: [--proxy-server-host=$(HUB), --proxy-server-port=443, --keepalive-time=30s]" + env("HUB", "hub.example", "HTTPS_PROXY", "https://10.0.0.9:3129"), annotations: "fairlead.io/relay-targets: 'hub.example:443'"}, tunnel.Fails, "Error ProxyScheme"},
+		"nothing, where the way is a relay":          {parts{container: "args: [--proxy-server-host=10.1.2.3, --proxy-server-port=443, --keepalive-time=30s]", beside: secret("https://10.0.0.9:3129", "")}, tunnel.Direct, "Error NoProxy, Error NoRelay, Warning HubAddress"},
+		"nothing, where the variables would do":      {parts{container: "args: [--proxy-server-host=10.1.2.3, --proxy-server-port=443, --keepalive-time=30s]", beside: secret("http://10.0.0.9:3128", "")}, tunnel.Direct, "Error NoProxy, Warning HubAddress"},
 		"by a relay whose Secret nobody gives":       {parts{container: anp, spec: relay + alias}, tunnel.Relay, "Info NotGiven"},
 		"by a relay without a proxy":                 {parts{container: anp, spec: relay + alias, beside: secret("", "")}, tunnel.Fails, "Error EmptyValue"},
 		"by a relay without its Secret":              {parts{container: anp, spec: "initContainers: [{name: fairlead-relay, args: [--proxy=/x, --target=hub.example:443]}]" + alias}, tunnel.Fails, "Error NoProxy"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/lint"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
 )
@@ -169,7 +170,7 @@ func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Config
 		}
 		target := dialect.Target{Scheme: "https", Host: h.host, Port: h.port}
 		if goes := golang(dialect.Env{"HTTPS_PROXY": standIn, "NO_PROXY": proxy.NoProxy})(target); goes.Route == dialect.Direct {
-			c.say(HubListed, lint.Error, fmt.Sprintf("spec.proxyConfig.noProxy covers the entrypoint %s with %q", h, goes.Entry.Of(proxy.NoProxy)), "take the entry out")
+			c.say(HubListed, lint.Error, fmt.Sprintf("spec.proxyConfig.noProxy covers the entrypoint %s with %q", h, noproxy.Shown(proxy.NoProxy, goes.Entry.Of(proxy.NoProxy))), "take the entry out")
 		}
 	}
 	c.say(ProxyAgentAlone, lint.Info, "for cluster-proxy it reaches the container proxy-agent alone: addon-agent and service-proxy, which dial the hub's API server, get nothing", "the policy of the family cluster-proxy, for all three")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/lint"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
 )
 
@@ -15,6 +16,8 @@ const RelayName = "fairlead-relay"
 // place judges where the hub is, for a tunnel that leaves through the proxy, or is to.
 func (j *judge) place() {
 	j.aliases()
+	j.norelay()
+	j.probed()
 	if j.hub.loopback() && j.verdict.Through != Proxy {
 		j.say(HubInside, lint.Info, "the hub is on the loopback interface: another container carries the tunnel on, and the proxy matters there", "")
 		return
@@ -99,8 +102,27 @@ func (j *judge) relayed() bool {
 			return true
 		}
 		v.Proxy = u.WithoutCredentials().String()
-		j.network(u)
+		if !j.relayListed(relay, folder) {
+			j.network(u)
+		}
 	}
+	return true
+}
+
+// relayListed is a hub that the relay dials past the proxy: it reads NO_PROXY as Go does.
+func (j *judge) relayListed(relay Container, folder string) bool {
+	f, found := j.in.Pod.find(relay, folder+"/NO_PROXY", j.in.Objects)
+	list := strings.TrimSpace(f.content)
+	if !found || list == "" {
+		return false
+	}
+	goes := golang(dialect.Env{"HTTPS_PROXY": standIn, "NO_PROXY": list})(dialect.Target{Scheme: "https", Host: j.hub.host, Port: j.hub.port})
+	if goes.Route != dialect.Direct {
+		return false
+	}
+	j.verdict.Through, j.verdict.Setting = Direct, "NO_PROXY, of "+f.source
+	j.say(HubListed, lint.Error, fmt.Sprintf("NO_PROXY covers the hub with %q (%s), and the relay honours it: it dials the hub itself", goes.Entry.Of(list), goes.Reason),
+		"take the entry out, or leave it if the hub is to be reached past the proxy")
 	return true
 }
 

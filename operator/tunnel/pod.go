@@ -21,6 +21,10 @@ type PodSpec struct {
 	HostAliases    []HostAlias `json:"hostAliases"`
 	HostNetwork    bool        `json:"hostNetwork"`
 	Volumes        []Volume    `json:"volumes"`
+	OS             struct {
+		Name string `json:"name"`
+	} `json:"os"`
+	NodeSelector map[string]string `json:"nodeSelector"`
 }
 
 // HostAlias as core/v1 has it.

@@ -159,7 +159,9 @@ type Family struct {
 	Labels     map[string][]string
 	Containers []string // all if there are none
 	Through    string   // None: it is for nobody
+	ThroughTLS string   // instead, where the proxy speaks TLS; empty: the same
 	Reads      []string
+	Targets    []string // of the relay, beside what command lines name
 }
 
 // selects says whether the family's policy is for such a container.

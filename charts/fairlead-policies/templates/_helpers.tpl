@@ -87,8 +87,26 @@
 {{- define "fairlead-policies.selection" -}}
 {{- dict
   "optIn" (toString .Values.optIn)
+  "hostNetwork" (toString (ne (toString .Values.exclude.hostNetwork) "false"))
   "excludedNames" (include "fairlead-policies.patterns" .Values.exclude.names)
   "excludedLabels" (include "fairlead-policies.patterns" .Values.exclude.labels) | toJson -}}
+{{- end -}}
+
+{{/* exclude.labels, as JSON: requirements, what a selector can say of them; patterns, the rest. */}}
+{{- define "fairlead-policies.excludedLabels" -}}
+{{- $values := dict -}}
+{{- $patterns := list -}}
+{{- range .Values.exclude.labels -}}
+{{- if regexMatch "^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?=([*]|([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?)$" . -}}
+{{- $label := splitn "=" 2 . -}}
+{{- $_ := set $values $label._0 (append (get $values $label._0 | default list) $label._1) -}}
+{{- else }}{{ $patterns = append $patterns . }}{{ end -}}
+{{- end -}}
+{{- $requirements := list -}}
+{{- range $key, $of := $values -}}
+{{- $requirements = append $requirements (has "*" $of | ternary (dict "key" $key "operator" "DoesNotExist") (dict "key" $key "operator" "NotIn" "values" (uniq $of))) -}}
+{{- end -}}
+{{- dict "requirements" $requirements "patterns" $patterns | toJson -}}
 {{- end -}}
 
 {{/* A list of patterns with * as CEL's list of regular expressions. JSON is CEL; pretty, because people read policies. */}}
@@ -130,6 +148,14 @@ it leads to cluster.proxy.https, which is empty
 {{- $settings := .settings -}}
 {{- $included := .namespaces | default list -}}
 {{- $policy := $root.Files.Get (printf "policies/%s/%s.yaml" .name .name) | fromYaml -}}
+{{- if hasKey $settings "excludedLabels" -}}
+{{- /* What selectors say costs nothing, and holds while Kyverno is down. */ -}}
+{{- $excluded := include "fairlead-policies.excludedLabels" $root | fromJson -}}
+{{- $settings = set (deepCopy $settings) "excludedLabels" (include "fairlead-policies.patterns" $excluded.patterns) -}}
+{{- $own := list -}}
+{{- range $policy.spec.matchConstraints.objectSelector.matchExpressions }}{{ if eq .key "policies.kyverno.io/inject-proxy-env" }}{{ $own = append $own . }}{{ end }}{{ end -}}
+{{- $_ := set $policy.spec.matchConstraints.objectSelector "matchExpressions" (concat $own $excluded.requirements) -}}
+{{- end -}}
 {{- range $policy.spec.variables }}{{ if hasKey $settings .name }}{{ $_ := set . "expression" (get $settings .name) }}{{ end }}{{ end -}}
 {{- $selector := $policy.spec.matchConstraints.namespaceSelector -}}
 {{- $expressions := list -}}
@@ -187,6 +213,16 @@ spec:
 {{- fail "engine is Native, and this API server has no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1: it takes Kubernetes 1.36, or engine Kyverno" -}}
 {{- else if and (eq .Values.engine "Kyverno") (not ($served.Has "policies.kyverno.io/v1/MutatingPolicy")) -}}
 {{- fail "engine is Kyverno, and this API server has no MutatingPolicy of policies.kyverno.io/v1: install Kyverno 1.19 first, or take engine Native on Kubernetes 1.36" -}}
+{{- end -}}
+{{- if and (eq .Values.engine "Kyverno") ($served.Has "v1/Pod") -}}
+{{- /* Where it is, by its own chart. Elsewhere nobody knows its version, and nothing is checked. */ -}}
+{{- $controller := lookup "apps/v1" "Deployment" "kyverno" "kyverno-admission-controller" | default dict -}}
+{{- range dig "spec" "template" "spec" "containers" list $controller -}}
+{{- $tag := regexFind ":v?[0-9]+\\.[0-9]+\\.[0-9]+" (regexReplaceAll "@.*" .image "") | trimPrefix ":" -}}
+{{- if and (eq .name "kyverno") $tag (not (semverCompare ">=1.19.0-0" $tag)) -}}
+{{- fail (printf "this cluster has Kyverno %s: engine Kyverno takes Kyverno 1.19 or newer" $tag) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

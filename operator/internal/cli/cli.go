@@ -72,8 +72,9 @@ nodes, pods and doctor ask a cluster, and only where no file is given.
 
 The exit status of every verb is
   0  fine
-  1  there are findings (lint and doctor: as --fail-on says; explain: clients
-     disagree), or what was asked for could not be done
+  1  there are findings that --fail-on names (by itself: errors of lint and
+     doctor), an expectation of explain --check is not met, or what was asked for
+     could not be done
   2  the command line is wrong; of lint, explain and doctor also: a file is, so
      that there is no answer`,
 		Example: `  fairlead render --values secret-values.yaml --cluster cluster.yaml

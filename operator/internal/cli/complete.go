@@ -26,12 +26,13 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"trusted-ca": files("pem", "crt", "cer"),
 	"kubeconfig": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 	"form":       fixed(forms...), "audience": fixed(audiences...), "variant": fixed(variants...),
-	"fail-on": fixed(failOns...), "carry": fixed(carries...),
-	"file": fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...),
+	"carry": fixed(carries...),
+	"file":  fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...),
 	"client": completeClients, "policy": completePolicies,
 	"namespace": completeNamespaces, "context": completeContexts,
 	// Nobody knows these but who types them.
 	"no-proxy": fixed(), "http-proxy": fixed(), "https-proxy": fixed(), "resolve": fixed(), "unit": fixed(), "key": fixed(), "idle-timeout": fixed(),
+	"request-timeout": fixed(),
 }
 
 // completeFlags adds to every flag how it is completed.
@@ -93,30 +94,32 @@ func completeContexts(cmd *cobra.Command, _ []string, _ string) ([]string, cobra
 }
 
 func completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return namesOf(cmd, "", "", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}), cobra.ShellCompDirectiveNoFileComp
+	return namesOf(cmd, true, "", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeWorkloads completes the one argument of doctor tunnel, once the namespace is typed.
+// completeWorkloads completes the one argument of doctor tunnel.
 func completeWorkloads(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	if namespace := given(cmd, "namespace"); namespace != "" && len(args) == 0 {
+	if len(args) == 0 {
 		for _, w := range workloads {
 			resource := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: w.resource}
-			names = append(names, namesOf(cmd, namespace, strings.ToLower(w.kind)+"/", resource)...)
+			names = append(names, namesOf(cmd, false, strings.ToLower(w.kind)+"/", resource)...)
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // namesOf asks the cluster for names. Of what it does not tell there are none.
-func namesOf(cmd *cobra.Command, namespace, prefix string, resource schema.GroupVersionResource) []string {
-	cluster, err := kube.Connect(kube.Options{Kubeconfig: given(cmd, "kubeconfig"), Context: given(cmd, "context")})
+func namesOf(cmd *cobra.Command, everywhere bool, prefix string, resource schema.GroupVersionResource) []string {
+	cluster, err := kube.Connect(kube.Options{
+		Kubeconfig: given(cmd, "kubeconfig"), Context: given(cmd, "context"), Namespace: given(cmd, "namespace"), AllNamespaces: everywhere,
+	})
 	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 	defer cancel()
-	found, err := cluster.Metadata(ctx, resource, namespace, "")
+	found, err := cluster.Metadata(ctx, resource, cluster.Namespace, "")
 	if err != nil {
 		return nil
 	}

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +22,7 @@ type doctorOptions struct {
 	name         string
 	idleTimeout  time.Duration
 	failOn       string
+	probe        bool
 }
 
 // squidIdleTimeout is read_timeout as squid has it by itself.
@@ -42,7 +43,7 @@ func doctorCommand() *cobra.Command {
 func doctorTunnelCommand() *cobra.Command {
 	var opts doctorOptions
 	cmd := &cobra.Command{
-		Use:   "tunnel (-f FILE | -n NAMESPACE NAME) [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
+		Use:   "tunnel (-f FILE | [-n NAMESPACE] NAME) [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
 		Short: "Judge whether the agent of a reverse tunnel leaves through the proxy",
 		Long: `Judge whether the agent of a reverse tunnel leaves through the proxy: which
 containers are agents, which setting of theirs decides, and what is wrong.
@@ -54,6 +55,10 @@ Management. Other objects are passed over. From a cluster it reads the pod or
 the pods of the workload of that name, and lists ConfigMaps, NetworkPolicies and
 those configurations. It does not read Secrets there: what the Secret
 fairlead-proxy has is what --values or --proxy give for --cluster, as in render.
+
+It opens no connection to a proxy, but with --probe: then it asks that of --values
+or --proxy for the way to each hub that it has found, as an agent does, from this
+machine, and says whether the proxy wants NTLM or Kerberos, or looks into TLS.
 
 The exit status is 1 if there is a finding of the severity of --fail-on, or
 worse, and 2 if there is no answer: the command line or a file is wrong, or there
@@ -77,14 +82,13 @@ is nothing of that name. No password is printed.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "manifests, - for stdin; may be repeated")
-	flags.StringVarP(&opts.kube.Namespace, "namespace", "n", "", "namespace of NAME")
-	flags.StringVar(&opts.kube.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
-	flags.StringVar(&opts.kube.Context, "context", "", "context of the kubeconfig")
+	filenameFlag(cmd, &opts.files, "manifests, a folder with them, - for stdin; may be repeated")
+	clusterFlags(cmd, &opts.kube)
 	opts.inputFlags(flags)
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, whose tunnels.families say who is an agent; may be repeated")
 	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "after which the proxy cuts a silent connection; squid: read_timeout")
-	flags.StringVar(&opts.failOn, "fail-on", "error", "exit with 1 from this severity on: "+strings.Join(failOns, ", "))
+	flags.BoolVar(&opts.probe, "probe", false, "ask the proxy of --values or --proxy for the way to each hub, from this machine, and look at the first words of TLS")
+	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
 	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd
 }
@@ -93,16 +97,14 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 	switch {
 	case (len(o.files) == 0) == (o.name == ""):
 		return errors.New("give one of -f FILE and NAME")
-	case o.name != "" && o.kube.Namespace == "":
-		return errors.New("-n is missing: the namespace of " + o.name)
-	case len(o.files) > 0 && slices.ContainsFunc([]string{"namespace", "kubeconfig", "context"}, cmd.Flags().Changed):
-		return errors.New("-f reads files: it takes no -n, --kubeconfig or --context")
 	case o.idleTimeout < time.Second:
 		return errors.New("--idle-timeout is at least 1s")
-	case !slices.Contains(dataOutputs, o.output):
-		return checkOutput(o.output, dataOutputs)
-	case !slices.Contains(failOns, o.failOn):
-		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
+	}
+	if err := cmp.Or(checkCluster(cmd, o.kube, len(o.files) > 0), checkOutput(o.output, dataOutputs), checkFailOn(&o.failOn, severities)); err != nil {
+		return err
+	}
+	if err := o.checkProbe(); err != nil {
+		return err
 	}
 	if o.hasSettings() {
 		if err := o.checkInputs(); err != nil {
@@ -135,7 +137,7 @@ func runDoctorTunnel(cmd *cobra.Command, opts doctorOptions) error {
 		return usage(err) // status 1 is an answer: there are findings
 	}
 	if opts.output == tableOutput {
-		_, err = cmd.OutOrStdout().Write(doctorText(report))
+		_, err = cmd.OutOrStdout().Write(doctorText(styleFor(cmd.OutOrStdout()), report))
 	} else {
 		err = printData(cmd.OutOrStdout(), opts.output, report)
 	}

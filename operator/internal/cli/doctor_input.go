@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/render"
 	"github.com/fairlead-io/fairlead/operator/tunnel"
@@ -26,6 +24,9 @@ type doctorInput struct {
 	settings  map[string]string
 	families  []tunnel.Family
 	notes     []string
+	probes    map[string]tunnel.Probe // by hub
+
+	neighbours *neighbours // of the documents
 }
 
 // subjectPod is a pod to be judged, as a pod itself or in a workload.
@@ -53,6 +54,13 @@ func diagnose(cmd *cobra.Command, opts doctorOptions) (doctorReport, error) {
 	if err != nil {
 		return doctorReport{}, err
 	}
+	report, err := in.judge()
+	if err != nil || !opts.probe {
+		return report, err
+	}
+	if err := in.probeHubs(cmd.Context(), report); err != nil {
+		return doctorReport{}, err
+	}
 	return in.judge()
 }
 
@@ -65,7 +73,7 @@ func families(opts doctorOptions, stdin io.Reader) ([]tunnel.Family, error) {
 	var all []tunnel.Family
 	for _, name := range slices.Sorted(maps.Keys(values.Tunnels.Families)) {
 		family := values.Tunnels.Families[name]
-		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, Reads: family.Reads})
+		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, ThroughTLS: family.ThroughTLS, Reads: family.Reads, Targets: family.Targets})
 	}
 	return all, nil
 }
@@ -97,13 +105,13 @@ func (in *doctorInput) readSettings(cmd *cobra.Command) error {
 var templates = map[string][]string{"Pod": nil, "Deployment": {"spec", "template"}, "DaemonSet": {"spec", "template"}, "StatefulSet": {"spec", "template"}}
 
 func (in *doctorInput) readFiles(cmd *cobra.Command) error {
-	documents, err := readDocuments(in.opts.files, cmd.InOrStdin())
+	documents, err := readDocuments(in.opts.files, in.opts.recursive, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
-	in.documents = documents
+	in.documents = inNamespace(documents, in.opts.kube.Namespace)
 	configurations := 0
-	for _, d := range documents {
+	for _, d := range in.documents {
 		if at, is := d.podTemplate(); is {
 			template, found, _ := unstructured.NestedMap(d.object.Object, at...)
 			if !found {
@@ -161,7 +169,7 @@ func (d document) title() string {
 }
 
 func (in *doctorInput) judge() (doctorReport, error) {
-	report := doctorReport{Pods: []doctorPod{}, Configurations: []tunnel.Configuration{}, Notes: append([]string{}, in.notes...)}
+	report := doctorReport{Pods: []doctorPod{}, Configurations: []tunnel.Configuration{}}
 	for _, s := range in.subjects {
 		one, err := in.judgePod(s)
 		if err != nil {
@@ -177,6 +185,7 @@ func (in *doctorInput) judge() (doctorReport, error) {
 		}
 	}
 	report.forgiveOthers()
+	report.Notes = append([]string{}, in.notes...)
 	var err error
 	report.Configurations, err = in.configurations()
 	return report, err
@@ -201,70 +210,14 @@ func (in *doctorInput) judgePod(s subjectPod) (tunnel.Report, error) {
 	if err != nil {
 		return tunnel.Report{}, err
 	}
-	objects, err := in.objects(pod.Metadata.Namespace)
-	if err != nil {
-		return tunnel.Report{}, err
-	}
-	policies, err := in.networkPolicies(pod.Metadata.Namespace)
+	near, err := in.beside(pod.Metadata.Namespace)
 	if err != nil {
 		return tunnel.Report{}, err
 	}
 	return tunnel.Judge(tunnel.Input{
-		Object: s.object, Pod: pod, Read: findings, Families: in.families, Objects: objects, Policies: policies,
-		IdleTimeout: int(in.opts.idleTimeout.Seconds()),
+		Object: s.object, Pod: pod, Read: findings, Families: in.families, Objects: near.objects, Policies: near.policies,
+		IdleTimeout: int(in.opts.idleTimeout.Seconds()), Probes: in.probes,
 	}), nil
-}
-
-// beside says whether a document is of the same namespace. One without any goes with all: it is applied with -n.
-func beside(d document, namespace string) bool {
-	other := d.object.GetNamespace()
-	return other == namespace || other == "" || namespace == ""
-}
-
-func (in *doctorInput) objects(namespace string) (tunnel.Objects, error) {
-	var near []document
-	for _, d := range in.documents {
-		if beside(d, namespace) {
-			near = append(near, d)
-		}
-	}
-	named, err := namedData(near)
-	if err != nil {
-		return tunnel.Objects{}, err
-	}
-	objects := tunnel.Objects{Secrets: map[string]map[string]string{}, ConfigMaps: map[string]map[string]string{}}
-	for ref, data := range named {
-		into := objects.ConfigMaps
-		if ref.Kind == inputs.KindSecret {
-			into = objects.Secrets
-		}
-		into[ref.Name] = map[string]string{}
-		for key, value := range data {
-			into[ref.Name][key] = string(value)
-		}
-	}
-	if in.settings != nil {
-		if _, given := objects.Secrets[render.PodSecretName]; given {
-			return tunnel.Objects{}, errors.New("the Secret " + render.PodSecretName + " is given twice: in a file, and by --values or --proxy")
-		}
-		objects.Secrets[render.PodSecretName] = in.settings
-	}
-	return objects, nil
-}
-
-func (in *doctorInput) networkPolicies(namespace string) ([]tunnel.Policy, error) {
-	var policies []tunnel.Policy
-	for _, d := range in.documents {
-		if !d.is("NetworkPolicy", "networking.k8s.io/v1") || !beside(d, namespace) {
-			continue
-		}
-		policy, err := tunnel.ReadPolicy(d.object.Object)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d.name(), err)
-		}
-		policies = append(policies, policy)
-	}
-	return policies, nil
 }
 
 // configurations judges the objects of Open Cluster Management.

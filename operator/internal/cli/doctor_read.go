@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,7 +31,7 @@ func (in *doctorInput) readCluster(ctx context.Context) error {
 	if !qualified {
 		kind, name = "", kind
 	}
-	pods, err := cluster.Objects(ctx, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, in.opts.kube.Namespace)
+	pods, err := cluster.Objects(ctx, schema.GroupVersionResource{Version: "v1", Resource: "pods"}, cluster.Namespace)
 	if err != nil {
 		return fmt.Errorf("listing pods: %w", err)
 	}
@@ -50,7 +49,7 @@ func (in *doctorInput) readCluster(ctx context.Context) error {
 		}
 	}
 	if len(in.subjects) == 0 {
-		return fmt.Errorf("there is no pod, Deployment, DaemonSet or StatefulSet %q in the namespace %q", in.opts.name, in.opts.kube.Namespace)
+		return fmt.Errorf("there is no pod, Deployment, DaemonSet or StatefulSet %q in the namespace %q", in.opts.name, cluster.Namespace)
 	}
 	return in.readBeside(ctx, cluster)
 }
@@ -73,7 +72,7 @@ func (in *doctorInput) subject(d document, workload string) {
 }
 
 func (in *doctorInput) readWorkload(ctx context.Context, cluster *kube.Cluster, resource, name string, pods []unstructured.Unstructured) error {
-	list, err := cluster.Objects(ctx, schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: resource}, in.opts.kube.Namespace)
+	list, err := cluster.Objects(ctx, schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: resource}, cluster.Namespace)
 	if err != nil {
 		return in.unread(resource, err, "cannot tell whether one has this name")
 	}
@@ -121,8 +120,8 @@ func (in *doctorInput) readBeside(ctx context.Context, cluster *kube.Cluster) er
 		namespace   string
 		consequence string
 	}{
-		{schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}, in.opts.kube.Namespace, "cannot tell whether a NetworkPolicy is in the way"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, in.opts.kube.Namespace, "cannot read the configuration of agents"},
+		{schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}, cluster.Namespace, "cannot tell whether a NetworkPolicy is in the way"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, cluster.Namespace, "cannot read the configuration of agents"},
 		{schema.GroupVersionResource{Group: "proxy.open-cluster-management.io", Version: "v1alpha1", Resource: "managedproxyconfigurations"}, "", "cannot tell what the hub is told"},
 		{schema.GroupVersionResource{Group: "addon.open-cluster-management.io", Version: "v1alpha1", Resource: "addondeploymentconfigs"}, "", "cannot tell what the hub is told"},
 	} {
@@ -147,8 +146,6 @@ func (in *doctorInput) unread(resource string, err error, consequence string) er
 	if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("listing %s: %w", resource, err)
 	}
-	if note := fmt.Sprintf("%s: may not list %s", consequence, resource); !slices.Contains(in.notes, note) {
-		in.notes = append(in.notes, note)
-	}
+	in.note(fmt.Sprintf("%s: may not list %s", consequence, resource))
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	yamlreader "k8s.io/apimachinery/pkg/util/yaml"
@@ -17,7 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/operator/internal/inputs"
 )
 
 // document is one Kubernetes object of a file.
@@ -34,11 +32,15 @@ func readFile(name string, stdin io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// readDocuments reads the objects of files: YAML or JSON, several documents,
-// and Lists as kubectl prints them.
-func readDocuments(files []string, stdin io.Reader) ([]document, error) {
+// readDocuments reads the objects of files, and of those in folders: YAML or JSON,
+// several documents, and Lists as kubectl prints them.
+func readDocuments(files []string, recursive bool, stdin io.Reader) ([]document, error) {
+	named, err := inFolders(files, recursive)
+	if err != nil {
+		return nil, err
+	}
 	var all []document
-	for _, file := range files {
+	for _, file := range named {
 		data, err := readFile(file, stdin)
 		if err != nil {
 			return nil, err
@@ -169,48 +171,6 @@ func clusters(documents []document, warnings io.Writer) ([]*clusterv1.Cluster, e
 			cluster.Namespace = "default"
 		}
 		found = append(found, cluster)
-	}
-	return found, nil
-}
-
-// namedData returns the data of the Secrets and ConfigMaps among the documents.
-func namedData(documents []document) (map[inputs.Reference]map[string][]byte, error) {
-	named, err := secrets(documents)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range documents {
-		if !d.is("ConfigMap", "v1") {
-			continue
-		}
-		configMap := &corev1.ConfigMap{}
-		if err := d.decode(configMap); err != nil {
-			return nil, err
-		}
-		named[inputs.Reference{Kind: inputs.KindConfigMap, Name: configMap.Name}] = inputs.ConfigMapData(configMap)
-	}
-	return named, nil
-}
-
-// secrets returns the data of the Secrets among the documents, stringData merged
-// into data as the API server does.
-func secrets(documents []document) (map[inputs.Reference]map[string][]byte, error) {
-	found := map[inputs.Reference]map[string][]byte{}
-	for _, d := range documents {
-		if !d.is("Secret", "v1") {
-			continue
-		}
-		secret := &corev1.Secret{}
-		if err := d.decode(secret); err != nil {
-			return nil, err
-		}
-		if secret.Data == nil {
-			secret.Data = map[string][]byte{}
-		}
-		for key, value := range secret.StringData {
-			secret.Data[key] = []byte(value)
-		}
-		found[inputs.Reference{Kind: inputs.KindSecret, Name: secret.Name}] = secret.Data
 	}
 	return found, nil
 }

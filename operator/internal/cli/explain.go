@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/operator/internal/explain"
 	"github.com/fairlead-io/fairlead/operator/internal/page"
@@ -22,28 +20,33 @@ type explainOptions struct {
 	httpProxy, httpsProxy string
 	clients, resolve      []string
 	check                 bool
+	failOn                string
 
 	given map[string]bool // the flags on the command line
 	urls  []string        // with --check: files
 }
 
-var explainOutputs = []string{"table", "wide", "json", "yaml", "html"}
+var explainOutputs = []string{tableOutput, wideOutput, "json", "yaml", jsonPath, "html", "junit"}
 
 func explainCommand() *cobra.Command {
 	var opts explainOptions
 	cmd := &cobra.Command{
-		Use:   "explain URL... (--values FILE | --proxy FILE) --cluster FILE | explain URL... --no-proxy LIST | explain --check FILE...",
+		Use:   "explain URL... (--values FILE | --proxy FILE) --cluster FILE | explain URL... --no-proxy LIST | explain --check FILE... [--values FILE --cluster FILE]",
 		Short: "Say which clients go direct to a URL, which use the proxy, and why",
 		Long: `Say which clients go direct to a URL, which use the proxy, and why: the entry
 that decided, where it was written, and what the others do not read.
 
 The list is the one that the operator writes for a cluster (--values or --proxy
 with --cluster), or one as it stands (--no-proxy). A URL without a scheme means
-https. The exit status is 0 if all clients agree on every URL, 1 if they do not,
-2 if there is no answer: the command line or a file is wrong.
+https. The exit status is 0 if there is an answer, and 2 if there is none: the
+command line or a file is wrong. --fail-on disagreement makes it 1 where clients
+do not agree on a URL.
 
 With --check it reads expectations from files (- is standard input) and compares
-them with what clients do. No password is printed.`,
+them with what clients do; the exit status is 1 if one is not met. Expectations
+without a list of their own are about the one that is given: --check with --values
+and --cluster, or --no-proxy. -o junit is what build servers read.
+No password is printed.`,
 		Example: `  fairlead explain kubernetes.default.svc 10.1.2.3 --values secret-values.yaml --cluster cluster.yaml
 
   # a list as it stands, three clients, one of them in an older version
@@ -53,10 +56,11 @@ them with what clients do. No password is printed.`,
   fairlead explain 100.64.0.1 foo.svc --no-proxy 100.64.0.0/13,.svc -o html > noproxy.html
 
   # in a pipeline
-  fairlead explain --check expectations.json`,
+  fairlead explain --check expectations.json
+  fairlead explain --check must-hold.json --values secret-values.yaml --cluster cluster.yaml -o junit > explain.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.urls, opts.given = args, map[string]bool{}
-			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience"} {
+			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience", "fail-on"} {
 				opts.given[name] = cmd.Flags().Changed(name)
 			}
 			if err := opts.checkExplain(); err != nil {
@@ -82,15 +86,18 @@ func (o *explainOptions) flags(cmd *cobra.Command) {
 	flags.StringSliceVar(&o.clients, "client", nil, "client, or client@version, may be repeated; all: every client in every behaviour (default: every client, newest)")
 	flags.StringArrayVar(&o.resolve, "resolve", nil, "host=address, for clients that resolve names before they decide, may be repeated")
 	flags.BoolVar(&o.check, "check", false, "the arguments are files with expectations; compare them with what clients do")
+	failOnFlag(cmd, &o.failOn, never, "exit with 1 if clients do not agree: "+strings.Join(failExplain, ", "), failExplain)
 	outputFlag(cmd, &o.output, tableOutput, explainOutputs)
 }
 
 func (o *explainOptions) checkExplain() error {
-	switch {
-	case !slices.Contains(explainOutputs, o.output):
-		return checkOutput(o.output, explainOutputs)
-	case !slices.Contains(audiences, o.audience):
+	if !slices.Contains(audiences, o.audience) {
 		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
+	}
+	if err := cmp.Or(o.checkOutput(), checkFailOn(&o.failOn, failExplain)); err != nil {
+		return err
+	}
+	switch {
 	case o.check:
 		return o.checkCheck()
 	case o.given["client"] && len(o.clients) == 0:
@@ -105,6 +112,13 @@ func (o *explainOptions) checkExplain() error {
 		return errors.New("give exactly one of --values, --proxy and --no-proxy")
 	}
 	return o.checkInputs()
+}
+
+func (o *explainOptions) checkOutput() error {
+	if o.output == "junit" && !o.check {
+		return errors.New("-o junit is for --check")
+	}
+	return checkOutput(o.output, explainOutputs)
 }
 
 // checkWritten is for a list as it stands.
@@ -131,13 +145,13 @@ func runExplain(cmd *cobra.Command, opts explainOptions) error {
 	}
 	subject, err := opts.subject(cmd)
 	if err != nil {
-		return usage(err) // status 1 is an answer: they disagree
+		return usage(err) // status 1 is an answer where --fail-on says so
 	}
 	explanations := explain.Evaluate(subject.configuration, choices, targets)
 	if err := opts.print(cmd.OutOrStdout(), subject, explanations); err != nil {
 		return err
 	}
-	if !explain.Agree(explanations) {
+	if opts.failOn != never && !explain.Agree(explanations) {
 		return quietError{exitFailure}
 	}
 	return nil
@@ -149,7 +163,8 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 		return page.Write(out, page.Page{
 			Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations,
 		})
-	case "json", "yaml":
+	case tableOutput, wideOutput:
+	default:
 		return printData(out, o.output, explanations)
 	}
 	table := explainTable{style: styleFor(out), wide: o.output == "wide" || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
@@ -157,23 +172,5 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 		table.add(e)
 	}
 	_, err := out.Write(table.text.Bytes())
-	return err
-}
-
-// printData writes JSON without escapes for HTML, or YAML.
-func printData(out io.Writer, format string, data any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(data)
-	if err == nil && format == "yaml" {
-		var converted []byte
-		converted, err = yaml.JSONToYAML(text.Bytes())
-		text = *bytes.NewBuffer(converted)
-	}
-	if err == nil {
-		_, err = text.WriteTo(out)
-	}
 	return err
 }

@@ -14,34 +14,13 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect/vector"
 )
 
-// checkCheck is for --check, which brings its own clients, lists and URLs.
-func (o *explainOptions) checkCheck() error {
-	files := 0
-	for _, name := range o.urls {
-		if name == "-" {
-			files++
-		}
-	}
-	switch {
-	case len(o.urls) == 0:
-		return errors.New("--check takes files with expectations; - is standard input")
-	case files > 1:
-		return errors.New("only one file can be standard input (-)")
-	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "",
-		o.given["no-proxy"], o.given["http-proxy"], o.given["https-proxy"],
-		o.given["client"], o.given["resolve"], o.given["audience"]:
-		return errors.New("--check takes only files and -o: its expectations name the clients, lists and URLs")
-	case o.output == "wide" || o.output == "html":
-		return fmt.Errorf("--check prints table, json or yaml, not %s", o.output)
-	}
-	return nil
-}
-
 // checked is what came out of a check.
 type checked struct {
 	Passed     int        `json:"passed"`
 	Failed     int        `json:"failed"`
 	Mismatches []mismatch `json:"mismatches"`
+
+	suites []junitSuite
 }
 
 // mismatch is an expectation that a client does not meet.
@@ -54,7 +33,10 @@ type mismatch struct {
 
 func runExplainCheck(cmd *cobra.Command, opts explainOptions) error {
 	result := checked{Mismatches: []mismatch{}}
-	checker := explain.NewChecker()
+	checker, err := opts.checker(cmd)
+	if err != nil {
+		return usage(err)
+	}
 	for _, file := range opts.urls {
 		data, err := readFile(file, cmd.InOrStdin())
 		if err != nil {
@@ -74,7 +56,11 @@ func runExplainCheck(cmd *cobra.Command, opts explainOptions) error {
 }
 
 func (c *checked) add(checker *explain.Checker, file string, data []byte) error {
-	rows, err := vector.Parse(data)
+	parse := vector.Parse
+	if checker.HasGiven() {
+		parse = vector.ParseGiven
+	}
+	rows, err := parse(data)
 	if err != nil {
 		return err
 	}
@@ -82,6 +68,7 @@ func (c *checked) add(checker *explain.Checker, file string, data []byte) error 
 		return errors.New("the list is empty: nothing would be checked")
 	}
 	var lines []int
+	suite := junitSuite{Name: file}
 	for i, row := range rows {
 		found, err := checker.Check(row)
 		switch {
@@ -89,15 +76,31 @@ func (c *checked) add(checker *explain.Checker, file string, data []byte) error 
 			return fmt.Errorf("row %d: %w", i+1, err)
 		case found == nil:
 			c.Passed++
+			suite.add(rowName(i, row), nil)
 			continue
 		}
 		if lines == nil {
 			lines = linesOf(data)
 		}
 		c.Failed++
-		c.Mismatches = append(c.Mismatches, mismatch{file, i + 1, lines[i], *found})
+		failed := mismatch{file, i + 1, lines[i], *found}
+		c.Mismatches = append(c.Mismatches, failed)
+		suite.add(rowName(i, row), &failed)
 	}
+	c.suites = append(c.suites, suite)
 	return nil
+}
+
+// rowName has no user information of a URL.
+func rowName(i int, row vector.Row) string {
+	name := fmt.Sprintf("row %d: %s", i+1, explain.Shown(row.Client))
+	if row.Version != "" {
+		name += "@" + explain.Shown(row.Version)
+	}
+	if target, err := row.Target(); err == nil {
+		name += ": " + explain.Shown(target.URL)
+	}
+	return name
 }
 
 // linesOf returns the line on which each element of a JSON list starts.
@@ -122,7 +125,11 @@ func linesOf(data []byte) []int {
 }
 
 func printChecked(out io.Writer, format string, result checked) error {
-	if format != "table" {
+	switch format {
+	case tableOutput:
+	case "junit":
+		return printJUnit(out, result)
+	default:
 		return printData(out, format, result)
 	}
 	var text bytes.Buffer
@@ -140,9 +147,13 @@ func (m mismatch) line() string {
 		client += "@" + m.Version
 	}
 	question := fmt.Sprintf("%s: %s with %s", explain.Shown(client), explain.Shown(m.URL), explain.Shown(shortened(m.Given)))
+	return strings.TrimSpace(question + ": " + m.answer() + " (" + m.Reason + ")")
+}
+
+func (m mismatch) answer() string {
 	answer := fmt.Sprintf("expected %s, got %s", explain.Shown(m.Expected), m.Got)
 	if m.Credentials {
 		answer += ", with other credentials"
 	}
-	return strings.TrimSpace(question + ": " + answer + " (" + m.Reason + ")")
+	return answer
 }

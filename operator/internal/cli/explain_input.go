@@ -105,12 +105,12 @@ func resolveTo(targets []dialect.Target, host string, addr netip.Addr) bool {
 
 // parseURL names the URL in its error, but for what may be a password.
 func parseURL(text string) (dialect.Target, error) {
-	if scheme, _, found := strings.Cut(text, "://"); found && strings.ContainsAny(scheme, ":@") {
+	if scheme, _, found := strings.Cut(text, "://"); found && strings.ContainsAny(scheme, ":@") && !strings.ContainsAny(scheme, "/?#") {
 		return dialect.Target{}, errors.New("the scheme is http or https")
 	}
 	target, err := dialect.ParseTarget(text)
 	if err != nil {
-		return target, fmt.Errorf("%q: %w", shortened(explain.Hide(text)), err)
+		return target, fmt.Errorf("%q: %w", shortened(noproxy.Redacted(text)), err)
 	}
 	return target, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/cabundle"
 	"github.com/fairlead-io/fairlead/operator/internal/inputs"
+	"github.com/fairlead-io/fairlead/operator/lint"
 	"github.com/fairlead-io/fairlead/operator/provider"
 	"github.com/fairlead-io/fairlead/operator/resolve"
 )
@@ -32,7 +33,7 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet,
 	if f.choose, err = readProxy(opts, stdin); err != nil {
 		return nil, err
 	}
-	if f.documents, err = readDocuments(opts.clusters, stdin); err != nil {
+	if f.documents, err = readDocuments(opts.clusters, opts.recursive, stdin); err != nil {
 		return nil, err
 	}
 	if f.clusters, err = clusters(f.documents, warnings); err != nil {
@@ -41,7 +42,7 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet,
 	if len(f.clusters) == 0 {
 		return nil, fmt.Errorf("%s: no Cluster of cluster.x-k8s.io in it", strings.Join(opts.clusters, ", "))
 	}
-	documents, err := readDocuments(opts.override, stdin)
+	documents, err := readDocuments(opts.override, opts.recursive, stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +52,14 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet,
 	return f, f.checkOverrides()
 }
 
-// checkOverrides refuses an override that would silently do nothing.
+// checkOverrides refuses an override that would silently do nothing, or in the place of another.
 func (f *fleet) checkOverrides() error {
+	for _, c := range f.clusters {
+		concerning := slices.DeleteFunc(slices.Clone(f.overrides), func(o v1alpha1.ProxyOverride) bool { return !concerns(o, c) })
+		if len(concerning) > 1 {
+			return fmt.Errorf("ProxyOverride %s/%s is given more than once", c.Namespace, c.Name)
+		}
+	}
 	for _, o := range f.overrides {
 		if !slices.ContainsFunc(f.clusters, func(c *clusterv1.Cluster) bool { return concerns(o, c) }) {
 			return fmt.Errorf("ProxyOverride %s/%s: there is no Cluster of that name and namespace in the files", o.Namespace, o.Name)
@@ -104,7 +111,7 @@ func readProxy(opts renderOptions, stdin io.Reader) (func(*clusterv1.Cluster) (r
 		}
 		return func(*clusterv1.Cluster) (resolve.Installation, error) { return installation, nil }, err
 	}
-	documents, err := readDocuments([]string{opts.proxy}, stdin)
+	documents, err := readDocuments([]string{opts.proxy}, opts.recursive, stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -115,14 +122,18 @@ func readProxy(opts renderOptions, stdin io.Reader) (func(*clusterv1.Cluster) (r
 	if len(proxies) == 0 {
 		return nil, fmt.Errorf("%s: no CorporateProxy in it", opts.proxy)
 	}
-	named, err := namedData(documents)
-	if err != nil {
-		return nil, err
+	given := map[string]bool{}
+	for _, proxy := range proxies {
+		if given[proxy.Name] {
+			return nil, fmt.Errorf("%s: CorporateProxy %s is given more than once", opts.proxy, proxy.Name)
+		}
+		given[proxy.Name] = true
 	}
+	objects := readNamed(documents)
 	return func(cluster *clusterv1.Cluster) (resolve.Installation, error) {
 		// Every namespace has this label; others stand in the cluster.
 		namespace := map[string]string{"kubernetes.io/metadata.name": cluster.Namespace}
-		return inputs.Choose(proxies, cluster, namespace, func(ref inputs.Reference) (map[string][]byte, error) { return named[ref], nil })
+		return inputs.Choose(proxies, cluster, namespace, objects.operators)
 	}, nil
 }
 
@@ -157,7 +168,7 @@ func (f *fleet) facts(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.F
 	if !known {
 		return resolve.Facts{}, nil
 	}
-	object, found := f.infrastructure(cluster, from)
+	object, found := objectIn(f.documents, from.Row.Group, from.Row.Kind, cluster.Namespace, from.Name)
 	read := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
 	if found && len(read.Missing) > 0 {
 		fmt.Fprintf(warnings, "warning: %s %s/%s: not known yet: %s; the operator waits for it\n",
@@ -167,11 +178,23 @@ func (f *fleet) facts(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.F
 	return inputs.Facts(cluster.Namespace, read), nil
 }
 
-// infrastructure returns the object that has the facts, if it stands in the files.
-func (f *fleet) infrastructure(cluster *clusterv1.Cluster, from inputs.FactsObject) (map[string]any, bool) {
-	for _, d := range f.documents {
+// providerAddress is what makes the machines of a cluster, if its infrastructure object stands in the files and says so.
+func providerAddress(documents []document, cluster *clusterv1.Cluster) lint.ProviderAddress {
+	ref := cluster.Spec.InfrastructureRef
+	api, known := provider.APIOf(ref.APIGroup, ref.Kind)
+	object, found := objectIn(documents, ref.APIGroup, ref.Kind, cluster.Namespace, ref.Name)
+	if !known || !found {
+		return lint.ProviderAddress{}
+	}
+	name := ref.Kind + " " + cluster.Namespace + "/" + ref.Name
+	return lint.ProviderAddress{Name: api.Name, Address: api.Address(object), Object: name, Field: api.Path}
+}
+
+// objectIn returns an object, if it stands in the files.
+func objectIn(documents []document, group, kind, namespace, name string) (map[string]any, bool) {
+	for _, d := range documents {
 		gvk := d.object.GroupVersionKind()
-		if gvk.Group == from.Row.Group && gvk.Kind == from.Row.Kind && d.object.GetName() == from.Name && namespaceOf(d) == cluster.Namespace {
+		if gvk.Group == group && gvk.Kind == kind && d.object.GetName() == name && namespaceOf(d) == namespace {
 			return d.object.Object, true
 		}
 	}

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +30,7 @@ type lintOptions struct {
 	failOn              string
 }
 
-var failOns = []string{"error", "warning", "info", "never"}
+var lintOutputs = append(slices.Clone(dataOutputs), "sarif")
 
 func lintCommand() *cobra.Command {
 	var opts lintOptions
@@ -53,7 +55,10 @@ the command line or a file is wrong. No password is printed.`,
   fairlead lint --no-proxy "$NO_PROXY" --cluster cluster.yaml
 
   # for a pipeline
-  fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on warning -o json`,
+  fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json
+
+  # for a code host, which shows findings beside the lines
+  fairlead lint --values secret-values.yaml --cluster cluster.yaml -o sarif > fairlead.sarif`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opts.checkLint(cmd.Flags().Changed("no-proxy")); err != nil {
@@ -68,8 +73,8 @@ the command line or a file is wrong. No password is printed.`,
 	flags.StringVar(&opts.noProxy, "no-proxy", "", "a list as it stands, instead of --values and --proxy")
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
-	flags.StringVar(&opts.failOn, "fail-on", "error", "exit with 1 from this severity on: "+strings.Join(failOns, ", "))
-	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
+	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
+	outputFlag(cmd, &opts.output, tableOutput, lintOutputs)
 	return cmd
 }
 
@@ -81,12 +86,9 @@ func (o *lintOptions) checkLint(list bool) error {
 		return errors.New("--no-proxy is empty: there is nothing to look at")
 	case !list && (o.httpProxy != "" || o.httpsURL != ""):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
-	case !slices.Contains(dataOutputs, o.output):
-		return checkOutput(o.output, dataOutputs)
-	case !slices.Contains(failOns, o.failOn):
-		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(failOns, ", "), o.failOn)
-	case list || o.alone() && len(o.override) == 0 && o.form == "":
-		return nil
+	}
+	if err := cmp.Or(checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
+		return err
 	}
 	return o.checkInputs()
 }
@@ -107,7 +109,7 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 	if err != nil {
 		return usage(err) // status 1 is an answer: there are findings
 	}
-	if err := printLint(cmd.OutOrStdout(), opts.output, results); err != nil {
+	if err := printLint(cmd.OutOrStdout(), opts, results); err != nil {
 		return err
 	}
 	for _, result := range results {
@@ -116,13 +118,6 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 		}
 	}
 	return nil
-}
-
-func severe(worst lint.Severity, failOn string) bool {
-	if worst == "" || failOn == "never" {
-		return false
-	}
-	return slices.Index(failOns, strings.ToLower(string(worst))) <= slices.Index(failOns, failOn)
 }
 
 func lintAll(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
@@ -163,6 +158,7 @@ func lintCluster(fleet *fleet, cluster *clusterv1.Cluster, warnings io.Writer) (
 	}
 	if resolved && effective.Mode == resolve.ModeProxied {
 		in := lint.Effective(effective, inputs.Cluster(cluster))
+		in.API = providerAddress(fleet.documents, cluster)
 		in.Now = time.Now().Unix()
 		findings = append(findings, lint.Run(in)...)
 	}
@@ -204,7 +200,7 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 	if len(opts.clusters) == 0 {
 		return []linted{{Findings: lint.Run(in)}}, nil
 	}
-	documents, err := readDocuments(opts.clusters, cmd.InOrStdin())
+	documents, err := readDocuments(opts.clusters, opts.recursive, cmd.InOrStdin())
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +211,7 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 	var results []linted
 	for _, cluster := range found {
 		plain := inputs.Cluster(cluster)
-		in.Cluster = &plain
+		in.Cluster, in.API = &plain, providerAddress(documents, cluster)
 		results = append(results, linted{cluster.Namespace + "/" + cluster.Name, lint.Run(in)})
 	}
 	return results, nil
@@ -245,20 +241,32 @@ func problemFindings(err error) ([]lint.Finding, bool) {
 	return findings, true
 }
 
-func printLint(out io.Writer, format string, results []linted) error {
+func printLint(out io.Writer, opts lintOptions, results []linted) error {
 	for i := range results {
 		if results[i].Findings == nil {
 			results[i].Findings = []lint.Finding{} // a list, also when it is empty
 		}
 	}
-	if format != tableOutput {
-		return printData(out, format, results)
+	switch opts.output {
+	case tableOutput:
+		_, err := out.Write(lintText(styleFor(out), results))
+		return err
+	case "sarif":
+		return printSARIF(out, opts.source(), results)
 	}
-	_, err := out.Write(lintText(results))
-	return err
+	return printData(out, opts.output, results)
 }
 
-func lintText(results []linted) []byte {
+// source is the file that the list stands in.
+func (o *lintOptions) source() sarifSource {
+	s := sarifSource{file: cmp.Or(o.values, o.proxy)}
+	if s.file != "" && s.file != "-" {
+		s.text, _ = os.ReadFile(s.file) // without it no lines are named; a folder has none
+	}
+	return s
+}
+
+func lintText(s style, results []linted) []byte {
 	var out bytes.Buffer
 	counts := map[lint.Severity]int{}
 	for _, result := range results {
@@ -267,7 +275,7 @@ func lintText(results []linted) []byte {
 		}
 		for _, f := range result.Findings {
 			counts[f.Severity]++
-			printFinding(&out, f)
+			printFinding(&out, s, f)
 		}
 	}
 	fmt.Fprintf(&out, "%s, %s, %d info\n", plural(counts[lint.Error], "error"), plural(counts[lint.Warning], "warning"), counts[lint.Info])
@@ -276,18 +284,18 @@ func lintText(results []linted) []byte {
 
 const indent = "         "
 
-func printFinding(out *bytes.Buffer, f lint.Finding) {
-	fmt.Fprintf(out, "%-8s %s", f.Severity, f.Code)
+func printFinding(out *bytes.Buffer, s style, f lint.Finding) {
+	fmt.Fprint(out, s.severity(f.Severity), f.Code)
 	if len(f.Entries) > 0 {
 		fmt.Fprintf(out, "  %s", listed(f.Entries))
 	}
 	fmt.Fprintln(out)
-	wrap(out, f.Why)
+	wrap(out, s, f.Why)
 	if f.Mend != "" {
-		wrap(out, "mend: "+f.Mend)
+		wrap(out, s, "mend: "+f.Mend)
 	}
 	if len(f.Clients) > 0 {
-		wrap(out, "clients: "+strings.Join(f.Clients, ", "))
+		wrap(out, s, "clients: "+strings.Join(f.Clients, ", "))
 	}
 	fmt.Fprintln(out)
 }
@@ -310,8 +318,8 @@ func listed(entries []lint.Entry) string {
 }
 
 // wrap writes a text in lines below the heading of its finding.
-func wrap(out *bytes.Buffer, text string) {
-	for _, line := range wrapped(text, lineWidth-len(indent)) {
+func wrap(out *bytes.Buffer, s style, text string) {
+	for _, line := range wrapped(text, s.line()-len(indent)) {
 		fmt.Fprintln(out, indent+line)
 	}
 }

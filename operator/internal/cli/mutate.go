@@ -19,6 +19,7 @@ type mutateOptions struct {
 	policyValues []string
 	policies     []string
 	carry        string
+	namespace    string
 	exclude      bool
 	require      bool
 }
@@ -49,8 +50,8 @@ nobody is asked about them.
 
 Standard error has a statement for each workload that a policy is for: what was
 changed, what was not, and why. The exit status is 0, also if there was nothing to do;
-1 if something cannot be read or evaluated: documents of the manifests are passed on
-as they are then, and the others are changed; 2 if the command line is wrong.
+1 if something cannot be read or evaluated; 2 if the command line is wrong. Then
+nothing is printed: kubectl apply behind a pipe must not get agents without a proxy.
 No password is printed, except with --carry Literal, into the manifests.`,
 		Example: `  # konnectivity-agent, before it is applied
   fairlead mutate -f konnectivity-agent.yaml --values secret-values.yaml --cluster cluster.yaml | kubectl apply -f -
@@ -79,7 +80,8 @@ No password is printed, except with --carry Literal, into the manifests.`,
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
-	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "manifests, may be repeated; standard input if there is none, or for -")
+	filenameFlag(cmd, &opts.files, "manifests, or a folder with them, may be repeated; standard input if there is none, or for -")
+	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of what names none, as kubectl apply -n")
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, may be repeated")
 	flags.StringVar(&opts.carry, "carry", "", "instead of the values' carry: "+strings.Join(carries, ", "))
 	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy, may be repeated; all of tunnels if there is none")
@@ -133,22 +135,25 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if err != nil {
 		return err
 	}
-	m.exclude = opts.exclude
+	m.exclude, m.inNamespace = opts.exclude, opts.namespace
 	var out bytes.Buffer
-	for _, file := range opts.files {
+	files, err := inFolders(opts.files, opts.recursive)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
 		stream, err := readFile(file, stdin)
 		if err != nil {
 			return err
 		}
 		m.add(file, stream)
 	}
-	if err := m.run(cmd.Context(), &out); err != nil {
-		return err
+	m.run(cmd.Context(), &out)
+	if err := m.sum(opts.require); err != nil {
+		return err // all or nothing: what reads the output does not see the status
 	}
-	if _, err := out.WriteTo(cmd.OutOrStdout()); err != nil {
-		return err
-	}
-	return m.sum(opts.require)
+	_, err = out.WriteTo(cmd.OutOrStdout())
+	return err
 }
 
 // mutateValues are the values of the chart: its own, below the settings of the cluster, below the files.

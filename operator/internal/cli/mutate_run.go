@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -18,16 +20,17 @@ import (
 
 // mutator applies policies to streams of manifests.
 type mutator struct {
-	policies   []*mutation.Policy
-	tunnels    map[string]*mutation.Tunnel // by the policy's name
-	unrelayed  []mutation.Tunnel           // that have none,
-	noRelay    string                      // for this reason
-	literal    bool
-	exclude    bool // label agents, so that no policy is asked about them
-	tlsUnknown bool // whether the proxy speaks TLS is not known
-	streams    []stream
-	namespaces map[string]*corev1.Namespace // that stand among the manifests
-	stderr     io.Writer
+	policies    []*mutation.Policy
+	tunnels     map[string]*mutation.Tunnel // by the policy's name
+	unrelayed   []mutation.Tunnel           // that have none,
+	noRelay     string                      // for this reason
+	literal     bool
+	inNamespace string // what names none
+	exclude     bool   // label agents, so that no policy is asked about them
+	tlsUnknown  bool   // whether the proxy speaks TLS is not known
+	streams     []stream
+	namespaces  map[string]*corev1.Namespace // that stand among the manifests
+	stderr      io.Writer
 
 	workloads, agents int
 	failed            bool
@@ -72,8 +75,8 @@ func (m *mutator) add(file string, content []byte) {
 	m.streams = append(m.streams, s)
 }
 
-// run writes all streams, changed.
-func (m *mutator) run(ctx context.Context, out *bytes.Buffer) error {
+// run writes all streams, changed. What goes wrong is said of every document, and makes the output worthless.
+func (m *mutator) run(ctx context.Context, out *bytes.Buffer) {
 	for _, s := range m.streams {
 		if len(s.documents) > 0 && out.Len() > 0 && !bytes.HasPrefix(s.documents[0], []byte("---")) {
 			fmt.Fprintf(out, "%s---\n", lineEnd(out.Bytes()))
@@ -81,13 +84,11 @@ func (m *mutator) run(ctx context.Context, out *bytes.Buffer) error {
 		for i, document := range s.documents {
 			changed, err := m.document(ctx, s.file, document)
 			if err != nil {
-				m.fail("%s: document %d: %v: it is passed on as it is", s.file, i+1, err)
-				changed = document
+				m.fail("%s: document %d: %v", s.file, i+1, err)
 			}
 			out.Write(changed)
 		}
 	}
-	return nil
 }
 
 // lineEnd is what a text lacks to end with a line.
@@ -98,7 +99,7 @@ func lineEnd(text []byte) string {
 	return "\n"
 }
 
-// document returns a document, changed. What goes wrong with one of its workloads leaves that one as it is.
+// document returns a document, changed.
 func (m *mutator) document(ctx context.Context, file string, document []byte) ([]byte, error) {
 	value, err := manifest.Parse(document)
 	if err != nil {
@@ -117,7 +118,7 @@ func (m *mutator) document(ctx context.Context, file string, document []byte) ([
 			}
 		}
 		if err != nil {
-			m.fail("%s: %v: it is passed on as it is", name, err)
+			m.fail("%s: %v", name, err)
 		}
 	}
 	if !touched {
@@ -135,7 +136,7 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 			fmt.Fprintf(m.stderr, "warning: %s: tunnel-%s: no fairlead-relay is added: %s\n", name, tunnel.Name, m.noRelay)
 		}
 	}
-	namespace := m.namespace(workload.Namespace())
+	namespace := m.namespace(cmp.Or(workload.Namespace(), m.inNamespace))
 	var matching []*mutation.Policy
 	for _, policy := range m.policies {
 		if policy.Matches(labels, namespace.Labels) {
@@ -150,7 +151,7 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 	if !workload.IsPod() {
 		generateName = workload.Name() + "-"
 	}
-	pod, err := mutation.Pod(template, generateName, workload.Namespace())
+	pod, err := mutation.Pod(template, generateName, namespace.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +214,11 @@ func (m *mutator) sum(require bool) error {
 	if m.agents == 0 {
 		fmt.Fprintf(m.stderr, "no agent among %s: nothing is changed\n", plural(m.workloads, "workload"))
 	}
-	if m.failed || require && m.agents == 0 {
-		return quietError{exitFailure}
+	switch {
+	case m.failed:
+		return errors.New("not all of the manifests can be read and evaluated: nothing is printed")
+	case require && m.agents == 0:
+		return errors.New("--require: nothing is printed")
 	}
 	return nil
 }

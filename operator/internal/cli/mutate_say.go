@@ -238,11 +238,15 @@ func (s statement) whyNoTarget(found []agent) string {
 	if slices.ContainsFunc(s.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "fairlead-proxy" }) {
 		return "there is a volume fairlead-proxy already, and it is kept"
 	}
+	if os := s.pod.Spec.OS; os != nil && os.Name == corev1.Windows || s.pod.Spec.NodeSelector[corev1.LabelOSStable] == string(corev1.Windows) {
+		return "the pod is for Windows, and the relay runs on Linux alone"
+	}
 	if s.pod.Annotations["fairlead.io/relay-targets"] != "" {
 		return "the annotation fairlead.io/relay-targets names nothing that can be relayed: host:port, the host a name"
 	}
 	for _, a := range found {
 		host, named := a.flag(hostFlag)
+		port, _ := a.flag("--proxy-server-port")
 		flag := hostFlag + " of container " + a.Name
 		switch {
 		case !named && a.hides(hostFlag):
@@ -251,6 +255,8 @@ func (s statement) whyNoTarget(found []agent) string {
 			continue
 		case strings.Contains(host, "$("):
 			return fmt.Sprintf("%s is %s, which stands elsewhere; %s", flag, host, instead)
+		case strings.Contains(port, "$("):
+			return fmt.Sprintf("--proxy-server-port of container %s is %s, which stands elsewhere; %s", a.Name, port, instead)
 		case address.MatchString(host):
 			return fmt.Sprintf("%s is an address, %s, which nothing can point elsewhere: the hub needs a name", flag, host)
 		case inCluster.MatchString(host):

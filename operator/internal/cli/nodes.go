@@ -2,13 +2,9 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,24 +15,33 @@ import (
 
 type nodesOptions struct {
 	kube.Options
-	files    []string
-	outdated bool
-	output   string
+	files     []string
+	recursive bool
+	outdated  bool
+	output    string
+	failOn    string
 }
 
 func nodesCommand() *cobra.Command {
 	var opts nodesOptions
 	cmd := &cobra.Command{
-		Use:   "nodes [-n NAMESPACE | -f FILE]",
+		Use:   "nodes [-n NAMESPACE | -A] [-f FILE]",
 		Short: "List machines that were built before their proxy settings changed",
 		Long: `List machines that were built before their proxy settings changed, by cluster
 and by who replaces them. Cluster API gives a machine its settings once, when it
 is built; what is outdated here keeps the old ones until it is replaced.
 
 It reads ProxyReports, and nothing else, from the cluster of the kubeconfig, or
-from files. SINCE is the time of the last change; an order that changes is none.`,
-		Example: `  fairlead nodes
+from files. SINCE is the time of the last change; an order that changes is none.
+
+The exit status is 0 if there is an answer; --fail-on outdated makes it 1 where
+something is outdated, for a pipeline. It is 1 also if there is no answer, and 2
+if the command line is wrong.`,
+		Example: `  fairlead nodes -A
   fairlead nodes -n org-acme --outdated
+
+  # for a pipeline: does every machine have the new password?
+  fairlead nodes -A --fail-on outdated
 
   # without access of its own
   kubectl get proxyreports -A -o yaml | fairlead nodes -f -`,
@@ -49,20 +54,18 @@ from files. SINCE is the time of the last change; an order that changes is none.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&opts.Namespace, "namespace", "n", "", "of this namespace alone")
-	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
-	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
-	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "read ProxyReports from files instead, - for stdin")
+	clusterFlags(cmd, &opts.Options)
+	allNamespacesFlag(cmd, &opts.Options)
+	filenameFlag(cmd, &opts.files, "read ProxyReports from files instead, or from a folder, - for stdin; may be repeated")
+	recursiveFlag(flags, &opts.recursive)
 	flags.BoolVar(&opts.outdated, "outdated", false, "only what has outdated machines")
-	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
+	failOnFlag(cmd, &opts.failOn, never, "exit with 1 if there are such machines or MachinePools: "+strings.Join(failNodes, ", "), failNodes)
+	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
 	return cmd
 }
 
 func (o *nodesOptions) check(cmd *cobra.Command) error {
-	if len(o.files) > 0 && (cmd.Flags().Changed("kubeconfig") || cmd.Flags().Changed("context")) {
-		return errors.New("-f reads files: it takes no --kubeconfig or --context")
-	}
-	return checkOutput(o.output, dataOutputs)
+	return cmp.Or(checkCluster(cmd, o.Options, len(o.files) > 0), checkFailOn(&o.failOn, failNodes), checkOutput(o.output, listOutputs))
 }
 
 // nodesOf is what is printed of one report.
@@ -84,62 +87,86 @@ type nodesOwner struct {
 }
 
 func runNodes(cmd *cobra.Command, opts nodesOptions) error {
-	reports, err := readReports(cmd, opts)
+	reports, where, err := readReports(cmd, opts)
 	if err != nil {
 		return err
 	}
 	rows := []nodesOf{} // a list, also when it is empty
 	for _, report := range reports {
-		if report.Status.Nodes == nil || opts.Namespace != "" && report.Namespace != opts.Namespace {
+		if report.Status.Nodes == nil {
 			continue
 		}
-		if row := nodesRow(report); !opts.outdated || row.Outdated+row.OutdatedMachinePools > 0 {
+		if row := nodesRow(report); !opts.outdated || row.outdated() {
 			rows = append(rows, row)
 		}
 	}
 	slices.SortFunc(rows, func(a, b nodesOf) int { return cmp.Compare(a.Cluster, b.Cluster) })
-	if opts.output != tableOutput {
-		return printData(cmd.OutOrStdout(), opts.output, rows)
+	switch out := cmd.OutOrStdout(); opts.output {
+	case tableOutput, wideOutput:
+		err = printNodes(out, rows, opts, where)
+	case nameOutput:
+		err = printNames(out, nodesNames(rows, opts.outdated))
+	default:
+		err = printData(out, opts.output, rows)
 	}
-	return printNodes(cmd.OutOrStdout(), rows, opts.outdated)
+	if err == nil && opts.failOn != never && slices.ContainsFunc(rows, nodesOf.outdated) {
+		return quietError{exitFailure}
+	}
+	return err
 }
 
-func readReports(cmd *cobra.Command, opts nodesOptions) ([]v1alpha1.ProxyReport, error) {
+func (n nodesOf) outdated() bool { return n.Outdated+n.OutdatedMachinePools > 0 }
+
+// readReports also says where it looked, if that is not all there is.
+func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.ProxyReport, where string, err error) {
 	var documents []document
-	var err error
 	if len(opts.files) > 0 {
-		documents, err = readDocuments(opts.files, cmd.InOrStdin())
+		documents, err = readDocuments(opts.files, opts.recursive, cmd.InOrStdin())
 	} else {
-		documents, err = listReports(cmd, opts)
+		documents, where, err = listReports(cmd, opts)
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var reports []v1alpha1.ProxyReport
+	found := 0
 	for _, d := range documents {
 		if !d.is("ProxyReport", v1alpha1.GroupVersion.String()) {
 			continue
 		}
+		found++
 		var report v1alpha1.ProxyReport
 		// The operator's version need not be this command's.
 		if err := d.decodeForeign(&report, cmd.ErrOrStderr()); err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		reports = append(reports, report)
+		if len(opts.files) == 0 || opts.AllNamespaces || opts.Namespace == "" || report.Namespace == opts.Namespace {
+			reports = append(reports, report)
+		}
 	}
-	if len(reports) == 0 && len(documents) > 0 {
-		return nil, fmt.Errorf("%s: no ProxyReport in it", strings.Join(opts.files, ", "))
+	if found == 0 && len(documents) > 0 {
+		return nil, "", fmt.Errorf("%s: no ProxyReport in it", strings.Join(opts.files, ", "))
 	}
-	return reports, nil
+	return reports, where, nil
 }
 
-func listReports(cmd *cobra.Command, opts nodesOptions) ([]document, error) {
-	objects, err := kube.ProxyReports(cmd.Context(), opts.Options)
-	var documents []document
+func listReports(cmd *cobra.Command, opts nodesOptions) (documents []document, where string, err error) {
+	cluster, err := kube.Connect(opts.Options)
+	if err != nil {
+		return nil, "", err
+	}
+	objects, err := cluster.ProxyReports(cmd.Context())
 	for _, object := range objects {
 		documents = append(documents, document{"the cluster", object})
 	}
-	return documents, err
+	return documents, inside(cluster.Namespace), err
+}
+
+// inside says which namespace was looked at, as nobody need have named it.
+func inside(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in the namespace " + namespace
 }
 
 func nodesRow(report v1alpha1.ProxyReport) nodesOf {
@@ -164,43 +191,4 @@ func nodesRow(report v1alpha1.ProxyReport) nodesOf {
 	}
 	row.Rollout = report.Status.Rollout
 	return row
-}
-
-// printNodes writes a line for each owner, and below what is said of rollouts.
-func printNodes(out io.Writer, rows []nodesOf, outdated bool) error {
-	if len(rows) == 0 {
-		_, err := fmt.Fprintln(out, map[bool]string{true: "No machine is outdated.", false: "Nothing is counted yet."}[outdated])
-		return err
-	}
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "CLUSTER\tOWNER\tMACHINES\tOUTDATED\tSINCE")
-	var notes []string
-	for _, row := range rows {
-		since := "-"
-		if row.Since != nil {
-			since = row.Since.UTC().Format(time.RFC3339)
-		}
-		line := func(owner string, machines, old int32) {
-			if !outdated || old > 0 {
-				fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\n", row.Cluster, owner, machines, old, since)
-			}
-		}
-		for _, o := range row.Owners {
-			line(o.Owner, o.Machines, o.Outdated)
-		}
-		if len(row.Owners) == 0 {
-			line("-", 0, 0)
-		}
-		if n := row.OutdatedMachinePools; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", row.Cluster, plural(int(n), "MachinePool")))
-		}
-		if row.Rollout != nil && row.Rollout.Message != "" {
-			notes = append(notes, row.Cluster+": "+row.Rollout.Message)
-		}
-	}
-	if err := table.Flush(); err != nil || len(notes) == 0 {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(notes, "\n"))
-	return err
 }

@@ -1,17 +1,31 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/yaml"
 )
 
-// tableOutput is the output for people, of the verbs that also have one for programs.
-const tableOutput = "table"
+const (
+	// tableOutput is the output for people, of the verbs that also have one for programs.
+	tableOutput = "table"
+	wideOutput  = "wide" // the same with more columns
+	nameOutput  = "name" // what other commands take as arguments
+	// jsonPath stands before a template, as with kubectl.
+	jsonPath = "jsonpath="
+)
 
-var dataOutputs = []string{tableOutput, "json", "yaml"}
+var (
+	dataOutputs = []string{tableOutput, "json", "yaml", jsonPath}
+	listOutputs = []string{tableOutput, wideOutput, nameOutput, "json", "yaml", jsonPath}
+)
 
 // outputFlag adds -o, which is one of these.
 func outputFlag(cmd *cobra.Command, into *string, standard string, all []string) {
@@ -20,8 +34,68 @@ func outputFlag(cmd *cobra.Command, into *string, standard string, all []string)
 }
 
 func checkOutput(given string, all []string) error {
+	if template, is := strings.CutPrefix(given, jsonPath); is && slices.Contains(all, jsonPath) {
+		if err := jsonpath.New("").Parse(template); template == "" || err != nil {
+			return fmt.Errorf("-o %s takes a template such as {.x}", jsonPath)
+		}
+		return nil
+	}
 	if !slices.Contains(all, given) {
 		return fmt.Errorf("-o is one of %s, not %q", strings.Join(all, ", "), given)
 	}
 	return nil
+}
+
+// printData writes JSON without escapes for HTML, YAML, or what a template takes of it.
+func printData(out io.Writer, format string, data any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(data)
+	switch template, is := strings.CutPrefix(format, jsonPath); {
+	case err != nil:
+		return err
+	case is:
+		return printPath(out, template, text.Bytes())
+	case format == "yaml":
+		converted, err := yaml.JSONToYAML(text.Bytes())
+		if err != nil {
+			return err
+		}
+		text = *bytes.NewBuffer(converted)
+	}
+	_, err = text.WriteTo(out)
+	return err
+}
+
+// printPath is as kubectl's: what is missing is nothing, and no line ends that the template does not.
+func printPath(out io.Writer, template string, encoded []byte) error {
+	var data any
+	path := jsonpath.New("").AllowMissingKeys(true)
+	if err := json.Unmarshal(encoded, &data); err != nil {
+		return err
+	}
+	if err := path.Parse(template); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := path.Execute(&text, data); err != nil {
+		return fmt.Errorf("-o %s: %w", jsonPath, err)
+	}
+	_, err := text.WriteTo(out)
+	return err
+}
+
+// printNames writes each name once, in lower case and a line of its own, as kubectl takes them: deployment/web.
+func printNames(out io.Writer, owners []string) error {
+	var text bytes.Buffer
+	for i, owner := range owners {
+		kind, name, named := strings.Cut(owner, "/")
+		if named && !slices.Contains(owners[:i], owner) {
+			fmt.Fprintln(&text, ascii(strings.ToLower(kind)+"/"+name))
+		}
+	}
+	_, err := text.WriteTo(out)
+	return err
 }

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"fmt"
-	"io"
-	"strconv"
+	"cmp"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -15,14 +13,17 @@ import (
 
 type podsOptions struct {
 	kube.Options
-	all    bool
-	output string
+	files     []string
+	recursive bool
+	all       bool
+	output    string
+	failOn    string
 }
 
 func podsCommand() *cobra.Command {
 	var opts podsOptions
 	cmd := &cobra.Command{
-		Use:   "pods [-n NAMESPACE]",
+		Use:   "pods [-n NAMESPACE | -A] [-f FILE]",
 		Short: "List pods that lack the proxy variables, have old values, or show a password",
 		Long: `List pods that lack the proxy variables, have old values, or show a password,
 by who owns them, with the reason.
@@ -36,34 +37,48 @@ It lists pods, what owns them, namespaces and the policy inject-proxy-env from
 the cluster of the kubeconfig, and the metadata of the Secrets fairlead-proxy,
 never what is in them. What may not be listed is said below the table, and the
 rest is shown. Of pods that have finished or are being deleted, and of debug
-containers that have, only passwords are listed.
+containers that have, only passwords are listed. With -f it reads the same from
+files; what is outdated then takes the managedFields, or the replicator's copies.
 
 -o json and -o yaml print "owners", each with namespace, owner, finding, reason
 (of Uninjected), message, containers and pods, and "notes", what is said below
 the table. Messages may change; reasons are Static, KubeSystem, Excluded,
 OwnValue, OwnEnvFrom, NoPolicy, OlderThanPolicy, PolicyNotReady and Unknown.
 
-The exit status is 0 if there is an answer, whatever it says, 1 if pods cannot
-be listed, and 2 if the command line is wrong.`,
-		Example: `  fairlead pods
+The exit status is 0 if there is an answer, whatever it says; --fail-on makes it 1
+for findings and for reasons of Uninjected, and where it cannot tell for lack of
+rights. It is 1 also if pods cannot be listed, and 2 if the command line is wrong.`,
+		Example: `  fairlead pods -A
   fairlead pods -n shop --all
 
+  # without access of its own
+  kubectl get pods,replicasets,jobs,namespaces,mutatingadmissionpolicies,mutatingadmissionpolicybindings -A -o yaml --show-managed-fields | fairlead pods -f -
+
+  # for a pipeline
+  fairlead pods -A --fail-on Password,OlderThanPolicy
+
   # owners that have to be restarted after a new password
-  fairlead pods -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
+  fairlead pods -A -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(opts.output, dataOutputs); err != nil {
+			failOn, err := checkFailOnPods(opts.failOn)
+			if err != nil {
 				return usage(err)
 			}
-			return runPods(cmd, opts)
+			if err := cmp.Or(checkCluster(cmd, opts.Options, len(opts.files) > 0), checkOutput(opts.output, listOutputs)); err != nil {
+				return usage(err)
+			}
+			return runPods(cmd, opts, failOn)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&opts.Namespace, "namespace", "n", "", "of this namespace alone")
-	flags.StringVar(&opts.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
-	flags.StringVar(&opts.Context, "context", "", "context of the kubeconfig")
+	clusterFlags(cmd, &opts.Options)
+	allNamespacesFlag(cmd, &opts.Options)
+	filenameFlag(cmd, &opts.files, "read from files what kubectl get has printed, or from a folder, - for stdin; may be repeated")
+	recursiveFlag(flags, &opts.recursive)
 	flags.BoolVar(&opts.all, "all", false, "also what is fine")
-	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
+	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these, separated by commas: "+strings.Join(failPods, ", "), failPods)
+	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
 	return cmd
 }
 
@@ -83,13 +98,13 @@ type podsOwner struct {
 	Pods       []string    `json:"pods"`
 }
 
-func runPods(cmd *cobra.Command, opts podsOptions) error {
-	cluster, notes, err := readCluster(cmd.Context(), opts.Options)
+func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
+	read, err := readPods(cmd, opts)
 	if err != nil {
 		return err
 	}
-	report := podsReport{Owners: []podsOwner{}, Notes: notes}
-	for _, row := range cluster.Rows() {
+	report := podsReport{Owners: []podsOwner{}, Notes: read.notes}
+	for _, row := range read.found.Rows() {
 		if row.Class == pods.Fine && !opts.all {
 			continue
 		}
@@ -98,45 +113,26 @@ func runPods(cmd *cobra.Command, opts podsOptions) error {
 			Finding: row.Class, Reason: row.Reason, Message: row.Message, Containers: row.Containers, Pods: row.Pods,
 		})
 	}
-	if opts.output != tableOutput {
-		return printData(cmd.OutOrStdout(), opts.output, report)
+	switch out := cmd.OutOrStdout(); opts.output {
+	case tableOutput, wideOutput:
+		err = printPods(out, report, opts.output == wideOutput, plural(len(read.found.Pods), "pod")+inside(read.namespace))
+	case nameOutput:
+		err = printNames(out, report.owners())
+	default:
+		err = printData(out, opts.output, report)
 	}
-	return printPods(cmd.OutOrStdout(), report, len(cluster.Pods))
-}
-
-// printPods writes a line for each owner and finding, and below what could not be read.
-func printPods(out io.Writer, report podsReport, total int) error {
-	if len(report.Owners) == 0 {
-		fmt.Fprintf(out, "Nothing is found in %s.\n", plural(total, "pod"))
-	} else {
-		table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-		fmt.Fprintln(table, "NAMESPACE\tOWNER\tPODS\tFINDING\tCONTAINERS\tWHY")
-		for _, o := range report.Owners {
-			why := o.Message
-			if why == "" {
-				why = "-"
-			}
-			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n", o.Namespace, ascii(o.Owner), len(o.Pods), o.Finding, short(o.Containers), why)
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
+	if err == nil && (report.has(failOn) || read.blind && slices.ContainsFunc(failOn, depends)) {
+		return quietError{exitFailure}
 	}
-	if len(report.Notes) == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(out, "\n%s\n", strings.Join(report.Notes, "\n"))
 	return err
 }
 
-// ascii writes out what else would move columns or the cursor: anybody who makes a pod may say who owns it.
-func ascii(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
+// depends says whether a finding depends on more than the pod.
+func depends(finding string) bool { return finding != never && finding != string(pods.Password) }
 
-// short names no more than three.
-func short(names []string) string {
-	const most = 3
-	if len(names) > most {
-		return strings.Join(names[:most], ",") + fmt.Sprintf(",+%d", len(names)-most)
-	}
-	return strings.Join(names, ",")
+// has tells whether there is one of these findings, or reasons.
+func (r podsReport) has(failOn []string) bool {
+	return slices.ContainsFunc(r.Owners, func(o podsOwner) bool {
+		return slices.Contains(failOn, string(o.Finding)) || slices.Contains(failOn, string(o.Reason))
+	})
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,33 +21,54 @@ import (
 
 // podsReader lists what package pods judges. Each kind is listed once.
 type podsReader struct {
-	*kube.Cluster
+	lister
 	namespace string
 	found     pods.Cluster
 	notes     []string
+	blind     bool // one of the notes is about what a finding depends on
 }
 
-// readCluster reads what concerns pods. What may not be read, but for the pods, is a note.
-func readCluster(ctx context.Context, opts kube.Options) (pods.Cluster, []string, error) {
-	cluster, err := kube.Connect(opts)
-	if err != nil {
-		return pods.Cluster{}, nil, err
+// readPods reads what concerns pods. What may not be read, but for the pods, is a note.
+func readPods(cmd *cobra.Command, opts podsOptions) (*podsReader, error) {
+	r := &podsReader{namespace: opts.Namespace, notes: []string{}}
+	if len(opts.files) > 0 {
+		documents, err := readDocuments(opts.files, opts.recursive, cmd.InOrStdin())
+		if err != nil {
+			return nil, err
+		}
+		r.lister = fileLister{documents}
+		if opts.AllNamespaces {
+			r.namespace = ""
+		}
+	} else {
+		cluster, err := kube.Connect(opts.Options)
+		if err != nil {
+			return nil, err
+		}
+		r.lister, r.namespace = cluster, cluster.Namespace
 	}
-	r := &podsReader{Cluster: cluster, namespace: opts.Namespace, notes: []string{}}
+	return r, r.read(cmd.Context())
+}
+
+func (r *podsReader) read(ctx context.Context) error {
 	for _, read := range []func(context.Context) error{r.readPods, r.readOwners, r.readNamespaces, r.readPolicy, r.readSecrets} {
 		if err := read(ctx); err != nil {
-			return pods.Cluster{}, nil, err
+			return err
 		}
 	}
-	return r.found, r.notes, nil
+	return nil
 }
 
 // unread makes a note of what may not be read; another error is one.
 func (r *podsReader) unread(resource schema.GroupVersionResource, err error, consequence string) error {
-	if !apierrors.IsForbidden(err) {
+	why := "may not list " + resource.GroupResource().String()
+	if absent := (notInFiles{}); errors.As(err, &absent) {
+		why = absent.Error()
+	} else if !apierrors.IsForbidden(err) {
 		return fmt.Errorf("listing %s: %w", resource.Resource, err)
 	}
-	r.notes = append(r.notes, fmt.Sprintf("%s: may not list %s", consequence, resource.GroupResource()))
+	r.notes = append(r.notes, consequence+": "+why)
+	r.blind = r.blind || resource.Group != "apps" && resource.Group != "batch" // those only say who owns a pod
 	return nil
 }
 
@@ -103,14 +126,15 @@ func (r *podsReader) readNamespaces(ctx context.Context) error {
 	return nil
 }
 
+var nativePolicies = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingadmissionpolicies"}
+
 // readPolicy reads the policy of either engine. With both in force, the API server's own gets to see a pod first.
 func (r *podsReader) readPolicy(ctx context.Context) error {
-	native := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingadmissionpolicies"}
 	ofKyverno := schema.GroupVersionResource{Group: "policies.kyverno.io", Version: "v1", Resource: "mutatingpolicies"}
-	for _, resource := range []schema.GroupVersionResource{native, ofKyverno} {
+	for _, resource := range []schema.GroupVersionResource{nativePolicies, ofKyverno} {
 		list, err := r.Objects(ctx, resource, "")
 		switch {
-		case apierrors.IsNotFound(err): // not served
+		case apierrors.IsNotFound(err), err != nil && r.found.Policy != nil && errors.As(err, &notInFiles{}): // not served, or not needed
 			continue
 		case err != nil:
 			r.found.PolicyUnread = true
@@ -136,7 +160,7 @@ func (r *podsReader) readPolicy(ctx context.Context) error {
 func (r *podsReader) take(ctx context.Context, object unstructured.Unstructured) error {
 	policy, err := pods.ReadPolicy(object)
 	if err != nil {
-		r.found.PolicyUnread = true
+		r.found.PolicyUnread, r.blind = true, true
 		r.notes = append(r.notes, fmt.Sprintf("cannot follow the %s %s: %v", object.GetKind(), object.GetName(), err))
 		return nil
 	}
@@ -170,6 +194,7 @@ func (r *podsReader) readSecrets(ctx context.Context) error {
 		if at, known := changedAt(secret); known {
 			r.found.ChangedAt[secret.Namespace] = at
 		} else {
+			r.blind = true
 			r.notes = append(r.notes, fmt.Sprintf("cannot tell what is outdated in namespace %s: its Secret %s does not say when it changed", secret.Namespace, secret.Name))
 		}
 	}
@@ -183,5 +208,5 @@ func changedAt(secret metav1.PartialObjectMetadata) (time.Time, bool) {
 		at, err := time.Parse(time.RFC3339, said)
 		return at, err == nil
 	}
-	return proxysecret.DataChangedAt(&secret), true
+	return proxysecret.DataChangedAt(&secret), len(secret.ManagedFields) > 0 // which kubectl leaves out, unless told
 }

@@ -25,6 +25,7 @@ type renderOptions struct {
 	values, proxy      string
 	trustedCA          string
 	clusters, override []string
+	recursive          bool
 	form, output       string
 	audience           string
 	node               nodeOptions
@@ -58,7 +59,9 @@ CorporateProxy with the objects that it names (--proxy). The clusters are
 Cluster API Clusters, v1beta1 or v1beta2; infrastructure objects may stand
 beside them. A file may hold several documents; - reads standard input.
 
-The output contains the proxy's password, but for -o addondeploymentconfig.`,
+The proxy's password is in every output but noproxy, java, java-tool-options,
+prometheus, alertmanager, addondeploymentconfig; and with --with-credentials in
+the last.`,
 		Example: `  # the Secrets, as the operator applies them
   fairlead render --values secret-values.yaml --cluster cluster.yaml
 
@@ -142,9 +145,10 @@ func (o *renderOptions) trustedCAFlag(flags *pflag.FlagSet) {
 // inputFlags are the flags that say what a configuration is made from.
 func (o *renderOptions) inputFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.values, "values", "", "the config repository's patch: proxy: {http, https, noProxy}")
-	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with the Secret and ConfigMap that it names")
-	flags.StringArrayVar(&o.clusters, "cluster", nil, "Cluster manifest, may be repeated")
-	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverride manifest, may be repeated")
+	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with the Secret and ConfigMap that it names, or a folder with them")
+	flags.StringArrayVar(&o.clusters, "cluster", nil, "Cluster manifest, or a folder with them; may be repeated")
+	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverride manifest, or a folder with them; may be repeated")
+	recursiveFlag(flags, &o.recursive)
 	flags.StringVar(&o.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
 }
 

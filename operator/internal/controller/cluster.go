@@ -26,12 +26,10 @@ type ClusterReconciler struct {
 	Management types.NamespacedName // the Cluster whose pods dial the endpoints of all others; empty: none
 	Builtin    func(version string) (provider.Table, error)
 	Pace       *Pace
-	Indexer    client.FieldIndexer // of the caches
 	Proxies    *installations
 	memory     memory
 	arrivals   arrivals
 	collected  collected
-	index      machineIndex
 	written    writtenReports
 	changes    *changes
 	backOff    clusterBackOff

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"hash/maphash"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -72,23 +73,25 @@ type linted struct {
 
 var lintSeed = maphash.MakeSeed()
 
+// processors bounds how many lists are looked at side by side: one of 4,000 entries takes 60 MiB, and workers that wait
+// for the API server are more than processors.
+var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 // of is what is found in the list of a cluster.
 func (l *linted) of(cluster types.NamespacedName) listFindings {
 	return func(in lint.Input) lintedList {
-		digest := maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), *in.Cluster))
+		digest := maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), in.Left.String(), in.Facts, in.API, *in.Cluster))
 		l.mu.Lock()
 		known := l.by[cluster]
 		l.mu.Unlock()
 		if known.digest == digest {
 			return known
 		}
+		processors <- struct{}{}
 		found := lintList(in)
+		<-processors
 		found.digest = digest
-		for _, part := range [][]v1alpha1.ReportedFinding{found.structure, found.portability} {
-			for i := range part {
-				part[i].Message = shared(part[i].Message) // most clusters have the same
-			}
-		}
+		found.structure, found.portability = sharedFindings(found.structure), sharedFindings(found.portability)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.by == nil {
@@ -100,6 +103,16 @@ func (l *linted) of(cluster types.NamespacedName) listFindings {
 	}
 }
 
+var findingsOnce = once[string, []v1alpha1.ReportedFinding]{most: 1000}
+
+// sharedFindings are the same slice for all clusters in which the same was found: most of them. Nobody may change it.
+func sharedFindings(found []v1alpha1.ReportedFinding) []v1alpha1.ReportedFinding {
+	if len(found) == 0 {
+		return nil
+	}
+	return findingsOnce.get(fmt.Sprintf("%q", found), func() []v1alpha1.ReportedFinding { return exact(found) })
+}
+
 func (l *linted) forget(cluster types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,9 +121,11 @@ func (l *linted) forget(cluster types.NamespacedName) {
 
 // installationFindings is about what an installation lists itself, whatever the cluster.
 func installationFindings(i resolve.Installation) []v1alpha1.ReportedFinding {
-	written, omitted := i.NoProxy, noproxy.List(nil)
+	writing := noproxy.Writing{Written: i.NoProxy}
 	if i.Form != resolve.FormExact {
-		written, omitted = noproxy.Portable(i.NoProxy, noproxy.AudienceAny)
+		writing = noproxy.Write(i.NoProxy, noproxy.AudienceAny, noproxy.AtOnce)
 	}
-	return findings(lint.Run(lint.Input{Today: true, Entries: i.NoProxy, Any: written.String(), Omitted: omitted, HTTP: i.HTTP, HTTPS: i.HTTPS}))
+	return findings(lint.Run(lint.Input{
+		Today: true, Entries: i.NoProxy, Any: writing.Written.String(), Omitted: writing.Omitted, Left: writing.Left, HTTP: i.HTTP, HTTPS: i.HTTPS,
+	}))
 }

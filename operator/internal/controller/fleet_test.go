@@ -86,15 +86,9 @@ func (f *countedFleet) restart() {
 	})
 	f.ClusterReconciler = &ClusterReconciler{
 		Client: counted, Live: f.objects, Events: f.recorder, Namespace: "system", Builtin: provider.Builtin, Pace: &Pace{Interval: time.Hour},
-		Indexer: noIndexer{}, Proxies: &installations{client: f.objects, namespace: "system"},
+		Proxies: &installations{client: f.objects, namespace: "system"},
 		changes: &changes{client: counted, live: f.objects, events: f.recorder},
 	}
-}
-
-type noIndexer struct{}
-
-func (noIndexer) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
-	return nil
 }
 
 func (f *countedFleet) answer(request string) error {

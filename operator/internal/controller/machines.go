@@ -6,8 +6,11 @@ import (
 	"time"
 	"unique"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,7 +47,7 @@ func leanMachine(object any) (any, error) {
 		return object, nil
 	}
 	kept := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: shared(meta.Kind), APIVersion: shared(meta.APIVersion)}, ObjectMeta: metav1.ObjectMeta{
-		Namespace: shared(meta.Namespace), Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		Namespace: shared(meta.Namespace), Name: meta.Name, ResourceVersion: meta.ResourceVersion,
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 	}}
 	if o := ownerOf(meta); o != (owner{}) {
@@ -60,19 +63,19 @@ func leanMachine(object any) (any, error) {
 
 func shared(text string) string { return unique.Make(text).Value() }
 
-// once makes a value for each key once. Nobody may change it.
+// once makes a value for each key once. Nobody may change it. After so many keys it begins anew.
 type once[K comparable, V any] struct {
+	most int
+
 	mu sync.Mutex
 	by map[K]V
 }
 
+// Of 5,000 clusters, some owners each.
 var (
-	ownersOnce once[owner, []metav1.OwnerReference]
-	labelsOnce once[string, map[string]string]
+	ownersOnce = once[owner, []metav1.OwnerReference]{most: 50_000}
+	labelsOnce = once[string, map[string]string]{most: 50_000}
 )
-
-// mostShared bounds what is remembered of what was shared: of 5,000 clusters, some owners each.
-const mostShared = 50_000
 
 func (o *once[K, V]) get(key K, create func() V) V {
 	o.mu.Lock()
@@ -80,7 +83,7 @@ func (o *once[K, V]) get(key K, create func() V) V {
 	if value, is := o.by[key]; is {
 		return value
 	}
-	if o.by == nil || len(o.by) >= mostShared {
+	if o.by == nil || len(o.by) >= o.most {
 		o.by = map[K]V{}
 	}
 	value := create()
@@ -107,34 +110,23 @@ func ownerOf(m *metav1.PartialObjectMetadata) owner {
 // clusterIndex finds machines by the name of their Cluster.
 const clusterIndex = "cluster"
 
-// machineIndex makes sure that each index is made once. It is made with the first
-// look: earlier, an operator that starts before Cluster API is installed would end
-// instead of wait.
-type machineIndex struct {
-	mu   sync.Mutex
-	done int // of machineMetadata
-}
-
-func (i *machineIndex) ensure(ctx context.Context, indexer client.FieldIndexer) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, object := range machineMetadata()[i.done:] {
-		err := indexer.IndexField(ctx, object, clusterIndex, func(o client.Object) []string {
-			return []string{o.GetLabels()[clusterv1.ClusterNameLabel]}
-		})
-		if err != nil {
-			return err
-		}
-		i.done++
+// newInformer gives machines, of which there are far more than of anything else, the one index that is read. The name and
+// the form of its keys are those by which controller-runtime's caches look for a field in a namespace.
+func newInformer(lw toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	if machines, is := object.(*metav1.PartialObjectMetadata); is && machines.GroupVersionKind().Group == clusterv1.GroupVersion.Group {
+		indexers = toolscache.Indexers{"field:" + clusterIndex: func(o any) ([]string, error) {
+			m, err := meta.Accessor(o)
+			if err != nil {
+				return nil, err
+			}
+			return []string{m.GetNamespace() + "/" + m.GetLabels()[clusterv1.ClusterNameLabel]}, nil
+		}}
 	}
-	return nil
+	return toolscache.NewSharedIndexInformer(lw, object, resync, indexers)
 }
 
 // readMachines returns the machines and pools of a cluster that are not being deleted.
 func (r *ClusterReconciler) readMachines(ctx context.Context, cluster types.NamespacedName) ([]machine, error) {
-	if err := r.index.ensure(ctx, r.Indexer); err != nil {
-		return nil, err
-	}
 	var machines []machine
 	for _, object := range machineMetadata() {
 		list := &metav1.PartialObjectMetadataList{}
@@ -182,6 +174,7 @@ var countsChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	if !isBefore || !isAfter {
 		return true
 	}
-	return before.UID != after.UID || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) || ownerOf(before) != ownerOf(after) ||
+	return !before.CreationTimestamp.Equal(&after.CreationTimestamp) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
+		ownerOf(before) != ownerOf(after) ||
 		before.Labels[clusterv1.ClusterNameLabel] != after.Labels[clusterv1.ClusterNameLabel]
 }}

@@ -66,7 +66,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	clusters := &ClusterReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder,
 		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Pace: &Pace{Interval: opts.ReapplyInterval},
-		Indexer: mgr.GetFieldIndexer(), Proxies: read, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder},
+		Proxies: read, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder},
 	}
 	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Proxies: read, Now: time.Now}
 	rollout := &RolloutReconciler{
@@ -83,6 +83,7 @@ func caches(namespace string) cache.Options {
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            lean,
+		NewInformer:                 newInformer,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:    {Namespaces: own},
 			&corev1.ConfigMap{}: {Namespaces: own},
@@ -113,9 +114,6 @@ func leanReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
 	}
 	status := &report.Status
 	texts := []*string{&report.Namespace, &status.Mode, &status.ProxyName, &status.Form}
-	for i := range status.Findings {
-		texts = append(texts, &status.Findings[i].Code, &status.Findings[i].Severity, &status.Findings[i].Message)
-	}
 	for i := range status.Entries {
 		texts = append(texts, &status.Entries[i].Value, &status.Entries[i].Source, &status.Entries[i].Field)
 	}
@@ -131,7 +129,19 @@ func leanReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
 	for _, text := range texts {
 		*text = shared(*text)
 	}
+	status.Findings = sharedFindings(status.Findings)
+	status.Entries = exact(status.Entries)
+	status.Conditions = exact(status.Conditions)
+	status.Secrets = exact(status.Secrets)
 	return report
+}
+
+// exact is a copy in no more memory than it needs: decoding leaves room for twice as many.
+func exact[T any](all []T) []T {
+	if len(all) == 0 {
+		return nil
+	}
+	return append(make([]T, 0, len(all)), all...)
 }
 
 // leanCluster keeps of a Cluster what decides about its proxy.

@@ -58,6 +58,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	count(d.status.Nodes, s.machines)
 	setEndpointsDirect(&d.status.Conditions, d.own, s)
 	conclude(&d, out, nextGeneration(&s, d, out))
+	paceFindings(&d.status, s)
 	if err := r.writeStatus(ctx, s.report, d.status); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -305,6 +306,16 @@ func keepDescription(status *v1alpha1.ProxyReportStatus, last v1alpha1.ProxyRepo
 	status.Entries, status.EntryCounts, status.Findings, status.Facts = last.Entries, last.EntryCounts, last.Findings, last.Facts
 	status.Refusals, status.RefusalCount = last.Refusals, last.RefusalCount
 	status.Cluster.Generation = last.Cluster.Generation
+}
+
+// paceFindings leaves the findings as they are where nothing else of the report changes, until the cluster's next turn: a
+// new version finds something else in the same lists, and all reports of a fleet would be written at its start.
+func paceFindings(status *v1alpha1.ProxyReportStatus, s state) {
+	next := *status
+	next.Findings = s.last().Findings
+	if !s.paced && !reapplyRequested(&s) && equality.Semantic.DeepEqual(next, s.last()) {
+		*status = next
+	}
 }
 
 // writeStatus writes what the status says anew. What the rollout controller writes is not in the difference.

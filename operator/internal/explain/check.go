@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect/vector"
 )
@@ -25,10 +26,24 @@ type Mismatch struct {
 
 // Checker compares expectations with what clients do. It reads each list once
 // for each client, as files of expectations ask about few lists in many ways.
-type Checker struct{ deciders map[question]dialect.Decider }
+type Checker struct {
+	deciders map[question]dialect.Decider
+	given    *Configuration // of rows without a list of their own
+	title    string
+}
 
 // NewChecker returns a Checker.
-func NewChecker() *Checker { return &Checker{map[question]dialect.Decider{}} }
+func NewChecker() *Checker { return &Checker{deciders: map[question]dialect.Decider{}} }
+
+// NewCheckerOf returns a Checker whose rows may be about this configuration, which the title names.
+func NewCheckerOf(given Configuration, title string) *Checker {
+	c := NewChecker()
+	c.given, c.title = &given, title
+	return c
+}
+
+// HasGiven says whether rows may lack a list of their own.
+func (c *Checker) HasGiven() bool { return c.given != nil }
 
 // Check returns nil if the client of a row does as expected.
 func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
@@ -50,7 +65,7 @@ func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
 	}
 	expected, got, differ := withoutCredentials(row.Want()), withoutCredentials(got), got != row.Want()
 	return &Mismatch{
-		Client: row.Client, Version: row.Version, URL: target.URL, Given: given(row),
+		Client: row.Client, Version: row.Version, URL: target.URL, Given: c.nameOf(row),
 		Expected: expected, Got: got, Credentials: differ && expected == got, Reason: decision.Reason,
 	}, nil
 }
@@ -62,10 +77,24 @@ func (c *Checker) decider(choice dialect.Choice, row vector.Row) dialect.Decider
 	}
 	decide, read := c.deciders[key]
 	if !read {
-		decide = choice.Read(row.Environment())
+		env := row.Environment()
+		if c.about(row) {
+			env = c.given.env()
+		}
+		decide = choice.Read(env)
 		c.deciders[key] = decide
 	}
 	return decide
+}
+
+// about says whether the row is about the configuration that is given.
+func (c *Checker) about(row vector.Row) bool { return c.given != nil && row.Listless() }
+
+func (c *Checker) nameOf(row vector.Row) string {
+	if c.about(row) {
+		return c.title
+	}
+	return given(row)
 }
 
 // question is everything of a row that a client reads but the URL.
@@ -107,7 +136,7 @@ func given(row vector.Row) string {
 		return "environment " + row.Name
 	case row.NoProxy == nil:
 		return "no list"
-	case strings.Contains(*row.NoProxy, "@"):
+	case noproxy.Shown(*row.NoProxy, *row.NoProxy) == noproxy.Hidden:
 		return "a list that is hidden: a URL with user information is in it"
 	}
 	return "NO_PROXY " + strconv.Quote(*row.NoProxy)

@@ -85,9 +85,9 @@ func (c Configuration) answer(env dialect.Env, choice dialect.Choice, d dialect.
 		choice: choice, route: d.Route, hop: strings.ToLower(d.Hop.Address),
 	}
 	if entry := strings.TrimSpace(d.Entry.Of(env[d.Variable])); entry != "" {
-		a.Entry = Hide(entry)
+		a.Entry = c.List.shown(entry)
 		origin := c.List.origin(d.Variable, d.Entry.Start, entry)
-		a.Source, a.written = origin.Source, Hide(origin.Text)
+		a.Source, a.written = origin.Source, c.List.shown(origin.Text)
 	}
 	if d.Route == dialect.Proxy && (leadsTo(c.HTTP, a.hop) || leadsTo(c.HTTPS, a.hop)) {
 		a.Proxy = a.hop
@@ -107,20 +107,6 @@ func leadsTo(proxy, address string) bool {
 		host = host[:end]
 	}
 	return host != "" && strings.HasPrefix(address, strings.ToLower(host))
-}
-
-// Hide returns a text of a NO_PROXY list as it may be shown. A proxy's URL that
-// ended up there loses its user information, also where a comma has cut it.
-func Hide(entry string) string {
-	if at := strings.LastIndexByte(entry, '@'); at >= 0 {
-		return "***" + entry[at:]
-	}
-	if scheme, rest, found := strings.Cut(entry, "://"); found {
-		if host, _, found := strings.Cut(rest, ":"); found {
-			return scheme + "://" + host + ":***"
-		}
-	}
-	return entry
 }
 
 // Shown returns an entry as it goes to a terminal: one line, and no sequences

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ const nonProxyHosts = "http.nonProxyHosts"
 // List is a NO_PROXY list that knows where its entries were written.
 type List struct {
 	text, java string
+	hidden     bool // nothing of it may be shown: user information is in it
 	elements   []element
 	patterns   map[string]Entry // of java, with the entry that each was made from
 }
@@ -38,26 +38,29 @@ func Rendered(list noproxy.List) List {
 }
 
 // Written is a list that somebody wrote, and the field that it was written in,
-// to which the place between the commas is added. Environment variables get it
-// as it is; what cannot be understood is missing from Java's property, which
-// has a language of its own.
+// to which the position is added. Environment variables get it as it is; what
+// cannot be understood is missing from Java's property, which has a language of
+// its own.
 func Written(text, field string) List {
 	l := List{text: text}
 	var understood noproxy.List
-	start := 0
-	for i, between := range strings.Split(text, ",") {
-		at := noproxy.Source{Field: fmt.Sprintf("%s[%d]", field, i)}
-		end := start + len(between)
-		l.elements = append(l.elements, element{start, end, &Source{Field: at.Field}})
-		start = end + len(",")
-		for _, token := range noproxy.Split(between) {
-			if entry, err := noproxy.Parse(token); err == nil {
-				understood = append(understood, noproxy.Item{Entry: entry, Sources: []noproxy.Source{at}})
-			}
+	for _, e := range noproxy.Cut(text, noproxy.Source{Field: field}) {
+		l.hidden = l.hidden || noproxy.HasUserinfo(e.Text)
+		l.elements = append(l.elements, element{e.Start, e.End, &Source{Field: e.Source.Field}})
+		if entry, err := noproxy.Parse(e.Text); err == nil {
+			understood = append(understood, noproxy.Item{Entry: entry, Sources: []noproxy.Source{e.Source}})
 		}
 	}
 	l.addJava(noproxy.Merge(understood))
 	return l
+}
+
+// shown returns an entry as it may be shown.
+func (l List) shown(entry string) string {
+	if l.hidden && entry != "" {
+		return noproxy.Hidden
+	}
+	return entry
 }
 
 func (l *List) addJava(list noproxy.List) {
@@ -100,10 +103,10 @@ type Entry struct {
 	Source *Source
 }
 
-// Entries returns what the list holds as it may be shown, in order; nothing of a list with a
-// proxy's URL in it, which commas in its password may have cut into entries.
+// Entries returns what the list holds as it may be shown, in order; nothing of
+// a list with user information in it.
 func (l List) Entries() []Entry {
-	if strings.Contains(l.text, "@") {
+	if l.hidden {
 		return nil
 	}
 	entries := make([]Entry, len(l.elements))

@@ -93,10 +93,11 @@ func TestAClusterSaysWhatItSays(t *testing.T) {
 		ServiceDomain: "k8s.acme", Services: clusterv1.NetworkRanges{CIDRBlocks: []string{"1"}}, Pods: clusterv1.NetworkRanges{CIDRBlocks: []string{"2"}},
 	}
 	c.Spec.ControlPlaneEndpoint.Host = "h"
-	c.Spec.ControlPlaneRef.Kind = "KubeadmControlPlane"
+	c.Spec.ControlPlaneRef.Kind, c.Spec.ControlPlaneRef.APIGroup = "KubeadmControlPlane", "cp"
+	c.Spec.InfrastructureRef.Kind, c.Spec.InfrastructureRef.APIGroup = "VSphereCluster", "infra"
 	want := resolve.Cluster{
 		Namespace: "org-acme", Name: "c1", ServiceDomain: "k8s.acme", ServiceCIDRs: []string{"1"}, PodCIDRs: []string{"2"},
-		EndpointHost: "h", ControlPlaneKind: "KubeadmControlPlane",
+		EndpointHost: "h", ControlPlaneKind: "KubeadmControlPlane", ControlPlaneGroup: "cp", Infrastructure: resolve.Kind{Group: "infra", Kind: "VSphereCluster"},
 	}
 	if diff := cmp.Diff(want, inputs.Cluster(c)); diff != "" {
 		t.Error(diff)

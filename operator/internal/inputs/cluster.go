@@ -13,13 +13,15 @@ import (
 // Cluster returns what a Cluster API Cluster says about its network.
 func Cluster(c *clusterv1.Cluster) resolve.Cluster {
 	return resolve.Cluster{
-		Namespace:        c.Namespace,
-		Name:             c.Name,
-		ServiceDomain:    c.Spec.ClusterNetwork.ServiceDomain,
-		ServiceCIDRs:     c.Spec.ClusterNetwork.Services.CIDRBlocks,
-		PodCIDRs:         c.Spec.ClusterNetwork.Pods.CIDRBlocks,
-		EndpointHost:     c.Spec.ControlPlaneEndpoint.Host,
-		ControlPlaneKind: c.Spec.ControlPlaneRef.Kind,
+		Namespace:         c.Namespace,
+		Name:              c.Name,
+		ServiceDomain:     c.Spec.ClusterNetwork.ServiceDomain,
+		ServiceCIDRs:      c.Spec.ClusterNetwork.Services.CIDRBlocks,
+		PodCIDRs:          c.Spec.ClusterNetwork.Pods.CIDRBlocks,
+		EndpointHost:      c.Spec.ControlPlaneEndpoint.Host,
+		Infrastructure:    resolve.Kind{Group: c.Spec.InfrastructureRef.APIGroup, Kind: c.Spec.InfrastructureRef.Kind},
+		ControlPlaneGroup: c.Spec.ControlPlaneRef.APIGroup,
+		ControlPlaneKind:  c.Spec.ControlPlaneRef.Kind,
 	}
 }
 

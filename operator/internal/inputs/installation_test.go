@@ -105,7 +105,7 @@ func TestEveryEntryOfAnInstallationNamesItsPlace(t *testing.T) {
 	for _, item := range got.NoProxy {
 		places = append(places, item.Sources[0].Object+" "+item.Sources[0].Field)
 	}
-	want := []string{"Secret corporate-proxy data.noProxy[0]", "Secret corporate-proxy data.noProxy[1]", "CorporateProxy default spec.noProxy[0].value"}
+	want := []string{"Secret corporate-proxy data.noProxy[0]", "Secret corporate-proxy data.noProxy[2]", "CorporateProxy default spec.noProxy[0].value"}
 	if diff := cmp.Diff(want, places); diff != "" {
 		t.Error(diff)
 	}

@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,35 +23,54 @@ import (
 
 // Options say which cluster.
 type Options struct {
-	Kubeconfig string // empty: as kubectl does, by KUBECONFIG or from the home directory
-	Context    string // empty: the current one
-	Namespace  string // empty: all
+	Kubeconfig    string // empty: as kubectl does, by KUBECONFIG or from the home directory
+	Context       string // empty: the current one
+	Namespace     string // empty: the context's
+	AllNamespaces bool   // whatever Namespace is
+	Timeout       string // of each request, as clientcmd reads it; empty: none
 }
 
 const pageSize = 500
 
 // Cluster lists what is in a cluster.
 type Cluster struct {
-	Host     string
-	objects  dynamic.Interface
-	metadata metadata.Interface
+	Host      string
+	Namespace string // empty: all
+	objects   dynamic.Interface
+	metadata  metadata.Interface
 }
 
 // Connect finds the cluster, and asks it nothing yet.
 func Connect(opts Options) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = opts.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: opts.Context}).ClientConfig()
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: opts.Context, Timeout: opts.Timeout}
+	overrides.Context.Namespace = opts.Namespace
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loaded.ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no way to reach a cluster: %w", err)
 	}
-	config.UserAgent = "fairlead/" + version.Version
 	c := &Cluster{Host: config.Host}
+	if !opts.AllNamespaces {
+		if c.Namespace, _, err = loaded.Namespace(); err != nil {
+			return nil, err
+		}
+	}
+	config.UserAgent = "fairlead/" + version.Version
 	if c.objects, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	c.metadata, err = metadata.NewForConfig(config)
 	return c, err
+}
+
+// Check says what is wrong with the options, before anybody is asked.
+func (o Options) Check() error {
+	if _, err := clientcmd.ParseTimeout(o.Timeout); err != nil {
+		return errors.New("--request-timeout is a time such as 1s, 2m or 3h, or 0")
+	}
+	return nil
 }
 
 // Contexts are those of the kubeconfig file, sorted; none if it cannot be read. Empty: as kubectl finds it.
@@ -111,15 +131,11 @@ func pages(next func(metav1.ListOptions) (continued string, err error)) error {
 }
 
 // ProxyReports lists the reports of a cluster as they are.
-func ProxyReports(ctx context.Context, opts Options) ([]unstructured.Unstructured, error) {
-	cluster, err := Connect(opts)
-	if err != nil {
-		return nil, err
-	}
-	all, err := cluster.Objects(ctx, v1alpha1.GroupVersion.WithResource("proxyreports"), opts.Namespace)
+func (c *Cluster) ProxyReports(ctx context.Context) ([]unstructured.Unstructured, error) {
+	all, err := c.Objects(ctx, v1alpha1.GroupVersion.WithResource("proxyreports"), c.Namespace)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("%s has no ProxyReports: Fairlead is not installed there", cluster.Host)
+		return nil, fmt.Errorf("%s has no ProxyReports: Fairlead is not installed there", c.Host)
 	case err != nil:
 		return nil, fmt.Errorf("listing ProxyReports: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
 )
 
 // Fill returns a text with its settings filled in, as the API server's own kind: Kyverno's has the same fields, where
@@ -33,6 +35,7 @@ func Fill(text []byte, settings Settings) (*admissionregistrationv1.MutatingAdmi
 	}
 	settings.fillNamespaces(constraints.NamespaceSelector)
 	settings.fillLabels(constraints.ObjectSelector)
+	settings.fillExcludedLabels(constraints.ObjectSelector)
 	return policy, nil
 }
 
@@ -50,6 +53,14 @@ func (s Settings) fillNamespaces(selector *metav1.LabelSelector) {
 		}
 	}
 	selector.MatchExpressions = expressions
+}
+
+func (s Settings) fillExcludedLabels(selector *metav1.LabelSelector) {
+	if s.ExcludedLabels == nil {
+		return
+	}
+	own := slices.DeleteFunc(selector.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool { return e.Key != proxysecret.SelectionKey })
+	selector.MatchExpressions = slices.Concat(own, s.ExcludedLabels)
 }
 
 func (s Settings) fillLabels(selector *metav1.LabelSelector) {

@@ -53,7 +53,8 @@ type Settings struct {
 	Labels    map[string][]string // of pods, instead of the text's own; of each key, one of the values
 	Variables map[string]string   // name to CEL expression; each is in the text
 
-	ExcludedNamespaces []string // instead of the text's own, unless nil
+	ExcludedNamespaces []string                          // instead of the text's own, unless nil
+	ExcludedLabels     []metav1.LabelSelectorRequirement // of pods, instead of the text's own, unless nil
 }
 
 // Compile compiles a text with settings. An error says which expression is wrong.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/charts"
@@ -134,17 +135,51 @@ func (v Values) injectProxyEnv(entries string) (Made, error) {
 	if err != nil {
 		return Made{}, err
 	}
-	labels, err := patterns(v.Exclude.Labels)
+	requirements, rest := excludedLabels(v.Exclude.Labels)
+	labels, err := patterns(rest)
 	if err != nil {
 		return Made{}, err
 	}
-	variables := map[string]string{"optIn": strconv.FormatBool(v.OptIn), "excludedNames": names, "excludedLabels": labels}
+	variables := map[string]string{
+		"optIn": strconv.FormatBool(v.OptIn), "hostNetwork": strconv.FormatBool(v.Exclude.HostNetwork == nil || *v.Exclude.HostNetwork),
+		"excludedNames": names, "excludedLabels": labels,
+	}
 	if entries != "" {
-		variables["entries"] = entries
+		variables["entries"], variables["sources"] = entries, "[]"
+	}
+	if strings.TrimSpace(v.TrustedCA.Bundle) != "" {
+		variables["masks"] = `["ca.crt"]`
 	}
 	return Made{From: InjectProxyEnv, Settings: Settings{
-		Name: InjectProxyEnv, Variables: variables, ExcludedNamespaces: nonNil(v.Exclude.Namespaces),
+		Name: InjectProxyEnv, Variables: variables, ExcludedNamespaces: nonNil(v.Exclude.Namespaces), ExcludedLabels: requirements,
 	}}, nil
+}
+
+// inSelectors is what of exclude.labels a selector can say: fairlead-policies.excludedLabels in the chart's _helpers.tpl.
+var inSelectors = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?=([*]|([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?)$`)
+
+// excludedLabels are the requirements of a selector, and the patterns that are left.
+func excludedLabels(given []string) (requirements []metav1.LabelSelectorRequirement, rest []string) {
+	values := map[string][]string{}
+	for _, pattern := range given {
+		if !inSelectors.MatchString(pattern) {
+			rest = append(rest, pattern)
+			continue
+		}
+		key, value, _ := strings.Cut(pattern, "=")
+		if !slices.Contains(values[key], value) {
+			values[key] = append(values[key], value)
+		}
+	}
+	requirements = []metav1.LabelSelectorRequirement{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		requirement := metav1.LabelSelectorRequirement{Key: key, Operator: metav1.LabelSelectorOpNotIn, Values: values[key]}
+		if slices.Contains(values[key], "*") {
+			requirement.Operator, requirement.Values = metav1.LabelSelectorOpDoesNotExist, nil
+		}
+		requirements = append(requirements, requirement)
+	}
+	return requirements, rest
 }
 
 func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
@@ -162,6 +197,13 @@ func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
 		}
 		data["image"], data["resources"], data["targets"] = image, resources, nonNil(tunnel.Targets)
 		data["through"], data["optional"] = v.TrustedCA.mounted(), strings.TrimSpace(v.TrustedCA.Bundle) == ""
+		if secrets := v.Tunnels.Relay.ImagePullSecrets; len(secrets) > 0 {
+			names := []string{}
+			for _, secret := range secrets {
+				names = append(names, secret.Name)
+			}
+			data["pullSecrets"] = names
+		}
 	} else {
 		data["reads"], data["replacesBareURLs"] = tunnel.Reads, tunnel.ReplacesBareURLs
 	}

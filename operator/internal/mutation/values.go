@@ -37,9 +37,10 @@ type Values struct {
 	Carry   string      `json:"carry"`
 	OptIn   bool        `json:"optIn"`
 	Exclude struct {
-		Namespaces []string `json:"namespaces"`
-		Names      []string `json:"names"`
-		Labels     []string `json:"labels"`
+		Namespaces  []string `json:"namespaces"`
+		HostNetwork *bool    `json:"hostNetwork"` // nil is true
+		Names       []string `json:"names"`
+		Labels      []string `json:"labels"`
 	} `json:"exclude"`
 	Tunnels struct {
 		Enabled    bool              `json:"enabled"`
@@ -51,6 +52,9 @@ type Values struct {
 				Tag        string `json:"tag"`
 				Digest     string `json:"digest"`
 			} `json:"image"`
+			ImagePullSecrets []struct {
+				Name string `json:"name"`
+			} `json:"imagePullSecrets"`
 			Resources map[string]map[string]quantity `json:"resources"`
 		} `json:"relay"`
 	} `json:"tunnels"`

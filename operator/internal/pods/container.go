@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
 )
 
 // container is one of a pod, with what kubelet says of it.
@@ -51,7 +53,10 @@ type setting struct {
 	ours      []string // names that have the policy's value
 	own       []string // names that have another
 	sources   []string // of envFrom, taken to have some
+	may       []string // of envFrom, which may have some
 	owns      []string // groups that the container has of its own
+	mayOwn    []string // groups that those sources may have
+	below     bool     // has all of ours from the Secret as a whole, of which other sources win
 	passwords []string // names whose value has a password that is not the policy's
 }
 
@@ -72,18 +77,43 @@ func settings(c container, policy *Policy) setting {
 		s.owns = append(s.owns, group)
 	}
 	for _, from := range c.EnvFrom {
-		if from, may := proxySource(from); len(may) > 0 {
-			s.sources = append(s.sources, from)
-			s.owns = append(s.owns, may...)
+		name, groups := source(from)
+		switch {
+		case from.SecretRef != nil && name == proxysecret.Name && from.Prefix == "":
+			s.below, s.may, s.mayOwn = true, nil, nil // the last one wins
+		case len(groups) > 0 && strings.Contains(name, "proxy"):
+			s.sources = append(s.sources, name)
+			s.owns = append(s.owns, groups...)
+		case len(groups) > 0:
+			s.may = append(s.may, name)
+			s.mayOwn = append(s.mayOwn, groups...)
 		}
 	}
 	return s
 }
 
+// injected says whether a container has any variable from us.
+func (s setting) injected() bool { return len(s.ours) > 0 || s.below }
+
 // keepsAll says whether the policy leaves such a container alone, by the decision table of inject-proxy-env.
-func (s setting) keepsAll() bool {
-	has := func(group string) bool { return slices.Contains(s.owns, group) }
+func (s setting) keepsAll() bool { return keeps(s.owns) || s.mayKeep() }
+
+// mayKeep says whether that is because of sources that may have what is missing of the container's own.
+func (s setting) mayKeep() bool {
+	return !keeps(s.owns) && len(s.owns) > 0 && keeps(slices.Concat(s.owns, s.mayOwn))
+}
+
+func keeps(owns []string) bool {
+	has := func(group string) bool { return slices.Contains(owns, group) }
 	return has("NO_PROXY") || has("ALL_PROXY") || has("HTTP_PROXY") && has("HTTPS_PROXY")
+}
+
+// mixture says whose variables a container may have beside ours.
+func (s setting) mixture() string {
+	if !s.below || len(s.may) == 0 {
+		return ""
+	}
+	return "has ours below " + join(s.may) + ": a variable that is there wins, one in the other case of letters stays ours"
 }
 
 // hasAll says whether a container has all that the policy adds, with whatever values.
@@ -94,17 +124,14 @@ func (s setting) hasAll() bool {
 	})
 }
 
-// proxySource returns the name of a source and the groups that inject-proxy-env takes it to set.
-func proxySource(from corev1.EnvFromSource) (string, []string) {
+// source returns the name of a source, and the groups that its prefix allows for.
+func source(from corev1.EnvFromSource) (string, []string) {
 	var name string
 	if from.ConfigMapRef != nil {
 		name = from.ConfigMapRef.Name
 	}
 	if from.SecretRef != nil {
 		name += from.SecretRef.Name
-	}
-	if !strings.Contains(name, "proxy") {
-		return "", nil
 	}
 	var may []string
 	for _, group := range groups {

@@ -77,11 +77,11 @@ func (c Cluster) Judge(pod *corev1.Pod) []Finding {
 		}
 		if message := c.outdated(pod, container, s); message != "" {
 			all.add(Outdated, "", message, container.Name)
-		} else if len(s.ours) == 0 {
+		} else if !s.injected() {
 			reason, message := c.why(pod, container, s, left)
 			all.add(Uninjected, reason, message, container.Name)
 		} else if len(s.passwords) == 0 {
-			all.add(Fine, "", "", container.Name)
+			all.add(Fine, "", s.mixture(), container.Name)
 		}
 	}
 	return all

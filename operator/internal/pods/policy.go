@@ -35,7 +35,7 @@ type Policy struct {
 	Unready string
 
 	namespaces, objects *metav1.LabelSelector
-	optIn               bool
+	optIn, hostNetwork  bool
 	names, labels       []*regexp.Regexp
 	entries             map[string]corev1.EnvVar
 }
@@ -106,6 +106,8 @@ func (p *Policy) readSetting(name, expression string) error {
 	switch name {
 	case "optIn":
 		return evaluate(expression, &p.optIn)
+	case "hostNetwork":
+		return evaluate(expression, &p.hostNetwork)
 	case "entries":
 		return p.readEntries(expression)
 	case "excludedNames":

@@ -26,6 +26,8 @@ func (c Cluster) why(pod *corev1.Pod, one container, s setting, left because) (R
 		return left.reason, left.message
 	case c.PolicyUnread && s.hasAll():
 		return ReasonUnknown, "has all variables, of its own or of a policy that is not known"
+	case s.mayKeep():
+		return ReasonOwnSource, "names " + join(slices.Concat(s.own, s.sources)) + ", and may have the rest from " + join(s.may)
 	case s.keepsAll() && len(s.own) > 0:
 		return ReasonOwn, "sets " + join(s.own) + " itself"
 	case s.keepsAll():
@@ -84,7 +86,7 @@ func (c Cluster) leftOut(pod *corev1.Pod) because {
 			return ""
 		},
 		func() string { return c.outByPattern(pod) },
-		func() string { return c.notOptedIn(pod, namespace) },
+		func() string { return c.notAsked(pod, namespace) },
 	} {
 		if message := rule(); message != "" {
 			if strings.HasPrefix(message, "namespace ") && pod.Namespace == metav1.NamespaceSystem {
@@ -184,14 +186,21 @@ func admittedName(pod *corev1.Pod) string {
 	return pod.GenerateName
 }
 
-func (c Cluster) notOptedIn(pod *corev1.Pod, namespace map[string]string) string {
-	if c.Policy == nil || !c.Policy.optIn || pod.Labels["spectrocloud.com/connection"] == "proxy" {
+// notAsked is why a pod has to ask for it, if it does not.
+func (c Cluster) notAsked(pod *corev1.Pod, namespace map[string]string) string {
+	if c.Policy == nil || pod.Labels["spectrocloud.com/connection"] == "proxy" {
 		return ""
 	}
 	if slices.ContainsFunc([]map[string]string{pod.Annotations, pod.Labels, namespace}, func(said map[string]string) bool { return said[proxysecret.SelectionKey] == proxysecret.Include }) {
 		return ""
 	}
-	return "does not ask for it, and the policy is opt-in"
+	switch {
+	case c.Policy.optIn:
+		return "does not ask for it, and the policy is opt-in"
+	case c.Policy.hostNetwork && pod.Spec.HostNetwork:
+		return "is on the network of its node, and does not ask for it"
+	}
+	return ""
 }
 
 // outdated says since when a container has old values; empty if it has not, or that is not known. One that does not
@@ -204,7 +213,7 @@ func (c Cluster) outdated(pod *corev1.Pod, one container, s setting) string {
 		return ""
 	}
 	changed, known := c.ChangedAt[pod.Namespace]
-	if len(s.ours) == 0 || one.state.Running == nil || !known || !one.state.Running.StartedAt.Time.Before(changed) {
+	if !s.injected() || one.state.Running == nil || !known || !one.state.Running.StartedAt.Time.Before(changed) {
 		return ""
 	}
 	return fmt.Sprintf("started before the values changed at %s: restart it", changed.UTC().Format(time.RFC3339))

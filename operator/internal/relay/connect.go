@@ -105,26 +105,37 @@ func unreadable(err error) error {
 	return errors.New("its answer cannot be read")
 }
 
+// Refusal is a proxy's answer that opens no tunnel.
+type Refusal struct {
+	Status  int
+	Schemes []string // of authentication that it offers, if Basic is none of them
+	why     string
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("%s: %s", strings.TrimSpace(fmt.Sprint(r.Status, " ", http.StatusText(r.Status))), r.why)
+}
+
 // refusal says why there is no way, as far as the status tells.
-func refusal(status int, header textproto.MIMEHeader, target Target, authorized bool) error {
-	var why string
+func refusal(status int, header textproto.MIMEHeader, target Target, authorized bool) *Refusal {
+	r := &Refusal{Status: status}
 	switch status {
 	case http.StatusProxyAuthRequired:
-		why = "it wants a user and a password, and its URL has none"
+		r.why = "it wants a user and a password, and its URL has none"
 		if authorized {
-			why = "it does not accept the user or the password"
+			r.why = "it does not accept the user or the password"
 		}
-		if schemes := offered(header); len(schemes) > 0 {
-			why += "; it offers " + strings.Join(schemes, ", ") + ", and this relay knows Basic alone"
+		if r.Schemes = offered(header); len(r.Schemes) > 0 {
+			r.why += "; it offers " + strings.Join(r.Schemes, ", ") + ", and this relay knows Basic alone"
 		}
 	case http.StatusForbidden:
-		why = fmt.Sprintf("it does not let this user connect to %s: many proxies allow port 443 alone", target)
+		r.why = fmt.Sprintf("it does not let this user connect to %s: many proxies allow port 443 alone", target)
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		why = fmt.Sprintf("it does not reach %s", target)
+		r.why = fmt.Sprintf("it does not reach %s", target)
 	default:
-		why = "it does not open a tunnel"
+		r.why = "it does not open a tunnel"
 	}
-	return fmt.Errorf("%s: %s", strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status))), why)
+	return r
 }
 
 // offered are the schemes of Proxy-Authenticate, if Basic is not one of them, and as far as this package knows them.

@@ -3,13 +3,15 @@ package relay
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
+	"net/url"
 	"strings"
-	"syscall"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
 )
@@ -30,7 +32,15 @@ type halfCloser interface {
 type tunnel struct {
 	halfCloser
 	early []byte // what came right behind the proxy's answer
+	way   string // for people
 }
+
+// The ways. Where it is direct, the hub's name has to lead elsewhere than to this relay.
+const (
+	throughProxy = "CONNECT"
+	withoutProxy = "direct: no proxy is set"
+	listed       = "direct: NO_PROXY covers it"
+)
 
 // openTunnel opens a tunnel to the target as the folder's settings are now. The error says in words what is wrong, and has no
 // password.
@@ -41,15 +51,32 @@ func (r *relay) openTunnel(ctx context.Context, target Target) (tunnel, error) {
 	if err != nil {
 		return tunnel{}, err
 	}
-	if proxy.IsZero() {
-		conn, err := r.dial(ctx, target.String(), "no proxy is set")
-		return tunnel{halfCloser: conn}, err
+	way, err := wayTo(target, proxy, r.folder)
+	if err != nil {
+		return tunnel{}, err
 	}
+	if way != throughProxy {
+		conn, err := r.dial(ctx, target.String(), strings.TrimPrefix(way, "direct: "))
+		return tunnel{halfCloser: conn, way: way}, err
+	}
+	return r.ask(ctx, proxy, target, func() (*x509.CertPool, error) { return r.roots.read(r.folder) })
+}
+
+// Ask opens a tunnel, as a relay would with this proxy, and with no more authorities than these. The error may be a
+// Refusal, and has no password.
+func Ask(ctx context.Context, proxy proxyurl.URL, authorities *x509.CertPool, target Target) (net.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no answer within %s", connectTimeout))
+	defer cancel()
+	r := newRelay("", nil, nil)
+	return r.ask(ctx, proxy, target, func() (*x509.CertPool, error) { return authorities, nil })
+}
+
+func (r *relay) ask(ctx context.Context, proxy proxyurl.URL, target Target, authorities func() (*x509.CertPool, error)) (tunnel, error) {
 	address, authorization, err := secrets(proxy)
 	if err != nil {
 		return tunnel{}, err
 	}
-	conn, err := r.dialProxy(ctx, proxy, address)
+	conn, err := r.dialProxy(ctx, proxy, address, authorities)
 	if err != nil {
 		return tunnel{}, fmt.Errorf("the proxy %s: %w", proxy, err)
 	}
@@ -58,16 +85,33 @@ func (r *relay) openTunnel(ctx context.Context, target Target) (tunnel, error) {
 		_ = conn.Close()
 		return tunnel{}, fmt.Errorf("the proxy %s: %w", proxy, err)
 	}
-	return tunnel{conn, early}, nil
+	return tunnel{conn, early, throughProxy}, nil
+}
+
+// wayTo decides as the agent's own client would, if it had the variables: in Go's way.
+func wayTo(target Target, proxy proxyurl.URL, folder string) (string, error) {
+	if proxy.IsZero() {
+		return withoutProxy, nil
+	}
+	list, err := readNoProxy(folder)
+	if err != nil || list == "" { // without a list, not even localhost is direct
+		return throughProxy, err
+	}
+	config := httpproxy.Config{HTTPSProxy: "http://proxy.invalid:3128", NoProxy: list} // any: it is about the list
+	found, err := config.ProxyFunc()(&url.URL{Scheme: "https", Host: target.String()})
+	if err == nil && found == nil {
+		return listed, nil
+	}
+	return throughProxy, err
 }
 
 // dialProxy connects to the proxy, with TLS if its URL says so.
-func (r *relay) dialProxy(ctx context.Context, proxy proxyurl.URL, address string) (halfCloser, error) {
+func (r *relay) dialProxy(ctx context.Context, proxy proxyurl.URL, address string, authorities func() (*x509.CertPool, error)) (halfCloser, error) {
 	conn, err := r.dial(ctx, address, "it is the proxy")
 	if err != nil || proxy.Scheme() != "https" {
 		return conn, err
 	}
-	roots, err := r.roots.read(r.folder)
+	roots, err := authorities()
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -91,48 +135,6 @@ func inTLS(err error) error {
 		return fmt.Errorf("TLS: %w", err)
 	}
 	return err
-}
-
-// dial connects to host:port, unless that leads back here: the pod's host aliases are the relay's too.
-func (r *relay) dial(ctx context.Context, address, reason string) (halfCloser, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	dialer := net.Dialer{KeepAliveConfig: keepAlive, ControlContext: func(_ context.Context, _, found string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(found)
-		if err == nil && isHere(at.Addr().Unmap()) && r.leadsBack(host, at.Port()) {
-			return fmt.Errorf("%s, and %s leads back to this relay (%s)%s", reason, host, found, advice(host))
-		}
-		return err
-	}}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, inTime(ctx, err)
-	}
-	return conn.(*net.TCPConn), nil
-}
-
-// isHere tells whether an address is the loopback interface's. Linux takes 0.0.0.0 and :: for it, and some filters of DNS
-// answer so.
-func isHere(address netip.Addr) bool { return address.IsLoopback() || address.IsUnspecified() }
-
-// leadsBack tells whether a host that was found at the loopback interface is one whose name leads here, or a port where
-// this relay listens.
-func (r *relay) leadsBack(host string, port uint16) bool {
-	for _, target := range r.targets {
-		if target.Port == port || target.Host == strings.ToLower(host) {
-			return true
-		}
-	}
-	return port == healthPort
-}
-
-func advice(host string) string {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return ""
-	}
-	return ": hostAliases of the pod say so; name it by its IP address, or leave the relay out"
 }
 
 // inTime names the reason if it is that of the context.

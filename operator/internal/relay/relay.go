@@ -39,9 +39,12 @@ type relay struct {
 	folder  string
 	targets []Target
 	log     *slog.Logger
-	timeout time.Duration // of opening a tunnel
-	grace   time.Duration
-	linger  time.Duration
+	hosts   string // a file, as /etc/hosts
+	// resolver is Go's own, by what the system says of it if nil.
+	resolver *net.Resolver
+	timeout  time.Duration // of opening a tunnel
+	grace    time.Duration
+	linger   time.Duration
 
 	roots     roots
 	readiness readiness
@@ -58,7 +61,7 @@ func Run(ctx context.Context, folder string, targets []Target, log *slog.Logger)
 
 func newRelay(folder string, targets []Target, log *slog.Logger) *relay {
 	return &relay{
-		folder: folder, targets: targets, log: log, timeout: connectTimeout, grace: grace, linger: linger,
+		folder: folder, targets: targets, log: log, hosts: hostsFile, timeout: connectTimeout, grace: grace, linger: linger,
 		readiness: readiness{targets: targets, last: map[Target]error{}}, slots: make(chan struct{}, maxTunnels),
 	}
 }
@@ -161,7 +164,7 @@ func (r *relay) relay(life context.Context, log *slog.Logger, agent *net.TCPConn
 	}
 	r.open.Add(1)
 	defer r.open.Add(-1)
-	log.Info("tunnel opened", "through", hub.RemoteAddr().String(), "after", time.Since(began))
+	log.Info("tunnel opened", "through", hub.RemoteAddr().String(), "way", hub.way, "after", time.Since(began))
 	done := pipe(life, agent, hub, r.linger)
 	log.Info("tunnel ended", "reason", done.reason, "sent", done.sent, "received", done.received, "after", time.Since(began))
 }

@@ -195,7 +195,7 @@ func TestAWayThatLeadsBackToTheRelayIsRefused(t *testing.T) {
 		url  string
 		want []string
 	}{
-		"no proxy":                      {"", []string{"no proxy is set, and localhost leads back to this relay", "hostAliases"}},
+		"no proxy":                      {"", []string{"no proxy is set, and localhost leads back to this relay", "hosts: dns"}},
 		"a proxy by a target's name":    {"http://" + userinfo() + "localhost:3128", []string{"it is the proxy, and localhost leads back", "by its IP address"}},
 		"a proxy at a target's port":    {"http://" + userinfo() + "127.0.0.1:8091", []string{"127.0.0.1 leads back to this relay (127.0.0.1:8091)"}},
 		"a proxy nowhere":               {"http://" + userinfo() + "0.0.0.0:8091", []string{"0.0.0.0 leads back to this relay"}},

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/operator/proxyurl"
@@ -17,8 +18,9 @@ import (
 
 // The files of the Secret fairlead-proxy that matter here. Its lower-case twins have the same values.
 const (
-	urlFile = "HTTPS_PROXY"
-	caFile  = "ca.crt"
+	urlFile     = "HTTPS_PROXY"
+	noProxyFile = "NO_PROXY"
+	caFile      = "ca.crt"
 )
 
 // readProxy reads the proxy's URL from a folder in which the Secret is mounted. No URL means that there is no proxy. The
@@ -33,6 +35,15 @@ func readProxy(folder string) (proxyurl.URL, error) {
 		return proxyurl.URL{}, fmt.Errorf("%s: %w", filepath.Join(folder, urlFile), err)
 	}
 	return u, nil
+}
+
+// readNoProxy reads the list, which may be missing: pods from before it was projected lack it.
+func readNoProxy(folder string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(folder, noProxyFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return strings.TrimSpace(string(content)), nil
 }
 
 // roots are the certificates by which a proxy with TLS is known: those of the system, and those of the folder. A tunnel

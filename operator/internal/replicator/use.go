@@ -30,6 +30,9 @@ func useBy(pods []corev1.Pod) use {
 // everyKey stands for a reference to an object as a whole. It is no key.
 const everyKey = "*"
 
+// everyVariable stands for a reference by envFrom, which wants variables.
+const everyVariable = "*_PROXY"
+
 // reference is to a key of a Secret or of a ConfigMap.
 type reference struct{ secret, configMap, key string }
 
@@ -47,7 +50,7 @@ func references(spec *corev1.PodSpec) []reference {
 		}
 		for _, from := range envFrom {
 			if from.SecretRef != nil {
-				found = append(found, reference{secret: from.SecretRef.Name, key: everyKey})
+				found = append(found, reference{secret: from.SecretRef.Name, key: everyVariable}) // of which the authorities are none
 			}
 			if from.ConfigMapRef != nil {
 				found = append(found, reference{configMap: from.ConfigMapRef.Name})

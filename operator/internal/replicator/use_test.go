@@ -42,7 +42,7 @@ func TestEveryWayToReferToTheSecretCounts(t *testing.T) {
 		"an ephemeral container's":         {corev1.PodSpec{EphemeralContainers: []corev1.EphemeralContainer{ephemeral}}, use{secret: true}},
 		"a variable with the authorities":  {corev1.PodSpec{Containers: []corev1.Container{{Env: env(ours, "ca.crt")}}}, use{secret: true, ca: true}},
 		"a variable of another Secret":     {corev1.PodSpec{Containers: []corev1.Container{{Env: env("other", "ca.crt")}}}, use{}},
-		"envFrom":                          {corev1.PodSpec{InitContainers: []corev1.Container{{EnvFrom: from(ours)}}}, use{secret: true, ca: true}},
+		"envFrom":                          {corev1.PodSpec{InitContainers: []corev1.Container{{EnvFrom: from(ours)}}}, use{secret: true}},
 		"envFrom of another Secret":        {corev1.PodSpec{Containers: []corev1.Container{{EnvFrom: from("other")}}}, use{}},
 		"a volume":                         {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ours}}), use{secret: true, ca: true}},
 		"a volume with the authorities":    {volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ours, Items: []corev1.KeyToPath{ca}}}), use{secret: true, ca: true}},

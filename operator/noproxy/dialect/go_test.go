@@ -231,6 +231,26 @@ func benchTargets(b *testing.B) []dialect.Target {
 }
 
 // One decision of every client, for a list of 200 entries.
+// httpx keeps its patterns in a dictionary; what it makes of n entries must not take n² here either.
+func BenchmarkHttpxReads(b *testing.B) {
+	httpx, err := dialect.Find("python-httpx")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []int{1_000, 8_000} {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf("h%d.example", i)
+		}
+		env := dialect.Uniform("http://p:1", "http://p:1", strings.Join(list, ","), "")
+		b.Run(fmt.Sprintf("%d entries", n), func(b *testing.B) {
+			for b.Loop() {
+				httpx.Newest().Read(env)
+			}
+		})
+	}
+}
+
 func BenchmarkAllClients(b *testing.B) {
 	env := dialect.Uniform("http://proxy.example:3128", "http://proxy.example:3128", manyEntries(200), "*.example.com|10.*")
 	for _, client := range dialect.Clients() {

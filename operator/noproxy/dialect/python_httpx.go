@@ -50,13 +50,12 @@ type httpxRules struct {
 
 // httpxMount is a pattern and what it stands for: a proxy, or none.
 type httpxMount struct {
-	pattern string
-	scheme  string // empty: every one
-	host    string
-	kind    hostPattern
-	port    int // or noPort
-	proxy   *httpxProxy
-	entry   Span // of NO_PROXY, where there is no proxy
+	scheme string // empty: every one
+	host   string
+	kind   hostPattern
+	port   int // or noPort
+	proxy  *httpxProxy
+	entry  Span // of NO_PROXY, where there is no proxy
 }
 
 // hostPattern says how the host of a pattern is compared.
@@ -74,7 +73,7 @@ const breaksClient = "this client cannot read the entry, and then fails for ever
 func readHttpx(env Env, rules httpxRules) Decider {
 	proxies := pythonGetproxies(env)
 	noProxy := proxies["no"]
-	h := httpx{rules: rules, noProxy: noProxy.name}
+	h := httpx{rules: rules, noProxy: noProxy.name, known: map[string]int{}}
 	if span, off := httpxStar(noProxy.value); off {
 		everywhere := direct(noProxy.name, span, everything)
 		return func(t Target) Decision {
@@ -119,6 +118,7 @@ type httpx struct {
 	rules   httpxRules
 	noProxy string
 	mounts  []httpxMount
+	known   map[string]int // the place of each pattern in mounts, until these are sorted
 }
 
 // mountAll is get_environment_proxies and what Client makes of it. The patterns
@@ -147,6 +147,7 @@ func (h *httpx) mountAll(proxies pythonProxies) (failure Decision, ok bool) {
 		}
 	}
 	slices.SortStableFunc(h.mounts, compareMounts)
+	h.known = nil
 	return Decision{}, true
 }
 
@@ -180,7 +181,7 @@ func (h *httpx) mount(pattern string, proxy *httpxProxy, entry Span) bool {
 	if !ok {
 		return false
 	}
-	m := httpxMount{pattern: pattern, scheme: u.scheme, host: u.host, kind: thisHost, port: u.port, proxy: proxy, entry: entry}
+	m := httpxMount{scheme: u.scheme, host: u.host, kind: thisHost, port: u.port, proxy: proxy, entry: entry}
 	if m.scheme == "all" {
 		m.scheme = ""
 	}
@@ -192,12 +193,11 @@ func (h *httpx) mount(pattern string, proxy *httpxProxy, entry Span) bool {
 	case strings.HasPrefix(m.host, "*"):
 		m.kind = inDomain
 	}
-	for i := range h.mounts {
-		if h.mounts[i].pattern == pattern {
-			h.mounts[i] = m
-			return true
-		}
+	if at, found := h.known[pattern]; found {
+		h.mounts[at] = m
+		return true
 	}
+	h.known[pattern] = len(h.mounts)
 	h.mounts = append(h.mounts, m)
 	return true
 }

@@ -30,7 +30,8 @@ func ParseTarget(text string) (Target, error) {
 		}
 	}
 	scheme, rest, found := strings.Cut(text, "://")
-	if !found {
+	if !found || strings.ContainsAny(scheme, "/?#") { // behind the host stands another URL
+
 		if before, _, slash := strings.Cut(text, ":/"); slash && isWebScheme(before) {
 			return Target{}, errors.New("two slashes follow the scheme")
 		}

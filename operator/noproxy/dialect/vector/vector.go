@@ -50,7 +50,12 @@ type Row struct {
 
 // Parse reads a JSON list of rows. The error names the place: a line, or the
 // number of the row, counted from 1.
-func Parse(data []byte) ([]Row, error) {
+func Parse(data []byte) ([]Row, error) { return parse(data, false) }
+
+// ParseGiven reads rows that may lack noProxy and env: they are about a list that is given elsewhere.
+func ParseGiven(data []byte) ([]Row, error) { return parse(data, true) }
+
+func parse(data []byte, given bool) ([]Row, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // which editors add
 	var raw []json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
@@ -62,7 +67,7 @@ func Parse(data []byte) ([]Row, error) {
 		decoder.DisallowUnknownFields()
 		err := decoder.Decode(&rows[i])
 		if err == nil {
-			err = rows[i].validate()
+			err = rows[i].validate(given)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("row %d (line %d): %w", i+1, lineOf(data, raw, i), inWords(err))
@@ -105,7 +110,10 @@ func lineOf(data []byte, raw []json.RawMessage, row int) int {
 	return 1 + bytes.Count(data[:offset], []byte("\n"))
 }
 
-func (r Row) validate() error {
+// Listless says whether the row has no list and no environment of its own.
+func (r Row) Listless() bool { return r.Env == nil && r.NoProxy == nil }
+
+func (r Row) validate(given bool) error {
 	java := strings.HasPrefix(r.Client, "java")
 	switch {
 	case r.Client == "":
@@ -114,7 +122,9 @@ func (r Row) validate() error {
 		return errors.New("url is missing")
 	case r.Env != nil && r.NoProxy != nil:
 		return errors.New("a row has either noProxy or env")
-	case r.Env == nil && r.NoProxy == nil && !java:
+	case r.Listless() && given && r.Observed != "":
+		return errors.New("observed needs noProxy or env: the proxies of a list that is given elsewhere are other ones")
+	case r.Listless() && !java && !given:
 		return errors.New("noProxy or env is missing")
 	case r.Expect != "" && r.Observed != "":
 		return errors.New("a row has either expect or observed")

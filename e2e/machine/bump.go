@@ -1,0 +1,61 @@
+package machine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// bumping is what squid.conf lacks for looking into TLS. A log line for each request inside would be none that Requests
+// knows.
+const bumping = `
+acl began at_step SslBump1
+ssl_bump peek began
+ssl_bump bump all
+tls_outgoing_options cafile=` + Dir + `/squid/hubs.crt
+sslcrtd_program ` + Dir + `/squid/certgen -s ` + Dir + `/squid/certificates -M 4MB
+`
+
+// bumps gets Debian's squid-openssl, which does not go with squid on one machine, and what it needs to sign.
+func (s *Squid) bumps(ctx context.Context, options SquidOptions) error {
+	root, err := tools.Folder(ctx, "squid-openssl", "bookworm", func(dir string) error {
+		for _, command := range [][]string{{"apt-get", "-q", "download", "squid-openssl"}, {"sh", "-c", "dpkg-deb -x squid-openssl_*.deb ."}} {
+			cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("%w: %w: %s", tools.ErrUnavailable, err, out)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.program = filepath.Join(root, "usr/sbin/squid")
+	if err := os.MkdirAll(s.file(""), 0o755); err != nil {
+		return err
+	}
+	key, err := options.Bump.keyPEM()
+	if err != nil {
+		return err
+	}
+	certgen, err := os.ReadFile(filepath.Join(root, "usr/lib/squid/security_file_certgen"))
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{"bump.pem": bytes.Join([][]byte{options.Bump.PEM(), key}, nil), "hubs.crt": options.Hubs.PEM(), "certgen": certgen} {
+		if err := os.WriteFile(s.file(name), content, 0o755); err != nil {
+			return err
+		}
+	}
+	if out, err := output(ctx, "", s.file("certgen"), "-c", "-s", s.file("certificates"), "-M", "4MB"); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	_, err = output(ctx, "", "chown", "-R", "proxy:proxy", s.file("certificates"))
+	return err
+}

@@ -1,0 +1,197 @@
+package policies_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/replicator"
+)
+
+// networks are the pods by which networks start, in files of testdata/network.
+func networks(t *testing.T) []*corev1.Pod {
+	t.Helper()
+	files, err := filepath.Glob("testdata/network/*.yaml")
+	controlplanetest.Require(t, err)
+	var pods []*corev1.Pod
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		controlplanetest.Require(t, err)
+		for document := range bytes.SplitSeq(text, []byte("\n---\n")) {
+			pod := &corev1.Pod{}
+			controlplanetest.Require(t, yaml.UnmarshalStrict(document, pod))
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// waits says whether a container of the pod waits for our Secret.
+func waits(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(append(slices.Clone(pod.Spec.Containers), pod.Spec.InitContainers...), func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+			return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == policies.Secret
+		}) || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool {
+			return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
+		})
+	})
+}
+
+// coldStart is a cluster whose nodes are all new: etcd has the policies and nothing runs, Kyverno and the replicator
+// included. Pods are let in by the real engine; what would run next is decided by what they wait for.
+type coldStart struct {
+	*testing.T
+	*engine
+}
+
+func startCold(t *testing.T, name string, values map[string]any) coldStart {
+	t.Helper()
+	e, err := startEngine(t.Context(), name)
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values(), map[string]any{"engine": name}, values))
+	for _, namespace := range []string{"tigera-operator", "calico-system", "cilium", "kube-flannel", "elsewhere", "shop"} {
+		controlplanetest.Require(t, e.createNamespace(t.Context(), namespace, nil))
+	}
+	if name == withKyverno {
+		controlplanetest.Require(t, e.kyverno.Await(t.Context(), policies.InjectProxyEnv))
+	}
+	controlplanetest.Require(t, e.awaitPolicy(t.Context(), "shop"))
+	return coldStart{t, e}
+}
+
+// network creates the pods of all networks, in a namespace instead of their own if one is given.
+func (c coldStart) network(namespace string) {
+	c.Helper()
+	for _, pod := range networks(c.T) {
+		if namespace != "" {
+			pod.Namespace = namespace
+		}
+		if err := c.create(c.Context(), pod.Namespace, pod); err != nil {
+			c.Errorf("%s/%s is refused: %v", pod.Namespace, pod.Name, err)
+		} else if waits(pod) {
+			c.Errorf("%s/%s waits for a Secret that comes after the network", pod.Namespace, pod.Name)
+		}
+	}
+}
+
+// replicate creates the replicator's pod, and runs it: now there is a network.
+func (c coldStart) replicate() {
+	c.Helper()
+	deployment, err := c.clients.AppsV1().Deployments(policies.Namespace).Get(c.Context(), replicator.Name, metav1.GetOptions{})
+	controlplanetest.Require(c, err)
+	pod := c.podOf(deployment)
+	if waits(pod) || pod.Spec.PriorityClassName != "system-cluster-critical" || *pod.Spec.Priority != 2000000000 {
+		c.Errorf("the replicator waits for its own copies: %t; its priority is %s", waits(pod), pod.Spec.PriorityClassName)
+	}
+	for _, key := range []string{
+		"node-role.kubernetes.io/control-plane", "node.cloudprovider.kubernetes.io/uninitialized",
+		"node.cluster.x-k8s.io/uninitialized", "node.kubernetes.io/not-ready",
+	} {
+		taint := corev1.Taint{Key: key, Effect: corev1.TaintEffectNoSchedule}
+		if !slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.Key == taint.Key && t.Effect == taint.Effect }) {
+			c.Errorf("a node with the taint %s gets no replicator", key)
+		}
+	}
+	_, err = replicator.Start(c.Context(), c.cp)
+	controlplanetest.Require(c, err)
+}
+
+// podOf is the Deployment's pod as it is let in.
+func (c coldStart) podOf(deployment *appsv1.Deployment) *corev1.Pod {
+	c.Helper()
+	pod := &corev1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
+	pod.GenerateName = deployment.Name + "-"
+	controlplanetest.Require(c, c.create(c.Context(), deployment.Namespace, pod))
+	return pod
+}
+
+// workload creates a pod off the host network, and awaits what it waits for.
+func (c coldStart) workload() {
+	c.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+	}
+	controlplanetest.Require(c, c.create(c.Context(), "shop", pod))
+	if !waits(pod) {
+		c.Error("a workload is not injected")
+	}
+	controlplanetest.Await(c, "the Secret", func(ctx context.Context) (bool, error) {
+		_, err := c.clients.CoreV1().Secrets("shop").Get(ctx, policies.Secret, metav1.GetOptions{})
+		return err == nil, ignoreNotFound(err)
+	})
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func TestAClusterWithTheNativeEngineStarts(t *testing.T) {
+	t.Parallel() // it has a control plane of its own, and much of its time is waiting
+	c := startCold(t, native, nil)
+	c.network("")
+	c.network("elsewhere") // whatever the name
+	c.replicate()
+	c.workload()
+}
+
+func TestAClusterStartsWhoseKyvernoWaitsForTheNetwork(t *testing.T) {
+	t.Parallel()
+	c := startCold(t, withKyverno, nil)
+	c.kyverno.Kill()
+	c.network("")
+	kyverno := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "kyverno-admission-controller"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "kyverno", Image: "kyverno"}}},
+	}
+	controlplanetest.Require(t, c.create(t.Context(), "kyverno", kyverno))
+	c.replicate()
+
+	// What selectors cannot say is refused, until Kyverno runs.
+	elsewhere := networks(t)[0]
+	if err := c.create(t.Context(), "elsewhere", inNamespace(elsewhere, "elsewhere")); err == nil || !strings.Contains(err.Error(), `failed calling webhook "mpol`) {
+		t.Errorf("a pod on the network of its node: %v", err)
+	}
+	controlplanetest.Require(t, c.kyverno.Restart(t.Context()))
+	controlplanetest.Require(t, c.awaitPolicy(t.Context(), "shop"))
+	c.network("elsewhere")
+	c.workload()
+}
+
+func inNamespace(pod *corev1.Pod, namespace string) *corev1.Pod {
+	pod.Namespace = namespace
+	return pod
+}
+
+// The value brings back what was before. Tigera's operator has a source of its own, and ours below it: a copy's bundle,
+// which can be longer than a variable may be, is none.
+func TestPodsOnTheNetworkOfTheirNodeAreInjectedWhereTheValueSaysSo(t *testing.T) {
+	t.Parallel()
+	const bundle = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIIEXAMPLEA\n+/==\n-----END CERTIFICATE-----"
+	c := startCold(t, native, map[string]any{"exclude": map[string]any{"hostNetwork": false}, "trustedCA": map[string]any{"bundle": bundle}})
+	pod := inNamespace(networks(t)[0], "elsewhere")
+	controlplanetest.Require(t, c.create(t.Context(), "elsewhere", pod))
+	if !waits(pod) {
+		t.Error("they are not")
+	}
+	for _, one := range pod.Spec.Containers {
+		if len(one.EnvFrom) != 2 || one.EnvFrom[0].SecretRef == nil || !slices.Contains(one.Env, corev1.EnvVar{Name: "ca.crt"}) {
+			t.Errorf("container %s has %v and %v", one.Name, one.EnvFrom, one.Env)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+// printNodes writes a line for each owner, and below what is said of rollouts.
+func printNodes(out io.Writer, rows []nodesOf, opts nodesOptions, where string) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(out, map[bool]string{true: "No machine is outdated", false: "Nothing is counted yet"}[opts.outdated]+where+".")
+		return err
+	}
+	heading := []string{"CLUSTER", "OWNER", "MACHINES", "OUTDATED", "SINCE"}
+	if opts.output == wideOutput {
+		heading = append(heading, "MACHINEPOOLS", "OUTDATED-POOLS", "ROLLING-SINCE")
+	}
+	table := columns(styleFor(out), heading...)
+	var notes []string
+	for _, row := range rows {
+		for _, o := range row.shown(opts.outdated) {
+			cells := row.cells(o)
+			table.add(cells[:len(heading)]...)
+		}
+		notes = append(notes, row.notes()...)
+	}
+	text := table.bytes()
+	if len(notes) > 0 {
+		text = append(text, "\n"+table.style.notes(notes)...)
+	}
+	_, err := out.Write(text)
+	return err
+}
+
+// shown are the owners that have a line: who has no machine has one, too.
+func (n nodesOf) shown(outdated bool) []nodesOwner {
+	owners := n.Owners
+	if len(owners) == 0 {
+		owners = []nodesOwner{{Owner: "-"}}
+	}
+	var shown []nodesOwner
+	for _, o := range owners {
+		if !outdated || o.Outdated > 0 {
+			shown = append(shown, o)
+		}
+	}
+	return shown
+}
+
+func (n nodesOf) cells(o nodesOwner) []cell {
+	since, rolling := "-", "-"
+	if n.Since != nil {
+		since = n.Since.UTC().Format(time.RFC3339)
+	}
+	if n.Rollout != nil && n.Rollout.Started != nil {
+		rolling = n.Rollout.Started.UTC().Format(time.RFC3339)
+	}
+	number := func(n int32) string { return strconv.Itoa(int(n)) }
+	cells := plain(n.Cluster, o.Owner, number(o.Machines), number(o.Outdated), since, number(n.MachinePools), number(n.OutdatedMachinePools), rolling)
+	for i, of := range map[int]int32{3: o.Outdated, 6: n.OutdatedMachinePools} {
+		if of > 0 {
+			cells[i].colour = yellow
+		}
+	}
+	return cells
+}
+
+func (n nodesOf) notes() []string {
+	var notes []string
+	if pools := n.OutdatedMachinePools; pools > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", n.Cluster, plural(int(pools), "MachinePool")))
+	}
+	if n.Rollout != nil && n.Rollout.Message != "" {
+		notes = append(notes, n.Cluster+": "+n.Rollout.Message)
+	}
+	return notes
+}
+
+// nodesNames are the owners, for clusterctl alpha rollout restart.
+func nodesNames(rows []nodesOf, outdated bool) []string {
+	var names []string
+	for _, row := range rows {
+		for _, o := range row.shown(outdated) {
+			names = append(names, o.Owner)
+		}
+	}
+	return names
+}

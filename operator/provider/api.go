@@ -1,0 +1,40 @@
+package provider
+
+import "slices"
+
+// API is what makes the machines of a kind, where its address stands in the infrastructure object: a vCenter, say. It is
+// in no list by itself. Whether the proxy or the company's own network leads to it is for people to say; see
+// docs/how-to/node-network.md.
+type API struct {
+	Name string // what people call it
+	Path string // where in the object its host or URL stands
+}
+
+// apis has no row for a kind whose object does not name its API. The sources are those of providers.yaml.
+var apis = map[groupKind]API{
+	{"infrastructure.cluster.x-k8s.io", "VSphereCluster"}: {"vCenter", "spec.server"},
+	{"infrastructure.cluster.x-k8s.io", "NutanixCluster"}: {"Prism Central", "spec.prismCentral.address"},
+	{"infrastructure.cluster.x-k8s.io", "VCDCluster"}:     {"Cloud Director", "spec.site"},
+}
+
+// APIOf returns the API of a kind of infrastructure object.
+func APIOf(group, kind string) (API, bool) {
+	api, known := apis[groupKind{group, kind}]
+	return api, known
+}
+
+// Address returns the API's host or URL as an object has it, or "".
+func (a API) Address(object map[string]any) string {
+	path, err := parsePath(a.Path)
+	if err != nil {
+		return "" // a test parses each
+	}
+	var address string
+	path.walk(object, "", func(_ string, value any) { address, _ = value.(string) }, func(string, string) {})
+	return address
+}
+
+// AwaitsNetwork reports whether a row has a network without which no list is made.
+func (r Row) AwaitsNetwork() bool {
+	return slices.ContainsFunc(r.Facts, func(f Fact) bool { return f.Required && (f.Type == CIDR || f.Type == "") })
+}
