@@ -40,8 +40,8 @@ const (
 // Options are all optional.
 type Options struct {
 	Installed bool      // what its manifest has is there already
-	Args     []string  // added to the command line of the admission controller
-	Progress io.Writer // is told what takes long: builds
+	Args      []string  // added to the command line of the admission controller
+	Progress  io.Writer // is told what takes long: builds
 	// Service has the API server go by Kyverno's Service, which leads to this port. Without it, it goes to an address
 	// on the loopback interface.
 	Service *ports.Port

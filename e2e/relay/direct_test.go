@@ -41,7 +41,7 @@ func (s *site) reachable(t *testing.T, port int) {
 	names, err := s.network.Listen(t.Context(), machine.Corp, nameServer+":53")
 	controlplanetest.Require(t, err)
 	accept(t, names, func(conn net.Conn) {
-		for answerName(conn) == nil { //nolint:revive // until somebody hangs up
+		for answerName(conn) == nil { // until somebody hangs up
 		}
 	})
 }

@@ -104,12 +104,12 @@ func TestWhatMakesTheMachinesIsOffered(t *testing.T) {
 		"vcenter.corp.example":                       "vcenter.corp.example",
 		"vcenter.corp.example:8443":                  "vcenter.corp.example",
 		"https://me:S3CRET@vcd.corp.example:8443/ui": "vcd.corp.example",
-		"10.9.8.7":                                   "10.9.8.7",
-		"https://[fd00::7]:9440":                     "fd00::7",
-		"":                                           "",
-		"what is no host":                            "",
-		"vcenter.listed.example":                     "",
-		"10.1.2.3":                                   "",
+		"10.9.8.7":               "10.9.8.7",
+		"https://[fd00::7]:9440": "fd00::7",
+		"":                       "",
+		"what is no host":        "",
+		"vcenter.listed.example": "",
+		"10.1.2.3":               "",
 	} {
 		in := read(".listed.example,10.1.0.0/16")
 		in.API = lint.ProviderAddress{Name: "vCenter", Address: address, Object: "VSphereCluster org-acme/mycluster", Field: "spec.server"}
