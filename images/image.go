@@ -13,7 +13,7 @@ const (
 	source = "https://github.com/fairlead-io/fairlead"
 	// folder is in PATH: charts name the program, not where it is.
 	folder = "/usr/local/bin"
-	// user is the charts' runAsUser, as a number: runAsNonRoot does not believe a name.
+	// user is a number: the charts ask for runAsNonRoot, which does not believe a name.
 	user = "65532:65532"
 )
 

@@ -67,6 +67,14 @@ func newCluster(t *testing.T) *cluster {
 	c.startKyverno(t, kyverno.Options{})
 	_, err = replicator.Start(t.Context(), c.cp)
 	controlplanetest.Require(t, err)
+	// It comes for who refers to it, and here is no kubelet, which would try again.
+	_, err = c.create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "first"},
+		Spec: corev1.PodSpec{AutomountServiceAccountToken: new(bool), Containers: []corev1.Container{{Name: "c", Image: "i", EnvFrom: []corev1.EnvFromSource{{
+			SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}},
+		}}}}},
+	})
+	controlplanetest.Require(t, err)
 	controlplanetest.Await(t, "the Secret in "+agents, func(ctx context.Context) (bool, error) {
 		secret, err := c.clients.CoreV1().Secrets(agents).Get(ctx, policies.Secret, metav1.GetOptions{})
 		return err == nil && string(secret.Data["HTTPS_PROXY"]) == proxyURL(), err

@@ -124,8 +124,7 @@ func TestTheSecretHasTheSixVariables(t *testing.T) {
 			values{"proxy": proxy(url, url, "a"), "managementCluster": values{"enabled": true, "endpointRanges": []string{"b"}, "tunnelNamespaces": []string{"hub"}}},
 			environment(url, url, "a,b,.hub"),
 		},
-		"a CA, beside the six and as it was": {values{"trustedCA": values{"enabled": true, "bundle": "\n# ours\n" + certificate + "\n\n" + certificate}}, withCA(environment("", "", ""), "# ours\n"+certificate+"\n\n"+certificate+"\n")},
-		"a CA that is no longer handed out":  {values{"trustedCA": values{"bundle": certificate}}, withCA(environment("", "", ""), certificate+"\n")},
+		"a CA, which is elsewhere": {values{"trustedCA": values{"enabled": true, "bundle": certificate}}, environment("", "", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, render(t, test.given).secret(t)); diff != "" {
@@ -142,9 +141,35 @@ func management(proxy values, ranges ...string) values {
 // tunnelServers are what managementCluster.tunnelNamespaces adds by default.
 const tunnelServers = ",.open-cluster-management-addon,.open-cluster-management-cluster-proxy,.multicluster-engine"
 
-func withCA(secret map[string]string, bundle string) map[string]string {
-	secret["ca.crt"] = bundle
-	return secret
+func TestTheBundleIsInAConfigMapAsItWas(t *testing.T) {
+	long := "\n# ours\n" + certificate + "\n\n" + certificate
+	for name, test := range map[string]struct {
+		given values
+		want  string
+	}{
+		"as it was":              {values{"enabled": true, "bundle": long}, "# ours\n" + certificate + "\n\n" + certificate + "\n"},
+		"no longer handed out":   {values{"bundle": certificate}, certificate + "\n"},
+		"none":                   {values{}, ""},
+		"as ClusterTrustBundle":  {values{"enabled": true, "bundle": certificate, "through": "ClusterTrustBundle"}, certificate + "\n"},
+		"as ConfigMap, to force": {values{"enabled": true, "bundle": certificate, "through": "ConfigMap"}, certificate + "\n"},
+	} {
+		objects := render(t, values{"trustedCA": test.given})
+		configMap := objects["ConfigMap/"+policies.TrustedCA]
+		if test.want == "" {
+			if configMap != nil {
+				t.Errorf("%s: there is one", name)
+			}
+			continue
+		}
+		got, _, _ := unstructured.NestedString(configMap.Object, "data", "ca.crt")
+		if got != test.want || configMap.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+			t.Errorf("%s: %q", name, got)
+		}
+		bundle := objects["ClusterTrustBundle/"+policies.TrustedCA]
+		if (bundle != nil) != (test.given["through"] == "ClusterTrustBundle") {
+			t.Errorf("%s: ClusterTrustBundle: %v", name, bundle)
+		}
+	}
 }
 
 // certificate is damaged where only a parser sees it.
@@ -184,6 +209,9 @@ func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 		text, err := yaml.Marshal(render(t, given)["Deployment/fairlead-replicator"].Object)
 		if err != nil || !bytes.Contains(text, []byte("- "+excluded+"\n")) {
 			t.Errorf("with %v, the replicator is not told %s (%v)", given, excluded, err)
+		}
+		if onDemand := bytes.Contains(text, []byte("- --on-demand-namespaces=kube-system\n")); onDemand != (given == nil) {
+			t.Errorf("with %v, kube-system gets the password only for who refers to it: %t", given, onDemand)
 		}
 	}
 }
@@ -277,7 +305,7 @@ func TestWhatAProxyThatSpeaksTLSChangesIsTheWayOfAgents(t *testing.T) {
 // Else the files that people read and test would not be what they install.
 func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
 	objects := render(t, policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}})
-	maps.Copy(objects, render(t, policies.Values())) // there, no bundle is to be kept from being a variable
+	maps.Copy(objects, render(t, policies.Values())) // there, no relay waits for a bundle, and none is to be kept from being a variable
 	files, err := filepath.Glob(filepath.Join(policies.Folder(), "*", "*.yaml"))
 	if err != nil || len(files) != 7 {
 		t.Fatal(files, err)

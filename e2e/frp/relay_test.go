@@ -78,8 +78,8 @@ func (s *site) checkFrpc070(t *testing.T) {
 	c := &pod.Spec.Containers[0]
 	c.Env = append(c.Env, corev1.EnvVar{Name: "SSL_CERT_FILE", Value: "/etc/fairlead/ca/ca.crt"})
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "ca", MountPath: "/etc/fairlead/ca"})
-	secret := &corev1.SecretVolumeSource{SecretName: policies.Secret}
-	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "ca", VolumeSource: corev1.VolumeSource{Secret: secret}})
+	bundle := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.TrustedCA}}
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "ca", VolumeSource: corev1.VolumeSource{ConfigMap: bundle}})
 	s.checkOnce(t, pod)
 	tunnels.Record(t, tunnels.Row{
 		Agent: "frpc", Version: tools.FRPC070.Version, Way: tunnels.Environment, Set: "`http_proxy`; SSL_CERT_FILE for an `https://` proxy",
@@ -104,27 +104,40 @@ func (s *site) podBehindTLS(t *testing.T, through string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tls-" + through, Namespace: s.namespace}, Spec: template.Spec}
 	config.Namespace = s.namespace
 	s.node = &node.Node{
-		Network: s.network, Clients: fake.NewClientset(config, s.secretOf(t, values)),
+		Network: s.network, Clients: fake.NewClientset(append(s.objectsOf(t, values), config)...),
 		Programs: map[string]string{s.version.program: build(t, s.version.client)}, ServiceEnv: s.node.ServiceEnv,
 	}
 	return pod
 }
 
-// secretOf is what the chart makes of the values, where the replicator would have brought it.
-func (s *site) secretOf(t *testing.T, values map[string]any) *corev1.Secret {
+// objectsOf are the Secret and the ConfigMap that the chart makes of the values, where the replicator would have brought
+// them.
+func (s *site) objectsOf(t *testing.T, values map[string]any) []runtime.Object {
 	t.Helper()
 	manifest, err := policies.Render(t.Context(), values)
 	controlplanetest.Require(t, err)
 	rendered, err := controlplane.Parse(manifest)
 	controlplanetest.Require(t, err)
+	var found []runtime.Object
 	for _, object := range rendered {
-		if object.GetKind() == "Secret" && object.GetName() == policies.Secret {
-			secret := &corev1.Secret{}
-			controlplanetest.Require(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, secret))
-			secret.Namespace = s.namespace
-			return secret
+		var typed interface {
+			runtime.Object
+			metav1.Object
 		}
+		switch object.GetKind() + "/" + object.GetName() {
+		case "Secret/" + policies.Secret:
+			typed = &corev1.Secret{}
+		case "ConfigMap/" + policies.TrustedCA:
+			typed = &corev1.ConfigMap{}
+		default:
+			continue
+		}
+		controlplanetest.Require(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, typed))
+		typed.SetNamespace(s.namespace)
+		found = append(found, typed)
 	}
-	t.Fatal("the chart makes no Secret")
-	return nil
+	if len(found) != 2 {
+		t.Fatalf("the chart makes %d of Secret and ConfigMap", len(found))
+	}
+	return found
 }

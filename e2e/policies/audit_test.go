@@ -130,7 +130,10 @@ func auditedAgents() []audited {
 		byRelay   = ". Where it dials a name by TCP, fairlead-relay can lead it: label fairlead.io/tunnel: relay, annotation fairlead.io/relay-targets: host:port"
 		unrelayed = "is to go through fairlead-relay and has none: "
 		annotate  = ": write host:port into the annotation fairlead.io/relay-targets"
+
+		unsetAgent = "container agent: is to read the proxy from HTTPS_PROXY or https_proxy and has none: "
 	)
+	environment := map[string]string{"fairlead.io/tunnel": "environment"}
 	agent := func(name, container string, labels map[string]string, args ...string) corev1.Pod {
 		return corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
@@ -139,6 +142,11 @@ func auditedAgents() []audited {
 	}
 	konnectivity := func(name string, args ...string) corev1.Pod {
 		return agent(name, "konnectivity-agent", tunnelLabels[konnectivity], args...)
+	}
+	unset := func(name, namespace string) corev1.Pod {
+		pod := agent(name, "agent", environment)
+		pod.Namespace, pod.Spec.Containers[0].Env = namespace, nil
+		return pod
 	}
 	changed := func(pod corev1.Pod, change func(*corev1.Pod)) corev1.Pod {
 		change(&pod)
@@ -184,6 +192,13 @@ func auditedAgents() []audited {
 			}),
 			agent: "has fairlead-relay, which is not for each hub of its agents: one that is an address or in a variable, or below 1024 on the network of a node, cannot be led there",
 		},
+		{
+			pod:   unset("unseen", metav1.NamespaceSystem),
+			agent: unsetAgent + "Kyverno leaves kube-system out, unless its own configuration says otherwise: change the manifest by fairlead mutate, or take engine Native",
+			watch: leftOut + "its namespace kube-system is excluded",
+		},
+		{pod: unset("unset", ""), agent: unsetAgent + "the pod is older than the policy: replace the pod", mend: "container agent" + missing},
+		{pod: agent("by-environment", "agent", environment)},
 		{pod: konnectivity("hub-inside", "--proxy-server-host=hub.tunnels.svc")},
 		{
 			pod:   changed(konnectivity("excluded-agent", "--proxy-server-host=192.0.2.1"), func(pod *corev1.Pod) { pod.Annotations = map[string]string{injectKey: "exclude"} }),

@@ -16,10 +16,14 @@ const (
 	Release   = "fairlead-policies"
 )
 
-// The policies, by name, and the Secret with the six variables.
+// The policies, by name, the Secret with the six variables, the ConfigMap with the company's authorities, and the label of
+// pods that mount that.
 const (
 	InjectProxyEnv = "inject-proxy-env"
 	Secret         = "fairlead-proxy"
+	TrustedCA      = "fairlead-trusted-ca"
+	TrustedCAKey   = "ca.crt"
+	TrustedCALabel = "fairlead.io/trusted-ca"
 )
 
 // Chart is the folder of the chart.

@@ -153,7 +153,7 @@ type podContents struct {
 	files map[string][]byte
 }
 
-// contents creates a pod and reads its environment and its Secret volumes as kubelet does, the Secret being that of
+// contents creates a pod and reads its environment and its volumes as kubelet does, Secret and ConfigMap being those of
 // the chart: here is no replicator, and the pod's namespace has none.
 func (c caCluster) contents(t *testing.T, pod *corev1.Pod) podContents {
 	t.Helper()
@@ -162,6 +162,10 @@ func (c caCluster) contents(t *testing.T, pod *corev1.Pod) podContents {
 		t.Fatal(err)
 	}
 	secret, err := c.clients.CoreV1().Secrets(policies.Namespace).Get(t.Context(), policies.Secret, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted, err := c.clients.CoreV1().ConfigMaps(policies.Namespace).Get(t.Context(), policies.TrustedCA, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +181,8 @@ func (c caCluster) contents(t *testing.T, pod *corev1.Pod) podContents {
 			if volume.Name != mount.Name {
 				continue
 			}
-			for _, item := range volume.Secret.Items {
-				found.files[filepath.Join(mount.MountPath, item.Path)] = secret.Data[item.Key]
+			for _, item := range volume.ConfigMap.Items {
+				found.files[filepath.Join(mount.MountPath, item.Path)] = []byte(trusted.Data[item.Key])
 			}
 		}
 	}

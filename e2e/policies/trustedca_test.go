@@ -114,10 +114,23 @@ func caVolumeOf(source corev1.VolumeSource) func(*corev1.Pod) {
 	}
 }
 
-func ourCA() corev1.VolumeSource {
-	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-		SecretName: policies.Secret, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
-	}}
+var caItems = []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}
+
+func ourCA() corev1.VolumeSource { return caConfigMap(policies.TrustedCA, caItems) }
+
+func caConfigMap(name string, items []corev1.KeyToPath) corev1.VolumeSource {
+	return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: items}}
+}
+
+// ourSecret is how the policy mounted it before there was a ConfigMap.
+func ourSecret(items ...corev1.KeyToPath) corev1.VolumeSource {
+	return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: policies.Secret, Items: items}}
+}
+
+func ourTrustBundle() corev1.VolumeSource {
+	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
+		ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Name: new(policies.TrustedCA), Path: "ca.crt"},
+	}}}}
 }
 
 func emptyDir() corev1.VolumeSource {
@@ -131,6 +144,7 @@ var caRows = []struct {
 	pod       func(*corev1.Pod)
 	missing   []string // of the five; all: nothing at all is done
 	mounts    []string // that the container has besides
+	moved     bool     // the pod's own volume becomes today's
 }{
 	{name: "nothing of its own", container: caContainer("c")},
 	{name: "an empty env", container: caContainer("c", func(c *corev1.Container) { c.Env = []corev1.EnvVar{} })},
@@ -163,10 +177,19 @@ var caRows = []struct {
 		c.VolumeMounts = []corev1.VolumeMount{{Name: caVolume, MountPath: caFolder, ReadOnly: true}}
 	}), pod: caVolumeOf(ourCA())},
 	{name: "our volume, mounted elsewhere too", container: caContainer("c", mounting(caVolume, "/other")), pod: caVolumeOf(ourCA()), mounts: []string{"/other"}},
-	{name: "our Secret, all of it", container: caContainer("c"), pod: caVolumeOf(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: policies.Secret}})},
-	{name: "our Secret, the file elsewhere", container: caContainer("c"), pod: caVolumeOf(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-		SecretName: policies.Secret, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "other.crt"}},
-	}}), missing: caVariables},
+	{name: "our ConfigMap, all of it", container: caContainer("c"), pod: caVolumeOf(caConfigMap(policies.TrustedCA, nil))},
+	{name: "our ConfigMap, the file elsewhere", container: caContainer("c"), pod: caVolumeOf(caConfigMap(policies.TrustedCA, []corev1.KeyToPath{{Key: "ca.crt", Path: "other.crt"}})), missing: caVariables},
+	{name: "another ConfigMap", container: caContainer("c"), pod: caVolumeOf(caConfigMap("other", caItems)), missing: caVariables},
+	{name: "the Secret of before, whose key may be gone", container: caContainer("c"), pod: caVolumeOf(ourSecret(caItems...)), moved: true},
+	{name: "the same, of a pod that has all the rest", container: caContainer("c", mounting(caVolume, caFolder), func(c *corev1.Container) {
+		c.VolumeMounts[0].ReadOnly = true
+		for _, name := range caVariables {
+			c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: caFile})
+		}
+	}), pod: caVolumeOf(ourSecret(caItems...)), moved: true},
+	{name: "our Secret, all of it", container: caContainer("c"), pod: caVolumeOf(ourSecret()), moved: true},
+	{name: "our Secret, the file elsewhere", container: caContainer("c"), pod: caVolumeOf(ourSecret(corev1.KeyToPath{Key: "ca.crt", Path: "other.crt"})), missing: caVariables},
+	{name: "our ClusterTrustBundle", container: caContainer("c"), pod: caVolumeOf(ourTrustBundle()), moved: true},
 	{name: "a volume of that name and another Secret", container: caContainer("c"), pod: caVolumeOf(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "other"}}), missing: caVariables},
 	{name: "a volume of that name and another kind", container: caContainer("c"), pod: caVolumeOf(emptyDir()), missing: caVariables},
 	{name: "a projected volume of that name, with our Secret", container: caContainer("c"), pod: caVolumeOf(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
@@ -227,6 +250,12 @@ func (c caCluster) testRows(t *testing.T) {
 			wanted := len(row.missing) < len(caVariables)
 			checkCA(t, stored.Spec.Containers[0], given.Spec.Containers[0], row.missing, row.mounts)
 			volumes := slices.Clone(given.Spec.Volumes)
+			if row.moved {
+				volumes = nil
+			}
+			if label := stored.Labels[policies.TrustedCALabel]; (label != "") != wanted {
+				t.Errorf("the label for the replicator is %q", label)
+			}
 			if wanted && !slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == caVolume }) {
 				volumes = append(volumes, corev1.Volume{Name: caVolume, VolumeSource: ourCA()})
 			}
@@ -244,7 +273,7 @@ func checkCA(t *testing.T, got, given corev1.Container, missing, others []string
 	if len(mounts) != len(others) {
 		t.Fatalf("the row is wrong: %v", mounts)
 	}
-	env := slices.Clone(given.Env)
+	env := slices.DeleteFunc(slices.Clone(given.Env), func(e corev1.EnvVar) bool { return e.Value == caFile })
 	if len(missing) < len(caVariables) {
 		mounts = append(mounts, corev1.VolumeMount{Name: caVolume, MountPath: caFolder, ReadOnly: true})
 	}
@@ -287,9 +316,12 @@ func byName(env []corev1.EnvVar) []corev1.EnvVar {
 func withoutDefaults(volumes []corev1.Volume) []corev1.Volume {
 	var all []corev1.Volume
 	for _, v := range volumes {
-		if v.Secret != nil {
-			v = *v.DeepCopy()
+		v = *v.DeepCopy()
+		switch {
+		case v.Secret != nil:
 			v.Secret.DefaultMode = nil
+		case v.ConfigMap != nil:
+			v.ConfigMap.DefaultMode = nil
 		}
 		all = append(all, v)
 	}

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -92,13 +93,17 @@ func (r tunnelRow) targets() []string {
 
 func addRelay(pod *corev1.Pod, targets []string, sysctl bool) {
 	pod.Spec.InitContainers = append([]corev1.Container{relayFor(targets)}, pod.Spec.InitContainers...)
+	metav1.SetMetaDataLabel(&pod.ObjectMeta, policies.TrustedCALabel, "configmap")
 	secret := func(key string, optional *bool) corev1.VolumeProjection {
 		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
 			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Items: []corev1.KeyToPath{{Key: key, Path: key}}, Optional: optional,
 		}}
 	}
+	authorities := corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
+		LocalObjectReference: corev1.LocalObjectReference{Name: policies.TrustedCA}, Items: caItems, Optional: ptr.To(true),
+	}}
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: policies.Secret, VolumeSource: corev1.VolumeSource{
-		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret("HTTPS_PROXY", nil), secret("NO_PROXY", ptr.To(true)), secret("ca.crt", ptr.To(true))}},
+		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret("HTTPS_PROXY", nil), secret("NO_PROXY", ptr.To(true)), authorities}},
 	}})
 	pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: relayPullSecret})
 	at := slices.IndexFunc(pod.Spec.HostAliases, func(a corev1.HostAlias) bool { return a.IP == "127.0.0.1" })

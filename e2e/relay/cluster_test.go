@@ -92,6 +92,10 @@ func (c *cluster) namespace(t *testing.T, url string) string {
 	t.Helper()
 	namespace := controlplanetest.Namespace(t, c.cp)
 	c.setSecret(t, namespace, url)
+	_, err := c.clients.CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: policies.TrustedCA}, Data: map[string]string{"ca.crt": string(c.authority.PEM())},
+	}, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
 	certificate, key, err := c.authority.Issue("agent")
 	controlplanetest.Require(t, err)
 	_, err = c.clients.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{
@@ -108,7 +112,7 @@ func (c *cluster) setSecret(t *testing.T, namespace, url string, noProxy ...stri
 	list := cmp.Or(append(noProxy, "100.64.0.0/13")...)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: policies.Secret},
-		StringData: map[string]string{"NO_PROXY": list, "no_proxy": list, "ca.crt": string(c.authority.PEM())},
+		StringData: map[string]string{"NO_PROXY": list, "no_proxy": list},
 	}
 	for _, key := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
 		secret.StringData[key] = url

@@ -57,16 +57,16 @@ func (s *site) checkFull(t *testing.T) {
 	s.stop(t)
 }
 
-// trustAll has the Secret's bundle hold all authorities that this machine trusts, as trustedCA of the chart asks for.
+// trustAll has the bundle hold all authorities that this machine trusts, as trustedCA of the chart asks for.
 func (s *site) trustAll(t *testing.T) {
 	t.Helper()
 	public, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	controlplanetest.Require(t, err)
-	secrets := s.clients.CoreV1().Secrets(s.namespace)
-	secret, err := secrets.Get(t.Context(), policies.Secret, metav1.GetOptions{})
+	configMaps := s.clients.CoreV1().ConfigMaps(s.namespace)
+	bundle, err := configMaps.Get(t.Context(), policies.TrustedCA, metav1.GetOptions{})
 	controlplanetest.Require(t, err)
-	secret.Data["ca.crt"] = append(public, s.authority.PEM()...)
-	_, err = secrets.Update(t.Context(), secret, metav1.UpdateOptions{})
+	bundle.Data["ca.crt"] = string(append(public, s.authority.PEM()...))
+	_, err = configMaps.Update(t.Context(), bundle, metav1.UpdateOptions{})
 	controlplanetest.Require(t, err)
 }
 

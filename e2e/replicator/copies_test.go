@@ -156,6 +156,33 @@ func TestExcludedNamespacesGetNoCopy(t *testing.T) {
 	f.awaitCopy(byLabel)
 }
 
+// Agents of tunnels live in kube-system. Where there is none, or the engine does not reach it, the password is not there.
+func TestANamespaceOfTunnelsHasTheCopyWhileAPodRefersToIt(t *testing.T) {
+	t.Parallel()
+	f := newOwnFixture(t, "--on-demand-namespaces=on-demand")
+	const namespace = "on-demand"
+	uninjected := map[string]string{selection: "exclude"} // inject-proxy-env leaves such namespaces out
+	f.must(f.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	f.mountingVolume(namespace, uninjected, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
+	f.awaitCopies("Excluded", 4)
+	if f.secret(namespace) != nil {
+		t.Error("it is there although nobody refers to it")
+	}
+	agent := f.mountingVolume(namespace, uninjected, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: policies.Secret}})
+	secret := f.awaitCopy(namespace)
+	f.install("another-pl4in")
+	f.awaitCopy(namespace)
+	f.must(f.client.Delete(t.Context(), agent, client.GracePeriodSeconds(0)))
+	next := f.mountingVolume(namespace, uninjected, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: policies.Secret}})
+	f.label(namespace, "touched", "true")
+	if after := f.awaitCopy(namespace); after.UID != secret.UID {
+		t.Error("it went although the next agent was there at once")
+	}
+	f.must(f.client.Delete(t.Context(), next, client.GracePeriodSeconds(0)))
+	controlplanetest.Await(t, "it to go after the last agent", func(context.Context) (bool, error) { return f.secret(namespace) == nil, nil })
+	f.nothingForbidden()
+}
+
 func TestTheCopyOfANewlyExcludedNamespaceStaysRightWhileAPodRefersToIt(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	f := newFixture(t)

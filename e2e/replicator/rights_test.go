@@ -8,6 +8,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -19,11 +20,13 @@ import (
 
 // everywhere is what RBAC lets the replicator's token do in each namespace.
 var everywhere = rights.Table{
-	"secrets":                "create",
-	"secrets fairlead-proxy": "list watch update delete",
-	"namespaces":             "list watch",
-	"pods":                   "list",
-	"events.events.k8s.io":   "create patch",
+	"secrets":                        "create",
+	"secrets fairlead-proxy":         "list watch update delete",
+	"configmaps":                     "create",
+	"configmaps fairlead-trusted-ca": "list watch update delete",
+	"namespaces":                     "list watch",
+	"pods":                           "list watch",
+	"events.events.k8s.io":           "create patch",
 }
 
 // atHome is what it may do in its own namespace besides.
@@ -67,7 +70,13 @@ func TestTheReplicatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 		f.must(f.client.Create(t.Context(), source))
 		f.awaitCopies("Source", 1)
 	}
-	f.label(namespace, selection, "exclude") // it asks for pods, and deletes the copy
+	f.mounting(namespace)
+	f.setBundle("a bundle")
+	f.awaitBundle(namespace, "a bundle")
+	f.setBundle("another")
+	f.awaitBundle(namespace, "another")
+	f.must(f.client.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(namespace), client.GracePeriodSeconds(0)))
+	f.label(namespace, selection, "exclude") // it asks for pods, and deletes the copies
 
 	all := rights.Union(everywhere, atHome)
 	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"strings"
 	"testing"
 
@@ -114,29 +113,6 @@ func TestDirectBlanksTheCopiesAndKeepsTheirKeys(t *testing.T) {
 	}
 	if after := f.awaitData(namespace, blank); after.UID != before.UID || len(after.Data) != 6 {
 		t.Error("the copy was not blanked in place")
-	}
-
-	// The authorities come and go with the source, but never from under a pod that mounts them.
-	mounts := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mounts"},
-		Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "c", Image: "i"}},
-			Volumes: []corev1.Volume{{Name: "ca", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
-				SecretName: policies.Secret, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
-			}}}},
-		},
-	}
-	withCA := maps.Clone(blank)
-	withCA["ca.crt"] = []byte("a bundle")
-	f.change(policies.Namespace, func(s *corev1.Secret) { s.Data["ca.crt"] = withCA["ca.crt"] })
-	f.awaitData(namespace, withCA)
-	f.must(f.client.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}))
-	f.must(f.client.Create(t.Context(), mounts))
-	f.change(policies.Namespace, func(s *corev1.Secret) { delete(s.Data, "ca.crt") })
-	f.awaitData("default", blank) // where nobody mounts it
-	f.awaitData(namespace, withCA)
-	if f.copies("InUse") != 1 {
-		t.Error("nothing says that the authorities are still in use")
 	}
 }
 

@@ -10,6 +10,9 @@ const (
 	PodSecretName = "fairlead-proxy"
 	PodRole       = "proxy"
 	PodCAKey      = "ca.crt" // where there is a trusted CA
+
+	PodConfigMapName = "fairlead-trusted-ca" // the trusted CA, apart from the password
+	PodConfigMapRole = "trusted-ca"
 )
 
 // PodSecret returns the Secret fairlead-proxy with the list for any client, for
@@ -26,4 +29,15 @@ func PodSecret(e resolve.Effective) Secret {
 		data[PodCAKey] = e.Node.TrustedCA
 	}
 	return Secret{Name: PodSecretName, Labels: map[string]string{SecretLabel: PodRole, ManagedLabel: Manager}, Data: data}
+}
+
+// PodConfigMap returns the ConfigMap fairlead-trusted-ca, without data where there is
+// no trusted CA. What the policies mount is this; the Secret's key is for those who
+// have mounted it before.
+func PodConfigMap(e resolve.Effective) ConfigMap {
+	c := ConfigMap{Name: PodConfigMapName, Labels: map[string]string{ConfigMapLabel: PodConfigMapRole, ManagedLabel: Manager}}
+	if e.Node.TrustedCA != nil {
+		c.Data = map[string]string{PodCAKey: string(e.Node.TrustedCA)}
+	}
+	return c
 }

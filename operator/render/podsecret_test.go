@@ -19,6 +19,9 @@ func TestThePodSecretAlwaysHasAllSixKeys(t *testing.T) {
 	for mode, e := range map[string]resolve.Effective{"Proxied": e, "Direct": {Mode: resolve.ModeDirect}} {
 		s := PodSecret(e)
 		keys := "HTTPS_PROXY HTTP_PROXY NO_PROXY ca.crt http_proxy https_proxy no_proxy"
+		if got := PodConfigMap(e); got.Name != "fairlead-trusted-ca" || got.Labels["fairlead.io/configmap"] != "trusted-ca" || got.Data["ca.crt"] != string(e.Node.TrustedCA) {
+			t.Errorf("%s: %v", mode, got)
+		}
 		list := "any.example"
 		if mode == "Direct" {
 			keys, list = strings.Replace(keys, "ca.crt ", "", 1), ""

@@ -261,3 +261,19 @@ app.kubernetes.io/component: replicator
 {{- if .Values.tunnels.enabled }}{{ range .Values.tunnels.namespaces }}{{ $excluded = without $excluded . }}{{ end }}{{ end -}}
 {{- join "," $excluded -}}
 {{- end -}}
+
+{{/* Those in which only tunnels act, with commas: they have the Secret while an agent there refers to it. */}}
+{{- define "fairlead-policies.onDemand" -}}
+{{- $only := list -}}
+{{- if .Values.tunnels.enabled -}}
+{{- range .Values.tunnels.namespaces }}{{ if has . $.Values.exclude.namespaces }}{{ $only = append $only . }}{{ end }}{{ end -}}
+{{- end -}}
+{{- join "," $only -}}
+{{- end -}}
+
+{{/* A list as CEL, one element in a line, because people read policies. */}}
+{{- define "fairlead-policies.lines" -}}
+{{- $lines := list -}}
+{{- range . }}{{ $lines = append $lines (toJson .) }}{{ end -}}
+{{- if $lines }}{{ printf "[\n  %s\n]" (join ",\n  " $lines) }}{{ else }}[]{{ end -}}
+{{- end -}}

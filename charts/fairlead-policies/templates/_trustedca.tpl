@@ -1,10 +1,23 @@
+{{/* How pods get the bundle. Auto is a ClusterTrustBundle where that is no beta any more: of a beta, an API server may
+     have the kind and take no pod that mounts it, and a kubelet may not mount it. */}}
+{{- define "fairlead-policies.trustedCAThrough" -}}
+{{- $through := .Values.trustedCA.through | default "Auto" -}}
+{{- $served := .Capabilities.APIVersions -}}
+{{- $stable := $served.Has "certificates.k8s.io/v1/ClusterTrustBundle" -}}
+{{- if eq $through "Auto" }}{{ $through = $stable | ternary "ClusterTrustBundle" "ConfigMap" }}{{ end -}}
+{{- if and (eq $through "ClusterTrustBundle") ($served.Has "v1/Pod") (not (or $stable ($served.Has "certificates.k8s.io/v1beta1/ClusterTrustBundle"))) -}}
+{{- fail "trustedCA.through is ClusterTrustBundle, and this API server has none: it takes --runtime-config=certificates.k8s.io/v1beta1/clustertrustbundles=true and the feature gates ClusterTrustBundle and ClusterTrustBundleProjection, there and in every kubelet; or take ConfigMap" -}}
+{{- end -}}
+{{- $through -}}
+{{- end -}}
+
 {{/* Fails for a bundle that is not certificates in PEM, as far as a template can tell: base64 of something that begins
      as DER does (0x30). No message shows any of it: somebody may have pasted a key. */}}
 {{- define "fairlead-policies.checkTrustedCA" -}}
 {{- $bundle := trim .Values.trustedCA.bundle -}}
 {{- if .Values.trustedCA.enabled -}}
-{{- if ne .Values.carry "SecretRef" -}}
-{{- fail "trustedCA.enabled needs carry SecretRef: the bundle comes in the Secret fairlead-proxy, and with carry Literal nothing keeps it in the namespaces of pods" -}}
+{{- if and (ne .Values.carry "SecretRef") (ne (include "fairlead-policies.trustedCAThrough" .) "ClusterTrustBundle") -}}
+{{- fail "trustedCA.enabled needs carry SecretRef: with carry Literal there is no replicator, which keeps the bundle in the namespaces of pods; or trustedCA.through ClusterTrustBundle" -}}
 {{- else if not $bundle -}}
 {{- fail "trustedCA.bundle is empty while trustedCA.enabled is true" -}}
 {{- end -}}

@@ -12,7 +12,7 @@ func replicateCommand() *cobra.Command {
 	var kubeconfig, level string
 	cmd := &cobra.Command{
 		Use:   "replicate",
-		Short: "Keeps a copy of the Secret fairlead-proxy of its own namespace in every other one",
+		Short: "Keeps a copy of the Secret fairlead-proxy of its own namespace in every other one, and of the ConfigMap fairlead-trusted-ca where pods mount it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := setLogger(level); err != nil {
@@ -32,6 +32,7 @@ func replicateCommand() *cobra.Command {
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; the pod's service account if empty")
 	flags.StringVar(&opts.Namespace, "namespace", "", "the replicator's own namespace, where the source is; the pod's if empty")
 	flags.StringSliceVar(&opts.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces that get no copy, as those with the label policies.kyverno.io/inject-proxy-env=exclude")
+	flags.StringSliceVar(&opts.OnDemandNamespaces, "on-demand-namespaces", nil, "namespaces that get a copy only while a pod there refers to it")
 	flags.BoolVar(&opts.LeaderElection, "leader-elect", true, "take part in leader election")
 	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
 	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")

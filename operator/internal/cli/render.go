@@ -278,6 +278,9 @@ func printEffective(out io.Writer, effective resolve.Effective, opts renderOptio
 		}
 	case "pod-secret":
 		err = writeManifest(out, apply.Object(render.PodSecret(effective), nil))
+		if bundle := render.PodConfigMap(effective); err == nil && bundle.Data != nil {
+			err = writeManifest(out, apply.ConfigMap(bundle, nil))
+		}
 	case "butane":
 		err = writeConfig(out, effective, opts, render.Butane)
 	case "ignition":

@@ -196,6 +196,7 @@ func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
 			resources = map[string]map[string]quantity{} // null in JSON
 		}
 		data["image"], data["resources"], data["targets"] = image, resources, nonNil(tunnel.Targets)
+		data["through"], data["optional"] = v.TrustedCA.mounted(), strings.TrimSpace(v.TrustedCA.Bundle) == ""
 		if secrets := v.Tunnels.Relay.ImagePullSecrets; len(secrets) > 0 {
 			names := []string{}
 			for _, secret := range secrets {

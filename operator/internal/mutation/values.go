@@ -90,7 +90,16 @@ type Family struct {
 
 type trustedCA struct {
 	Enabled bool   `json:"enabled"`
+	Through string `json:"through"`
 	Bundle  string `json:"bundle"`
+}
+
+// mounted is how a relay gets it: here is no API server that could say that its ClusterTrustBundles are stable.
+func (t trustedCA) mounted() string {
+	if t.Through == "ClusterTrustBundle" {
+		return t.Through
+	}
+	return "ConfigMap"
 }
 
 type proxyValues struct {

@@ -1,6 +1,6 @@
 // Package proxysecret is the contract of the Secret fairlead-proxy, from which pods take their settings: what it
-// is called, what is in it, and when that last changed. It is rendered by charts/fairlead-policies and copied by
-// package replicator. It has no clock and no client.
+// is called, what is in it, and when that last changed; and of the ConfigMap beside it. Both are rendered by
+// charts/fairlead-policies and copied by package replicator. It has no clock and no client.
 package proxysecret
 
 import (
@@ -22,7 +22,14 @@ import (
 const (
 	Name  = render.PodSecretName // in every namespace
 	Role  = render.PodRole       // the value of render.SecretLabel; without it, the Secret is somebody else's
-	CAKey = render.PodCAKey      // there while charts/fairlead-policies has a bundle
+	CAKey = render.PodCAKey      // where charts/fairlead-policies once had the bundle, for pods that still mount it
+
+	// The ConfigMap with the authorities, apart from the password: it is large, and no secret. Its key is CAKey.
+	TrustedCAName = render.PodConfigMapName
+	TrustedCARole = render.PodConfigMapRole // the value of render.ConfigMapLabel
+
+	// TrustedCALabel is on pods that mount it: policies/inject-trusted-ca and tunnel-relay set it.
+	TrustedCALabel = "fairlead.io/trusted-ca"
 
 	// ChangedAtAnnotation of a copy says when its data last became different: RFC 3339, UTC. Containers that
 	// started earlier have older settings.
@@ -42,6 +49,11 @@ var (
 
 // IsOurs reports whether a Secret of our name may be written.
 func IsOurs(o metav1.Object) bool { return o.GetLabels()[render.SecretLabel] == Role }
+
+// IsOurTrustedCA reports whether a ConfigMap of our name may be written.
+func IsOurTrustedCA(o metav1.Object) bool {
+	return o.GetLabels()[render.ConfigMapLabel] == TrustedCARole
+}
 
 // Data returns the keys of the contract, and leaves others behind. It is an error if one of the six is missing,
 // or if there is a proxy without NO_PROXY: everything inside the cluster would go through it. The error names

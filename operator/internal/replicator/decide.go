@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
 	"github.com/fairlead-io/fairlead/operator/render"
@@ -39,15 +40,17 @@ type state struct {
 	excluded    bool
 	source      source
 	copy        *corev1.Secret // of our name, whoever made it; nil if there is none
-	inUse       use            // asked for only where something is to be taken away
-	nextLook    time.Duration  // when to ask again
+	trustedCA   trustedCA
+	inUse       use           // asked for only where something is to be taken away
+	nextLook    time.Duration // when to ask again
 	now         time.Time
 }
 
 // use is what pods of a namespace may still read.
 type use struct {
-	secret bool // anything of it
-	ca     bool // the key of the authorities
+	secret    bool // anything of the Secret
+	ca        bool // its key of the authorities
+	trustedCA bool // the ConfigMap of the authorities
 }
 
 // The verbs of a decision.
@@ -77,17 +80,27 @@ const (
 type decision struct {
 	verb      string
 	state     string
-	detail    string         // of a refusal
-	secret    *corev1.Secret // what to create, update or delete; nil for keep and refuse
-	lookAgain bool           // although nothing that is watched will change
+	detail    string        // of a refusal
+	object    client.Object // what to create, update or delete; nil for keep and refuse
+	lookAgain bool          // although nothing that is watched will change
 }
 
 // takesAway reports whether it matters what pods refer to.
 func takesAway(s state) bool {
-	if !isOurs(s.copy) || s.terminating || s.source.problem != "" {
+	if s.terminating || s.source.problem != "" {
 		return false
 	}
-	return s.excluded || losesCA(s)
+	return isOurs(s.copy) && (s.excluded || losesCA(s)) || losesTrustedCA(s)
+}
+
+// lost is what pods refer to of that which is to be taken away.
+func lost(s state, refer use) use {
+	secret := isOurs(s.copy)
+	return use{
+		secret:    refer.secret && secret && s.excluded,
+		ca:        refer.ca && secret && losesCA(s),
+		trustedCA: refer.trustedCA && losesTrustedCA(s),
+	}
 }
 
 // isOurs reports whether there is a copy that we may write.
@@ -115,9 +128,9 @@ func decide(s state) decision {
 	case s.source.problem != "":
 		return decision{state: s.source.problem}
 	case s.excluded && !s.inUse.secret:
-		return decision{verb: remove, state: stateExcluded, secret: s.copy}
+		return decision{verb: remove, state: stateExcluded, object: s.copy}
 	case s.copy == nil:
-		return decision{verb: create, state: stateCurrent, secret: newCopy(s)}
+		return decision{verb: create, state: stateCurrent, object: newCopy(s)}
 	}
 	return mend(s)
 }
@@ -129,6 +142,9 @@ func mend(s state) decision {
 	if losesCA(s) && s.inUse.ca {
 		data = maps.Clone(data)
 		data[proxysecret.CAKey] = s.copy.Data[proxysecret.CAKey]
+		if s.trustedCA.source != nil {
+			data[proxysecret.CAKey] = []byte(s.trustedCA.source[proxysecret.CAKey])
+		}
 		d.lookAgain = true
 	}
 	if s.excluded {
@@ -144,8 +160,9 @@ func mend(s state) decision {
 	case !same && s.copy.Immutable != nil && *s.copy.Immutable:
 		return decision{verb: refuse, state: stateImmutable, detail: "it is immutable and its content is out of date: delete it, and it is made anew"}
 	}
-	d.verb, d.secret = update, s.copy.DeepCopy()
-	d.secret.Data = data
+	right := s.copy.DeepCopy()
+	right.Data = data
+	d.verb, d.object = update, right
 	changedAt := s.now
 	switch {
 	case same:
@@ -153,7 +170,7 @@ func mend(s state) decision {
 	case changedAt.Before(s.source.changedAt): // by the API server's clock; ours is slow
 		changedAt = s.source.changedAt
 	}
-	date(d.secret, changedAt)
+	date(right, changedAt)
 	return d
 }
 

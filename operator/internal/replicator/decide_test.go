@@ -72,6 +72,7 @@ func TestTheDecisionForANamespace(t *testing.T) {
 		excluded   bool
 		ending     bool
 		inUse      use
+		bundle     string // of the ConfigMap, which came after the Secret's key
 		verb       string
 		state      string
 		data       map[string][]byte // that is written
@@ -115,12 +116,19 @@ func TestTheDecisionForANamespace(t *testing.T) {
 		"the CA goes, its variables in use": {
 			source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: use{secret: true}, verb: update, state: stateCurrent, data: good, changedAt: now,
 		},
+		"the CA went into a ConfigMap, in use": {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, bundle: "PEM", state: stateInUse, looksAgain: true},
+		"the CA went into a ConfigMap, in use, and there is another": {
+			source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, bundle: "new", verb: update, state: stateInUse, data: with(good, "ca.crt", "new"), changedAt: now, looksAgain: true,
+		},
 		"the CA goes, in use, and another password": {
 			source: secretOf(good), copy: secretOf(with(old, "ca.crt", "PEM")), inUse: inUse, verb: update, state: stateInUse, data: with(good, "ca.crt", "PEM"), changedAt: now, looksAgain: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state{namespace: "ns", terminating: row.ending, excluded: row.excluded, source: readSource(row.source), copy: row.copy, inUse: row.inUse, now: now}
+			if row.bundle != "" {
+				s.trustedCA.source = bundleOf(row.bundle).Data
+			}
 			d := decide(s)
 			if d.verb != row.verb || d.state != row.state || d.lookAgain != row.looksAgain {
 				t.Fatalf("decided %q, state %s, look again %t; not %q, %s, %t", d.verb, d.state, d.lookAgain, row.verb, row.state, row.looksAgain)
@@ -131,13 +139,14 @@ func TestTheDecisionForANamespace(t *testing.T) {
 			if row.data == nil {
 				return
 			}
-			if !proxysecret.Equal(d.secret.Data, row.data) {
-				t.Errorf("writes %q, not %q", d.secret.Data, row.data)
+			written := d.object.(*corev1.Secret)
+			if !proxysecret.Equal(written.Data, row.data) {
+				t.Errorf("writes %q, not %q", written.Data, row.data)
 			}
-			if got, want := d.secret.Annotations[proxysecret.ChangedAtAnnotation], row.changedAt.Format(time.RFC3339); got != want {
+			if got, want := written.Annotations[proxysecret.ChangedAtAnnotation], row.changedAt.Format(time.RFC3339); got != want {
 				t.Errorf("says that it changed at %s, not %s", got, want)
 			}
-			if !proxysecret.IsOurs(d.secret) || d.secret.Type != corev1.SecretTypeOpaque {
+			if !proxysecret.IsOurs(written) || written.Type != corev1.SecretTypeOpaque {
 				t.Error("what is written would not be ours")
 			}
 		})
@@ -147,8 +156,8 @@ func TestTheDecisionForANamespace(t *testing.T) {
 func TestAnUpdateIsOfTheVersionThatWasRead(t *testing.T) {
 	stale := changedCopy(func(s *corev1.Secret) { s.ResourceVersion, s.Annotations["theirs"] = "7", "kept" })
 	d := decide(state{namespace: "ns", source: readSource(secretOf(settings("http://new:1"))), copy: stale, now: now})
-	if d.secret.ResourceVersion != "7" || d.secret.Annotations["theirs"] != "kept" {
-		t.Errorf("writes version %q with annotations %v", d.secret.ResourceVersion, d.secret.Annotations)
+	if d.object.GetResourceVersion() != "7" || d.object.GetAnnotations()["theirs"] != "kept" {
+		t.Errorf("writes version %q with annotations %v", d.object.GetResourceVersion(), d.object.GetAnnotations())
 	}
 	if string(stale.Data["HTTP_PROXY"]) != "http://p:1" {
 		t.Error("the cache's object was changed")
@@ -159,7 +168,7 @@ func TestAnUpdateIsOfTheVersionThatWasRead(t *testing.T) {
 func TestACopyNeverSaysThatItChangedBeforeItsSource(t *testing.T) {
 	slow := changed.Add(-time.Hour)
 	d := decide(state{namespace: "ns", source: readSource(secretOf(settings("http://new:1"))), copy: secretOf(settings("http://p:1")), now: slow})
-	if got := d.secret.Annotations[proxysecret.ChangedAtAnnotation]; got != changed.Format(time.RFC3339) {
+	if got := d.object.GetAnnotations()[proxysecret.ChangedAtAnnotation]; got != changed.Format(time.RFC3339) {
 		t.Errorf("it changed at %s", got)
 	}
 }
@@ -177,6 +186,9 @@ func TestPodsAreAskedForOnlyWhereSomethingIsTakenAway(t *testing.T) {
 		"excluded, without ours":  {state{source: readSource(secretOf(good)), excluded: true, copy: &corev1.Secret{}}, false},
 		"excluded, another type":  {state{source: readSource(secretOf(good)), excluded: true, copy: changedCopy(func(s *corev1.Secret) { s.Type = "x" })}, false},
 		"a CA that goes":          {state{source: readSource(secretOf(good)), copy: secretOf(with(good, "ca.crt", "PEM"))}, true},
+		"a bundle that goes":      {state{source: readSource(secretOf(good)), copy: secretOf(good), trustedCA: trustedCA{copy: bundleOf("PEM")}}, true},
+		"a bundle that is theirs": {state{source: readSource(secretOf(good)), copy: secretOf(good), trustedCA: trustedCA{copy: &corev1.ConfigMap{}}}, false},
+		"a bundle that stays":     {state{source: readSource(secretOf(good)), copy: secretOf(good), trustedCA: trustedCA{source: bundleOf("new").Data, copy: bundleOf("PEM")}}, false},
 		"a CA without the source": {state{source: readSource(nil), copy: secretOf(with(good, "ca.crt", "PEM"))}, false},
 	} {
 		if got := takesAway(row.s); got != row.asks {

@@ -1,10 +1,10 @@
-// Package replicator keeps a copy of the Secret fairlead-proxy in every namespace whose pods may refer to it. It
-// is the operator's second role, in the workload cluster. For each namespace it reads, decides and writes, in that
-// order:
+// Package replicator keeps a copy of the Secret fairlead-proxy in every namespace whose pods may refer to it, and one of
+// the ConfigMap fairlead-trusted-ca in every namespace with pods that mount it. It is the operator's second role, in the
+// workload cluster. For each namespace it reads, decides and writes, in that order:
 //
-//	reconcile.go  caches, and live the pods where something is to be taken away → state
-//	decide.go     state → decision, pure
-//	reconcile.go  decision → at most one request
+//	reconcile.go                caches, and live the pods where something is to be taken away → state
+//	decide.go and trustedca.go  state → decision about each of the two, pure
+//	reconcile.go                decision → at most one request
 //
 // The reconcile of its own namespace, where the source is, reports the source.
 package replicator

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 const (
@@ -20,14 +19,18 @@ var writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 var copiesDesc = prometheus.NewDesc("fairlead_copies",
 	"Namespaces, by the state of their copy of the Secret fairlead-proxy. The own one has Source while it can be copied.", []string{"state"}, nil)
 
+var trustedCACopiesDesc = prometheus.NewDesc("fairlead_trusted_ca_copies",
+	"Namespaces with a copy of the ConfigMap fairlead-trusted-ca, or that lack one, by its state.", []string{"state"}, nil)
+
 // states remembers what was last decided for each namespace: for the metric, and to announce changes only. A
 // standby has decided nothing.
 type states struct {
-	mu sync.Mutex
-	of map[string]string
+	desc *prometheus.Desc
+	mu   sync.Mutex
+	of   map[string]string
 }
 
-// change reports whether the state is another than before.
+// change reports whether the state is another than before. One that is empty is none.
 func (s *states) change(namespace, state string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +38,9 @@ func (s *states) change(namespace, state string) bool {
 		s.of = map[string]string{}
 	}
 	before := s.of[namespace]
-	s.of[namespace] = state
+	if s.of[namespace] = state; state == "" {
+		delete(s.of, namespace)
+	}
 	return before != state
 }
 
@@ -46,7 +51,7 @@ func (s *states) forget(namespace string) {
 }
 
 // Describe implements prometheus.Collector.
-func (s *states) Describe(ch chan<- *prometheus.Desc) { ch <- copiesDesc }
+func (s *states) Describe(ch chan<- *prometheus.Desc) { ch <- s.desc }
 
 // Collect implements prometheus.Collector.
 func (s *states) Collect(ch chan<- prometheus.Metric) {
@@ -57,13 +62,15 @@ func (s *states) Collect(ch chan<- prometheus.Metric) {
 		counts[state]++
 	}
 	for state, count := range counts {
-		ch <- prometheus.MustNewConstMetric(copiesDesc, prometheus.GaugeValue, count, state)
+		ch <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, count, state)
 	}
 }
 
-func registerMetrics(s *states) { metrics.Registry.MustRegister(collectors(s)...) }
-
-func collectors(s *states) []prometheus.Collector { return []prometheus.Collector{writes, s} }
+func (r *Reconciler) collectors() []prometheus.Collector {
+	return []prometheus.Collector{writes, &r.secrets.states, &r.trustedCAs.states}
+}
 
 // Collectors are the replicator's own metrics, for who asks what there is.
-func Collectors() []prometheus.Collector { return collectors(&states{}) }
+func Collectors() []prometheus.Collector {
+	return (&Reconciler{secrets: secretCopies(), trustedCAs: trustedCACopies()}).collectors()
+}

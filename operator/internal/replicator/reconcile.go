@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,10 +25,11 @@ type Reconciler struct {
 	Events    events.EventRecorder
 	Namespace string              // where the source is
 	Excluded  map[string]struct{} // namespaces, by name
+	OnDemand  onDemand
 
-	settling settling
-	paces    paces
-	states   states
+	settling   settling
+	secrets    copies
+	trustedCAs copies
 }
 
 // Reconcile looks at one namespace.
@@ -35,7 +37,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if request.Name == r.Namespace {
 		return ctrl.Result{}, r.reportSource(ctx)
 	}
-	namespace := namespaceMetadata()
+	namespace := metadata("Namespace")
 	if err := r.Client.Get(ctx, types.NamespacedName{Name: request.Name}, namespace); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(request.Name)
@@ -46,14 +48,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	d := decide(s)
-	return r.write(ctx, namespace, s, d)
+	secret, failed := r.write(ctx, namespace, s, decide(s), &r.secrets)
+	trustedCA, err := r.write(ctx, namespace, s, decideTrustedCA(s), &r.trustedCAs)
+	return sooner(secret, trustedCA), errors.Join(failed, err)
+}
+
+func sooner(a, b ctrl.Result) ctrl.Result {
+	if a.RequeueAfter == 0 || b.RequeueAfter > 0 && b.RequeueAfter < a.RequeueAfter {
+		return b
+	}
+	return a
 }
 
 func (r *Reconciler) forget(namespace string) {
 	r.settling.forget(namespace)
-	r.paces.forget(namespace)
-	r.states.forget(namespace)
+	r.secrets.forget(namespace)
+	r.trustedCAs.forget(namespace)
 }
 
 func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMetadata) (state, error) {
@@ -64,12 +74,20 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 		excluded:    byName || namespace.Labels[proxysecret.SelectionKey] == proxysecret.Exclude,
 		now:         time.Now(),
 	}
-	origin, err := r.secret(ctx, r.Namespace)
+	spared, err := r.OnDemand.spares(ctx, s.namespace)
+	if err != nil {
+		return s, err
+	}
+	s.excluded = s.excluded || spared
+	origin, err := find(ctx, r.Client, r.Namespace, proxysecret.Name, &corev1.Secret{})
 	if err != nil {
 		return s, err
 	}
 	s.source = readSource(origin)
-	if s.copy, err = r.secret(ctx, s.namespace); err != nil {
+	if s.copy, err = find(ctx, r.Client, s.namespace, proxysecret.Name, &corev1.Secret{}); err != nil {
+		return s, err
+	}
+	if s.trustedCA, err = r.readTrustedCA(ctx, s.namespace); err != nil {
 		return s, err
 	}
 	if !takesAway(s) {
@@ -80,44 +98,63 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	if err := r.Live.List(ctx, pods, client.InNamespace(s.namespace)); err != nil {
 		return s, fmt.Errorf("asking which pods refer to Secret %s/%s: %w", s.namespace, proxysecret.Name, err)
 	}
-	s.inUse, s.nextLook = r.settling.watch(s.namespace, s.now, useBy(pods.Items))
+	seen := useBy(pods.Items)
+	s.inUse = r.settling.watch(s.namespace, s.now, seen)
+	s.nextLook = r.settling.next(s.namespace, s.now, lost(s, seen))
 	return s, nil
 }
 
-// secret returns nil if there is none.
-func (r *Reconciler) secret(ctx context.Context, namespace string) (*corev1.Secret, error) {
-	secret := &corev1.Secret{}
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: proxysecret.Name}, secret)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+func (r *Reconciler) readTrustedCA(ctx context.Context, namespace string) (trustedCA, error) {
+	var c trustedCA
+	origin, err := find(ctx, r.Client, r.Namespace, proxysecret.TrustedCAName, &corev1.ConfigMap{})
+	if err != nil {
+		return c, err
 	}
-	return secret, err
+	c.source = readTrustedCA(origin)
+	if c.copy, err = find(ctx, r.Client, namespace, proxysecret.TrustedCAName, &corev1.ConfigMap{}); err != nil {
+		return c, err
+	}
+	pods := &metav1.PartialObjectMetadataList{}
+	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	err = r.Client.List(ctx, pods, client.InNamespace(namespace), client.Limit(1))
+	c.needed = len(pods.Items) > 0
+	return c, err
+}
+
+// find returns nil if there is none.
+func find[T client.Object](ctx context.Context, reader client.Reader, namespace, name string, object T) (found T, err error) {
+	err = reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	if err != nil {
+		return found, client.IgnoreNotFound(err)
+	}
+	return object, nil
 }
 
 // write carries a decision out, with one request at most.
-func (r *Reconciler) write(ctx context.Context, namespace *metav1.PartialObjectMetadata, s state, d decision) (ctrl.Result, error) {
-	if d.secret != nil && !r.paces.allow(s.namespace) {
-		return r.contended(ctx, namespace, d), nil
+func (r *Reconciler) write(ctx context.Context, namespace *metav1.PartialObjectMetadata, s state, d decision, of *copies) (ctrl.Result, error) {
+	if d.object != nil && !of.allow(s.namespace) {
+		return r.contended(ctx, namespace, d, of), nil
 	}
 	var err error
 	switch d.verb {
 	case create:
-		err = r.Client.Create(ctx, d.secret)
+		err = r.Client.Create(ctx, d.object)
 	case update:
-		err = r.Client.Update(ctx, d.secret) // of the version that was read
+		err = r.Client.Update(ctx, d.object) // of the version that was read
 	case remove:
-		err = r.Client.Delete(ctx, d.secret, client.Preconditions{UID: &d.secret.UID, ResourceVersion: &d.secret.ResourceVersion})
+		uid, version := d.object.GetUID(), d.object.GetResourceVersion()
+		err = r.Client.Delete(ctx, d.object, client.Preconditions{UID: &uid, ResourceVersion: &version})
 	}
 	if err != nil {
-		return r.failed(ctx, namespace, d, err)
+		return r.failed(ctx, namespace, d, of, err)
 	}
-	if d.secret != nil {
-		writes.WithLabelValues(d.verb, resultWritten).Inc()
-		log.FromContext(ctx).Info("wrote the copy", "verb", d.verb, "state", d.state)
+	if d.object != nil {
+		of.count(d.verb, resultWritten)
+		log.FromContext(ctx).Info("wrote the copy", "kind", of.kind, "verb", d.verb, "state", d.state)
 	}
-	if r.states.change(s.namespace, d.state) && d.verb == refuse {
-		r.Events.Eventf(s.copy, namespace, corev1.EventTypeWarning, d.state, "Copy", "Secret %s/%s: %s", s.namespace, proxysecret.Name, d.detail)
-		log.FromContext(ctx).Info("the copy is refused", "state", d.state, "detail", d.detail)
+	if of.change(s.namespace, d.state) && d.verb == refuse {
+		r.Events.Eventf(of.present(s), namespace, corev1.EventTypeWarning, d.state, "Copy", "%s %s/%s: %s", of.kind, s.namespace, of.name, d.detail)
+		log.FromContext(ctx).Info("the copy is refused", "kind", of.kind, "state", d.state, "detail", d.detail)
 	}
 	if d.lookAgain {
 		return ctrl.Result{RequeueAfter: s.nextLook}, nil
@@ -126,10 +163,10 @@ func (r *Reconciler) write(ctx context.Context, namespace *metav1.PartialObjectM
 }
 
 // contended tells people that somebody works against us, and waits.
-func (r *Reconciler) contended(ctx context.Context, namespace *metav1.PartialObjectMetadata, d decision) ctrl.Result {
-	if r.states.change(namespace.Name, stateContended) {
+func (r *Reconciler) contended(ctx context.Context, namespace *metav1.PartialObjectMetadata, d decision, of *copies) ctrl.Result {
+	if of.change(namespace.Name, stateContended) {
 		const text = "somebody keeps changing or deleting it; it is put right every %s. metadata.managedFields says who changes it"
-		r.Events.Eventf(d.secret, namespace, corev1.EventTypeWarning, stateContended, "Copy", text, pace)
+		r.Events.Eventf(d.object, namespace, corev1.EventTypeWarning, stateContended, "Copy", text, pace)
 		log.FromContext(ctx).Info("somebody keeps changing or deleting the copy", "state", stateContended)
 	}
 	return ctrl.Result{RequeueAfter: pace}
@@ -139,25 +176,25 @@ func (r *Reconciler) contended(ctx context.Context, namespace *metav1.PartialObj
 const behind = time.Second
 
 // failed tells what will come right by itself from what somebody must know.
-func (r *Reconciler) failed(ctx context.Context, namespace *metav1.PartialObjectMetadata, d decision, err error) (ctrl.Result, error) {
+func (r *Reconciler) failed(ctx context.Context, namespace *metav1.PartialObjectMetadata, d decision, of *copies, err error) (ctrl.Result, error) {
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		r.states.change(namespace.Name, stateTerminating)
+		of.change(namespace.Name, stateTerminating)
 		return ctrl.Result{}, nil
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
 		log.FromContext(ctx).V(1).Info("somebody was faster", "verb", d.verb)
 		return ctrl.Result{RequeueAfter: behind}, nil
 	}
-	writes.WithLabelValues(d.verb, resultFailed).Inc()
-	if r.states.change(namespace.Name, stateFailed) {
-		r.Events.Eventf(namespace, nil, corev1.EventTypeWarning, stateFailed, "Copy", "%s Secret %s/%s: %s", d.verb, namespace.Name, proxysecret.Name, err)
+	of.count(d.verb, resultFailed)
+	if of.change(namespace.Name, stateFailed) {
+		r.Events.Eventf(namespace, nil, corev1.EventTypeWarning, stateFailed, "Copy", "%s %s %s/%s: %s", d.verb, of.kind, namespace.Name, of.name, err)
 	}
-	return ctrl.Result{}, fmt.Errorf("%s Secret %s/%s: %w", d.verb, namespace.Name, proxysecret.Name, err)
+	return ctrl.Result{}, fmt.Errorf("%s %s %s/%s: %w", d.verb, of.kind, namespace.Name, of.name, err)
 }
 
 // reportSource tells people when the source cannot be used, and when it can again.
 func (r *Reconciler) reportSource(ctx context.Context) error {
-	secret, err := r.secret(ctx, r.Namespace)
+	secret, err := find(ctx, r.Client, r.Namespace, proxysecret.Name, &corev1.Secret{})
 	if err != nil {
 		return err
 	}
@@ -166,7 +203,7 @@ func (r *Reconciler) reportSource(ctx context.Context) error {
 	if now == "" {
 		now = stateSource
 	}
-	if !r.states.change(r.Namespace, now) {
+	if !r.secrets.change(r.Namespace, now) {
 		return nil
 	}
 	if origin.problem == "" {

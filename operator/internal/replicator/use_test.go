@@ -26,10 +26,16 @@ func TestEveryWayToReferToTheSecretCounts(t *testing.T) {
 	}
 	ours, ca := "fairlead-proxy", corev1.KeyToPath{Key: "ca.crt"}
 	ephemeral := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Env: env(ours, "NO_PROXY")}}
+	named := corev1.LocalObjectReference{Name: "fairlead-trusted-ca"}
 	for name, row := range map[string]struct {
 		spec corev1.PodSpec
 		want use
 	}{
+		"the ConfigMap by a variable":      {corev1.PodSpec{Containers: []corev1.Container{{Env: []corev1.EnvVar{{ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: named, Key: "ca.crt"}}}}}}}, use{trustedCA: true}},
+		"the ConfigMap by envFrom":         {corev1.PodSpec{Containers: []corev1.Container{{EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: named}}}}}}, use{trustedCA: true}},
+		"the ConfigMap by a volume":        {volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: named}}), use{trustedCA: true}},
+		"the ConfigMap by a projection":    {volume(corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: named}}}}}), use{trustedCA: true}},
+		"another ConfigMap":                {volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: ours}}}), use{}},
 		"nothing":                          {corev1.PodSpec{Containers: []corev1.Container{{}}}, use{}},
 		"a container's variable":           {corev1.PodSpec{Containers: []corev1.Container{{}, {Env: env(ours, "NO_PROXY")}}}, use{secret: true}},
 		"an init container's variable":     {corev1.PodSpec{InitContainers: []corev1.Container{{Env: env(ours, "NO_PROXY")}}}, use{secret: true}},
@@ -65,19 +71,22 @@ func TestWhatIsUnusedForAMomentIsTakenForInUse(t *testing.T) {
 		seen  use
 		want  use
 	}{
-		{0, use{}, use{true, true}},
-		{settleTime - 1, use{}, use{true, true}},
-		{settleTime, use{secret: true}, use{true, false}}, // a late pod
-		{settleTime + 1, use{}, use{true, false}},
-		{2 * settleTime, use{}, use{true, false}},
-		{2*settleTime + 1, use{}, use{false, false}},
+		{0, use{}, use{true, true, true}},
+		{settleTime - 1, use{}, use{true, true, true}},
+		{settleTime, use{secret: true}, use{secret: true}}, // a late pod
+		{settleTime + 1, use{}, use{secret: true}},
+		{2 * settleTime, use{}, use{secret: true}},
+		{2*settleTime + 1, use{}, use{}},
 	} {
-		if got, again := s.watch("ns", start.Add(step.after), step.seen); got != step.want || again != settleTime {
-			t.Errorf("step %d: %+v, not %+v; again in %s", i, got, step.want, again)
+		if got := s.watch("ns", start.Add(step.after), step.seen); got != step.want {
+			t.Errorf("step %d: %+v, not %+v", i, got, step.want)
+		}
+		if again := s.next("ns", start.Add(step.after), use{}); again != settleTime {
+			t.Errorf("step %d: again in %s", i, again)
 		}
 	}
 	s.forget("ns")
-	if got, _ := s.watch("ns", start.Add(time.Hour), use{}); got != (use{true, true}) {
+	if got := s.watch("ns", start.Add(time.Hour), use{}); got != (use{true, true, true}) {
 		t.Error("what is excluded anew is not given its time anew")
 	}
 }
@@ -89,13 +98,42 @@ func TestPodsThatReferToItForLongAreAskedForSeldomUntilOneGoes(t *testing.T) {
 		seen  use
 		again time.Duration
 	}{
-		{0, use{true, true}, settleTime},
-		{100 * time.Minute, use{true, true}, 10 * time.Minute},
-		{1000 * time.Hour, use{true, true}, longestLook},
-		{1001 * time.Hour, use{true, false}, settleTime},
+		{0, use{secret: true, ca: true}, settleTime},
+		{100 * time.Minute, use{secret: true, ca: true}, 10 * time.Minute},
+		{1000 * time.Hour, use{secret: true, ca: true}, longestLook},
+		{1001 * time.Hour, use{secret: true}, settleTime},
 	} {
-		if _, again := s.watch("ns", start.Add(step.after), step.seen); again != step.again {
+		if again := s.next("ns", start.Add(step.after), step.seen); again != step.again {
 			t.Errorf("step %d: again in %s, not %s", i, again, step.again)
+		}
+	}
+}
+
+// A bundle goes from all namespaces at once. Nothing urges: certificates are no secret.
+func TestAnHourOfABundleThatGoesTakesFewLists(t *testing.T) {
+	in, out := secretOf(settings("http://p:1")), secretOf(with(settings("http://p:1"), "ca.crt", "PEM"))
+	for name, row := range map[string]struct {
+		s    state
+		seen use
+		most int
+	}{
+		"the Secret's, in use":  {state{source: readSource(in), copy: out}, use{secret: true, ca: true}, 2},
+		"the ConfigMap, in use": {state{source: readSource(in), copy: in, trustedCA: trustedCA{copy: bundleOf("PEM")}}, use{secret: true, trustedCA: true}, 2},
+		"the ConfigMap, unused": {state{source: readSource(in), copy: in, trustedCA: trustedCA{copy: bundleOf("PEM")}}, use{secret: true}, 2},
+		"the password, in use":  {state{source: readSource(in), copy: in, excluded: true}, use{secret: true}, 40},
+	} {
+		var looks settling
+		lists := 0
+		for at := changed; at.Before(changed.Add(time.Hour)); lists++ {
+			row.s.inUse = looks.watch("ns", at, row.seen)
+			at = at.Add(looks.next("ns", at, lost(row.s, row.seen)))
+			if d := decideTrustedCA(row.s); d.verb == remove {
+				lists++
+				break
+			}
+		}
+		if lists == 0 || lists > row.most {
+			t.Errorf("%s: %d lists of pods", name, lists)
 		}
 	}
 }

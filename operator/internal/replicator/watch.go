@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,10 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/operator/internal/proxysecret"
 )
 
 const (
@@ -27,23 +31,28 @@ const (
 
 // Register adds the controller to the manager.
 func (r *Reconciler) Register(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	all := ctrl.NewControllerManagedBy(mgr).
 		Named("replicator").
 		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.concerned)).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.concerned)).
+		WatchesMetadata(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.firstToNeed), builder.WithPredicates(created)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrency,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 			EnableWarmup:            ptr.To(true), // a standby has warm caches
 			UsePriorityQueue:        ptr.To(false),
-		}).
-		Complete(r)
+		})
+	if r.OnDemand.pods == nil {
+		return all.Complete(r)
+	}
+	return errors.Join(mgr.Add(r.OnDemand.pods), all.WatchesRawSource(r.OnDemand.source()).Complete(r))
 }
 
-// concerned are all namespaces if the source changed, and that of a copy.
-func (r *Reconciler) concerned(ctx context.Context, secret client.Object) []reconcile.Request {
-	if secret.GetNamespace() != r.Namespace {
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: secret.GetNamespace()}}}
+// concerned are all namespaces if a source changed, and that of a copy.
+func (r *Reconciler) concerned(ctx context.Context, object client.Object) []reconcile.Request {
+	if object.GetNamespace() != r.Namespace {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: object.GetNamespace()}}}
 	}
 	namespaces := &metav1.PartialObjectMetadataList{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
@@ -58,8 +67,27 @@ func (r *Reconciler) concerned(ctx context.Context, secret client.Object) []reco
 	return requests
 }
 
-func namespaceMetadata() *metav1.PartialObjectMetadata {
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	return namespace
+// firstToNeed is the namespace of a pod that mounts the ConfigMap, if there is none yet.
+func (r *Reconciler) firstToNeed(ctx context.Context, pod client.Object) []reconcile.Request {
+	found, err := find(ctx, r.Client, pod.GetNamespace(), proxysecret.TrustedCAName, &corev1.ConfigMap{})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "reading a ConfigMap in the cache")
+	}
+	if found != nil || pod.GetNamespace() == r.Namespace {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: pod.GetNamespace()}}}
+}
+
+// created lets through what is new alone: a pod's label does not come later.
+var created = predicate.Funcs{
+	UpdateFunc: func(event.UpdateEvent) bool { return false },
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
+
+// metadata is an object of a core kind of which nothing else is read.
+func metadata(kind string) *metav1.PartialObjectMetadata {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return object
 }
