@@ -120,7 +120,7 @@ func caVolume(pod *corev1.Pod) corev1.VolumeSource {
 func (r *release) caPod(team string, so func(*corev1.Pod) bool) *corev1.Pod {
 	r.Helper()
 	var pod *corev1.Pod
-	any := false
+	injected := false
 	controlplanetest.Await(r, "a new pod", func(ctx context.Context) (bool, error) {
 		pod = &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: team, GenerateName: "web-"},
@@ -130,10 +130,10 @@ func (r *release) caPod(team string, so func(*corev1.Pod) bool) *corev1.Pod {
 			return false, err
 		}
 		has := len(pod.Spec.Volumes) > 0
-		if any && !has {
+		if injected && !has {
 			r.Error("a pod of these moments has no certificates")
 		}
-		any = any || has
+		injected = injected || has
 		if !has || !so(pod) {
 			must(r, r.client.Delete(ctx, pod, client.GracePeriodSeconds(0)))
 			return false, fmt.Errorf("it has %v", pod.Spec.Volumes)
