@@ -47,3 +47,19 @@ func TestUrllibComparesUserInformationAsPartOfTheHost(t *testing.T) {
 		}
 	}
 }
+
+// What undici 7.30.2 sent.
+func TestUndiciSendsSOCKSCredentialsAsTheURLHasThem(t *testing.T) {
+	target, err := ParseTarget("http://example.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for userinfo, want := range map[string]string{
+		"us%40er:p%3Aw": "us%40er:p%3Aw", "user:p%25w": "user:p%25w", "user:pw": "user:pw", "us%40er": "",
+	} {
+		env := Env{"http_proxy": "socks5://" + userinfo + "@127.0.0.1:3128"}
+		if got := undici723.read(env)(target); got.Route != Proxy || got.Hop.Auth.Bytes() != want {
+			t.Errorf("%s: %s with %q, undici sent %q", userinfo, got.Route, got.Hop.Auth.Bytes(), want)
+		}
+	}
+}

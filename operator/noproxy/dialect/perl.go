@@ -16,6 +16,7 @@ import (
 // libwww-perl/URI lib/URI.pm and lib/URI/_server.pm in 5.17 and 5.30.
 var perlFamily = []*Client{{
 	Name:      "perl-lwp",
+	Measured:  []string{"6.68", "6.78"},
 	Aliases:   []string{"lwp", "LWP::UserAgent", "libwww-perl"},
 	AlsoReads: []string{"lwp-request"},
 	Behaviours: []Behaviour{{
