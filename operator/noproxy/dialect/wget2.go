@@ -13,7 +13,8 @@ import "strings"
 // its options say.
 var wget2Family = []*Client{
 	{
-		Name: "wget2",
+		Name:     "wget2",
+		Measured: []string{"1.99.1"},
 		Behaviours: []Behaviour{
 			{Source: "rockdaboot/wget2 libwget/http.c and libwget/iri.c, wget2-1.99.1", Read: wget2Release{}.read},
 			{
