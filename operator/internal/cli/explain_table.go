@@ -62,23 +62,15 @@ func (t *explainTable) group(g explain.Group) {
 
 // lines is one line for each client.
 func (t *explainTable) lines(e explain.Explanation) {
-	lines := table{style: t.style, margin: margin, gap: 2, heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM", "RULES"}}
+	lines := table{style: t.style, margin: margin, gap: 2, heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM"}}
 	for _, row := range explain.Rows([]explain.Explanation{e}) {
 		a := row.Answers[0]
 		decision := e.Word(a)
-		cells := plain(row.Name, decision, dash(explain.Shown(a.Entry)), a.Reason, dash(a.Source.String()), rules(a))
+		cells := plain(row.Name, decision, dash(explain.Shown(a.Entry)), a.Reason, dash(a.Source.String()))
 		cells[1].colour = decisionColour(decision)
 		lines.add(cells...)
 	}
 	t.text.Write(lines.bytes())
-}
-
-// rules says how what a client does is known.
-func rules(a explain.Answer) string {
-	if a.Measured {
-		return "measured"
-	}
-	return "read"
 }
 
 func dash(text string) string {

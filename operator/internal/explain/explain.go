@@ -41,7 +41,6 @@ type Explanation struct {
 type Answer struct {
 	Client   string  `json:"client"`
 	Version  string  `json:"version,omitempty"`  // empty: the newest behaviour
-	Measured bool    `json:"measured"`           // false: its rules are only read from source
 	Decision string  `json:"decision"`           // direct, proxy or fails
 	Entry    string  `json:"entry"`              // the deciding entry; empty where none decided
 	Source   *Source `json:"source,omitempty"`   // where that entry was written
@@ -81,7 +80,7 @@ func Evaluate(c Configuration, choices []dialect.Choice, targets []dialect.Targe
 
 func (c Configuration) answer(env dialect.Env, choice dialect.Choice, d dialect.Decision) Answer {
 	a := Answer{
-		Client: choice.Client.Name, Version: choice.Version, Measured: choice.Measured(),
+		Client: choice.Client.Name, Version: choice.Version,
 		Decision: d.Route.String(), Variable: d.Variable, Reason: d.Reason,
 		choice: choice, route: d.Route, hop: strings.ToLower(d.Hop.Address),
 	}

@@ -14,7 +14,6 @@ import (
 // serves https too unless https_proxy is set, if only as "".
 var aptFamily = []*Client{{
 	Name:       "apt",
-	Measured:   []string{"2.6.1", "3.0.3"},
 	Aliases:    []string{"apt-get"},
 	Behaviours: []Behaviour{{Source: "apt 3.0.3 methods/http.cc and apt-pkg/contrib/strutl.cc", Read: readApt}},
 }}

@@ -16,9 +16,8 @@ import (
 // cannot be parsed is as good as none, after a message; every proxy is spoken
 // to in plain http, also one with the scheme https.
 var aria2Family = []*Client{{
-	Name:     "aria2c",
-	Measured: []string{"1.36.0"},
-	Aliases:  []string{"aria2"},
+	Name:    "aria2c",
+	Aliases: []string{"aria2"},
 	Behaviours: []Behaviour{{
 		Source: "aria2/aria2 1.36.0 src/AbstractCommand.cc, src/util.cc and src/uri_split.c",
 		Read:   readAria2,

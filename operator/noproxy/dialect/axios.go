@@ -22,8 +22,7 @@ const (
 const axiosSource = "axios/axios lib/adapters/http.js and lib/helpers/shouldBypassProxy.js, "
 
 var axiosFamily = []*Client{{
-	Name:     "axios",
-	Measured: []string{"1.21.1"},
+	Name: "axios",
 	Behaviours: []Behaviour{
 		{Source: "axios/axios lib/adapters/http.js, 1.0.0 to 1.13.6, with proxy-from-env 1.1.0", Read: axios100.read},
 		{Since: "1.14.0", Change: "npm_config_ variables are not read", Source: axiosSource + "1.14.0, with proxy-from-env 2.1.0", Read: axios114.read},

@@ -11,9 +11,6 @@ type Client struct {
 	Name      string   // such as "curl" or "python-requests"
 	Aliases   []string // other names it is asked for by, such as "libcurl"
 	AlsoReads []string // well-known programs that are built on it, for people: "git", "pip"
-	// Measured are the versions that were run: each has a file in vector/table.
-	// A behaviour that none of them has is only read from source.
-	Measured []string
 	// Behaviours in the order of their versions, oldest first; at least one.
 	Behaviours []Behaviour
 	// Release turns the client's own way of naming a version, such as "8.2.35
@@ -46,14 +43,6 @@ func (c Choice) String() string {
 		return c.Client.Name
 	}
 	return c.Client.Name + "@" + c.Version
-}
-
-// Measured says whether a version with this behaviour was run. If not, its
-// rules are only read from its source.
-func (c Choice) Measured() bool {
-	return slices.ContainsFunc(c.Client.Measured, func(version string) bool {
-		return c.Client.At(version).Since == c.Since
-	})
 }
 
 // Newest returns the client as of its newest known behaviour.

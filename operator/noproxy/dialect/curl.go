@@ -14,7 +14,6 @@ package dialect
 // 20306, which would have changed that, was closed without a commit.
 var curlFamily = []*Client{{
 	Name:       "curl",
-	Measured:   []string{"7.74.0", "7.88.1", "8.14.1"},
 	Aliases:    []string{"libcurl"},
 	AlsoReads:  []string{"curl", "most programs that link libcurl"},
 	Behaviours: curlBehaviours(),

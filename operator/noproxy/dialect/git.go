@@ -14,8 +14,7 @@ import "strings"
 // here are those of Debian: git 2.30 with libcurl 7.74, 2.39 with 7.88, 2.47
 // with 8.14; newer ones are taken to come with the libcurl of their time.
 var gitFamily = []*Client{{
-	Name:     "git",
-	Measured: []string{"2.39.5", "2.47.3"},
+	Name: "git",
 	Behaviours: []Behaviour{
 		{
 			Source: "git/git http.c, v2.30, with libcurl 7.74 as in Debian 11",

@@ -16,7 +16,6 @@ import (
 // a later Go may.
 var goFamily = []*Client{{
 	Name:      "go",
-	Measured:  []string{"1.26.8"},
 	Aliases:   []string{"golang", "net/http", "containerd", "kubelet", "kubeadm", "grpc-go"},
 	AlsoReads: []string{"containerd", "kubelet", "kubeadm", "controllers", "kubectl", "helm", "grpc-go"},
 	Behaviours: []Behaviour{{

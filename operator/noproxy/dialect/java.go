@@ -9,9 +9,8 @@ import (
 // ProxySelector. It does not look at the environment at all: the proxy is in
 // system properties, and http.nonProxyHosts is for https too.
 var javaFamily = []*Client{{
-	Name:     "java",
-	Measured: []string{"17.0.15"},
-	Aliases:  []string{"java-HttpURLConnection", "HttpURLConnection", "jdk"},
+	Name:    "java",
+	Aliases: []string{"java-HttpURLConnection", "HttpURLConnection", "jdk"},
 	Behaviours: []Behaviour{{
 		Source: "openjdk/jdk src/java.base/share/classes/sun/net/spi/DefaultProxySelector.java, 17",
 		Read:   readJava,

@@ -16,8 +16,7 @@ const (
 )
 
 var nodeFamily = []*Client{{
-	Name:     "node-fetch",
-	Measured: []string{"24.21.0"},
+	Name: "node-fetch",
 	Behaviours: []Behaviour{
 		{Source: nodeFetchSource + "22.20", Read: readNothing},
 		{Since: "22.21.0", Change: "NODE_USE_ENV_PROXY", Source: nodeFetchSource + "22.23.3 with undici 6.28.1", Read: readNodeFetch(undici6141)},
@@ -42,9 +41,8 @@ var nodeFamily = []*Client{{
 		},
 	},
 }, {
-	Name:     "node-http",
-	Measured: []string{"24.21.0"},
-	Aliases:  []string{"node-http.get", "node-https.get"},
+	Name:    "node-http",
+	Aliases: []string{"node-http.get", "node-https.get"},
 	Behaviours: []Behaviour{
 		{Source: nodeSource + "22.20", Read: readNothing},
 		{Since: "22.21.0", Change: "NODE_USE_ENV_PROXY", Source: nodeSource + "22.23.3", Read: readNodeHTTP(undici6141, false)},

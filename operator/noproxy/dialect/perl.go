@@ -16,7 +16,6 @@ import (
 // libwww-perl/URI lib/URI.pm and lib/URI/_server.pm in 5.17 and 5.30.
 var perlFamily = []*Client{{
 	Name:      "perl-lwp",
-	Measured:  []string{"6.68", "6.78"},
 	Aliases:   []string{"lwp", "LWP::UserAgent", "libwww-perl"},
 	AlsoReads: []string{"lwp-request"},
 	Behaviours: []Behaviour{{
@@ -135,32 +134,18 @@ func lwpHost(t Target) string {
 	if isASCII(host) {
 		return percentDecode(host)
 	}
-	labels := strings.Split(host, ".")
-	for i, label := range labels {
-		labels[i] = lwpLabel(label)
+	characters := make([]rune, len(host))
+	for i := range len(host) {
+		characters[i] = rune(host[i])
 	}
-	return strings.Join(labels, ".")
-}
-
-// lwpLabel is URI::_idna::ToASCII: Punycode of the bytes, in lower case as far
-// as they are ASCII. It maps nothing, as the modern rules do.
-func lwpLabel(label string) string {
-	if isASCII(label) {
-		return label
-	}
-	characters := make([]rune, len(label))
-	for i := range len(label) {
-		characters[i] = rune(label[i])
-		if 'A' <= label[i] && label[i] <= 'Z' {
-			characters[i] += 'a' - 'A'
-		}
-	}
-	encoded, err := idna.Punycode.ToASCII(string(characters))
+	encoded, err := lwpIDNA.ToASCII(string(characters))
 	if err != nil {
-		return label
+		return host
 	}
 	return encoded
 }
+
+var lwpIDNA = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
 
 // lwpProxy is the value of a proxy variable.
 type lwpProxy struct {

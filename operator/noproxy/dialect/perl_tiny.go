@@ -8,7 +8,6 @@ import "strings"
 // 0.080, which comes with Perl 5.36, and 0.088.
 var perlTiny = &Client{
 	Name:      "perl-http-tiny",
-	Measured:  []string{"0.080"},
 	Aliases:   []string{"perl-tiny", "HTTP::Tiny", "http-tiny"},
 	AlsoReads: []string{"cpanm"},
 	Behaviours: []Behaviour{{

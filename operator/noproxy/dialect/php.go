@@ -14,13 +14,11 @@ import "strings"
 var phpFamily = []*Client{
 	{
 		Name:       "php-curl",
-		Measured:   []string{"8.2.35 libcurl 7.88.1"},
 		Behaviours: curlBehaviours(),
 		Release:    libcurlIn,
 	},
 	{
 		Name:      "php-guzzle",
-		Measured:  []string{"7.4.5 (php 8.2.35)"},
 		Aliases:   []string{"guzzle"},
 		AlsoReads: []string{"many PHP libraries, such as the AWS SDK"},
 		Behaviours: []Behaviour{

@@ -6,7 +6,6 @@ import "strings"
 // agent for http.get, and axios ask it.
 var proxyFromEnvFamily = []*Client{{
 	Name:      "proxy-from-env",
-	Measured:  []string{"2.1.0"},
 	AlsoReads: []string{"proxy-agent", "axios"},
 	Behaviours: []Behaviour{
 		{Source: "Rob--W/proxy-from-env index.js, 1.1.0", Read: readProxyFromEnv(true)},

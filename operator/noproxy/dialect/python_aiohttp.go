@@ -16,9 +16,8 @@ import (
 // proxies_from_env) in 3.8.4 and 3.11.16; aio-libs/yarl yarl/_url.py and
 // _parse.py in 1.8.2 and 1.19.0. NO_PROXY is urllib's business.
 var pythonAiohttp = &Client{
-	Name:     "python-aiohttp",
-	Measured: []string{"3.11.16", "3.8.4"},
-	Aliases:  []string{"aiohttp"},
+	Name:    "python-aiohttp",
+	Aliases: []string{"aiohttp"},
 	Behaviours: []Behaviour{{
 		Source: "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2",
 		Read: func(env Env) Decider {

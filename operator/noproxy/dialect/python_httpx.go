@@ -17,7 +17,6 @@ import (
 // there fails whatever the URL is.
 var pythonHttpx = &Client{
 	Name:      "python-httpx",
-	Measured:  []string{"0.23.3", "0.28.1"},
 	Aliases:   []string{"httpx"},
 	AlsoReads: []string{"OpenAI SDK", "Anthropic SDK"},
 	Behaviours: []Behaviour{{

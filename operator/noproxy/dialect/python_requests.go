@@ -12,7 +12,6 @@ import (
 // and 2.34.2; urllib3/urllib3 util/url.py and poolmanager.py in 1.26.12 and 2.3.0.
 var pythonRequests = &Client{
 	Name:      "python-requests",
-	Measured:  []string{"2.28.1", "2.32.3", "2.34.2"},
 	Aliases:   []string{"requests"},
 	AlsoReads: []string{"pip", "docker-py", "Azure CLI"},
 	Behaviours: []Behaviour{{

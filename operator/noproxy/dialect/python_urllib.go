@@ -12,7 +12,6 @@ import (
 // Lib/http/client.py, read in 2.7.18, 3.11.2 and 3.13.5.
 var pythonUrllib = &Client{
 	Name:      "python-urllib",
-	Measured:  []string{"2.7.18", "3.11.2", "3.13.0", "3.6.15"},
 	Aliases:   []string{"urllib", "urllib2", "urllib.request"},
 	AlsoReads: []string{"Ansible's get_url and uri"},
 	Behaviours: []Behaviour{{
@@ -59,7 +58,10 @@ func readPythonUrllib(env Env, rules urllibRules) Decider {
 	}
 	missing := map[string]Decision{"http": proxies.missing(env, "http"), "https": proxies.missing(env, "https")}
 	return func(t Target) Decision {
-		authority := rules.unquote(urllibHost(t))
+		authority := pythonUnquote(t.Authority())
+		if rules.bytes {
+			authority = percentDecode(t.Authority())
+		}
 		if _, latin1 := latin1Bytes(authority); !latin1 && !rules.bytes {
 			return fails("", unsendableHost) // as the header Host
 		}
@@ -76,29 +78,9 @@ const (
 	needsAddOn     = "it needs an add-on for SOCKS, which is not part of this client"
 )
 
-// urllibHost is the host as Request takes it: user information is part of it.
-func urllibHost(t Target) string {
-	if t.User.IsZero() {
-		return t.Authority()
-	}
-	return t.User.Bytes() + "@" + t.Authority()
-}
-
-// tunnels says whether a tunnel to the host can be asked for: what follows the
-// last colon is its port, even where that is a password.
-func tunnels(host string) bool {
-	colon := strings.LastIndexByte(host, ':')
-	if colon < strings.LastIndexByte(host, ']') || !strings.Contains(host, "@") || colon+1 == len(host) {
-		return true
-	}
-	_, isNumber := pythonInt(host[colon+1:])
-	return isNumber
-}
-
-// straight lets a request go direct if the host can be sent (_validate_host) and
-// looked up, which it cannot with user information in it.
+// straight lets a request go direct if the host can be sent (_validate_host).
 func (r urllibRules) straight(host string, decision Decision) Decision {
-	if strings.Contains(host, "@") || hasControl(host) || r.bytes && !isASCII(host) {
+	if hasControl(host) || r.bytes && !isASCII(host) {
 		return fails("", unsendableHost)
 	}
 	return decision
@@ -124,8 +106,6 @@ func (u *urllib) open(scheme, host string) Decision {
 		return fails(proxy.variable, unsendableHost)
 	}
 	switch {
-	case scheme == "https" && !tunnels(host):
-		return fails(proxy.variable, unsendableHost)
 	case scheme == "https":
 		return proxy.decide(Connect, "443")
 	case proxy.scheme == "" || proxy.scheme == "http":

@@ -12,9 +12,8 @@ import (
 // Ruby 2.7 to uri 1.1.1; ruby/net-http lib/net/http.rb; ruby/open-uri
 // lib/open-uri.rb; lib/ipaddr.rb. Read in Ruby 2.7.4, 3.1.2 and 3.3.8.
 var rubyFamily = []*Client{{
-	Name:     "ruby-net-http",
-	Measured: []string{"2.7.4p191", "3.1.2p20", "3.3.8"},
-	Aliases:  []string{"ruby", "net-http", "Net::HTTP"},
+	Name:    "ruby-net-http",
+	Aliases: []string{"ruby", "net-http", "Net::HTTP"},
 	Behaviours: []Behaviour{{
 		Source: "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 2.7.4",
 		Read:   func(env Env) Decider { return readRuby(env, rubyRules{netHTTP: true, oldIPAddr: true}) },
@@ -25,9 +24,8 @@ var rubyFamily = []*Client{{
 		Read:   func(env Env) Decider { return readRuby(env, rubyRules{netHTTP: true, decodes: true}) },
 	}},
 }, {
-	Name:     "ruby-open-uri",
-	Measured: []string{"3.1.2p20"},
-	Aliases:  []string{"open-uri"},
+	Name:    "ruby-open-uri",
+	Aliases: []string{"open-uri"},
 	Behaviours: []Behaviour{{
 		Source: "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 2.7.4",
 		Read:   func(env Env) Decider { return readRuby(env, rubyRules{oldIPAddr: true}) },

@@ -7,7 +7,6 @@ import "strings"
 // reqwest, so that a version of reqwest means the newest matcher.
 var rustFamily = []*Client{{
 	Name:      "reqwest",
-	Measured:  []string{"hyper-util@4684c71 (2026-08-03) matcher.rs"},
 	Aliases:   []string{"rust-reqwest", "hyper-util"},
 	AlsoReads: []string{"uv", "rustup"},
 	Behaviours: []Behaviour{

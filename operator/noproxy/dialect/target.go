@@ -16,16 +16,13 @@ type Target struct {
 	Host      string // as written, without brackets
 	Bracketed bool   // the host stood in brackets: an IPv6 address
 	Port      string // digits as written; empty where there is none
-	// User is the user information, which URL does not have. It is secret. Of
-	// the clients only urllib compares it.
-	User Auth
 	// Addrs is what the host resolves to, as far as the caller knows. Only
 	// clients that resolve names before they decide look at it.
 	Addrs []netip.Addr
 }
 
 // ParseTarget takes a URL apart. Where it has no scheme, https is meant. The
-// error says what is wrong with it.
+// error says what is wrong with it; user information is dropped.
 func ParseTarget(text string) (Target, error) {
 	for _, c := range []byte(text) {
 		if c <= ' ' || c == 0x7f {
@@ -50,9 +47,7 @@ func ParseTarget(text string) (Target, error) {
 	} else {
 		rest = ""
 	}
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		t.User, authority = Sends(authority[:at]), authority[at+1:]
-	}
+	authority = authority[strings.LastIndexByte(authority, '@')+1:]
 	t.URL = t.Scheme + "://" + authority + rest
 	return t, t.parseAuthority(authority)
 }

@@ -23,9 +23,8 @@ const (
 const undiciSource = "nodejs/undici lib/dispatcher/env-http-proxy-agent.js and proxy-agent.js, "
 
 var undiciFamily = []*Client{{
-	Name:     "undici",
-	Measured: []string{"7.30.2"},
-	Aliases:  []string{"undici-EnvHttpProxyAgent", "EnvHttpProxyAgent"},
+	Name:    "undici",
+	Aliases: []string{"undici-EnvHttpProxyAgent", "EnvHttpProxyAgent"},
 	Behaviours: []Behaviour{
 		{Source: undiciSource + "6.14.0", Read: undici614.read},
 		{
@@ -157,10 +156,7 @@ func (a *undiciAgent) readProxy(v variable, scheme string) undiciProxy {
 	}
 	proxy.hop = u.hop(auth)
 	if socks {
-		proxy.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name}
-		if u.username != "" && u.password != "" {
-			proxy.hop.Auth = u.encodedAuth() // handed on as the URL has them
-		}
+		proxy.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name, Auth: auth}
 	}
 	return proxy
 }

@@ -8,8 +8,7 @@ import "strings"
 // src/host.c sufmatch, src/utils.c sepstring, src/url.c url_parse, src/http.c
 // initialize_proxy_configuration. The variables are read in lower case only.
 var wgetFamily = []*Client{{
-	Name:     "wget",
-	Measured: []string{"1.21.3", "1.25.0"},
+	Name: "wget",
 	Behaviours: []Behaviour{
 		{Source: "wget 1.21.3 src/retr.c, src/host.c and src/url.c", Read: wgetRelease{shorthand: true}.read},
 		{

@@ -13,8 +13,7 @@ import "strings"
 // its options say.
 var wget2Family = []*Client{
 	{
-		Name:     "wget2",
-		Measured: []string{"1.99.1"},
+		Name: "wget2",
 		Behaviours: []Behaviour{
 			{Source: "rockdaboot/wget2 libwget/http.c and libwget/iri.c, wget2-1.99.1", Read: wget2Release{}.read},
 			{

@@ -15,9 +15,8 @@ import (
 // (ignore_hostname, ignore_domain, ignore_ip); GLib 2.84, for the URLs of target
 // and proxy (glib.go).
 var wget2WithLibproxy = &Client{
-	Name:     "wget2-libproxy",
-	Measured: []string{"2.2.0"},
-	Aliases:  []string{"wget2(built with libproxy 0.5.9)", "wget2(built with libproxy)"},
+	Name:    "wget2-libproxy",
+	Aliases: []string{"wget2(built with libproxy 0.5.9)", "wget2(built with libproxy)"},
 	Behaviours: []Behaviour{{
 		Source: "rockdaboot/wget2 v2.2.0 libwget/http.c with libproxy/libproxy 0.5.9 src/backend and GLib 2.84 glib/guri.c",
 		Read:   readWget2Libproxy,
