@@ -86,7 +86,7 @@ func (c Configuration) answer(env dialect.Env, choice dialect.Choice, d dialect.
 	a := Answer{
 		Client: choice.Client.Name, Version: choice.Version,
 		Decision: d.Route.String(), Variable: d.Variable, Reason: d.Reason,
-		Measured: choice.Measured(), Rules: choice.Behaviour.Source,
+		Measured: append([]string{}, choice.Measured()...), Rules: choice.Source,
 		choice: choice, route: d.Route, hop: strings.ToLower(d.Hop.Address),
 	}
 	if entry := strings.TrimSpace(d.Entry.Of(env[d.Variable])); entry != "" {
