@@ -62,15 +62,23 @@ func (t *explainTable) group(g explain.Group) {
 
 // lines is one line for each client.
 func (t *explainTable) lines(e explain.Explanation) {
-	lines := table{style: t.style, margin: margin, gap: 2, heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM"}}
+	lines := table{style: t.style, margin: margin, gap: 2, heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM", "MEASURED"}}
 	for _, row := range explain.Rows([]explain.Explanation{e}) {
 		a := row.Answers[0]
 		decision := e.Word(a)
-		cells := plain(row.Name, decision, dash(explain.Shown(a.Entry)), a.Reason, dash(a.Source.String()))
+		cells := plain(row.Name, decision, dash(explain.Shown(a.Entry)), a.Reason, dash(a.Source.String()), measured(row.Measured))
 		cells[1].colour = decisionColour(decision)
 		lines.add(cells...)
 	}
 	t.text.Write(lines.bytes())
+}
+
+// measured says which versions were run, or that none was.
+func measured(versions []string) string {
+	if len(versions) == 0 {
+		return "read only"
+	}
+	return strings.Join(versions, ", ")
 }
 
 func dash(text string) string {

@@ -47,6 +47,10 @@ type Answer struct {
 	Variable string  `json:"variable,omitempty"` // what decided: of NO_PROXY or of the proxy
 	Reason   string  `json:"reason"`
 	Proxy    string  `json:"proxy,omitempty"` // host:port, where it can be shown
+	// Measured are the versions with this behaviour that were run and asked; none:
+	// it was only read from the client's source. Rules says where they are from.
+	Measured []string `json:"measured"`
+	Rules    string   `json:"rules"`
 
 	choice  dialect.Choice
 	route   dialect.Route
@@ -82,6 +86,7 @@ func (c Configuration) answer(env dialect.Env, choice dialect.Choice, d dialect.
 	a := Answer{
 		Client: choice.Client.Name, Version: choice.Version,
 		Decision: d.Route.String(), Variable: d.Variable, Reason: d.Reason,
+		Measured: append([]string{}, choice.Measured()...), Rules: choice.Source,
 		choice: choice, route: d.Route, hop: strings.ToLower(d.Hop.Address),
 	}
 	if entry := strings.TrimSpace(d.Entry.Of(env[d.Variable])); entry != "" {

@@ -55,6 +55,7 @@ func names(answers []Answer) []string {
 type Row struct {
 	Name      string
 	AlsoReads []string // well-known programs that are built on it
+	Measured  []string // versions that were run; none: read from source only
 	Answers   []Answer // one for each explanation
 }
 
@@ -68,11 +69,12 @@ func Rows(explanations []Explanation) []Row {
 	var first dialect.Choice
 	for i, a := range explanations[0].Decisions {
 		if i > 0 && follows(a.choice, explanations[0].Decisions[i-1].choice) && sameAsBefore(explanations, i) {
-			rows[len(rows)-1].Name = span(first, a.choice)
+			last := &rows[len(rows)-1]
+			last.Name, last.Measured = span(first, a.choice), append(last.Measured, a.Measured...)
 			continue
 		}
 		first = a.choice
-		row := Row{Name: a.Name(), AlsoReads: a.choice.Client.AlsoReads}
+		row := Row{Name: a.Name(), AlsoReads: a.choice.Client.AlsoReads, Measured: slices.Clone(a.Measured)}
 		for _, e := range explanations {
 			row.Answers = append(row.Answers, e.Decisions[i])
 		}

@@ -16,6 +16,7 @@ package dialect
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 )
 
 // Env is what a client finds around it: environment variables by their exact
@@ -163,6 +164,15 @@ func proxied(variable string, hop Hop) Decision {
 
 func fails(variable, reason string) Decision {
 	return Decision{Route: Fails, Variable: variable, Reason: reason}
+}
+
+// withoutPercent is for clients that look up a host as it is written: no name
+// has a percent sign, so they go nowhere. An IPv6 address may, before its zone.
+func withoutPercent(host string, decision Decision) Decision {
+	if decision.Route == Direct && strings.Contains(host, "%") && !strings.Contains(host, ":") {
+		return fails("", unsendableHost)
+	}
+	return decision
 }
 
 // Reasons that several clients share. A family adds its own where none of

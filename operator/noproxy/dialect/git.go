@@ -140,7 +140,7 @@ func (g gitRelease) kind(value, protocol string) (curlKind, bool) {
 // gitCredential is what matters here of credential_from_url.
 type gitCredential struct {
 	protocol, host, path string
-	auth                 Auth // user and password, decoded
+	auth                 Auth // user and password, decoded by git and again by libcurl
 	asks                 bool // there is a user, if only as "", but no password
 }
 
@@ -158,7 +158,7 @@ func parseGitCredential(value string) (gitCredential, bool) {
 		user, password, hasPassword := strings.Cut(userinfo, ":")
 		rest, c.asks = host, !hasPassword
 		parts = append(parts, gitDecode(user), gitDecode(password))
-		c.auth = Sends(parts[2] + ":" + parts[3])
+		c.auth = Sends(percentDecodeC(parts[2]) + ":" + percentDecodeC(parts[3]))
 	}
 	c.host = gitDecode(rest)
 	for _, part := range append(parts, c.host) {

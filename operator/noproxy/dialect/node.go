@@ -75,7 +75,12 @@ func readNodeFetch(rules undiciRules) func(Env) Decider {
 		if v := env.nonEmpty("http_proxy", "HTTP_PROXY"); strings.ContainsAny(v.value, "\r\n") {
 			undici.broken = v.name
 		}
-		return undici.decide
+		return func(t Target) Decision {
+			if strings.Trim(t.User.Bytes(), ":") != "" && undici.broken == "" {
+				return fails("", "fetch accepts no URL with user information")
+			}
+			return undici.decide(t)
+		}
 	}
 }
 

@@ -66,15 +66,26 @@ func readLWP(env Env, rule perlRule) Decider {
 	}
 	return func(t Target) Decision {
 		proxy, found := proxies[t.Scheme]
+		host, known := lwpHost(t)
 		if !found {
-			return direct("", Span{}, noVariable)
+			return known.straight(direct("", Span{}, noVariable))
 		}
-		host := lwpHost(t)
 		if entry, reason, found := list.match(host); found && host != "0" { // "0" is false
-			return direct(vars["no"].name, entry, reason)
+			return known.straight(direct(vars["no"].name, entry, reason))
 		}
 		return proxy.decide(t.Scheme)
 	}
+}
+
+// lwpEncodes tells whether a host could be encoded; without that only a proxy
+// can be asked for it.
+type lwpEncodes bool
+
+func (known lwpEncodes) straight(decision Decision) Decision {
+	if !known {
+		return fails("", unsendableHost)
+	}
+	return decision
 }
 
 // lwpVariables is env_proxy: in order of their names, which puts upper case
@@ -124,28 +135,48 @@ func lwpTakes(value string) bool {
 }
 
 // lwpHost is URI::host: percent signs decoded, case as it is written, and a
-// colon without a port still there. Of a name that is not ASCII each byte is
-// taken for a character, and the name for one to encode.
-func lwpHost(t Target) string {
+// colon without a port still there.
+func lwpHost(t Target) (string, lwpEncodes) {
 	host := t.Host
-	if t.Port == "" && strings.HasPrefix(t.URL, t.Scheme+"://"+host+":") {
+	if t.Port == "" && strings.HasSuffix(t.rawAuthority(), host+":") {
 		host += ":"
 	}
-	if isASCII(host) {
-		return percentDecode(host)
-	}
-	characters := make([]rune, len(host))
-	for i := range len(host) {
-		characters[i] = rune(host[i])
-	}
-	encoded, err := lwpIDNA.ToASCII(string(characters))
-	if err != nil {
-		return host
-	}
-	return encoded
+	encoded, ok := lwpASCII(host)
+	return percentDecode(encoded), ok
 }
 
-var lwpIDNA = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
+// lwpASCII is URI::_idna::encode. Its nameprep only knows lower case, and that of
+// ASCII: each byte of a name is taken for a character. What it refuses stays.
+func lwpASCII(host string) (string, lwpEncodes) {
+	if isASCII(host) {
+		return host, true
+	}
+	labels := strings.Split(host, ".")
+	for i, label := range labels {
+		last := i > 0 && i == len(labels)-1
+		encoded, ok := lwpLabel(label)
+		if !ok || encoded == "" && !last {
+			return host, false
+		}
+		labels[i] = encoded
+	}
+	return strings.Join(labels, "."), true
+}
+
+func lwpLabel(label string) (string, bool) {
+	if !isASCII(label) {
+		characters := make([]rune, len(label))
+		for i := range len(label) {
+			characters[i] = rune(lowerByte(label[i]))
+		}
+		encoded, err := idna.Punycode.ToASCII(string(characters))
+		if err != nil || strings.HasPrefix(string(characters), "xn--") {
+			return "", false
+		}
+		label = encoded
+	}
+	return label, len(label) <= 63
+}
 
 // lwpProxy is the value of a proxy variable.
 type lwpProxy struct {

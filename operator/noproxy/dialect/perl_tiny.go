@@ -39,14 +39,14 @@ func readTiny(env Env) Decider {
 		}
 		proxy := proxies[t.Scheme]
 		if proxy.variable == "" {
-			return direct("", Span{}, noVariable)
+			return withoutPercent(t.Host, direct("", Span{}, noVariable))
 		}
 		host := strings.ToLower(t.Host)
 		if t.Bracketed {
 			host = "[" + host + "]"
 		}
 		if entry, reason, found := list.match(host); found {
-			return direct(noProxy.name, entry, reason)
+			return withoutPercent(t.Host, direct(noProxy.name, entry, reason))
 		}
 		return proxy.decide(t.Scheme)
 	}

@@ -45,14 +45,14 @@ func readRequests(env Env, wholeLabels bool) Decider {
 			return fails("", unsendableHost)
 		}
 		if entry, reason, found := list.match(host, port); found {
-			return direct(own.name, entry, reason)
+			return withoutPercent(host, direct(own.name, entry, reason))
 		}
 		if entry, reason, found := inherited.Match(host); found {
-			return direct(proxies["no"].name, entry, reason)
+			return withoutPercent(host, direct(proxies["no"].name, entry, reason))
 		}
 		proxy := byScheme[t.Scheme]
 		if proxy.variable == "" {
-			return missing[t.Scheme]
+			return withoutPercent(host, missing[t.Scheme])
 		}
 		return proxy.decide(t.Scheme)
 	}

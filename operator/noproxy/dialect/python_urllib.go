@@ -58,17 +58,17 @@ func readPythonUrllib(env Env, rules urllibRules) Decider {
 	}
 	missing := map[string]Decision{"http": proxies.missing(env, "http"), "https": proxies.missing(env, "https")}
 	return func(t Target) Decision {
-		authority := pythonUnquote(t.Authority())
-		if rules.bytes {
-			authority = percentDecode(t.Authority())
-		}
+		authority := rules.unquote(t.withUser(t.rawAuthority()))
 		if _, latin1 := latin1Bytes(authority); !latin1 && !rules.bytes {
 			return fails("", unsendableHost) // as the header Host
+		}
+		if !rules.bytes && !isASCII(t.requestTarget()) {
+			return fails("", "this client takes no such path")
 		}
 		if _, found := u.proxies[t.Scheme]; !found {
 			return rules.straight(authority, missing[t.Scheme])
 		}
-		return u.open(t.Scheme, authority)
+		return u.open(t, authority)
 	}
 }
 
@@ -78,9 +78,19 @@ const (
 	needsAddOn     = "it needs an add-on for SOCKS, which is not part of this client"
 )
 
-// straight lets a request go direct if the host can be sent (_validate_host).
+// withUser puts user information back before the authority: to this client it is
+// a part of the host, which it compares, looks up and tunnels to.
+func (t Target) withUser(authority string) string {
+	if t.User.IsZero() {
+		return authority
+	}
+	return t.User.Bytes() + "@" + authority
+}
+
+// straight lets a request go direct if the host can be sent (_validate_host) and
+// looked up.
 func (r urllibRules) straight(host string, decision Decision) Decision {
-	if hasControl(host) || r.bytes && !isASCII(host) {
+	if hasControl(host) || r.bytes && !isASCII(host) || strings.Contains(host, "@") {
 		return fails("", unsendableHost)
 	}
 	return decision
@@ -94,19 +104,19 @@ type urllib struct {
 }
 
 // open is ProxyHandler.proxy_open.
-func (u *urllib) open(scheme, host string) Decision {
-	proxy := u.proxies[scheme]
+func (u *urllib) open(t Target, host string) Decision {
+	proxy := u.proxies[t.Scheme]
 	if proxy.broken {
 		return fails(proxy.variable, brokenProxy)
 	}
 	if entry, reason, found := u.list.Match(host); found {
 		return u.rules.straight(host, direct(u.noProxy, entry, reason))
 	}
-	if !isASCII(host) && (scheme == "http" || !u.rules.bytes && !u.rules.tunnelIDNA) {
+	if !u.sendable(t, host) {
 		return fails(proxy.variable, unsendableHost)
 	}
 	switch {
-	case scheme == "https":
+	case t.Scheme == "https":
 		return proxy.decide(Connect, "443")
 	case proxy.scheme == "" || proxy.scheme == "http":
 		return proxy.decide(Absolute, "80")
@@ -114,6 +124,22 @@ func (u *urllib) open(scheme, host string) Decision {
 		return u.startOver(proxy)
 	}
 	return fails(proxy.variable, unknownScheme)
+}
+
+// sendable reports whether a proxy can be asked for the host. A tunnel is to what
+// stands before the last colon, and behind that stands a number. Everything else
+// is asked for by the URL as it is written.
+func (u *urllib) sendable(t Target, host string) bool {
+	switch {
+	case t.Scheme == "https":
+		_, _, ok := cutUrllibPort(host)
+		return ok && (isASCII(host) || u.rules.bytes || u.rules.tunnelIDNA)
+	case u.rules.bytes:
+		return isASCII(host)
+	case strings.ContainsAny(host, "\r\n"): // as the header Host
+		return false
+	}
+	return isASCII(t.User.Bytes()) && isASCII(t.URL)
 }
 
 // startOver is what proxy_open does with a proxy URL of another scheme: as if
@@ -212,22 +238,27 @@ func splitURLType(url string) (scheme, rest string, found bool) {
 	return strings.ToLower(url[:colon]), url[colon+1:], true
 }
 
-// urllibHostPort is HTTPConnection._get_hostport.
+// urllibHostPort is where a connection to the host is made.
 func urllibHostPort(text, defaultPort string) (address string, ok bool) {
-	host, port := text, defaultPort
-	colon := strings.LastIndexByte(text, ':')
-	if colon > strings.LastIndexByte(text, ']') {
-		host = text[:colon]
-		if text[colon+1:] != "" {
-			number, isNumber := pythonInt(text[colon+1:])
-			if !isNumber || number <= 0 || number > 65535 {
-				return "", false
-			}
-			port = strconv.Itoa(number)
-		}
+	host, digits, ok := cutUrllibPort(text)
+	port := defaultPort
+	if number, _ := pythonInt(digits); digits != "" {
+		ok = ok && number > 0 && number <= 65535
+		port = strconv.Itoa(number)
+	}
+	return joinHostPort(host, port), ok && resolvable(host)
+}
+
+// cutUrllibPort is HTTPConnection._get_hostport, which fails where something else
+// than a number stands behind the last colon.
+func cutUrllibPort(text string) (host, port string, ok bool) {
+	host, ok = text, true
+	if colon := strings.LastIndexByte(text, ':'); colon > strings.LastIndexByte(text, ']') {
+		host, port = text[:colon], text[colon+1:]
+		_, ok = pythonInt(port)
 	}
 	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
 		host = host[1 : len(host)-1]
 	}
-	return joinHostPort(host, port), resolvable(host)
+	return host, port, ok || port == ""
 }

@@ -42,12 +42,11 @@ func (l *UrllibList) lower(text string) string {
 	if !l.bytes {
 		return strings.ToLower(text)
 	}
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, text)
+	lower := []byte(text)
+	for i, c := range lower {
+		lower[i] = lowerByte(c)
+	}
+	return string(lower)
 }
 
 // Match returns the first entry that lets a host go direct. A port belongs to

@@ -16,6 +16,9 @@ type Target struct {
 	Host      string // as written, without brackets
 	Bracketed bool   // the host stood in brackets: an IPv6 address
 	Port      string // digits as written; empty where there is none
+	// User is what stands before "@" in the URL, as written. Most clients cut it
+	// off, and so does URL; it is secret.
+	User Auth
 	// Addrs is what the host resolves to, as far as the caller knows. Only
 	// clients that resolve names before they decide look at it.
 	Addrs []netip.Addr
@@ -47,7 +50,9 @@ func ParseTarget(text string) (Target, error) {
 	} else {
 		rest = ""
 	}
-	authority = authority[strings.LastIndexByte(authority, '@')+1:]
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		t.User, authority = Sends(authority[:at]), authority[at+1:]
+	}
 	t.URL = t.Scheme + "://" + authority + rest
 	return t, t.parseAuthority(authority)
 }
@@ -103,6 +108,28 @@ func (t Target) Authority() string {
 		host += ":" + t.Port
 	}
 	return host
+}
+
+// rawAuthority is Authority, but a colon without a port stays.
+func (t Target) rawAuthority() string {
+	authority, _ := t.cut()
+	return authority
+}
+
+// requestTarget is path and query as they are written.
+func (t Target) requestTarget() string {
+	_, rest := t.cut()
+	rest, _, _ = strings.Cut(rest, "#")
+	return rest
+}
+
+// cut splits the URL behind its authority.
+func (t Target) cut() (authority, rest string) {
+	_, text, _ := strings.Cut(t.URL, "://")
+	if end := strings.IndexAny(text, "/?#"); end >= 0 {
+		return text[:end], text[end:]
+	}
+	return text, ""
 }
 
 // resolved returns what the host resolves to: the addresses that the caller

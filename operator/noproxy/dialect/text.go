@@ -49,3 +49,11 @@ func percentDecode(text string) string {
 func isDigits(text string) bool {
 	return text != "" && skip(text, 0, "0123456789") == len(text)
 }
+
+// lowerByte is the lower case of ASCII; other bytes have none.
+func lowerByte(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

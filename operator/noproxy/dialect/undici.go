@@ -93,7 +93,7 @@ func newUndiciAgent(rules undiciRules, env Env) *undiciAgent {
 	a.http = a.readProxy(named("http_proxy"), "http")
 	a.https = a.readProxy(named("https_proxy"), "https")
 	if a.https.value == "" { // unset or empty
-		a.https.hop, a.https.name, a.https.value = a.http.hop, a.http.name, a.http.value
+		a.https = a.http
 	}
 	a.readList()
 	return a
@@ -121,7 +121,7 @@ func (a *undiciAgent) decide(t Target) Decision {
 		return direct(proxy.name, Span{}, proxyOff)
 	}
 	hop := proxy.hop
-	if hop.Protocol == Socks5Name && strings.HasPrefix(hop.Address, "[") {
+	if proxy.tooLong || hop.Protocol == Socks5Name && strings.HasPrefix(hop.Address, "[") {
 		return fails(proxy.name, brokenProxy) // it looks up the brackets, too
 	}
 	if u.scheme == "http" && hop.Protocol == Connect && a.rules >= undici87 {
@@ -133,7 +133,8 @@ func (a *undiciAgent) decide(t Target) Decision {
 // undiciProxy is what a proxy variable becomes.
 type undiciProxy struct {
 	variable
-	hop Hop
+	hop     Hop
+	tooLong bool // the credential, for SOCKS (RFC 1929)
 }
 
 // readProxy is the constructor of ProxyAgent, and the Pool that it makes, which
@@ -156,9 +157,19 @@ func (a *undiciAgent) readProxy(v variable, scheme string) undiciProxy {
 	}
 	proxy.hop = u.hop(auth)
 	if socks {
-		proxy.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name, Auth: auth}
+		proxy.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name, Auth: u.socksAuth()}
+		proxy.tooLong = max(len(u.username), len(u.password)) > 255 && !proxy.hop.Auth.IsZero()
 	}
 	return proxy
+}
+
+// socksAuth is the credential for SOCKS: as it stands in the URL after parsing,
+// where that for HTTP is decoded, and none unless both parts are there.
+func (u whatwgURL) socksAuth() Auth {
+	if u.username == "" || u.password == "" {
+		return Auth{}
+	}
+	return u.encodedAuth()
 }
 
 // auth returns the credential, and whether it can be decoded.

@@ -40,6 +40,51 @@ func TestEveryDialectAnswersAsItsClientWasMeasured(t *testing.T) {
 	}
 }
 
+// What is said to be measured is what the table has.
+func TestTheTableHasWhatIsSaidToBeMeasured(t *testing.T) {
+	inTable := map[string]map[string]bool{}
+	files, err := filepath.Glob("table/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := vector.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			choice, err := row.Choice()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.Source == "measured" {
+				name := choice.Client.Name
+				if inTable[name] == nil {
+					inTable[name] = map[string]bool{}
+				}
+				inTable[name][row.Version] = true
+			}
+		}
+	}
+	for _, choice := range dialect.All() {
+		for _, version := range choice.Measured() {
+			if !inTable[choice.Client.Name][version] {
+				t.Errorf("%s %s is said to be measured, and the table has no row of it", choice.Client.Name, version)
+			}
+			delete(inTable[choice.Client.Name], version)
+		}
+	}
+	for name, versions := range inTable {
+		for version := range versions {
+			t.Errorf("%s %s was measured, and its client does not say so", name, version)
+		}
+	}
+}
+
 func question(row vector.Row) string {
 	if row.NoProxy != nil {
 		return "noProxy " + *row.NoProxy
