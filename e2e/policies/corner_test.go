@@ -134,6 +134,7 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 		case r.below && c.variant.values["carry"] != "Literal":
 			secret := corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}}
 			*envFrom = slices.Concat([]corev1.EnvFromSource{{SecretRef: &secret}}, *envFrom)
+			*env = slices.Concat(*env, []corev1.EnvVar{{Name: policies.TrustedCAKey}}) // hides the Secret's key
 		default:
 			*env = slices.Concat(*env, r.adds(c.variant.entries()))
 		}

@@ -135,6 +135,11 @@ func (s statement) addedNames(path string) []string {
 
 func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 	for _, a := range found {
+		if len(s.added(a.path+"/envFrom")) > 0 { // env has nothing then but what hides keys of the Secret
+			s.say("container %s: the Secret fairlead-proxy, by an envFrom below its own", a.Name)
+			s.ofVersion(a)
+			continue
+		}
 		names := s.addedNames(a.path + "/env")
 		if len(names) == 0 {
 			s.say("container %s: %s", a.Name, whyKept(a, tunnel))

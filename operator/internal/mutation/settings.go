@@ -147,9 +147,6 @@ func (v Values) injectProxyEnv(entries string) (Made, error) {
 	if entries != "" {
 		variables["entries"], variables["sources"] = entries, "[]"
 	}
-	if strings.TrimSpace(v.TrustedCA.Bundle) != "" {
-		variables["masks"] = `["ca.crt"]`
-	}
 	return Made{From: InjectProxyEnv, Settings: Settings{
 		Name: InjectProxyEnv, Variables: variables, ExcludedNamespaces: nonNil(v.Exclude.Namespaces), ExcludedLabels: requirements,
 	}}, nil
