@@ -67,6 +67,9 @@ func normalized(pod *corev1.Pod) (*corev1.Pod, error) {
 	}
 	pod.Namespace, pod.UID, pod.ResourceVersion, pod.ManagedFields = "", "", "", nil
 	pod.CreationTimestamp, pod.Generation = metav1.Time{}, 0
+	for i := range pod.Status.Conditions {
+		pod.Status.Conditions[i].LastTransitionTime = metav1.Time{}
+	}
 	text, err := json.Marshal(pod)
 	if err != nil {
 		return nil, err

@@ -45,19 +45,26 @@ func Check(ctx context.Context, c client.Client, policies Policies, namespace st
 	var missing []string
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, time.Second, timeout, true, func(ctx context.Context) (bool, error) {
-		missing, last = nil, nil
-		for _, p := range probes {
-			if err := p.tryOut(ctx, c); err != nil {
-				last = errors.Join(last, err)
-				missing = append(missing, p.policy)
-			}
+		failed, answers := tryOut(ctx, c, probes)
+		if ctx.Err() == nil || last == nil { // of a round that the time cut off, the one before says more
+			missing, last = failed, answers
 		}
-		return last == nil, nil
+		return answers == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("refusing to run without the admission policy %s: %w", strings.Join(slices.Compact(missing), " and "), errors.Join(last, ctx.Err()))
 	}
 	return nil
+}
+
+// tryOut returns the policies that did not refuse, and what was answered instead.
+func tryOut(ctx context.Context, c client.Client, probes []probe) (missing []string, answers error) {
+	for _, p := range probes {
+		if err := p.tryOut(ctx, c); err != nil {
+			missing, answers = append(missing, p.policy), errors.Join(answers, err)
+		}
+	}
+	return missing, answers
 }
 
 func (p Policies) probes(namespace string) []probe {
