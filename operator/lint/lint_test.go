@@ -158,6 +158,17 @@ func TestAListThatLacksWhatTheClusterNeedsIsAnError(t *testing.T) {
 	}
 }
 
+func TestAnAddressInThePlaceOfANetworkIsAnError(t *testing.T) {
+	in, c := read("10.96.0.0,100.96.0.0/11,178.170.32.59,.svc,.cluster.local"), cluster
+	c.ServiceCIDRs = []string{"10.96.0.0"}
+	in.Cluster = &c
+	found := lint.Run(in)
+	at := slices.IndexFunc(found, func(f lint.Finding) bool { return f.Code == lint.MissingServices })
+	if at < 0 || !strings.Contains(found[at].Why, "10.96.0.0 is an address (Cluster org-acme/mycluster, spec.clusterNetwork.services.cidrBlocks[0])") {
+		t.Errorf("%+v", found)
+	}
+}
+
 func TestWhatTheOperatorWritesLacksNothing(t *testing.T) {
 	for _, form := range []resolve.Form{resolve.FormExact, resolve.FormPortable} {
 		for _, f := range lint.Run(lint.Effective(effective(t, "172.16.0.0/16,example.com", form), cluster)) {

@@ -50,12 +50,21 @@ func missing(in Input) []Finding {
 	}
 	lacks(MissingServices, "the names of services", "webhooks are called by them", "name.namespace.svc", ".svc")
 	lacks(MissingServices, "the full names of services", "spec.clusterNetwork.serviceDomain", "name.namespace.svc."+domain, "."+domain)
-	for i, cidr := range in.Cluster.ServiceCIDRs {
-		lacks(MissingServices, "the service network "+cidr, fmt.Sprintf("spec.clusterNetwork.services.cidrBlocks[%d]", i), within(cidr), cidr)
+	networks := func(code Code, what, field string, cidrs []string) {
+		for i, cidr := range cidrs {
+			at := fmt.Sprintf("%s[%d]", field, i)
+			if host := within(cidr); host != "" {
+				lacks(code, what+" "+cidr, at, host, cidr)
+			} else {
+				findings = append(findings, Finding{
+					Code: code, Severity: Error, Mend: "write the network with its length, such as 10.96.0.0/12",
+					Why: fmt.Sprintf("does not cover %s: %s is an address (%s, %s)", what, cidr, in.Cluster.Object(), at),
+				})
+			}
+		}
 	}
-	for i, cidr := range in.Cluster.PodCIDRs {
-		lacks(MissingPods, "the pod network "+cidr, fmt.Sprintf("spec.clusterNetwork.pods.cidrBlocks[%d]", i), within(cidr), cidr)
-	}
+	networks(MissingServices, "the service network", "spec.clusterNetwork.services.cidrBlocks", in.Cluster.ServiceCIDRs)
+	networks(MissingPods, "the pod network", "spec.clusterNetwork.pods.cidrBlocks", in.Cluster.PodCIDRs)
 	lacks(MissingEndpoint, "the control-plane endpoint "+in.Cluster.EndpointHost, "spec.controlPlaneEndpoint.host", in.Cluster.EndpointHost, in.Cluster.EndpointHost)
 	return findings
 }

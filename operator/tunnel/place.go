@@ -17,12 +17,14 @@ const RelayName = "fairlead-relay"
 func (j *judge) place() {
 	j.aliases()
 	j.norelay()
-	j.probed()
 	if j.hub.loopback() && j.verdict.Through != Proxy {
 		j.say(HubInside, lint.Info, "the hub is on the loopback interface: another container carries the tunnel on, and the proxy matters there", "")
 		return
 	}
 	past := slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool { return f.Code == HubListed || f.Code == HubInside })
+	if j.verdict.Through != Direct || !past { // what the proxy answers matters to nobody there
+		j.probed()
+	}
 	if j.hub.host == "" || j.verdict.Through == Direct && (past || j.hub.inside()) {
 		return
 	}

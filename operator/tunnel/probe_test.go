@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,12 @@ func TestWhatAProbeHasSeen(t *testing.T) {
 	in := read(t, parts{container: anp + fromSecret("HTTPS_PROXY"), beside: secret("http://10.0.0.9:3128", "")}.manifest())
 	in.Probes = map[string]tunnel.Probe{"other.example:443": {Refused: "403"}}
 	if _, all := judge(t, in); len(all) > 0 {
+		t.Errorf("%v", all)
+	}
+	// The agent does not ask the proxy for this one.
+	in = read(t, parts{container: anp + fromSecret("HTTPS_PROXY", "NO_PROXY"), beside: secret("http://10.0.0.9:3128", "hub.example")}.manifest())
+	in.Probes = map[string]tunnel.Probe{"hub.example:443": {Refused: "403"}}
+	if _, all := judge(t, in); slices.ContainsFunc(all, func(code string) bool { return strings.HasSuffix(code, "ProxyAnswer") }) || len(all) == 0 {
 		t.Errorf("%v", all)
 	}
 }

@@ -42,9 +42,11 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet,
 	if len(f.clusters) == 0 {
 		return nil, fmt.Errorf("%s: no Cluster of cluster.x-k8s.io in it", strings.Join(opts.clusters, ", "))
 	}
-	documents, err := readDocuments(opts.override, opts.recursive, stdin)
-	if err != nil {
-		return nil, err
+	documents := f.documents
+	if len(opts.override) > 0 {
+		if documents, err = readDocuments(opts.override, opts.recursive, stdin); err != nil {
+			return nil, err
+		}
 	}
 	if f.overrides, err = ofKind[v1alpha1.ProxyOverride](documents, "ProxyOverride"); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/operator/internal/kube"
+	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
 type nodesOptions struct {
@@ -109,10 +110,29 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 	default:
 		err = printData(out, opts.output, rows)
 	}
-	if err == nil && opts.failOn != never && slices.ContainsFunc(rows, nodesOf.outdated) {
+	if err != nil || opts.failOn == never {
+		return err
+	}
+	if err := unknownNodes(reports, where); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(rows, nodesOf.outdated) {
 		return quietError{exitFailure}
 	}
-	return err
+	return nil
+}
+
+// unknownNodes is an error where nobody knows whether machines are outdated: a pipeline must not take that for no.
+func unknownNodes(reports []v1alpha1.ProxyReport, where string) error {
+	if len(reports) == 0 {
+		return fmt.Errorf("--fail-on: no ProxyReport was seen%s, so nobody knows whether machines are outdated", where)
+	}
+	for _, report := range reports {
+		if report.Status.Nodes == nil && report.Status.Mode != string(resolve.ModeUnproxied) {
+			return fmt.Errorf("--fail-on: ProxyReport %s/%s counts no machines yet", report.Namespace, report.Name)
+		}
+	}
+	return nil
 }
 
 func (n nodesOf) outdated() bool { return n.Outdated+n.OutdatedMachinePools > 0 }
@@ -139,7 +159,7 @@ func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.Prox
 		if err := d.decodeForeign(&report, cmd.ErrOrStderr()); err != nil {
 			return nil, "", err
 		}
-		if len(opts.files) == 0 || opts.AllNamespaces || opts.Namespace == "" || report.Namespace == opts.Namespace {
+		if len(opts.files) == 0 || opts.AllNamespaces || opts.Namespace == "" || report.Namespace == opts.Namespace || report.Namespace == "" {
 			reports = append(reports, report)
 		}
 	}

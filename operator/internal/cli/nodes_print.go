@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -79,11 +80,12 @@ func (n nodesOf) notes() []string {
 }
 
 // nodesNames are the owners, for clusterctl alpha rollout restart.
-func nodesNames(rows []nodesOf, outdated bool) []string {
-	var names []string
+func nodesNames(rows []nodesOf, outdated bool) []ownerName {
+	var names []ownerName
 	for _, row := range rows {
+		namespace, _, _ := strings.Cut(row.Cluster, "/")
 		for _, o := range row.shown(outdated) {
-			names = append(names, o.Owner)
+			names = append(names, ownerName{namespace, o.Owner})
 		}
 	}
 	return names

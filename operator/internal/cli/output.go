@@ -87,12 +87,21 @@ func printPath(out io.Writer, template string, encoded []byte) error {
 	return err
 }
 
+// ownerName is an owner, and the namespace that kubectl must be told.
+type ownerName struct{ namespace, owner string }
+
 // printNames writes each name once, in lower case and a line of its own, as kubectl takes them: deployment/web.
-func printNames(out io.Writer, owners []string) error {
+// Names of several namespaces are an error: whoever reads them could not tell whose they are.
+func printNames(out io.Writer, owners []ownerName) error {
 	var text bytes.Buffer
-	for i, owner := range owners {
-		kind, name, named := strings.Cut(owner, "/")
-		if named && !slices.Contains(owners[:i], owner) {
+	seen := map[string]bool{}
+	for _, o := range owners {
+		if first := owners[0].namespace; o.namespace != first {
+			return fmt.Errorf("-o name says no namespace, and there are owners in %s and %s: choose one with -n, or use -o jsonpath", first, o.namespace)
+		}
+		kind, name, isNamed := strings.Cut(o.owner, "/")
+		if isNamed && !seen[o.owner] {
+			seen[o.owner] = true
 			fmt.Fprintln(&text, ascii(strings.ToLower(kind)+"/"+name))
 		}
 	}

@@ -34,7 +34,7 @@ func (l fileLister) Objects(_ context.Context, resource schema.GroupVersionResou
 			continue
 		}
 		seen = true
-		if namespace == "" || d.object.GetNamespace() == namespace {
+		if namespace == "" || d.object.GetNamespace() == namespace || d.object.GetNamespace() == "" {
 			found = append(found, d.object)
 		}
 	}

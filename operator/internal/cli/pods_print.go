@@ -43,10 +43,10 @@ func podsTable(s style, report podsReport, wide bool) *table {
 }
 
 // owners are those that can be restarted: kubectl rollout restart.
-func (r podsReport) owners() []string {
-	var names []string
+func (r podsReport) owners() []ownerName {
+	var names []ownerName
 	for _, o := range r.Owners {
-		names = append(names, o.Owner)
+		names = append(names, ownerName{o.Namespace, o.Owner})
 	}
 	return names
 }

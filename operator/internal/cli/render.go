@@ -147,7 +147,7 @@ func (o *renderOptions) inputFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.values, "values", "", "the config repository's patch: proxy: {http, https, noProxy}")
 	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with the Secret and ConfigMap that it names, or a folder with them")
 	flags.StringArrayVar(&o.clusters, "cluster", nil, "Cluster manifest, or a folder with them; may be repeated")
-	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverride manifest, or a folder with them; may be repeated")
+	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverride manifest, or a folder with them, instead of those in --cluster; may be repeated")
 	recursiveFlag(flags, &o.recursive)
 	flags.StringVar(&o.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
 }

@@ -78,6 +78,12 @@ var lintSeed = maphash.MakeSeed()
 // for the API server are more than processors.
 var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
 
+func lintOnProcessor(in lint.Input) lintedList {
+	processors <- struct{}{}
+	defer func() { <-processors }()
+	return lintList(in)
+}
+
 // of is what is found in the list of a cluster.
 func (l *linted) of(cluster types.NamespacedName) listFindings {
 	return func(in lint.Input) lintedList {
@@ -88,9 +94,7 @@ func (l *linted) of(cluster types.NamespacedName) listFindings {
 		if known.digest == digest {
 			return known
 		}
-		processors <- struct{}{}
-		found := lintList(in)
-		<-processors
+		found := lintOnProcessor(in)
 		found.digest = digest
 		found.structure, found.portability = sharedFindings(found.structure), sharedFindings(found.portability)
 		l.mu.Lock()
