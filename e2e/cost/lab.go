@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
 const (
@@ -132,11 +134,14 @@ func (l *lab) settled(ctx context.Context, given bool) (bool, error) {
 	return l.given(pod) == 0 && after.count == before.count, err
 }
 
-// given counts the containers that have all six variables beside their own.
+// given counts the containers that have all six variables beside their own, or the Secret below sources of their own.
 func (l *lab) given(pod *corev1.Pod) int {
 	count := 0
 	for i, c := range pod.Spec.Containers {
-		if len(c.Env) == len(l.pod.Spec.Containers[i].Env)+6 {
+		source := slices.ContainsFunc(c.EnvFrom, func(s corev1.EnvFromSource) bool {
+			return s.SecretRef != nil && s.SecretRef.Name == policies.Secret
+		})
+		if source || len(c.Env) == len(l.pod.Spec.Containers[i].Env)+6 {
 			count++
 		}
 	}

@@ -66,8 +66,8 @@ func tunnelNormalized(pod *corev1.Pod, v tunnelVariant) *corev1.PodSpec {
 	return spec
 }
 
-// withoutSource takes away the Secret as a whole, which an agent has below variables of the same values if
-// inject-proxy-env came first.
+// withoutSource takes away the Secret as a whole and what hides its certificates, which an agent has below variables of
+// the same values if inject-proxy-env came first.
 func withoutSource(spec *corev1.PodSpec) {
 	for _, list := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range list {
@@ -76,6 +76,10 @@ func withoutSource(spec *corev1.PodSpec) {
 			})
 			if len(list[i].EnvFrom) == 0 {
 				list[i].EnvFrom = nil
+			}
+			list[i].Env = slices.DeleteFunc(list[i].Env, func(e corev1.EnvVar) bool { return e == corev1.EnvVar{Name: policies.TrustedCAKey} })
+			if len(list[i].Env) == 0 {
+				list[i].Env = nil
 			}
 		}
 	}
