@@ -39,7 +39,7 @@ func TestWhatTheProxyItselfDoesIsAskedOfIt(t *testing.T) {
 			squid: machine.SquidOptions{Bump: company, Hubs: hubs}, secret: true, want: []string{"Keepalive", "ProxyInspects"},
 			says: []string{"Example Corp TLS Inspection", "(mTLS)", "ALPN", "Please do not decrypt TLS to " + machine.HubName + ":443"},
 		},
-		"a squid that decrypts, and nobody knows the agent's authority": {
+		"a squid that decrypts and nobody knows the agent's authority": {
 			squid: machine.SquidOptions{Bump: company, Hubs: hubs}, want: []string{"Keepalive", "ProxyInspects"}, says: []string{"splice"},
 		},
 		"a squid that wants NTLM": {

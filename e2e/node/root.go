@@ -60,17 +60,17 @@ func makeRoot(pod *corev1.Pod, container *corev1.Container, files map[string]str
 	if err != nil {
 		return err
 	}
-	for path, source := range files {
-		if err := r.bind(source, path); err != nil {
-			return fmt.Errorf("file %s of the image: %w", path, err)
-		}
-	}
 	volumeMounts := slices.Clone(container.VolumeMounts)
 	slices.SortStableFunc(volumeMounts, func(a, b corev1.VolumeMount) int { return cmp.Compare(a.MountPath, b.MountPath) })
 	for _, mount := range volumeMounts {
 		source := filepath.Join(inside(pod, "volumes", mount.Name), mount.SubPath)
 		if err := r.bind(source, mount.MountPath); err != nil {
 			return fmt.Errorf("volumeMount %s at %s: %w", mount.Name, mount.MountPath, err)
+		}
+	}
+	for path, source := range files { // after the volumes: one in a new folder has the folder above made anew
+		if err := r.bind(source, path); err != nil {
+			return fmt.Errorf("file %s of the image: %w", path, err)
 		}
 	}
 	if err := r.bind(inside(pod, "hosts"), "/etc/hosts"); err != nil {
