@@ -22,6 +22,8 @@ demo-stop: ## end a demo that was kept running
 
 test: deps verify lint unit e2e ## everything below
 
+check: verify lint unit ## what needs no control plane: formatting, lint, unit tests, generated files
+
 deps: ## install the Debian packages that tests need
 	@missing=$$(for need in systemd-analyze:systemd ip:iproute2 curl:curl wget:wget git:git /usr/bin/python3:python3 \
 			java:default-jre-headless chromium:chromium chromium:fonts-dejavu-core mmdebstrap:mmdebstrap systemd-nspawn:systemd-container \
@@ -49,7 +51,7 @@ install = [ -z "$$missing" ] || (apt-get update -q && \
 generate: ## CRDs and deep copies from api/, what the charts say of their values, and the pages of docs/reference
 	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd
 	go run ./charts/gen
-	go run ./operator/internal/reference
+	go run ./internal/reference
 
 generated = api/v1alpha1/zz_* config/crd/* charts/*/values.schema.json charts/*/README.md charts/*/SHA256SUMS docs/reference/*
 
@@ -86,12 +88,12 @@ vectors: vectors-deps ## measure the real clients of this machine anew and merge
 
 fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz target for FUZZTIME (default 1m)
 	PAIRS=10000000 go test ./operator/noproxy/dialect -count=1 -timeout=30m -v -run=TestGoListsAgreeWithHTTPProxy
-	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go operator | cut -d' ' -f2 | sort); do \
-		package=$$(grep -rlE "^func $$target\b" --include=*_test.go operator | xargs dirname); \
+	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go operator internal | cut -d' ' -f2 | sort); do \
+		package=$$(grep -rlE "^func $$target\b" --include=*_test.go operator internal | xargs dirname); \
 		go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done
 
 bench: ## benchmarks of the pure core, and what the creation of a pod costs under each policy (docs/reference/admission-cost.md)
-	go test ./operator/... -run='^$$' -bench=. -benchmem
+	go test ./operator/... ./internal/... -run='^$$' -bench=. -benchmem
 	cd e2e && go run ./cost
 
 scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0, docs/reference/scale.md)
@@ -103,4 +105,4 @@ image: ## container images as OCI archives, with bills of materials, in .cache/i
 clean: ## remove the cache of built programs
 	rm -rf .cache
 
-.PHONY: help demo demo-stop test deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench scale image clean
+.PHONY: help demo demo-stop test check deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench scale image clean

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/config"
-	"github.com/fairlead-io/fairlead/operator/provider"
+	"github.com/fairlead-io/fairlead/internal/core/provider"
 )
 
 func TestTheOperatorMayReadEveryKindOfTheTableThatHasFacts(t *testing.T) {

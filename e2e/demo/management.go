@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
-	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 //go:embed clusters.yaml

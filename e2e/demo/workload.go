@@ -17,11 +17,11 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/repository"
-	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // agentFile is a manifest that Open Cluster Management's own chart has made.
-const agentFile = "operator/tunnel/testdata/cluster-proxy.yaml"
+const agentFile = "internal/agents/tunnel/testdata/cluster-proxy.yaml"
 
 var policiesCommand = []string{"install", "fairlead-policies", "charts/fairlead-policies", "-n", system, "-f", "-"}
 

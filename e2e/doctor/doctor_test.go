@@ -56,11 +56,11 @@ func newFixture(t *testing.T) *fixture {
 	controlplanetest.Require(t, f.cp.Apply(t.Context(),
 		file(t, moduleFile(t, "open-cluster-management.io/cluster-proxy", "charts/cluster-proxy/crds/managedproxyconfigurations.yaml")),
 		file(t, moduleFile(t, "open-cluster-management.io/api", "addon/v1alpha1/0000_02_addon.open-cluster-management.io_addondeploymentconfigs.crd.yaml")),
-		file(t, "../../operator/tunnel/testdata/cluster-proxy.yaml"), file(t, "testdata/ocm.yaml")))
+		file(t, "../../internal/agents/tunnel/testdata/cluster-proxy.yaml"), file(t, "testdata/ocm.yaml")))
 	f.values = filepath.Join(t.TempDir(), "values.yaml")
 	text := "proxy: {http: 'http://myProxyUser:" + password + "@192.168.52.220:3128', https: 'http://myProxyUser:" + password + "@192.168.52.220:3128', noProxy: internal.corpdomain.net}\n"
 	controlplanetest.Require(t, os.WriteFile(f.values, []byte(text), 0o600))
-	f.cluster = "../../operator/internal/cli/testdata/common/cluster.yaml"
+	f.cluster = "../../internal/cli/testdata/common/cluster.yaml"
 	return f
 }
 

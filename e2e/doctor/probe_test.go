@@ -114,7 +114,7 @@ func probed(t *testing.T, network *machine.Network, hubs *machine.Authority, kno
 	}
 	url := "http://fleet:" + password + "@" + machine.ProxyAddress + ":3128"
 	values := write("values.yaml", map[string]any{"proxy": map[string]any{"http": url, "https": url, "noProxy": "internal.corpdomain.net"}})
-	cluster, err := filepath.Abs("../../operator/internal/cli/testdata/common/cluster.yaml")
+	cluster, err := filepath.Abs("../../internal/cli/testdata/common/cluster.yaml")
 	controlplanetest.Require(t, err)
 	secret := map[string]string{}
 	if known {

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
-	"github.com/fairlead-io/fairlead/operator/cabundle/cabundletest"
+	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 )
 
 // hub is a name that nobody can resolve: only a proxy could.

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/render"
-	"github.com/fairlead-io/fairlead/operator/render/ignition"
-	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
 // internet is a proxy, and what is behind it: one site for every name, with a

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/render"
-	"github.com/fairlead-io/fairlead/operator/render/ignition"
-	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
 // insecure is the only thing that Ignition has to say: a proxy for https that is

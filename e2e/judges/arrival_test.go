@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/render"
-	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
 // One machine gets all samples in its user data. What its programs then say is compared with what was meant.

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/kubelet"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tools"
-	"github.com/fairlead-io/fairlead/operator/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
 // Each sample is for one component and one mode; all pairs come up.

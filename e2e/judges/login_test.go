@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/machine"
-	"github.com/fairlead-io/fairlead/operator/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
 // logIn appends each file to an /etc/environment without a line end at its end, and lets su, and with it PAM,

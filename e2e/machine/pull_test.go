@@ -13,9 +13,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
-	"github.com/fairlead-io/fairlead/operator/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/render"
-	"github.com/fairlead-io/fairlead/operator/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
 // Each of these characters has a meaning to a URL, to systemd or to a shell.

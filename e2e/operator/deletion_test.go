@@ -19,7 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // The finalizer stands in for Cluster API's core controller, which keeps a

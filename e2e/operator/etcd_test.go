@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // etcdHistory is every version of every Secret of a test's namespace, as etcd has them. The watch goes on from the revision

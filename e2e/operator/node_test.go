@@ -17,8 +17,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/operator/cabundle/cabundletest"
-	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // The names are the contract; admission_policy.yaml lets the operator write no others.

@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
-	"github.com/fairlead-io/fairlead/operator/cabundle/cabundletest"
-	"github.com/fairlead-io/fairlead/operator/render"
+	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // ca creates a ConfigMap with a bundle, at the key that is the default.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/operator/provider"
+	"github.com/fairlead-io/fairlead/internal/core/provider"
 )
 
 func TestWhatMakesTheMachinesStandsWhereItIsReadInTheProvidersRealCRD(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const providerPackage = "../../operator/provider"
+const providerPackage = "../../internal/core/provider"
 
 type row struct {
 	Group, Kind string

@@ -18,10 +18,10 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/kubelet"
 	"github.com/fairlead-io/fairlead/e2e/samples"
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/render"
-	"github.com/fairlead-io/fairlead/operator/resolve"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/tools"
-	"github.com/fairlead-io/fairlead/operator/render"
-	"github.com/fairlead-io/fairlead/operator/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
 // A password that is changed by whoever does not decode it, or decodes it twice.

@@ -16,8 +16,8 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/fairlead-io/fairlead/operator/internal/controller"
-	"github.com/fairlead-io/fairlead/operator/internal/version"
+	"github.com/fairlead-io/fairlead/internal/manager/controller"
+	"github.com/fairlead-io/fairlead/internal/version"
 )
 
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"

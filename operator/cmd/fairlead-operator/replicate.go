@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/operator/internal/replicator"
+	"github.com/fairlead-io/fairlead/internal/workload/replicator"
 )
 
 // replicateCommand is the second role, in a workload cluster.

@@ -13,8 +13,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/fairlead-io/fairlead/operator/internal/relay"
-	"github.com/fairlead-io/fairlead/operator/internal/version"
+	"github.com/fairlead-io/fairlead/internal/version"
+	"github.com/fairlead-io/fairlead/internal/workload/relay"
 )
 
 // memory is what the heap may take before the collector runs more often: what the policy gives the container, less what

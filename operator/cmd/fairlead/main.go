@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/fairlead-io/fairlead/operator/internal/cli"
+	"github.com/fairlead-io/fairlead/internal/cli"
 )
 
 func main() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -1,0 +1,156 @@
+package pods
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+)
+
+// container is one of a pod, with what kubelet says of it.
+type container struct {
+	corev1.Container
+	state     corev1.ContainerState
+	ephemeral bool
+}
+
+// containers are all of a pod: init, sidecars, ordinary, ephemeral.
+func containers(pod *corev1.Pod) []container {
+	var all []container
+	add := func(c corev1.Container, statuses []corev1.ContainerStatus, ephemeral bool) {
+		next := container{Container: c, ephemeral: ephemeral}
+		if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == c.Name }); i >= 0 {
+			next.state = statuses[i].State
+		}
+		all = append(all, next)
+	}
+	for _, c := range pod.Spec.InitContainers {
+		add(c, pod.Status.InitContainerStatuses, false)
+	}
+	for _, c := range pod.Spec.Containers {
+		add(c, pod.Status.ContainerStatuses, false)
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		add(corev1.Container(c.EphemeralContainerCommon), pod.Status.EphemeralContainerStatuses, true)
+	}
+	return all
+}
+
+// over says whether a container will not run again.
+func over(pod *corev1.Pod, one container) bool {
+	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed ||
+		one.ephemeral && one.state.Terminated != nil
+}
+
+// The groups of variables, each for every spelling of its name in upper and lower case.
+var groups = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
+
+// setting is where the variables of a container come from.
+type setting struct {
+	ours      []string // names that have the policy's value
+	own       []string // names that have another
+	sources   []string // of envFrom, taken to have some
+	may       []string // of envFrom, which may have some
+	owns      []string // groups that the container has of its own
+	mayOwn    []string // groups that those sources may have
+	below     bool     // has all of ours from the Secret as a whole, of which other sources win
+	passwords []string // names whose value has a password that is not the policy's
+}
+
+func settings(c container, policy *Policy) setting {
+	var s setting
+	for _, e := range c.Env {
+		group := strings.ToUpper(e.Name)
+		switch {
+		case !slices.Contains(groups, group):
+			continue
+		case policy.gives(e):
+			s.ours = append(s.ours, e.Name)
+			continue
+		case hasPassword(e.Value):
+			s.passwords = append(s.passwords, e.Name)
+		}
+		s.own = append(s.own, e.Name)
+		s.owns = append(s.owns, group)
+	}
+	for _, from := range c.EnvFrom {
+		name, groups := source(from)
+		switch {
+		case from.SecretRef != nil && name == proxysecret.Name && from.Prefix == "":
+			s.below, s.may, s.mayOwn = true, nil, nil // the last one wins
+		case len(groups) > 0 && strings.Contains(name, "proxy"):
+			s.sources = append(s.sources, name)
+			s.owns = append(s.owns, groups...)
+		case len(groups) > 0:
+			s.may = append(s.may, name)
+			s.mayOwn = append(s.mayOwn, groups...)
+		}
+	}
+	return s
+}
+
+// injected says whether a container has any variable from us.
+func (s setting) injected() bool { return len(s.ours) > 0 || s.below }
+
+// keepsAll says whether the policy leaves such a container alone, by the decision table of inject-proxy-env.
+func (s setting) keepsAll() bool { return keeps(s.owns) || s.mayKeep() }
+
+// mayKeep says whether that is because of sources that may have what is missing of the container's own.
+func (s setting) mayKeep() bool {
+	return !keeps(s.owns) && len(s.owns) > 0 && keeps(slices.Concat(s.owns, s.mayOwn))
+}
+
+func keeps(owns []string) bool {
+	has := func(group string) bool { return slices.Contains(owns, group) }
+	return has("NO_PROXY") || has("ALL_PROXY") || has("HTTP_PROXY") && has("HTTPS_PROXY")
+}
+
+// mixture says whose variables a container may have beside ours.
+func (s setting) mixture() string {
+	if !s.below || len(s.may) == 0 {
+		return ""
+	}
+	return "has ours below " + join(s.may) + ": a variable that is there wins, one in the other case of letters stays ours"
+}
+
+// hasAll says whether a container has all that the policy adds, with whatever values.
+func (s setting) hasAll() bool {
+	names := slices.Concat(s.ours, s.own)
+	return !slices.ContainsFunc(groups[:3], func(group string) bool {
+		return !slices.Contains(names, group) || !slices.Contains(names, strings.ToLower(group))
+	})
+}
+
+// source returns the name of a source, and the groups that its prefix allows for.
+func source(from corev1.EnvFromSource) (string, []string) {
+	var name string
+	if from.ConfigMapRef != nil {
+		name = from.ConfigMapRef.Name
+	}
+	if from.SecretRef != nil {
+		name += from.SecretRef.Name
+	}
+	var may []string
+	for _, group := range groups {
+		if strings.HasPrefix(group, strings.ToUpper(from.Prefix)) {
+			may = append(may, group)
+		}
+	}
+	return name, may
+}
+
+// Both as in policies/audit-proxy-env. Parts that clients would refuse count, too: what is in front of an @ is shown.
+var (
+	passwordPattern  = regexp.MustCompile(`//[^/@:]*:[^@]+@|^[^/@:]*:[^/@][^@]*@`)
+	referencePattern = regexp.MustCompile(`:[$][(][-._A-Za-z0-9]+[)]@`)
+)
+
+// hasPassword says whether a value of a variable shows a password. One by $(NAME) is elsewhere.
+func hasPassword(value string) bool {
+	return passwordPattern.MatchString(value) && !referencePattern.MatchString(value)
+}
+
+func join(names []string) string { return strings.Join(names, ", ") }

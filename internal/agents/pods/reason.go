@@ -1,0 +1,220 @@
+package pods
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+)
+
+// settling is how long after its last change a policy may not be followed yet: Kyverno mends its webhooks every ten
+// seconds.
+const settling = 15 * time.Second
+
+// why says why a container is uninjected. left is what leftOut says of its pod.
+func (c Cluster) why(pod *corev1.Pod, one container, s setting, left because) (Reason, string) {
+	p := c.Policy
+	switch {
+	case left.reason != "":
+		return left.reason, left.message
+	case c.PolicyUnread && s.hasAll():
+		return ReasonUnknown, "has all variables, of its own or of a policy that is not known"
+	case s.mayKeep():
+		return ReasonOwnSource, "names " + join(slices.Concat(s.own, s.sources)) + ", and may have the rest from " + join(s.may)
+	case s.keepsAll() && len(s.own) > 0:
+		return ReasonOwn, "sets " + join(s.own) + " itself"
+	case s.keepsAll():
+		return ReasonOwnSource, "takes its own from " + join(s.sources)
+	case c.PolicyUnread:
+		return ReasonUnknown, "the policy " + PolicyName + " is not known"
+	case p == nil:
+		return ReasonNoPolicy, "there is no policy " + PolicyName
+	}
+	born := born(pod, one)
+	switch {
+	case born.Before(p.Created):
+		return ReasonOlder, "older than the policy: replace the pod"
+	case born.Before(p.Changed):
+		return ReasonOlder, "older than the policy's last change: replace the pod"
+	case p.Unready != "":
+		return ReasonNotReady, p.Unready
+	case born.Before(p.Ready) || born.Before(p.Changed.Add(settling)):
+		return ReasonNotReady, "admitted before the policy was in force: replace the pod"
+	case pod.Namespace == metav1.NamespaceSystem && p.Kind == KindKyverno:
+		return ReasonKube, "in kube-system, which Kyverno does not see unless its ConfigMap is changed"
+	}
+	return ReasonUnknown, "admitted without the policy being asked, or changed since: replace the pod"
+}
+
+// born is when the container was admitted. Of an ephemeral one, that is when it was started.
+func born(pod *corev1.Pod, one container) time.Time {
+	if one.ephemeral && one.state.Running != nil {
+		return one.state.Running.StartedAt.Time
+	}
+	return pod.CreationTimestamp.Time
+}
+
+// because is a reason, in general and in particular; empty if there is none.
+type because struct {
+	reason  Reason
+	message string
+}
+
+// leftOut says why the policy does not select a pod, in whatever state the cluster is.
+func (c Cluster) leftOut(pod *corev1.Pod) because {
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
+		return because{ReasonStatic, "a static pod, which no policy reaches"}
+	}
+	namespace := map[string]string{corev1.LabelMetadataName: pod.Namespace}
+	if known, found := c.NamespaceLabels[pod.Namespace]; found {
+		namespace = known
+	}
+	for _, rule := range []func() string{
+		func() string { return c.outOfNamespaces(namespace) },
+		func() string { return c.outOfObjects(pod) },
+		func() string {
+			if pod.Annotations[proxysecret.SelectionKey] == proxysecret.Exclude {
+				return "annotation " + proxysecret.SelectionKey + "=" + proxysecret.Exclude
+			}
+			return ""
+		},
+		func() string { return c.outByPattern(pod) },
+		func() string { return c.notAsked(pod, namespace) },
+	} {
+		if message := rule(); message != "" {
+			if strings.HasPrefix(message, "namespace ") && pod.Namespace == metav1.NamespaceSystem {
+				return because{ReasonKube, "in kube-system, which the policy leaves out"}
+			}
+			return because{ReasonExcluded, message}
+		}
+	}
+	return because{}
+}
+
+// The default of both selectors, for a policy that is not there or cannot be read.
+var notExcluded = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+	{Key: proxysecret.SelectionKey, Operator: metav1.LabelSelectorOpNotIn, Values: []string{proxysecret.Exclude}},
+}}
+
+func (c Cluster) outOfNamespaces(namespace map[string]string) string {
+	selector := notExcluded
+	if c.Policy != nil {
+		selector = c.Policy.namespaces
+	}
+	failed := unmatched(selector, namespace)
+	switch failed {
+	case "":
+		return ""
+	case corev1.LabelMetadataName:
+		return "namespace " + namespace[failed]
+	}
+	return "label " + failed + "=" + namespace[failed] + " of its namespace"
+}
+
+func (c Cluster) outOfObjects(pod *corev1.Pod) string {
+	selector := notExcluded
+	if c.Policy != nil {
+		selector = c.Policy.objects
+	}
+	if failed := unmatched(selector, pod.Labels); failed != "" {
+		return "label " + failed + "=" + pod.Labels[failed]
+	}
+	return ""
+}
+
+// unmatched returns the key of the first requirement that the labels do not meet.
+func unmatched(selector *metav1.LabelSelector, set map[string]string) string {
+	if selector == nil {
+		return ""
+	}
+	all, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil { // no API server takes such a one
+		return ""
+	}
+	requirements, _ := all.Requirements()
+	for _, requirement := range requirements {
+		if !requirement.Matches(labels.Set(set)) {
+			return requirement.Key()
+		}
+	}
+	return ""
+}
+
+func (c Cluster) outByPattern(pod *corev1.Pod) string {
+	if c.Policy == nil {
+		return ""
+	}
+	for _, pattern := range c.Policy.names {
+		if pattern.MatchString(admittedName(pod)) {
+			return "its name matches " + pattern.String()
+		}
+	}
+	for _, pattern := range c.Policy.labels {
+		for _, key := range slices.Sorted(maps.Keys(pod.Labels)) { // the same answer each time
+			if label := key + "=" + pod.Labels[key]; pattern.MatchString(label) {
+				return "label " + label
+			}
+		}
+	}
+	return ""
+}
+
+// The API server makes a name of generateName after the policies: k8s.io/apiserver, pkg/storage/names/generate.go.
+const (
+	nameAlphabet = "bcdfghjklmnpqrstvwxz2456789"
+	nameRandom   = 5
+	nameBase     = 63 - nameRandom
+)
+
+// admittedName is the name that the policy saw: of a generated one only its beginning.
+func admittedName(pod *corev1.Pod) string {
+	base := pod.GenerateName
+	if len(base) > nameBase {
+		base = base[:nameBase]
+	}
+	random, found := strings.CutPrefix(pod.Name, base)
+	if pod.GenerateName == "" || !found || len(random) != nameRandom || strings.Trim(random, nameAlphabet) != "" {
+		return pod.Name
+	}
+	return pod.GenerateName
+}
+
+// notAsked is why a pod has to ask for it, if it does not.
+func (c Cluster) notAsked(pod *corev1.Pod, namespace map[string]string) string {
+	if c.Policy == nil || pod.Labels["spectrocloud.com/connection"] == "proxy" {
+		return ""
+	}
+	if slices.ContainsFunc([]map[string]string{pod.Annotations, pod.Labels, namespace}, func(said map[string]string) bool { return said[proxysecret.SelectionKey] == proxysecret.Include }) {
+		return ""
+	}
+	switch {
+	case c.Policy.optIn:
+		return "does not ask for it, and the policy is opt-in"
+	case c.Policy.hostNetwork && pod.Spec.HostNetwork:
+		return "is on the network of its node, and does not ask for it"
+	}
+	return ""
+}
+
+// outdated says since when a container has old values; empty if it has not, or that is not known. One that does not
+// run reads them when it starts.
+func (c Cluster) outdated(pod *corev1.Pod, one container, s setting) string {
+	if c.Policy.Literal() {
+		if len(s.own) > 0 && s.hasAll() && born(pod, one).Before(c.Policy.Changed) {
+			return "has other values than the policy, which has changed since: replace the pod"
+		}
+		return ""
+	}
+	changed, known := c.ChangedAt[pod.Namespace]
+	if !s.injected() || one.state.Running == nil || !known || !one.state.Running.StartedAt.Time.Before(changed) {
+		return ""
+	}
+	return fmt.Sprintf("started before the values changed at %s: restart it", changed.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,129 @@
+package tunnel
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+)
+
+// hubOfFRPC reads arguments and, where it is given, the configuration: as INI (server_addr, http_proxy, since ever) or
+// as TOML, YAML or JSON (serverAddr, transport.proxyURL, since 0.52). What the configuration says of the proxy comes
+// before the environment, and there is no argument for it.
+func (j *judge) hubOfFRPC() (hub, string) {
+	at, found := j.line.flag("-c", "--config")
+	if found {
+		return j.hubOfConfig(at)
+	}
+	j.protocol, _ = j.line.flag("-p", "--protocol")
+	port, found := j.line.flag("-P", "--server_port", "--server-port")
+	if !found {
+		port = "7000"
+	}
+	host, found := j.line.flag("-s", "--server_addr", "--server-addr")
+	if !found {
+		return hub{}, "a configuration that nobody names in its arguments"
+	}
+	return splitHub(host, port), ""
+}
+
+func (j *judge) hubOfConfig(at string) (hub, string) {
+	f, found := j.in.Pod.find(j.container, at, j.in.Objects)
+	if !found {
+		return hub{}, strings.TrimSuffix(at+", of "+f.source, ", of ")
+	}
+	config, err := readFRPC(j.fill(f.content))
+	if err != nil {
+		return hub{}, f.source + ", which cannot be read, and whose transport.proxyURL would come first"
+	}
+	j.protocol = config.Transport.Protocol
+	if proxy := config.Transport.Proxy; proxy != "" {
+		j.configured = &setting{value: variable{value: proxy, plain: f.plain, source: f.source}, name: "transport.proxyURL", where: "transport.proxyURL in " + f.source}
+		if f.plain && showsPassword(proxy) {
+			j.say(Password, lint.Error, f.source+" has the proxy's password", "{{ .Envs.http_proxy }} there, and the variable from a Secret")
+		}
+	}
+	if config.Host == "" {
+		return hub{}, f.source + ", which names no server"
+	}
+	return hub{config.Host, cmp.Or(config.Port.String(), "7000")}, ""
+}
+
+var (
+	frpTemplate = regexp.MustCompile(`\{\{-?\s*\.Envs\.(\w+)\s*-?\}\}`)
+	frpAction   = regexp.MustCompile(`\{\{.*?\}\}`)
+	frpNoValue  = regexp.MustCompile(`(?m)^[^#=\n]*=[ \t]*(#.*)?$`)
+)
+
+// fill puts variables where the configuration, a Go template, has them. Nothing takes the place of variables that are not
+// known and of other actions; a line that has no value for that reason is left out.
+func (j *judge) fill(text string) string {
+	text = frpTemplate.ReplaceAllStringFunc(text, func(match string) string {
+		return j.env.value(frpTemplate.FindStringSubmatch(match)[1])
+	})
+	return frpNoValue.ReplaceAllString(frpAction.ReplaceAllString(text, ""), "")
+}
+
+// frpcConfig is what matters of a configuration, by the names that frpc has since 0.52.
+type frpcConfig struct {
+	Host      string      `json:"serverAddr"`
+	Port      json.Number `json:"serverPort"`
+	Transport struct {
+		Protocol string `json:"protocol"`
+		Proxy    string `json:"proxyURL"`
+	} `json:"transport"`
+}
+
+// readFRPC reads a configuration in the order of frpc (pkg/config, LoadConfigure): INI if it has a section common, then
+// TOML, then YAML or JSON.
+func readFRPC(text string) (frpcConfig, error) {
+	if common, is := readINI(text)["common"]; is {
+		config := frpcConfig{Host: common["server_addr"], Port: json.Number(common["server_port"])}
+		config.Transport.Protocol, config.Transport.Proxy = common["protocol"], common["http_proxy"]
+		return config, nil
+	}
+	var config frpcConfig
+	var tree map[string]any
+	if err := toml.Unmarshal([]byte(text), &tree); err != nil {
+		return config, yaml.Unmarshal([]byte(text), &config)
+	}
+	plain, err := json.Marshal(tree)
+	if err != nil {
+		return config, err
+	}
+	return config, json.Unmarshal(plain, &config)
+}
+
+// readINI returns sections with their keys. frpc has no comments behind a value, and takes quotes around it away.
+func readINI(text string) map[string]map[string]string {
+	section := ""
+	sections := map[string]map[string]string{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if end := strings.LastIndexByte(line, ']'); strings.HasPrefix(line, "[") && end > 0 {
+			section = strings.TrimSpace(line[1:end])
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if !ok || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
+			continue
+		}
+		if sections[section] == nil {
+			sections[section] = map[string]string{}
+		}
+		sections[section][strings.TrimSpace(key)] = withoutQuotes(strings.TrimSpace(value))
+	}
+	return sections
+}
+
+func withoutQuotes(text string) string {
+	if n := len(text); n > 1 && strings.IndexByte("\"'`", text[0]) >= 0 && text[n-1] == text[0] {
+		return text[1 : n-1]
+	}
+	return text
+}

@@ -1,0 +1,386 @@
+package tunnel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// Through says how a tunnel leaves.
+type Through string
+
+// The ways.
+const (
+	Proxy   Through = "Proxy"   // through the proxy, by itself
+	Relay   Through = "Relay"   // through the proxy, by fairlead-relay
+	Direct  Through = "Direct"  // past the proxy
+	Fails   Through = "Fails"   // to a proxy, in a way that cannot work
+	Unknown Through = "Unknown" // that is decided by what nobody has shown
+)
+
+// Input is what is judged, and what is known beside it.
+type Input struct {
+	Object      string // for people, such as "Deployment shop/frpc"
+	Pod         Pod
+	Read        []Finding // by ReadPod
+	Families    []Family
+	Objects     Objects          // of the pod's namespace
+	Policies    []Policy         // NetworkPolicies of its namespace
+	IdleTimeout int              // seconds after which the proxy cuts a silent connection
+	Probes      map[string]Probe // by hub, of those that somebody has asked for
+}
+
+// Report is what is said of a pod.
+type Report struct {
+	Object     string    `json:"object"`
+	Containers []Verdict `json:"containers"`
+	Findings   []Finding `json:"findings"` // about the pod as a whole
+}
+
+// Verdict is what is said of a container.
+type Verdict struct {
+	Container string    `json:"container"`
+	Agent     string    `json:"agent,omitempty"`   // which; empty if it is none, and then there is nothing else
+	Family    string    `json:"family,omitempty"`  // of fairlead-policies
+	Version   string    `json:"version,omitempty"` // by the image's tag
+	Hub       string    `json:"hub,omitempty"`
+	Through   Through   `json:"through,omitempty"`
+	Setting   string    `json:"setting,omitempty"` // what decides
+	Proxy     string    `json:"proxy,omitempty"`   // without credentials
+	Findings  []Finding `json:"findings"`
+}
+
+// HasAgent tells whether a container is one.
+func (r Report) HasAgent() bool {
+	return slices.ContainsFunc(r.Containers, func(v Verdict) bool { return v.Agent != "" })
+}
+
+// Worst returns the highest severity among findings, or "".
+func Worst(findings []Finding) lint.Severity {
+	if len(findings) == 0 {
+		return ""
+	}
+	return sorted(slices.Clone(findings))[0].Severity
+}
+
+// Judge says of each container whether it is an agent, and how its tunnel leaves.
+func Judge(in Input) Report {
+	report := Report{Object: in.Object, Findings: slices.Clone(in.Read)}
+	agents := 0
+	for _, c := range slices.Concat(in.Pod.Spec.InitContainers, in.Pod.Spec.Containers) {
+		env := readEnvironment(c, in.Objects)
+		l := commandLine(c, env)
+		family := in.family(c)
+		program := recognize(c, l, family)
+		if c.Name == RelayName {
+			program = nil
+		}
+		verdict := Verdict{Container: c.Name, Findings: []Finding{}}
+		if program != nil {
+			for name, value := range l.exported {
+				env.variables[name] = variable{value: value, plain: true, source: "the shell's script"}
+			}
+			j := &judge{in: in, container: c, env: env, line: l, program: program, verdict: verdict}
+			verdict = j.run(family)
+			agents++
+		}
+		report.Containers = append(report.Containers, verdict)
+	}
+	if agents == 0 {
+		report.Findings = append(report.Findings, Finding{
+			Code: NoAgent, Severity: lint.Error,
+			Why:  "no container is the agent of a reverse tunnel that Fairlead knows, by what it runs or by the labels and names of tunnels.families",
+			Mend: "add a family to tunnels.families of the chart fairlead-policies, if one is",
+		})
+	}
+	report.Findings = append(report.Findings, in.excluded(agents)...)
+	sorted(report.Findings)
+	return report
+}
+
+func (in Input) family(c Container) *Family {
+	for i := range in.Families {
+		if in.Families[i].selects(in.Pod, c.Name) {
+			return &in.Families[i]
+		}
+	}
+	return nil
+}
+
+// selection is the label, or the annotation, with which a pod is left alone (policies/tunnel-environment).
+const selection = "policies.kyverno.io/inject-proxy-env"
+
+func (in Input) excluded(agents int) []Finding {
+	m := in.Pod.Metadata
+	if agents == 0 || m.Labels[selection] != "exclude" && m.Annotations[selection] != "exclude" {
+		return nil
+	}
+	return []Finding{{Code: Excluded, Severity: lint.Info, Why: selection + "=exclude: the policies leave the pod alone"}}
+}
+
+// setting is what tells an agent its proxy.
+type setting struct {
+	name  string
+	where string // name and source, for people
+	value variable
+}
+
+// judge looks at one container.
+type judge struct {
+	in         Input
+	container  Container
+	env        environment
+	line       line
+	program    *program
+	hub        hub
+	configured *setting // by arguments or a file, which come before the environment
+	protocol   string   // of frpc
+	verdict    Verdict
+}
+
+func (j *judge) say(code Code, severity lint.Severity, why, mend string) {
+	j.verdict.Findings = append(j.verdict.Findings, Finding{Code: code, Severity: severity, Why: why, Mend: mend})
+}
+
+func (j *judge) run(family *Family) Verdict {
+	v := &j.verdict
+	v.Agent, v.Version = j.program.name, j.version()
+	if family != nil {
+		v.Family = family.Name
+	}
+	if j.line.shell {
+		j.say(Shell, lint.Info, "a shell starts it: what is said here of its arguments and variables is a guess", "")
+	}
+	var where string
+	if j.hub, where = j.program.hub(j); strings.Contains(j.hub.String(), "$(") {
+		j.hub, where = hub{}, j.hub.String()+", of which a variable is not known"
+	}
+	if where != "" {
+		j.say(HubUnknown, lint.Info, "where it dials stands in "+where+": not looked at are its port, NO_PROXY and hostAliases", "")
+	}
+	j.hub.host = j.hub.host[strings.LastIndexByte(j.hub.host, '@')+1:]
+	v.Hub = j.hub.String()
+	j.decide()
+	j.place()
+	j.keepalive()
+	j.passwords()
+	j.policy(family)
+	sorted(v.Findings)
+	return *v
+}
+
+// decide finds how the tunnel leaves.
+func (j *judge) decide() {
+	switch j.program.way {
+	case byEnvironment:
+		j.byEnvironment()
+	case byHTTPProxy:
+		j.byHTTPProxy()
+	case byArgument:
+		j.byArgument()
+	case byNothing:
+		j.unproxied(NoSetting, j.program.cannot, j.program.instead)
+	}
+}
+
+// byEnvironment is Go's reading of the variables, which client-go and gRPC share.
+func (j *judge) byEnvironment() {
+	if j.configured != nil {
+		j.through(*j.configured)
+		return
+	}
+	s, found := j.chosen(j.program.reads()...)
+	if !found {
+		j.unset()
+		return
+	}
+	if s.value.unknown {
+		j.unknown(s)
+		return
+	}
+	env := dialect.Env{s.name: s.value.value}
+	list, given := j.chosen("NO_PROXY", "no_proxy")
+	if given {
+		env[list.name] = list.value.value
+	}
+	target := dialect.Target{URL: "https://" + j.hub.String(), Scheme: "https", Host: j.hub.host, Port: j.hub.port}
+	if j.hub.host == "" {
+		target.Host = "hub.invalid"
+	}
+	goes := golang(env)(target)
+	if goes.Route != dialect.Direct || goes.Variable == s.name {
+		j.through(s)
+		if given && list.value.unknown {
+			j.say(NotGiven, lint.Info, "whether "+list.name+" covers the hub cannot be told: "+list.value.source+" is not given", giveSettings)
+		}
+		return
+	}
+	j.listed(list, goes)
+}
+
+var golang = func() func(dialect.Env) dialect.Decider {
+	client, err := dialect.Find("go")
+	if err != nil {
+		panic(err) // a bug of this program
+	}
+	return client.Newest().Read
+}()
+
+// listed is where NO_PROXY, or Go's rule for the loopback interface, leads past the proxy.
+func (j *judge) listed(list setting, goes dialect.Decision) {
+	if j.relayed() {
+		return
+	}
+	entry := noproxy.Shown(list.value.value, goes.Entry.Of(list.value.value))
+	v := &j.verdict
+	v.Through, v.Setting = Direct, list.where
+	switch {
+	case entry == "":
+		v.Setting = goes.Reason
+	case j.hub.inside():
+		j.say(HubInside, lint.Info, fmt.Sprintf("the hub is a Service of this cluster, and %s covers it with %q", list.name, entry), "")
+	default:
+		j.say(HubListed, lint.Error, fmt.Sprintf("%s covers the hub with %q (%s)", list.name, entry, goes.Reason), "take the entry out, or leave it if the hub is to be reached past the proxy")
+	}
+}
+
+// byHTTPProxy is frpc: its configuration, then http_proxy as it is, whatever NO_PROXY says.
+func (j *judge) byHTTPProxy() {
+	s, found := j.chosen(j.program.reads()...)
+	if j.configured != nil {
+		s, found = *j.configured, true
+	}
+	switch {
+	case j.protocol == "kcp" || j.protocol == "quic":
+		j.verdict.Through, j.verdict.Setting = Fails, "transport.protocol"
+		j.say(NoSetting, lint.Error, "its protocol is "+j.protocol+", which is UDP: no HTTP proxy carries it", "transport.protocol tcp, or wss")
+	case !found:
+		j.unset()
+	case s.value.unknown:
+		j.unknown(s)
+	default:
+		j.through(s)
+		if list, given := j.chosen("NO_PROXY", "no_proxy"); given && j.configured == nil && !list.value.unknown && j.hub.host != "" {
+			target := dialect.Target{Scheme: "https", Host: j.hub.host, Port: j.hub.port}
+			if goes := golang(dialect.Env{"HTTPS_PROXY": standIn, "NO_PROXY": list.value.value})(target); goes.Route == dialect.Direct {
+				j.say(HubListed, lint.Info, "NO_PROXY covers the hub, and frpc does not read it", "http_proxy without a value, if the hub is to be reached past the proxy")
+			}
+		}
+	}
+}
+
+// standIn is where only the list matters.
+const standIn = "http://proxy.invalid:3128"
+
+// byArgument is what reads no variable.
+func (j *judge) byArgument() {
+	if words := j.line.behind("--http-proxy"); len(words) > 0 && j.program.name == "openvpn" { // host and port
+		at := hub{host: words[0]}
+		if len(words) > 1 {
+			at.port = words[1]
+		}
+		j.configured = &setting{name: "--http-proxy", where: "argument --http-proxy", value: variable{value: "http://" + at.String()}}
+	}
+	if j.configured == nil {
+		argument := map[string]string{"chisel": "--proxy", "openvpn": "--http-proxy"}[j.program.name]
+		j.unproxied(NoProxy, "it has no argument "+argument+", and reads no variable", "give it "+argument+", with the value from a variable: $(HTTPS_PROXY)")
+		return
+	}
+	if j.configured.value.unknown {
+		j.unknown(*j.configured)
+		return
+	}
+	if j.configured.value.value == "" {
+		j.unproxied(EmptyValue, j.configured.where+" is empty", "a proxy's URL")
+		return
+	}
+	j.through(*j.configured)
+	if j.program.name == "chisel" && strings.Contains(j.configured.value.value, "@") {
+		j.say(LogsPassword, lint.Warning, "chisel writes the proxy's URL, with the password, into its log", "a proxy that knows its clients by their address, or a relay")
+	}
+}
+
+// chosen is the first of these variables that has a value, as Go and frpc choose.
+func (j *judge) chosen(names ...string) (setting, bool) {
+	for _, name := range names {
+		if v, there := j.env.variables[name]; there && (v.unknown || v.value != "") {
+			return setting{name: name, where: where(name, v), value: v}, true
+		}
+	}
+	return setting{}, false
+}
+
+func where(name string, v variable) string {
+	if v.source == "" {
+		return "variable " + name
+	}
+	return "variable " + name + ", of " + v.source
+}
+
+// unset is where no variable has a value.
+func (j *judge) unset() {
+	if j.relayed() {
+		return
+	}
+	reads := j.program.reads()
+	mend := installPolicies
+	if _, there := j.in.Pod.relay(); there {
+		mend = "the hub's host:port in the annotation fairlead.io/relay-targets"
+	}
+	if source, may := j.env.mayHave(reads...); may {
+		j.verdict.Through, j.verdict.Setting = Unknown, source
+		j.say(NotGiven, lint.Info, "whether "+source+" sets "+reads[0]+" cannot be told: it is not given", "")
+		return
+	}
+	wants := strings.Join(reads, " or ")
+	for _, name := range reads {
+		v, there := j.env.variables[name]
+		switch {
+		case v.missing:
+			j.unproxied(MissingKey, name+" refers to "+v.source+", which is not there: the container does not start", "")
+			return
+		case there && v.source != "":
+			j.unproxied(EmptyValue, name+" is empty in "+v.source+": there is no proxy", "")
+			return
+		case there:
+			j.unproxied(EmptyValue, name+" is there, and empty, which turns the proxy off", mend)
+			return
+		}
+	}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		if v := j.env.variables[name]; v.value != "" || v.unknown {
+			j.unproxied(OtherVariable, fmt.Sprintf("it reads %s, and has %s alone", wants, name), mend)
+			return
+		}
+	}
+	j.unproxied(NoProxy, "it reads "+wants+", and has none of that", mend)
+}
+
+const (
+	installPolicies = "the chart fairlead-policies, or fairlead mutate, and a new pod"
+	giveSettings    = "give its content: beside the pod, or by --values and --cluster if it is fairlead-proxy"
+)
+
+// unproxied is an agent that dials its hub itself.
+func (j *judge) unproxied(code Code, why, mend string) {
+	if j.relayed() {
+		return
+	}
+	j.verdict.Through = Direct
+	switch {
+	case j.hub.loopback(): // that is said where it is judged where the hub is
+	case j.hub.inside():
+		j.say(HubInside, lint.Info, "the hub, "+j.hub.host+", is taken for a Service of this cluster, to which no proxy leads", "")
+	default:
+		j.say(code, lint.Error, why, mend)
+	}
+}
+
+func (j *judge) unknown(s setting) {
+	j.verdict.Through, j.verdict.Setting = Unknown, s.where
+	j.say(NotGiven, lint.Info, "the value of "+s.name+" cannot be told: "+s.value.source+" is not given", giveSettings)
+}

@@ -1,0 +1,142 @@
+// Package cli is the command fairlead: one file per verb. The verbs read files
+// and call the same pure packages as the operator; only nodes, pods and doctor can
+// ask a cluster.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/version"
+)
+
+// Exit statuses.
+const (
+	exitOK      = 0
+	exitFailure = 1 // the input says something that cannot be
+	exitUsage   = 2 // the command line does
+)
+
+// quietError ends a verb with a status when its output has said why.
+type quietError struct{ status int }
+
+func (e quietError) Error() string { return fmt.Sprint("status ", e.status) }
+
+// usageError marks an error of the command line.
+type usageError struct{ error }
+
+// Run runs fairlead with these arguments and returns its exit status.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := Command()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	nameProgram(root, os.Args[0])
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		return exitOK
+	}
+	var quiet quietError
+	if errors.As(err, &quiet) {
+		return quiet.status
+	}
+	fmt.Fprintln(stderr, "fairlead:", userInfo.ReplaceAllString(err.Error(), "://***@"))
+	var usage usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// userInfo is that of a URL which was typed where none belongs: errors repeat what was typed, those of libraries, too.
+var userInfo = regexp.MustCompile(`://\S*@`)
+
+// Command is fairlead with all its verbs.
+func Command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fairlead",
+		Short: "Proxy settings of a Cluster API fleet: what the operator writes, without a cluster",
+		Long: `Proxy settings of a Cluster API fleet: what the operator writes, without a cluster.
+
+Results are on standard output, errors and warnings on standard error. Only
+nodes, pods and doctor ask a cluster, and only where no file is given.
+
+The exit status of every verb is
+  0  fine
+  1  there are findings that --fail-on names (by itself: errors of lint and
+     doctor), an expectation of explain --check is not met, or what was asked for
+     could not be done
+  2  the command line is wrong; of lint, explain and doctor also: a file is, so
+     that there is no answer`,
+		Example: `  fairlead render --values secret-values.yaml --cluster cluster.yaml
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
+  fairlead explain kubernetes.default.svc --values secret-values.yaml --cluster cluster.yaml`,
+		Args:              verbs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Version:           version.Version, // --version
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(suggestFlag(cmd, err)) })
+	root.AddCommand(
+		renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), mutateCommand(), doctorCommand(),
+		completionCommand(), versionCommand(),
+	)
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Example = "  fairlead help render"
+	}
+	completeFlags(root)
+	return root
+}
+
+// Plugin is how a program is named that kubectl runs as one of its own verbs.
+const plugin = "kubectl-"
+
+var ownName = regexp.MustCompile(`(?m)(^  |[|(] ?|')fairlead( |')`)
+
+// nameProgram has every help text say what was typed, which is kubectl fairlead where kubectl has found the program.
+func nameProgram(root *cobra.Command, path string) {
+	name := strings.TrimSuffix(filepath.Base(path), ".exe")
+	if !strings.HasPrefix(name, plugin) {
+		return
+	}
+	typed := "kubectl " + strings.ReplaceAll(strings.TrimPrefix(name, plugin), "-", " ")
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: typed}
+	walk(root, func(cmd *cobra.Command) {
+		cmd.Example = ownName.ReplaceAllString(cmd.Example, "${1}"+typed+"${2}")
+	})
+}
+
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, below := range cmd.Commands() {
+		walk(below, visit)
+	}
+}
+
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{err}
+}
+
+// noArguments does not repeat the arguments: one may be a proxy's URL.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Errorf("%s takes no arguments, only flags", cmd.CommandPath()))
+	}
+	return nil
+}

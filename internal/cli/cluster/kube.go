@@ -1,0 +1,143 @@
+// Package cluster is the only way from the command line to a cluster. It lists,
+// and does nothing else.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/version"
+)
+
+// Options say which cluster.
+type Options struct {
+	Kubeconfig    string // empty: as kubectl does, by KUBECONFIG or from the home directory
+	Context       string // empty: the current one
+	Namespace     string // empty: the context's
+	AllNamespaces bool   // whatever Namespace is
+	Timeout       string // of each request, as clientcmd reads it; empty: none
+}
+
+const pageSize = 500
+
+// Cluster lists what is in a cluster.
+type Cluster struct {
+	Host      string
+	Namespace string // empty: all
+	objects   dynamic.Interface
+	metadata  metadata.Interface
+}
+
+// Connect finds the cluster, and asks it nothing yet.
+func Connect(opts Options) (*Cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = opts.Kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: opts.Context, Timeout: opts.Timeout}
+	overrides.Context.Namespace = opts.Namespace
+	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loaded.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no way to reach a cluster: %w", err)
+	}
+	c := &Cluster{Host: config.Host}
+	if !opts.AllNamespaces {
+		if c.Namespace, _, err = loaded.Namespace(); err != nil {
+			return nil, err
+		}
+	}
+	config.UserAgent = "fairlead/" + version.Version
+	if c.objects, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c.metadata, err = metadata.NewForConfig(config)
+	return c, err
+}
+
+// Check says what is wrong with the options, before anybody is asked.
+func (o Options) Check() error {
+	if _, err := clientcmd.ParseTimeout(o.Timeout); err != nil {
+		return errors.New("--request-timeout is a time such as 1s, 2m or 3h, or 0")
+	}
+	return nil
+}
+
+// Contexts are those of the kubeconfig file, sorted; none if it cannot be read. Empty: as kubectl finds it.
+func Contexts(kubeconfig string) []string {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := rules.Load()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(config.Contexts))
+}
+
+// Objects lists whole objects, in one namespace or all. Those of Secrets cannot be had.
+func (c *Cluster) Objects(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
+	if resource.Resource == "secrets" {
+		return nil, fmt.Errorf("not the content of %s", resource.Resource)
+	}
+	var all []unstructured.Unstructured
+	err := pages(func(page metav1.ListOptions) (string, error) {
+		list, err := c.objects.Resource(resource).Namespace(namespace).List(ctx, page)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, list.Items...)
+		return list.GetContinue(), nil
+	})
+	return all, err
+}
+
+// Metadata lists objects without what is in them, in one namespace or all, and of one name or all. The API server
+// leaves the rest out.
+func (c *Cluster) Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
+	var all []metav1.PartialObjectMetadata
+	err := pages(func(page metav1.ListOptions) (string, error) {
+		if name != "" {
+			page.FieldSelector = "metadata.name=" + name
+		}
+		list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, page)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, list.Items...)
+		return list.GetContinue(), nil
+	})
+	return all, err
+}
+
+// pages lists page after page.
+func pages(next func(metav1.ListOptions) (continued string, err error)) error {
+	for page := (metav1.ListOptions{Limit: pageSize}); ; {
+		continued, err := next(page)
+		if err != nil || continued == "" {
+			return err
+		}
+		page.Continue = continued
+	}
+}
+
+// ProxyReports lists the reports of a cluster as they are.
+func (c *Cluster) ProxyReports(ctx context.Context) ([]unstructured.Unstructured, error) {
+	all, err := c.Objects(ctx, v1alpha1.GroupVersion.WithResource("proxyreports"), c.Namespace)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("%s has no ProxyReports: Fairlead is not installed there", c.Host)
+	case err != nil:
+		return nil, fmt.Errorf("listing ProxyReports: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// patience is how long somebody who has pressed the tab key waits for a cluster.
+const patience = 2 * time.Second
+
+var manifests = files("yaml", "yml", "json")
+
+// flagValues says how a flag is completed, by its name: it means the same with every verb. -o is another with each.
+var flagValues = map[string]cobra.CompletionFunc{
+	"filename": manifests, "values": manifests, "proxy": manifests, "cluster": manifests, "override": manifests, "policy-values": manifests,
+	"trusted-ca": files("pem", "crt", "cer"),
+	"kubeconfig": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+	"form":       fixed(forms...), "audience": fixed(audiences...), "variant": fixed(variants...),
+	"carry": fixed(carries...),
+	"file":  fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...),
+	"client": completeClients, "policy": completePolicies,
+	"namespace": completeNamespaces, "context": completeContexts,
+	// Nobody knows these but who types them.
+	"no-proxy": fixed(), "http-proxy": fixed(), "https-proxy": fixed(), "resolve": fixed(), "unit": fixed(), "key": fixed(), "idle-timeout": fixed(),
+	"request-timeout": fixed(),
+}
+
+// completeFlags adds to every flag how it is completed.
+func completeFlags(root *cobra.Command) {
+	walk(root, func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if with, known := flagValues[flag.Name]; known {
+				complete(cmd, flag.Name, with)
+			}
+		})
+	})
+}
+
+// complete cannot fail: the flag is there, and has no completion yet.
+func complete(cmd *cobra.Command, flag string, with cobra.CompletionFunc) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, with)
+}
+
+func fixed(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+func files(extensions ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(extensions, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+func texts[T ~string](values []T) []string {
+	all := make([]string, len(values))
+	for i, value := range values {
+		all[i] = string(value)
+	}
+	return all
+}
+
+// completeClients completes the last of a list with commas.
+func completeClients(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	before := typed[:strings.LastIndex(typed, ",")+1]
+	names := []string{before + "all"}
+	for _, client := range dialect.Clients() {
+		names = append(names, before+client.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+func completePolicies(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if values, err := mutation.ReadValues(); err == nil {
+		if all, err := values.Made(); err == nil {
+			for _, made := range all {
+				names = append(names, made.Settings.Name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeContexts(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return cluster.Contexts(given(cmd, "kubeconfig")), cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return namesOf(cmd, true, "", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeWorkloads completes the one argument of doctor tunnel.
+func completeWorkloads(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if len(args) == 0 {
+		for _, w := range workloads {
+			resource := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: w.resource}
+			names = append(names, namesOf(cmd, false, strings.ToLower(w.kind)+"/", resource)...)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// namesOf asks the cluster for names. Of what it does not tell there are none.
+func namesOf(cmd *cobra.Command, everywhere bool, prefix string, resource schema.GroupVersionResource) []string {
+	cluster, err := cluster.Connect(cluster.Options{
+		Kubeconfig: given(cmd, "kubeconfig"), Context: given(cmd, "context"), Namespace: given(cmd, "namespace"), AllNamespaces: everywhere,
+	})
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
+	defer cancel()
+	found, err := cluster.Metadata(ctx, resource, cluster.Namespace, "")
+	if err != nil {
+		return nil
+	}
+	all := make([]string, len(found))
+	for i, object := range found {
+		all[i] = prefix + object.Name
+	}
+	return all
+}
+
+// given is the value of a flag that the command may not have.
+func given(cmd *cobra.Command, flag string) string {
+	value, err := cmd.Flags().GetString(flag)
+	if err != nil {
+		return ""
+	}
+	return value
+}

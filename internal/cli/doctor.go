@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+)
+
+type doctorOptions struct {
+	renderOptions
+	kube         cluster.Options
+	files        []string
+	policyValues []string
+	name         string
+	idleTimeout  time.Duration
+	failOn       string
+	probe        bool
+}
+
+// squidIdleTimeout is read_timeout as squid has it by itself.
+const squidIdleTimeout = 15 * time.Minute
+
+func doctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "doctor",
+		Short:   "Find out why something does not get through the proxy",
+		Example: "  fairlead doctor tunnel -f pod.yaml",
+		Args:    verbs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(doctorTunnelCommand())
+	return cmd
+}
+
+func doctorTunnelCommand() *cobra.Command {
+	var opts doctorOptions
+	cmd := &cobra.Command{
+		Use:   "tunnel (-f FILE | [-n NAMESPACE] NAME) [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
+		Short: "Judge whether the agent of a reverse tunnel leaves through the proxy",
+		Long: `Judge whether the agent of a reverse tunnel leaves through the proxy: which
+containers are agents, which setting of theirs decides, and what is wrong.
+
+From files it reads Pods, Deployments, DaemonSets and StatefulSets, and beside
+them the Secrets, ConfigMaps and NetworkPolicies of their namespace, and
+ManagedProxyConfigurations and AddOnDeploymentConfigs of Open Cluster
+Management. Other objects are passed over. From a cluster it reads the pod or
+the pods of the workload of that name, and lists ConfigMaps, NetworkPolicies and
+those configurations. It does not read Secrets there: what the Secret
+fairlead-proxy has is what --values or --proxy give for --cluster, as in render.
+
+It opens no connection to a proxy, but with --probe: then it asks that of --values
+or --proxy for the way to each hub that it has found, as an agent does, from this
+machine, and says whether the proxy wants NTLM or Kerberos, or looks into TLS.
+
+The exit status is 1 if there is a finding of the severity of --fail-on, or
+worse, and 2 if there is no answer: the command line or a file is wrong, or there
+is nothing of that name. No password is printed.`,
+		Example: `  fairlead doctor tunnel -f pod.yaml
+  helm template … | fairlead doctor tunnel -f -
+
+  # with what the pod gets from the Secret fairlead-proxy
+  fairlead doctor tunnel -f pod.yaml --values secret-values.yaml --cluster cluster.yaml
+
+  # of a cluster
+  fairlead doctor tunnel -n open-cluster-management-cluster-proxy deployment/cluster-proxy-proxy-agent`,
+		Args:              func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
+		ValidArgsFunction: completeWorkloads,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.name = strings.Join(args, "")
+			if err := opts.checkDoctor(cmd); err != nil {
+				return usage(err)
+			}
+			return runDoctorTunnel(cmd, opts)
+		},
+	}
+	flags := cmd.Flags()
+	filenameFlag(cmd, &opts.files, "manifests, a folder with them, - for stdin; may be repeated")
+	clusterFlags(cmd, &opts.kube)
+	opts.inputFlags(flags)
+	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, whose tunnels.families say who is an agent; may be repeated")
+	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "after which the proxy cuts a silent connection; squid: read_timeout")
+	flags.BoolVar(&opts.probe, "probe", false, "ask the proxy of --values or --proxy for the way to each hub, from this machine, and look at the first words of TLS")
+	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
+	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
+	return cmd
+}
+
+func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
+	switch {
+	case (len(o.files) == 0) == (o.name == ""):
+		return errors.New("give one of -f FILE and NAME")
+	case o.idleTimeout < time.Second:
+		return errors.New("--idle-timeout is at least 1s")
+	}
+	if err := cmp.Or(checkCluster(cmd, o.kube, len(o.files) > 0), checkOutput(o.output, dataOutputs), checkFailOn(&o.failOn, severities)); err != nil {
+		return err
+	}
+	if err := o.checkProbe(); err != nil {
+		return err
+	}
+	if o.hasSettings() {
+		if err := o.checkInputs(); err != nil {
+			return err
+		}
+	}
+	all := slices.Concat(o.files, o.policyValues, o.clusters, o.override, []string{o.values, o.proxy})
+	if len(all)-len(slices.DeleteFunc(all, func(f string) bool { return f == "-" })) > 1 {
+		return errors.New("only one file can be standard input (-)")
+	}
+	return nil
+}
+
+// doctorReport is what is printed.
+type doctorReport struct {
+	Pods           []doctorPod            `json:"pods"`
+	Configurations []tunnel.Configuration `json:"configurations"`
+	Notes          []string               `json:"notes"` // what could not be read, and what that means
+}
+
+// doctorPod is what is said of a pod, or of several alike.
+type doctorPod struct {
+	tunnel.Report `json:",inline"`
+	Pods          []string `json:"pods,omitempty"` // of a workload in a cluster
+}
+
+func runDoctorTunnel(cmd *cobra.Command, opts doctorOptions) error {
+	report, err := diagnose(cmd, opts)
+	if err != nil {
+		return usage(err) // status 1 is an answer: there are findings
+	}
+	if opts.output == tableOutput {
+		_, err = cmd.OutOrStdout().Write(doctorText(styleFor(cmd.OutOrStdout()), report))
+	} else {
+		err = printData(cmd.OutOrStdout(), opts.output, report)
+	}
+	if err != nil {
+		return err
+	}
+	if severe(report.worst(), opts.failOn) {
+		return quietError{exitFailure}
+	}
+	return nil
+}
+
+func (r doctorReport) worst() lint.Severity {
+	var all []tunnel.Finding
+	for _, p := range r.Pods {
+		all = append(all, p.Findings...)
+		for _, c := range p.Containers {
+			all = append(all, c.Findings...)
+		}
+	}
+	for _, c := range r.Configurations {
+		all = append(all, c.Findings...)
+	}
+	return tunnel.Worst(all)
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/workload/relay"
+)
+
+// handshakeTimeout is for TLS in a tunnel that is open.
+const handshakeTimeout = 30 * time.Second
+
+// probeHubs asks the proxy for the way to each hub that agents dial, from this machine.
+func (in *doctorInput) probeHubs(ctx context.Context, report doctorReport) error {
+	proxy, err := proxyurl.Parse(in.settings["HTTPS_PROXY"])
+	if err != nil {
+		return fmt.Errorf("--probe: HTTPS_PROXY: %w", err)
+	}
+	if proxy.IsZero() {
+		return errors.New("--probe: there is no proxy for https")
+	}
+	company := x509.NewCertPool()
+	company.AppendCertsFromPEM([]byte(in.settings["ca.crt"]))
+	in.probes = map[string]tunnel.Probe{}
+	for _, pod := range report.Pods {
+		for _, hub := range pod.Hubs() {
+			if _, asked := in.probes[hub]; asked {
+				continue
+			}
+			targets, err := relay.ParseTargets([]string{hub})
+			if err != nil {
+				in.notes = append(in.notes, "The proxy was not asked for "+hub+": "+err.Error())
+				continue
+			}
+			in.probes[hub] = probe(ctx, proxy, company, in.settings["ca.crt"], targets[0])
+		}
+	}
+	return nil
+}
+
+// probe opens a tunnel and says no more in it than the first words of TLS.
+func probe(ctx context.Context, proxy proxyurl.URL, company *x509.CertPool, ca string, target relay.Target) tunnel.Probe {
+	authorities, err := x509.SystemCertPool()
+	if err != nil {
+		authorities = x509.NewCertPool()
+	}
+	authorities.AppendCertsFromPEM([]byte(ca))
+	conn, err := relay.Ask(ctx, proxy, authorities, target)
+	var refusal *relay.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return tunnel.Probe{Refused: refusal.Error(), Schemes: refusal.Schemes}
+	case err != nil:
+		return tunnel.Probe{Refused: err.Error()}
+	}
+	defer conn.Close() //nolint:errcheck // nothing was said in it
+	return handshake(ctx, conn, target.Host, company)
+}
+
+// handshake verifies nothing: what is shown is judged, and nothing is sent.
+func handshake(ctx context.Context, conn net.Conn, name string, company *x509.CertPool) tunnel.Probe {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	var seen tunnel.Probe
+	client := tls.Client(conn, &tls.Config{
+		ServerName: name, NextProtos: []string{"h2", "http/1.1"}, InsecureSkipVerify: true, //nolint:gosec // see above
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			seen.AsksClient = true
+			return new(tls.Certificate), nil
+		},
+	})
+	err := client.HandshakeContext(ctx)
+	state := client.ConnectionState()
+	seen.Chain, seen.Protocol = state.PeerCertificates, state.NegotiatedProtocol
+	if err != nil && !seen.AsksClient { // before TLS 1.3, who has no certificate to show is told at once
+		seen.NoTLS = err.Error()
+	}
+	if len(seen.Chain) > 0 && tunnel.Signed(seen.Chain, company) {
+		seen.Authority = strings.TrimSpace(seen.Chain[0].Issuer.String())
+	}
+	return seen
+}
+
+// checkProbe: the proxy that is asked is that of the cluster.
+func (o *doctorOptions) checkProbe() error {
+	if o.probe && !o.hasSettings() {
+		return fmt.Errorf("--probe needs --values or --proxy, and --cluster: what the Secret %s has says which proxy to ask", render.PodSecretName)
+	}
+	return nil
+}

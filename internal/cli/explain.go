@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/operator/noproxy/explain/page"
+)
+
+type explainOptions struct {
+	renderOptions
+	noProxy               string
+	httpProxy, httpsProxy string
+	clients, resolve      []string
+	check                 bool
+	failOn                string
+
+	given map[string]bool // the flags on the command line
+	urls  []string        // with --check: files
+}
+
+var explainOutputs = []string{tableOutput, wideOutput, "json", "yaml", jsonPath, "html", "junit"}
+
+func explainCommand() *cobra.Command {
+	var opts explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain URL... (--values FILE | --proxy FILE) --cluster FILE | explain URL... --no-proxy LIST | explain --check FILE... [--values FILE --cluster FILE]",
+		Short: "Say which clients go direct to a URL, which use the proxy, and why",
+		Long: `Say which clients go direct to a URL, which use the proxy, and why: the entry
+that decided, where it was written, and what the others do not read.
+
+The list is the one that the operator writes for a cluster (--values or --proxy
+with --cluster), or one as it stands (--no-proxy). A URL without a scheme means
+https. The exit status is 0 if there is an answer, and 2 if there is none: the
+command line or a file is wrong. --fail-on disagreement makes it 1 where clients
+do not agree on a URL.
+
+With --check it reads expectations from files (- is standard input) and compares
+them with what clients do; the exit status is 1 if one is not met. Expectations
+without a list of their own are about the one that is given: --check with --values
+and --cluster, or --no-proxy. -o junit is what build servers read.
+No password is printed.`,
+		Example: `  fairlead explain kubernetes.default.svc 10.1.2.3 --values secret-values.yaml --cluster cluster.yaml
+
+  # a list as it stands, three clients, one of them in an older version
+  fairlead explain example.com. --no-proxy "$NO_PROXY" --client go,curl,curl@7.74
+
+  # for colleagues
+  fairlead explain 100.64.0.1 foo.svc --no-proxy 100.64.0.0/13,.svc -o html > noproxy.html
+
+  # in a pipeline
+  fairlead explain --check expectations.json
+  fairlead explain --check must-hold.json --values secret-values.yaml --cluster cluster.yaml -o junit > explain.xml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.urls, opts.given = args, map[string]bool{}
+			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience", "fail-on"} {
+				opts.given[name] = cmd.Flags().Changed(name)
+			}
+			if err := opts.checkExplain(); err != nil {
+				return usage(err)
+			}
+			if opts.check {
+				return runExplainCheck(cmd, opts)
+			}
+			return runExplain(cmd, opts)
+		},
+	}
+	opts.flags(cmd)
+	return cmd
+}
+
+func (o *explainOptions) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	o.inputFlags(flags)
+	flags.StringVar(&o.audience, "audience", "any", "whose list is explained: "+strings.Join(audiences, ", "))
+	flags.StringVar(&o.noProxy, "no-proxy", "", "a list as it stands, instead of --values and --proxy")
+	flags.StringVar(&o.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy (default: a made-up one for both)")
+	flags.StringVar(&o.httpsProxy, "https-proxy", "", "proxy for https URLs, with --no-proxy")
+	flags.StringSliceVar(&o.clients, "client", nil, "client, or client@version, may be repeated; all: every client in every behaviour (default: every client, newest)")
+	flags.StringArrayVar(&o.resolve, "resolve", nil, "host=address, for clients that resolve names before they decide, may be repeated")
+	flags.BoolVar(&o.check, "check", false, "the arguments are files with expectations; compare them with what clients do")
+	failOnFlag(cmd, &o.failOn, never, "exit with 1 if clients do not agree: "+strings.Join(failExplain, ", "), failExplain)
+	outputFlag(cmd, &o.output, tableOutput, explainOutputs)
+}
+
+func (o *explainOptions) checkExplain() error {
+	if !slices.Contains(audiences, o.audience) {
+		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
+	}
+	if err := cmp.Or(o.checkOutput(), checkFailOn(&o.failOn, failExplain)); err != nil {
+		return err
+	}
+	switch {
+	case o.check:
+		return o.checkCheck()
+	case o.given["client"] && len(o.clients) == 0:
+		return errors.New("--client is empty: leave it out for every client")
+	case len(o.urls) == 0:
+		return errors.New("give at least one URL to explain")
+	case o.given["no-proxy"]:
+		return o.checkWritten()
+	case o.given["http-proxy"] || o.given["https-proxy"]:
+		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
+	case o.values == "" && o.proxy == "":
+		return errors.New("give exactly one of --values, --proxy and --no-proxy")
+	}
+	return o.checkInputs()
+}
+
+func (o *explainOptions) checkOutput() error {
+	if o.output == "junit" && !o.check {
+		return errors.New("-o junit is for --check")
+	}
+	return checkOutput(o.output, explainOutputs)
+}
+
+// checkWritten is for a list as it stands.
+func (o *explainOptions) checkWritten() error {
+	switch {
+	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "" || o.given["audience"]:
+		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --cluster, --override, --form or --audience")
+	case strings.TrimSpace(o.noProxy) == "":
+		return errors.New("--no-proxy is empty: there is nothing to explain")
+	case o.given["http-proxy"] && o.httpProxy == "", o.given["https-proxy"] && o.httpsProxy == "":
+		return errors.New("--http-proxy or --https-proxy is empty: leave it out where there is no such proxy")
+	}
+	return nil
+}
+
+func runExplain(cmd *cobra.Command, opts explainOptions) error {
+	choices, err := explain.Choose(opts.clients)
+	if err != nil {
+		return usage(fmt.Errorf("--client: %w", err))
+	}
+	targets, err := opts.targets()
+	if err != nil {
+		return usage(err)
+	}
+	subject, err := opts.subject(cmd)
+	if err != nil {
+		return usage(err) // status 1 is an answer where --fail-on says so
+	}
+	explanations := explain.Evaluate(subject.configuration, choices, targets)
+	if err := opts.print(cmd.OutOrStdout(), subject, explanations); err != nil {
+		return err
+	}
+	if opts.failOn != never && !explain.Agree(explanations) {
+		return quietError{exitFailure}
+	}
+	return nil
+}
+
+func (o *explainOptions) print(out io.Writer, subject subject, explanations []explain.Explanation) error {
+	switch o.output {
+	case "html":
+		return page.Write(out, page.Page{
+			Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations,
+		})
+	case tableOutput, wideOutput:
+	default:
+		return printData(out, o.output, explanations)
+	}
+	table := explainTable{style: styleFor(out), wide: o.output == "wide" || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
+	for _, e := range explanations {
+		table.add(e)
+	}
+	_, err := out.Write(table.text.Bytes())
+	return err
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+)
+
+// standInProxy is where no proxy is given: which one it is decides nothing.
+const standInProxy = "http://proxy.example:3128"
+
+// subject is the configuration that is explained.
+type subject struct {
+	title         string
+	configuration explain.Configuration
+}
+
+func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
+	if o.given["no-proxy"] {
+		c := explain.Configuration{HTTP: o.httpProxy, HTTPS: o.httpsProxy, List: explain.Written(o.noProxy, "--no-proxy")}
+		if c.HTTP == "" && c.HTTPS == "" {
+			c.HTTP, c.HTTPS = standInProxy, standInProxy
+		}
+		return subject{"A list as it stands", c}, nil
+	}
+	fleet, err := readFleet(o.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
+	if err != nil {
+		return subject{}, err
+	}
+	if len(fleet.clusters) != 1 {
+		return subject{}, fmt.Errorf("explain is about one cluster, and %s holds %d", strings.Join(o.clusters, ", "), len(fleet.clusters))
+	}
+	effective, err := fleet.resolve(fleet.clusters[0], cmd.ErrOrStderr())
+	if err != nil {
+		return subject{}, err
+	}
+	if effective.Mode != resolve.ModeProxied {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: Cluster %s/%s has no proxy: its mode is %s\n", effective.Namespace, effective.Cluster, effective.Mode)
+	}
+	return subject{
+		title: o.titleOf(effective),
+		configuration: explain.Configuration{
+			HTTP:  effective.HTTP.WithoutCredentials().String(),
+			HTTPS: effective.HTTPS.WithoutCredentials().String(),
+			List:  explain.Rendered(effective.NoProxy.For(noproxy.Audience(o.audience))),
+		},
+	}, nil
+}
+
+// titleOf says which list of a cluster it is.
+func (o *explainOptions) titleOf(effective resolve.Effective) string {
+	title := "Cluster " + effective.Namespace + "/" + effective.Cluster
+	switch {
+	case effective.Mode != resolve.ModeProxied:
+		title += ", mode " + string(effective.Mode)
+	case effective.Form == resolve.FormExact:
+		title += ", form " + string(effective.Form)
+	default:
+		title += ", form " + string(effective.Form) + ", audience " + o.audience
+	}
+	return title
+}
+
+// targets returns the URLs, with what --resolve says about their hosts.
+func (o *explainOptions) targets() ([]dialect.Target, error) {
+	targets := make([]dialect.Target, len(o.urls))
+	for i, text := range o.urls {
+		target, err := parseURL(text)
+		if err != nil {
+			return nil, fmt.Errorf("URL %d: %w", i+1, err)
+		}
+		targets[i] = target
+	}
+	for _, text := range o.resolve {
+		host, address, _ := strings.Cut(text, "=")
+		addr, err := netip.ParseAddr(strings.Trim(address, "[]"))
+		if err != nil {
+			return nil, fmt.Errorf("--resolve %q: host=address is expected", text)
+		}
+		if !resolveTo(targets, host, addr) {
+			return nil, fmt.Errorf("--resolve %q: no URL has this host", text)
+		}
+	}
+	return targets, nil
+}
+
+func resolveTo(targets []dialect.Target, host string, addr netip.Addr) bool {
+	found := false
+	for i := range targets {
+		if strings.EqualFold(strings.TrimSuffix(targets[i].Host, "."), strings.TrimSuffix(host, ".")) {
+			targets[i].Addrs = append(targets[i].Addrs, addr)
+			found = true
+		}
+	}
+	return found
+}
+
+// parseURL names the URL in its error, but for what may be a password.
+func parseURL(text string) (dialect.Target, error) {
+	if scheme, _, found := strings.Cut(text, "://"); found && strings.ContainsAny(scheme, ":@") && !strings.ContainsAny(scheme, "/?#") {
+		return dialect.Target{}, errors.New("the scheme is http or https")
+	}
+	target, err := dialect.ParseTarget(text)
+	if err != nil {
+		return target, fmt.Errorf("%q: %w", shortened(noproxy.Redacted(text)), err)
+	}
+	return target, nil
+}
+
+// shortened is for messages.
+func shortened(text string) string {
+	const shown = 80
+	if len(text) > shown {
+		text = strings.ToValidUTF8(text[:shown], "") + "…"
+	}
+	return text
+}

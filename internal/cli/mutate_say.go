@@ -1,0 +1,324 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+)
+
+// exclude, as a label or an annotation, keeps the policies away.
+const excludeKey = "policies.kyverno.io/inject-proxy-env"
+
+// agent is a container that a policy is for.
+type agent struct {
+	corev1.Container
+	path string // in the pod
+}
+
+func (a agent) line() []string { return slices.Concat(a.Command, a.Args) }
+
+// says that a flag stands somewhere in the command line, where no argument can be added: in a text for a shell.
+func (a agent) hides(flag string) bool {
+	return slices.ContainsFunc(a.line(), func(word string) bool { return strings.Contains(word, flag) && !strings.HasPrefix(word, flag) })
+}
+
+func (a agent) has(flag string) bool {
+	return slices.ContainsFunc(a.line(), func(word string) bool { return word == flag || strings.HasPrefix(word, flag+"=") })
+}
+
+// flag is the value of a flag, one argument or two.
+func (a agent) flag(name string) (string, bool) {
+	line := a.line()
+	for i, word := range line {
+		if value, found := strings.CutPrefix(word, name+"="); found {
+			return value, true
+		}
+		if word == name && i+1 < len(line) {
+			return line[i+1], true
+		}
+	}
+	return "", false
+}
+
+// agents are the containers with these names, all without any.
+func agents(pod *corev1.Pod, names []string) []agent {
+	var found []agent
+	for list, containers := range map[string][]corev1.Container{"containers": pod.Spec.Containers, "initContainers": pod.Spec.InitContainers} {
+		for i, c := range containers {
+			if len(names) == 0 || slices.Contains(names, c.Name) {
+				found = append(found, agent{c, fmt.Sprintf("/spec/%s/%d", list, i)})
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b agent) int { return strings.Compare(a.path, b.path) })
+	return found
+}
+
+// statement is about one policy and one workload.
+type statement struct {
+	m          *mutator
+	about      string
+	pod        *corev1.Pod
+	operations []mutation.Operation
+}
+
+func (s statement) say(format string, arguments ...any) {
+	fmt.Fprintf(s.m.stderr, s.about+": "+format+"\n", arguments...)
+}
+
+func (s statement) warn(format string, arguments ...any) {
+	fmt.Fprintf(s.m.stderr, "warning: "+s.about+": "+format+"\n", arguments...)
+}
+
+// say states what a policy does to a pod, what not, and why.
+func (m *mutator) say(name, policy string, object *unstructured.Unstructured, operations []mutation.Operation) {
+	pod := &corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pod); err != nil {
+		m.fail("%s: %v", name, err) // it was made of a corev1.Pod
+		return
+	}
+	s := statement{m, name + ": " + policy, pod, operations}
+	tunnel := m.tunnels[policy]
+	if tunnel == nil {
+		tunnel = &mutation.Tunnel{Through: mutation.ThroughEnvironment}
+	}
+	found := agents(pod, tunnel.Containers)
+	switch {
+	case pod.Annotations[excludeKey] == "exclude":
+		s.say("the annotation %s excludes it", excludeKey)
+		return
+	case len(found) == 0:
+		s.warn("no container is named %s: nothing is changed", strings.Join(tunnel.Containers, " or "))
+		return
+	}
+	m.agents++
+	if m.tlsUnknown && tunnel.ThroughTLS != "" && tunnel.ThroughTLS != tunnel.Through {
+		fmt.Fprintln(m.stderr, "the proxy is taken to be an http:// one: neither --values nor --proxy says more")
+		m.tlsUnknown = false // said once
+	}
+	if tunnel.Through == mutation.ThroughRelay {
+		s.relay(found)
+	} else {
+		s.environment(found, tunnel)
+	}
+	s.arguments(found, tunnel)
+}
+
+// added are the values that operations put below a path.
+func (s statement) added(path string) []any {
+	var values []any
+	for _, operation := range s.operations {
+		if operation.Path != path && strings.HasPrefix(operation.Path, path+"/") && operation.Value != nil {
+			values = append(values, operation.Value)
+		}
+	}
+	return values
+}
+
+// addedNames are the names of added variables.
+func (s statement) addedNames(path string) []string {
+	var names []string
+	for _, value := range s.added(path) {
+		if entry, is := value.(map[string]any); is {
+			names = append(names, fmt.Sprint(entry["name"]))
+		}
+	}
+	return names
+}
+
+func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
+	for _, a := range found {
+		if len(s.added(a.path+"/envFrom")) > 0 { // env has nothing then but what hides keys of the Secret
+			s.say("container %s: the Secret fairlead-proxy, by an envFrom below its own", a.Name)
+			s.ofVersion(a)
+			continue
+		}
+		names := s.addedNames(a.path + "/env")
+		if len(names) == 0 {
+			s.say("container %s: %s", a.Name, whyKept(a, tunnel))
+			continue
+		}
+		source := "from the Secret fairlead-proxy"
+		if s.m.literal {
+			source = "with their values, password included"
+		}
+		s.say("container %s: %s %s", a.Name, strings.Join(names, ", "), source)
+		s.ofVersion(a)
+	}
+}
+
+// whyKept says why a container gets no variable.
+func whyKept(a agent, tunnel *mutation.Tunnel) string {
+	for _, e := range a.Env {
+		switch {
+		case e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == "fairlead-proxy":
+			return "refers to the Secret fairlead-proxy already: nothing to do"
+		case len(tunnel.Reads) > 0 && !slices.Contains(tunnel.Reads, e.Name), len(tunnel.Reads) == 0 && !isProxyVariable(e.Name):
+		case e.ValueFrom != nil:
+			return fmt.Sprintf("%s comes by valueFrom, and is kept: no variable is added", e.Name)
+		case e.Value != "":
+			return fmt.Sprintf("%s has a value, and is kept: no variable is added", e.Name)
+		}
+	}
+	for _, from := range a.EnvFrom {
+		source := ""
+		if from.ConfigMapRef != nil {
+			source = "ConfigMap " + from.ConfigMapRef.Name
+		} else if from.SecretRef != nil {
+			source = "Secret " + from.SecretRef.Name
+		}
+		if strings.Contains(source, "proxy") {
+			return fmt.Sprintf("envFrom takes the %s, which is kept: no variable is added", source)
+		}
+	}
+	return "nothing to do"
+}
+
+func isProxyVariable(name string) bool {
+	return slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}, strings.ToUpper(name))
+}
+
+const hostFlag = "--proxy-server-host"
+
+// arguments says which were added, and why others could not be.
+func (s statement) arguments(found []agent, tunnel *mutation.Tunnel) {
+	for _, a := range found {
+		added := s.added(a.path + "/args")
+		for _, argument := range added {
+			s.say("container %s: %v", a.Name, argument)
+		}
+		for _, argument := range tunnel.Arguments {
+			if len(added) == 0 && a.hides(hostFlag) && !a.has(hostFlag) && !a.hides(argument[0]) {
+				s.warn("container %s: its command line is a text for a shell: add %s=%s there", a.Name, argument[0], argument[1])
+			}
+		}
+	}
+	if len(tunnel.Arguments) > 0 && !slices.ContainsFunc(found, func(a agent) bool { return a.has(hostFlag) || a.hides(hostFlag) }) {
+		s.warn("no container has %s in its command line: %s is not added", hostFlag, tunnel.Arguments[0][0])
+	}
+}
+
+// relay says where the sidecar leads, or why there is none.
+func (s statement) relay(found []agent) {
+	for _, operation := range s.operations {
+		sidecar, is := operation.Value.(map[string]any)
+		if !is || sidecar["name"] != "fairlead-relay" {
+			continue
+		}
+		arguments, _ := sidecar["args"].([]any)
+		var targets []string
+		for _, argument := range arguments {
+			if target, is := strings.CutPrefix(fmt.Sprint(argument), "--target="); is {
+				targets = append(targets, target)
+			}
+		}
+		s.say("sidecar fairlead-relay to %s; its name leads there, and no proxy is in the containers", strings.Join(targets, ", "))
+		if s.pod.Spec.HostNetwork {
+			s.warn("hostNetwork: the ports of %s and 8099 must be free on the node", strings.Join(targets, ", "))
+		}
+		return
+	}
+	if slices.ContainsFunc(s.pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == "fairlead-relay" }) {
+		s.say("fairlead-relay is there: nothing to do")
+		return
+	}
+	s.warn("no fairlead-relay is added: %s", s.whyNoTarget(found))
+}
+
+// Names of the cluster's own, and addresses, as the policy tells them.
+var (
+	inCluster = regexp.MustCompile(`^([^.]+|proxy-entrypoint[.][^.]+|.+[.]svc([.]cluster[.]local)?)$`)
+	address   = regexp.MustCompile(`^[0-9.]+$|:`)
+)
+
+func (s statement) whyNoTarget(found []agent) string {
+	const instead = "name the target in the annotation fairlead.io/relay-targets: host:port"
+	if slices.ContainsFunc(s.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "fairlead-proxy" }) {
+		return "there is a volume fairlead-proxy already, and it is kept"
+	}
+	if os := s.pod.Spec.OS; os != nil && os.Name == corev1.Windows || s.pod.Spec.NodeSelector[corev1.LabelOSStable] == string(corev1.Windows) {
+		return "the pod is for Windows, and the relay runs on Linux alone"
+	}
+	if s.pod.Annotations["fairlead.io/relay-targets"] != "" {
+		return "the annotation fairlead.io/relay-targets names nothing that can be relayed: host:port, the host a name"
+	}
+	for _, a := range found {
+		host, named := a.flag(hostFlag)
+		port, _ := a.flag("--proxy-server-port")
+		flag := hostFlag + " of container " + a.Name
+		switch {
+		case !named && a.hides(hostFlag):
+			return fmt.Sprintf("the command line of container %s is a text for a shell; %s", a.Name, instead)
+		case !named:
+			continue
+		case strings.Contains(host, "$("):
+			return fmt.Sprintf("%s is %s, which stands elsewhere; %s", flag, host, instead)
+		case strings.Contains(port, "$("):
+			return fmt.Sprintf("--proxy-server-port of container %s is %s, which stands elsewhere; %s", a.Name, port, instead)
+		case address.MatchString(host):
+			return fmt.Sprintf("%s is an address, %s, which nothing can point elsewhere: the hub needs a name", flag, host)
+		case inCluster.MatchString(host):
+			return fmt.Sprintf("%s is %s, which is inside the cluster", flag, host)
+		}
+		for _, alias := range s.pod.Spec.HostAliases {
+			if slices.Contains(alias.Hostnames, host) && alias.IP != "127.0.0.1" {
+				return fmt.Sprintf("hostAliases point %s to %s, and are kept", host, alias.IP)
+			}
+		}
+		if s.pod.Spec.HostNetwork {
+			return "on the host's network it cannot listen on a port below 1024"
+		}
+		return fmt.Sprintf("%s is %s, which is no name and port that can be relayed", flag, host)
+	}
+	return "no command line names the hub; " + instead
+}
+
+// sayMissed tells of a workload that no policy is for, and that looks like an agent.
+func (m *mutator) sayMissed(name string, template map[string]any, labels map[string]string, namespace *corev1.Namespace) {
+	if labels[excludeKey] == "exclude" {
+		return
+	}
+	containers, _, _ := unstructured.NestedSlice(template, "spec", "containers")
+	like, missing := "", []string{}
+	for _, policy := range m.policies {
+		tunnel := m.tunnels[policy.Name]
+		switch at := slices.IndexFunc(containers, func(c any) bool { return tunnel != nil && slices.Contains(tunnel.Containers, nameOf(c)) }); {
+		case policy.Matches(labels, nil):
+			fmt.Fprintf(m.stderr, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy.Name, namespace.Name)
+			return
+		case at >= 0 && lacking(tunnel.Labels, labels) == "": // another label excludes them
+			return
+		case at >= 0:
+			like, missing = nameOf(containers[at]), append(missing, lacking(tunnel.Labels, labels))
+		}
+	}
+	if like != "" {
+		fmt.Fprintf(m.stderr, "warning: %s: container %s is named like an agent, but the pods lack the label %s: nothing is changed\n",
+			name, like, strings.Join(missing, ", or "))
+	}
+}
+
+func nameOf(container any) string {
+	c, _ := container.(map[string]any)
+	name, _ := c["name"].(string)
+	return name
+}
+
+// lacking are the labels that a family has and a pod has not.
+func lacking(wanted map[string][]string, labels map[string]string) string {
+	var all []string
+	for key, values := range wanted {
+		if value, found := labels[key]; !found || !slices.Contains(values, value) {
+			all = append(all, key+"="+strings.Join(values, "|"))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

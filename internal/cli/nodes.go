@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+type nodesOptions struct {
+	cluster.Options
+	files     []string
+	recursive bool
+	outdated  bool
+	output    string
+	failOn    string
+}
+
+func nodesCommand() *cobra.Command {
+	var opts nodesOptions
+	cmd := &cobra.Command{
+		Use:   "nodes [-n NAMESPACE | -A] [-f FILE]",
+		Short: "List machines that were built before their proxy settings changed",
+		Long: `List machines that were built before their proxy settings changed, by cluster
+and by who replaces them. Cluster API gives a machine its settings once, when it
+is built; what is outdated here keeps the old ones until it is replaced.
+
+It reads ProxyReports, and nothing else, from the cluster of the kubeconfig, or
+from files. SINCE is the time of the last change; an order that changes is none.
+
+The exit status is 0 if there is an answer; --fail-on outdated makes it 1 where
+something is outdated, for a pipeline. It is 1 also if there is no answer, and 2
+if the command line is wrong.`,
+		Example: `  fairlead nodes -A
+  fairlead nodes -n org-acme --outdated
+
+  # for a pipeline: does every machine have the new password?
+  fairlead nodes -A --fail-on outdated
+
+  # without access of its own
+  kubectl get proxyreports -A -o yaml | fairlead nodes -f -`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opts.check(cmd); err != nil {
+				return usage(err)
+			}
+			return runNodes(cmd, opts)
+		},
+	}
+	flags := cmd.Flags()
+	clusterFlags(cmd, &opts.Options)
+	allNamespacesFlag(cmd, &opts.Options)
+	filenameFlag(cmd, &opts.files, "read ProxyReports from files instead, or from a folder, - for stdin; may be repeated")
+	recursiveFlag(flags, &opts.recursive)
+	flags.BoolVar(&opts.outdated, "outdated", false, "only what has outdated machines")
+	failOnFlag(cmd, &opts.failOn, never, "exit with 1 if there are such machines or MachinePools: "+strings.Join(failNodes, ", "), failNodes)
+	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
+	return cmd
+}
+
+func (o *nodesOptions) check(cmd *cobra.Command) error {
+	return cmp.Or(checkCluster(cmd, o.Options, len(o.files) > 0), checkFailOn(&o.failOn, failNodes), checkOutput(o.output, listOutputs))
+}
+
+// nodesOf is what is printed of one report.
+type nodesOf struct {
+	Cluster              string                    `json:"cluster"`
+	Since                *metav1.Time              `json:"since,omitempty"`
+	Machines             int32                     `json:"machines"`
+	Outdated             int32                     `json:"outdated"`
+	MachinePools         int32                     `json:"machinePools"`
+	OutdatedMachinePools int32                     `json:"outdatedMachinePools"`
+	Owners               []nodesOwner              `json:"owners"`
+	Rollout              *v1alpha1.ReportedRollout `json:"rollout,omitempty"`
+}
+
+type nodesOwner struct {
+	Owner    string `json:"owner"`
+	Machines int32  `json:"machines"`
+	Outdated int32  `json:"outdated"`
+}
+
+func runNodes(cmd *cobra.Command, opts nodesOptions) error {
+	reports, where, err := readReports(cmd, opts)
+	if err != nil {
+		return err
+	}
+	rows := []nodesOf{} // a list, also when it is empty
+	for _, report := range reports {
+		if report.Status.Nodes == nil {
+			continue
+		}
+		if row := nodesRow(report); !opts.outdated || row.outdated() {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b nodesOf) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	switch out := cmd.OutOrStdout(); opts.output {
+	case tableOutput, wideOutput:
+		err = printNodes(out, rows, opts, where)
+	case nameOutput:
+		err = printNames(out, nodesNames(rows, opts.outdated))
+	default:
+		err = printData(out, opts.output, rows)
+	}
+	if err != nil || opts.failOn == never {
+		return err
+	}
+	if err := unknownNodes(reports, where); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(rows, nodesOf.outdated) {
+		return quietError{exitFailure}
+	}
+	return nil
+}
+
+// unknownNodes is an error where nobody knows whether machines are outdated: a pipeline must not take that for no.
+func unknownNodes(reports []v1alpha1.ProxyReport, where string) error {
+	if len(reports) == 0 {
+		return fmt.Errorf("--fail-on: no ProxyReport was seen%s, so nobody knows whether machines are outdated", where)
+	}
+	for _, report := range reports {
+		if report.Status.Nodes == nil && report.Status.Mode != string(resolve.ModeUnproxied) {
+			return fmt.Errorf("--fail-on: ProxyReport %s/%s counts no machines yet", report.Namespace, report.Name)
+		}
+	}
+	return nil
+}
+
+func (n nodesOf) outdated() bool { return n.Outdated+n.OutdatedMachinePools > 0 }
+
+// readReports also says where it looked, if that is not all there is.
+func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.ProxyReport, where string, err error) {
+	var documents []document
+	if len(opts.files) > 0 {
+		documents, err = readDocuments(opts.files, opts.recursive, cmd.InOrStdin())
+	} else {
+		documents, where, err = listReports(cmd, opts)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	found := 0
+	for _, d := range documents {
+		if !d.is("ProxyReport", v1alpha1.GroupVersion.String()) {
+			continue
+		}
+		found++
+		var report v1alpha1.ProxyReport
+		// The operator's version need not be this command's.
+		if err := d.decodeForeign(&report, cmd.ErrOrStderr()); err != nil {
+			return nil, "", err
+		}
+		if len(opts.files) == 0 || opts.AllNamespaces || opts.Namespace == "" || report.Namespace == opts.Namespace || report.Namespace == "" {
+			reports = append(reports, report)
+		}
+	}
+	if found == 0 && len(documents) > 0 {
+		return nil, "", fmt.Errorf("%s: no ProxyReport in it", strings.Join(opts.files, ", "))
+	}
+	return reports, where, nil
+}
+
+func listReports(cmd *cobra.Command, opts nodesOptions) (documents []document, where string, err error) {
+	cluster, err := cluster.Connect(opts.Options)
+	if err != nil {
+		return nil, "", err
+	}
+	objects, err := cluster.ProxyReports(cmd.Context())
+	for _, object := range objects {
+		documents = append(documents, document{"the cluster", object})
+	}
+	return documents, inside(cluster.Namespace), err
+}
+
+// inside says which namespace was looked at, as nobody need have named it.
+func inside(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in the namespace " + namespace
+}
+
+func nodesRow(report v1alpha1.ProxyReport) nodesOf {
+	n := report.Status.Nodes
+	row := nodesOf{
+		Cluster: report.Namespace + "/" + report.Name, Since: n.Since,
+		Machines: n.Machines, Outdated: n.Outdated, MachinePools: n.MachinePools, OutdatedMachinePools: n.OutdatedMachinePools,
+		Owners: []nodesOwner{},
+	}
+	rest := nodesOwner{"(others)", n.Machines, n.Outdated}
+	for _, o := range n.Owners {
+		name := "(none)"
+		if o.Kind != "" {
+			name = o.Kind + "/" + o.Name
+		}
+		row.Owners = append(row.Owners, nodesOwner{name, o.Machines, o.Outdated})
+		rest.Machines -= o.Machines
+		rest.Outdated -= o.Outdated
+	}
+	if rest.Machines > 0 { // the report lists a bounded number of owners
+		row.Owners = append(row.Owners, rest)
+	}
+	row.Rollout = report.Status.Rollout
+	return row
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/agents/pods"
+	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+)
+
+type podsOptions struct {
+	cluster.Options
+	files     []string
+	recursive bool
+	all       bool
+	output    string
+	failOn    string
+}
+
+func podsCommand() *cobra.Command {
+	var opts podsOptions
+	cmd := &cobra.Command{
+		Use:   "pods [-n NAMESPACE | -A] [-f FILE]",
+		Short: "List pods that lack the proxy variables, have old values, or show a password",
+		Long: `List pods that lack the proxy variables, have old values, or show a password,
+by who owns them, with the reason.
+
+  Uninjected   containers without a variable of ours: excluded, older than the
+               policy, out of its reach, with values of their own
+  Outdated     containers that were started before the values changed
+  Password     containers with a password in the pod itself
+
+It lists pods, what owns them, namespaces and the policy inject-proxy-env from
+the cluster of the kubeconfig, and the metadata of the Secrets fairlead-proxy,
+never what is in them. What may not be listed is said below the table, and the
+rest is shown. Of pods that have finished or are being deleted, and of debug
+containers that have, only passwords are listed. With -f it reads the same from
+files; what is outdated then takes the managedFields, or the replicator's copies.
+
+-o json and -o yaml print "owners", each with namespace, owner, finding, reason
+(of Uninjected), message, containers and pods, and "notes", what is said below
+the table. Messages may change; reasons are Static, KubeSystem, Excluded,
+OwnValue, OwnEnvFrom, NoPolicy, OlderThanPolicy, PolicyNotReady and Unknown.
+
+The exit status is 0 if there is an answer, whatever it says; --fail-on makes it 1
+for findings and for reasons of Uninjected, and where it cannot tell for lack of
+rights. It is 1 also if pods cannot be listed, and 2 if the command line is wrong.`,
+		Example: `  fairlead pods -A
+  fairlead pods -n shop --all
+
+  # without access of its own
+  kubectl get pods,replicasets,jobs,namespaces,mutatingadmissionpolicies,mutatingadmissionpolicybindings -A -o yaml --show-managed-fields | fairlead pods -f -
+
+  # for a pipeline
+  fairlead pods -A --fail-on Password,OlderThanPolicy
+
+  # owners that have to be restarted after a new password
+  fairlead pods -A -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			failOn, err := checkFailOnPods(opts.failOn)
+			if err != nil {
+				return usage(err)
+			}
+			if err := cmp.Or(checkCluster(cmd, opts.Options, len(opts.files) > 0), checkOutput(opts.output, listOutputs)); err != nil {
+				return usage(err)
+			}
+			return runPods(cmd, opts, failOn)
+		},
+	}
+	flags := cmd.Flags()
+	clusterFlags(cmd, &opts.Options)
+	allNamespacesFlag(cmd, &opts.Options)
+	filenameFlag(cmd, &opts.files, "read from files what kubectl get has printed, or from a folder, - for stdin; may be repeated")
+	recursiveFlag(flags, &opts.recursive)
+	flags.BoolVar(&opts.all, "all", false, "also what is fine")
+	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these, separated by commas: "+strings.Join(failPods, ", "), failPods)
+	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
+	return cmd
+}
+
+// podsReport is what is printed.
+type podsReport struct {
+	Owners []podsOwner `json:"owners"`
+	Notes  []string    `json:"notes"` // what could not be read, and what that means
+}
+
+type podsOwner struct {
+	Namespace  string      `json:"namespace"`
+	Owner      string      `json:"owner"`
+	Finding    pods.Class  `json:"finding"`
+	Reason     pods.Reason `json:"reason,omitempty"`
+	Message    string      `json:"message,omitempty"`
+	Containers []string    `json:"containers"`
+	Pods       []string    `json:"pods"`
+}
+
+func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
+	read, err := readPods(cmd, opts)
+	if err != nil {
+		return err
+	}
+	report := podsReport{Owners: []podsOwner{}, Notes: read.notes}
+	for _, row := range read.found.Rows() {
+		if row.Class == pods.Fine && !opts.all {
+			continue
+		}
+		report.Owners = append(report.Owners, podsOwner{
+			Namespace: row.Namespace, Owner: row.Kind + "/" + row.Name,
+			Finding: row.Class, Reason: row.Reason, Message: row.Message, Containers: row.Containers, Pods: row.Pods,
+		})
+	}
+	switch out := cmd.OutOrStdout(); opts.output {
+	case tableOutput, wideOutput:
+		err = printPods(out, report, opts.output == wideOutput, plural(len(read.found.Pods), "pod")+inside(read.namespace))
+	case nameOutput:
+		err = printNames(out, report.owners())
+	default:
+		err = printData(out, opts.output, report)
+	}
+	if err == nil && (report.has(failOn) || read.blind && slices.ContainsFunc(failOn, depends)) {
+		return quietError{exitFailure}
+	}
+	return err
+}
+
+// depends says whether a finding depends on more than the pod.
+func depends(finding string) bool { return finding != never && finding != string(pods.Password) }
+
+// has tells whether there is one of these findings, or reasons.
+func (r podsReport) has(failOn []string) bool {
+	return slices.ContainsFunc(r.Owners, func(o podsOwner) bool {
+		return slices.Contains(failOn, string(o.Finding)) || slices.Contains(failOn, string(o.Reason))
+	})
+}

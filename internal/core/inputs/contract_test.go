@@ -1,0 +1,136 @@
+package inputs_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+func manifest(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := config.Files.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// schema is the part of OpenAPI that is looked at.
+type schema struct {
+	Properties map[string]schema
+	Items      *schema
+	Enum       []string
+	Pattern    string
+	MaxLength  int
+}
+
+// nodeSchema is that of spec.node in the CRD.
+func nodeSchema(t *testing.T) map[string]schema {
+	t.Helper()
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Schema struct{ OpenAPIV3Schema schema }
+			}
+		}
+	}
+	if err := yaml.Unmarshal(manifest(t, "crd/fairlead.io_corporateproxies.yaml"), &crd); err != nil {
+		t.Fatal(err)
+	}
+	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["node"].Properties
+}
+
+// unitNames are legal and not, at the limits of what the CRD and a Secret take.
+var unitNames = []string{
+	strings.Repeat("x", 192) + ".service", strings.Repeat("x", 193) + ".service", "a.service", ".service", "a..service", "_.service", "-a.service", ".a.service",
+	"..service", "a.b-c_d.service", "a.service.service", "service", "a.socket", "a@.service", "a:b.service", "a b.service", "é.service", "a.service\n", "A1.service", "a/b.service", "",
+}
+
+func TestTheCRDTakesTheSameNodeSettings(t *testing.T) {
+	node := nodeSchema(t)
+	units := node["units"].Items
+	pattern, taken := regexp.MustCompile(units.Pattern), 0
+	for _, unit := range unitNames {
+		_, err := inputs.Node(v1alpha1.NodeSettings{Units: []string{unit}}, "", "")
+		byCRD := pattern.MatchString(unit) && len(unit) <= units.MaxLength
+		if byCRD != (err == nil) {
+			t.Errorf("%q: taken by the CRD: %v, and here: %v", unit, byCRD, err)
+		}
+		if err == nil {
+			taken++
+		}
+	}
+	if taken < 5 || taken == len(unitNames) {
+		t.Errorf("%d of %d names are taken", taken, len(unitNames))
+	}
+	for field, test := range map[string]struct {
+		settings v1alpha1.NodeSettings
+		values   []string
+	}{
+		"files[0]":   {v1alpha1.NodeSettings{Files: []string{"x"}}, node["files"].Items.Enum},
+		"staticPods": {v1alpha1.NodeSettings{StaticPods: "x"}, node["staticPods"].Enum},
+	} {
+		_, err := inputs.Node(test.settings, "here", "")
+		if want := fmt.Sprintf(`here: %s: "x" is none of %s`, field, test.values); err == nil || err.Error() != want {
+			t.Errorf("says %v, want %s", err, want)
+		}
+	}
+}
+
+// policyKeys returns what the admission policy takes as a key of <cluster>-systemd-proxy.
+func policyKeys(t *testing.T) *regexp.Regexp {
+	t.Helper()
+	_, text, _ := strings.Cut(string(manifest(t, "rbac/admission_policy.yaml")), "'systemd-proxy': '")
+	text, _, found := strings.Cut(text, "}[")
+	first, second, continued := strings.Cut(strings.TrimRight(strings.TrimSpace(text), "'"), "' +")
+	if !found || !continued {
+		t.Fatal("the policy looks otherwise")
+	}
+	return regexp.MustCompile(first + strings.TrimLeft(strings.TrimSpace(second), "'"))
+}
+
+func TestEveryKeyThatIsWrittenIsTakenBySecretsAndByTheAdmissionPolicy(t *testing.T) {
+	settings := v1alpha1.NodeSettings{Files: nodeSchema(t)["files"].Items.Enum, Base64Twins: true}
+	for _, unit := range unitNames {
+		if _, err := inputs.Node(v1alpha1.NodeSettings{Units: []string{unit}}, "", ""); err == nil {
+			settings.Units = append(settings.Units, unit)
+		}
+	}
+	e := resolve.Unproxied(resolve.Cluster{Namespace: "org-acme", Name: "mycluster"})
+	var err error
+	if e.Node, err = inputs.Node(settings, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	e.Node.TrustedCA = []byte("PEM\n")
+	secrets, err := render.Secrets(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := slices.Sorted(maps.Keys(secrets[1].Data))
+	if want := 2 * (2 + len(settings.Units) + 12 + 1); len(written) != want {
+		t.Errorf("%d keys, want %d: %s", len(written), want, written)
+	}
+	taken := policyKeys(t)
+	for _, key := range written {
+		if !taken.MatchString(key) || len(validation.IsConfigMapKey(key)) > 0 {
+			t.Errorf("%s is refused: %s", key, validation.IsConfigMapKey(key))
+		}
+	}
+	for _, key := range []string{"another", "value", "trustedCA.base64.base64", "xEnvironment", "Proxy", "..aProxy", "tls.key"} {
+		if taken.MatchString(key) {
+			t.Errorf("the policy takes %s", key)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package inputs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// ProviderTable adds the rows that users wrote into ConfigMaps, each key of
+// their data being a list of rows. A row that cannot be read is a
+// *resolve.Problem: nobody can tell which clusters it was meant for.
+func ProviderTable(builtin provider.Table, users []corev1.ConfigMap) (provider.Table, error) {
+	var rows []provider.Row
+	for _, configMap := range users {
+		object := "ConfigMap " + configMap.Name
+		for _, key := range sortedKeys(configMap.Data) {
+			more, err := provider.Parse(object+" "+key, []byte(configMap.Data[key]))
+			if err != nil {
+				return builtin, &resolve.Problem{Reason: resolve.ReasonInvalidFacts, Object: object, Field: "data." + key, Detail: err.Error()}
+			}
+			for _, row := range more {
+				// An edited row is another row: what was read by the old one is read again.
+				row.Source += " of resourceVersion " + configMap.ResourceVersion
+				rows = append(rows, row)
+			}
+		}
+	}
+	table, err := builtin.With(rows)
+	if err != nil {
+		return builtin, &resolve.Problem{Reason: resolve.ReasonInvalidFacts, Object: "ConfigMaps labelled " + v1alpha1.ProviderFactsLabel, Detail: err.Error()}
+	}
+	return table, nil
+}
+
+// FactsObject is the object of a cluster that has its provider's facts.
+type FactsObject struct {
+	Row  provider.Row
+	Name string
+}
+
+// FindFactsObject returns the first of the infrastructure and the control-plane
+// object whose row in the table has something to read: where a provider runs the
+// control plane (EKS, AKS, GKE), the network stands in the latter. Without such
+// a row it returns the first that is known at all, or false.
+func FindFactsObject(c *clusterv1.Cluster, table provider.Table) (FactsObject, bool) {
+	var found []FactsObject
+	for _, ref := range []clusterv1.ContractVersionedObjectReference{c.Spec.InfrastructureRef, c.Spec.ControlPlaneRef} {
+		if row, known := table.Row(ref.APIGroup, ref.Kind); known {
+			found = append(found, FactsObject{row, ref.Name})
+		}
+	}
+	for _, object := range found {
+		if len(object.Row.Facts) > 0 {
+			return object, true
+		}
+	}
+	if len(found) == 0 {
+		return FactsObject{}, false
+	}
+	return found[0], true
+}
+
+// ReportedFacts is how facts are kept in the report.
+//
+// It is bounded, since infrastructure objects may be a tenant's to write; what
+// is left out is a problem.
+func ReportedFacts(version, name string, facts provider.Facts) *v1alpha1.ReportedFacts {
+	reported := &v1alpha1.ReportedFacts{Version: version, Source: facts.Source, Kind: facts.Kind, Name: name, Metadata: facts.Metadata, Domains: facts.Domains, Missing: facts.Missing}
+	if more := len(facts.Values) - maxValues; more > 0 {
+		reported.Problems = append(reported.Problems, fmt.Sprintf("%d of %d values are left out of the report", more, len(facts.Values)))
+		facts.Values = facts.Values[:maxValues]
+	}
+	for _, value := range facts.Values {
+		if reported.Values == nil {
+			reported.Values = map[string][]string{}
+		}
+		reported.Values[value.Fact] = append(reported.Values[value.Fact], value.Entry)
+	}
+	for _, problem := range facts.Problems {
+		AddProblem(reported, problem.String())
+	}
+	return reported
+}
+
+// Facts turns what is kept in a report into the entries that it means.
+func Facts(namespace string, reported *v1alpha1.ReportedFacts) resolve.Facts {
+	if reported == nil {
+		return resolve.Facts{}
+	}
+	object := reported.Kind + " " + namespace + "/" + reported.Name
+	written := func(field string, values []string) []resolve.Written {
+		source := noproxy.Source{Layer: noproxy.LayerProvider, Object: object, Field: field}
+		var list []resolve.Written
+		for _, value := range values {
+			list = append(list, resolve.Written{Value: value, Source: source})
+		}
+		return list
+	}
+	facts := resolve.Facts{
+		Object: object, Missing: reported.Missing,
+		Known: append(written("metadata service", reported.Metadata), written("domains", reported.Domains)...),
+	}
+	for _, fact := range sortedKeys(reported.Values) {
+		facts.Read = append(facts.Read, written("fact "+fact, reported.Values[fact])...)
+	}
+	return facts
+}
+
+// Unread is why the object that has a cluster's facts could not be read; the zero value: it was read.
+type Unread struct {
+	Reason  string // of the condition FactsUnread
+	Problem string
+}
+
+// NextFacts decides which facts a report keeps after an attempt to read the object that has them, and what the
+// condition FactsUnread says, if anything. Found is what the row and the object gave, or the row alone if the object
+// could not be read.
+//
+// Only an object that was read takes a fact away. Where none was read before, an object that does not exist is waited
+// for with every fact of its row, since a list without them would have to change soon, and machines with it. One that
+// the operator may not or cannot read may stay so for ever, so only its required facts are waited for.
+func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unread) (facts *v1alpha1.ReportedFacts, message string) {
+	if unread.Reason == "" {
+		return found, ""
+	}
+	message = found.Kind + " " + found.Name + ": " + unread.Problem
+	if WasRead(kept, FactsObject{row, found.Name}) {
+		return kept, message + "; the facts that were read before stay"
+	}
+	AddProblem(found, unreadPrefix(found)+unread.Problem)
+	if unread.Reason == v1alpha1.ReasonObjectNotFound {
+		found.Missing = factNames(row)
+	}
+	if len(found.Missing) > 0 {
+		return found, message + "; nothing new is written without them: " + strings.Join(found.Missing, ", ")
+	}
+	return found, message + "; the list is made without its facts"
+}
+
+// WasRead reports whether facts, which may be nil, are those of this object as it was read. Those of its row alone have a
+// problem beside them.
+func WasRead(facts *v1alpha1.ReportedFacts, from FactsObject) bool {
+	return facts != nil && facts.Kind == from.Row.Kind && facts.Name == from.Name && !slices.ContainsFunc(facts.Problems, func(problem string) bool { return strings.HasPrefix(problem, unreadPrefix(facts)) })
+}
+
+func unreadPrefix(facts *v1alpha1.ReportedFacts) string { return facts.Kind + ": " }
+
+func factNames(row provider.Row) []string {
+	var names []string
+	for _, fact := range row.Facts {
+		names = append(names, fact.Name)
+	}
+	return names
+}
+
+// AddProblem adds a problem unless there are too many already.
+func AddProblem(reported *v1alpha1.ReportedFacts, problem string) {
+	if len(reported.Problems) < maxProblems {
+		reported.Problems = append(reported.Problems, problem)
+	}
+}
+
+// The bounds of the report's facts; problems is also bounded by its MaxItems.
+const (
+	maxProblems = 20
+	maxValues   = 200
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

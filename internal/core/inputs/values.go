@@ -1,0 +1,109 @@
+package inputs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// Values reads the config repository's patch: YAML with the key proxy, which
+// holds http, https and noProxy, the latter a string or a list. Other keys at
+// the top are somebody else's values; an unknown key below proxy is an error.
+// The name of the file is what messages call it.
+func Values(file string, data []byte) (resolve.Installation, error) {
+	installation := resolve.Installation{Name: file, Object: file, Delegation: resolve.Delegation{NoProxy: resolve.GrantNarrow}}
+	invalid := func(field, detail string) error {
+		return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: file, Field: field, Detail: detail}
+	}
+	if severalDocuments(data) {
+		return installation, invalid("", "has more than one document")
+	}
+	var top map[string]json.RawMessage
+	if err := yaml.Unmarshal(data, &top); err != nil {
+		// The parser's own words may quote the line, password included.
+		return installation, invalid("", "not valid YAML, or not a map")
+	}
+	if _, found := top["proxy"]; !found {
+		return installation, invalid("proxy", "the key is missing: expected proxy: {http, https, noProxy}")
+	}
+	var proxy map[string]json.RawMessage
+	if err := json.Unmarshal(top["proxy"], &proxy); err != nil {
+		return installation, invalid("proxy", "is not a map of http, https and noProxy")
+	}
+	var urls [2]string
+	var written []resolve.Written
+	var err error
+	for _, key := range sortedKeys(proxy) {
+		switch key {
+		case keyHTTP:
+			err = text(proxy[key], &urls[0])
+		case keyHTTPS:
+			err = text(proxy[key], &urls[1])
+		case keyNoProxy:
+			written, err = noProxyValue(file, proxy[key])
+		default:
+			// Not by its name: {http:http://me:secret@host:1}, a blank forgotten, is all key.
+			return installation, invalid("proxy", "has an unknown key: expected http, https and noProxy")
+		}
+		if err != nil {
+			return installation, invalid("proxy."+key, err.Error())
+		}
+	}
+	if err := setURLs(&installation, file, "proxy.", urls[0], urls[1]); err != nil {
+		return installation, err
+	}
+	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written)
+	return installation, err
+}
+
+// severalDocuments reports content in front of and behind a separator: the YAML
+// library reads the first document and says nothing of the others.
+func severalDocuments(data []byte) bool {
+	var content, before bool
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0, line[0] == '#':
+		case bytes.Equal(line, []byte("---")):
+			before, content = before || content, false
+		default:
+			content = true
+		}
+		if before && content {
+			return true
+		}
+	}
+	return false
+}
+
+func text(raw json.RawMessage, into *string) error {
+	if json.Unmarshal(raw, into) != nil {
+		return errors.New("is not a string")
+	}
+	return nil
+}
+
+// noProxyValue accepts a comma-separated string or a list of strings.
+func noProxyValue(file string, raw json.RawMessage) ([]resolve.Written, error) {
+	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: file, Field: "proxy." + keyNoProxy}
+	var list string
+	if text(raw, &list) == nil {
+		return resolve.SplitEntries(list, source), nil
+	}
+	var entries []string
+	if json.Unmarshal(raw, &entries) != nil {
+		return nil, errors.New("is neither a string nor a list of strings")
+	}
+	written := make([]resolve.Written, len(entries))
+	for i, entry := range entries {
+		written[i] = resolve.Written{Value: entry, Source: source}
+		written[i].Source.Field = fmt.Sprintf("%s[%d]", source.Field, i)
+	}
+	return written, nil
+}

@@ -1,0 +1,28 @@
+package lint_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestEveryCodeIsDocumented(t *testing.T) {
+	source, err := os.ReadFile("finding.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile("../../../docs/lint.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := regexp.MustCompile(`\bCode = "(\w+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(codes) < 20 {
+		t.Fatalf("only %d codes found", len(codes))
+	}
+	for _, code := range codes {
+		if !strings.Contains(string(docs), "\n| `"+code[1]+"` | ") {
+			t.Errorf("docs/lint.md has no %s", code[1])
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/core/cabundle"
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// Input is what is looked at.
+type Input struct {
+	Entries      noproxy.List           // what is meant
+	Any          string                 // how it is written for any client
+	Spelled      map[string]string      // spellings in Any that are not the canonical one, by that
+	Refusals     []Finding              // what could not be read, found by Read
+	Hidden       bool                   // nothing else may be said of the list: user information is in it
+	Omitted      noproxy.List           // meant, but not in Any
+	Left         noproxy.List           // in Any without what many clients need beside it, for the budget
+	HTTP, HTTPS  proxyurl.URL           // zero: not set, or not known
+	Form         resolve.Form           // in which values are written; empty: nobody knows
+	Cluster      *resolve.Cluster       // nil: no cluster is involved
+	Facts        bool                   // what the provider tells of the cluster is in the list
+	API          ProviderAddress        // what makes the machines; the zero value: not known
+	Alone        bool                   // nothing adds to the list what a cluster needs
+	Certificates []cabundle.Certificate // what machines are to trust
+	Now          int64                  // seconds since 1970; 0: nobody asks about dates
+	Today        bool                   // ask clients as of their newest behaviour only, which takes a fifth of the time
+}
+
+// Effective is the input for what a cluster's Secrets say.
+func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
+	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Form: e.Form, Cluster: &cluster, Certificates: e.Node.Certificates}
+	if e.Form != resolve.FormExact {
+		in.Facts = true
+		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, e.Form.Degrade())
+		in.Omitted, in.Left = writing.Omitted, writing.Left
+	}
+	return in
+}
+
+// Run returns everything that is found, the worst first. Nothing in it shows a
+// credential.
+func Run(in Input) []Finding {
+	return sorted(slices.Concat(Structure(in), Proxy(in), Portability(in)))
+}
+
+// Structure returns what is found in the list itself, the worst first.
+func Structure(in Input) []Finding {
+	findings := append([]Finding{}, in.Refusals...)
+	if in.Hidden {
+		return sorted(findings)
+	}
+	findings = append(findings, missing(in)...)
+	findings = append(findings, alone(in)...)
+	findings = append(findings, nodes(in)...)
+	findings = append(findings, providerAPI(in)...)
+	findings = append(findings, broad(in)...)
+	findings = append(findings, shadowed(in)...)
+	findings = append(findings, omitted(in)...)
+	findings = append(findings, tooLong(in)...)
+	return sorted(findings)
+}
+
+// Proxy returns what is found in the URLs and certificates, the worst first.
+func Proxy(in Input) []Finding {
+	return sorted(append(proxy(in), certificates(in)...))
+}

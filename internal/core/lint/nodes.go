@@ -1,0 +1,110 @@
+package lint
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// ProviderAddress is the host or URL of what makes a cluster's machines, and where it was read.
+type ProviderAddress struct {
+	Name, Address string
+	Object, Field string
+}
+
+// nodes says that the machines' network is not listed: their kubelets, and the pods of the host network, are then asked
+// through the proxy. No object says it for every provider, so it is found by what somebody has listed.
+func nodes(in Input) []Finding {
+	if in.Cluster == nil || in.Cluster.Infrastructure.Kind == "" || in.Facts && awaited(*in.Cluster) || listsNodes(in) {
+		return nil
+	}
+	kind := in.Cluster.Infrastructure.Kind
+	why := "no network of the list can be that of the nodes: " + kind + " does not say it, so nobody adds it"
+	if api, known := provider.APIOf(in.Cluster.Infrastructure.Group, kind); known {
+		why += fmt.Sprintf("; nor is the %s (%s) in it by itself", api.Name, api.Path)
+	}
+	if !in.Facts {
+		why = "no network of the list can be that of the nodes, and this list gets none from " + kind
+	}
+	return []Finding{{
+		Code: MissingNodes, Severity: Warning, Why: why,
+		Mend: "list it in spec.noProxy of a CorporateProxy that selects such clusters by label or namespace, or of the cluster's ProxyOverride (docs/how-to/node-network.md)",
+	}}
+}
+
+// awaited reports whether the operator makes no list for the cluster before its provider has told the network.
+func awaited(c resolve.Cluster) bool {
+	table, err := provider.Builtin("")
+	if err != nil {
+		return false // a test reads the table
+	}
+	infrastructure, _ := table.Row(c.Infrastructure.Group, c.Infrastructure.Kind)
+	controlPlane, _ := table.Row(c.ControlPlaneGroup, c.ControlPlaneKind)
+	return infrastructure.AwaitsNetwork() || controlPlane.AwaitsNetwork()
+}
+
+// listsNodes reports whether a network of the list may be that of the nodes. One that somebody wrote for these clusters,
+// or that their provider told, is taken for it; one that is the installation's, if the endpoint is in it, which on premises
+// is an address of the nodes' network. A name or a public address says nothing of that network.
+func listsNodes(in Input) bool {
+	endpoint, err := netip.ParseAddr(strings.Trim(in.Cluster.EndpointHost, "[]"))
+	elsewhere := err != nil || !endpoint.IsPrivate()
+	return slices.ContainsFunc(in.Entries, func(item noproxy.Item) bool {
+		network := item.Entry.Prefix
+		switch {
+		case item.Entry.Kind == noproxy.All:
+			return true
+		case item.Entry.Kind != noproxy.CIDR || network.IsSingleIP() || ofPodsOrServices(*in.Cluster, network):
+			return false
+		}
+		return elsewhere || network.Contains(endpoint) || slices.ContainsFunc(item.Sources, forTheseClusters)
+	})
+}
+
+func forTheseClusters(s noproxy.Source) bool {
+	return s.Layer == noproxy.LayerCluster || s.Layer == noproxy.LayerProvider ||
+		s.Layer == noproxy.LayerInstallation && strings.HasPrefix(s.Field, "spec.noProxy[")
+}
+
+// ofPodsOrServices reports whether a network is that of the cluster's pods or services, or a part of it.
+func ofPodsOrServices(c resolve.Cluster, network netip.Prefix) bool {
+	return slices.ContainsFunc(slices.Concat(c.ServiceCIDRs, c.PodCIDRs), func(cidr string) bool {
+		own, err := netip.ParsePrefix(cidr)
+		return err == nil && own.Bits() <= network.Bits() && own.Contains(network.Addr())
+	})
+}
+
+// providerAPI offers what makes the machines as an entry. It is no fault: the proxy may lead there.
+func providerAPI(in Input) []Finding {
+	host := in.API.host()
+	if host == "" || covers(dialect.CompileGo(in.Any), host) {
+		return nil
+	}
+	return []Finding{{
+		Code: ProviderAPI, Severity: Info,
+		Why: fmt.Sprintf("the %s %s (%s, %s) is asked through the proxy, as by the cloud controller manager and the storage driver in the cluster",
+			in.API.Name, host, in.API.Object, in.API.Field),
+		Mend: fmt.Sprintf("list %s where the proxy does not lead to it", host),
+	}}
+}
+
+// host is the host of the address, as an entry has it; "" where there is none.
+func (a ProviderAddress) host() string {
+	text := a.Address
+	if u, err := url.Parse(text); err == nil && u.Host != "" {
+		text = u.Host
+	}
+	entry, err := noproxy.Parse(text)
+	if err != nil || entry.Kind != noproxy.Domain && entry.Kind != noproxy.Addr {
+		return ""
+	}
+	entry.Port = 0
+	return entry.String()
+}

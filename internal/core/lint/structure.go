@@ -1,0 +1,216 @@
+package lint
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// parse reads a list as far as it can be read.
+func parse(list string) noproxy.List {
+	var parsed noproxy.List
+	for _, token := range noproxy.Split(list) {
+		if entry, err := noproxy.Parse(token); err == nil {
+			parsed = append(parsed, noproxy.Item{Entry: entry})
+		}
+	}
+	return parsed
+}
+
+// covers asks Go, which reads every entry as it is meant.
+func covers(list *dialect.GoList, host string) bool {
+	_, reason, found := list.Match(strings.Trim(host, "[]"), "443")
+	return found && reason != ""
+}
+
+// missing names what the cluster needs and the list lacks: without it, webhooks,
+// the API server or the cluster's own services are asked for through the proxy.
+func missing(in Input) []Finding {
+	if in.Cluster == nil {
+		return nil
+	}
+	list := dialect.CompileGo(in.Any)
+	var findings []Finding
+	lacks := func(code Code, what, field, host, mend string) {
+		if host != "" && !covers(list, host) {
+			findings = append(findings, Finding{
+				Code: code, Severity: Error, Mend: "add " + mend,
+				Why: fmt.Sprintf("does not cover %s (%s, %s)", what, in.Cluster.Object(), field),
+			})
+		}
+	}
+	domain := strings.TrimSuffix(in.Cluster.ServiceDomain, ".")
+	if domain == "" {
+		domain = "cluster.local"
+	}
+	lacks(MissingServices, "the names of services", "webhooks are called by them", "name.namespace.svc", ".svc")
+	lacks(MissingServices, "the full names of services", "spec.clusterNetwork.serviceDomain", "name.namespace.svc."+domain, "."+domain)
+	networks := func(code Code, what, field string, cidrs []string) {
+		for i, cidr := range cidrs {
+			at := fmt.Sprintf("%s[%d]", field, i)
+			if host := within(cidr); host != "" {
+				lacks(code, what+" "+cidr, at, host, cidr)
+			} else {
+				findings = append(findings, Finding{
+					Code: code, Severity: Error, Mend: "write the network with its length, such as 10.96.0.0/12",
+					Why: fmt.Sprintf("does not cover %s: %s is an address (%s, %s)", what, cidr, in.Cluster.Object(), at),
+				})
+			}
+		}
+	}
+	networks(MissingServices, "the service network", "spec.clusterNetwork.services.cidrBlocks", in.Cluster.ServiceCIDRs)
+	networks(MissingPods, "the pod network", "spec.clusterNetwork.pods.cidrBlocks", in.Cluster.PodCIDRs)
+	lacks(MissingEndpoint, "the control-plane endpoint "+in.Cluster.EndpointHost, "spec.controlPlaneEndpoint.host", in.Cluster.EndpointHost, in.Cluster.EndpointHost)
+	return findings
+}
+
+// within returns an address of a network that nobody lists by itself.
+func within(cidr string) string {
+	prefix, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return ""
+	}
+	addr := prefix.Masked().Addr()
+	for range 23 {
+		if next := addr.Next(); prefix.Contains(next) {
+			addr = next
+		}
+	}
+	return addr.String()
+}
+
+func broad(in Input) []Finding {
+	var findings []Finding
+	for _, item := range in.Entries {
+		if why := noproxy.TooBroad(item.Entry); why != "" {
+			findings = append(findings, Finding{
+				Code: TooBroad, Severity: Error, Entries: []Entry{entryOf(item)}, Why: why,
+				Mend: "list the domains and networks that are yours",
+			})
+		}
+	}
+	return findings
+}
+
+// shadowed finds entries below a listed domain that no client of today misses
+// where they are gone. An address in a listed network is not one of them.
+func shadowed(in Input) []Finding {
+	parents := map[string]noproxy.List{}
+	for _, item := range parse(in.Any) {
+		if e := item.Entry; (e.Kind == noproxy.Subdomains || e.Kind == noproxy.Domain) && e.Port == 0 && !e.Rooted {
+			parents[e.Name] = append(parents[e.Name], item)
+		}
+	}
+	missed := misses{in, map[string]bool{}}
+	var findings []Finding
+	for _, item := range in.Entries {
+		if parent := closest(parents, item.Entry); parent != nil && !missed.by(item.Entry, parent) {
+			findings = append(findings, Finding{
+				Code: Shadowed, Severity: Info, Entries: []Entry{entryOf(item)},
+				Why: fmt.Sprintf("%s covers it for every client of today", parent[len(parent)-1].Entry), Mend: "remove it",
+			})
+		}
+	}
+	return findings
+}
+
+// closest returns how the closest listed domain above an entry is written.
+func closest(parents map[string]noproxy.List, e noproxy.Entry) noproxy.List {
+	if e.Rooted {
+		return nil
+	}
+	for name := e.Name; ; {
+		_, rest, found := strings.Cut(name, ".")
+		if !found {
+			return nil
+		}
+		if parent := parents[rest]; parent != nil {
+			return parent
+		}
+		name = rest
+	}
+}
+
+// misses asks whether entries are missed, and remembers the answers by class:
+// clients tell classes of entries apart, not entries, and a long list has many
+// of each.
+type misses struct {
+	in    Input
+	known map[string]bool
+}
+
+// by reports whether some client decides otherwise without the entry.
+func (m misses) by(e noproxy.Entry, parent noproxy.List) bool {
+	without := m.spelled(parent)
+	class := fmt.Sprint(e.Kind, e.Port != 0)
+	for i, item := range parent {
+		class += fmt.Sprint(item.Entry.Kind, without[i][:1] == "*")
+	}
+	if _, asked := m.known[class]; !asked {
+		both := append(slices.Clip(parent), noproxy.Item{Entry: e})
+		m.known[class] = differ(probes(e, both),
+			readers(strings.Join(m.spelled(both), ","), both, true), readers(strings.Join(without, ","), parent, true))
+	}
+	return m.known[class]
+}
+
+func (m misses) spelled(list noproxy.List) []string {
+	texts := make([]string, len(list))
+	for i, item := range list {
+		texts[i] = m.in.spelling(item)
+	}
+	return texts
+}
+
+// differ reports whether clients with one list and with another send a request
+// different ways.
+func differ(asked []probe, some, others []reader) bool {
+	for _, p := range asked {
+		target, err := dialect.ParseTarget(p.url)
+		if err != nil {
+			continue // a name that can stand in no URL
+		}
+		for i := range some {
+			if some[i].decide(target).Route != others[i].decide(target).Route {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func omitted(in Input) []Finding {
+	var findings []Finding
+	for _, item := range in.Omitted {
+		why := "an IPv6 network makes some clients fail for every URL; drop-ins have it, pods and values do not"
+		mend := "use names; on a cluster with IPv6 networks of its own it is written nevertheless"
+		if item.Entry.Kind == noproxy.Addr {
+			why = "an IPv6 address with a port needs brackets, which make some clients fail for every URL; drop-ins have it, pods and values do not"
+			mend = "list the address without a port"
+		}
+		findings = append(findings, Finding{Code: Omitted, Severity: Warning, Entries: []Entry{entryOf(item)}, Why: why, Mend: mend})
+	}
+	return findings
+}
+
+// pamLine is the longest list that fits into a line of /etc/environment.
+const pamLine = render.MaxPAMLine - len("NO_PROXY=")
+
+func tooLong(in Input) []Finding {
+	finding := Finding{Code: Length, Severity: Info, Mend: "list domains instead of hosts, and networks instead of addresses"}
+	switch n := len(in.Any); {
+	case n > render.MaxNoProxyBytes:
+		finding.Severity = Error
+		finding.Why = fmt.Sprintf("has %d bytes; no more than %d are written, since no process can be started with them", n, render.MaxNoProxyBytes)
+	case n > pamLine:
+		finding.Why = fmt.Sprintf("has %d bytes; in /etc/environment, Linux-PAM 1.5 drops a line of more than %d and all lines after it", n, pamLine)
+	default:
+		return nil
+	}
+	return []Finding{finding}
+}

@@ -1,0 +1,90 @@
+package render
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// The units that have a drop-in whatever an installation asks for. Both are Go
+// programs; of any other unit we do not know.
+const (
+	Containerd = "containerd.service"
+	Kubelet    = "kubelet.service"
+)
+
+// UnitKey returns the key of a unit's drop-in: containerd.service has
+// containerdProxy.
+func UnitKey(unit string) string { return strings.TrimSuffix(unit, ".service") + "Proxy" }
+
+// UnitAudience says which list a unit's program gets.
+func UnitAudience(unit string) noproxy.Audience {
+	if unit == Containerd || unit == Kubelet {
+		return noproxy.AudienceGo
+	}
+	return noproxy.AudienceAny
+}
+
+// nodeFiles are the keys of each kind of file, and what writes them. An error is a
+// *resolve.Problem that names the file.
+var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){
+	resolve.FileEnvironmentFile: {EnvironmentFileKey: EnvironmentFile, EnvironmentFileDropInKey: EnvironmentFileDropIn},
+	resolve.FileEtcEnvironment:  {EtcEnvironmentKey: EtcEnvironment},
+	resolve.FileRKE2:            {RKE2Key: RKE2Environment},
+	resolve.FileK3s:             {K3sKey: K3sEnvironment},
+	resolve.FileStaticPods: {
+		APIServerPatchKey:         staticPodPatchOf("kube-apiserver"),
+		ControllerManagerPatchKey: staticPodPatchOf("kube-controller-manager"),
+		SchedulerPatchKey:         staticPodPatchOf("kube-scheduler"),
+	},
+	resolve.FileFlatcar:      immutable(ignition.Flatcar, FlatcarButaneKey, FlatcarIgnitionKey),
+	resolve.FileFedoraCoreOS: immutable(ignition.FedoraCoreOS, FCOSButaneKey, FCOSIgnitionKey),
+}
+
+// nodeData returns every key of the Secret <cluster>-systemd-proxy.
+func nodeData(e resolve.Effective) (map[string][]byte, error) {
+	data := map[string][]byte{}
+	for _, unit := range append([]string{Containerd, Kubelet}, e.Node.Units...) {
+		content, err := DropIn(e, UnitAudience(unit))
+		if err != nil {
+			return nil, err
+		}
+		data[UnitKey(unit)] = content
+	}
+	for _, file := range e.Node.Files {
+		for _, key := range slices.Sorted(maps.Keys(nodeFiles[file])) { // so that always the same refusal is reported
+			content, err := nodeFiles[file][key](e)
+			if err != nil {
+				return nil, err
+			}
+			data[key] = content
+		}
+	}
+	if e.Node.TrustedCA != nil {
+		data[TrustedCAKey] = e.Node.TrustedCA
+	}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if err := checkUserData(string(data[key])); err != nil {
+			return nil, problemAt(e, key, err)
+		}
+	}
+	if e.Node.Base64Twins {
+		addTwins(data)
+	}
+	return data, nil
+}
+
+func addTwins(data map[string][]byte) {
+	twins := map[string][]byte{}
+	for key, content := range data {
+		twins[key+TwinSuffix] = []byte(base64.StdEncoding.EncodeToString(content))
+	}
+	for key, twin := range twins {
+		data[key] = twin
+	}
+}

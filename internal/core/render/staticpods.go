@@ -1,0 +1,84 @@
+package render
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// kubeadm copies the proxy variables of its own environment into the static pods
+// of the control plane (cmd/kubeadm/app/util/env.go: every name that ends in
+// _proxy, in any case). These are the ones there are.
+var copiedNames = []string{
+	"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "FTP_PROXY", "ftp_proxy",
+}
+
+// staticPodPatch is a strategic merge patch of a pod: variables are merged by
+// name, and a name that is not there is deleted without complaint.
+type staticPodPatch struct {
+	Spec staticPodSpec `json:"spec"`
+}
+
+type staticPodSpec struct {
+	Containers []staticPodContainer `json:"containers"`
+}
+
+type staticPodContainer struct {
+	Name string         `json:"name"`
+	Env  []staticPodEnv `json:"env"`
+}
+
+type staticPodEnv struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value,omitempty"`
+	Patch string          `json:"$patch,omitempty"`
+}
+
+// StaticPodPatch returns the patch for one component of the control plane, which
+// kubeadm takes from its directory of patches as component0+strategic.json. All
+// of them are Go programs.
+//
+// Strip deletes every variable, Extend writes NO_PROXY alone and leaves the
+// proxies that kubeadm copied, Set writes all that are set and deletes the rest.
+// A cluster without a proxy gets Strip in any case: NO_PROXY would go and leave a
+// foreign proxy without it. The error is a *resolve.Problem.
+func StaticPodPatch(e resolve.Effective, component string) ([]byte, error) {
+	set := environment(e, noproxy.AudienceGo)
+	mode := e.Node.StaticPods
+	if len(set) == 0 {
+		mode = resolve.StaticPodsStrip
+	}
+	env, err := staticPodEnvironment(set, mode)
+	if err != nil {
+		return nil, problemAt(e, component+" patch", err)
+	}
+	patch := staticPodPatch{staticPodSpec{[]staticPodContainer{{component, env}}}}
+	text, err := json.MarshalIndent(patch, "", "  ")
+	return append(text, '\n'), err
+}
+
+func staticPodEnvironment(set []variable, mode resolve.StaticPods) ([]staticPodEnv, error) {
+	var env []staticPodEnv
+	for _, name := range copiedNames {
+		if mode == resolve.StaticPodsExtend && name != "NO_PROXY" && name != "no_proxy" {
+			continue
+		}
+		i := slices.IndexFunc(set, func(v variable) bool { return v.name == name })
+		if i < 0 || mode != resolve.StaticPodsExtend && mode != resolve.StaticPodsSet {
+			env = append(env, staticPodEnv{Name: name, Patch: "delete"})
+			continue
+		}
+		value, err := staticPodValue(name, set[i].value)
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, staticPodEnv{Name: name, Value: value})
+	}
+	return env, nil
+}
+
+func staticPodPatchOf(component string) func(resolve.Effective) ([]byte, error) {
+	return func(e resolve.Effective) ([]byte, error) { return StaticPodPatch(e, component) }
+}

@@ -1,0 +1,128 @@
+package render_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+func wantValues(http, https, noProxy string) map[string]any {
+	return map[string]any{
+		"cluster":    map[string]any{"proxy": map[string]any{"http": http, "https": https, "noProxy": noProxy}},
+		"http_proxy": http, "https_proxy": https, "no_proxy": noProxy,
+	}
+}
+
+func readValues(tb interface {
+	Helper()
+	Fatal(...any)
+}, e resolve.Effective,
+) map[string]any {
+	tb.Helper()
+	text, err := render.Values(e)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var got map[string]any
+	if err := yaml.UnmarshalStrict(text, &got); err != nil {
+		tb.Fatal(err)
+	}
+	return got
+}
+
+func TestTheValuesOfThePublishedExample(t *testing.T) {
+	text, err := render.Values(example(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "example-values.yaml", text)
+}
+
+func TestEveryKeyOfTheValuesIsAlwaysThere(t *testing.T) {
+	for name, test := range map[string]struct {
+		effective resolve.Effective
+		want      map[string]any
+	}{
+		"both URLs":   {example(t), wantValues(exampleURL, exampleURL, exampleList)},
+		"http alone":  {example(t, func(e *resolve.Effective) { e.HTTPS = proxyurl.URL{} }), wantValues(exampleURL, "", exampleList)},
+		"https alone": {example(t, func(e *resolve.Effective) { e.HTTP = proxyurl.URL{} }), wantValues("", exampleURL, exampleList)},
+		"Direct":      {blank(resolve.ModeDirect), wantValues("", "", "")},
+		"Unproxied":   {blank(resolve.ModeUnproxied), wantValues("", "", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, readValues(t, test.effective)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// writable removes what the YAML library does not quote although it reads it
+// otherwise: DEL, NEL, C1 controls. No list and no URL has them: both are
+// printable ASCII once they are parsed (FuzzParse, FuzzParseURL).
+func writable(r rune) rune {
+	if unicode.IsPrint(r) || strings.ContainsRune("\n\r\t\x01\x1b", r) {
+		return r
+	}
+	return -1
+}
+
+// No entry of a parsed list can be as bad as these; the quoting must not depend
+// on that.
+func TestTheValuesAreReadBackAsTheStringsTheyWere(t *testing.T) {
+	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
+		"*.x", "#", " #", ": ", ":", "- ", "'", `"`, " ", "{{ .x }}", "{% x %}", "é", "😀", "\n", "\r\n", "\t",
+		"yes", "no", "null", "~", "0x1f", "012", "1e3", "1:20:30", "2026-11-21", "<<", "=", "!!binary", "&a", "*a", "|", ">", "%", "@", "`", "\x01", "\x1b", `\n`,
+	}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Map(writable, strings.Join(rapid.SliceOfN(piece, 1, 5).Draw(t, "pieces"), ""))
+		password := rapid.StringOf(rapid.RuneFrom([]rune("!$&'()*+,;=:-._~%aZ09 #{}\"\\"))).Draw(t, "password")
+		base, _ := proxyurl.Parse("http://proxy.example:3128")
+		u, err := base.WithCredentials("me", password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := resolve.Effective{HTTP: u, NoProxy: lists(text, "b")}
+		if diff := cmp.Diff(wantValues(u.Reveal(), "", text+",b"), readValues(t, e)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// What a cluster has stays byte for byte; a new one has values that charts can take into variables of pods.
+func TestADollarIsEncodedInTheValuesOfPortable2Alone(t *testing.T) {
+	const written, encoded = "http://me:a$$b$(HOME)@proxy.example:3128", "http://me:a%24%24b%24(HOME)@proxy.example:3128"
+	for form, want := range map[resolve.Form]string{resolve.FormExact: written, resolve.FormPortable: written, resolve.FormPortable2: encoded} {
+		e := example(t, func(e *resolve.Effective) { e.Form, e.HTTP, e.HTTPS = form, url(t, written), url(t, written) })
+		if diff := cmp.Diff(wantValues(want, want, exampleList), readValues(t, e)); diff != "" {
+			t.Errorf("%s: %s", form, diff)
+		}
+	}
+}
+
+func TestADollarIsWhatItWasForMachines(t *testing.T) {
+	told := func(form resolve.Form) (string, string) {
+		e := example(t, func(e *resolve.Effective) { e.Form, e.HTTP = form, url(t, "http://me:a$$b$(HOME)@proxy.example:3128") })
+		meaning, err := render.Meaning(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets, err := render.Secrets(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(meaning), string(secrets[1].Data[render.ContainerdKey]) + string(secrets[1].Data[render.KubeletKey])
+	}
+	before, dropIns := told(resolve.FormPortable)
+	if after, now := told(resolve.FormPortable2); after != before || now != dropIns || !strings.Contains(dropIns, "a$$b$(HOME)@") {
+		t.Errorf("%s\n%s\nwas\n%s\n%s", after, now, before, dropIns)
+	}
+}

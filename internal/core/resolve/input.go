@@ -1,0 +1,138 @@
+package resolve
+
+import (
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// Form is the way a list is written out.
+type Form string
+
+// The forms: Exact keeps the order of the merge and adds nothing to it, Portable
+// writes what clients agree upon, with what the provider is known to need. The
+// second version of Portable has the same list and writes the proxy's URL so that
+// every reader finds what is meant: see Literal, and the final dot of its host.
+const (
+	FormExact     Form = "Exact"
+	FormPortable  Form = "Portable/v1"
+	FormPortable2 Form = "Portable/v2"
+)
+
+// Literal reports whether Helm values in this form can be taken into variables of
+// pods as they are: kubelet reads $ there, so it is written %24.
+func (f Form) Literal() bool { return f == FormPortable2 }
+
+// KeepsFinalDot reports whether a final dot of the proxy's host, which keeps
+// resolvers from trying search domains, is written.
+func (f Form) KeepsFinalDot() bool { return f == FormPortable2 }
+
+// Degrade is what becomes of a list in this form that is over its budget.
+func (f Form) Degrade() noproxy.Degrade {
+	if f == FormPortable2 {
+		return noproxy.Stepwise
+	}
+	return noproxy.AtOnce
+}
+
+// Forms are those that this program has.
+var Forms = []Form{FormExact, FormPortable, FormPortable2}
+
+// DefaultForm is the form of a cluster that has none yet. A cluster keeps the
+// form that its report records, so changing this changes new clusters only.
+const DefaultForm = FormPortable2
+
+// Mode says what a cluster's Secrets hold.
+type Mode string
+
+// The modes. In Direct and Unproxied the Secrets are there, but blank: Direct
+// because the owner asked for it, Unproxied because no CorporateProxy selects
+// the cluster and none ever did.
+const (
+	ModeProxied   Mode = "Proxied"
+	ModeDirect    Mode = "Direct"
+	ModeUnproxied Mode = "Unproxied"
+)
+
+// Grant says which NO_PROXY entries a cluster's owner may add.
+type Grant string
+
+// The grants: nothing, anything that is not TooBroad, anything.
+const (
+	GrantForbidden Grant = "Forbidden"
+	GrantNarrow    Grant = "Narrow"
+	GrantAny       Grant = "Any"
+)
+
+// Delegation is what an installation lets a cluster's owner decide.
+type Delegation struct {
+	NoProxy Grant
+	Direct  bool // whether mode Direct may be chosen
+}
+
+// Installation is one CorporateProxy, read and parsed.
+type Installation struct {
+	Name        string
+	Object      string       // what messages call it
+	HTTP, HTTPS proxyurl.URL // one alone means that one alone
+	NoProxy     noproxy.List
+	Form        Form // empty: the cluster's pinned form, or the default
+	Delegation  Delegation
+	Node        Node
+	ConfigMap   bool // charts get a ConfigMap, too
+}
+
+// Cluster is what a Cluster API Cluster says about its network.
+type Cluster struct {
+	Namespace, Name        string
+	ServiceDomain          string
+	ServiceCIDRs, PodCIDRs []string
+	EndpointHost           string
+	Infrastructure         Kind   // of spec.infrastructureRef
+	ControlPlaneGroup      string // of spec.controlPlaneRef
+	ControlPlaneKind       string
+}
+
+// Kind is a kind of object, whatever its version.
+type Kind struct{ Group, Kind string }
+
+// Object names the cluster in messages.
+func (c Cluster) Object() string { return "Cluster " + c.Namespace + "/" + c.Name }
+
+// Override is a ProxyOverride.
+type Override struct {
+	Direct  bool
+	NoProxy []string
+	Exclude []string
+}
+
+// Facts is what the infrastructure provider adds: what the table says of every
+// cluster of its kind, and what this one's object says. The form Portable
+// writes both, Exact neither.
+type Facts struct {
+	Object  string    // has the facts, or will have them
+	Missing []string  // required facts that are not known yet
+	Known   []Written // metadata services and domains
+	Read    []Written // networks, addresses and domains; the cluster's owner may have written them
+}
+
+// Input is everything one decision is made from.
+type Input struct {
+	Installation Installation
+	Cluster      Cluster
+	Facts        Facts
+	Override     Override // the zero value where there is none
+	PinnedForm   Form     // the form in the cluster's report; empty for a new cluster
+}
+
+// Effective is the proxy configuration of one cluster: what the Secrets say.
+type Effective struct {
+	Namespace, Cluster string
+	Mode               Mode
+	Proxy              string // name of the CorporateProxy; empty when Unproxied
+	HTTP, HTTPS        proxyurl.URL
+	Form               Form
+	Entries            noproxy.List  // what is meant, merged in the documented order
+	NoProxy            noproxy.Lists // how it is written
+	Node               Node          // what machines get; the zero value when Unproxied
+	ConfigMap          bool          // charts get a ConfigMap, too; false when Unproxied
+}

@@ -1,0 +1,134 @@
+package controller
+
+import (
+	"errors"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+// decision is what is to be written: the Secrets, or none if they are to stay as
+// they are, and a status that lacks only what the writing will show.
+type decision struct {
+	secrets []render.Secret
+	plain   *render.ConfigMap // beside the Secrets, where it is wanted
+	meaning []byte            // what they tell machines; the password is in it
+	own     ownLists
+	status  v1alpha1.ProxyReportStatus
+	note    string           // whether the cluster had a proxy, for the report's metadata
+	problem *resolve.Problem // why there are no Secrets to write
+	paused  bool
+}
+
+// decide is pure.
+func decide(s state) decision { return decideWith(s, lintList) }
+
+// decide remembers what clients find in the cluster's list.
+func (r *ClusterReconciler) decide(s state) decision {
+	return decideWith(s, r.linted.of(client.ObjectKeyFromObject(s.cluster)))
+}
+
+func decideWith(s state, lint listFindings) decision {
+	last := s.last()
+	d := decision{status: *last.DeepCopy(), own: reportedLists(last), paused: paused(s.cluster)}
+	if d.paused {
+		d.leave(s)
+		return d
+	}
+	d.note = s.past().Note("")
+	d.status.Cluster = v1alpha1.ReportedCluster{UID: s.cluster.UID, Generation: s.cluster.Generation}
+	if s.problem == nil {
+		d.status.Facts = s.facts
+		setWhile(&d.status.Conditions, v1alpha1.ConditionFactsUnread, s.unread.Reason, s.unread.Problem)
+	}
+	effective, err := effective(s)
+	if err == nil {
+		d.secrets, err = render.Secrets(effective)
+	}
+	if err == nil {
+		d.meaning, err = render.Meaning(effective)
+	}
+	if err == nil && (effective.ConfigMap || last.ConfigMap != nil) { // what names it would find an old list
+		var plain render.ConfigMap
+		plain, err = render.ValuesConfigMap(effective)
+		d.plain = &plain
+	}
+	if err != nil {
+		d.secrets, d.plain, d.problem = nil, nil, asProblem(s, err)
+		d.leave(s)
+		report(&d.status, d.problem)
+		return d
+	}
+	report(&d.status, nil)
+	describe(&d.status, effective)
+	d.note = s.past().Note(effective.Mode)
+	d.own = resolvedLists(effective)
+	d.status.Findings = nil
+	if effective.Mode == resolve.ModeProxied {
+		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster), lint)
+	}
+	return d
+}
+
+// leave is for Secrets that are not written. If it is in doubt what they hold, they are due as soon as they can be.
+func (d *decision) leave(s state) {
+	if s.doubt {
+		distrust(&d.status)
+	}
+}
+
+func effective(s state) (resolve.Effective, error) {
+	cluster := inputs.Cluster(s.cluster)
+	if s.problem != nil {
+		if s.problem.Reason == resolve.ReasonNotSelected {
+			return resolve.Unselected(cluster, s.past(), s.problem)
+		}
+		return resolve.Effective{}, s.problem
+	}
+	if err := s.checkForm(); err != nil {
+		return resolve.Effective{}, err
+	}
+	return resolve.Resolve(resolve.Input{
+		Installation: s.installation,
+		Cluster:      cluster,
+		Facts:        inputs.Facts(cluster.Namespace, s.facts),
+		Override:     inputs.Override(s.override),
+		PinnedForm:   s.promisedForm(),
+	})
+}
+
+func paused(cluster *clusterv1.Cluster) bool {
+	_, annotated := cluster.Annotations[clusterv1.PausedAnnotation]
+	return annotated || cluster.Spec.Paused != nil && *cluster.Spec.Paused
+}
+
+// asProblem wraps what is not a Problem yet: nothing that render returns may
+// end in an endless retry.
+func asProblem(s state, err error) *resolve.Problem {
+	var p *resolve.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: inputs.Cluster(s.cluster).Object(), Detail: err.Error()}
+}
+
+// The bounds of a report, which are those of the CRD's schema.
+const (
+	maxRefusals      = 20
+	maxEntries       = 64
+	maxReportedBytes = 8 << 10
+)
+
+// report puts the refused entries of a problem into the status, or none.
+func report(status *v1alpha1.ProxyReportStatus, problem *resolve.Problem) {
+	status.Refusals, status.RefusalCount = nil, 0
+	if problem != nil {
+		status.Refusals = problem.Refusals[:min(len(problem.Refusals), maxRefusals)]
+		status.RefusalCount = int32(len(problem.Refusals))
+	}
+}

@@ -1,0 +1,177 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// maxEndpoints is how many hosts the condition EndpointsDirect names.
+const maxEndpoints = 20
+
+// readEndpoints reads what the controllers of the management cluster dial: the
+// control-plane endpoints of all other clusters, as far as they are known.
+func (r *ClusterReconciler) readEndpoints(ctx context.Context, s *state) error {
+	clusters := &clusterv1.ClusterList{}
+	if err := r.Client.List(ctx, clusters, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	s.management = true
+	for i := range clusters.Items {
+		cluster := &clusters.Items[i]
+		if endpoint := cluster.Spec.ControlPlaneEndpoint; endpoint.Host != "" && client.ObjectKeyFromObject(cluster) != r.Management {
+			s.endpoints = append(s.endpoints, endpoint)
+		}
+	}
+	return nil
+}
+
+// ownLists are the NO_PROXY lists that the clients of a cluster find beside a
+// proxy for https: none where they find no such proxy.
+type ownLists struct {
+	known bool
+	lists []string
+}
+
+// resolvedLists are those that are written now.
+func resolvedLists(e resolve.Effective) ownLists {
+	if e.HTTPS.IsZero() {
+		return ownLists{known: true}
+	}
+	return ownLists{true, []string{e.NoProxy.Go.String(), e.NoProxy.Any.String()}}
+}
+
+// reportedLists are those that were written last. Whether a proxy for https stood
+// beside them is not reported; that one did is the safe reading. A list that was
+// too long for the report is not known.
+func reportedLists(status v1alpha1.ProxyReportStatus) ownLists {
+	switch mode := resolve.Mode(status.Mode); {
+	case mode == resolve.ModeDirect, mode == resolve.ModeUnproxied:
+		return ownLists{known: true}
+	case status.NoProxy.Go == "", status.NoProxy.Any == "":
+		return ownLists{}
+	}
+	return ownLists{true, []string{status.NoProxy.Go, status.NoProxy.Any}}
+}
+
+// setEndpointsDirect sets the condition EndpointsDirect on the report of the
+// management cluster, and removes it from every other.
+func setEndpointsDirect(conditions *[]metav1.Condition, own ownLists, s state) {
+	if !s.management {
+		meta.RemoveStatusCondition(conditions, v1alpha1.ConditionEndpointsDirect)
+		return
+	}
+	meta.SetStatusCondition(conditions, endpointsDirect(own, s.endpoints))
+}
+
+// endpointsDirect says whether every endpoint is dialled directly. The message of
+// True does not count, so that a fleet that grows causes no writes.
+func endpointsDirect(own ownLists, endpoints []clusterv1.APIEndpoint) metav1.Condition {
+	condition := metav1.Condition{Type: v1alpha1.ConditionEndpointsDirect}
+	if !own.known {
+		condition.Status, condition.Reason = metav1.ConditionUnknown, v1alpha1.ReasonListUnknown
+		condition.Message = "this cluster's own NO_PROXY is not known; the condition Ready says why"
+		return condition
+	}
+	hosts := proxiedHosts(own.lists, endpoints)
+	if len(hosts) == 0 {
+		condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonEndpointsBypassed
+		condition.Message = "the known control-plane endpoints of all other clusters are dialled directly"
+		return condition
+	}
+	condition.Status, condition.Reason = metav1.ConditionFalse, v1alpha1.ReasonEndpointsThroughProxy
+	named := strings.Join(hosts[:min(len(hosts), maxEndpoints)], ", ")
+	if more := len(hosts) - maxEndpoints; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	condition.Message = shorten(fmt.Sprintf("%d control-plane endpoint hosts of other clusters are not covered by this cluster's NO_PROXY, "+
+		"and its controllers dial them through the proxy: %s", len(hosts), named))
+	return condition
+}
+
+// proxiedHosts returns the hosts of the endpoints, each once and sorted, that a Go
+// program with one of the lists dials through a proxy.
+func proxiedHosts(lists []string, endpoints []clusterv1.APIEndpoint) []string {
+	controllers, _ := dialect.Find("go") // Cluster API, and whoever else dials them
+	proxied := map[string]bool{}
+	for _, list := range lists {
+		const proxy = "http://proxy.invalid:3128" // any will do
+		decide := controllers.Newest().Read(dialect.Uniform(proxy, proxy, list, ""))
+		for _, endpoint := range endpoints {
+			host, target, ok := dialled(endpoint)
+			if ok && decide(target).Route != dialect.Direct {
+				proxied[host] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(proxied))
+}
+
+// dialled returns the host of an endpoint and the URL that controllers ask for. An
+// impossible host is for the report of its own cluster to complain of.
+func dialled(endpoint clusterv1.APIEndpoint) (string, dialect.Target, bool) {
+	entry, err := noproxy.HostEntry(endpoint.Host)
+	if err != nil {
+		return "", dialect.Target{}, false
+	}
+	port := 443 // of a URL without one
+	if endpoint.Port != 0 {
+		port = int(endpoint.Port)
+	}
+	host := entry.String()
+	target, err := dialect.ParseTarget("https://" + net.JoinHostPort(host, strconv.Itoa(port)))
+	return host, target, err == nil
+}
+
+// endpointsDelay lets endpoints that come together be evaluated together: each evaluation is about all of them.
+const endpointsDelay = 2 * time.Second
+
+// endpoints reconciles the management cluster when another one's endpoint changes, a moment later.
+func (r *ClusterReconciler) endpoints() handler.EventHandler {
+	request := reconcile.Request{NamespacedName: r.Management}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { enqueue(q, endpointsDelay, request) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { enqueue(q, endpointsDelay, request) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { enqueue(q, endpointsDelay, request) },
+	}
+}
+
+// endpointsChange holds where another cluster's endpoint appears, changes or goes.
+func endpointsChange(management types.NamespacedName) predicate.Predicate {
+	known := func(o client.Object) bool { return endpointOf(o).Host != "" }
+	return predicate.And(predicate.NewPredicateFuncs(func(o client.Object) bool {
+		return client.ObjectKeyFromObject(o) != management
+	}), predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return known(e.Object) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return known(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return endpointOf(e.ObjectOld) != endpointOf(e.ObjectNew) },
+	})
+}
+
+func endpointOf(o client.Object) clusterv1.APIEndpoint {
+	cluster, ok := o.(*clusterv1.Cluster)
+	if !ok {
+		return clusterv1.APIEndpoint{}
+	}
+	return cluster.Spec.ControlPlaneEndpoint
+}

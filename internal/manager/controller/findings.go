@@ -1,0 +1,138 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"runtime"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// The bounds of findings in a status, which are those of the CRDs' schemas.
+const (
+	maxFindings       = 20
+	maxFindingEntries = 4
+)
+
+// findings puts what lint found into a status, in short and the worst first.
+func findings(found []lint.Finding) []v1alpha1.ReportedFinding {
+	var reported []v1alpha1.ReportedFinding
+	for _, f := range found[:min(len(found), maxFindings)] {
+		short := v1alpha1.ReportedFinding{Code: string(f.Code), Severity: string(f.Severity), Message: shorten(f.Why)}
+		for _, entry := range f.Entries[:min(len(f.Entries), maxFindingEntries)] {
+			short.Entries = append(short.Entries, entry.Value)
+		}
+		if n := len(f.Clients); n > 0 {
+			short.Message += fmt.Sprintf(" (%d: %s, …)", n, f.Clients[0])
+		}
+		reported = append(reported, short)
+	}
+	return reported
+}
+
+// clusterFindings is about the list of a cluster.
+func clusterFindings(e resolve.Effective, cluster resolve.Cluster, of listFindings) []v1alpha1.ReportedFinding {
+	in := lint.Effective(e, cluster)
+	in.Today = true
+	list := of(in)
+	found := slices.Concat(list.structure, findings(lint.Proxy(in)), list.portability)
+	slices.SortStableFunc(found, func(a, b v1alpha1.ReportedFinding) int {
+		return lint.Compare(lint.Severity(a.Severity), lint.Severity(b.Severity))
+	})
+	return found[:min(len(found), maxFindings)]
+}
+
+// lintedList is what is found in a list, whatever the proxy is, in the two parts between which the proxy's findings go.
+type lintedList struct {
+	digest                 uint64
+	structure, portability []v1alpha1.ReportedFinding
+}
+
+// listFindings returns what is found in a list.
+type listFindings func(lint.Input) lintedList
+
+func lintList(in lint.Input) lintedList {
+	return lintedList{structure: findings(lint.Structure(in)), portability: findings(lint.Portability(in))}
+}
+
+// linted remembers what was found in each cluster's list: asking the clients takes longer than all else that is decided,
+// and a change of the password changes no list.
+type linted struct {
+	asked int // for tests
+
+	mu sync.Mutex
+	by map[types.NamespacedName]lintedList
+}
+
+var lintSeed = maphash.MakeSeed()
+
+// processors bounds how many lists are looked at side by side: one of 4,000 entries takes 60 MiB, and workers that wait
+// for the API server are more than processors.
+var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+func lintOnProcessor(in lint.Input) lintedList {
+	processors <- struct{}{}
+	defer func() { <-processors }()
+	return lintList(in)
+}
+
+// of is what is found in the list of a cluster.
+func (l *linted) of(cluster types.NamespacedName) listFindings {
+	return func(in lint.Input) lintedList {
+		digest := maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), in.Left.String(), in.Facts, in.API, *in.Cluster))
+		l.mu.Lock()
+		known := l.by[cluster]
+		l.mu.Unlock()
+		if known.digest == digest {
+			return known
+		}
+		found := lintOnProcessor(in)
+		found.digest = digest
+		found.structure, found.portability = sharedFindings(found.structure), sharedFindings(found.portability)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.by == nil {
+			l.by = map[types.NamespacedName]lintedList{}
+		}
+		l.by[cluster] = found
+		l.asked++
+		return found
+	}
+}
+
+var findingsOnce = once[string, []v1alpha1.ReportedFinding]{most: 1000}
+
+// sharedFindings are the same slice for all clusters in which the same was found: most of them. Nobody may change it.
+func sharedFindings(found []v1alpha1.ReportedFinding) []v1alpha1.ReportedFinding {
+	if len(found) == 0 {
+		return nil
+	}
+	return findingsOnce.get(fmt.Sprintf("%q", found), func() []v1alpha1.ReportedFinding { return exact(found) })
+}
+
+func (l *linted) forget(cluster types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.by, cluster)
+}
+
+// installationFindings is about what an installation lists itself, whatever the cluster.
+func installationFindings(i resolve.Installation) []v1alpha1.ReportedFinding {
+	form := cmp.Or(i.Form, resolve.DefaultForm)
+	writing := noproxy.Writing{Written: i.NoProxy}
+	if form != resolve.FormExact {
+		writing = noproxy.Write(i.NoProxy, noproxy.AudienceAny, form.Degrade())
+	}
+	return findings(lint.Run(lint.Input{
+		Today: true, Entries: i.NoProxy, Any: writing.Written.String(), Omitted: writing.Omitted, Left: writing.Left,
+		HTTP: i.HTTP, HTTPS: i.HTTPS, Form: form,
+	}))
+}

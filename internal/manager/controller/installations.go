@@ -1,0 +1,173 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+// quietTime is for a source of two objects, the URL in the CorporateProxy and the credentials in a Secret. Both must have
+// stayed as they are for so long before they are read: between two updates the old password would go to the new host.
+// It helps where both come in one go, and no further.
+const quietTime = 5 * time.Second
+
+// installations reads each CorporateProxy once per state of it and of what it names, rather than once per cluster.
+type installations struct {
+	client    client.Reader // caches
+	namespace string        // the operator's own
+	parses    int           // how often something was parsed, for tests
+
+	mu sync.Mutex
+	by map[string]*source
+}
+
+// source is what is known of one CorporateProxy.
+type source struct {
+	seen  string    // the state of URL and credentials that was seen last
+	since time.Time // when it was seen first
+	read  reading   // what was read last, in a state that stayed as it was for long enough
+}
+
+// reading is a CorporateProxy as it was read in one state; the version is empty if it was never read.
+type reading struct {
+	version      string
+	source       string // the state of URL and credentials
+	installation resolve.Installation
+	err          error
+}
+
+// unsettledError says that a source is being changed, and when to ask again.
+type unsettledError struct{ wait time.Duration }
+
+func (e *unsettledError) Error() string {
+	return fmt.Sprintf("the objects of the source are changing; they are read in %s", e.wait)
+}
+
+// get returns the installation of a CorporateProxy. The error is a *resolve.Problem, an *unsettledError where the source
+// is changing and was never read before, or comes from the caches. While a source changes, its last settled state is
+// returned. The text is another one whenever the installation is.
+func (i *installations) get(ctx context.Context, proxy *v1alpha1.CorporateProxy, now time.Time) (resolve.Installation, string, error) {
+	objects, version, err := i.objects(ctx, proxy)
+	if err != nil {
+		return resolve.Installation{}, "", err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.by == nil {
+		i.by = map[string]*source{}
+	}
+	known := i.by[proxy.Name]
+	if known == nil {
+		known = &source{}
+		i.by[proxy.Name] = known
+	}
+	source := sourceOf(proxy, objects)
+	if known.seen != source {
+		known.seen, known.since = source, now
+	}
+	if wait := known.since.Add(quiet(proxy)).Sub(now); wait > 0 && known.read.source != source {
+		if known.read.version == "" {
+			return resolve.Installation{}, "", &unsettledError{wait}
+		}
+		return known.read.installation, known.read.version, known.read.err
+	}
+	if known.read.version != version {
+		i.parses++
+		known.read = reading{version: version, source: source}
+		known.read.installation, known.read.err = inputs.Installation(proxy, func(ref inputs.Reference) (map[string][]byte, error) {
+			return dataOf(objects[ref]), nil
+		})
+	}
+	return known.read.installation, known.read.version, known.read.err
+}
+
+// sourceOf is a text that is another one when URL or credentials are. Whatever else changes in a CorporateProxy, however
+// often, does not put off the reading of these.
+func sourceOf(proxy *v1alpha1.CorporateProxy, objects map[inputs.Reference]client.Object) string {
+	url := proxy.Spec.Source.URL
+	if url == nil || url.CredentialsRef == nil {
+		return "one object"
+	}
+	text := fmt.Sprint(url.HTTP, " ", url.HTTPS, " ", url.CredentialsRef.Name)
+	if secret := objects[inputs.Reference{Kind: inputs.KindSecret, Name: url.CredentialsRef.Name}]; secret != nil {
+		data := dataOf(secret)
+		for _, key := range slices.Sorted(maps.Keys(data)) {
+			text += fmt.Sprintf(" %s@%x", key, maphash.Bytes(sourceSeed, data[key]))
+		}
+	}
+	return text
+}
+
+var sourceSeed = maphash.MakeSeed()
+
+// quiet is how long the source of a CorporateProxy must have stayed as it is.
+func quiet(proxy *v1alpha1.CorporateProxy) time.Duration {
+	if url := proxy.Spec.Source.URL; url != nil && url.CredentialsRef != nil {
+		return quietTime
+	}
+	return 0
+}
+
+// settles returns after how long a source that is changing may be read; 0 if it is not changing.
+func (i *installations) settles(proxy *v1alpha1.CorporateProxy, now time.Time) time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	known := i.by[proxy.Name]
+	if known == nil || known.read.source == known.seen {
+		return 0
+	}
+	return max(known.since.Add(quiet(proxy)).Sub(now), time.Millisecond)
+}
+
+// forget is for a CorporateProxy that is gone.
+func (i *installations) forget(proxy string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.by, proxy)
+}
+
+// objects returns what a CorporateProxy names, and a text that is another one when it, or one of them, is.
+func (i *installations) objects(ctx context.Context, proxy *v1alpha1.CorporateProxy) (map[inputs.Reference]client.Object, string, error) {
+	objects := map[inputs.Reference]client.Object{}
+	version := &strings.Builder{}
+	fmt.Fprintf(version, "%s/%d", proxy.UID, proxy.Generation)
+	for _, ref := range inputs.References(proxy) {
+		var object client.Object = &corev1.Secret{}
+		if ref.Kind == inputs.KindConfigMap {
+			object = &corev1.ConfigMap{}
+		}
+		err := i.client.Get(ctx, types.NamespacedName{Namespace: i.namespace, Name: ref.Name}, object, client.UnsafeDisableDeepCopy)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, "", err
+		}
+		if err == nil {
+			objects[ref] = object
+		}
+		fmt.Fprintf(version, " %s@%s", ref, object.GetResourceVersion())
+	}
+	return objects, version.String(), nil
+}
+
+// dataOf returns the data of a Secret or a ConfigMap, nil for none.
+func dataOf(object client.Object) map[string][]byte {
+	switch object := object.(type) {
+	case *corev1.Secret:
+		return inputs.SecretData(object)
+	case *corev1.ConfigMap:
+		return inputs.ConfigMapData(object)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/provider"
+)
+
+// Options are the operator's settings.
+type Options struct {
+	Namespace       string               // the operator's own: its Secrets, its lease
+	LeaderElection  bool                 // one active replica at a time
+	MetricsAddress  string               // host:port, or 0 for none
+	HealthAddress   string               // host:port, or 0 for none
+	ReapplyInterval time.Duration        // how often Secrets are applied although nothing changed
+	RolloutInterval time.Duration        // between the beginnings of two clusters' rollouts
+	Concurrency     int                  // clusters reconciled at a time
+	Management      types.NamespacedName // the management cluster's own Cluster; may be empty
+}
+
+// Scheme knows the kinds that the operator works with.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
+}
+
+// NewManager returns the operator, ready to be started.
+func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         caches(opts.Namespace),
+		LeaderElection:                opts.LeaderElection,
+		LeaderElectionID:              "fairlead-operator",
+		LeaderElectionNamespace:       opts.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: opts.MetricsAddress},
+		HealthProbeBindAddress:        opts.HealthAddress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	recorder := mgr.GetEventRecorder("fairlead")
+	read := &installations{client: mgr.GetClient(), namespace: opts.Namespace}
+	clusters := &ClusterReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder,
+		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Pace: &Pace{Interval: opts.ReapplyInterval},
+		Proxies: read, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder},
+	}
+	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Proxies: read, Now: time.Now}
+	rollout := &RolloutReconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Interval: opts.RolloutInterval,
+	}
+	RegisterMetrics(mgr.GetClient(), mgr.Elected())
+	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), proxies.Register(mgr), rollout.Register(mgr), addProbes(mgr))
+}
+
+// caches watches what is ours, and of Secrets and ConfigMaps only the operator's
+// own namespace. A read of anything else is an error instead of a new watch.
+func caches(namespace string) cache.Options {
+	own := map[string]cache.Config{namespace: {}}
+	return cache.Options{
+		ReaderFailOnMissingInformer: true,
+		DefaultTransform:            lean,
+		NewInformer:                 newInformer,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}:    {Namespaces: own},
+			&corev1.ConfigMap{}: {Namespaces: own},
+		},
+	}
+}
+
+// lean drops from the caches what the operator does not read. (Transforms of single kinds would need these to be
+// installed.)
+func lean(object any) (any, error) {
+	switch o := object.(type) {
+	case *metav1.PartialObjectMetadata:
+		if o.GroupVersionKind().Group == clusterv1.GroupVersion.Group {
+			return leanMachine(o)
+		}
+	case *clusterv1.Cluster:
+		return leanCluster(o), nil
+	case *v1alpha1.ProxyReport:
+		return leanReport(o), nil
+	}
+	return cache.TransformStripManagedFields()(object)
+}
+
+// leanReport has one copy of each text that most reports have.
+func leanReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
+	if len(report.ManagedFields) > 0 {
+		report.ManagedFields = []metav1.ManagedFieldsEntry{{}} // that there are some
+	}
+	status := &report.Status
+	texts := []*string{&report.Namespace, &status.Mode, &status.ProxyName, &status.Form}
+	for i := range status.Entries {
+		texts = append(texts, &status.Entries[i].Value, &status.Entries[i].Source, &status.Entries[i].Field)
+	}
+	for i := range status.Conditions {
+		texts = append(texts, &status.Conditions[i].Type, &status.Conditions[i].Reason, &status.Conditions[i].Message)
+	}
+	for i := range status.Secrets {
+		texts = append(texts, &status.Secrets[i].Role)
+	}
+	if facts := status.Facts; facts != nil {
+		texts = append(texts, &facts.Version, &facts.Source, &facts.Kind)
+	}
+	for _, text := range texts {
+		*text = shared(*text)
+	}
+	status.Findings = sharedFindings(status.Findings)
+	status.Entries = exact(status.Entries)
+	status.Conditions = exact(status.Conditions)
+	status.Secrets = exact(status.Secrets)
+	return report
+}
+
+// exact is a copy in no more memory than it needs: decoding leaves room for twice as many.
+func exact[T any](all []T) []T {
+	if len(all) == 0 {
+		return nil
+	}
+	return append(make([]T, 0, len(all)), all...)
+}
+
+// leanCluster keeps of a Cluster what decides about its proxy.
+func leanCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
+	kept := &clusterv1.Cluster{TypeMeta: c.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Namespace: shared(c.Namespace), Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Generation: c.Generation,
+		CreationTimestamp: c.CreationTimestamp, DeletionTimestamp: c.DeletionTimestamp, Labels: c.Labels, Finalizers: c.Finalizers,
+	}}
+	if value, is := c.Annotations[clusterv1.PausedAnnotation]; is {
+		kept.Annotations = map[string]string{clusterv1.PausedAnnotation: value}
+	}
+	kept.Spec = clusterv1.ClusterSpec{
+		Paused: c.Spec.Paused, ClusterNetwork: c.Spec.ClusterNetwork, ControlPlaneEndpoint: c.Spec.ControlPlaneEndpoint,
+		ControlPlaneRef: c.Spec.ControlPlaneRef, InfrastructureRef: c.Spec.InfrastructureRef,
+	}
+	return kept
+}
+
+// addProbes: alive means that it answers, ready that every cache it decides from
+// is filled. The informers are asked one by one: the cache as a whole calls
+// itself synced while a kind is not even installed yet.
+func addProbes(mgr manager.Manager) error {
+	ready := func(request *http.Request) error {
+		for _, object := range watched() {
+			informer, err := mgr.GetCache().GetInformer(request.Context(), object, cache.BlockUntilSynced(false))
+			if err != nil {
+				return fmt.Errorf("no cache of %T: %w", object, err)
+			}
+			if !informer.HasSynced() {
+				return fmt.Errorf("the cache of %T is not synced yet", object)
+			}
+		}
+		return nil
+	}
+	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
+}
+
+// watched lists what both controllers watch.
+func watched() []client.Object {
+	namespaces := &metav1.PartialObjectMetadata{}
+	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	all := []client.Object{
+		&clusterv1.Cluster{}, &v1alpha1.CorporateProxy{}, &v1alpha1.ProxyOverride{}, &v1alpha1.ProxyReport{},
+		&corev1.Secret{}, &corev1.ConfigMap{}, namespaces,
+	}
+	for _, object := range machineMetadata() {
+		all = append(all, object)
+	}
+	return all
+}

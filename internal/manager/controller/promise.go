@@ -1,0 +1,101 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+// promises is what the metadata of the report is to say of what the cluster was
+// promised: neither clusterctl move nor a backup carries the status. While there
+// is a problem, what is there already stays.
+func promises(s state, d decision) map[string]string {
+	form := cmp.Or(d.status.Form, s.annotation(v1alpha1.FormAnnotation))
+	if d.problem != nil {
+		form = string(s.promisedForm())
+	}
+	promised := map[string]string{v1alpha1.HadProxyAnnotation: d.note}
+	for name, value := range map[string]string{
+		v1alpha1.FormAnnotation:         form,
+		v1alpha1.FactsVersionAnnotation: cmp.Or(s.factsVersion, s.annotation(v1alpha1.FactsVersionAnnotation)),
+	} {
+		if value != "" {
+			promised[name] = value
+		}
+	}
+	return promised
+}
+
+// promisesDue reports whether the report has to be written for its promises. What
+// the status still has and the metadata lacks, as in reports of an earlier
+// version, is not urgent: it waits until the Secrets are applied anyway, since an
+// upgrade would otherwise write every report at once.
+func promisesDue(annotations, promised map[string]string, reapply bool) bool {
+	for name, value := range promised {
+		is, there := annotations[name]
+		if there && is != value || !there && (reapply || name == v1alpha1.HadProxyAnnotation) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s state) annotation(name string) string {
+	if s.report == nil {
+		return ""
+	}
+	return s.report.Annotations[name]
+}
+
+// promisedForm is the form that the cluster has; empty for a new cluster, which gets
+// the newest. One that counts as proxied and does not say was written before there
+// was a second version of Portable.
+func (s state) promisedForm() resolve.Form {
+	form := resolve.Form(cmp.Or(s.annotation(v1alpha1.FormAnnotation), s.last().Form))
+	if form == "" && s.past().CountsAsProxied() {
+		return resolve.FormPortable
+	}
+	return form
+}
+
+// checkForm holds a cluster whose form this program does not have, as after a
+// downgrade: any other would be another list.
+func (s state) checkForm() error {
+	form := s.promisedForm()
+	if form == "" || s.installation.Form != "" || slices.Contains(resolve.Forms, form) {
+		return nil
+	}
+	var known []string
+	for _, form := range resolve.Forms {
+		known = append(known, string(form))
+	}
+	return s.unknownPromise(v1alpha1.FormAnnotation, "form "+string(form)+" is unknown, this program has "+strings.Join(known, ", "))
+}
+
+func (s state) unknownPromise(annotation, detail string) *resolve.Problem {
+	return &resolve.Problem{
+		Reason: resolve.ReasonUnknownPromise, Object: "ProxyReport of " + inputs.Cluster(s.cluster).Object(),
+		Field: "metadata.annotations[" + annotation + "]", Detail: detail,
+	}
+}
+
+// promisedFacts is the version of the built-in table that the cluster has; empty
+// for a new cluster, which gets the latest. One that counts as proxied and does
+// not say was written before there was a second version.
+func (s state) promisedFacts() string {
+	if version := s.annotation(v1alpha1.FactsVersionAnnotation); version != "" {
+		return version
+	}
+	if facts := s.last().Facts; facts != nil && facts.Version != "" {
+		return facts.Version
+	}
+	if s.past().CountsAsProxied() {
+		return provider.First
+	}
+	return ""
+}

@@ -1,0 +1,216 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+// state is everything one decision is made from.
+type state struct {
+	cluster      *clusterv1.Cluster // nil: the Cluster is gone
+	report       *v1alpha1.ProxyReport
+	override     *v1alpha1.ProxyOverride
+	installation resolve.Installation
+	facts        *v1alpha1.ReportedFacts
+	factsVersion string        // of the built-in table, by which they were looked for
+	unread       inputs.Unread // why they are not those of a new look, which the condition FactsUnread says
+	machines     []machine
+	management   bool                    // the cluster is the management cluster
+	endpoints    []clusterv1.APIEndpoint // then: those of all other clusters
+	exists       []string                // what was there where blank Secrets were to be created
+	problem      *resolve.Problem        // found while reading; nothing else is decided then
+	source       string                  // the state of the CorporateProxy and of what it names
+	settles      time.Duration           // until a source that is changing is read; 0: it is not
+	paced        bool                    // everything is to be applied again, whether it changed or not
+	doubt        bool                    // the Secrets may hold something else than the report records
+	doubtNodes   bool                    // then: also what machines are given
+}
+
+// circumstances is what could change the answer where a cluster cannot be served: the Cluster, what its owner wants, the
+// installation, the table of providers, and whoever asks for another attempt.
+func (s state) circumstances() string {
+	text := fmt.Sprintf("%s/%d %s", s.cluster.UID, s.cluster.Generation, s.source)
+	if s.override != nil {
+		text += fmt.Sprintf(" %s/%d", s.override.UID, s.override.Generation)
+	}
+	if s.report != nil {
+		text += " " + s.report.Annotations[v1alpha1.ReapplyAnnotation]
+	}
+	if s.facts != nil {
+		text += " " + s.facts.Version + s.facts.Source
+	}
+	return text
+}
+
+// last returns the status of the report, the zero value if there is none yet.
+func (s state) last() v1alpha1.ProxyReportStatus {
+	if s.report == nil {
+		return v1alpha1.ProxyReportStatus{}
+	}
+	return s.report.Status
+}
+
+// past is what the report remembers of the cluster.
+func (s state) past() resolve.Past {
+	if s.report == nil {
+		return resolve.Past{}
+	}
+	past := resolve.Past{
+		Report:   true,
+		Mode:     resolve.Mode(s.report.Status.Mode),
+		HadProxy: s.report.Annotations[v1alpha1.HadProxyAnnotation],
+	}
+	if len(s.exists) > 0 {
+		past.HadProxy = resolve.NoteHadProxy // somebody may have been built from it
+	}
+	return past
+}
+
+func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) (state, error) {
+	s := state{paced: r.Pace.wait(key, time.Now()) <= 0}
+	var err error
+	if s.report, err = get[v1alpha1.ProxyReport](ctx, r.Client, key); err != nil {
+		return s, err
+	}
+	s.report = r.written.latest(key, s.report)
+	if s.doubt, s.doubtNodes, err = r.changes.doubt(ctx, key); err != nil {
+		return s, err
+	}
+	if s.cluster, err = get[clusterv1.Cluster](ctx, r.Client, key); err != nil {
+		return s, err
+	}
+	if s.cluster == nil {
+		return s, r.confirmGone(ctx, key)
+	}
+	if uid := s.last().Cluster.UID; uid != "" && uid != s.cluster.UID && !paused(s.cluster) {
+		s.cluster = nil // the report is about an earlier Cluster of that name
+		return s, nil
+	}
+	if s.machines, err = r.readMachines(ctx, key); err != nil {
+		return s, err
+	}
+	if key == r.Management {
+		if err := r.readEndpoints(ctx, &s); err != nil {
+			return s, err
+		}
+	}
+	if s.override, err = get[v1alpha1.ProxyOverride](ctx, r.Client, key); err != nil {
+		return s, err
+	}
+	err = r.readInstallation(ctx, &s)
+	if err == nil {
+		err = r.readFacts(ctx, &s)
+	}
+	if errors.As(err, &s.problem) {
+		return s, nil
+	}
+	return s, err
+}
+
+// get returns nil for an object that does not exist. One that comes from a cache is shared, and must not be changed.
+func get[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, reader client.Reader, key types.NamespacedName) (P, error) {
+	object := P(new(T))
+	if err := reader.Get(ctx, key, object, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return object, nil
+}
+
+// confirmGone asks the API server whether the Cluster is really gone, before the
+// report and with it the Secrets are removed. A cache can be empty for other
+// reasons, and a CRD that is gone for a moment answers "not found", too.
+func (r *ClusterReconciler) confirmGone(ctx context.Context, key types.NamespacedName) error {
+	err := r.Live.Get(ctx, key, &clusterv1.Cluster{})
+	switch {
+	case err == nil:
+		return fmt.Errorf("the cache has no Cluster %s, the API server has", key)
+	case isAbsent(err, key.Name):
+		return nil
+	}
+	return fmt.Errorf("asking whether Cluster %s is gone: %w", key, err)
+}
+
+// readInstallation chooses the cluster's CorporateProxy and reads it.
+func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) error {
+	proxies := &v1alpha1.CorporateProxyList{}
+	if err := r.Client.List(ctx, proxies, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	if err := r.Client.Get(ctx, types.NamespacedName{Name: s.cluster.Namespace}, namespace); err != nil {
+		return fmt.Errorf("reading the labels of namespace %s: %w", s.cluster.Namespace, err)
+	}
+	proxy, err := inputs.ChooseProxy(proxies.Items, s.cluster, namespace.Labels)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	s.installation, s.source, err = r.Proxies.get(ctx, proxy, now)
+	s.settles = r.Proxies.settles(proxy, now)
+	return err
+}
+
+// tables keeps the table of providers as it was parsed last, by the version of its built-in rows.
+type tables struct {
+	mu    sync.Mutex
+	state string // of the rows of users
+	by    map[string]provider.Table
+}
+
+// get returns the table of a version, which parse makes where it is not known. An error is not kept: it names who asked.
+func (t *tables) get(version, state string, parse func() (provider.Table, error)) (provider.Table, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state != state || t.by == nil {
+		t.state, t.by = state, map[string]provider.Table{}
+	}
+	if table, is := t.by[version]; is {
+		return table, nil
+	}
+	table, err := parse()
+	if err == nil {
+		t.by[version] = table
+	}
+	return table, err
+}
+
+// table returns the built-in rows of the version that the cluster was promised, and
+// those of the ConfigMaps that users label, which are always current. It is parsed once per state of these.
+func (r *ClusterReconciler) table(ctx context.Context, s *state) (provider.Table, error) {
+	maps := &corev1.ConfigMapList{}
+	err := r.Client.List(ctx, maps, client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.ProviderFactsLabel}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return provider.Table{}, err
+	}
+	var versions []string
+	for i := range maps.Items {
+		versions = append(versions, maps.Items[i].Name+"@"+maps.Items[i].ResourceVersion)
+	}
+	slices.Sort(versions)
+	return r.tables.get(s.promisedFacts(), fmt.Sprint(versions), func() (provider.Table, error) {
+		builtin, err := r.Builtin(s.promisedFacts())
+		if err != nil {
+			return provider.Table{}, s.unknownPromise(v1alpha1.FactsVersionAnnotation, err.Error())
+		}
+		return inputs.ProviderTable(builtin, maps.Items)
+	})
+}

@@ -1,0 +1,212 @@
+package controller
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+)
+
+// background is the priority of what concerns many clusters at once: a fan-out, machines that come and go, the paced
+// re-apply, the first listing. What concerns one cluster, above all that it is there, goes before it.
+const background = handler.LowPriority
+
+// Register adds the controller to the manager.
+func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
+	// Cluster API updates the status of a Cluster all the time; nothing in it
+	// concerns us.
+	meant := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	same := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
+	})
+	controlled := ctrl.NewControllerManagedBy(mgr).
+		Named("cluster").
+		For(&clusterv1.Cluster{}, builder.WithPredicates(meant)).
+		Watches(&v1alpha1.ProxyOverride{}, same, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ProxyReport{}, r.reports()).
+		Watches(&v1alpha1.CorporateProxy{}, r.fanOut(r.selectedByEither), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Secret{}, r.fanOut(r.readersOf), builder.WithPredicates(contentChanged)).
+		Watches(&corev1.ConfigMap{}, r.fanOut(r.readersOf), builder.WithPredicates(contentChanged)).
+		WatchesMetadata(&corev1.Namespace{}, r.fanOut(r.clustersIn), builder.WithPredicates(labelsOnly)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: concurrency,
+			EnableWarmup:            ptr.To(true), // a standby has warm caches
+			RateLimiter:             retries(),
+		})
+	if r.Management != (types.NamespacedName{}) {
+		controlled.Watches(&clusterv1.Cluster{}, r.endpoints(), builder.WithPredicates(endpointsChange(r.Management)))
+	}
+	for _, object := range machineMetadata() {
+		controlled.WatchesMetadata(object, machinesChanged, builder.WithPredicates(countsChanged))
+	}
+	return errors.Join(mgr.Add(r.changes), controlled.Complete(r))
+}
+
+// reports reconciles a report's cluster when the report is created, deleted, or asked for something; the operator's own
+// status updates come back as events that need no answer.
+func (r *ClusterReconciler) reports() handler.EventHandler {
+	asks := r.reportChanged()
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			if !e.IsInInitialList { // its Cluster is in one, too
+				q.Add(requestFor(e.Object))
+				return
+			}
+			enqueue(q, 0, requestFor(e.Object))
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if report, is := e.ObjectNew.(*v1alpha1.ProxyReport); is {
+				r.written.latest(client.ObjectKeyFromObject(report), report) // nothing newer needs to be kept
+			}
+			if asks.Update(e) {
+				q.Add(requestFor(e.ObjectNew))
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+			r.written.forget(client.ObjectKeyFromObject(e.Object))
+			q.Add(requestFor(e.Object))
+		},
+	}
+}
+
+func requestFor(o client.Object) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+}
+
+// enqueue adds requests that go after those of single clusters.
+func enqueue(q queue, after time.Duration, requests ...reconcile.Request) {
+	if pq, is := q.(priorityqueue.PriorityQueue[reconcile.Request]); is {
+		pq.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: ptr.To(background)}, requests...)
+		return
+	}
+	for _, request := range requests {
+		q.AddAfter(request, after)
+	}
+}
+
+// affected returns the clusters that a change of an object concerns; old is nil for one that is new, now for one that is gone.
+type affected func(ctx context.Context, old, now client.Object) []reconcile.Request
+
+// fanOut reconciles the clusters that a change concerns, after those of single clusters.
+func (r *ClusterReconciler) fanOut(of affected) handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { enqueue(q, 0, of(ctx, nil, e.Object)...) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			enqueue(q, 0, of(ctx, e.ObjectOld, e.ObjectNew)...)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { enqueue(q, 0, of(ctx, e.Object, nil)...) },
+	}
+}
+
+// labelsOnly ignores the creation of a namespace, which the API server ensures
+// before anything is in it, but not that of the first listing.
+var labelsOnly = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: predicate.LabelChangedPredicate{}.Update,
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
+
+func isFacts(o client.Object) bool {
+	_, labelled := o.GetLabels()[v1alpha1.ProviderFactsLabel]
+	return labelled
+}
+
+// contentChanged ignores updates of a Secret or ConfigMap that change nothing in it. Which rows of the table of providers
+// are a user's is told by a label.
+var contentChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return isFacts(e.ObjectOld) != isFacts(e.ObjectNew) || !maps.EqualFunc(dataOf(e.ObjectOld), dataOf(e.ObjectNew), bytes.Equal)
+}}
+
+// selectedByEither returns the clusters that a CorporateProxy selected before or selects now. The others are
+// not concerned, unless it is new or was the last.
+func (r *ClusterReconciler) selectedByEither(ctx context.Context, old, now client.Object) []reconcile.Request {
+	proxies := r.proxies(ctx)
+	if old == nil || now == nil && len(proxies) == 0 { // several may be the first at once
+		return r.requests(ctx, nil)
+	}
+	var either []*v1alpha1.CorporateProxy
+	for _, object := range []client.Object{old, now} {
+		if proxy, is := object.(*v1alpha1.CorporateProxy); is {
+			either = append(either, proxy)
+		}
+	}
+	return r.requests(ctx, either)
+}
+
+// readersOf returns the clusters selected by the CorporateProxies that name a Secret or ConfigMap of the operator's namespace; all for
+// rows of the table of providers, and for the key of the write memory.
+func (r *ClusterReconciler) readersOf(ctx context.Context, old, now client.Object) []reconcile.Request {
+	object := cmp.Or(now, old)
+	ref := reference(object)
+	if ref == (inputs.Reference{Kind: inputs.KindSecret, Name: MemorySecret}) || isFacts(object) || old != nil && isFacts(old) {
+		return r.requests(ctx, nil)
+	}
+	var readers []*v1alpha1.CorporateProxy
+	proxies := r.proxies(ctx)
+	for i := range proxies {
+		if slices.Contains(inputs.References(&proxies[i]), ref) {
+			readers = append(readers, &proxies[i])
+		}
+	}
+	if len(readers) == 0 {
+		return nil
+	}
+	return r.requests(ctx, readers)
+}
+
+func (r *ClusterReconciler) clustersIn(ctx context.Context, _, namespace client.Object) []reconcile.Request {
+	return r.requests(ctx, nil, client.InNamespace(namespace.GetName()))
+}
+
+func reference(o client.Object) inputs.Reference {
+	if _, is := o.(*corev1.ConfigMap); is {
+		return inputs.Reference{Kind: inputs.KindConfigMap, Name: o.GetName()}
+	}
+	return inputs.Reference{Kind: inputs.KindSecret, Name: o.GetName()}
+}
+
+func (r *ClusterReconciler) proxies(ctx context.Context) []v1alpha1.CorporateProxy {
+	proxies := &v1alpha1.CorporateProxyList{}
+	if err := r.Client.List(ctx, proxies, client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "listing CorporateProxies in the cache")
+	}
+	return proxies.Items
+}
+
+// requests returns the clusters that one of the proxies selects, all if there are none.
+func (r *ClusterReconciler) requests(ctx context.Context, proxies []*v1alpha1.CorporateProxy, opts ...client.ListOption) []reconcile.Request {
+	clusters := &clusterv1.ClusterList{}
+	if err := r.Client.List(ctx, clusters, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+		log.FromContext(ctx).Error(err, "listing Clusters in the cache")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range clusters.Items {
+		labels := clusters.Items[i].Labels
+		if proxies == nil || slices.ContainsFunc(proxies, func(p *v1alpha1.CorporateProxy) bool { return inputs.Selects(p, labels) }) {
+			requests = append(requests, requestFor(&clusters.Items[i]))
+		}
+	}
+	return requests
+}

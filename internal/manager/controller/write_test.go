@@ -1,0 +1,113 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/cluster/apply"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+)
+
+// server takes what is applied, but for what it has an error for, and has the key of the write memory.
+type server struct {
+	client.Client
+	errors  map[string]error // by kind
+	applied map[string]int   // by kind
+	mu      sync.Mutex
+}
+
+func (s *server) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	secret, is := object.(*corev1.Secret)
+	if !is {
+		return apierrors.NewNotFound(schema.GroupResource{}, "") // the CorporateProxy, which could carry a mark
+	}
+	secret.Data = map[string][]byte{memoryKey: make([]byte, apply.KeyBytes)}
+	return nil
+}
+
+func (s *server) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+	sent, is := object.(interface {
+		GetKind() string
+		SetUID(types.UID)
+	})
+	if !is {
+		return errors.New("what is sent has no kind")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.applied[sent.GetKind()]++
+	sent.SetUID("uid")
+	return s.errors[sent.GetKind()]
+}
+
+// turn decides and applies, and has the report say what came of it.
+func turn(r *ClusterReconciler, s *state) outcome {
+	s.paced = r.Pace.wait(client.ObjectKeyFromObject(s.cluster), time.Now()) <= 0
+	d := decide(*s)
+	out := r.applySecrets(context.Background(), *s, &d)
+	s.report.Status = d.status
+	return out
+}
+
+func withConfigMap(t *testing.T) (*server, *ClusterReconciler, *state) {
+	t.Helper()
+	cluster := &server{errors: map[string]error{}, applied: map[string]int{}}
+	s := aState(t)
+	s.installation.ConfigMap, s.report = true, &v1alpha1.ProxyReport{}
+	known := &changes{client: cluster, loaded: true, open: map[types.NamespacedName]bool{}, marked: map[string]*mark{}}
+	return cluster, &ClusterReconciler{Client: cluster, Pace: &Pace{Interval: time.Hour}, changes: known}, &s
+}
+
+// A name that is taken is tried again every minute, and the Secrets are due every ten.
+func TestANameThatIsTakenDoesNotPutOffTheSecretsTurn(t *testing.T) {
+	cluster, r, s := withConfigMap(t)
+	cluster.errors["ConfigMap"] = errors.New(apply.NotOurs + " it is theirs")
+	turn(r, s)
+	due := r.Pace.next[clusterKey("c1")]
+	out := turn(r, s)
+	if cluster.applied["Secret"] != 2 || cluster.applied["ConfigMap"] != 2 || len(out.taken) != 1 {
+		t.Fatalf("%v, %+v", cluster.applied, out)
+	}
+	if next := r.Pace.next[clusterKey("c1")]; !next.Equal(due) {
+		t.Errorf("the Secrets were due at %s, and are at %s", due, next)
+	}
+	r.Pace.next[clusterKey("c1")] = time.Now()
+	turn(r, s)
+	if cluster.applied["Secret"] != 4 || !r.Pace.next[clusterKey("c1")].After(due.Add(-20*time.Minute)) {
+		t.Errorf("in their turn: %v, and again at %s", cluster.applied, r.Pace.next)
+	}
+}
+
+// A ConfigMap that is there and that nobody asks for any more is kept up to date, also if the API server refuses once.
+func TestARefusedConfigMapStaysDueWhereItIsNotAskedForAnyMore(t *testing.T) {
+	cluster, r, s := withConfigMap(t)
+	refusal := apierrors.NewForbidden(corev1.Resource("configmaps"), "c1-cluster-values", errors.New("no right"))
+	cluster.errors["ConfigMap"] = refusal
+	turn(r, s)
+	if s.report.Status.ConfigMap != nil {
+		t.Error("one that was never written is remembered")
+	}
+	cluster.errors["ConfigMap"] = nil
+	turn(r, s)
+	s.installation.ConfigMap = false
+	s.cluster.Spec.ControlPlaneEndpoint.Host = "10.0.0.2"
+	cluster.errors["ConfigMap"] = refusal
+	if out := turn(r, s); len(out.refused) != 1 {
+		t.Errorf("%+v", out)
+	}
+	cluster.errors["ConfigMap"] = nil
+	if turn(r, s); recordOf(s.report.Status, render.ConfigMapRole).UID != "uid" {
+		t.Errorf("%+v", s.report.Status)
+	}
+}

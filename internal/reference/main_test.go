@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func TestTheReferenceIsWhatTheCodeSays(t *testing.T) {
+	made, err := pages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range made {
+		got, err := os.ReadFile(filepath.Join(root, "docs/reference", name))
+		if err != nil {
+			t.Error(err)
+		} else if string(got) != want {
+			t.Errorf("docs/reference/%s is not up to date: run make generate", name)
+		}
+	}
+	for name, needles := range map[string][]string{
+		"cli.md":     {"### fairlead render", "`--values`", "## fairlead-operator", "--reapply-interval", "## fairlead-relay", "-target"},
+		"metrics.md": {"`fairlead_reports` | gauge | `mode`, `reason`", "`fairlead_copy_writes_total` | counter", "`fairlead_copies`"},
+		"api.md":     {"`spec.source.valuesRef.name`", "`status.noProxy.any`", "`spec.delegation.noProxy` | string, `Forbidden` or `Narrow` or `Any`"},
+	} {
+		for _, needle := range needles {
+			if !strings.Contains(made[name], needle) {
+				t.Errorf("%s does not say %s", name, needle)
+			}
+		}
+	}
+}

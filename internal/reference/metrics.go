@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fairlead-io/fairlead/internal/manager/controller"
+	"github.com/fairlead-io/fairlead/internal/workload/replicator"
+)
+
+// metrics is the page of the metrics that are registered.
+func metrics() string {
+	return "# Metrics\n\n" + header +
+		"Beside those of controller-runtime and Go, at `/metrics` of port 8080 in plain HTTP. None has a password or a URL.\n\n" +
+		"## The operator\n\n" + table(controller.Collectors(nil, nil)) +
+		"\nThe leader alone exports the gauges: the others would count the fleet once more.\n" +
+		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
+		"\n## The replicator\n\n" + table(replicator.Collectors()) +
+		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n"
+}
+
+// description is what Prometheus' client says of a metric: there is no other way to ask for its parts.
+var description = regexp.MustCompile(`^Desc\{fqName: "(.*?)", help: "(.*?)"(?:, unit: ".*?")?, constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
+
+func table(collectors []prometheus.Collector) string {
+	var rows []string
+	for _, collector := range collectors {
+		descs := make(chan *prometheus.Desc)
+		go func() { collector.Describe(descs); close(descs) }()
+		for desc := range descs {
+			parts := description.FindStringSubmatch(desc.String())
+			if parts == nil {
+				panic("a description that is not understood: " + desc.String())
+			}
+			kind := "gauge"
+			if strings.HasSuffix(parts[1], "_total") {
+				kind = "counter"
+			}
+			rows = append(rows, fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", parts[1], kind, strings.ReplaceAll(parts[3], ",", "`, `"), cell(parts[2])))
+		}
+	}
+	slices.Sort(rows)
+	return "| metric | type | labels | |\n| --- | --- | --- | --- |\n" + strings.Join(rows, "")
+}

@@ -1,0 +1,70 @@
+package version
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// root is the repository's.
+const root = "../.."
+
+func TestTheChartsHaveTheNumber(t *testing.T) {
+	charts, err := filepath.Glob(filepath.Join(root, "charts", "*", "Chart.yaml"))
+	if err != nil || len(charts) != 2 {
+		t.Fatal(charts, err)
+	}
+	for _, file := range charts {
+		var chart struct{ Version, AppVersion string }
+		content, err := os.ReadFile(file)
+		if err == nil {
+			err = yaml.Unmarshal(content, &chart)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chart.Version != Number || chart.AppVersion != Number {
+			t.Errorf("%s has version %s and appVersion %s, internal/version/VERSION is %s", file, chart.Version, chart.AppVersion, Number)
+		}
+	}
+}
+
+// Every image of ours that any file names, with its tag if it has one.
+var image = regexp.MustCompile(`ghcr\.io/fairlead-io/((?:charts/)?[a-z-]+)(?::([0-9A-Za-z._-]+))?`)
+
+func TestEveryImageThatIsNamedExistsAndHasTheNumber(t *testing.T) {
+	names := []string{"fairlead", "fairlead-operator", "fairlead-relay", "charts/fairlead", "charts/fairlead-policies"}
+	found := 0
+	for _, folder := range []string{"charts", "config", "docs", "examples", "policies", "operator", "README.md"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry os.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, match := range image.FindAllStringSubmatch(string(content), -1) {
+				found++
+				if !slices.Contains(names, match[1]) {
+					t.Errorf("%s: %s is no image of ours", path, match[0])
+				}
+				if tag := strings.TrimRight(match[2], "."); tag != "" && tag != Number {
+					t.Errorf("%s: %s, and VERSION is %s", path, match[0], Number)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 5 {
+		t.Errorf("found %d images: is this the repository?", found)
+	}
+}

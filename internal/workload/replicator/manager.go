@@ -1,0 +1,144 @@
+package replicator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/fairlead-io/fairlead/internal/cluster/cage"
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+)
+
+// Options are the replicator's settings.
+type Options struct {
+	Namespace          string   // its own, where the source is
+	ExcludeNamespaces  []string // that get no copy
+	OnDemandNamespaces []string // that get one only while a pod there refers to it
+	LeaderElection     bool     // one active replica at a time
+	MetricsAddress     string   // host:port, or 0 for none
+	HealthAddress      string   // host:port, or 0 for none
+}
+
+// Run runs the replicator until the context ends. It refuses to run uncaged: without the
+// ValidatingAdmissionPolicies of charts/fairlead-policies.
+func Run(ctx context.Context, config *rest.Config, opts Options) error {
+	mgr, err := newManager(config, opts)
+	if err != nil {
+		return err
+	}
+	policies := cage.Policies{
+		Secrets: "fairlead-replicator-secrets", ConfigMaps: "fairlead-replicator-configmaps", Writes: "fairlead-replicator-writes",
+	}
+	if err := cage.Check(ctx, mgr.GetClient(), policies, opts.Namespace); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func newManager(config *rest.Config, opts Options) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         caches(),
+		LeaderElection:                opts.LeaderElection,
+		LeaderElectionID:              "fairlead-replicator",
+		LeaderElectionNamespace:       opts.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		Metrics:                       metricsserver.Options{BindAddress: opts.MetricsAddress},
+		HealthProbeBindAddress:        opts.HealthAddress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	demand, err := newOnDemand(config, opts.OnDemandNamespaces)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
+		Namespace: opts.Namespace, Excluded: map[string]struct{}{}, OnDemand: demand,
+		secrets: secretCopies(), trustedCAs: trustedCACopies(),
+	}
+	for _, name := range opts.ExcludeNamespaces {
+		r.Excluded[name] = struct{}{}
+	}
+	metrics.Registry.MustRegister(r.collectors()...)
+	return mgr, errors.Join(r.Register(mgr), addProbes(mgr))
+}
+
+// caches watches the Secrets and ConfigMaps of our names in all namespaces, by field selectors, which is what RBAC lets
+// through with resourceNames, the metadata of namespaces, and which pods have the label of those that mount the
+// ConfigMap. A read of anything else is an error instead of a new watch.
+func caches() cache.Options {
+	shared := &bundle{}
+	return cache.Options{
+		ReaderFailOnMissingInformer: true,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {
+				Field:     fields.OneTermEqualSelector("metadata.name", proxysecret.Name),
+				Transform: shared.share,
+			},
+			&corev1.ConfigMap{}: {
+				Field:     fields.OneTermEqualSelector("metadata.name", proxysecret.TrustedCAName),
+				Transform: shared.share,
+			},
+			metadata("Namespace"): {Transform: cache.TransformStripManagedFields()},
+			metadata("Pod"):       {Label: mounting, Transform: nameAlone},
+		},
+	}
+}
+
+// mounting selects the pods that mount the ConfigMap.
+var mounting = func() labels.Selector {
+	exists, _ := labels.NewRequirement(proxysecret.TrustedCALabel, selection.Exists, nil)
+	return labels.NewSelector().Add(*exists)
+}()
+
+// nameAlone is all that is kept of a pod.
+func nameAlone(object any) (any, error) {
+	pod, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return object, nil
+	}
+	kept := metadata("Pod")
+	kept.Namespace, kept.Name, kept.UID, kept.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
+	return kept, nil
+}
+
+// addProbes: alive means that it answers, ready that the caches are filled. A bad source is neither: it concerns
+// no other replica less.
+func addProbes(mgr manager.Manager) error {
+	ready := func(request *http.Request) error {
+		for _, object := range []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, metadata("Namespace"), metadata("Pod")} {
+			informer, err := mgr.GetCache().GetInformer(request.Context(), object, cache.BlockUntilSynced(false))
+			if err != nil {
+				return fmt.Errorf("no cache of %T: %w", object, err)
+			}
+			if !informer.HasSynced() {
+				return fmt.Errorf("the cache of %T is not synced yet", object)
+			}
+		}
+		return nil
+	}
+	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
+}

@@ -1,0 +1,183 @@
+package replicator
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+)
+
+// useBy returns what the pods refer to. Those that have ended start no container again.
+func useBy(pods []corev1.Pod) use {
+	var all use
+	for _, pod := range pods {
+		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		for _, r := range references(&pod.Spec) {
+			all.secret = all.secret || r.secret == proxysecret.Name
+			all.ca = all.ca || r.secret == proxysecret.Name && (r.key == proxysecret.CAKey || r.key == everyKey)
+			all.trustedCA = all.trustedCA || r.configMap == proxysecret.TrustedCAName
+		}
+	}
+	return all
+}
+
+// everyKey stands for a reference to an object as a whole. It is no key.
+const everyKey = "*"
+
+// everyVariable stands for a reference by envFrom, which wants variables.
+const everyVariable = "*_PROXY"
+
+// reference is to a key of a Secret or of a ConfigMap.
+type reference struct{ secret, configMap, key string }
+
+// references lists those of a pod.
+func references(spec *corev1.PodSpec) []reference {
+	var found []reference
+	container := func(env []corev1.EnvVar, envFrom []corev1.EnvFromSource) {
+		for _, e := range env {
+			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+				found = append(found, reference{secret: e.ValueFrom.SecretKeyRef.Name, key: e.ValueFrom.SecretKeyRef.Key})
+			}
+			if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
+				found = append(found, reference{configMap: e.ValueFrom.ConfigMapKeyRef.Name})
+			}
+		}
+		for _, from := range envFrom {
+			if from.SecretRef != nil {
+				found = append(found, reference{secret: from.SecretRef.Name, key: everyVariable}) // of which the authorities are none
+			}
+			if from.ConfigMapRef != nil {
+				found = append(found, reference{configMap: from.ConfigMapRef.Name})
+			}
+		}
+	}
+	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+		container(c.Env, c.EnvFrom)
+	}
+	for _, c := range spec.EphemeralContainers {
+		container(c.Env, c.EnvFrom)
+	}
+	for _, volume := range spec.Volumes {
+		found = append(found, ofVolume(&volume.VolumeSource)...)
+	}
+	return found
+}
+
+func ofVolume(volume *corev1.VolumeSource) []reference {
+	var found []reference
+	secret := func(name string, items []corev1.KeyToPath) {
+		for _, key := range itemKeys(items) {
+			found = append(found, reference{secret: name, key: key})
+		}
+	}
+	if volume.Secret != nil {
+		secret(volume.Secret.SecretName, volume.Secret.Items)
+	}
+	if volume.ConfigMap != nil {
+		found = append(found, reference{configMap: volume.ConfigMap.Name})
+	}
+	if volume.Projected == nil {
+		return found
+	}
+	for _, part := range volume.Projected.Sources {
+		if part.Secret != nil {
+			secret(part.Secret.Name, part.Secret.Items)
+		}
+		if part.ConfigMap != nil {
+			found = append(found, reference{configMap: part.ConfigMap.Name})
+		}
+	}
+	return found
+}
+
+func itemKeys(items []corev1.KeyToPath) []string {
+	if len(items) == 0 {
+		return []string{everyKey}
+	}
+	keys := make([]string, len(items))
+	for i, item := range items {
+		keys[i] = item.Key
+	}
+	return keys
+}
+
+// settleTime is how long nothing may refer to what is taken away. A pod that was injected before its namespace
+// was excluded can be stored later; no webhook takes longer than this. It is also how soon pods are asked for again;
+// as they may refer to something for months, that grows to longestLook.
+const (
+	settleTime  = 30 * time.Second
+	longestLook = time.Hour
+)
+
+// settling remembers since when the pods of a namespace refer to nothing. It is lost with a restart, which only
+// delays.
+type settling struct {
+	mu    sync.Mutex
+	since map[string]*unused
+}
+
+type unused struct {
+	secret, ca, trustedCA time.Time
+	seen                  use       // last, of what is to be taken away
+	steady                time.Time // and since when
+}
+
+func (s *settling) of(namespace string, now time.Time) *unused {
+	if s.since == nil {
+		s.since = map[string]*unused{}
+	}
+	if s.since[namespace] == nil {
+		s.since[namespace] = &unused{steady: now}
+	}
+	return s.since[namespace]
+}
+
+// watch takes what pods refer to now, and returns what has to be taken for in use.
+func (s *settling) watch(namespace string, now time.Time, seen use) use {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	since := s.of(namespace, now)
+	return use{
+		secret:    settle(&since.secret, now, seen.secret),
+		ca:        settle(&since.ca, now, seen.ca),
+		trustedCA: settle(&since.trustedCA, now, seen.trustedCA),
+	}
+}
+
+// next returns when to ask again, given what pods refer to of that which is to be taken away. A password is to go
+// soon. Certificates are public, and a change of the bundle concerns all namespaces at once: those that refer to them
+// are asked seldom, and not all at the same time.
+func (s *settling) next(namespace string, now time.Time, seen use) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	since := s.of(namespace, now)
+	if seen != since.seen {
+		since.seen, since.steady = seen, now
+	}
+	if !seen.secret && (seen.ca || seen.trustedCA) {
+		return wait.Jitter(longestLook, 0.1)
+	}
+	return max(settleTime, min(longestLook, now.Sub(since.steady)/10))
+}
+
+func settle(since *time.Time, now time.Time, used bool) bool {
+	switch {
+	case used:
+		*since = time.Time{}
+	case since.IsZero():
+		*since = now
+	}
+	return used || now.Sub(*since) < settleTime
+}
+
+func (s *settling) forget(namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.since, namespace)
+}
