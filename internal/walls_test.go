@@ -24,11 +24,11 @@ const module = "github.com/fairlead-io/fairlead/"
 var mayImport = map[string][]string{
 	"operator/noproxy":   {},
 	"internal/core":      {"operator/noproxy", "api"},
-	"internal/cluster":   {"internal/core", "api"},
-	"internal/manager":   {"internal/cluster", "internal/core", "operator/noproxy", "api"},
-	"internal/workload":  {"internal/cluster", "internal/core", "operator/noproxy"},
+	"internal/write":     {"internal/core", "api"},
+	"internal/manager":   {"internal/write", "internal/core", "operator/noproxy", "api"},
+	"internal/workload":  {"internal/write", "internal/core", "operator/noproxy"},
 	"internal/agents":    {"internal/core", "operator/noproxy"},
-	"internal/cli":       {"internal/agents", "internal/cluster", "internal/core", "internal/workload", "operator/noproxy", "api"},
+	"internal/cli":       {"internal/agents", "internal/write", "internal/core", "internal/workload", "operator/noproxy", "api"},
 	"internal/reference": {"internal/cli", "internal/manager", "internal/workload"},
 	"operator/cmd":       {"internal/cli", "internal/manager", "internal/workload"},
 	"api":                {},
@@ -216,7 +216,7 @@ func TestTheWallAroundThePurePackagesStops(t *testing.T) {
 	}{
 		"a Kubernetes library":                  {listed{ImportPath: "k8s.io/apimachinery/pkg/labels"}, 1},
 		"controller-runtime":                    {listed{ImportPath: "sigs.k8s.io/controller-runtime/pkg/client"}, 1},
-		"a package of ours that is not pure":    {listed{ImportPath: module + "internal/cluster/apply"}, 1},
+		"a package of ours that is not pure":    {listed{ImportPath: module + "internal/write/apply"}, 1},
 		"one that only starts like an allowed":  {listed{ImportPath: "sigs.k8s.io/yamlfmt"}, 1},
 		"a web client below":                    {listed{ImportPath: "sigs.k8s.io/yaml", Imports: []string{"net/http"}}, 1},
 		"a web client in Butane's family":       {listed{ImportPath: "github.com/coreos/butane/config/util", Imports: []string{"os", "net/http"}}, 1},
@@ -244,7 +244,7 @@ func TestTheWallAroundThePurePackagesStops(t *testing.T) {
 // command line lists, by package cluster alone.
 func TestOnlyTheOperatorHasAKubernetesClient(t *testing.T) {
 	clients := []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go"}
-	may := []string{"internal/cluster/apply", "internal/manager/controller", "internal/cluster/cage", "internal/workload/replicator", "operator/cmd/fairlead-operator", "internal/cli/cluster"}
+	may := []string{"internal/write/apply", "internal/manager/controller", "internal/write/cage", "internal/workload/replicator", "operator/cmd/fairlead-operator", "internal/cli/cluster"}
 	found := 0
 	for _, p := range list(t, "./...") {
 		for _, path := range p.Imports {

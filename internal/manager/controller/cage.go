@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/internal/cluster/cage"
+	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
 
 // CheckCage returns an error unless the policies that keep the operator's writes to its own Secrets and ConfigMaps

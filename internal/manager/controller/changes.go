@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/cluster/apply"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 // changes knows which clusters' Secrets may hold something else than their reports record: those that are being

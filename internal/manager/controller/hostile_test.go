@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/cluster/apply"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 func (f *countedFleet) reportOf(name string) *v1alpha1.ProxyReport {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fairlead-io/fairlead/internal/cluster/apply"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 // MemorySecret, in the operator's namespace, holds the key of its write memory.

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/cluster/apply"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 func at(second int64) metav1.Time { return metav1.Unix(second, 0) }

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/cluster/apply"
 	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 // changed reports whether what is to be written differs from what was.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/internal/cluster/cage"
+	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
 
 var policies = cage.Policies{Secrets: "secrets", ConfigMaps: "configmaps", Writes: "writes"}
