@@ -6,7 +6,6 @@
 package tunnel
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
@@ -67,9 +66,6 @@ type Finding struct {
 
 // sorted puts the worst first, and keeps the order within a severity.
 func sorted(findings []Finding) []Finding {
-	rank := func(f Finding) int {
-		return slices.Index([]lint.Severity{lint.Error, lint.Warning, lint.Info}, f.Severity)
-	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(findings, func(a, b Finding) int { return lint.Compare(a.Severity, b.Severity) })
 	return findings
 }

@@ -1,7 +1,6 @@
 package inputs
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/yamldoc"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -21,7 +21,7 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 	invalid := func(field, detail string) error {
 		return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: file, Field: field, Detail: detail}
 	}
-	if severalDocuments(data) {
+	if yamldoc.Several(data) {
 		return installation, invalid("", "has more than one document")
 	}
 	var top map[string]json.RawMessage
@@ -60,26 +60,6 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 	}
 	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written)
 	return installation, err
-}
-
-// severalDocuments reports content in front of and behind a separator: the YAML
-// library reads the first document and says nothing of the others.
-func severalDocuments(data []byte) bool {
-	var content, before bool
-	for line := range bytes.Lines(data) {
-		line = bytes.TrimSpace(line)
-		switch {
-		case len(line) == 0, line[0] == '#':
-		case bytes.Equal(line, []byte("---")):
-			before, content = before || content, false
-		default:
-			content = true
-		}
-		if before && content {
-			return true
-		}
-	}
-	return false
 }
 
 func text(raw json.RawMessage, into *string) error {

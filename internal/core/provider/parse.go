@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/core/yamldoc"
 )
 
 // document is the form of providers.yaml and of the users' ConfigMap entries. The rows stay raw at
@@ -50,28 +51,9 @@ func Parse(name string, data []byte) ([]Row, error) {
 	return rows, nil
 }
 
-// severalDocuments reports a separator after the first line of content: the decoder would read the first
-// document and silently drop the others.
-func severalDocuments(data []byte) bool {
-	content := false
-	for line := range bytes.Lines(data) {
-		line = bytes.TrimRight(line, " \t\r\n")
-		switch {
-		case len(line) == 0, line[0] == '#':
-		case bytes.Equal(line, []byte("---")), bytes.HasPrefix(line, []byte("--- ")):
-			if content {
-				return true
-			}
-		default:
-			content = true
-		}
-	}
-	return false
-}
-
 func readDocument(data []byte) (document, error) {
 	var doc document
-	if severalDocuments(data) {
+	if yamldoc.Several(data) {
 		return doc, errors.New("has more than one document")
 	}
 	text, err := yaml.YAMLToJSONStrict(data)
