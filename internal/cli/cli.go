@@ -90,7 +90,7 @@ The exit status of every verb is
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(suggestFlag(cmd, err)) })
 	root.AddCommand(
-		renderCommand(), lintCommand(), explainCommand(), nodesCommand(), podsCommand(), mutateCommand(), doctorCommand(),
+		renderCommand(), lintCommand(), explainCommand(), clientsCommand(), nodesCommand(), podsCommand(), mutateCommand(), doctorCommand(),
 		completionCommand(), versionCommand(),
 	)
 	root.InitDefaultHelpCmd()

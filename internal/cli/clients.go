@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+func clientsCommand() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "clients [CLIENT...]",
+		Short: "List the HTTP clients that explain answers for",
+		Long: `List the HTTP clients that explain and lint answer for: what changed in which
+version, and which versions were run. Every other version is answered for by what
+was read in its source; -o wide names that source.`,
+		Example: `  fairlead clients
+  fairlead clients curl python-requests -o wide
+  fairlead clients -o json`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return dialect.Names(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkOutput(output, listOutputs); err != nil {
+				return usage(err)
+			}
+			rows, err := clientRows(args)
+			if err != nil {
+				return usage(err)
+			}
+			return printClients(cmd, rows, output)
+		},
+	}
+	outputFlag(cmd, &output, tableOutput, listOutputs)
+	return cmd
+}
+
+// clientRow is a client in one of its behaviours.
+type clientRow struct {
+	Client    string   `json:"client"`
+	Versions  string   `json:"versions"`
+	AlsoReads []string `json:"alsoReads,omitempty"`
+	Change    string   `json:"change,omitempty"`
+	Measured  []string `json:"measured"` // versions that were run; none: read from source
+	Source    string   `json:"source"`
+}
+
+// clientRows are those of the named clients, or of all. An unknown name is an error.
+func clientRows(names []string) ([]clientRow, error) {
+	clients := dialect.Clients()
+	if len(names) > 0 {
+		clients = nil
+	}
+	for _, name := range names {
+		client, err := dialect.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(clients, client) {
+			clients = append(clients, client)
+		}
+	}
+	var rows []clientRow
+	for _, client := range clients {
+		for i, choice := range client.Choices() {
+			versions := strings.TrimSpace(strings.TrimPrefix(client.Between(i, i), client.Name))
+			rows = append(rows, clientRow{
+				Client: client.Name, Versions: versions, AlsoReads: client.AlsoReads, Change: choice.Change,
+				Measured: append([]string{}, choice.Measured()...), Source: choice.Source,
+			})
+		}
+	}
+	return rows, nil
+}
+
+func printClients(cmd *cobra.Command, rows []clientRow, output string) error {
+	out := cmd.OutOrStdout()
+	switch output {
+	case tableOutput, wideOutput:
+		_, err := out.Write(clientsTable(styleFor(out), rows, output == wideOutput).bytes())
+		return err
+	case nameOutput:
+		var names []string
+		for _, row := range rows {
+			names = append(names, row.Client)
+		}
+		_, err := out.Write([]byte(strings.Join(slices.Compact(names), "\n") + "\n"))
+		return err
+	}
+	return printData(out, output, rows)
+}
+
+func clientsTable(s style, rows []clientRow, wide bool) *table {
+	heading := []string{"CLIENT", "VERSIONS", "MEASURED", "CHANGE"}
+	if wide {
+		heading = []string{"CLIENT", "VERSIONS", "MEASURED", "PROGRAMS", "SOURCE", "CHANGE"}
+	}
+	t := columns(s, heading...)
+	for _, row := range rows {
+		cells := plain(row.Client, dash(row.Versions), measured(row.Measured))
+		if wide {
+			cells = append(cells, plain(dash(strings.Join(row.AlsoReads, ", ")), row.Source)...)
+		}
+		t.add(append(cells, plain(dash(row.Change))...)...)
+	}
+	return t
+}
