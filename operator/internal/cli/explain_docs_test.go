@@ -72,36 +72,12 @@ func compareForms(t *testing.T) string {
 	return text
 }
 
-// clientsByURL is a row for each client, a column for each URL, with an arrow where the forms differ.
-func clientsByURL(t *testing.T) string {
-	t.Helper()
-	exact, portable := publishedData(t, "Exact"), publishedData(t, "Portable/v1")
-	text := "| |"
-	for _, e := range exact {
-		text += " `" + strings.TrimPrefix(e.URL, "https://") + "` |"
-	}
-	text += "\n|" + strings.Repeat(" --- |", len(exact)+1) + "\n"
-	for i, first := range exact[0].Decisions {
-		text += "| " + first.Client + " |"
-		for j, e := range exact {
-			before, after := e.Decisions[i].Decision, portable[j].Decisions[i].Decision
-			if before != after {
-				after = before + " → **" + after + "**"
-			}
-			text += " " + after + " |"
-		}
-		text += "\n"
-	}
-	return text
-}
-
 // Run with UPDATE=1 to write the blocks anew.
 func TestTheDocumentsShowWhatExplainPrints(t *testing.T) {
 	t.Chdir("../../..")
 	for _, block := range []struct{ file, name, text string }{
 		{"docs/explanation/why-no-proxy-is-hard.md", "forms", compareForms(t)},
 		{"docs/explain.md", "table", "```text\n" + published(t, "Exact", "table", "100.64.0.1", "[::1]") + "```\n"},
-		{"docs/explain.md", "clients", clientsByURL(t)},
 	} {
 		content, err := os.ReadFile(block.file)
 		if err != nil {
