@@ -60,8 +60,8 @@ connect to each hub, and reports whether the proxy wants NTLM or Kerberos, or
 inspects TLS. Otherwise it opens no connection to a proxy.
 
 The exit status is 1 for a finding of the severity --fail-on or worse, and 2 if
-the command line or a file is wrong, or nothing has that name. No password is
-printed.`,
+the command line or a file is wrong, or nothing has that name.
+No password is printed.`,
 		Example: `  fairlead doctor tunnel -f pod.yaml
   helm template … | fairlead doctor tunnel -f -
 

@@ -44,8 +44,8 @@ list lacks, and how clients read the proxy's URL.
 With --values or --proxy it checks the list that the operator writes for each
 cluster; with --values alone, the list of pods without an operator; with
 --no-proxy, a given list. The exit status is 1 for a finding of the severity
---fail-on or worse, and 2 if the command line or a file is wrong. No password is
-printed.`,
+--fail-on or worse, and 2 if the command line or a file is wrong.
+No password is printed.`,
 		Example: `  fairlead lint --values secret-values.yaml --cluster cluster.yaml
 
   # on a cluster that Cluster API does not manage
