@@ -64,19 +64,17 @@ var userInfo = regexp.MustCompile(`://\S*@`)
 func Command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
-		Short: "Proxy settings of a Cluster API fleet: what the operator writes, without a cluster",
-		Long: `Proxy settings of a Cluster API fleet: what the operator writes, without a cluster.
+		Short: "Show and check the proxy settings of a Cluster API fleet",
+		Long: `Show and check the proxy settings of a Cluster API fleet.
 
 Results are on standard output, errors and warnings on standard error. Only
-nodes, pods and doctor ask a cluster, and only where no file is given.
+nodes, pods and doctor ask a cluster, and only without files.
 
-The exit status of every verb is
-  0  fine
-  1  there are findings that --fail-on names (by itself: errors of lint and
-     doctor), an expectation of explain --check is not met, or what was asked for
-     could not be done
-  2  the command line is wrong; of lint, explain and doctor also: a file is, so
-     that there is no answer`,
+Exit status:
+  0  success
+  1  findings that --fail-on names (default: errors of lint and doctor), a failed
+     expectation of explain --check, or an error
+  2  the command line is wrong; lint, explain and doctor: or a file is`,
 		Example: `  fairlead render --values secret-values.yaml --cluster cluster.yaml
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
   fairlead explain kubernetes.default.svc --values secret-values.yaml --cluster cluster.yaml`,

@@ -15,15 +15,15 @@ var offline = []string{"kubeconfig", "context", "request-timeout"}
 // clusterFlags adds kubectl's flags for the cluster that is asked, and the namespace.
 func clusterFlags(cmd *cobra.Command, into *cluster.Options) {
 	flags := cmd.Flags()
-	flags.StringVarP(&into.Namespace, "namespace", "n", "", "namespace; that of the context if empty. With -f: only this one, and what names none")
-	flags.StringVar(&into.Kubeconfig, "kubeconfig", "", "kubeconfig file; as kubectl if empty")
+	flags.StringVarP(&into.Namespace, "namespace", "n", "", "namespace (default: the context's). With -f: only this one, and objects without one")
+	flags.StringVar(&into.Kubeconfig, "kubeconfig", "", "kubeconfig file (default: as kubectl)")
 	flags.StringVar(&into.Context, "context", "", "context of the kubeconfig")
-	flags.StringVar(&into.Timeout, "request-timeout", "0", "how long one request may take: 1s, 2m, 3h; 0 for as long as it takes")
+	flags.StringVar(&into.Timeout, "request-timeout", "0", "limit of one request: 1s, 2m, 3h; 0 for none")
 }
 
 // allNamespacesFlag is for the verbs that list.
 func allNamespacesFlag(cmd *cobra.Command, into *cluster.Options) {
-	cmd.Flags().BoolVarP(&into.AllNamespaces, "all-namespaces", "A", false, "all namespaces, whatever -n says")
+	cmd.Flags().BoolVarP(&into.AllNamespaces, "all-namespaces", "A", false, "all namespaces")
 }
 
 // checkCluster checks what clusterFlags set.

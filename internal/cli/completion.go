@@ -20,8 +20,8 @@ var shellNames = []string{"bash", "zsh", "fish"}
 func completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion " + strings.Join(shellNames, "|"),
-		Short: "Print what a shell needs to complete verbs, flags and their values",
-		Long: `Print what a shell needs to complete verbs, flags and their values. Namespaces,
+		Short: "Print a shell script that completes commands, flags and values",
+		Long: `Print a shell script that completes commands, flags and values. Namespaces,
 workloads and contexts are those of the cluster and the kubeconfig in use.
 
 bash needs its package bash-completion. For kubectl fairlead, have a program
@@ -33,7 +33,7 @@ does the rest:
 		Example: `  # for this shell
   source <(fairlead completion bash)
 
-  # for every one
+  # for all shells
   fairlead completion bash > /etc/bash_completion.d/fairlead
   fairlead completion zsh > "${fpath[1]}/_fairlead"
   fairlead completion fish > ~/.config/fish/completions/fairlead.fish`,

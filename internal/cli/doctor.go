@@ -31,7 +31,7 @@ const squidIdleTimeout = 15 * time.Minute
 func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doctor",
-		Short:   "Find out why something does not get through the proxy",
+		Short:   "Find out why a program does not get through the proxy",
 		Example: "  fairlead doctor tunnel -f pod.yaml",
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -44,32 +44,31 @@ func doctorTunnelCommand() *cobra.Command {
 	var opts doctorOptions
 	cmd := &cobra.Command{
 		Use:   "tunnel (-f FILE | [-n NAMESPACE] NAME) [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
-		Short: "Judge whether the agent of a reverse tunnel leaves through the proxy",
-		Long: `Judge whether the agent of a reverse tunnel leaves through the proxy: which
-containers are agents, which setting of theirs decides, and what is wrong.
+		Short: "Check whether the agent of a reverse tunnel leaves through the proxy",
+		Long: `Check whether the agent of a reverse tunnel leaves through the proxy: which
+containers are agents, which of their settings decides, and what is wrong.
 
-From files it reads Pods, Deployments, DaemonSets and StatefulSets, and beside
-them the Secrets, ConfigMaps and NetworkPolicies of their namespace, and
-ManagedProxyConfigurations and AddOnDeploymentConfigs of Open Cluster
-Management. Other objects are passed over. From a cluster it reads the pod or
-the pods of the workload of that name, and lists ConfigMaps, NetworkPolicies and
-those configurations. It does not read Secrets there: what the Secret
-fairlead-proxy has is what --values or --proxy give for --cluster, as in render.
+From files it reads Pods, Deployments, DaemonSets and StatefulSets; Secrets,
+ConfigMaps and NetworkPolicies of their namespace; ManagedProxyConfigurations and
+AddOnDeploymentConfigs of Open Cluster Management. It ignores other objects. From
+a cluster it reads the pod, or the workload's pods, and lists ConfigMaps,
+NetworkPolicies and those configurations. It never reads Secrets there: use
+--values or --proxy, with --cluster, for the content of fairlead-proxy.
 
-It opens no connection to a proxy, but with --probe: then it asks that of --values
-or --proxy for the way to each hub that it has found, as an agent does, from this
-machine, and says whether the proxy wants NTLM or Kerberos, or looks into TLS.
+With --probe it asks the proxy of --values or --proxy, from this machine, to
+connect to each hub, and reports whether the proxy wants NTLM or Kerberos, or
+inspects TLS. Otherwise it opens no connection to a proxy.
 
-The exit status is 1 if there is a finding of the severity of --fail-on, or
-worse, and 2 if there is no answer: the command line or a file is wrong, or there
-is nothing of that name. No password is printed.`,
+The exit status is 1 for a finding of the severity --fail-on or worse, and 2 if
+the command line or a file is wrong, or nothing has that name.
+No password is printed.`,
 		Example: `  fairlead doctor tunnel -f pod.yaml
   helm template … | fairlead doctor tunnel -f -
 
-  # with what the pod gets from the Secret fairlead-proxy
+  # with the content of the Secret fairlead-proxy
   fairlead doctor tunnel -f pod.yaml --values secret-values.yaml --cluster cluster.yaml
 
-  # of a cluster
+  # from a cluster
   fairlead doctor tunnel -n open-cluster-management-cluster-proxy deployment/cluster-proxy-proxy-agent`,
 		Args:              func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		ValidArgsFunction: completeWorkloads,
@@ -82,12 +81,12 @@ is nothing of that name. No password is printed.`,
 		},
 	}
 	flags := cmd.Flags()
-	filenameFlag(cmd, &opts.files, "manifests, a folder with them, - for stdin; may be repeated")
+	filenameFlag(cmd, &opts.files, "manifests, a folder of them, or - for stdin; may be repeated")
 	clusterFlags(cmd, &opts.kube)
 	opts.inputFlags(flags)
-	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, whose tunnels.families say who is an agent; may be repeated")
-	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "after which the proxy cuts a silent connection; squid: read_timeout")
-	flags.BoolVar(&opts.probe, "probe", false, "ask the proxy of --values or --proxy for the way to each hub, from this machine, and look at the first words of TLS")
+	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, with tunnels.families; may be repeated")
+	flags.DurationVar(&opts.idleTimeout, "idle-timeout", squidIdleTimeout, "time after which the proxy closes an idle connection; squid: read_timeout")
+	flags.BoolVar(&opts.probe, "probe", false, "ask the proxy of --values or --proxy to connect to each hub, from this machine, and check for TLS inspection")
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
 	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
 	return cmd

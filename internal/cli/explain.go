@@ -32,24 +32,22 @@ func explainCommand() *cobra.Command {
 	var opts explainOptions
 	cmd := &cobra.Command{
 		Use:   "explain URL... (--values FILE | --proxy FILE) --cluster FILE | explain URL... --no-proxy LIST | explain --check FILE... [--values FILE --cluster FILE]",
-		Short: "Say which clients go direct to a URL, which use the proxy, and why",
-		Long: `Say which clients go direct to a URL, which use the proxy, and why: the entry
-that decided, where it was written, and what the others do not read.
+		Short: "Show which clients go direct to a URL, which use the proxy, and why",
+		Long: `Show which clients go direct to a URL, which use the proxy, and why: the entry
+that decided, and where it was written.
 
-The list is the one that the operator writes for a cluster (--values or --proxy
-with --cluster), or one as it stands (--no-proxy). A URL without a scheme means
-https. The exit status is 0 if there is an answer, and 2 if there is none: the
-command line or a file is wrong. --fail-on disagreement makes it 1 where clients
-do not agree on a URL.
+The list is the operator's for a cluster (--values or --proxy, with --cluster) or
+the one of --no-proxy. A URL without a scheme means https. The exit status is 0
+for an answer, 1 if clients disagree with --fail-on disagreement, and 2 if the
+command line or a file is wrong.
 
-With --check it reads expectations from files (- is standard input) and compares
-them with what clients do; the exit status is 1 if one is not met. Expectations
-without a list of their own are about the one that is given: --check with --values
-and --cluster, or --no-proxy. -o junit is what build servers read.
+With --check it compares expectations in files (- is standard input) with what
+clients do; the exit status is 1 for a mismatch. Expectations without a list use
+the list of the command line. -o junit is the format of build servers.
 No password is printed.`,
 		Example: `  fairlead explain kubernetes.default.svc 10.1.2.3 --values secret-values.yaml --cluster cluster.yaml
 
-  # a list as it stands, three clients, one of them in an older version
+  # a given list, three clients, one of them in an older version
   fairlead explain example.com. --no-proxy "$NO_PROXY" --client go,curl,curl@7.74
 
   # for colleagues
@@ -79,14 +77,14 @@ No password is printed.`,
 func (o *explainOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.inputFlags(flags)
-	flags.StringVar(&o.audience, "audience", "any", "whose list is explained: "+strings.Join(audiences, ", "))
-	flags.StringVar(&o.noProxy, "no-proxy", "", "a list as it stands, instead of --values and --proxy")
-	flags.StringVar(&o.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy (default: a made-up one for both)")
+	flags.StringVar(&o.audience, "audience", "any", "the list for these programs: "+strings.Join(audiences, ", "))
+	flags.StringVar(&o.noProxy, "no-proxy", "", "a NO_PROXY list, instead of --values and --proxy")
+	flags.StringVar(&o.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy (default: an example proxy for both)")
 	flags.StringVar(&o.httpsProxy, "https-proxy", "", "proxy for https URLs, with --no-proxy")
-	flags.StringSliceVar(&o.clients, "client", nil, "client, or client@version, may be repeated; all: every client in every behaviour (default: every client, newest)")
-	flags.StringArrayVar(&o.resolve, "resolve", nil, "host=address, for clients that resolve names before they decide, may be repeated")
-	flags.BoolVar(&o.check, "check", false, "the arguments are files with expectations; compare them with what clients do")
-	failOnFlag(cmd, &o.failOn, never, "exit with 1 if clients do not agree: "+strings.Join(failExplain, ", "), failExplain)
+	flags.StringSliceVar(&o.clients, "client", nil, "client or client@version; may be repeated; all: every behaviour (default: every client, newest)")
+	flags.StringArrayVar(&o.resolve, "resolve", nil, "host=address, for clients that resolve names first; may be repeated")
+	flags.BoolVar(&o.check, "check", false, "compare expectations in these files with what clients do")
+	failOnFlag(cmd, &o.failOn, never, "exit with 1 if clients disagree: "+strings.Join(failExplain, ", "), failExplain)
 	outputFlag(cmd, &o.output, tableOutput, explainOutputs)
 }
 

@@ -21,7 +21,7 @@ var (
 	failExplain      = []string{"disagreement", never}
 	failNodes        = []string{"outdated", never}
 	failPods         = append(podFindings(), never)
-	severityFailedOn = "exit with 1 from this severity on: " + strings.Join(severities, ", ")
+	severityFailedOn = "exit with 1 for this severity or worse: " + strings.Join(severities, ", ")
 )
 
 func podFindings() []string {

@@ -22,7 +22,7 @@ func filenameFlag(cmd *cobra.Command, into *[]string, usage string) {
 
 // recursiveFlag adds -R.
 func recursiveFlag(flags *pflag.FlagSet, into *bool) {
-	flags.BoolVarP(into, "recursive", "R", false, "of folders also those below")
+	flags.BoolVarP(into, "recursive", "R", false, "include subfolders")
 }
 
 // inFolders returns the files, with those that are in a folder in its place.

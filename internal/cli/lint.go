@@ -36,28 +36,28 @@ func lintCommand() *cobra.Command {
 	var opts lintOptions
 	cmd := &cobra.Command{
 		Use:   "lint (--values FILE | --proxy FILE) --cluster FILE | --values FILE | --no-proxy LIST [--cluster FILE]",
-		Short: "Find what is wrong, or not portable, in a NO_PROXY list and its proxy",
-		Long: `Find what is wrong, or not portable, in a NO_PROXY list and its proxy: entries
-that open too much, that no client or only some clients understand, what the
-cluster needs and the list lacks, what clients make of the proxy's URL.
+		Short: "Find what is wrong or not portable in a NO_PROXY list and its proxy",
+		Long: `Find what is wrong or not portable in a NO_PROXY list and its proxy: entries that
+open too much or that clients read differently, what the cluster needs and the
+list lacks, and how clients read the proxy's URL.
 
-With --values or --proxy it looks at the list that the operator writes for each
-cluster; with --values alone at what pods get where there is no operator, by
-charts/fairlead-policies; with --no-proxy at a list as it stands. The exit status is 1 if there
-is a finding of the severity of --fail-on, or worse, and 2 if there is no answer:
-the command line or a file is wrong. No password is printed.`,
+With --values or --proxy it checks the list that the operator writes for each
+cluster; with --values alone, the list of pods without an operator; with
+--no-proxy, a given list. The exit status is 1 for a finding of the severity
+--fail-on or worse, and 2 if the command line or a file is wrong.
+No password is printed.`,
 		Example: `  fairlead lint --values secret-values.yaml --cluster cluster.yaml
 
   # on a cluster that Cluster API does not manage
   fairlead lint --values secret-values.yaml
 
-  # a list that is in use somewhere; does it do for this cluster?
+  # is a list that is in use right for this cluster?
   fairlead lint --no-proxy "$NO_PROXY" --cluster cluster.yaml
 
   # for a pipeline
   fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json
 
-  # for a code host, which shows findings beside the lines
+  # for a code host
   fairlead lint --values secret-values.yaml --cluster cluster.yaml -o sarif > fairlead.sarif`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,7 +70,7 @@ the command line or a file is wrong. No password is printed.`,
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
 	opts.trustedCAFlag(flags)
-	flags.StringVar(&opts.noProxy, "no-proxy", "", "a list as it stands, instead of --values and --proxy")
+	flags.StringVar(&opts.noProxy, "no-proxy", "", "a NO_PROXY list, instead of --values and --proxy")
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)

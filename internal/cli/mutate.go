@@ -33,26 +33,25 @@ func mutateCommand() *cobra.Command {
 	var opts mutateOptions
 	cmd := &cobra.Command{
 		Use:   "mutate [-f FILE…] [--values FILE | --proxy FILE] [--cluster FILE] [--policy-values FILE…]",
-		Short: "Do to manifests what the policies of tunnels do to pods",
-		Long: `Do to manifests what the policies of tunnels do to pods: for agents that no webhook
-sees, because the webhook is reached through them, and for clusters without policies.
+		Short: "Change manifests as the policies for tunnels change pods",
+		Long: `Change manifests as the policies for tunnels change pods: for agents that no
+webhook sees, because it is reached through them, and for clusters without policies.
 
-Pods, and the pod templates of Deployments, DaemonSets, StatefulSets, ReplicaSets,
-Jobs and CronJobs are changed, also within a List or a ManifestWork; everything else
-comes out as it went in, to the byte. What is evaluated are the policies themselves,
-with the values of the chart fairlead-policies (--policy-values, as helm's --values).
-The settings of a cluster (--values or --proxy, and --cluster, as with render) stand
-below those. They are needed where the proxy speaks TLS itself, and with --carry Literal.
+It changes Pods, and the pod templates of Deployments, DaemonSets, StatefulSets,
+ReplicaSets, Jobs and CronJobs, also in a List or a ManifestWork. Everything else
+stays the same, to the byte. It evaluates the policies with the values of the
+chart fairlead-policies (--policy-values). A cluster's settings (--values or
+--proxy, with --cluster) have lower precedence; they are needed for a proxy that
+speaks TLS, and for --carry Literal.
 
-Where the API server reaches the policies' webhook through the tunnel, its agent is still
-refused while nobody answers there: --exclude-from-admission labels its pods, so that
-nobody is asked about them.
+If the API server reaches the policies' webhook through the tunnel, it refuses the
+agent while the webhook is down. --exclude-from-admission labels the agent's pods
+so that no policy is asked.
 
-Standard error has a statement for each workload that a policy is for: what was
-changed, what was not, and why. The exit status is 0, also if there was nothing to do;
-1 if something cannot be read or evaluated; 2 if the command line is wrong. Then
-nothing is printed: kubectl apply behind a pipe must not get agents without a proxy.
-No password is printed, except with --carry Literal, into the manifests.`,
+Standard error says for each agent what was changed, what was not, and why. The
+exit status is 0, also without changes; 1 for an error; 2 if the command line is
+wrong. With 1 and 2 nothing is printed. No password is printed, except with
+--carry Literal.`,
 		Example: `  # konnectivity-agent, before it is applied
   fairlead mutate -f konnectivity-agent.yaml --values secret-values.yaml --cluster cluster.yaml | kubectl apply -f -
 
@@ -80,13 +79,13 @@ No password is printed, except with --carry Literal, into the manifests.`,
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
-	filenameFlag(cmd, &opts.files, "manifests, or a folder with them, may be repeated; standard input if there is none, or for -")
-	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of what names none, as kubectl apply -n")
-	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies, may be repeated")
+	filenameFlag(cmd, &opts.files, "manifests, a folder of them, or - for stdin, the default; may be repeated")
+	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of objects without one, as kubectl apply -n")
+	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies; may be repeated")
 	flags.StringVar(&opts.carry, "carry", "", "instead of the values' carry: "+strings.Join(carries, ", "))
-	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy, may be repeated; all of tunnels if there is none")
-	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+excludeKey+"=exclude: no policy is asked about them")
-	flags.BoolVar(&opts.require, "require", false, "exit with 1 if no workload is one of an agent")
+	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy; may be repeated; default: all for tunnels")
+	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+excludeKey+"=exclude, so that no policy applies")
+	flags.BoolVar(&opts.require, "require", false, "exit with 1 if there is no agent")
 	outputFlag(cmd, &opts.output, "manifests", mutateOutputs)
 	return cmd
 }

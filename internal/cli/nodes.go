@@ -28,16 +28,15 @@ func nodesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nodes [-n NAMESPACE | -A] [-f FILE]",
 		Short: "List machines that were built before their proxy settings changed",
-		Long: `List machines that were built before their proxy settings changed, by cluster
-and by who replaces them. Cluster API gives a machine its settings once, when it
-is built; what is outdated here keeps the old ones until it is replaced.
+		Long: `List outdated machines: those created before their proxy settings changed, by
+cluster and owner. Cluster API gives a machine its settings once, when it is
+built; an outdated machine keeps the old ones until it is replaced.
 
-It reads ProxyReports, and nothing else, from the cluster of the kubeconfig, or
-from files. SINCE is the time of the last change; an order that changes is none.
+It reads only ProxyReports, from the cluster or from files. SINCE is the time of
+the last change; reordering the list is not a change.
 
-The exit status is 0 if there is an answer; --fail-on outdated makes it 1 where
-something is outdated, for a pipeline. It is 1 also if there is no answer, and 2
-if the command line is wrong.`,
+The exit status is 0 for an answer; 1 with --fail-on outdated if something is
+outdated, or for an error; 2 if the command line is wrong.`,
 		Example: `  fairlead nodes -A
   fairlead nodes -n org-acme --outdated
 
@@ -57,10 +56,10 @@ if the command line is wrong.`,
 	flags := cmd.Flags()
 	clusterFlags(cmd, &opts.Options)
 	allNamespacesFlag(cmd, &opts.Options)
-	filenameFlag(cmd, &opts.files, "read ProxyReports from files instead, or from a folder, - for stdin; may be repeated")
+	filenameFlag(cmd, &opts.files, "ProxyReports, a folder of them, or - for stdin; may be repeated")
 	recursiveFlag(flags, &opts.recursive)
-	flags.BoolVar(&opts.outdated, "outdated", false, "only what has outdated machines")
-	failOnFlag(cmd, &opts.failOn, never, "exit with 1 if there are such machines or MachinePools: "+strings.Join(failNodes, ", "), failNodes)
+	flags.BoolVar(&opts.outdated, "outdated", false, "only owners with outdated machines")
+	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for such machines or MachinePools: "+strings.Join(failNodes, ", "), failNodes)
 	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
 	return cmd
 }

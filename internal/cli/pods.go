@@ -25,29 +25,28 @@ func podsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pods [-n NAMESPACE | -A] [-f FILE]",
 		Short: "List pods that lack the proxy variables, have old values, or show a password",
-		Long: `List pods that lack the proxy variables, have old values, or show a password,
-by who owns them, with the reason.
+		Long: `List pods that lack the proxy variables, have old values, or show a password, by
+owner, with the reason.
 
-  Uninjected   containers without a variable of ours: excluded, older than the
-               policy, out of its reach, with values of their own
-  Outdated     containers that were started before the values changed
+  Uninjected   containers without Fairlead's variables: excluded, older than the
+               policy, out of its reach, or with values of their own
+  Outdated     containers started before the values changed
   Password     containers with a password in the pod itself
 
-It lists pods, what owns them, namespaces and the policy inject-proxy-env from
-the cluster of the kubeconfig, and the metadata of the Secrets fairlead-proxy,
-never what is in them. What may not be listed is said below the table, and the
-rest is shown. Of pods that have finished or are being deleted, and of debug
-containers that have, only passwords are listed. With -f it reads the same from
-files; what is outdated then takes the managedFields, or the replicator's copies.
+It lists pods, their owners, namespaces and the policy inject-proxy-env, and
+metadata of the Secrets fairlead-proxy, never their content. What it may not list
+is named below the table. Pods that have finished or are being deleted, and
+finished debug containers, are listed for passwords only. With -f it reads the same from files;
+Outdated then needs managedFields, or the replicator's copies.
 
 -o json and -o yaml print "owners", each with namespace, owner, finding, reason
-(of Uninjected), message, containers and pods, and "notes", what is said below
-the table. Messages may change; reasons are Static, KubeSystem, Excluded,
-OwnValue, OwnEnvFrom, NoPolicy, OlderThanPolicy, PolicyNotReady and Unknown.
+(of Uninjected), message, containers and pods, and "notes". Messages may change;
+reasons are Static, KubeSystem, Excluded, OwnValue, OwnEnvFrom, NoPolicy,
+OlderThanPolicy, PolicyNotReady and Unknown.
 
-The exit status is 0 if there is an answer, whatever it says; --fail-on makes it 1
-for findings and for reasons of Uninjected, and where it cannot tell for lack of
-rights. It is 1 also if pods cannot be listed, and 2 if the command line is wrong.`,
+The exit status is 0 for an answer. It is 1 for findings and reasons of --fail-on,
+also if rights to check them are missing, or for an error; 2 if the command line
+is wrong.`,
 		Example: `  fairlead pods -A
   fairlead pods -n shop --all
 
@@ -57,7 +56,7 @@ rights. It is 1 also if pods cannot be listed, and 2 if the command line is wron
   # for a pipeline
   fairlead pods -A --fail-on Password,OlderThanPolicy
 
-  # owners that have to be restarted after a new password
+  # owners to restart after a new password
   fairlead pods -A -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,10 +73,10 @@ rights. It is 1 also if pods cannot be listed, and 2 if the command line is wron
 	flags := cmd.Flags()
 	clusterFlags(cmd, &opts.Options)
 	allNamespacesFlag(cmd, &opts.Options)
-	filenameFlag(cmd, &opts.files, "read from files what kubectl get has printed, or from a folder, - for stdin; may be repeated")
+	filenameFlag(cmd, &opts.files, "output of kubectl get, a folder of it, or - for stdin; may be repeated")
 	recursiveFlag(flags, &opts.recursive)
-	flags.BoolVar(&opts.all, "all", false, "also what is fine")
-	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these, separated by commas: "+strings.Join(failPods, ", "), failPods)
+	flags.BoolVar(&opts.all, "all", false, "all pods, also those without a finding")
+	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these (comma-separated): "+strings.Join(failPods, ", "), failPods)
 	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
 	return cmd
 }

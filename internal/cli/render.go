@@ -54,10 +54,10 @@ func renderCommand() *cobra.Command {
 		Short: "Print the Secrets that the operator writes for a cluster",
 		Long: `Print the Secrets that the operator writes for a cluster.
 
-The proxy is given by the config repository's patch (--values) or by a
-CorporateProxy with the objects that it names (--proxy). The clusters are
-Cluster API Clusters, v1beta1 or v1beta2; infrastructure objects may stand
-beside them. A file may hold several documents; - reads standard input.
+The proxy comes from the config repository's values (--values), or from a
+CorporateProxy with the objects that it names (--proxy). Clusters are Cluster API
+Clusters, v1beta1 or v1beta2, with their infrastructure objects if you have them.
+A file may have several documents; - reads standard input.
 
 The proxy's password is in every output but noproxy, java, java-tool-options,
 prometheus, alertmanager, addondeploymentconfig; and with --with-credentials in
@@ -65,50 +65,35 @@ the last.`,
 		Example: `  # the Secrets, as the operator applies them
   fairlead render --values secret-values.yaml --cluster cluster.yaml
 
-  # the same for jq
-  fairlead render --values secret-values.yaml --cluster cluster.yaml -o json | jq -r '.items[].metadata.name'
-
-  # one decoded part of them
-  fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
-
-  # in the order of the merge, nothing added
+  # the NO_PROXY list; in form Exact, nothing is added
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy --form Exact
 
-  # into this shell, and into charts: a management cluster before there is an operator
+  # for a shell and for charts, before there is an operator
   eval "$(fairlead render --values secret-values.yaml --cluster cluster.yaml -o env)"
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o helm-values | helm install … --values -
 
-  # the Secret fairlead-proxy for pods, where the chart fairlead-policies is not installed
+  # the Secret fairlead-proxy for pods, without the chart fairlead-policies
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o pod-secret | kubectl apply --namespace … -f -
 
-  # for Java, which reads no environment: the list, or all of JAVA_TOOL_OPTIONS
+  # for programs that do not read the environment by themselves
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o java
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o java-tool-options
-
-  # for Prometheus and Alertmanager, which read the environment where they are told to
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o prometheus
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o alertmanager
 
-  # for the hub of Open Cluster Management, in the managed cluster's namespace; many may read it
+  # for Open Cluster Management's hub, without the password
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o addondeploymentconfig
 
   # one file for machines
   fairlead render --values secret-values.yaml --cluster cluster.yaml --unit crio.service --key crioProxy
-  fairlead render --values secret-values.yaml --cluster cluster.yaml --file EnvironmentFile --key environmentFile
   fairlead render --values secret-values.yaml --cluster cluster.yaml --file EtcEnvironment --key etcEnvironment
-  fairlead render --values secret-values.yaml --cluster cluster.yaml --file RKE2 --key rke2Environment
-  fairlead render --values secret-values.yaml --cluster cluster.yaml --file K3s --key k3sEnvironment
   fairlead render --values secret-values.yaml --cluster cluster.yaml --file StaticPods --static-pods Extend --key kubeAPIServerPatch
-
-  # for /etc/apt/apt.conf.d, /etc/dnf/dnf.conf and /etc/sysconfig/crio, which no Secret holds
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o apt
-  fairlead render --values secret-values.yaml --cluster cluster.yaml -o dnf
-  fairlead render --values secret-values.yaml --cluster cluster.yaml -o crio
 
-  # the config of a machine, to merge into your own
+  # a machine's config
   fairlead render --proxy corporate-proxy.yaml --cluster cluster.yaml -o butane --variant fcos
 
-  # of a running fleet
+  # for a running fleet
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -130,7 +115,7 @@ the last.`,
 	opts.inputFlags(flags)
 	opts.node.flags(flags)
 	opts.trustedCAFlag(flags)
-	flags.StringVar(&opts.audience, "audience", "any", "whose list -o noproxy, env, java and java-tool-options print: "+strings.Join(audiences, ", "))
+	flags.StringVar(&opts.audience, "audience", "any", "the list of -o noproxy, env, java and java-tool-options for these programs: "+strings.Join(audiences, ", "))
 	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
 	flags.BoolVar(&opts.withCredentials, "with-credentials", false, "write the proxy's user and password into -o addondeploymentconfig")
 	outputFlag(cmd, &opts.output, "yaml", outputs)
@@ -139,17 +124,17 @@ the last.`,
 
 // trustedCAFlag is for the verbs that look at what machines get.
 func (o *renderOptions) trustedCAFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&o.trustedCA, "trusted-ca", "", "certificates that machines are to trust, PEM, with --values")
+	flags.StringVar(&o.trustedCA, "trusted-ca", "", "PEM certificates for machines, with --values")
 }
 
 // inputFlags are the flags that say what a configuration is made from.
 func (o *renderOptions) inputFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.values, "values", "", "the config repository's patch: proxy: {http, https, noProxy}")
-	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy manifest with the Secret and ConfigMap that it names, or a folder with them")
-	flags.StringArrayVar(&o.clusters, "cluster", nil, "Cluster manifest, or a folder with them; may be repeated")
-	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverride manifest, or a folder with them, instead of those in --cluster; may be repeated")
+	flags.StringVar(&o.values, "values", "", "the config repository's values, proxy: {http, https, noProxy}")
+	flags.StringVar(&o.proxy, "proxy", "", "CorporateProxy, with the Secret and ConfigMap that it names; file or folder")
+	flags.StringArrayVar(&o.clusters, "cluster", nil, "Clusters, file or folder; may be repeated")
+	flags.StringArrayVar(&o.override, "override", nil, "ProxyOverrides, file or folder, instead of those in --cluster; may be repeated")
 	recursiveFlag(flags, &o.recursive)
-	flags.StringVar(&o.form, "form", "", "form of the list instead of the CorporateProxy's: "+strings.Join(forms, ", "))
+	flags.StringVar(&o.form, "form", "", "form of the list, instead of the CorporateProxy's: "+strings.Join(forms, ", "))
 }
 
 // hasSettings tells whether the proxy of a cluster is given, for verbs that can do without.

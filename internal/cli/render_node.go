@@ -25,8 +25,8 @@ type nodeOptions struct {
 
 func (o *nodeOptions) flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.units, "unit", nil, "add a drop-in for this systemd unit, such as crio.service; may be repeated")
-	flags.StringArrayVar(&o.files, "file", nil, "add a kind of file for machines, such as EnvironmentFile; may be repeated")
-	flags.StringVar(&o.staticPods, "static-pods", "", "what --file StaticPods does: Strip, Extend or Set, instead of the CorporateProxy's")
+	flags.StringArrayVar(&o.files, "file", nil, "add a file for machines: EnvironmentFile, EtcEnvironment, RKE2, K3s, StaticPods, ...; may be repeated")
+	flags.StringVar(&o.staticPods, "static-pods", "", "what --file StaticPods does, instead of the CorporateProxy's: Strip, Extend or Set")
 	flags.StringVar(&o.key, "key", "", "print this key of the Secret <cluster>-systemd-proxy, decoded")
 }
 

@@ -56,10 +56,10 @@ func command() *cobra.Command {
 	flags.BoolVar(&opts.LeaderElection, "leader-elect", true, "take part in leader election")
 	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
 	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
-	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often Secrets are applied although nothing changed, which mends drift")
-	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time from the beginning of one cluster's rollout to the next, where a CorporateProxy says Rolling")
+	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often unchanged Secrets are applied again, to repair drift")
+	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time between the starts of two clusters' rollouts")
 	flags.IntVar(&opts.Concurrency, "concurrency", 10, "clusters reconciled at a time")
-	flags.StringVar(&management, "management-cluster", "", "namespace/name of the Cluster that is the management cluster itself: its report says whether it dials the endpoints of all others directly; none if empty")
+	flags.StringVar(&management, "management-cluster", "", "namespace/name of the Cluster that is the management cluster: its report shows whether it reaches the other endpoints directly")
 	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.AddCommand(replicateCommand())

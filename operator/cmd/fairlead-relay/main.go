@@ -38,10 +38,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	debug.SetMemoryLimit(memory)
 	flags := flag.NewFlagSet("fairlead-relay", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	folder := flags.String("proxy", "", "folder with the keys of the Secret fairlead-proxy, read anew for each connection")
+	folder := flags.String("proxy", "", "folder with the keys of the Secret fairlead-proxy; read again for each connection")
 	showVersion := flags.Bool("version", false, "print the version")
 	var texts []string
-	flags.Func("target", "host:port, to be reached through the proxy, and listened for at 127.0.0.1:port; can be repeated", func(text string) error {
+	flags.Func("target", "host:port to reach through the proxy; the relay listens at 127.0.0.1:port; may be repeated", func(text string) error {
 		texts = append(texts, text)
 		return nil
 	})
