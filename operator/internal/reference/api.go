@@ -52,8 +52,7 @@ func api(folder string) (string, error) {
 		return "", fmt.Errorf("no CRDs in %s: %w", folder, err)
 	}
 	page := &strings.Builder{}
-	page.WriteString("# Kinds\n\n" + header + "What the API server takes, field by field. What it is good for: [CorporateProxy](../spec/corporateproxy.md),\n" +
-		"[ProxyOverride](../spec/proxyoverride.md), [ProxyReport](../spec/proxyreport.md).\n")
+	page.WriteString("# Kinds\n\n" + header + "For everybody who writes or reads Fairlead's kinds: each field, with its type, bounds and default.\n")
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -74,6 +73,8 @@ func api(folder string) (string, error) {
 			}
 		}
 	}
+	page.WriteString("\n## What to read next\n\nRules and examples of [CorporateProxy](../spec/corporateproxy.md), [ProxyOverride](../spec/proxyoverride.md) and\n" +
+		"[ProxyReport](../spec/proxyreport.md).\n")
 	return page.String(), nil
 }
 
