@@ -175,7 +175,7 @@ type ReportedFacts struct {
 
 // SecretRecord is the operator's memory of one Secret, or of the ConfigMap.
 type SecretRecord struct {
-	// role: cluster-values, systemd-proxy or cluster-values-configmap.
+	// role of the object: cluster-values, systemd-proxy or cluster-values-configmap.
 	Role string `json:"role"`
 
 	// name of the object.
@@ -228,7 +228,7 @@ type ReportedNodes struct {
 	// +optional
 	MachinePools int32 `json:"machinePools,omitempty"`
 
-	// outdatedMachinePools were created before since. Their new instances have the new settings.
+	// outdatedMachinePools are those created before since. Their new instances have the new settings.
 	// +optional
 	OutdatedMachinePools int32 `json:"outdatedMachinePools,omitempty"`
 
