@@ -2,16 +2,16 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// The rules are on the whole spec, with fixed messages: a rule on a string field makes the API server repeat the
+// value, password included.
+
 // CorporateProxySpec says what the proxy is and which clusters get it.
-//
-// Rules stand here, with fixed messages, and not on the fields: a rule on a
-// string field makes the API server repeat the value, password included.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.source.valuesRef) != has(self.source.url)",message="source takes exactly one of valuesRef and url"
 // +kubebuilder:validation:XValidation:rule="!has(self.source.url) || !((has(self.source.url.http) && self.source.url.http.contains('@')) || (has(self.source.url.https) && self.source.url.https.contains('@')))",message="source.url must not contain user information: put username and password into the Secret that source.url.credentialsRef names"
 type CorporateProxySpec struct {
-	// priority decides when several CorporateProxies match a cluster: the highest
-	// wins. A tie is reported on the cluster's ProxyReport, never guessed.
+	// priority decides if several CorporateProxies match a cluster: the highest wins. A tie is an error on the
+	// cluster's ProxyReport.
 	// +optional
 	// +kubebuilder:default=0
 	Priority int32 `json:"priority"`
@@ -21,59 +21,55 @@ type CorporateProxySpec struct {
 	// +kubebuilder:default={}
 	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
 
-	// allowedNamespaces selects, by their labels, the namespaces whose clusters may
-	// have this proxy and its password. The labels of a Cluster are its tenant's to
-	// set; this is the fence around them. Empty allows all.
+	// allowedNamespaces selects the namespaces, by their labels, whose clusters may have this proxy and its
+	// password. Empty allows all.
 	// +optional
 	// +kubebuilder:default={}
 	AllowedNamespaces *metav1.LabelSelector `json:"allowedNamespaces,omitempty"`
 
-	// source is where the proxy's URLs and credentials come from.
+	// source has the proxy's URLs and credentials.
 	// +required
 	Source ProxySource `json:"source"`
 
-	// noProxy lists hosts, domains and networks that are reached directly, in
-	// addition to those of the source.
+	// noProxy lists hosts, domains and networks to reach directly, in addition to those of the source.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4096
 	NoProxy []NoProxyEntry `json:"noProxy,omitempty"`
 
-	// form is the way in which the merged list is written. Unset means: clusters
-	// keep the form in their report, new clusters get the newest.
+	// form is how the merged list is written. If unset, clusters keep the form in their report, and new clusters get
+	// the newest.
 	// +optional
 	// +kubebuilder:validation:Enum=Exact;Portable/v1;Portable/v2
 	Form string `json:"form,omitempty"`
 
-	// delegation is what a ProxyOverride may decide for its own cluster.
+	// delegation is what a ProxyOverride may set for its cluster.
 	// +optional
 	// +kubebuilder:default={}
 	Delegation Delegation `json:"delegation,omitempty,omitzero"`
 
-	// trustedCARef names the certificates of the authorities that machines are to
-	// trust in addition to the public ones: a proxy that looks into TLS, a registry
-	// of the company.
+	// trustedCARef names certificates of authorities, in the operator's namespace, that machines trust in addition
+	// to the public ones.
 	// +optional
 	TrustedCARef *CertificateReference `json:"trustedCARef,omitempty"`
 
-	// node is what machines get beside the drop-ins of containerd and kubelet.
+	// node adds keys for machines to the drop-ins of containerd and kubelet.
 	// +optional
 	Node NodeSettings `json:"node,omitempty,omitzero"`
 
-	// clusterValues is what charts get beside the Secret <cluster>-cluster-values.
+	// clusterValues adds to the Secret <cluster>-cluster-values.
 	// +optional
 	ClusterValues ClusterValuesSettings `json:"clusterValues,omitempty,omitzero"`
 }
 
 // ProxySource is exactly one of its fields.
 type ProxySource struct {
-	// valuesRef names a Secret in the operator's namespace with the keys http,
-	// https and noProxy: the three strings of the config repository. Credentials
-	// stand inside the URLs, percent-encoded.
+	// valuesRef names a Secret in the operator's namespace with the keys http, https and noProxy. Credentials are
+	// part of the URLs, percent-encoded.
 	// +optional
 	ValuesRef *SecretReference `json:"valuesRef,omitempty"`
 
-	// url gives the URLs here and the credentials apart from them.
+	// url has the URLs, with the credentials in a Secret.
 	// +optional
 	URL *ProxyURLs `json:"url,omitempty"`
 }
@@ -91,8 +87,7 @@ type ProxyURLs struct {
 	// +kubebuilder:validation:MaxLength=512
 	HTTPS string `json:"https,omitempty"`
 
-	// credentialsRef names a Secret in the operator's namespace with the keys
-	// username and password, raw; Fairlead percent-encodes them.
+	// credentialsRef names a Secret in the operator's namespace with the keys username and password, not encoded.
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 }
@@ -108,7 +103,7 @@ type SecretReference struct {
 
 // CertificateReference names a PEM bundle in the operator's namespace.
 type CertificateReference struct {
-	// kind of the object, ConfigMap or Secret.
+	// kind of the object.
 	// +optional
 	// +kubebuilder:default=ConfigMap
 	// +kubebuilder:validation:Enum=ConfigMap;Secret
@@ -120,7 +115,7 @@ type CertificateReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// key of the bundle in its data.
+	// key of the bundle, in data; of a ConfigMap also in binaryData.
 	// +optional
 	// +kubebuilder:default=ca.crt
 	// +kubebuilder:validation:MinLength=1
@@ -130,8 +125,8 @@ type CertificateReference struct {
 
 // NodeSettings says what is written for machines.
 type NodeSettings struct {
-	// units get a drop-in each, as a key of the Secret: name.service becomes
-	// nameProxy. Those of containerd.service and kubelet.service are always there.
+	// units get a drop-in each: the key of name.service is nameProxy. containerd.service and kubelet.service always
+	// have one.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -139,30 +134,27 @@ type NodeSettings struct {
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9_][A-Za-z0-9_.-]*\.service$`
 	Units []string `json:"units,omitempty"`
 
-	// files are written in addition: EnvironmentFile, EtcEnvironment, RKE2, K3s,
-	// StaticPods (patches for kubeadm), Flatcar, FedoraCoreOS (Butane and Ignition).
+	// files adds keys for further files. StaticPods are patches for kubeadm; Flatcar and FedoraCoreOS are Butane and
+	// Ignition configs.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:Enum=EnvironmentFile;EtcEnvironment;RKE2;K3s;StaticPods;Flatcar;FedoraCoreOS
 	Files []string `json:"files,omitempty"`
 
-	// base64Twins adds key.base64 beside every key: the same in base64, for files of
-	// Cluster API with "encoding: base64", which no template or YAML can touch.
+	// base64Twins adds key.base64 for every key, for files of Cluster API with "encoding: base64".
 	// +optional
 	Base64Twins bool `json:"base64Twins,omitempty"`
 
-	// staticPods is what the patches of files StaticPods do with the proxy variables
-	// that kubeadm copies from its own environment into the pods of the control
-	// plane, readable by whoever reads pods: Strip removes them, Extend replaces
-	// NO_PROXY alone, Set writes all of them, password included.
+	// staticPods is what the patches do with the proxy variables that kubeadm copies into the pods of the control
+	// plane. Strip removes them, Extend replaces only NO_PROXY, Set writes all of them, with the password.
 	// +optional
 	// +kubebuilder:default=Strip
 	// +kubebuilder:validation:Enum=Strip;Extend;Set
 	StaticPods string `json:"staticPods,omitempty"`
 
-	// rollout is what happens to machines that were built before the settings
-	// changed: Never counts them, Rolling replaces them, one cluster at a time.
+	// rollout is what happens to machines that were created before their settings changed: Never counts them,
+	// Rolling replaces them, one cluster at a time. Rolling needs config/rollout.
 	// +optional
 	// +kubebuilder:default=Never
 	// +kubebuilder:validation:Enum=Never;Rolling
@@ -171,23 +163,21 @@ type NodeSettings struct {
 
 // ClusterValuesSettings says what is written for charts.
 type ClusterValuesSettings struct {
-	// configMap adds a ConfigMap beside the Secret <cluster>-cluster-values, of the
-	// same name and with the same key, for who has to name both. It holds the values
-	// that are no secret: the NO_PROXY list, and no URL. Once a cluster has one, it
-	// stays, and is kept up to date, also if this is taken away.
+	// configMap adds a ConfigMap with the name and the key of the Secret <cluster>-cluster-values. It has the
+	// NO_PROXY list and no URL. If you unset it, existing ConfigMaps stay and are kept up to date.
 	// +optional
 	ConfigMap bool `json:"configMap,omitempty"`
 }
 
 // NoProxyEntry is one entry of a NO_PROXY list.
 type NoProxyEntry struct {
-	// value is a host, a domain, an IP address or a network, if wanted with a port.
+	// value is a host, domain, IP address or network; all but networks can have a port.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=300
 	Value string `json:"value"`
 
-	// reason is for people: why this entry is there.
+	// reason is a note for people.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
@@ -195,14 +185,13 @@ type NoProxyEntry struct {
 
 // Delegation is what a cluster's owner may decide.
 type Delegation struct {
-	// noProxy: Forbidden, Narrow (no *, no public suffix, no wide public network)
-	// or Any.
+	// noProxy: Narrow excludes *, public suffixes and wide public networks.
 	// +optional
 	// +kubebuilder:default=Narrow
 	// +kubebuilder:validation:Enum=Forbidden;Narrow;Any
 	NoProxy string `json:"noProxy,omitempty"`
 
-	// direct: whether an owner may take the cluster off the proxy, Forbidden or Allowed.
+	// direct is whether an owner may take the cluster off the proxy.
 	// +optional
 	// +kubebuilder:default=Forbidden
 	// +kubebuilder:validation:Enum=Forbidden;Allowed
@@ -211,7 +200,7 @@ type Delegation struct {
 
 // CorporateProxyStatus says whether the proxy can be used.
 type CorporateProxyStatus struct {
-	// observedGeneration is the generation that the status is about.
+	// observedGeneration is the generation of the spec that the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -219,28 +208,26 @@ type CorporateProxyStatus struct {
 	// +optional
 	Clusters int32 `json:"clusters"`
 
-	// entries is the number of NO_PROXY entries of the installation.
+	// entries is the number of NO_PROXY entries of source and spec.noProxy.
 	// +optional
 	Entries int32 `json:"entries"`
 
-	// findings are what is wrong with the installation's own entries or the proxy's
-	// URLs, or read differently by different clients; the worst first, at most 20.
+	// findings are problems of these entries or the URLs, the worst first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Findings []ReportedFinding `json:"findings,omitempty"`
 
-	// trustedCAExpiry is when the first certificate of the bundle that trustedCARef
-	// names expires.
+	// trustedCAExpiry is when the first certificate of the bundle expires.
 	// +optional
 	TrustedCAExpiry *metav1.Time `json:"trustedCAExpiry,omitempty"`
 
-	// applying is there while the Secrets of clusters are overwritten with a change. An
-	// operator that finds it when it starts applies those of every cluster again.
+	// applying is set while a change is written to clusters. An operator that finds it at start applies the Secrets
+	// of every cluster again.
 	// +optional
 	Applying *ApplyingChange `json:"applying,omitempty"`
 
-	// conditions: Ready; TrustedCA, if there is one.
+	// conditions: Ready; TrustedCA with trustedCARef.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -249,15 +236,15 @@ type CorporateProxyStatus struct {
 
 // ApplyingChange is a change that is being written to clusters.
 type ApplyingChange struct {
-	// started is when the first Secret was about to be overwritten.
+	// started is when the change began.
 	Started metav1.Time `json:"started"`
 
-	// machines: the change concerns what machines are given, not charts alone.
+	// machines: the change concerns machines, not only charts.
 	// +optional
 	Machines bool `json:"machines,omitempty"`
 }
 
-// CorporateProxy is a company's proxy, and the clusters that leave through it.
+// CorporateProxy is a company's proxy, and the clusters that use it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -8,24 +8,22 @@ const (
 	ModeDirect  = "Direct"
 )
 
-// ProxyOverrideSpec is what one cluster wants differently.
+// ProxyOverrideSpec has settings that differ for one cluster.
 type ProxyOverrideSpec struct {
-	// mode: Proxied, or Direct where the CorporateProxy delegates it. Direct keeps
-	// both Secrets and blanks them.
+	// mode: Direct, where the CorporateProxy delegates it, blanks both Secrets.
 	// +optional
 	// +kubebuilder:default=Proxied
 	// +kubebuilder:validation:Enum=Proxied;Direct
 	Mode string `json:"mode,omitempty"`
 
-	// noProxy lists entries to add, as far as delegation.noProxy of the
-	// CorporateProxy allows.
+	// noProxy lists entries to add, as delegation.noProxy of the CorporateProxy allows.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	NoProxy []NoProxyEntry `json:"noProxy,omitempty"`
 
-	// exclude lists derived entries that are not wanted: the service domain, CIDRs
-	// and endpoint of the Cluster, and the built-in ones.
+	// exclude lists derived entries to remove: service domain, CIDRs and endpoint of the Cluster, and the built-in
+	// ones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -33,8 +31,7 @@ type ProxyOverrideSpec struct {
 	Exclude []string `json:"exclude,omitempty"`
 }
 
-// ProxyOverride is the wish of one cluster's owner. Name and namespace are the
-// Cluster's.
+// ProxyOverride has the settings of one cluster's owner. Name and namespace are the Cluster's.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=fairlead

@@ -5,10 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ProxyReportStatus is what came out for one cluster.
+// ProxyReportStatus has the settings of one cluster.
 type ProxyReportStatus struct {
-	// mode: Proxied, Direct (the owner's choice) or Unproxied (no CorporateProxy
-	// selects the cluster).
+	// mode: Proxied, Direct (set by the owner) or Unproxied (no CorporateProxy selects the cluster).
 	// +optional
 	Mode string `json:"mode,omitempty"`
 
@@ -16,8 +15,7 @@ type ProxyReportStatus struct {
 	// +optional
 	ProxyName string `json:"proxyName,omitempty"`
 
-	// form in which the list is written; the cluster keeps it until its
-	// CorporateProxy asks for another.
+	// form of the list. The cluster keeps it until its CorporateProxy sets another.
 	// +optional
 	Form string `json:"form,omitempty"`
 
@@ -25,12 +23,12 @@ type ProxyReportStatus struct {
 	// +optional
 	Cluster ReportedCluster `json:"cluster,omitempty,omitzero"`
 
-	// noProxy is the merged list as it stands in the Secrets.
+	// noProxy is the merged list in the Secrets.
 	// +optional
 	NoProxy ReportedNoProxy `json:"noProxy,omitempty,omitzero"`
 
-	// entries are those derived from the cluster or added by its ProxyOverride,
-	// with their source. Entries of the installation are only counted.
+	// entries derived from the cluster, built in, or added by its ProxyOverride. Entries of the installation are
+	// only counted.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -40,7 +38,7 @@ type ProxyReportStatus struct {
 	// +optional
 	EntryCounts map[string]int32 `json:"entryCounts,omitempty"`
 
-	// refusals are the entries that cannot be used, at most 20 of them.
+	// refusals are entries that are refused.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
@@ -50,43 +48,40 @@ type ProxyReportStatus struct {
 	// +optional
 	RefusalCount int32 `json:"refusalCount,omitempty"`
 
-	// findings are what is wrong with the list or the proxy, or read differently by
-	// different clients; the worst first, at most 20.
+	// findings are problems of the list or the proxy, the worst first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Findings []ReportedFinding `json:"findings,omitempty"`
 
-	// facts were read from the infrastructure object.
+	// facts of the infrastructure object; at most 200 values.
 	// +optional
 	Facts *ReportedFacts `json:"facts,omitempty"`
 
-	// secrets records the last write of each Secret. The operator cannot read
-	// them; this is how it knows whether a write is due.
+	// secrets records the last write of each Secret, which the operator cannot read.
 	// +optional
 	// +listType=map
 	// +listMapKey=role
 	Secrets []SecretRecord `json:"secrets,omitempty"`
 
-	// configMap records the last write of the ConfigMap, where there is one.
+	// configMap records the last write of the ConfigMap.
 	// +optional
 	ConfigMap *SecretRecord `json:"configMap,omitempty"`
 
-	// nodes says how many machines were built before what they are told changed.
+	// nodes counts machines that were created before their settings last changed.
 	// +optional
 	Nodes *ReportedNodes `json:"nodes,omitempty"`
 
-	// rollout is there where machines are, or are to be, replaced by Fairlead.
+	// rollout is set if Fairlead replaces machines of the cluster, or is to.
 	// +optional
 	Rollout *ReportedRollout `json:"rollout,omitempty"`
 
-	// handledRequest is the last value of the annotation fairlead.io/reapply that
-	// was acted upon.
+	// handledRequest is the last handled value of the annotation fairlead.io/reapply.
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 
-	// conditions: Ready; NameTaken, Contended, Paused, FactsUnread and MachinesOutdated
-	// while they are true.
+	// conditions: Ready; NameTaken, Contended, Paused, FactsUnread and MachinesOutdated while they are true;
+	// EndpointsDirect for the management cluster.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -99,18 +94,18 @@ type ReportedCluster struct {
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// generation of the Cluster that the report is about.
+	// generation of the Cluster that the status describes.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 }
 
 // ReportedNoProxy is the rendered list, by audience.
 type ReportedNoProxy struct {
-	// any is the list in the Helm values. Left out when it is longer than 8 KiB.
+	// any is the list for any client. Absent if it is longer than 8 KiB.
 	// +optional
 	Any string `json:"any,omitempty"`
 
-	// go is the list in the systemd drop-ins. Left out when it is longer than 8 KiB.
+	// go is the list for Go programs, in the drop-ins. Absent if it is longer than 8 KiB.
 	// +optional
 	Go string `json:"go,omitempty"`
 
@@ -125,40 +120,43 @@ type ReportedNoProxy struct {
 
 // ReportedEntry is one entry and where it comes from.
 type ReportedEntry struct {
-	// value as it is rendered.
+	// value of the entry.
 	Value string `json:"value"`
 
-	// source: ServiceDomain, ServiceCIDR, PodCIDR, ControlPlaneEndpoint, Cluster
-	// or Builtin.
+	// source: ServiceDomain, ServiceCIDR, PodCIDR, ControlPlaneEndpoint, Cluster (its ProxyOverride) or Builtin.
 	Source string `json:"source"`
 
-	// field that it was read from.
+	// field that it comes from.
 	// +optional
 	Field string `json:"field,omitempty"`
 }
 
 // ReportedFacts is what the infrastructure object says about its network.
 type ReportedFacts struct {
-	// version of the table of providers that the facts were read by.
+	// version of the table of providers.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// source of the row: the built-in table, or a user's ConfigMap.
+	// source of the row: the built-in table, or a ConfigMap.
 	// +optional
 	Source string `json:"source,omitempty"`
 
-	// kind and name of the infrastructure object.
+	// kind of the infrastructure object.
 	Kind string `json:"kind"`
+
+	// name of the infrastructure object.
 	Name string `json:"name"`
 
-	// values by name, as networks, addresses or domains.
+	// values by name.
 	// +optional
 	Values map[string][]string `json:"values,omitempty"`
 
-	// metadata and domains are what the table says of every cluster of this kind.
+	// metadata has the addresses of the row that are valid for all clusters of this kind.
 	// +optional
 	// +listType=atomic
 	Metadata []string `json:"metadata,omitempty"`
+
+	// domains has the private domains of the row.
 	// +optional
 	// +listType=atomic
 	Domains []string `json:"domains,omitempty"`
@@ -168,7 +166,7 @@ type ReportedFacts struct {
 	// +listType=atomic
 	Missing []string `json:"missing,omitempty"`
 
-	// problems names what could not be understood or read.
+	// problems names what could not be read; it never has a value.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
@@ -177,18 +175,17 @@ type ReportedFacts struct {
 
 // SecretRecord is the operator's memory of one Secret, or of the ConfigMap.
 type SecretRecord struct {
-	// role: cluster-values or systemd-proxy; of the ConfigMap, cluster-values-configmap.
+	// role of the object: cluster-values, systemd-proxy or cluster-values-configmap.
 	Role string `json:"role"`
 
-	// name of what was written.
+	// name of the object.
 	Name string `json:"name"`
 
-	// uid of what was written.
+	// uid of the object.
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
 
-	// hmac is a keyed hash of what was written. The key is in the operator's
-	// namespace.
+	// hmac is a keyed hash of what was written. The key is in the operator's namespace.
 	// +optional
 	HMAC string `json:"hmac,omitempty"`
 
@@ -196,48 +193,46 @@ type SecretRecord struct {
 	// +optional
 	Written *metav1.Time `json:"written,omitempty"`
 
-	// ownedByCluster: it was last written with the Cluster as its second owner.
+	// ownedByCluster: it was written with the Cluster as its second owner.
 	// +optional
 	OwnedByCluster bool `json:"ownedByCluster,omitempty"`
 
-	// reverts counts how often in a row somebody had undone the last write when
-	// it was applied again.
+	// reverts counts the re-applies in a row that found the last write undone.
 	// +optional
 	Reverts int32 `json:"reverts,omitempty"`
 
-	// rival is the field manager that undid it, where the API server says so.
+	// rival is the field manager that undid it, if known.
 	// +optional
 	Rival string `json:"rival,omitempty"`
 }
 
-// ReportedNodes counts machines against the last change of what they are told: the
-// proxy's URLs, the entries of the lists whatever their order, the certificates,
-// and what becomes of static pods.
+// ReportedNodes counts machines against the last change of their settings: the proxy's URLs, the entries of the lists
+// in any order, the certificates, and the setting for static pods.
 type ReportedNodes struct {
-	// hmac is a keyed hash of what machines are told.
+	// hmac is a keyed hash of the machines' settings.
 	// +optional
 	HMAC string `json:"hmac,omitempty"`
 
-	// since is the first second after the last change of it, by the API server's
-	// clock. A Machine that is older is outdated. Absent while nothing has changed
-	// since the Secret was first written.
+	// since is the first second after their last change, by the API server's clock. Machines created earlier are
+	// outdated. Absent until the first change.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
-	// machines of the cluster, and those of them that are outdated. Machines that
-	// are being deleted do not count.
+	// machines of the cluster that are not being deleted.
 	Machines int32 `json:"machines"`
+
+	// outdated machines.
 	Outdated int32 `json:"outdated"`
 
-	// machinePools of the cluster, and those of them that are older than since.
-	// They make their bootstrap data anew from time to time, so new instances get
-	// the new settings; existing ones keep the old.
+	// machinePools of the cluster.
 	// +optional
 	MachinePools int32 `json:"machinePools,omitempty"`
+
+	// outdatedMachinePools are those created before since. Their new instances have the new settings.
 	// +optional
 	OutdatedMachinePools int32 `json:"outdatedMachinePools,omitempty"`
 
-	// owners of the machines, those with outdated ones first; at most 64.
+	// owners of the machines, those with outdated ones first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -247,20 +242,24 @@ type ReportedNodes struct {
 // ReportedOwner is who replaces machines, such as a MachineDeployment. Kind and
 // name are empty for machines of nobody.
 type ReportedOwner struct {
+	// kind of the owner; empty for machines without one.
 	// +optional
 	Kind string `json:"kind,omitempty"`
+
+	// name of the owner; empty for machines without one.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// machines of this owner, and those of them that are outdated.
+	// machines of this owner.
 	Machines int32 `json:"machines"`
+
+	// outdated machines of this owner.
 	Outdated int32 `json:"outdated"`
 }
 
 // ReportedRollout is the state of a rollout by Fairlead.
 type ReportedRollout struct {
-	// after is what spec.rollout.after of the owners is set to. While it is there,
-	// this cluster is being rolled, and no other one begins.
+	// after is the spec.rollout.after that owners get. While it is set, this cluster is rolled and no other begins.
 	// +optional
 	After *metav1.Time `json:"after,omitempty"`
 
@@ -268,23 +267,22 @@ type ReportedRollout struct {
 	// +optional
 	Started *metav1.Time `json:"started,omitempty"`
 
-	// owner, as kind/name, is who was told last. Until all its machines are there,
-	// the cluster is being rolled.
+	// owner, as kind/name, is the last one that got it. The cluster is rolled until all its machines are up to date.
 	// +optional
 	Owner string `json:"owner,omitempty"`
 
-	// skipped is nodes.since of a change that was given up: for too long, machines did
-	// not come up. Until the next change, or until they have, others are rolled instead.
+	// skipped is the nodes.since of a change that was given up because machines did not come up. Others are rolled
+	// until the next change, or until they have.
 	// +optional
 	Skipped *metav1.Time `json:"skipped,omitempty"`
 
-	// message says what is being done or waited for, or what is missing.
+	// message: what is done, waited for, or missing.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// ProxyReport says what came out for one cluster, and why. Name and namespace
-// are the Cluster's; the operator alone writes it. It owns both Secrets.
+// ProxyReport has the settings of one cluster, and the reasons. Name and namespace are the Cluster's. Only the operator
+// writes it. It owns both Secrets.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

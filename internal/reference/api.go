@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,8 +53,8 @@ func api(folder string) (string, error) {
 		return "", fmt.Errorf("no CRDs in %s: %w", folder, err)
 	}
 	page := &strings.Builder{}
-	page.WriteString("# Kinds\n\n" + header + "What the API server takes, field by field. What it is good for: [CorporateProxy](../spec/corporateproxy.md),\n" +
-		"[ProxyOverride](../spec/proxyoverride.md), [ProxyReport](../spec/proxyreport.md).\n")
+	fields := rows{page: page, seen: map[string]string{}}
+	page.WriteString("# Kinds\n\n" + header + "For everybody who writes or reads Fairlead's kinds: each field, with its type, bounds and default.\n")
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -65,45 +66,75 @@ func api(folder string) (string, error) {
 		}
 		names := crd.Spec.Names
 		for _, version := range crd.Spec.Versions {
-			fmt.Fprintf(page, "\n## %s\n\n`%s/%s`, %s; `kubectl get %s`.\n\n| field | type | default | |\n| --- | --- | --- | --- |\n", names.Kind,
+			fmt.Fprintf(page, "\n## %s\n\n`%s/%s`, %s; `kubectl get %s`.\n\n| field | type | |\n| --- | --- | --- |\n", names.Kind,
 				crd.Spec.Group, version.Name, strings.ToLower(crd.Spec.Scope), strings.Join(append([]string{names.Plural}, names.ShortNames...), "`, `"))
 			for _, part := range []string{"spec", "status"} {
 				if s, has := version.Schema.OpenAPIV3Schema.Properties[part]; has {
-					field(page, part, s, slices.Contains(version.Schema.OpenAPIV3Schema.Required, part))
+					fields.kind = names.Kind
+					fields.field(part, s, false)
 				}
 			}
 		}
 	}
+	page.WriteString("\n## What to read next\n\nRules and examples of [CorporateProxy](../spec/corporateproxy.md), [ProxyOverride](../spec/proxyoverride.md) and\n" +
+		"[ProxyReport](../spec/proxyreport.md).\n")
 	return page.String(), nil
 }
 
-// field writes a row, and one for each field below it.
-func field(page *strings.Builder, path string, s schema, required bool) {
-	text := cell(s.Description)
+// rows writes the fields of a page.
+type rows struct {
+	page *strings.Builder
+	kind string
+	seen map[string]string // where the fields of an object were written first, by their schema
+}
+
+// field writes a row, and one for each field below it. Fields that the page has already are referred to.
+func (r *rows) field(path string, s schema, required bool) {
+	text := cell(withoutName(s.Description))
 	for _, validation := range s.Validations {
 		text += " " + cell(validation.Message) + "."
 	}
-	if required {
-		text = "**Required.** " + text
+	below, belowPath := s, path
+	if s.Items != nil {
+		below, belowPath = *s.Items, path+"[]"
 	}
-	value := ""
-	if s.Default != nil {
-		encoded, err := json.Marshal(s.Default)
-		if err == nil {
-			value = "`" + string(encoded) + "`"
+	const fewest = 2                                                                                            // fields for which a reference is shorter
+	descend := !strings.HasSuffix(belowPath, "conditions[]") && below.Properties["matchExpressions"].Type == "" // else Kubernetes' own
+	if encoded, err := json.Marshal(below.Properties); err == nil && descend && len(below.Properties) >= fewest {
+		if first := r.seen[string(encoded)]; first != "" {
+			text, descend = text+" Fields: see "+first+".", false
+		} else {
+			r.seen[string(encoded)] = "`" + belowPath + "` of " + r.kind
 		}
 	}
-	fmt.Fprintf(page, "| `%s` | %s | %s | %s |\n", path, s.kind(), value, strings.TrimSpace(text))
-	below := s
-	if s.Items != nil {
-		path, below = path+"[]", *s.Items
+	kind := s.kind()
+	if s.Default != nil {
+		if encoded, err := json.Marshal(s.Default); err == nil {
+			kind += ", default `" + string(encoded) + "`"
+		}
 	}
-	if strings.HasSuffix(path, "conditions[]") || below.Properties["matchExpressions"].Type != "" {
-		return // Kubernetes' own
+	if required && strings.HasPrefix(path, "spec.") {
+		kind += ", **required**"
+	}
+	fmt.Fprintf(r.page, "| `%s` | %s | %s |\n", path, kind, strings.TrimSpace(text))
+	if !descend {
+		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(below.Properties)) {
-		field(page, path+"."+name, below.Properties[name], slices.Contains(below.Required, name))
+		r.field(belowPath+"."+name, below.Properties[name], slices.Contains(below.Required, name))
 	}
+}
+
+// named is how the comment on a field begins: with its name and a verb.
+var named = regexp.MustCompile(`^(?:[A-Za-z0-9]+(?: is| are|:) |[A-Za-z0-9]+ ([a-z]+s ))`)
+
+// withoutName is a description without the name of the field, which is in the row.
+func withoutName(description string) string {
+	text := named.ReplaceAllString(description, "$1")
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // kind is a type with its bounds.

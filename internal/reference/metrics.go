@@ -15,12 +15,12 @@ import (
 // metrics is the page of the metrics that are registered.
 func metrics() string {
 	return "# Metrics\n\n" + header +
-		"Beside those of controller-runtime and Go, at `/metrics` of port 8080 in plain HTTP. None has a password or a URL.\n\n" +
+		"For everybody who monitors Fairlead. Both programs export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP. None has a password or a URL.\n\n" +
 		"## The operator\n\n" + table(controller.Collectors(nil, nil)) +
-		"\nThe leader alone exports the gauges: the others would count the fleet once more.\n" +
+		"\nOnly the leader exports the gauges.\n" +
 		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
 		"\n## The replicator\n\n" + table(replicator.Collectors()) +
-		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n"
+		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n\n## What to read next\n\n- [ProxyReport](../spec/proxyreport.md): what to do for each reason.\n- [The Secret for pods](../spec/secrets.md#the-secret-for-pods): what to do for each state.\n"
 }
 
 // description is what Prometheus' client says of a metric: there is no other way to ask for its parts.

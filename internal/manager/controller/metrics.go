@@ -24,17 +24,17 @@ const (
 
 var secretWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "fairlead_secret_writes_total",
-	Help: "Applied Secrets and ConfigMaps, by role and by what became of them.",
+	Help: "Writes of Secrets and ConfigMaps, by role and result.",
 }, []string{"role", "result"})
 
 var reportsDesc = prometheus.NewDesc("fairlead_reports",
-	"ProxyReports, by mode and by the reason of their condition Ready.", []string{"mode", "reason"}, nil)
+	"ProxyReports, by mode and reason of the condition Ready.", []string{"mode", "reason"}, nil)
 
 var (
 	outdatedMachinesDesc = prometheus.NewDesc("fairlead_outdated_machines",
-		"Machines that were built before what they are told last changed, by Cluster.", []string{"namespace", "cluster"}, nil)
+		"Machines created before their proxy settings last changed, by Cluster.", []string{"namespace", "cluster"}, nil)
 	outdatedPoolsDesc = prometheus.NewDesc("fairlead_outdated_machine_pools",
-		"MachinePools that are older than the last change of what machines are told, by Cluster.", []string{"namespace", "cluster"}, nil)
+		"MachinePools created before their proxy settings last changed, by Cluster.", []string{"namespace", "cluster"}, nil)
 )
 
 // reportCollector counts the reports, and what they say, at each scrape, from the cache. The leader alone does: the sum

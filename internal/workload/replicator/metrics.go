@@ -13,14 +13,14 @@ const (
 
 var writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "fairlead_copy_writes_total",
-	Help: "Requests that write a copy of the Secret fairlead-proxy, by verb and by what became of them.",
+	Help: "Writes of copies of the Secret fairlead-proxy, by verb and result.",
 }, []string{"verb", "result"})
 
 var copiesDesc = prometheus.NewDesc("fairlead_copies",
-	"Namespaces, by the state of their copy of the Secret fairlead-proxy. The own one has Source while it can be copied.", []string{"state"}, nil)
+	"Namespaces, by the state of their copy of the Secret fairlead-proxy.", []string{"state"}, nil)
 
 var trustedCACopiesDesc = prometheus.NewDesc("fairlead_trusted_ca_copies",
-	"Namespaces with a copy of the ConfigMap fairlead-trusted-ca, or that lack one, by its state.", []string{"state"}, nil)
+	"Namespaces that have or need a copy of the ConfigMap fairlead-trusted-ca, by its state.", []string{"state"}, nil)
 
 // states remembers what was last decided for each namespace: for the metric, and to announce changes only. A
 // standby has decided nothing.
