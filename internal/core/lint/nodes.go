@@ -52,10 +52,10 @@ func awaited(c resolve.Cluster) bool {
 
 // listsNodes reports whether a network of the list may be that of the nodes. One that somebody wrote for these clusters,
 // or that their provider told, is taken for it; one that is the installation's, if the endpoint is in it, which on premises
-// is an address of the nodes' network. A name or a public address says nothing of that network.
+// is an address of the nodes' network. A name says nothing of it.
 func listsNodes(in Input) bool {
 	endpoint, err := netip.ParseAddr(strings.Trim(in.Cluster.EndpointHost, "[]"))
-	elsewhere := err != nil || !endpoint.IsPrivate()
+	named := err != nil
 	return slices.ContainsFunc(in.Entries, func(item noproxy.Item) bool {
 		network := item.Entry.Prefix
 		switch {
@@ -64,7 +64,7 @@ func listsNodes(in Input) bool {
 		case item.Entry.Kind != noproxy.CIDR || network.IsSingleIP() || ofPodsOrServices(*in.Cluster, network):
 			return false
 		}
-		return elsewhere || network.Contains(endpoint) || slices.ContainsFunc(item.Sources, forTheseClusters)
+		return named || network.Contains(endpoint) || slices.ContainsFunc(item.Sources, forTheseClusters)
 	})
 }
 

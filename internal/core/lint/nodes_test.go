@@ -44,7 +44,6 @@ func TestThatNobodyListedTheNodesIsSaidWhereTheProviderDoesNotTell(t *testing.T)
 		"the endpoint alone":                       {kind: "VSphereCluster", field: values, list: "10.0.0.5,10.0.0.5/32", missing: true},
 		"the endpoint's":                           {kind: "VSphereCluster", field: values, list: "10.0.0.0/22"},
 		"any, where the endpoint is a name":        {kind: "VSphereCluster", endpoint: "api.corp.example", field: values, list: "172.16.0.0/16"},
-		"any, where the endpoint is public":        {kind: "VSphereCluster", endpoint: "203.0.113.5", field: values, list: "172.16.0.0/16"},
 		"none, where the endpoint is a name":       {kind: "VSphereCluster", endpoint: "api.corp.example", field: values, list: "corp.example", missing: true},
 		"a part of the pods'":                      {kind: "VSphereCluster", endpoint: "api.corp.example", field: values, list: "100.96.0.0/16", missing: true},
 		"more than the pods'":                      {kind: "VSphereCluster", endpoint: "api.corp.example", field: values, list: "100.64.0.0/10"},
