@@ -40,58 +40,45 @@ var axiosFamily = []*Client{{
 	},
 }}
 
+// read asks proxy-from-env first, and then a list of its own.
 func (r axiosRules) read(env Env) Decider {
-	fromEnv := newProxyFromEnv(env, r < axios114)
-	list := readAxiosList(env.nonEmpty("no_proxy", "NO_PROXY"), r)
-	proxies := map[string]axiosProxy{"http": readAxiosProxy(fromEnv.proxies["http"]), "https": readAxiosProxy(fromEnv.proxies["https"])}
+	fromEnv := proxyFromEnvRules(r < axios114)
+	fromEnv.host, fromEnv.readProxy = whatwgTarget, r.readProxy
+	decide := fromEnv.read(env)
+	if r < axios115 {
+		return decide
+	}
+	own := rules{cut: cutJS, entry: r.entry, covers: r.covers}.readList(env.nonEmpty("no_proxy", "NO_PROXY"))
 	return func(t Target) Decision {
-		u, ok := parseWHATWG(t.URL)
-		if !ok {
-			return fails("", invalidURL)
+		decision := decide(t)
+		if decision.Route == Direct || decision.Variable == "" {
+			return decision
 		}
-		proxy := proxies[u.scheme]
-		if proxy.name == "" {
-			return direct("", Span{}, noVariable)
+		h, _ := whatwgTarget(t)
+		h.name = r.normalize(h.name)
+		h.addr = axiosAddr(h.name)
+		if entry, reason, found := own.match(h); found {
+			return direct(own.name, entry, reason)
 		}
-		port := portNumber(u.portOr(whatwgPorts[u.scheme]))
-		if entry, reason, found := fromEnv.match(u.host, port); found {
-			return direct(fromEnv.noProxy.name, entry, reason)
-		}
-		if entry, reason, found := list.match(u.host, port); found {
-			return direct(list.variable.name, entry, reason)
-		}
-		return proxy.decide(u.scheme, r)
+		return decision
 	}
 }
 
-// axiosProxy is the proxy for the URLs of one scheme.
-type axiosProxy struct {
-	variable
-	url   whatwgURL
-	valid bool
-}
-
-func readAxiosProxy(v variable) axiosProxy {
-	url, ok := parseWHATWG(v.value)
-	return axiosProxy{v, url, ok && url.host != ""}
-}
-
-// decide is setProxy. The credential is sent as it is written in the URL, and
+// readProxy is setProxy. The credential is sent as it is written in the URL, and
 // only with a user. Where the request itself goes to the proxy, an IPv6 address
 // keeps its brackets, and is looked up as a name.
-func (p axiosProxy) decide(scheme string, rules axiosRules) Decision {
-	u := p.url
-	tunnel := scheme == "https" && rules >= axios1161
-	if !p.valid || !tunnel && (!u.isHTTP() || strings.HasPrefix(u.host, "[")) {
-		return fails(p.name, brokenProxy)
+func (r axiosRules) readProxy(v variable, scheme string) proxy {
+	u, ok := parseWHATWG(withScheme(v.value, scheme))
+	tunnel := scheme == "https" && r >= axios1161
+	if !ok || u.host == "" || !tunnel && (!u.isHTTP() || strings.HasPrefix(u.host, "[")) {
+		return proxy{failure: brokenProxy}
 	}
 	auth := Auth{}
 	if u.username != "" {
 		auth = u.encodedAuth()
 	}
-	hop := u.hop(auth)
-	if !tunnel && hop.Protocol == Connect {
-		hop.Protocol = Absolute
+	if tunnel {
+		return proxy{hop: u.hop(auth)}
 	}
-	return proxied(p.name, hop)
+	return proxy{hop: u.hop(auth).toward("http")}
 }

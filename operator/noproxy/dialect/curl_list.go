@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"math"
 	"net/netip"
 	"strings"
 )
@@ -151,49 +150,4 @@ func (e *curlEntry) covers786(host string) string {
 		return endsWith
 	}
 	return ""
-}
-
-// skip returns where a run of the characters of a set ends.
-func skip(text string, at int, set string) int {
-	for at < len(text) && strings.IndexByte(set, text[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// isDigits reports whether a text is a decimal number without a sign.
-
-// atoi is C's: it takes what number it finds at the start, and 0 if it finds
-// none. What is too large is merely large here.
-func atoi(text string) int {
-	text = strings.TrimLeft(text, " \t\n\v\f\r")
-	sign := 1
-	if text != "" && (text[0] == '-' || text[0] == '+') {
-		if text[0] == '-' {
-			sign = -1
-		}
-		text = text[1:]
-	}
-	number := 0
-	for _, c := range []byte(text[:skip(text, 0, "0123456789")]) {
-		number = min(number*10+int(c-'0'), math.MaxInt32)
-	}
-	return sign * number
-}
-
-// asciiLower leaves everything but A to Z alone, as C programs do that compare
-// bytes; strings.ToLower would turn the Kelvin sign into a k.
-func asciiLower(text string) string {
-	for i := range len(text) {
-		if c := text[i]; 'A' <= c && c <= 'Z' {
-			lower := []byte(text)
-			for j := i; j < len(lower); j++ {
-				if 'A' <= lower[j] && lower[j] <= 'Z' {
-					lower[j] += 'a' - 'A'
-				}
-			}
-			return string(lower)
-		}
-	}
-	return text
 }

@@ -147,11 +147,7 @@ func (r curlRelease) reach(p curlProxy, t Target, host string) Decision {
 			hop.Protocol = Socks5Local
 		}
 	default:
-		hop.Protocol = Absolute
-		if t.Scheme == "https" {
-			hop.Protocol = Connect
-		}
-		return proxied(p.variable, hop)
+		hop = hop.plain(t.Scheme)
 	}
 	return proxied(p.variable, hop)
 }
@@ -162,10 +158,7 @@ func (r curlRelease) reach(p curlProxy, t Target, host string) Decision {
 // address for its own.
 func proxyAddress(host, port string) (string, bool) {
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if written, ok := curlNumericIPv4.numericIPv4(host); ok {
-		host = written
-	}
-	addr := literal(host).Unmap()
+	addr := numericHost(host).Unmap()
 	switch {
 	case !addr.IsValid() || addr.Zone() != "":
 		return joinHostPort(host, port), isHostname(host)
@@ -205,7 +198,7 @@ type curlURL struct {
 
 func (r curlRelease) parseProxyURL(text string) (curlURL, bool) {
 	var u curlURL
-	if hasControlByte(text) || strings.IndexByte(text, 0x7f) >= 0 || r >= curlNoBlanks && strings.IndexByte(text, ' ') >= 0 {
+	if hasControl(text) || strings.IndexByte(text, 0x7f) >= 0 || r >= curlNoBlanks && strings.IndexByte(text, ' ') >= 0 {
 		return u, false
 	}
 	authority := text

@@ -5,9 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/net/idna"
 )
 
 // GoList is a NO_PROXY list as Go reads it, compiled: a decision costs a few
@@ -227,14 +224,10 @@ func splitGoHostPort(text string) (host, port string, ok bool) {
 	return host, port, !strings.Contains(host, ":") && !strings.ContainsAny(text, "[]")
 }
 
+// goASCII leaves what cannot be encoded.
 func goASCII(name string) string {
-	for i := range len(name) {
-		if name[i] >= utf8.RuneSelf {
-			if ascii, err := idna.Lookup.ToASCII(name); err == nil {
-				return ascii
-			}
-			return name
-		}
+	if ascii, ok := toASCII(name); ok {
+		return ascii
 	}
 	return name
 }

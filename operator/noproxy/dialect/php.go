@@ -57,65 +57,43 @@ func (g guzzle) read(env Env) Decider {
 		"http":  g.libcurl.parseProxy(phpTrue(env, "HTTP_PROXY"), curlHTTP),
 		"https": g.libcurl.parseProxy(phpTrue(env, "HTTPS_PROXY"), curlHTTP),
 	}
-	areas := guzzleAreas(phpTrue(env, "NO_PROXY"))
+	areas := guzzleList.readList(phpTrue(env, "NO_PROXY"))
 	return func(t Target) Decision {
 		if t.Bracketed && skip(t.Host, 0, g.ipv6) < len(t.Host) {
 			return fails("", badURL)
 		}
 		proxy := ours[t.Scheme]
-		entry, reason, excluded := areas.match(t)
+		h, _ := guzzleList.host(t)
+		entry, reason, excluded := areas.match(h)
 		if proxy.variable == "" || excluded {
 			proxy = theirs[t.Scheme]
 		}
 		decision := g.libcurl.decide(t, list, proxy)
 		if excluded && decision.Route == Direct && decision.Variable == "" {
-			return direct(areas.variable, entry, reason) // libcurl, left alone, found no proxy
+			return direct(areas.name, entry, reason) // libcurl, left alone, found no proxy
 		}
 		return decision
 	}
 }
 
-// guzzleList is NO_PROXY as Guzzle reads it.
-type guzzleList struct {
-	variable string
-	areas    []guzzleArea
-}
-
-type guzzleArea struct {
-	span        Span
-	text, below string // as written; and without leading dots
-}
-
-func guzzleAreas(v variable) guzzleList {
-	list := guzzleList{variable: v.name}
-	for _, span := range elements(v.value) {
-		text := strings.ReplaceAll(span.Of(v.value), " ", "")
-		if text != "" && text != "0" { // which PHP calls empty
-			list.areas = append(list.areas, guzzleArea{span.trim(v.value, " "), text, strings.TrimLeft(text, ".")})
+// guzzleList is NO_PROXY as Guzzle reads it (isHostInNoProxy). It cuts the host
+// at the first colon, and so never knows an IPv6 address.
+var guzzleList = rules{
+	host: func(t Target) (host, string) {
+		name, _, _ := strings.Cut(asciiLower(t.bracketed()), ":")
+		return named(name)
+	},
+	cut: commas(blank),
+	entry: func(text string) (entry, bool) {
+		text = strings.ReplaceAll(text, " ", "")
+		return entry{text: text}, text != "0" // which PHP calls empty
+	},
+	covers: func(e *entry, h host) string {
+		if reason := (star | exactly).covers(e.text, h.name); reason != "" {
+			return reason
 		}
-	}
-	return list
-}
-
-// match is isHostInNoProxy. It cuts the host at the first colon, and so never
-// knows an IPv6 address.
-func (l guzzleList) match(t Target) (entry Span, reason string, found bool) {
-	host := asciiLower(t.Host)
-	if t.Bracketed {
-		host, _, _ = strings.Cut("["+host, ":")
-	}
-	for _, area := range l.areas {
-		above, ends := strings.CutSuffix(host, area.below)
-		switch {
-		case area.text == "*":
-			return area.span, everything, true
-		case area.text == host:
-			return area.span, theName, true
-		case ends && strings.HasSuffix(above, "."):
-			return area.span, belowName, true
-		}
-	}
-	return Span{}, "", false
+		return below.covers(strings.TrimLeft(e.text, "."), h.name)
+	},
 }
 
 // phpTrue returns a variable if PHP takes its value for true.

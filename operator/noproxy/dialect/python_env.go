@@ -69,14 +69,6 @@ func pythonSpace(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
 }
 
-// trimFunc narrows a span by the characters of a set at both ends.
-func (s Span) trimFunc(list string, set func(rune) bool) Span {
-	text := s.Of(list)
-	left := strings.TrimLeftFunc(text, set)
-	start := s.End - len(left)
-	return Span{start, start + len(strings.TrimRightFunc(left, set))}
-}
-
 // pythonInt is int() of a text in base 10: white space around it, a sign, and
 // single underscores between digits are allowed, and digits of other scripts.
 func pythonInt(text string) (int, bool) {
@@ -155,14 +147,3 @@ func resolvable(host string) bool {
 
 // uriScheme is a scheme with its colon (RFC 3986, 3.1).
 var uriScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9.+\-]*:`)
-
-// hasControl reports a blank or control character, with which http.client takes
-// no host (CVE-2019-18348).
-func hasControl(text string) bool {
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] == 0x7f {
-			return true
-		}
-	}
-	return false
-}

@@ -83,15 +83,7 @@ func (r httpxRules) encodeHost(host string) (string, bool) {
 
 // httpxQuote encodes what may not stand in a host, but leaves "%xx" alone.
 func httpxQuote(host string) string {
-	var quoted strings.Builder
-	for i := range len(host) {
-		if isUnreserved(host[i]) || strings.IndexByte("!$&'()*+,;=\"`{}%|\\", host[i]) >= 0 {
-			quoted.WriteByte(host[i])
-			continue
-		}
-		writePercent(&quoted, host[i])
-	}
-	return quoted.String()
+	return percentEncode(host, func(c byte) bool { return !isUnreserved(c) && strings.IndexByte("!$&'()*+,;=\"`{}%|\\", c) < 0 })
 }
 
 var httpxDecode = idna.New(idna.ValidateLabels(true))

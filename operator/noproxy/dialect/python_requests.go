@@ -100,11 +100,6 @@ func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-func writePercent(b *strings.Builder, c byte) {
-	const hex = "0123456789ABCDEF"
-	b.Write([]byte{'%', hex[c>>4], hex[c&15]})
-}
-
 // requestsList is the part of should_bypass_proxies before it asks urllib.
 type requestsList struct {
 	entries     []requestsEntry
@@ -125,7 +120,7 @@ func compileRequests(noProxy string, wholeLabels bool) *requestsList {
 		if text == "" {
 			continue
 		}
-		entry := requestsEntry{span: span.trim(noProxy, " "), text: text, name: text}
+		entry := requestsEntry{span: span.trimFunc(noProxy, blank), text: text, name: text}
 		if wholeLabels {
 			entry.name = strings.TrimLeft(text, ".")
 		}
@@ -189,10 +184,4 @@ func (e *requestsEntry) covers(host, withPort string, wholeLabels bool) string {
 		return belowName
 	}
 	return ""
-}
-
-// hasDomain reports whether a name ends with a dot and the domain.
-func hasDomain(name, domain string) bool {
-	at := len(name) - len(domain) - 1
-	return at >= 0 && name[at] == '.' && name[at+1:] == domain
 }

@@ -90,7 +90,7 @@ func (t Target) withUser(authority string) string {
 // straight lets a request go direct if the host can be sent (_validate_host) and
 // looked up.
 func (r urllibRules) straight(host string, decision Decision) Decision {
-	if hasControl(host) || r.bytes && !isASCII(host) || strings.Contains(host, "@") {
+	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f }) || r.bytes && !isASCII(host) || strings.Contains(host, "@") {
 		return fails("", unsendableHost)
 	}
 	return decision

@@ -42,11 +42,7 @@ func (l *UrllibList) lower(text string) string {
 	if !l.bytes {
 		return strings.ToLower(text)
 	}
-	lower := []byte(text)
-	for i, c := range lower {
-		lower[i] = lowerByte(c)
-	}
-	return string(lower)
+	return asciiLower(text)
 }
 
 // Match returns the first entry that lets a host go direct. A port belongs to

@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Rust programs, with the matcher of hyper-util, which reqwest uses since
 // 0.12.16. Versions are those of hyper-util, all of which are below those of
@@ -31,42 +34,39 @@ const rustSource = "hyperium/hyper-util src/client/proxy/matcher.rs, "
 type rustRules struct{ socks4, userOnly, foldCase bool }
 
 func (r rustRules) read(env Env) Decider {
-	all := r.readProxy(env.rust("ALL_PROXY", "all_proxy"))
-	proxies := map[string]rustProxy{}
-	for scheme, names := range map[string][2]string{"http": {"HTTP_PROXY", "http_proxy"}, "https": {"HTTPS_PROXY", "https_proxy"}} {
-		proxy := r.readProxy(env.rust(names[0], names[1]))
-		if !proxy.usable && (all.usable || proxy.name == "") {
-			proxy = all
-		}
-		proxies[scheme] = proxy
-	}
-	noProxy := env.rust("NO_PROXY", "no_proxy")
-	list := readRustList(noProxy.value, r.foldCase)
 	_, cgi := env["REQUEST_METHOD"]
-	return func(t Target) Decision {
-		proxy := proxies[t.Scheme]
-		if _, ok := parseRustURI(t.URL); !ok {
-			return fails("", invalidURL)
-		}
-		switch {
-		case proxy.name == "":
-			return direct("", Span{}, noVariable)
-		case cgi:
-			return direct(proxy.name, Span{}, "REQUEST_METHOD is set: in a CGI program no proxy variable is trusted")
-		case proxy.value == "":
-			return direct(proxy.name, Span{}, proxyOff)
-		case !proxy.usable:
-			return direct(proxy.name, Span{}, unusableProxy)
-		}
-		if entry, reason, found := list.match(t.Host); found {
-			return direct(noProxy.name, entry, reason)
-		}
-		hop := proxy.hop
-		if t.Scheme == "http" && hop.Protocol == Connect {
-			hop.Protocol = Absolute
-		}
-		return proxied(proxy.name, hop)
+	return rules{
+		find: Env.rust, findProxy: r.findProxy,
+		http: "HTTP_PROXY http_proxy ALL_PROXY all_proxy", https: "HTTPS_PROXY https_proxy ALL_PROXY all_proxy", no: "NO_PROXY no_proxy",
+		readProxy: func(v variable, scheme string) proxy { return r.readProxy(v.value, scheme, cgi) },
+		host:      r.host,
+		cut:       commas(unicode.IsSpace), entry: r.entry, covers: rustCovers,
+	}.read(env)
+}
+
+// findProxy falls back to the variables for every scheme where the one for a
+// scheme cannot be used.
+func (r rustRules) findProxy(env Env, names ...string) variable {
+	v, all := env.rust(names[:2]...), env.rust(names[2:]...)
+	_, usable := r.readHop(v.value)
+	_, allUsable := r.readHop(all.value)
+	if !usable && (allUsable || v.name == "") {
+		return all
 	}
+	return v
+}
+
+func (r rustRules) readProxy(value, scheme string, cgi bool) proxy {
+	hop, usable := r.readHop(value)
+	switch {
+	case cgi:
+		return proxy{ignored: "REQUEST_METHOD is set: in a CGI program no proxy variable is trusted"}
+	case value == "":
+		return proxy{ignored: proxyOff}
+	case !usable:
+		return proxy{ignored: unusableProxy}
+	}
+	return proxy{hop: hop.toward(scheme)}
 }
 
 // rust returns the first of the variables that is there and is UTF-8.
@@ -77,15 +77,4 @@ func (e Env) rust(names ...string) variable {
 		}
 	}
 	return variable{}
-}
-
-// observeRust words what Matcher.intercept returns.
-func observeRust(d Decision) string {
-	switch d.Route {
-	case Proxy:
-		return d.Hop.result.Bytes()
-	case Fails:
-		return "error"
-	}
-	return "direct"
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -44,14 +45,9 @@ func ParseTarget(text string) (Target, error) {
 	if !isWebScheme(t.Scheme) {
 		return Target{}, fmt.Errorf("the scheme is http or https, not %q", scheme)
 	}
-	authority := rest
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		authority, rest = rest[:end], rest[end:]
-	} else {
-		rest = ""
-	}
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		t.User, authority = Sends(authority[:at]), authority[at+1:]
+	authority, rest := cutAuthority(rest)
+	if userinfo, hostPort, found := cutLastAt(authority); found {
+		t.User, authority = Sends(userinfo), hostPort
 	}
 	t.URL = t.Scheme + "://" + authority + rest
 	return t, t.parseAuthority(authority)
@@ -89,25 +85,26 @@ func (t *Target) parseAuthority(authority string) error {
 
 // EffectivePort returns the port, or the default one of the scheme.
 func (t Target) EffectivePort() string {
-	switch {
-	case t.Port != "":
-		return t.Port
-	case t.Scheme == "https":
-		return "443"
-	}
-	return "80"
+	return cmp.Or(t.Port, webPorts[t.Scheme], "80")
 }
+
+// webPorts are the default ports of the two schemes.
+var webPorts = map[string]string{"http": "80", "https": "443"}
 
 // Authority returns host and port as written, an IPv6 address in brackets.
 func (t Target) Authority() string {
-	host := t.Host
-	if t.Bracketed {
-		host = "[" + host + "]"
-	}
 	if t.Port != "" {
-		host += ":" + t.Port
+		return t.bracketed() + ":" + t.Port
 	}
-	return host
+	return t.bracketed()
+}
+
+// bracketed is the host as it is written, an IPv6 address in brackets.
+func (t Target) bracketed() string {
+	if t.Bracketed {
+		return "[" + t.Host + "]"
+	}
+	return t.Host
 }
 
 // rawAuthority is Authority, but a colon without a port stays.
@@ -126,10 +123,7 @@ func (t Target) requestTarget() string {
 // cut splits the URL behind its authority.
 func (t Target) cut() (authority, rest string) {
 	_, text, _ := strings.Cut(t.URL, "://")
-	if end := strings.IndexAny(text, "/?#"); end >= 0 {
-		return text[:end], text[end:]
-	}
-	return text, ""
+	return cutAuthority(text)
 }
 
 // resolved returns what the host resolves to: the addresses that the caller

@@ -1,0 +1,252 @@
+package dialect
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// rules are a client as a row: where its settings are, how it reads them, and
+// in which order it decides. What is truly its own is a function in the row.
+type rules struct {
+	find      func(Env, ...string) variable // Env.set or Env.nonEmpty
+	findProxy func(Env, ...string) variable // where proxies are found in another way
+	// The variables, separated by blanks, the one that wins first.
+	http, https, no string
+
+	// readProxy reads a proxy variable that was found, for the URLs of a scheme.
+	readProxy func(v variable, scheme string) proxy
+	// listFirst asks the list even where no proxy is set or can be used.
+	listFirst bool
+
+	// host is the host of a URL as it is compared. The text says why the URL fails.
+	host func(Target) (host, string)
+	// loopback are the hosts that no proxy is asked for, whatever the list says.
+	loopback func(host) bool
+
+	// The list: how it is cut, how an entry is read, and what the
+	// entry covers.
+	cut    func(list string) []Span
+	entry  func(text string) (e entry, ok bool)
+	names  match
+	covers func(e *entry, h host) string // instead of names
+	// networksLast compares every name before the first network.
+	networksLast bool
+}
+
+// host is what a client compares with its list.
+type host struct {
+	name string     // in the client's own form
+	addr netip.Addr // what it is, or resolves to, if that counts
+	port string
+}
+
+// named is a host that is nothing but its name.
+func named(name string) (host, string) { return host{name: name}, "" }
+
+// entry is an entry of a list, read.
+type entry struct {
+	span     Span
+	text     string       // as it is compared
+	port     string       // empty: every port
+	network  netip.Prefix // not valid: none
+	address  bool         // which is written as a single address
+	wildcard bool         // a star stood in front
+}
+
+// folded is an entry that is compared as text, after something is done to it.
+func folded(fold func(string) string) func(string) (entry, bool) {
+	return func(text string) (entry, bool) { return entry{text: fold(text)}, true }
+}
+
+// match says what an entry covers by its name. The first that fits is the reason.
+type match uint8
+
+const (
+	star    match = 1 << iota // "*" alone is everything
+	exactly                   // d is d
+	bare                      // .d is d, too
+	dotted                    // .d is what ends with it
+	below                     // d is what ends with .d
+	ends                      // d is every end, without regard to dots
+)
+
+// covers returns the reason why an entry covers a name, or nothing.
+func (m match) covers(entry, name string) string {
+	dot := strings.HasPrefix(entry, ".")
+	end := strings.HasSuffix(name, entry)
+	switch {
+	case m&star != 0 && entry == "*":
+		return everything
+	case m&exactly != 0 && entry == name, m&bare != 0 && dot && entry[1:] == name:
+		return theName
+	case m&dotted != 0 && dot && end, m&below != 0 && hasDomain(name, entry):
+		return belowName
+	case m&ends != 0 && entry == "":
+		return everything
+	case m&ends != 0 && end:
+		return endsWith
+	}
+	return ""
+}
+
+// hasDomain reports whether a name ends with a dot and the domain.
+func hasDomain(name, domain string) bool {
+	above, found := strings.CutSuffix(name, domain)
+	return found && strings.HasSuffix(above, ".")
+}
+
+// proxy is a proxy variable as a client reads it.
+type proxy struct {
+	variable
+	ignored string // why requests go direct all the same
+	fatal   string // why they fail, whatever the list says
+	failure string // why they fail, once the proxy is needed
+	hop     Hop
+}
+
+// decide is the decision where no entry matches.
+func (p proxy) decide() Decision {
+	switch {
+	case p.name == "":
+		return direct("", Span{}, noVariable)
+	case p.ignored != "":
+		return direct(p.name, Span{}, p.ignored)
+	case p.fatal != "":
+		return fails(p.name, p.fatal)
+	case p.failure != "":
+		return fails(p.name, p.failure)
+	}
+	return proxied(p.name, p.hop)
+}
+
+// list is a list as a client reads it.
+type list struct {
+	variable
+	entries []entry
+	covers  func(e *entry, h host) string
+}
+
+// read is the client with its environment read: a Behaviour's Read.
+func (r rules) read(env Env) Decider {
+	if r.findProxy == nil {
+		r.findProxy = r.find
+	}
+	return r.decider(r.readList(r.find(env, strings.Fields(r.no)...)), map[string]proxy{
+		"http":  r.proxyOf(r.findProxy(env, strings.Fields(r.http)...), "http"),
+		"https": r.proxyOf(r.findProxy(env, strings.Fields(r.https)...), "https"),
+	})
+}
+
+func (r rules) proxyOf(v variable, scheme string) proxy {
+	if v.name == "" {
+		return proxy{}
+	}
+	p := r.readProxy(v, scheme)
+	p.variable = v
+	return p
+}
+
+func (r rules) decider(l list, proxies map[string]proxy) Decider {
+	return func(t Target) Decision {
+		h, failure := r.host(t)
+		if failure != "" {
+			return fails("", failure)
+		}
+		p := proxies[t.Scheme]
+		if p.fatal != "" || !r.listFirst && (p.name == "" || p.ignored != "") {
+			return p.decide()
+		}
+		if r.loopback != nil && r.loopback(h) {
+			return direct("", Span{}, loopback)
+		}
+		if entry, reason, found := l.match(h); found {
+			return direct(l.name, entry, reason)
+		}
+		return p.decide()
+	}
+}
+
+func (r rules) readList(v variable) list {
+	l := list{variable: v, covers: r.covers}
+	if l.covers == nil {
+		l.covers = func(e *entry, h host) string {
+			if reason := r.names.covers(e.text, h.name); reason != "" {
+				return reason
+			}
+			return e.contains(h)
+		}
+	}
+	for _, span := range r.cut(v.value) {
+		if e, ok := r.entry(span.Of(v.value)); ok {
+			e.span = span
+			l.entries = append(l.entries, e)
+		}
+	}
+	if r.networksLast {
+		slices.SortStableFunc(l.entries, func(a, b entry) int {
+			return cmp.Compare(min(a.network.Bits(), 0), min(b.network.Bits(), 0)) // a name has -1
+		})
+	}
+	return l
+}
+
+// contains returns the reason why a network covers an address, or nothing. An
+// address is a network of its own.
+func (e *entry) contains(h host) string {
+	switch {
+	case !e.network.Contains(h.addr):
+		return ""
+	case e.address:
+		return theAddress
+	}
+	return inNetwork
+}
+
+// match returns the first entry that covers a host.
+func (l *list) match(h host) (Span, string, bool) {
+	for i := range l.entries {
+		e := &l.entries[i]
+		if e.port != "" && e.port != h.port {
+			continue
+		}
+		if reason := l.covers(e, h); reason != "" {
+			return e.span, reason, true
+		}
+	}
+	return Span{}, "", false
+}
+
+// The ways to cut a list.
+
+// commas cuts at commas and drops what is empty, after the characters of the
+// set are trimmed.
+func commas(trimmed func(rune) bool) func(string) []Span {
+	return func(list string) []Span {
+		spans := elements(list)
+		for i := range spans {
+			spans[i] = spans[i].trimFunc(list, trimmed)
+		}
+		return slices.DeleteFunc(spans, Span.Empty)
+	}
+}
+
+// elementsOf keeps empty elements, but a list without any character has none.
+func elementsOf(list string) []Span {
+	if list == "" {
+		return nil
+	}
+	return elements(list)
+}
+
+// asWritten leaves a text as it is.
+func asWritten(text string) string { return text }
+
+// nothing is what is trimmed where nothing is.
+func nothing(rune) bool { return false }
+
+func blank(r rune) bool { return r == ' ' }
+
+// cSpace is isspace of C.
+func cSpace(r rune) bool { return r == ' ' || r >= '\t' && r <= '\r' }
