@@ -172,13 +172,11 @@ func fails(variable, reason string) Decision {
 	return Decision{Route: Fails, Variable: variable, Reason: reason}
 }
 
-// withoutPercent is for clients that look up a host as it is written: no name
-// has a percent sign, so they go nowhere. An IPv6 address may, before its zone.
-func withoutPercent(host string, decision Decision) Decision {
-	if decision.Route == Direct && strings.Contains(host, "%") && !strings.Contains(host, ":") {
-		return fails("", unsendableHost)
-	}
-	return decision
+// hasPercent tells whether a host has a percent sign. A client that looks up a
+// host as it is written goes nowhere then; an IPv6 address may have one before
+// its zone.
+func hasPercent(host string) bool {
+	return strings.Contains(host, "%") && !strings.Contains(host, ":")
 }
 
 // Reasons that several clients share. A family adds its own where none of

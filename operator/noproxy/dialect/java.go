@@ -31,7 +31,7 @@ func readJava(env Env) Decider {
 	if !set || nonProxy != "" {
 		defaults = r.readList(variable{"", javaDefaults})
 	}
-	decide := r.decider(list, map[string]proxy{"http": env.javaProxy("http", "80"), "https": env.javaProxy("https", "443")})
+	decide := r.decider(map[string]proxy{"http": env.javaProxy("http", "80"), "https": env.javaProxy("https", "443")}, list)
 	return func(t Target) Decision {
 		decision := decide(t)
 		h, _ := r.host(t)

@@ -52,16 +52,29 @@ func pythonScheme(name string) string {
 	return strings.ToLower(name[:len(name)-len("_proxy")])
 }
 
-// missing is the decision where there is no proxy for a scheme. It tells an
-// empty lower-case variable, which takes away the upper-case one, from none.
-func (p pythonProxies) missing(env Env, schemes ...string) Decision {
+// proxy is the proxy for a scheme: of its own variable or, where that is missing,
+// of another one.
+func (p pythonProxies) proxy(env Env, read func(variable) proxy, schemes ...string) proxy {
+	for _, scheme := range schemes {
+		if v := p[scheme]; v.name != "" {
+			found := read(v)
+			found.variable = v
+			return found
+		}
+	}
+	return p.missing(env, schemes...)
+}
+
+// missing is no proxy. An empty lower-case variable, which takes away the
+// upper-case one, is not the same as none.
+func (p pythonProxies) missing(env Env, schemes ...string) proxy {
 	for _, scheme := range schemes {
 		name := scheme + "_proxy"
 		if value, found := env[name]; found && value == "" {
-			return direct(name, Span{}, proxyOff)
+			return proxy{variable: variable{name, ""}, ignored: proxyOff}
 		}
 	}
-	return direct("", Span{}, noVariable)
+	return proxy{}
 }
 
 // pythonSpace reports what str.isspace takes for white space in Python 3.

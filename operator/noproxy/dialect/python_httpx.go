@@ -21,22 +21,22 @@ var pythonHttpx = &Client{
 	AlsoReads: []string{"OpenAI SDK", "Anthropic SDK"},
 	Behaviours: []Behaviour{{
 		Source: "encode/httpx httpx/_utils.py and _urls.py, 0.23.3, with rfc3986 1.5.0",
-		Read:   func(env Env) Decider { return readHttpx(env, httpxRules{rfc3986: true}) },
+		Read:   httpxRules{rfc3986: true}.read,
 	}, {
 		Since:  "0.24.0",
 		Change: "a URL parser of its own: an entry that is no host and port makes every request fail",
 		Source: "encode/httpx httpx/_urlparse.py, 0.24.0",
-		Read:   func(env Env) Decider { return readHttpx(env, httpxRules{firstAt: true}) },
+		Read:   httpxRules{firstAt: true}.read,
 	}, {
 		Since:  "0.24.1",
 		Change: "IPv4 and bare IPv6 addresses and localhost match exactly",
 		Source: "encode/httpx httpx/_utils.py, 0.24.1",
-		Read:   func(env Env) Decider { return readHttpx(env, httpxRules{firstAt: true, addresses: true}) },
+		Read:   httpxRules{firstAt: true, addresses: true}.read,
 	}, {
 		Since:  "0.26.0",
 		Change: "an entry may be a URL pattern; @ may stand in a password",
 		Source: "encode/httpx httpx/_utils.py and _urlparse.py, 0.28.1",
-		Read:   func(env Env) Decider { return readHttpx(env, httpxRules{addresses: true, patterns: true}) },
+		Read:   httpxRules{addresses: true, patterns: true}.read,
 	}},
 }
 
@@ -53,9 +53,9 @@ type httpxMount struct {
 	scheme string // empty: every one
 	host   string
 	kind   hostPattern
-	port   int // or noPort
-	proxy  *httpxProxy
-	entry  Span // of NO_PROXY, where there is no proxy
+	port   int         // or noPort
+	proxy  *httpxProxy // nil: none
+	entry  Span        // of NO_PROXY, where there is no proxy
 }
 
 // hostPattern says how the host of a pattern is compared.
@@ -70,10 +70,10 @@ const (
 
 const breaksClient = "this client cannot read the entry, and then fails for every URL"
 
-func readHttpx(env Env, rules httpxRules) Decider {
+func (r httpxRules) read(env Env) Decider {
 	proxies := pythonGetproxies(env)
 	noProxy := proxies["no"]
-	h := httpx{rules: rules, noProxy: noProxy.name, known: map[string]int{}}
+	h := httpx{rules: r, noProxy: noProxy.name, known: map[string]int{}}
 	if span, off := httpxStar(noProxy.value); off {
 		everywhere := direct(noProxy.name, span, everything)
 		return func(t Target) Decision {
@@ -86,19 +86,13 @@ func readHttpx(env Env, rules httpxRules) Decider {
 	if failure, ok := h.mountAll(proxies); !ok {
 		return func(Target) Decision { return failure }
 	}
-	missing := map[string]Decision{}
-	for _, scheme := range []string{"http", "https"} {
-		if proxies[scheme].name == "" && proxies["all"].name == "" {
-			missing[scheme] = proxies.missing(env, scheme, "all")
-		}
-	}
 	return func(t Target) Decision {
 		host, ok := h.host(t)
 		if !ok {
 			return fails("", unsendableHost)
 		}
-		if without, found := missing[t.Scheme]; found {
-			return without
+		if proxies[t.Scheme].name == "" && proxies["all"].name == "" {
+			return proxies.missing(env, t.Scheme, "all").decide()
 		}
 		return h.decide(t, host)
 	}

@@ -40,6 +40,10 @@ type host struct {
 	name string     // in the client's own form
 	addr netip.Addr // what it is, or resolves to, if that counts
 	port string
+
+	withPort   string // the name and the port, where these are compared together
+	proxyOnly  bool   // the client cannot look it up
+	directOnly bool   // the client cannot ask a proxy for it
 }
 
 // named is a host that is nothing but its name.
@@ -101,6 +105,7 @@ func hasDomain(name, domain string) bool {
 type proxy struct {
 	variable
 	ignored string // why requests go direct all the same
+	over    string // the name of another variable that is used in its place
 	fatal   string // why they fail, whatever the list says
 	failure string // why they fail, once the proxy is needed
 	hop     Hop
@@ -116,9 +121,9 @@ func (p proxy) decide() Decision {
 	case p.fatal != "":
 		return fails(p.name, p.fatal)
 	case p.failure != "":
-		return fails(p.name, p.failure)
+		return fails(cmp.Or(p.over, p.name), p.failure)
 	}
-	return proxied(p.name, p.hop)
+	return proxied(cmp.Or(p.over, p.name), p.hop)
 }
 
 // list is a list as a client reads it.
@@ -133,10 +138,10 @@ func (r rules) read(env Env) Decider {
 	if r.findProxy == nil {
 		r.findProxy = r.find
 	}
-	return r.decider(r.readList(r.find(env, strings.Fields(r.no)...)), map[string]proxy{
+	return r.decider(map[string]proxy{
 		"http":  r.proxyOf(r.findProxy(env, strings.Fields(r.http)...), "http"),
 		"https": r.proxyOf(r.findProxy(env, strings.Fields(r.https)...), "https"),
-	})
+	}, r.readList(r.find(env, strings.Fields(r.no)...)))
 }
 
 func (r rules) proxyOf(v variable, scheme string) proxy {
@@ -148,24 +153,38 @@ func (r rules) proxyOf(v variable, scheme string) proxy {
 	return p
 }
 
-func (r rules) decider(l list, proxies map[string]proxy) Decider {
+// decider decides by the proxy of each scheme and by the lists, in their order.
+func (r rules) decider(proxies map[string]proxy, lists ...list) Decider {
 	return func(t Target) Decision {
 		h, failure := r.host(t)
 		if failure != "" {
 			return fails("", failure)
 		}
-		p := proxies[t.Scheme]
-		if p.fatal != "" || !r.listFirst && (p.name == "" || p.ignored != "") {
-			return p.decide()
+		decision := r.decide(h, proxies[t.Scheme], lists)
+		if decision.Route == Direct && h.proxyOnly {
+			return fails("", unsendableHost)
 		}
-		if r.loopback != nil && r.loopback(h) {
-			return direct("", Span{}, loopback)
-		}
-		if entry, reason, found := l.match(h); found {
-			return direct(l.name, entry, reason)
-		}
+		return decision
+	}
+}
+
+func (r rules) decide(h host, p proxy, lists []list) Decision {
+	used := p.name != "" && p.ignored == ""
+	if p.fatal != "" || !r.listFirst && !used {
 		return p.decide()
 	}
+	if r.loopback != nil && r.loopback(h) {
+		return direct("", Span{}, loopback)
+	}
+	for i := range lists {
+		if entry, reason, found := lists[i].match(h); found {
+			return direct(lists[i].name, entry, reason)
+		}
+	}
+	if used && h.directOnly {
+		return fails(p.name, unsendableHost)
+	}
+	return p.decide()
 }
 
 func (r rules) readList(v variable) list {

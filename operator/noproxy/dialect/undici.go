@@ -102,7 +102,7 @@ func newUndiciAgent(r undiciRules, env Env) undiciAgent {
 	if noProxy.value == "*" {
 		list.covers = func(*entry, host) string { return everything }
 	}
-	agent.decide = rules{host: r.host, listFirst: true}.decider(list.readList(noProxy), proxies)
+	agent.decide = rules{host: r.host, listFirst: true}.decider(proxies, list.readList(noProxy))
 	return agent
 }
 
