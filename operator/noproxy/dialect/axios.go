@@ -23,21 +23,18 @@ const axiosSource = "axios/axios lib/adapters/http.js and lib/helpers/shouldBypa
 
 var axiosFamily = []*Client{{
 	Name: "axios",
-	Behaviours: []Behaviour{
-		{Source: "axios/axios lib/adapters/http.js, 1.0.0 to 1.13.6, with proxy-from-env 1.1.0", Read: axios100.read},
-		{Since: "1.14.0", Change: "npm_config_ variables are not read", Source: axiosSource + "1.14.0, with proxy-from-env 2.1.0", Read: axios114.read},
-		{
-			Since: "1.15.0", Change: "a matcher of its own beside that of proxy-from-env: dots at the end, IPv6 without brackets",
-			Source: axiosSource + "1.15.0", Read: axios115.read,
-		},
-		{Since: "1.15.1", Change: "an entry for one loopback host covers them all", Source: axiosSource + "1.15.2", Read: axios1151.read},
-		{Since: "1.16.0", Change: "IPv4-mapped addresses are the IPv4 ones", Source: axiosSource + "1.16.0", Read: axios116.read},
-		{Since: "1.16.1", Change: "https URLs are tunnelled (before, the proxy got them as they are)", Source: axiosSource + "1.17.0", Read: axios1161.read},
-		{Since: "1.18.0", Change: "0.0.0.0 and :: are loopback hosts", Source: axiosSource + "1.18.1", Read: axios118.read},
-		{Since: "1.19.0", Change: "IPv4 entries in short, octal and hexadecimal form", Source: axiosSource + "1.19.0", Read: axios119.read},
-		{Since: "1.20.0", Change: "networks", Source: axiosSource + "1.20.0", Read: axios120.read},
-		{Since: "1.21.0", Change: "IPv6 and international entries are normalized", Source: axiosSource + "1.21.1", Read: axios121.read},
-	},
+	Behaviours: versions{
+		{"", "", "axios/axios lib/adapters/http.js, 1.0.0 to 1.13.6, with proxy-from-env 1.1.0", axios100.read},
+		{"1.14.0", "npm_config_ variables are not read", axiosSource + "1.14.0, with proxy-from-env 2.1.0", axios114.read},
+		{"1.15.0", "a matcher of its own beside that of proxy-from-env: dots at the end, IPv6 without brackets", axiosSource + "1.15.0", axios115.read},
+		{"1.15.1", "an entry for one loopback host covers them all", axiosSource + "1.15.2", axios1151.read},
+		{"1.16.0", "IPv4-mapped addresses are the IPv4 ones", axiosSource + "1.16.0", axios116.read},
+		{"1.16.1", "https URLs are tunnelled (before, the proxy got them as they are)", axiosSource + "1.17.0", axios1161.read},
+		{"1.18.0", "0.0.0.0 and :: are loopback hosts", axiosSource + "1.18.1", axios118.read},
+		{"1.19.0", "IPv4 entries in short, octal and hexadecimal form", axiosSource + "1.19.0", axios119.read},
+		{"1.20.0", "networks", axiosSource + "1.20.0", axios120.read},
+		{"1.21.0", "IPv6 and international entries are normalized", axiosSource + "1.21.1", axios121.read},
+	}.behaviours(),
 }}
 
 // read asks proxy-from-env first, and then a list of its own.

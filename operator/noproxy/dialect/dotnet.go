@@ -11,17 +11,11 @@ var dotnetFamily = []*Client{{
 	Name:      "dotnet",
 	Aliases:   []string{"dotnet-HttpClient", ".net"},
 	AlsoReads: []string{"powershell"},
-	Behaviours: []Behaviour{
-		{Source: dotnetSource + "02a63a5", Read: dotnetRules{}.read},
-		{
-			Since: "8.0", Change: "proxies of https://, socks4://, socks4a:// and socks5:// are used",
-			Source: "dotnet/runtime pull requests 74369 and 87638", Read: dotnetRules{schemes: true}.read,
-		},
-		{
-			Since: "11.0", Change: "networks",
-			Source: "dotnet/runtime pull request 131397", Read: dotnetRules{schemes: true, networks: true}.read,
-		},
-	},
+	Behaviours: versions{
+		{"", "", dotnetSource + "02a63a5", dotnetRules{}.read},
+		{"8.0", "proxies of https://, socks4://, socks4a:// and socks5:// are used", "dotnet/runtime pull requests 74369 and 87638", dotnetRules{schemes: true}.read},
+		{"11.0", "networks", "dotnet/runtime pull request 131397", dotnetRules{schemes: true, networks: true}.read},
+	}.behaviours(),
 	Release: dotnetRelease,
 }}
 

@@ -15,32 +15,13 @@ import "strings"
 // with 8.14; newer ones are taken to come with the libcurl of their time.
 var gitFamily = []*Client{{
 	Name: "git",
-	Behaviours: []Behaviour{
-		{
-			Source: "git/git http.c, v2.30, with libcurl 7.74 as in Debian 11",
-			Read:   gitRelease{libcurl: curlOldest}.read,
-		},
-		{
-			Since: "2.39", Change: "with libcurl 7.88: IPv4 networks",
-			Source: "git/git http.c, v2.39.5, with libcurl 7.88 as in Debian 12",
-			Read:   gitRelease{libcurl: curlIDNFirst}.read,
-		},
-		{
-			Since: "2.47", Change: "a path in the URL of an http proxy is an error; with libcurl 8.14: only commas separate",
-			Source: "git/git http.c, v2.47.3, with libcurl 8.14 as in Debian 13",
-			Read:   gitRelease{libcurl: curlLowerHex, refusesPaths: true}.read,
-		},
-		{
-			Since: "2.53", Change: "with libcurl 8.18: IPv6 networks",
-			Source: "git/git http.c, v2.53, with libcurl 8.18",
-			Read:   gitRelease{libcurl: curlIPv6CIDR, refusesPaths: true}.read,
-		},
-		{
-			Since: "2.55", Change: "schemes of proxies that it does not know are errors, in upper case too; with libcurl 8.21",
-			Source: "git/git http.c set_curl_proxy_type, v2.55, with libcurl 8.21",
-			Read:   gitRelease{libcurl: curlOwnDefaultPort, refusesPaths: true, knowsSchemes: true}.read,
-		},
-	},
+	Behaviours: versions{
+		{"", "", "git/git http.c, v2.30, with libcurl 7.74 as in Debian 11", gitRelease{libcurl: curlOldest}.read},
+		{"2.39", "with libcurl 7.88: IPv4 networks", "git/git http.c, v2.39.5, with libcurl 7.88 as in Debian 12", gitRelease{libcurl: curlIDNFirst}.read},
+		{"2.47", "a path in the URL of an http proxy is an error; with libcurl 8.14: only commas separate", "git/git http.c, v2.47.3, with libcurl 8.14 as in Debian 13", gitRelease{libcurl: curlLowerHex, refusesPaths: true}.read},
+		{"2.53", "with libcurl 8.18: IPv6 networks", "git/git http.c, v2.53, with libcurl 8.18", gitRelease{libcurl: curlIPv6CIDR, refusesPaths: true}.read},
+		{"2.55", "schemes of proxies that it does not know are errors, in upper case too; with libcurl 8.21", "git/git http.c set_curl_proxy_type, v2.55, with libcurl 8.21", gitRelease{libcurl: curlOwnDefaultPort, refusesPaths: true, knowsSchemes: true}.read},
+	}.behaviours(),
 }}
 
 type gitRelease struct {

@@ -17,49 +17,34 @@ const (
 
 var nodeFamily = []*Client{{
 	Name: "node-fetch",
-	Behaviours: []Behaviour{
-		{Source: nodeFetchSource + "22.20", Read: readNothing},
-		{Since: "22.21.0", Change: "NODE_USE_ENV_PROXY", Source: nodeFetchSource + "22.23.3 with undici 6.28.1", Read: readNodeFetch(undici6141)},
-		{Since: "23.0.0", Change: nodeWithout, Source: nodeFetchSource + "23.11", Read: readNothing},
-		{Since: "24.0.0", Change: "NODE_USE_ENV_PROXY", Source: nodeFetchSource + "24.0.0 with undici 7.8.0", Read: readNodeFetch(undici6141)},
-		{
-			Since: "24.14.1", Change: "d, .d and *.d all cover d and what is below it; SOCKS proxies",
-			Source: nodeFetchSource + "24.21.0 with undici 7.29.1", Read: readNodeFetch(undici723),
-		},
-		{Since: "25.0.0", Change: "the older undici that 24.14.0 has", Source: nodeFetchSource + "25.0.0 with undici 7.16.0", Read: readNodeFetch(undici6141)},
-		{
-			Since: "25.8.0", Change: "d, .d and *.d all cover d and what is below it",
-			Source: nodeFetchSource + "25.8.0 with undici 7.22.0", Read: readNodeFetch(undici722),
-		},
-		{Since: "25.8.2", Change: "SOCKS proxies", Source: nodeFetchSource + "25.8.2 with undici 7.24.4", Read: readNodeFetch(undici723)},
-		{Since: "26.1.0", Change: "a user without a password is sent", Source: nodeFetchSource + "26.1.0 with undici 8.2.0", Read: readNodeFetch(undici82)},
-		{Since: "26.5.0", Change: "http URLs are no longer tunnelled", Source: nodeFetchSource + "26.5.0 with undici 8.7.0", Read: readNodeFetch(undici87)},
-		{Since: "26.8.0", Change: "IPv6 entries match", Source: nodeFetchSource + "26.8.0 with undici 8.10.0", Read: readNodeFetch(undici810)},
-		{
-			Since: "26.8.2", Change: "a dot at the end of entry or host does not matter",
-			Source: nodeFetchSource + "26.10.0 with undici 8.10.2", Read: readNodeFetch(undici8101),
-		},
-	},
+	Behaviours: versions{
+		{"", "", nodeFetchSource + "22.20", readNothing},
+		{"22.21.0", "NODE_USE_ENV_PROXY", nodeFetchSource + "22.23.3 with undici 6.28.1", readNodeFetch(undici6141)},
+		{"23.0.0", nodeWithout, nodeFetchSource + "23.11", readNothing},
+		{"24.0.0", "NODE_USE_ENV_PROXY", nodeFetchSource + "24.0.0 with undici 7.8.0", readNodeFetch(undici6141)},
+		{"24.14.1", "d, .d and *.d all cover d and what is below it; SOCKS proxies", nodeFetchSource + "24.21.0 with undici 7.29.1", readNodeFetch(undici723)},
+		{"25.0.0", "the older undici that 24.14.0 has", nodeFetchSource + "25.0.0 with undici 7.16.0", readNodeFetch(undici6141)},
+		{"25.8.0", "d, .d and *.d all cover d and what is below it", nodeFetchSource + "25.8.0 with undici 7.22.0", readNodeFetch(undici722)},
+		{"25.8.2", "SOCKS proxies", nodeFetchSource + "25.8.2 with undici 7.24.4", readNodeFetch(undici723)},
+		{"26.1.0", "a user without a password is sent", nodeFetchSource + "26.1.0 with undici 8.2.0", readNodeFetch(undici82)},
+		{"26.5.0", "http URLs are no longer tunnelled", nodeFetchSource + "26.5.0 with undici 8.7.0", readNodeFetch(undici87)},
+		{"26.8.0", "IPv6 entries match", nodeFetchSource + "26.8.0 with undici 8.10.0", readNodeFetch(undici810)},
+		{"26.8.2", "a dot at the end of entry or host does not matter", nodeFetchSource + "26.10.0 with undici 8.10.2", readNodeFetch(undici8101)},
+	}.behaviours(),
 }, {
 	Name:    "node-http",
 	Aliases: []string{"node-http.get", "node-https.get"},
-	Behaviours: []Behaviour{
-		{Source: nodeSource + "22.20", Read: readNothing},
-		{Since: "22.21.0", Change: "NODE_USE_ENV_PROXY", Source: nodeSource + "22.23.3", Read: readNodeHTTP(undici6141, false)},
-		{Since: "23.0.0", Change: nodeWithout, Source: nodeSource + "24.4", Read: readNothing},
-		{Since: "24.5.0", Change: "NODE_USE_ENV_PROXY", Source: nodeSource + "24.5.0", Read: readNodeHTTP(undici6141, false)},
-		{Since: "24.14.1", Change: "a SOCKS proxy is ignored, and no longer an error", Source: nodeSource + "24.14.1", Read: readNodeHTTP(undici723, false)},
-		{
-			Since: "24.16.0", Change: ".d no longer covers what only ends with d",
-			Source: nodeSource + "24.21.0 (pull request 62333)", Read: readNodeHTTP(undici723, true),
-		},
-		{Since: "25.0.0", Change: "as in 24.14.0", Source: nodeSource + "25.0.0", Read: readNodeHTTP(undici6141, false)},
-		{Since: "25.8.2", Change: "a SOCKS proxy is ignored, and no longer an error", Source: nodeSource + "25.9.0", Read: readNodeHTTP(undici723, false)},
-		{
-			Since: "26.1.0", Change: ".d no longer covers what only ends with d",
-			Source: nodeSource + "26.10.0 (pull request 62333)", Read: readNodeHTTP(undici82, true),
-		},
-	},
+	Behaviours: versions{
+		{"", "", nodeSource + "22.20", readNothing},
+		{"22.21.0", "NODE_USE_ENV_PROXY", nodeSource + "22.23.3", readNodeHTTP(undici6141, false)},
+		{"23.0.0", nodeWithout, nodeSource + "24.4", readNothing},
+		{"24.5.0", "NODE_USE_ENV_PROXY", nodeSource + "24.5.0", readNodeHTTP(undici6141, false)},
+		{"24.14.1", "a SOCKS proxy is ignored, and no longer an error", nodeSource + "24.14.1", readNodeHTTP(undici723, false)},
+		{"24.16.0", ".d no longer covers what only ends with d", nodeSource + "24.21.0 (pull request 62333)", readNodeHTTP(undici723, true)},
+		{"25.0.0", "as in 24.14.0", nodeSource + "25.0.0", readNodeHTTP(undici6141, false)},
+		{"25.8.2", "a SOCKS proxy is ignored, and no longer an error", nodeSource + "25.9.0", readNodeHTTP(undici723, false)},
+		{"26.1.0", ".d no longer covers what only ends with d", nodeSource + "26.10.0 (pull request 62333)", readNodeHTTP(undici82, true)},
+	}.behaviours(),
 }}
 
 // readNothing is a Node.js that does not look at the variables.

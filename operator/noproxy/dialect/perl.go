@@ -18,20 +18,11 @@ var perlFamily = []*Client{{
 	Name:      "perl-lwp",
 	Aliases:   []string{"lwp", "LWP::UserAgent", "libwww-perl"},
 	AlsoReads: []string{"lwp-request"},
-	Behaviours: []Behaviour{{
-		Source: "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.68",
-		Read:   perlSuffix.read,
-	}, {
-		Since:  "6.69",
-		Change: "an entry matches whole labels only, so one with a dot in front matches nothing (libwww-perl#421)",
-		Source: "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.69 to 6.72",
-		Read:   perlLabels.read,
-	}, {
-		Since:  "6.73",
-		Change: "a dot in front of an entry is dropped (libwww-perl#433)",
-		Source: "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.73 to 6.83",
-		Read:   perlDotless.read,
-	}},
+	Behaviours: versions{
+		{"", "", "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.68", perlSuffix.read},
+		{"6.69", "an entry matches whole labels only, so one with a dot in front matches nothing (libwww-perl#421)", "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.69 to 6.72", perlLabels.read},
+		{"6.73", "a dot in front of an entry is dropped (libwww-perl#433)", "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.73 to 6.83", perlDotless.read},
+	}.behaviours(),
 }, perlTiny}
 
 // perlRule says how an entry is compared with the end of a host.

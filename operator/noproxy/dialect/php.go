@@ -21,17 +21,10 @@ var phpFamily = []*Client{
 		Name:      "php-guzzle",
 		Aliases:   []string{"guzzle"},
 		AlsoReads: []string{"many PHP libraries, such as the AWS SDK"},
-		Behaviours: []Behaviour{
-			{
-				Source: "guzzle/guzzle 7.4.5, with libcurl 7.88 as in Debian 12",
-				Read:   guzzle{libcurl: curlIDNFirst, ipv6: "0123456789abcdef:"}.read,
-			},
-			{
-				Since: "7.9", Change: "with libcurl 8.14: only commas separate; with psr7 2.7: IPv6 addresses in upper case are no error",
-				Source: "guzzle/guzzle 7.9, with guzzle/psr7 2.7 and libcurl 8.14 as in Debian 13",
-				Read:   guzzle{libcurl: curlLowerHex, ipv6: "0123456789abcdefABCDEF:"}.read,
-			},
-		},
+		Behaviours: versions{
+			{"", "", "guzzle/guzzle 7.4.5, with libcurl 7.88 as in Debian 12", guzzle{libcurl: curlIDNFirst, ipv6: "0123456789abcdef:"}.read},
+			{"7.9", "with libcurl 8.14: only commas separate; with psr7 2.7: IPv6 addresses in upper case are no error", "guzzle/guzzle 7.9, with guzzle/psr7 2.7 and libcurl 8.14 as in Debian 13", guzzle{libcurl: curlLowerHex, ipv6: "0123456789abcdefABCDEF:"}.read},
+		}.behaviours(),
 	},
 }
 

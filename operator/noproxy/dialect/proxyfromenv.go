@@ -7,13 +7,10 @@ import "strings"
 var proxyFromEnvFamily = []*Client{{
 	Name:      "proxy-from-env",
 	AlsoReads: []string{"proxy-agent", "axios"},
-	Behaviours: []Behaviour{
-		{Source: "Rob--W/proxy-from-env index.js, 1.1.0", Read: proxyFromEnvRules(true).read},
-		{
-			Since: "2.0.0", Change: "npm_config_ variables are not read; hosts are normalized as in the URL standard",
-			Source: "Rob--W/proxy-from-env index.cjs, 2.1.0, with proxy-agent 8.0", Read: proxyFromEnvRules(false).read,
-		},
-	},
+	Behaviours: versions{
+		{"", "", "Rob--W/proxy-from-env index.js, 1.1.0", proxyFromEnvRules(true).read},
+		{"2.0.0", "npm_config_ variables are not read; hosts are normalized as in the URL standard", "Rob--W/proxy-from-env index.cjs, 2.1.0, with proxy-agent 8.0", proxyFromEnvRules(false).read},
+	}.behaviours(),
 }}
 
 // proxyFromEnvRules: until 1.1 the variables of npm are read, too.

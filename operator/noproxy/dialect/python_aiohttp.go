@@ -18,15 +18,10 @@ import (
 var pythonAiohttp = &Client{
 	Name:    "python-aiohttp",
 	Aliases: []string{"aiohttp"},
-	Behaviours: []Behaviour{{
-		Source: "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2",
-		Read:   yarlRules{strictPort: true, userFirst: true, mappedHex: true}.read,
-	}, {
-		Since:  "3.11",
-		Change: "needs yarl 1.17, which takes blanks around a port; a password without a user is sent",
-		Source: "aio-libs/aiohttp aiohttp/helpers.py, 3.11.16, with yarl 1.19.0",
-		Read:   yarlRules{}.read,
-	}},
+	Behaviours: versions{
+		{"", "", "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2", yarlRules{strictPort: true, userFirst: true, mappedHex: true}.read},
+		{"3.11", "needs yarl 1.17, which takes blanks around a port; a password without a user is sent", "aio-libs/aiohttp aiohttp/helpers.py, 3.11.16, with yarl 1.19.0", yarlRules{}.read},
+	}.behaviours(),
 }
 
 // yarlRules are what differs between the versions.

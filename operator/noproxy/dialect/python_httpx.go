@@ -19,25 +19,12 @@ var pythonHttpx = &Client{
 	Name:      "python-httpx",
 	Aliases:   []string{"httpx"},
 	AlsoReads: []string{"OpenAI SDK", "Anthropic SDK"},
-	Behaviours: []Behaviour{{
-		Source: "encode/httpx httpx/_utils.py and _urls.py, 0.23.3, with rfc3986 1.5.0",
-		Read:   httpxRules{rfc3986: true}.read,
-	}, {
-		Since:  "0.24.0",
-		Change: "a URL parser of its own: an entry that is no host and port makes every request fail",
-		Source: "encode/httpx httpx/_urlparse.py, 0.24.0",
-		Read:   httpxRules{firstAt: true}.read,
-	}, {
-		Since:  "0.24.1",
-		Change: "IPv4 and bare IPv6 addresses and localhost match exactly",
-		Source: "encode/httpx httpx/_utils.py, 0.24.1",
-		Read:   httpxRules{firstAt: true, addresses: true}.read,
-	}, {
-		Since:  "0.26.0",
-		Change: "an entry may be a URL pattern; @ may stand in a password",
-		Source: "encode/httpx httpx/_utils.py and _urlparse.py, 0.28.1",
-		Read:   httpxRules{addresses: true, patterns: true}.read,
-	}},
+	Behaviours: versions{
+		{"", "", "encode/httpx httpx/_utils.py and _urls.py, 0.23.3, with rfc3986 1.5.0", httpxRules{rfc3986: true}.read},
+		{"0.24.0", "a URL parser of its own: an entry that is no host and port makes every request fail", "encode/httpx httpx/_urlparse.py, 0.24.0", httpxRules{firstAt: true}.read},
+		{"0.24.1", "IPv4 and bare IPv6 addresses and localhost match exactly", "encode/httpx httpx/_utils.py, 0.24.1", httpxRules{firstAt: true, addresses: true}.read},
+		{"0.26.0", "an entry may be a URL pattern; @ may stand in a password", "encode/httpx httpx/_utils.py and _urlparse.py, 0.28.1", httpxRules{addresses: true, patterns: true}.read},
+	}.behaviours(),
 }
 
 // httpxRules are what differs between the versions.

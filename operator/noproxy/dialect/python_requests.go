@@ -15,15 +15,10 @@ var pythonRequests = &Client{
 	Name:      "python-requests",
 	Aliases:   []string{"requests"},
 	AlsoReads: []string{"pip", "docker-py", "Azure CLI"},
-	Behaviours: []Behaviour{{
-		Source: "psf/requests requests/utils.py, 2.28.1 and 2.32.3",
-		Read:   requestsRules(false).read,
-	}, {
-		Since:  "2.34.0",
-		Change: "an entry matches whole labels only: gle.com no longer covers google.com (psf/requests#7427)",
-		Source: "psf/requests src/requests/utils.py, 2.34.2",
-		Read:   requestsRules(true).read,
-	}},
+	Behaviours: versions{
+		{"", "", "psf/requests requests/utils.py, 2.28.1 and 2.32.3", requestsRules(false).read},
+		{"2.34.0", "an entry matches whole labels only: gle.com no longer covers google.com (psf/requests#7427)", "psf/requests src/requests/utils.py, 2.34.2", requestsRules(true).read},
+	}.behaviours(),
 }
 
 // requestsRules: whether an entry matches whole labels only.

@@ -14,30 +14,13 @@ var pythonUrllib = &Client{
 	Name:      "python-urllib",
 	Aliases:   []string{"urllib", "urllib2", "urllib.request"},
 	AlsoReads: []string{"Ansible's get_url and uri"},
-	Behaviours: []Behaviour{{
-		Source: "python/cpython Lib/urllib2.py, urllib.py and httplib.py, 2.7.18",
-		Read:   urllibRules{bytes: true, dotted: true}.read,
-	}, {
-		Since:  "3",
-		Change: "text instead of bytes: a host or path that is not ASCII fails on the way to a proxy",
-		Source: "python/cpython Lib/urllib/request.py, 3.6 to 3.8.1",
-		Read:   urllibRules{dotted: true}.read,
-	}, {
-		Since:  "3.8.2",
-		Change: "entries are compared as text and no longer as a pattern (bpo-39057; also in 3.7.7)",
-		Source: "python/cpython Lib/urllib/request.py, 3.8.2",
-		Read:   urllibRules{}.read,
-	}, {
-		Since:  "3.9",
-		Change: "a slash may stand in the credentials of a proxy URL (bpo-23328; read in 3.9.2)",
-		Source: "python/cpython Lib/urllib/request.py, 3.11.2",
-		Read:   urllibRules{slash: true}.read,
-	}, {
-		Since:  "3.12",
-		Change: "a tunnel to a name that is not ASCII is asked for by its A-labels",
-		Source: "python/cpython Lib/urllib/request.py and Lib/http/client.py, 3.13.5",
-		Read:   urllibRules{slash: true, tunnelIDNA: true}.read,
-	}},
+	Behaviours: versions{
+		{"", "", "python/cpython Lib/urllib2.py, urllib.py and httplib.py, 2.7.18", urllibRules{bytes: true, dotted: true}.read},
+		{"3", "text instead of bytes: a host or path that is not ASCII fails on the way to a proxy", "python/cpython Lib/urllib/request.py, 3.6 to 3.8.1", urllibRules{dotted: true}.read},
+		{"3.8.2", "entries are compared as text and no longer as a pattern (bpo-39057; also in 3.7.7)", "python/cpython Lib/urllib/request.py, 3.8.2", urllibRules{}.read},
+		{"3.9", "a slash may stand in the credentials of a proxy URL (bpo-23328; read in 3.9.2)", "python/cpython Lib/urllib/request.py, 3.11.2", urllibRules{slash: true}.read},
+		{"3.12", "a tunnel to a name that is not ASCII is asked for by its A-labels", "python/cpython Lib/urllib/request.py and Lib/http/client.py, 3.13.5", urllibRules{slash: true, tunnelIDNA: true}.read},
+	}.behaviours(),
 }
 
 // urllibRules are what differs between the versions.

@@ -11,27 +11,17 @@ import "strings"
 var rubyFamily = []*Client{{
 	Name:    "ruby-net-http",
 	Aliases: []string{"ruby", "net-http", "Net::HTTP"},
-	Behaviours: []Behaviour{{
-		Source: "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 2.7.4",
-		Read:   rubyRules{netHTTP: true, oldIPAddr: true}.read,
-	}, {
-		Since:  "3.1",
-		Change: "credentials are decoded, and a plus sign becomes a blank (net-http 0.2); networks are read more strictly",
-		Source: "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 3.1.2 and 3.3.8",
-		Read:   rubyRules{netHTTP: true, decodes: true}.read,
-	}},
+	Behaviours: versions{
+		{"", "", "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 2.7.4", rubyRules{netHTTP: true, oldIPAddr: true}.read},
+		{"3.1", "credentials are decoded, and a plus sign becomes a blank (net-http 0.2); networks are read more strictly", "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 3.1.2 and 3.3.8", rubyRules{netHTTP: true, decodes: true}.read},
+	}.behaviours(),
 }, {
 	Name:    "ruby-open-uri",
 	Aliases: []string{"open-uri"},
-	Behaviours: []Behaviour{{
-		Source: "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 2.7.4",
-		Read:   rubyRules{oldIPAddr: true}.read,
-	}, {
-		Since:  "3.1",
-		Change: "networks are read more strictly",
-		Source: "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 3.1.2 and 3.3.8",
-		Read:   rubyRules{}.read,
-	}},
+	Behaviours: versions{
+		{"", "", "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 2.7.4", rubyRules{oldIPAddr: true}.read},
+		{"3.1", "networks are read more strictly", "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 3.1.2 and 3.3.8", rubyRules{}.read},
+	}.behaviours(),
 }}
 
 // rubyRules are what differs between the two clients and the versions.

@@ -25,49 +25,19 @@ const undiciSource = "nodejs/undici lib/dispatcher/env-http-proxy-agent.js and p
 var undiciFamily = []*Client{{
 	Name:    "undici",
 	Aliases: []string{"undici-EnvHttpProxyAgent", "EnvHttpProxyAgent"},
-	Behaviours: []Behaviour{
-		{Source: undiciSource + "6.14.0", Read: undici614.read},
-		{
-			Since: "6.14.1", Change: "lower-case variables win",
-			Source: undiciSource + "6.28.1", Read: undici6141.read,
-		},
-		{
-			Since: "7.22.0", Change: "d, .d and *.d all cover d and what is below it; other wildcards are gone",
-			Source: undiciSource + "7.22.0 (pull request 4676)", Read: undici722.read,
-		},
-		{
-			Since: "7.23.0", Change: "proxies of socks:// and socks5:// are used",
-			Source: undiciSource + "7.30.2", Read: undici723.read,
-		},
-		{
-			Since: "8.0.0", Change: "a proxy without a scheme has that of its variable",
-			Source: undiciSource + "8.0.0 (pull request 4914)", Read: undici800.read,
-		},
-		{
-			Since: "8.0.2", Change: "a proxy without a scheme is an error again",
-			Source: undiciSource + "8.0.2", Read: undici802.read,
-		},
-		{
-			Since: "8.2.0", Change: "a user without a password is sent",
-			Source: undiciSource + "8.2.0", Read: undici82.read,
-		},
-		{
-			Since: "8.7.0", Change: "http URLs are no longer tunnelled",
-			Source: undiciSource + "8.7.0", Read: undici87.read,
-		},
-		{
-			Since: "8.10.0", Change: "IPv6 entries match, with brackets and without",
-			Source: undiciSource + "8.10.0 (pull request 5623)", Read: undici810.read,
-		},
-		{
-			Since: "8.10.1", Change: "a dot at the end of entry or host does not matter",
-			Source: undiciSource + "8.10.1 (pull request 5637)", Read: undici8101.read,
-		},
-		{
-			Since: "8.11.0", Change: "* works anywhere in the list; *.d no longer covers d itself",
-			Source: undiciSource + "8.12.4", Read: undici811.read,
-		},
-	},
+	Behaviours: versions{
+		{"", "", undiciSource + "6.14.0", undici614.read},
+		{"6.14.1", "lower-case variables win", undiciSource + "6.28.1", undici6141.read},
+		{"7.22.0", "d, .d and *.d all cover d and what is below it; other wildcards are gone", undiciSource + "7.22.0 (pull request 4676)", undici722.read},
+		{"7.23.0", "proxies of socks:// and socks5:// are used", undiciSource + "7.30.2", undici723.read},
+		{"8.0.0", "a proxy without a scheme has that of its variable", undiciSource + "8.0.0 (pull request 4914)", undici800.read},
+		{"8.0.2", "a proxy without a scheme is an error again", undiciSource + "8.0.2", undici802.read},
+		{"8.2.0", "a user without a password is sent", undiciSource + "8.2.0", undici82.read},
+		{"8.7.0", "http URLs are no longer tunnelled", undiciSource + "8.7.0", undici87.read},
+		{"8.10.0", "IPv6 entries match, with brackets and without", undiciSource + "8.10.0 (pull request 5623)", undici810.read},
+		{"8.10.1", "a dot at the end of entry or host does not matter", undiciSource + "8.10.1 (pull request 5637)", undici8101.read},
+		{"8.11.0", "* works anywhere in the list; *.d no longer covers d itself", undiciSource + "8.12.4", undici811.read},
+	}.behaviours(),
 }}
 
 // undiciAgent is an EnvHttpProxyAgent. Its constructor throws for an unusable

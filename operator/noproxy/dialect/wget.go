@@ -9,13 +9,10 @@ import "strings"
 // initialize_proxy_configuration. The variables are read in lower case only.
 var wgetFamily = []*Client{{
 	Name: "wget",
-	Behaviours: []Behaviour{
-		{Source: "wget 1.21.3 src/retr.c, src/host.c and src/url.c", Read: wgetRules(":/").read},
-		{
-			Since: "1.25", Change: "a proxy without a scheme must not hold a colon but the one before its port",
-			Source: "wget 1.25.0 src/retr.c, src/host.c and src/url.c", Read: wgetRules(":").read,
-		},
-	},
+	Behaviours: versions{
+		{"", "", "wget 1.21.3 src/retr.c, src/host.c and src/url.c", wgetRules(":/").read},
+		{"1.25", "a proxy without a scheme must not hold a colon but the one before its port", "wget 1.25.0 src/retr.c, src/host.c and src/url.c", wgetRules(":").read},
+	}.behaviours(),
 }}
 
 // wgetRules: a value without a scheme is looked at up to one of these characters.

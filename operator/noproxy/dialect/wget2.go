@@ -18,21 +18,12 @@ import (
 var wget2Family = []*Client{
 	{
 		Name: "wget2",
-		Behaviours: []Behaviour{
-			{Source: "rockdaboot/wget2 libwget/http.c and libwget/iri.c, wget2-1.99.1", Read: wget2Release{}.read},
-			{
-				Since: "1.99.2", Change: "the scheme of a proxy is http or https",
-				Source: "rockdaboot/wget2 libwget/iri.c, 1.99.2", Read: wget2Release{knowsSchemes: true}.read,
-			},
-			{
-				Since: "2.1", Change: "IPv4 and IPv6 networks; white space after a comma does not count; CONNECT instead of TLS to the proxy",
-				Source: "rockdaboot/wget2 libwget/http.c, v2.1.0", Read: wget2Release{knowsSchemes: true, tunnels: true}.read,
-			},
-			{
-				Since: "2.2", Change: "the port of a proxy is a number from 1 to 65535",
-				Source: "rockdaboot/wget2 libwget/iri.c, v2.2.0", Read: wget2Release{knowsSchemes: true, tunnels: true, checksPorts: true}.read,
-			},
-		},
+		Behaviours: versions{
+			{"", "", "rockdaboot/wget2 libwget/http.c and libwget/iri.c, wget2-1.99.1", wget2Release{}.read},
+			{"1.99.2", "the scheme of a proxy is http or https", "rockdaboot/wget2 libwget/iri.c, 1.99.2", wget2Release{knowsSchemes: true}.read},
+			{"2.1", "IPv4 and IPv6 networks; white space after a comma does not count; CONNECT instead of TLS to the proxy", "rockdaboot/wget2 libwget/http.c, v2.1.0", wget2Release{knowsSchemes: true, tunnels: true}.read},
+			{"2.2", "the port of a proxy is a number from 1 to 65535", "rockdaboot/wget2 libwget/iri.c, v2.2.0", wget2Release{knowsSchemes: true, tunnels: true, checksPorts: true}.read},
+		}.behaviours(),
 	},
 	wget2WithLibproxy,
 }
