@@ -66,34 +66,17 @@ func curlBehaviours() []Behaviour {
 
 func curlSource(list string) string { return "curl/curl " + list + " and lib/urlapi.c" }
 
-func (r curlRelease) read(env Env) Decider {
-	noProxy := env.nonEmpty("no_proxy", "NO_PROXY")
-	list := r.compile(noProxy)
-	proxies := r.readProxies(env)
-	return func(t Target) Decision {
-		return r.decide(t, list, proxies[t.Scheme])
-	}
-}
+func (r curlRelease) read(env Env) Decider { return r.rules().read(env) }
 
-// readProxies reads the proxy of each scheme as libcurl finds it.
-func (r curlRelease) readProxies(env Env) map[string]curlProxy {
-	return map[string]curlProxy{
-		"http":  r.parseProxy(env.nonEmpty("http_proxy", "all_proxy", "ALL_PROXY"), curlHTTP),
-		"https": r.parseProxy(env.nonEmpty("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"), curlHTTP),
+// rules ask the list first, then the proxy, whose mistakes are noticed only if it
+// is needed.
+func (r curlRelease) rules() rules {
+	return rules{
+		find: Env.nonEmpty, http: "http_proxy all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
+		readProxy: func(v variable, scheme string) proxy { return r.readProxy(v.value, Connect, scheme) }, listFirst: true,
+		host: r.host,
+		cut:  r.cut, entry: r.entry, covers: r.covers,
 	}
-}
-
-// decide does what libcurl does for a transfer: the list first, then the proxy,
-// whose mistakes are noticed only if it is needed.
-func (r curlRelease) decide(t Target, list *curlList, proxy curlProxy) Decision {
-	host, ok := r.targetHost(t)
-	if !ok {
-		return fails("", badURL)
-	}
-	if entry, reason, found := list.match(host); found {
-		return direct(list.variable, entry, reason)
-	}
-	return r.reach(proxy, t, host)
 }
 
 const badURL = "the client does not accept the host of this URL"

@@ -7,22 +7,23 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// targetHost returns the host of a URL as libcurl compares it with the list: an
-// IPv6 address without brackets and zone. It fails where libcurl refuses the URL.
-func (r curlRelease) targetHost(t Target) (string, bool) {
-	host := t.Host
-	if t.Bracketed {
-		host = "[" + host + "]"
+// host is the host of a URL as libcurl compares it with the list: an IPv6
+// address without brackets and zone. It fails where libcurl refuses the URL.
+func (r curlRelease) host(t Target) (host, string) {
+	name, ok := r.parseHost(t.bracketed())
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if ok && r >= curlIDNFirst {
+		name, ok = toASCII(name)
 	}
-	host, ok := r.parseHost(host)
 	if !ok {
-		return "", false
+		return host{}, badURL
 	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if r >= curlIDNFirst {
-		return toASCII(host)
+	addr := literal(name)
+	h := host{name: asciiLower(name), asAddress: addr.IsValid() && r >= curlShortIPv6}
+	if r >= curlIPv6CIDR && addr.Zone() == "" || r >= curlBrokenCIDR && addr.Is4() {
+		h.addr = addr
 	}
-	return host, true
+	return h, ""
 }
 
 // toASCII is Curl_idnconvert_hostname, with libidn2's non-transitional mapping.
@@ -37,9 +38,9 @@ func toASCII(host string) (string, bool) {
 // parseHost does what lib/urlapi.c does to a host: it reads IPv4 addresses in
 // every form, decodes, checks and normalizes. IPv6 addresses stay in brackets.
 func (r curlRelease) parseHost(host string) (string, bool) {
+	decoded, ok := urlDecode(host)
 	if r >= curlOwnDefaultPort { // until then an encoded address was a name
-		var ok bool
-		if host, ok = urlDecode(host); !ok {
+		if host = decoded; !ok {
 			return "", false
 		}
 	}
@@ -52,8 +53,7 @@ func (r curlRelease) parseHost(host string) (string, bool) {
 		}
 	}
 	if r >= curlDecodesHosts && r < curlOwnDefaultPort {
-		var ok bool
-		if host, ok = urlDecode(host); !ok {
+		if host = decoded; !ok {
 			return "", false
 		}
 	}

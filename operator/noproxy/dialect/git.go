@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // git over http and https, which is libcurl with a proxy of git's own reading.
 //
@@ -30,29 +33,20 @@ type gitRelease struct {
 	knowsSchemes bool // since 2.55
 }
 
-// gitProxy is the value of a proxy variable as git reads it.
-type gitProxy struct {
-	off  bool   // set, but empty
-	dies string // why git stops, whatever the list says
-	curlProxy
-}
-
+// read: what git refuses or turns off itself never comes to libcurl.
 func (g gitRelease) read(env Env) Decider {
-	noProxy := env.set("no_proxy", "NO_PROXY")
-	list := g.libcurl.compile(noProxy)
-	proxies := map[string]gitProxy{
-		"http":  g.parseProxy(env.set("http_proxy", "all_proxy", "ALL_PROXY")),
-		"https": g.parseProxy(env.set("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")),
+	r := g.libcurl.rules()
+	r.find, r.readProxy = Env.set, g.readProxy
+	decide := r.read(env)
+	proxies := map[string]proxy{
+		"http":  r.proxyOf(env.set(strings.Fields(r.http)...), "http"),
+		"https": r.proxyOf(env.set(strings.Fields(r.https)...), "https"),
 	}
 	return func(t Target) Decision {
-		proxy := proxies[t.Scheme]
-		switch {
-		case proxy.dies != "":
-			return fails(proxy.variable, proxy.dies)
-		case proxy.off:
-			return direct(proxy.variable, Span{}, proxyOff)
+		if p := proxies[t.Scheme]; p.fatal != "" || p.ignored == proxyOff {
+			return p.decide()
 		}
-		return g.libcurl.decide(t, list, proxy.curlProxy)
+		return decide(t)
 	}
 }
 
@@ -62,11 +56,9 @@ const (
 	gitNoScheme = "git does not know this scheme of a proxy"
 )
 
-func (g gitRelease) parseProxy(v variable) gitProxy {
-	proxy := gitProxy{curlProxy: curlProxy{variable: v.name}}
+func (g gitRelease) readProxy(v variable, scheme string) proxy {
 	if v.value == "" {
-		proxy.off = v.name != ""
-		return proxy
+		return proxy{ignored: proxyOff}
 	}
 	c, ok := parseGitCredential(v.value)
 	kind, known := g.kind(v.value, c.protocol)
@@ -74,48 +66,39 @@ func (g gitRelease) parseProxy(v variable) gitProxy {
 	unixSocket := strings.HasPrefix(c.protocol, "socks") && asciiLower(c.host) == "localhost"
 	switch {
 	case !ok:
-		proxy.dies = brokenProxy
+		return proxy{fatal: brokenProxy}
 	case !known:
-		proxy.dies = gitNoScheme
+		return proxy{fatal: gitNoScheme}
 	case g.refusesPaths && path != "" && !unixSocket:
-		proxy.dies = gitNoPaths
+		return proxy{fatal: gitNoPaths}
 	case c.asks:
-		proxy.dies = gitAsks
+		return proxy{fatal: gitAsks}
 	case g.refusesPaths && path != "":
-		proxy.broken = true // the path of a Unix socket
+		return proxy{failure: brokenProxy} // the path of a Unix socket
 	case c.host == "":
-		proxy.off = true // libcurl gets an empty proxy
-	default:
-		proxy.curlProxy = g.libcurl.parseProxy(variable{v.name, c.host}, kind)
-		proxy.hop.Auth = Auth{} // not before the proxy asks, except in SOCKS
-		if kind == curlSocks5 || kind == curlSocks5h {
-			proxy.hop.Auth = c.auth
-		}
+		return proxy{ignored: proxyOff} // libcurl gets an empty proxy
 	}
-	return proxy
+	p := g.libcurl.readProxy(c.host, kind, scheme)
+	p.hop.Auth = Auth{} // not before the proxy asks, except in SOCKS
+	if kind == Socks5Local || kind == Socks5Name {
+		p.hop.Auth = c.auth
+	}
+	return p
 }
 
 // kind of a proxy: the start of the value decides, without regard to where the
 // scheme ends, until 2.55 compares the scheme itself.
-func (g gitRelease) kind(value, protocol string) (curlKind, bool) {
+func (g gitRelease) kind(value, protocol string) (Protocol, bool) {
 	if g.knowsSchemes {
-		switch kind := curlKind(protocol); kind {
-		case "socks":
-			return curlSocks4, true
-		case curlHTTP, curlHTTPS, curlSocks4, curlSocks4a, curlSocks5, curlSocks5h:
-			return kind, true
-		}
-		return "", false
+		kind, known := curlKinds[protocol]
+		return cmp.Or(kind, Connect), known || protocol == "http"
 	}
-	for _, kind := range []curlKind{curlSocks5h, curlSocks5, curlSocks4a, curlHTTPS} {
-		if strings.HasPrefix(value, string(kind)) {
-			return kind, true
+	for _, scheme := range []string{"socks5h", "socks5", "socks", "https"} {
+		if strings.HasPrefix(value, scheme) {
+			return curlKinds[scheme], true
 		}
 	}
-	if strings.HasPrefix(value, "socks") {
-		return curlSocks4, true
-	}
-	return curlHTTP, true
+	return Connect, true
 }
 
 // gitCredential is what matters here of credential_from_url.
@@ -131,9 +114,7 @@ func parseGitCredential(value string) (gitCredential, bool) {
 	}
 	protocol, rest, _ := strings.Cut(value, "://")
 	c := gitCredential{protocol: protocol}
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		rest, c.path = rest[:end], rest[end:]
-	}
+	rest, c.path = cutAuthority(rest)
 	parts := []string{protocol, gitDecode(c.path)}
 	if userinfo, host, found := strings.Cut(rest, "@"); found {
 		user, password, hasPassword := strings.Cut(userinfo, ":")

@@ -44,25 +44,28 @@ type guzzle struct {
 }
 
 func (g guzzle) read(env Env) Decider {
-	list := g.libcurl.compile(env.nonEmpty("no_proxy", "NO_PROXY"))
-	theirs := g.libcurl.readProxies(env)
-	ours := map[string]curlProxy{
-		"http":  g.libcurl.parseProxy(phpTrue(env, "HTTP_PROXY"), curlHTTP),
-		"https": g.libcurl.parseProxy(phpTrue(env, "HTTPS_PROXY"), curlHTTP),
+	r := g.libcurl.rules()
+	list := r.readList(r.find(env, strings.Fields(r.no)...))
+	left, given := map[string]proxy{}, map[string]proxy{}
+	for scheme, theirs := range map[string]string{"http": r.http, "https": r.https} {
+		left[scheme] = r.proxyOf(r.find(env, strings.Fields(theirs)...), scheme)
+		if given[scheme] = r.proxyOf(phpTrue(env, strings.ToUpper(scheme)+"_PROXY"), scheme); given[scheme].name == "" {
+			given[scheme] = left[scheme]
+		}
 	}
+	alone, with := r.decider(left, list), r.decider(given, list)
 	areas := guzzleList.readList(phpTrue(env, "NO_PROXY"))
 	return func(t Target) Decision {
 		if t.Bracketed && skip(t.Host, 0, g.ipv6) < len(t.Host) {
 			return fails("", badURL)
 		}
-		proxy := ours[t.Scheme]
 		h, _ := guzzleList.host(t)
 		entry, reason, excluded := areas.match(h)
-		if proxy.variable == "" || excluded {
-			proxy = theirs[t.Scheme]
+		if !excluded {
+			return with(t)
 		}
-		decision := g.libcurl.decide(t, list, proxy)
-		if excluded && decision.Route == Direct && decision.Variable == "" {
+		decision := alone(t)
+		if decision.Route == Direct && decision.Variable == "" {
 			return direct(areas.name, entry, reason) // libcurl, left alone, found no proxy
 		}
 		return decision

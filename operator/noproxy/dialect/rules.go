@@ -44,6 +44,7 @@ type host struct {
 	withPort   string // the name and the port, where these are compared together
 	proxyOnly  bool   // the client cannot look it up
 	directOnly bool   // the client cannot ask a proxy for it
+	asAddress  bool   // a SOCKS proxy is asked for it as an address
 }
 
 // named is a host that is nothing but its name.
@@ -56,7 +57,9 @@ type entry struct {
 	port     string       // empty: every port
 	network  netip.Prefix // not valid: none
 	address  bool         // which is written as a single address
-	wildcard bool         // a star stood in front
+	wildcard bool         // a star or, for curl, a dot stood in front
+
+	last bool // nothing follows it in the list, not even a blank
 }
 
 // folded is an entry that is compared as text, after something is done to it.
@@ -184,6 +187,9 @@ func (r rules) decide(h host, p proxy, lists []list) Decision {
 	if used && h.directOnly {
 		return fails(p.name, unsendableHost)
 	}
+	if p.hop.Protocol == Socks5Name && h.asAddress {
+		p.hop.Protocol = Socks5Local
+	}
 	return p.decide()
 }
 
@@ -199,7 +205,7 @@ func (r rules) readList(v variable) list {
 	}
 	for _, span := range r.cut(v.value) {
 		if e, ok := r.entry(span.Of(v.value)); ok {
-			e.span = span
+			e.span, e.last = span, span.End == len(v.value)
 			l.entries = append(l.entries, e)
 		}
 	}
