@@ -39,7 +39,7 @@ func (u *aria2URL) parseAuthority(authority string, whole bool) bool {
 			}
 			u.user = before[:bracket-1]
 		}
-		return u.parseIPv6(authority[bracket+1:])
+		return u.parseHost(authority[bracket:])
 	}
 	if password, host, found := strings.Cut(after, "@"); found {
 		if strings.LastIndexByte(password, '[') > 0 {
@@ -59,20 +59,9 @@ func (u *aria2URL) parseAuthority(authority string, whole bool) bool {
 }
 
 func (u *aria2URL) parseHost(text string) bool {
-	if inner, bracketed := strings.CutPrefix(text, "["); bracketed {
-		return u.parseIPv6(inner)
-	}
-	host, port, colon := strings.Cut(text, ":")
+	host, port, _, ok := splitHostPort(text)
 	u.host = host
-	return host != "" && (!colon || u.setPort(port))
-}
-
-// parseIPv6 goes on after the opening bracket.
-func (u *aria2URL) parseIPv6(text string) bool {
-	host, after, closed := strings.Cut(text, "]")
-	u.host = host
-	port, colon := strings.CutPrefix(after, ":")
-	return closed && host != "" && (after == "" || colon && u.setPort(port))
+	return ok && host != "" && (port == "" && !strings.HasSuffix(text, ":") || u.setPort(port))
 }
 
 // setPort: 0 is no port.

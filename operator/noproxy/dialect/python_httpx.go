@@ -40,9 +40,9 @@ type httpxMount struct {
 	scheme string // empty: every one
 	host   string
 	kind   hostPattern
-	port   int         // or noPort
-	proxy  *httpxProxy // nil: none
-	entry  Span        // of NO_PROXY, where there is no proxy
+	port   int    // or noPort
+	proxy  *proxy // nil: none
+	entry  Span   // of NO_PROXY, where there is no proxy
 }
 
 // hostPattern says how the host of a pattern is compared.
@@ -110,11 +110,11 @@ func (h *httpx) mountAll(proxies pythonProxies) (failure Decision, ok bool) {
 		if v.name == "" {
 			continue
 		}
-		proxy := h.rules.readProxy(v)
-		if proxy.failure != "" {
-			return fails(v.name, proxy.failure), false
+		p := h.rules.readProxy(v)
+		if p.fatal != "" {
+			return p.decide(), false
 		}
-		h.mount(scheme+"://", &proxy, Span{})
+		h.mount(scheme+"://", &p, Span{})
 	}
 	list := proxies["no"].value
 	for _, span := range elements(list) {
@@ -157,7 +157,7 @@ func isIPv6Text(text string) bool {
 	return err == nil && addr.Is6()
 }
 
-func (h *httpx) mount(pattern string, proxy *httpxProxy, entry Span) bool {
+func (h *httpx) mount(pattern string, proxy *proxy, entry Span) bool {
 	u, ok := h.rules.parse(pattern)
 	if !ok {
 		return false
@@ -212,7 +212,9 @@ func (h *httpx) decide(t Target, host string) Decision {
 		switch {
 		case !found:
 		case m.proxy != nil:
-			return m.proxy.decide(t.Scheme)
+			p := *m.proxy
+			p.hop = p.hop.toward(t.Scheme)
+			return p.decide()
 		default:
 			return direct(h.noProxy, m.entry, reason)
 		}

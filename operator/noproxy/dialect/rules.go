@@ -134,6 +134,8 @@ type list struct {
 	variable
 	entries []entry
 	covers  func(e *entry, h host) string
+	// compiled asks a list of another kind instead.
+	compiled func(host) (Span, string, bool)
 }
 
 // read is the client with its environment read: a Behaviour's Read.
@@ -231,6 +233,9 @@ func (e *entry) contains(h host) string {
 
 // match returns the first entry that covers a host.
 func (l *list) match(h host) (Span, string, bool) {
+	if l.compiled != nil {
+		return l.compiled(h)
+	}
 	for i := range l.entries {
 		e := &l.entries[i]
 		if e.port != "" && e.port != h.port {

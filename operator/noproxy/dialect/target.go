@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strconv"
 	"strings"
 )
 
@@ -58,26 +57,18 @@ func isWebScheme(scheme string) bool {
 }
 
 func (t *Target) parseAuthority(authority string) error {
-	if inner, bracketed := strings.CutPrefix(authority, "["); bracketed {
-		host, port, closed := strings.Cut(inner, "]")
-		addr, err := netip.ParseAddr(host)
-		if !closed || err != nil || !addr.Is6() || port != "" && port[0] != ':' {
-			return errors.New("brackets hold an IPv6 address, and only a port may follow them")
-		}
-		t.Host, t.Bracketed, t.Port = host, true, strings.TrimPrefix(port, ":")
-	} else {
-		t.Host, t.Port, _ = strings.Cut(authority, ":")
-		if strings.Contains(t.Port, ":") {
-			return errors.New("an IPv6 address stands in brackets")
-		}
+	host, port, bracketed, ok := splitHostPort(authority)
+	switch {
+	case bracketed && (!ok || !literal(host).Is6()):
+		return errors.New("brackets hold an IPv6 address, and only a port may follow them")
+	case !bracketed && strings.Contains(port, ":"):
+		return errors.New("an IPv6 address stands in brackets")
 	}
-	if t.Host == "" {
+	t.Host, t.Port, t.Bracketed = host, port, bracketed
+	switch {
+	case host == "":
 		return errors.New("has no host")
-	}
-	if t.Port == "" {
-		return nil
-	}
-	if port, err := strconv.ParseUint(t.Port, 10, 16); err != nil || port == 0 {
+	case port != "" && !isPort(port):
 		return errors.New("the port is a number from 1 to 65535")
 	}
 	return nil

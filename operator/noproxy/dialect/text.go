@@ -184,6 +184,19 @@ func cutFirstAt(authority string) (userinfo, hostPort string, found bool) {
 	return "", authority, false
 }
 
+// splitHostPort cuts a host from its port: at the first colon, or behind the
+// brackets of an IPv6 address, which it takes off. Only a port may follow these.
+func splitHostPort(text string) (host, port string, bracketed, ok bool) {
+	inner, bracketed := strings.CutPrefix(text, "[")
+	if !bracketed {
+		host, port, _ = strings.Cut(text, ":")
+		return host, port, false, true
+	}
+	host, after, closed := strings.Cut(inner, "]")
+	port = strings.TrimPrefix(after, ":")
+	return host, port, true, closed && (after == "" || after != port)
+}
+
 // inBrackets takes the brackets off an IPv6 address.
 func inBrackets(text string) (string, bool) {
 	if len(text) > 2 && text[0] == '[' && text[len(text)-1] == ']' {

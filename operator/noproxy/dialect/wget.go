@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // GNU Wget 1.x, built without libproxy as in Debian.
 //
@@ -119,22 +122,11 @@ func parseWgetURL(text string) (wgetURL, bool) {
 
 func (u *wgetURL) parseAuthority(rest string) bool {
 	rest, _ = cutAuthority(rest)
-	host, port, _ := strings.Cut(rest, ":")
-	if inner, bracketed := strings.CutPrefix(rest, "["); bracketed {
-		var after string
-		var closed bool
-		if host, after, closed = strings.Cut(inner, "]"); !closed || !isIPv6(host) || after != "" && after[0] != ':' {
-			return false
-		}
-		port = strings.TrimPrefix(after, ":")
+	host, port, bracketed, ok := splitHostPort(rest)
+	if !ok || bracketed && !isIPv6(host) || port != "" && (!isDigits(port) || atoi(port) > 65535) {
+		return false
 	}
-	if port != "" {
-		if !isDigits(port) || atoi(port) > 65535 {
-			return false
-		}
-		u.port = trimZeros(port)
-	}
-	var ok bool
+	u.port = cmp.Or(trimZeros(port), u.port)
 	u.host, ok = wgetHost(host)
 	return ok && u.host != ""
 }
