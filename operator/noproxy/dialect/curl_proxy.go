@@ -162,22 +162,12 @@ const schemeCharacters = "abcdefghijklmnopqrstuvwxyz0123456789+-."
 // parseHostPort is Curl_parse_port and the host after it. A colon without a
 // port is fine after a scheme only.
 func (r curlRelease) parseHostPort(authority string, u *curlURL) bool {
-	colon := strings.IndexByte(authority, ':')
-	if strings.HasPrefix(authority, "[") {
-		colon = strings.IndexByte(authority, ']') + 1
-		if colon == 0 || colon < len(authority) && authority[colon] != ':' {
-			return false
-		}
-		if colon == len(authority) {
-			colon = -1
-		}
+	host, port, bracketed, ok := splitHostPort(authority)
+	if !ok || port == "" && u.scheme == "" && strings.HasSuffix(authority, ":") {
+		return false
 	}
-	host := authority
-	if colon >= 0 {
-		host, u.port = authority[:colon], authority[colon+1:]
-		if u.port == "" && u.scheme == "" {
-			return false
-		}
+	if u.port = port; bracketed {
+		host = "[" + host + "]"
 	}
 	if u.port != "" {
 		number, err := strconv.ParseUint(u.port, 10, 16)
@@ -186,7 +176,6 @@ func (r curlRelease) parseHostPort(authority string, u *curlURL) bool {
 		}
 		u.port = strconv.FormatUint(number, 10)
 	}
-	var ok bool
 	u.host, ok = r.parseHost(host)
 	return ok
 }

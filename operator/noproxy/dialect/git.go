@@ -37,11 +37,7 @@ type gitRelease struct {
 func (g gitRelease) read(env Env) Decider {
 	r := g.libcurl.rules()
 	r.find, r.readProxy = Env.set, g.readProxy
-	decide := r.read(env)
-	proxies := map[string]proxy{
-		"http":  r.proxyOf(env.set(strings.Fields(r.http)...), "http"),
-		"https": r.proxyOf(env.set(strings.Fields(r.https)...), "https"),
-	}
+	decide, proxies := r.read(env), r.proxies(env)
 	return func(t Target) Decision {
 		if p := proxies[t.Scheme]; p.fatal != "" || p.ignored == proxyOff {
 			return p.decide()

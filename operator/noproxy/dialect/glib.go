@@ -44,16 +44,11 @@ func parseGlib(text string) (glibURL, bool) {
 }
 
 func (u *glibURL) parseHostPort(authority string) bool {
-	host, port, _ := strings.Cut(authority, ":")
-	if strings.HasPrefix(authority, "[") {
-		end := strings.IndexByte(authority, ']') + 1
-		if end == 0 || end < len(authority) && authority[end] != ':' {
-			return false
-		}
-		host, port = authority[:end], strings.TrimPrefix(authority[end:], ":")
+	host, port, bracketed, ok := splitHostPort(authority)
+	if !ok {
+		return false
 	}
-	var ok bool
-	if u.host, ok = parseGlibHost(host); !ok {
+	if u.host, ok = parseGlibHost(host, bracketed); !ok {
 		return false
 	}
 	written := glibEscape(u.host)
@@ -72,9 +67,9 @@ func (u *glibURL) parseHostPort(authority string) bool {
 }
 
 // parseGlibHost is parse_host: what is an address only once decoded is invalid.
-func parseGlibHost(host string) (string, bool) {
-	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
-		address, zone, zoned := strings.Cut(strings.TrimSuffix(inner, "]"), "%")
+func parseGlibHost(host string, bracketed bool) (string, bool) {
+	if bracketed {
+		address, zone, zoned := strings.Cut(host, "%")
 		if zoned && (len(zone) < 3 || zone[:2] != "25" || !glibDecodes(zone)) || !isIPv6(address) {
 			return "", false
 		}

@@ -27,6 +27,7 @@ var goFamily = []*Client{{
 
 func readGo(env Env) Decider {
 	r := rules{
+		find: Env.nonEmpty, http: "HTTP_PROXY http_proxy", https: "HTTPS_PROXY https_proxy",
 		readProxy: func(v variable, scheme string) proxy {
 			p := readGoProxy(v.value, scheme)
 			if env["REQUEST_METHOD"] != "" && scheme == "http" && p.ignored == "" {
@@ -38,10 +39,7 @@ func readGo(env Env) Decider {
 	}
 	noProxy := env.nonEmpty("NO_PROXY", "no_proxy")
 	compiled := CompileGo(noProxy.value)
-	return r.decider(map[string]proxy{
-		"http":  r.proxyOf(env.nonEmpty("HTTP_PROXY", "http_proxy"), "http"),
-		"https": r.proxyOf(env.nonEmpty("HTTPS_PROXY", "https_proxy"), "https"),
-	}, list{variable: noProxy, compiled: func(h host) (Span, string, bool) { return compiled.Match(h.name, h.port) }})
+	return r.decider(r.proxies(env), list{variable: noProxy, compiled: func(h host) (Span, string, bool) { return compiled.Match(h.name, h.port) }})
 }
 
 // readGoProxy is parseProxy of httpproxy and connectMethod of net/http.

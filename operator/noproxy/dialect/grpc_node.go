@@ -16,7 +16,7 @@ func grpcJSRules(decoded, networks bool) rules {
 		host: func(t Target) (host, string) {
 			return host{name: t.Host, addr: literal(t.Host).WithZone("")}, ""
 		},
-		cut: elementsOf, entry: folded(asWritten), names: exactly,
+		cut: elementsOf, names: exactly,
 	}
 	if networks {
 		r.names = exactly | dotted | ends

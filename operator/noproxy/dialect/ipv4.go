@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -67,6 +68,14 @@ func jsNumber(text string) (uint64, bool) {
 func isIPv6(text string) bool {
 	addr := literal(text)
 	return addr.Is6() && addr.Zone() == ""
+}
+
+// hexadecimal writes an IPv6 address without a part in the form of IPv4.
+func hexadecimal(addr netip.Addr) string {
+	if b := addr.As16(); addr.Is4In6() {
+		return fmt.Sprintf("::ffff:%x:%x", int(b[12])<<8|int(b[13]), int(b[14])<<8|int(b[15]))
+	}
+	return addr.String()
 }
 
 // numericHost is the address that the C library takes a host for: IPv4 in any

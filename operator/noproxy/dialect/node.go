@@ -49,7 +49,7 @@ var nodeFamily = []*Client{{
 
 // readNothing is a Node.js that does not look at the variables.
 func readNothing(Env) Decider {
-	return func(Target) Decision { return direct("", Span{}, noVariable) }
+	return always(direct("", Span{}, noVariable))
 }
 
 // readNodeFetch is undici, which loads http and with it the agent for http
@@ -90,7 +90,7 @@ func readNodeHTTP(undici undiciRules, boundary bool) func(Env) Decider {
 			broken = httpProxy.name // https loads http, and with it this agent
 		}
 		if broken != "" {
-			return func(Target) Decision { return fails(broken, brokenProxy) }
+			return always(fails(broken, brokenProxy))
 		}
 		return decide
 	}

@@ -44,10 +44,10 @@ func (rule perlRule) read(env Env) Decider {
 	vars := lwpVariables(env)
 	for _, scheme := range lwpSchemes {
 		if v := vars[scheme]; v.name != "" && !lwpTakes(v.value) {
-			return func(Target) Decision { return fails(v.name, breaksPerl) }
+			return always(fails(v.name, breaksPerl))
 		}
 	}
-	r := rules{readProxy: readLWPProxy, host: lwpHost, cut: cutPerl, entry: folded(asWritten)}
+	r := rules{readProxy: readLWPProxy, host: lwpHost, cut: cutPerl}
 	r.covers = func(e *entry, h host) string {
 		if h.name == "0" { // which is false
 			return ""

@@ -23,7 +23,7 @@ func readTiny(env Env) Decider {
 	vars, all := tinyVariables(env)
 	for _, v := range []variable{all, vars["http"], vars["https"]} { // all are checked before one is used
 		if _, valid := readTinyProxy(v.value, ""); v.name != "" && !valid {
-			return func(Target) Decision { return fails(v.name, breaksPerl) }
+			return always(fails(v.name, breaksPerl))
 		}
 	}
 	r := rules{
@@ -37,7 +37,7 @@ func readTiny(env Env) Decider {
 			}
 			return host{name: strings.ToLower(t.bracketed()), proxyOnly: hasPercent(t.Host)}, ""
 		},
-		cut: cutPerl, entry: folded(asWritten), covers: perlSuffix.covers,
+		cut: cutPerl, covers: perlSuffix.covers,
 	}
 	return r.decider(map[string]proxy{"http": r.proxyOf(vars["http"], "http"), "https": r.proxyOf(vars["https"], "https")},
 		r.readList(env.nonEmpty("no_proxy")))

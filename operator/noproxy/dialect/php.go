@@ -46,14 +46,13 @@ type guzzle struct {
 func (g guzzle) read(env Env) Decider {
 	r := g.libcurl.rules()
 	list := r.readList(r.find(env, strings.Fields(r.no)...))
-	left, given := map[string]proxy{}, map[string]proxy{}
-	for scheme, theirs := range map[string]string{"http": r.http, "https": r.https} {
-		left[scheme] = r.proxyOf(r.find(env, strings.Fields(theirs)...), scheme)
-		if given[scheme] = r.proxyOf(phpTrue(env, strings.ToUpper(scheme)+"_PROXY"), scheme); given[scheme].name == "" {
-			given[scheme] = left[scheme]
+	theirs, given := r.proxies(env), r.proxies(env)
+	for scheme := range given {
+		if ours := phpTrue(env, strings.ToUpper(scheme)+"_PROXY"); ours.name != "" {
+			given[scheme] = r.proxyOf(ours, scheme)
 		}
 	}
-	alone, with := r.decider(left, list), r.decider(given, list)
+	alone, with := r.decider(theirs, list), r.decider(given, list)
 	areas := guzzleList.readList(phpTrue(env, "NO_PROXY"))
 	return func(t Target) Decision {
 		if t.Bracketed && skip(t.Host, 0, g.ipv6) < len(t.Host) {

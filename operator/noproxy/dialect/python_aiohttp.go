@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -61,8 +60,8 @@ func (r yarlRules) host(t Target) (host, string) {
 // their canonical form.
 func (r yarlRules) normalize(t Target) (string, bool) {
 	if addr, err := netip.ParseAddr(t.Host); err == nil {
-		if bytes := addr.As16(); r.mappedHex && addr.Is4In6() {
-			return fmt.Sprintf("::ffff:%x:%x", uint(bytes[12])<<8|uint(bytes[13]), uint(bytes[14])<<8|uint(bytes[15])), true
+		if r.mappedHex {
+			return hexadecimal(addr), true
 		}
 		return addr.String(), true
 	}

@@ -71,7 +71,7 @@ func (r httpxRules) read(env Env) Decider {
 		}
 	}
 	if failure, ok := h.mountAll(proxies); !ok {
-		return func(Target) Decision { return failure }
+		return always(failure)
 	}
 	return func(t Target) Decision {
 		host, ok := h.host(t)
@@ -87,8 +87,8 @@ func (r httpxRules) read(env Env) Decider {
 
 // httpxStar finds the element "*", which turns all proxies off.
 func httpxStar(noProxy string) (Span, bool) {
-	for _, span := range elements(noProxy) {
-		if span = span.trimFunc(noProxy, pythonSpace); span.Of(noProxy) == "*" {
+	for _, span := range commas(pythonSpace)(noProxy) {
+		if span.Of(noProxy) == "*" {
 			return span, true
 		}
 	}
@@ -117,10 +117,7 @@ func (h *httpx) mountAll(proxies pythonProxies) (failure Decision, ok bool) {
 		h.mount(scheme+"://", &p, Span{})
 	}
 	list := proxies["no"].value
-	for _, span := range elements(list) {
-		if span = span.trimFunc(list, pythonSpace); span.Empty() {
-			continue
-		}
+	for _, span := range commas(pythonSpace)(list) {
 		if !h.mount(h.rules.pattern(span.Of(list)), nil, span) {
 			failure = fails(h.noProxy, breaksClient)
 			failure.Entry = span

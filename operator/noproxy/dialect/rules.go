@@ -9,30 +9,39 @@ import (
 
 // rules are a client as a row: where its settings are, how it reads them, and
 // in which order it decides. What is truly its own is a function in the row.
+//
+// A new client is a [Client] whose Read is the method read of a row:
+//
+//	rules{
+//		find: Env.set, http: "http_proxy", https: "https_proxy http_proxy", no: "no_proxy",
+//		readProxy: readAptProxy, listFirst: true,
+//		host: func(t Target) (host, string) { return named(asciiLower(t.Host)) },
+//		cut:  commas(nothing), entry: folded(asciiLower), names: exactly | ends,
+//	}.read
 type rules struct {
-	find      func(Env, ...string) variable // Env.set or Env.nonEmpty
-	findProxy func(Env, ...string) variable // where proxies are found in another way
-	// The variables, separated by blanks, the one that wins first.
+	// Where the settings are: the names, the one that wins first, with blanks
+	// between them; and what counts as found, Env.set or Env.nonEmpty.
 	http, https, no string
+	find            func(Env, ...string) variable
+	findProxy       func(Env, ...string) variable // nil: find
 
 	// readProxy reads a proxy variable that was found, for the URLs of a scheme.
 	readProxy func(v variable, scheme string) proxy
-	// listFirst asks the list even where no proxy is set or can be used.
-	listFirst bool
 
-	// host is the host of a URL as it is compared. The text says why the URL fails.
-	host func(Target) (host, string)
-	// loopback are the hosts that no proxy is asked for, whatever the list says.
-	loopback func(host) bool
+	// host is the host of a URL as it is compared, or why the URL fails.
+	host func(Target) (h host, failure string)
 
-	// The list: how it is cut, how an entry is read, and what the
-	// entry covers.
+	// The list: how it is cut, how an entry is read (nil: as it is written), and
+	// what the entry covers, by its name and network or in another way.
 	cut    func(list string) []Span
 	entry  func(text string) (e entry, ok bool)
 	names  match
-	covers func(e *entry, h host) string // instead of names
-	// networksLast compares every name before the first network.
-	networksLast bool
+	covers func(e *entry, h host) string
+
+	// The order.
+	listFirst    bool            // the list is asked even where no proxy is used
+	networksLast bool            // every name comes before the first network
+	loopback     func(host) bool // these go direct whatever the list says
 }
 
 // host is what a client compares with its list.
@@ -58,8 +67,7 @@ type entry struct {
 	network  netip.Prefix // not valid: none
 	address  bool         // which is written as a single address
 	wildcard bool         // a star or, for curl, a dot stood in front
-
-	last bool // nothing follows it in the list, not even a blank
+	last     bool         // nothing follows it in the list, not even a blank
 }
 
 // folded is an entry that is compared as text, after something is done to it.
@@ -140,13 +148,19 @@ type list struct {
 
 // read is the client with its environment read: a Behaviour's Read.
 func (r rules) read(env Env) Decider {
-	if r.findProxy == nil {
-		r.findProxy = r.find
+	return r.decider(r.proxies(env), r.readList(r.find(env, strings.Fields(r.no)...)))
+}
+
+// proxies are the proxies by the scheme of the URL.
+func (r rules) proxies(env Env) map[string]proxy {
+	find := r.findProxy
+	if find == nil {
+		find = r.find
 	}
-	return r.decider(map[string]proxy{
-		"http":  r.proxyOf(r.findProxy(env, strings.Fields(r.http)...), "http"),
-		"https": r.proxyOf(r.findProxy(env, strings.Fields(r.https)...), "https"),
-	}, r.readList(r.find(env, strings.Fields(r.no)...)))
+	return map[string]proxy{
+		"http":  r.proxyOf(find(env, strings.Fields(r.http)...), "http"),
+		"https": r.proxyOf(find(env, strings.Fields(r.https)...), "https"),
+	}
 }
 
 func (r rules) proxyOf(v variable, scheme string) proxy {
@@ -157,6 +171,9 @@ func (r rules) proxyOf(v variable, scheme string) proxy {
 	p.variable = v
 	return p
 }
+
+// always is a client that decides the same whatever the URL.
+func always(d Decision) Decider { return func(Target) Decision { return d } }
 
 // decider decides by the proxy of each scheme and by the lists, in their order.
 func (r rules) decider(proxies map[string]proxy, lists ...list) Decider {
@@ -195,16 +212,15 @@ func (r rules) decide(h host, p proxy, lists []list) Decision {
 	return p.decide()
 }
 
+// readList reads a list once, for all URLs.
 func (r rules) readList(v variable) list {
-	l := list{variable: v, covers: r.covers}
-	if l.covers == nil {
-		l.covers = func(e *entry, h host) string {
-			if reason := r.names.covers(e.text, h.name); reason != "" {
-				return reason
-			}
-			return e.contains(h)
-		}
+	if r.entry == nil {
+		r.entry = folded(func(text string) string { return text })
 	}
+	if r.covers == nil {
+		r.covers = func(e *entry, h host) string { return cmp.Or(r.names.covers(e.text, h.name), e.contains(h)) }
+	}
+	l := list{variable: v, covers: r.covers}
 	for _, span := range r.cut(v.value) {
 		if e, ok := r.entry(span.Of(v.value)); ok {
 			e.span, e.last = span, span.End == len(v.value)
@@ -269,9 +285,6 @@ func elementsOf(list string) []Span {
 	}
 	return elements(list)
 }
-
-// asWritten leaves a text as it is.
-func asWritten(text string) string { return text }
 
 // nothing is what is trimmed where nothing is.
 func nothing(rune) bool { return false }

@@ -12,21 +12,12 @@ var rustFamily = []*Client{{
 	Name:      "reqwest",
 	Aliases:   []string{"rust-reqwest", "hyper-util"},
 	AlsoReads: []string{"uv", "rustup"},
-	Behaviours: []Behaviour{
-		{Source: rustSource + "v0.1.12", Read: rustRules{}.read, Observe: observeRust},
-		{
-			Since: "0.1.16", Change: "SOCKS4 proxies are used",
-			Source: rustSource + "v0.1.16", Read: rustRules{socks4: true}.read, Observe: observeRust,
-		},
-		{
-			Since: "0.1.18", Change: "a proxy with a user but no password is used",
-			Source: rustSource + "v0.1.18", Read: rustRules{socks4: true, userOnly: true}.read, Observe: observeRust,
-		},
-		{
-			Since: "0.1.20", Change: "names are compared without regard to case",
-			Source: rustSource + "4684c71", Read: rustRules{socks4: true, userOnly: true, foldCase: true}.read, Observe: observeRust,
-		},
-	},
+	Behaviours: observed(observeRust, versions{
+		{"", "", rustSource + "v0.1.12", rustRules{}.read},
+		{"0.1.16", "SOCKS4 proxies are used", rustSource + "v0.1.16", rustRules{socks4: true}.read},
+		{"0.1.18", "a proxy with a user but no password is used", rustSource + "v0.1.18", rustRules{socks4: true, userOnly: true}.read},
+		{"0.1.20", "names are compared without regard to case", rustSource + "4684c71", rustRules{socks4: true, userOnly: true, foldCase: true}.read},
+	}.behaviours()),
 }}
 
 const rustSource = "hyperium/hyper-util src/client/proxy/matcher.rs, "

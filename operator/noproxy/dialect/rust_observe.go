@@ -6,6 +6,14 @@ import (
 	"unicode"
 )
 
+// observed are behaviours of which a measurement records the result of a function.
+func observed(observe func(Decision) string, behaviours []Behaviour) []Behaviour {
+	for i := range behaviours {
+		behaviours[i].Observe = observe
+	}
+	return behaviours
+}
+
 // observeRust words what Matcher.intercept returns.
 func observeRust(d Decision) string {
 	switch d.Route {

@@ -82,14 +82,6 @@ func (t Target) EffectivePort() string {
 // webPorts are the default ports of the two schemes.
 var webPorts = map[string]string{"http": "80", "https": "443"}
 
-// Authority returns host and port as written, an IPv6 address in brackets.
-func (t Target) Authority() string {
-	if t.Port != "" {
-		return t.bracketed() + ":" + t.Port
-	}
-	return t.bracketed()
-}
-
 // bracketed is the host as it is written, an IPv6 address in brackets.
 func (t Target) bracketed() string {
 	if t.Bracketed {
@@ -98,7 +90,7 @@ func (t Target) bracketed() string {
 	return t.Host
 }
 
-// rawAuthority is Authority, but a colon without a port stays.
+// rawAuthority is host and port as they are written, even a colon without a port.
 func (t Target) rawAuthority() string {
 	authority, _ := t.cut()
 	return authority

@@ -78,7 +78,7 @@ func newUndiciAgent(r undiciRules, env Env) undiciAgent {
 
 func (a *undiciAgent) breaks(v variable) {
 	a.broken = v.name
-	a.decide = func(Target) Decision { return fails(v.name, brokenProxy) }
+	a.decide = always(fails(v.name, brokenProxy))
 }
 
 func (r undiciRules) host(t Target) (host, string) {

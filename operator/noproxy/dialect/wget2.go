@@ -38,7 +38,7 @@ type wget2Release struct {
 // of which nothing can be used.
 func (w wget2Release) read(env Env) Decider {
 	if broken := w.broken(env); broken != "" {
-		return func(Target) Decision { return fails(broken, wget2Ends) }
+		return always(fails(broken, wget2Ends))
 	}
 	return rules{
 		find: Env.set, http: "http_proxy", https: "https_proxy", no: "no_proxy", readProxy: w.readProxy, listFirst: true,

@@ -27,7 +27,7 @@ var wget2WithLibproxy = &Client{
 func readWget2Libproxy(env Env) Decider {
 	wget2 := wget2Release{knowsSchemes: true, tunnels: true, checksPorts: true}
 	if broken := wget2.broken(env); broken != "" {
-		return func(Target) Decision { return fails(broken, wget2Ends) }
+		return always(fails(broken, wget2Ends))
 	}
 	decide := rules{
 		find: Env.set, http: "http_proxy HTTP_PROXY", https: "https_proxy HTTPS_PROXY http_proxy HTTP_PROXY", no: "no_proxy NO_PROXY",

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -135,12 +134,7 @@ func whatwgIPv6(host string) (string, bool) {
 	if !closed || err != nil || !addr.Is6() || addr.Zone() != "" {
 		return "", false
 	}
-	if addr.Is4In6() {
-		b := addr.As16()
-		hex := func(i int) string { return strconv.FormatUint(uint64(b[i])<<8|uint64(b[i+1]), 16) }
-		return "[::ffff:" + hex(12) + ":" + hex(14) + "]", true
-	}
-	return "[" + addr.String() + "]", true
+	return "[" + hexadecimal(addr) + "]", true
 }
 
 // endsInNumber tells whether a host has to be an IPv4 address.
