@@ -16,6 +16,7 @@ func (r axiosRules) entry(text string) (entry, bool) {
 	name, port := splitAxios(text)
 	e := entry{text: r.normalize(name), port: port}
 	e.text, e.wildcard = strings.CutPrefix(e.text, "*")
+	e.loopback = r.isLoopback(e.text)
 	return e, e.text != "" || e.wildcard
 }
 
@@ -29,7 +30,7 @@ func (r axiosRules) covers(e *entry, h host) string {
 		return dotted.covers(e.text, h.name)
 	case e.text == h.name:
 		return theName
-	case r.isLoopback(e.text) && r.isLoopback(h.name):
+	case e.loopback && r.isLoopback(h.name):
 		return "one loopback host is as good as another"
 	}
 	return ""

@@ -77,10 +77,11 @@ func readNodeHTTP(undici undiciRules, boundary bool) func(Env) Decider {
 		host: func(t Target) (host, string) {
 			h, failure := whatwgTarget(t)
 			h.name, _ = inBrackets(h.name)
+			h.addr, h.withPort = literal(h.name), h.name+":"+h.port
 			return h, failure
 		},
-		cut: cutNode, entry: folded(strings.ToLower),
-		covers: func(e *entry, h host) string { return nodeCovers(e.text, h, boundary) },
+		cut: cutNode, entry: nodeEntry,
+		covers: func(e *entry, h host) string { return nodeCovers(e, h, boundary) },
 	}
 	return func(env Env) Decider {
 		agent, decide := newUndiciAgent(undici, env), r.read(env)
@@ -125,7 +126,8 @@ func cutNode(list string) []Span {
 // nodeCovers is the bypass list of ProxyConfig. The host has no brackets, so that
 // "fd00::1:8080" is port 8080 of fd00::1. With a boundary .d is only for d and
 // what is below it.
-func nodeCovers(text string, h host, boundary bool) string {
+func nodeCovers(e *entry, h host, boundary bool) string {
+	text := e.text
 	suffix, dot := strings.CutPrefix(text, ".")
 	below, wildcard := strings.CutPrefix(text, "*")
 	switch {
@@ -133,7 +135,7 @@ func nodeCovers(text string, h host, boundary bool) string {
 		return everything
 	case text == h.name:
 		return theName
-	case text == h.name+":"+h.port:
+	case text == h.withPort:
 		return samePort
 	case dot && h.name == suffix:
 		return theName
@@ -143,20 +145,27 @@ func nodeCovers(text string, h host, boundary bool) string {
 		return endsWith
 	case wildcard && dotted.covers(below, h.name) != "":
 		return belowName
-	case inNodeRange(text, literal(h.name)):
+	case e.address && inNodeRange(text, h.addr):
 		return "an address in this range"
 	}
 	return ""
 }
 
-// inNodeRange tells whether an IPv4 address is in a range, such as
-// "10.0.0.1-10.0.0.9". What follows another hyphen is ignored.
-func inNodeRange(text string, addr netip.Addr) bool {
-	from, to, found := strings.Cut(text, "-")
-	if !found || !addr.Is4() {
-		return false
-	}
+// nodeEntry marks a range of IPv4 addresses, such as "10.0.0.1-10.0.0.9".
+func nodeEntry(text string) (entry, bool) {
+	text = strings.ToLower(text)
+	first, last := nodeRange(text)
+	return entry{text: text, address: first.Is4() && last.Is4()}, true
+}
+
+// nodeRange ignores what follows another hyphen.
+func nodeRange(text string) (first, last netip.Addr) {
+	from, to, _ := strings.Cut(text, "-")
 	to, _, _ = strings.Cut(to, "-")
-	first, last := literal(strings.TrimFunc(from, isJSSpace)), literal(strings.TrimFunc(to, isJSSpace))
-	return first.Is4() && last.Is4() && !addr.Less(first) && !last.Less(addr)
+	return literal(strings.TrimFunc(from, isJSSpace)), literal(strings.TrimFunc(to, isJSSpace))
+}
+
+func inNodeRange(text string, addr netip.Addr) bool {
+	first, last := nodeRange(text)
+	return addr.Is4() && !addr.Less(first) && !last.Less(addr)
 }

@@ -47,7 +47,7 @@ func (rule perlRule) read(env Env) Decider {
 			return always(fails(v.name, breaksPerl))
 		}
 	}
-	r := rules{readProxy: readLWPProxy, host: lwpHost, cut: cutPerl}
+	r := rules{readProxy: readLWPProxy, host: lwpHost, cut: cutPerl, entry: rule.entry}
 	r.covers = func(e *entry, h host) string {
 		if h.name == "0" { // which is false
 			return ""

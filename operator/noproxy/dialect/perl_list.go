@@ -26,12 +26,17 @@ func cutPerl(list string) []Span {
 
 const emptyEntry = "an empty entry covers everything"
 
+func (rule perlRule) entry(text string) (entry, bool) {
+	if rule == perlDotless {
+		text = strings.TrimPrefix(text, ".")
+	}
+	return entry{text: text}, true
+}
+
 // covers: case counts.
 func (rule perlRule) covers(e *entry, h host) string {
 	switch {
-	case rule == perlDotless:
-		return (exactly | below).covers(strings.TrimPrefix(e.text, "."), h.name)
-	case rule == perlLabels:
+	case rule != perlSuffix:
 		return (exactly | below).covers(e.text, h.name)
 	case e.text == "" && h.name != "":
 		return emptyEntry

@@ -84,8 +84,11 @@ var guzzleList = rules{
 		return entry{text: text}, text != "0" // which PHP calls empty
 	},
 	covers: func(e *entry, h host) string {
-		if reason := (star | exactly).covers(e.text, h.name); reason != "" {
-			return reason
+		if e.text[0] != '.' {
+			return (star | exactly | below).covers(e.text, h.name)
+		}
+		if e.text == h.name {
+			return theName
 		}
 		return below.covers(strings.TrimLeft(e.text, "."), h.name)
 	},

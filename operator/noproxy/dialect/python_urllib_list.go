@@ -15,7 +15,9 @@ func (r urllibRules) list(v variable) list {
 	if v.value == "*" {
 		l.covers = func(*entry, host) string { return everything }
 	}
-	return l.readList(v)
+	read := l.readList(v)
+	read.see = r.see
+	return read
 }
 
 // lower is lower(); bytes have no case but in ASCII.
@@ -26,22 +28,23 @@ func (r urllibRules) lower(text string) string {
 	return strings.ToLower(text)
 }
 
-// covers: a port belongs to the host as it is written in the URL, and entries
-// match with and without it. An IPv6 address without brackets also loses its last
-// group, if that has only decimal digits: it passes for a port.
+// see: a port belongs to the host as it is written in the URL, and entries match
+// with and without it. An IPv6 address without brackets also loses its last group,
+// if that has only decimal digits: it passes for a port.
+func (r urllibRules) see(h host) host {
+	h.withPort = r.lower(h.name)
+	var cut bool
+	if h.name, cut = cutPort(h.withPort); !cut {
+		h.name = strings.TrimSuffix(h.name, ":")
+	}
+	return h
+}
+
 func (r urllibRules) covers(e *entry, h host) string {
-	name := r.lower(h.name)
-	if reason := r.coversName(e.text, name); reason != "" {
+	if reason := r.coversName(e.text, h.withPort); reason != "" || h.name == h.withPort {
 		return reason
 	}
-	only, cut := cutPort(name)
-	if !cut {
-		only, cut = strings.CutSuffix(name, ":")
-	}
-	if cut {
-		return r.coversName(e.text, only)
-	}
-	return ""
+	return r.coversName(e.text, h.name)
 }
 
 func (r urllibRules) coversName(entry, name string) string {

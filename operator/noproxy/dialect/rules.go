@@ -68,6 +68,7 @@ type entry struct {
 	address  bool         // which is written as a single address
 	wildcard bool         // a star or, for curl, a dot stood in front
 	last     bool         // nothing follows it in the list, not even a blank
+	loopback bool         // it is a loopback host, if that counts
 }
 
 // folded is an entry that is compared as text, after something is done to it.
@@ -89,18 +90,25 @@ const (
 
 // covers returns the reason why an entry covers a name, or nothing.
 func (m match) covers(entry, name string) string {
-	dot := strings.HasPrefix(entry, ".")
-	end := strings.HasSuffix(name, entry)
-	switch {
-	case m&star != 0 && entry == "*":
+	if m&star != 0 && entry == "*" {
 		return everything
-	case m&exactly != 0 && entry == name, m&bare != 0 && dot && entry[1:] == name:
+	}
+	dot := entry != "" && entry[0] == '.'
+	if !strings.HasSuffix(name, entry) { // most entries
+		if m&bare != 0 && dot && entry[1:] == name {
+			return theName
+		}
+		return ""
+	}
+	above := name[:len(name)-len(entry)]
+	switch {
+	case m&exactly != 0 && above == "":
 		return theName
-	case m&dotted != 0 && dot && end, m&below != 0 && hasDomain(name, entry):
+	case m&dotted != 0 && dot, m&below != 0 && strings.HasSuffix(above, "."):
 		return belowName
 	case m&ends != 0 && entry == "":
 		return everything
-	case m&ends != 0 && end:
+	case m&ends != 0:
 		return endsWith
 	}
 	return ""
@@ -142,6 +150,7 @@ type list struct {
 	variable
 	entries []entry
 	covers  func(e *entry, h host) string
+	see     func(host) host // how this list sees a host, if in a way of its own
 	// compiled asks a list of another kind instead.
 	compiled func(host) (Span, string, bool)
 }
@@ -218,7 +227,12 @@ func (r rules) readList(v variable) list {
 		r.entry = folded(func(text string) string { return text })
 	}
 	if r.covers == nil {
-		r.covers = func(e *entry, h host) string { return cmp.Or(r.names.covers(e.text, h.name), e.contains(h)) }
+		r.covers = func(e *entry, h host) string {
+			if reason := r.names.covers(e.text, h.name); reason != "" {
+				return reason
+			}
+			return e.contains(h)
+		}
 	}
 	l := list{variable: v, covers: r.covers}
 	for _, span := range r.cut(v.value) {
@@ -239,7 +253,7 @@ func (r rules) readList(v variable) list {
 // address is a network of its own.
 func (e *entry) contains(h host) string {
 	switch {
-	case !e.network.Contains(h.addr):
+	case !e.network.IsValid() || !e.network.Contains(h.addr):
 		return ""
 	case e.address:
 		return theAddress
@@ -251,6 +265,9 @@ func (e *entry) contains(h host) string {
 func (l *list) match(h host) (Span, string, bool) {
 	if l.compiled != nil {
 		return l.compiled(h)
+	}
+	if l.see != nil {
+		h = l.see(h)
 	}
 	for i := range l.entries {
 		e := &l.entries[i]

@@ -70,10 +70,14 @@ func (w wget2Release) readLibproxy(v variable, _ string) proxy {
 
 const anyPort = -1
 
-// libproxyEntry has a port if exactly one colon stands in it, which counts for
-// names only. An address is a network of its own.
+// libproxyEntry is compared up to its first colon. It has a port if that is the
+// only one, so that no address or network has any.
 func libproxyEntry(text string) (entry, bool) {
-	e := entry{text: text, network: parseGlibNetwork(text)}
+	name, port, colon := strings.Cut(text, ":")
+	e := entry{text: name, wildcard: !colon && (name == "*" || name == "<local>"), network: parseGlibNetwork(text)}
+	if number := atoi(port); colon && !strings.Contains(port, ":") && number != anyPort {
+		e.port = strconv.Itoa(number)
+	}
 	if addr := literal(text); addr.IsValid() && addr.Zone() == "" {
 		e.network, e.address = netip.PrefixFrom(addr, addr.BitLen()), true
 	}
@@ -83,16 +87,13 @@ func libproxyEntry(text string) (entry, bool) {
 // libproxyCovers is px_manager_is_ignore for one entry.
 func libproxyCovers(e *entry, h host) string {
 	switch {
-	case e.text == "<local>" && !strings.ContainsAny(h.name, ":."):
-		return "a name without a dot"
-	case e.text == "*":
+	case e.wildcard && e.text == "*":
 		return everything
+	case e.wildcard && !strings.ContainsAny(h.name, ":."):
+		return "a name without a dot"
 	}
-	name, port, colon := strings.Cut(e.text, ":")
-	if number := atoi(port); !colon || strings.Contains(port, ":") || number == anyPort || h.port == strconv.Itoa(number) {
-		if reason := libproxyDomain(name, h.name); reason != "" {
-			return reason
-		}
+	if reason := libproxyDomain(e.text, h.name); reason != "" {
+		return reason
 	}
 	return e.contains(h)
 }
@@ -101,18 +102,15 @@ func libproxyCovers(e *entry, h host) string {
 // cover every host that their name only starts with, and that in any case:
 // libproxy compares as many bytes as the host has.
 func libproxyDomain(name, host string) string {
-	dotted := "." + name
-	if name != "" && name[0] == '.' || strings.HasPrefix(name, "*.") {
-		dotted = strings.TrimPrefix(name, "*")
-	}
+	suffix, dot := strings.TrimPrefix(name, "*"), name != "" && name[0] == '.' || strings.HasPrefix(name, "*.")
 	switch {
 	case host == name:
 		return theName
 	case len(name) <= 2:
 		return ""
-	case dotted != "."+name && strings.HasPrefix(asciiLower(dotted[1:]), asciiLower(host)):
+	case dot && len(host) < len(suffix) && asciiLower(suffix[1:1+len(host)]) == asciiLower(host):
 		return theName
-	case strings.HasSuffix(host, dotted), hasDomain(host, name):
+	case dot && strings.HasSuffix(host, suffix), hasDomain(host, name):
 		return belowName
 	}
 	return ""
