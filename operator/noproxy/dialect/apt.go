@@ -27,10 +27,7 @@ var aptRules = rules{
 // readAptProxy: a proxy without a host is silently none. Schemes count in lower case.
 func readAptProxy(v variable, scheme string) proxy {
 	u := parseAptURI(v.value)
-	switch {
-	case v.value == "":
-		return proxy{ignored: proxyOff}
-	case u.scheme == "" || u.host == "" && u.scheme != "socks5h":
+	if u.scheme == "" || u.host == "" && u.scheme != "socks5h" {
 		return proxy{ignored: unusableProxy}
 	}
 	protocol := map[string]Protocol{"http": Connect, "https": TLS, "socks5h": Socks5Name}[u.scheme]

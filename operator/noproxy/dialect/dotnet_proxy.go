@@ -18,12 +18,8 @@ var dotnetSchemes = []struct {
 }
 
 func (r dotnetRules) readProxy(v variable, scheme string) proxy {
-	hop, ok := r.readHop(v.value)
-	switch {
-	case ok:
+	if hop, ok := r.readHop(v.value); ok {
 		return proxy{hop: hop.toward(scheme)}
-	case v.value == "":
-		return proxy{ignored: proxyOff}
 	}
 	return proxy{ignored: unusableProxy}
 }

@@ -53,9 +53,6 @@ const (
 )
 
 func (g gitRelease) readProxy(v variable, scheme string) proxy {
-	if v.value == "" {
-		return proxy{ignored: proxyOff}
-	}
 	c, ok := parseGitCredential(v.value)
 	kind, known := g.kind(v.value, c.protocol)
 	path := strings.TrimLeft(c.path, "/")

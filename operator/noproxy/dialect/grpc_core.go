@@ -53,9 +53,6 @@ func grpcNetwork(text string) netip.Prefix {
 // readGRPCProxy is GetHttpProxyServer: http only, in lower case, and with a host.
 // A missing port is that of https, as for every target.
 func readGRPCProxy(v variable, _ string) proxy {
-	if v.value == "" {
-		return proxy{ignored: proxyOff}
-	}
 	rest, found := strings.CutPrefix(v.value, "http://")
 	authority, rest := cutAuthority(rest)
 	query, fragment, _ := strings.Cut(rest, "#")

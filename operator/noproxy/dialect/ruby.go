@@ -66,8 +66,6 @@ func rubyHost(t Target) (host, string) {
 func (r rubyRules) readProxy(v variable, scheme string) proxy {
 	uri, ok := parseRubyURI(v.value)
 	switch {
-	case v.value == "":
-		return proxy{ignored: proxyOff}
 	case !ok || !isPort(uri.port) || uri.host != "" && !resolvable(uri.host):
 		return proxy{failure: brokenProxy}
 	case !r.netHTTP && uri.scheme != "http":

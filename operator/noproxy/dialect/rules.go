@@ -25,7 +25,7 @@ type rules struct {
 	find            func(Env, ...string) variable
 	findProxy       func(Env, ...string) variable // nil: find
 
-	// readProxy reads a proxy variable that was found, for the URLs of a scheme.
+	// readProxy reads a proxy variable that is not empty, for the URLs of a scheme.
 	readProxy func(v variable, scheme string) proxy
 
 	// host is the host of a URL as it is compared, or why the URL fails.
@@ -172,9 +172,13 @@ func (r rules) proxies(env Env) map[string]proxy {
 	}
 }
 
+// proxyOf: an empty variable that was found turns the proxy off.
 func (r rules) proxyOf(v variable, scheme string) proxy {
-	if v.name == "" {
+	switch {
+	case v.name == "":
 		return proxy{}
+	case v.value == "":
+		return proxy{variable: v, ignored: proxyOff}
 	}
 	p := r.readProxy(v, scheme)
 	p.variable = v

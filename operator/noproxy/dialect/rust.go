@@ -25,14 +25,21 @@ const rustSource = "hyperium/hyper-util src/client/proxy/matcher.rs, "
 type rustRules struct{ socks4, userOnly, foldCase bool }
 
 func (r rustRules) read(env Env) Decider {
-	_, cgi := env["REQUEST_METHOD"]
-	return rules{
+	row := rules{
 		find: Env.rust, findProxy: r.findProxy,
 		http: "HTTP_PROXY http_proxy ALL_PROXY all_proxy", https: "HTTPS_PROXY https_proxy ALL_PROXY all_proxy", no: "NO_PROXY no_proxy",
-		readProxy: func(v variable, scheme string) proxy { return r.readProxy(v.value, scheme, cgi) },
+		readProxy: r.readProxy,
 		host:      r.host,
 		cut:       commas(unicode.IsSpace), entry: r.entry, covers: rustCovers,
-	}.read(env)
+	}
+	proxies := row.proxies(env)
+	if _, cgi := env["REQUEST_METHOD"]; cgi {
+		for scheme, p := range proxies {
+			p.ignored = "REQUEST_METHOD is set: in a CGI program no proxy variable is trusted"
+			proxies[scheme] = p
+		}
+	}
+	return row.decider(proxies, row.readList(env.rust("NO_PROXY", "no_proxy")))
 }
 
 // findProxy falls back to the variables for every scheme where the one for a
@@ -47,17 +54,11 @@ func (r rustRules) findProxy(env Env, names ...string) variable {
 	return v
 }
 
-func (r rustRules) readProxy(value, scheme string, cgi bool) proxy {
-	hop, usable := r.readHop(value)
-	switch {
-	case cgi:
-		return proxy{ignored: "REQUEST_METHOD is set: in a CGI program no proxy variable is trusted"}
-	case value == "":
-		return proxy{ignored: proxyOff}
-	case !usable:
-		return proxy{ignored: unusableProxy}
+func (r rustRules) readProxy(v variable, scheme string) proxy {
+	if hop, usable := r.readHop(v.value); usable {
+		return proxy{hop: hop.toward(scheme)}
 	}
-	return proxy{hop: hop.toward(scheme)}
+	return proxy{ignored: unusableProxy}
 }
 
 // rust returns the first of the variables that is there and is UTF-8.

@@ -58,9 +58,6 @@ func wgetHost(host string) (string, bool) {
 // readWgetProxy: wget takes an https URL for https targets only, and speaks
 // http to it. It sends no user without a password.
 func readWgetProxy(value, scheme, ends string) proxy {
-	if value == "" {
-		return proxy{ignored: proxyOff}
-	}
 	u, ok := parseWgetURL(completeWget(value, ends))
 	address, found := proxyAddress(u.host, u.port)
 	if !ok || !found || u.port == "0" || u.scheme == "https" && scheme != "https" {

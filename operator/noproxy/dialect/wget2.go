@@ -73,9 +73,6 @@ func (w wget2Release) firstURL(list string) (wget2URL, bool) {
 // readProxy: until 2.0 the scheme of the proxy's URL says nothing but its port,
 // and https goes to the proxy as if it were the target.
 func (w wget2Release) readProxy(v variable, scheme string) proxy {
-	if v.value == "" {
-		return proxy{ignored: proxyOff}
-	}
 	u, _ := w.firstURL(v.value)
 	address, found := proxyAddress(u.host, u.port)
 	if !found || u.port == "0" {

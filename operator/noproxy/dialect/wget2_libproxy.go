@@ -49,9 +49,6 @@ func libproxyHost(t Target) (host, string) {
 }
 
 func (w wget2Release) readLibproxy(v variable, _ string) proxy {
-	if v.value == "" {
-		return proxy{ignored: proxyOff}
-	}
 	u, ok := parseGlib(v.value)
 	if !ok || u.text == "direct://" {
 		return proxy{ignored: unusableProxy}
