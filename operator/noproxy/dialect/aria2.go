@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -68,7 +67,7 @@ func readAria2Proxy(v variable, scheme string) proxy {
 	if !ok {
 		return proxy{ignored: unusableProxy}
 	}
-	address, found := proxyAddress(u.host, strconv.Itoa(u.port))
+	address, found := proxyAddress(u.host, u.port)
 	if !found {
 		return proxy{failure: brokenProxy}
 	}

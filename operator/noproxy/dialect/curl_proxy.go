@@ -51,7 +51,7 @@ func (r curlRelease) defaultPort(kind Protocol) string {
 // proxyKind turns the scheme into the kind of proxy. Without a scheme one is
 // guessed from the name, as for any URL, and a guess other than http is an
 // error; since 8.21 it is not looked at.
-func (r curlRelease) proxyKind(u curlURL, kind Protocol) (Protocol, bool) {
+func (r curlRelease) proxyKind(u urlParts, kind Protocol) (Protocol, bool) {
 	scheme := asciiLower(u.scheme)
 	if known, found := curlKinds[scheme]; found {
 		return known, true
@@ -69,7 +69,7 @@ func (r curlRelease) proxyKind(u curlURL, kind Protocol) (Protocol, bool) {
 // credential decodes user and password. From 7.76 to 8.17 a control character in
 // them ends the reading of the URL without an error, and so without a proxy;
 // before, it only lost what it was in. Two empty ones are sent from 7.86 to 8.20.
-func (r curlRelease) credential(u curlURL) (p proxy) {
+func (r curlRelease) credential(u urlParts) (p proxy) {
 	user, userOK := urlDecode(u.user)
 	password, passwordOK := urlDecode(u.password)
 	if r < curlBrokenCIDR && (user == "" || !userOK) {
@@ -130,14 +130,9 @@ func isHostname(host string) bool {
 	return true
 }
 
-// curlURL is a URL as curl_url_set takes it apart when it may guess the scheme.
-type curlURL struct {
-	scheme, user, password, host, port string
-	hasUser, hasPath                   bool
-}
-
-func (r curlRelease) parseProxyURL(text string) (curlURL, bool) {
-	var u curlURL
+// parseProxyURL is curl_url_set when it may guess the scheme.
+func (r curlRelease) parseProxyURL(text string) (urlParts, bool) {
+	var u urlParts
 	if hasControl(text) || strings.IndexByte(text, 0x7f) >= 0 || r >= curlNoBlanks && strings.IndexByte(text, ' ') >= 0 {
 		return u, false
 	}
@@ -161,7 +156,7 @@ const schemeCharacters = "abcdefghijklmnopqrstuvwxyz0123456789+-."
 
 // parseHostPort is Curl_parse_port and the host after it. A colon without a
 // port is fine after a scheme only.
-func (r curlRelease) parseHostPort(authority string, u *curlURL) bool {
+func (r curlRelease) parseHostPort(authority string, u *urlParts) bool {
 	host, port, bracketed, ok := splitHostPort(authority)
 	if !ok || port == "" && u.scheme == "" && strings.HasSuffix(authority, ":") {
 		return false

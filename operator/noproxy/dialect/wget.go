@@ -92,15 +92,10 @@ func completeWget(value, ends string) string {
 	return "http://" + value
 }
 
-// wgetURL is a URL as url_parse takes it apart.
-type wgetURL struct {
-	scheme, user, password, host, port string
-	hasPassword                        bool
-}
-
-func parseWgetURL(text string) (wgetURL, bool) {
+// parseWgetURL is url_parse.
+func parseWgetURL(text string) (urlParts, bool) {
 	scheme, rest, _ := strings.Cut(wgetEscape(text), "://")
-	u := wgetURL{scheme: asciiLower(scheme)}
+	u := urlParts{scheme: asciiLower(scheme)}
 	u.port = webPorts[u.scheme]
 	if u.port == "" {
 		return u, false
@@ -114,12 +109,12 @@ func parseWgetURL(text string) (wgetURL, bool) {
 		}
 		u.user, u.password = percentDecodeC(u.user), percentDecodeC(u.password)
 	}
-	return u, u.parseAuthority(rest)
+	authority, _ := cutAuthority(rest)
+	return u, u.parseWget(authority)
 }
 
-func (u *wgetURL) parseAuthority(rest string) bool {
-	rest, _ = cutAuthority(rest)
-	host, port, bracketed, ok := splitHostPort(rest)
+func (u *urlParts) parseWget(authority string) bool {
+	host, port, bracketed, ok := splitHostPort(authority)
 	if !ok || bracketed && !isIPv6(host) || port != "" && (!isDigits(port) || atoi(port) > 65535) {
 		return false
 	}

@@ -58,7 +58,7 @@ func (w wget2Release) broken(env Env) string {
 	return ""
 }
 
-func (w wget2Release) firstURL(list string) (wget2URL, bool) {
+func (w wget2Release) firstURL(list string) (urlParts, bool) {
 	for part := range strings.SplitSeq(list, ",") {
 		if part == "" || len(part) > 255 {
 			continue
@@ -67,7 +67,7 @@ func (w wget2Release) firstURL(list string) (wget2URL, bool) {
 			return u, true
 		}
 	}
-	return wget2URL{}, false
+	return urlParts{}, false
 }
 
 // readProxy: until 2.0 the scheme of the proxy's URL says nothing but its port,

@@ -5,14 +5,11 @@ import (
 	"strings"
 )
 
-// wget2URL is a URL as wget_iri_parse takes it apart.
-type wget2URL struct{ scheme, host, port string }
-
-// parse reads a URL. A name that a colon and a digit follow is a host, not a
+// parse is wget_iri_parse. A name that a colon and a digit follow is a host, not a
 // scheme. Until 1.99.1 any scheme is fine, and one that is not known has no port.
-func (w wget2Release) parse(text string) (wget2URL, bool) {
+func (w wget2Release) parse(text string) (urlParts, bool) {
 	text = strings.TrimLeftFunc(text, cSpace)
-	u := wget2URL{scheme: "http", port: "80"}
+	u := urlParts{scheme: "http", port: "80"}
 	if text == "" {
 		return u, false
 	}
@@ -33,16 +30,16 @@ func (w wget2Release) parse(text string) (wget2URL, bool) {
 		return u, u.scheme != "http" && u.scheme != "https"
 	}
 	_, authority, _ = cutFirstAt(authority)
-	ok := u.parseHostPort(authority, w.checksPorts)
+	ok := u.parseWget2(authority, w.checksPorts)
 	if u.port == "" {
 		u.port = "0"
 	}
 	return u, ok
 }
 
-// parseHostPort takes what number it finds for the port and leaves the default
+// parseWget2 takes what number it finds for the port and leaves the default
 // where there is none.
-func (u *wget2URL) parseHostPort(authority string, checksPorts bool) bool {
+func (u *urlParts) parseWget2(authority string, checksPorts bool) bool {
 	var port string
 	if inner, bracketed := strings.CutPrefix(authority, "["); bracketed {
 		end := strings.LastIndexByte(inner, ']')
