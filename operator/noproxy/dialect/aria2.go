@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,151 +19,72 @@ var aria2Family = []*Client{{
 	Aliases: []string{"aria2"},
 	Behaviours: []Behaviour{{
 		Source: "aria2/aria2 1.36.0 src/AbstractCommand.cc, src/util.cc and src/uri_split.c",
-		Read:   readAria2,
+		Read:   aria2Rules.read,
 	}},
 }}
 
-func readAria2(env Env) Decider {
-	noProxy := env.set("no_proxy")
-	list := aria2Entries(noProxy.value)
-	all := env.nonEmpty("all_proxy")
-	proxies := map[string]aria2Proxy{
-		"http":  readAria2Proxy(env.nonEmpty("http_proxy"), all),
-		"https": readAria2Proxy(env.nonEmpty("https_proxy"), all),
-	}
-	return func(t Target) Decision {
-		addr := numericHost(t.Host)
-		host := aria2Host(t.Host)
-		for i := range list {
-			if reason := list[i].covers(host, addr); reason != "" {
-				return direct(noProxy.name, list[i].span, reason)
-			}
-		}
-		return proxies[t.Scheme].decide(t.Scheme)
-	}
+var aria2Rules = rules{
+	find: Env.aria2, http: "http_proxy all_proxy", https: "https_proxy all_proxy", no: "no_proxy", readProxy: readAria2Proxy, listFirst: true,
+	host: aria2Host,
+	cut:  commas(func(r rune) bool { return strings.ContainsRune("\r\n\t ", r) }), entry: aria2Entry, covers: aria2Covers,
 }
 
 // aria2Host is the host of a URL as it is kept: what is not ASCII is
 // percent-encoded (src/util.cc percentEncodeMini).
-func aria2Host(host string) string {
-	if isASCII(host) {
-		return host
-	}
-	var encoded strings.Builder
-	for _, c := range []byte(host) {
-		if c < utf8.RuneSelf {
-			encoded.WriteByte(c)
-			continue
-		}
-		writePercent(&encoded, c)
-	}
-	return encoded.String()
+func aria2Host(t Target) (host, string) {
+	name := percentEncode(t.Host, func(c byte) bool { return c >= utf8.RuneSelf })
+	return host{name: name, addr: numericHost(t.Host)}, ""
 }
 
-// numericHost is the address that the C library takes a host for: IPv4 in any
-// form, or IPv6.
-func numericHost(host string) netip.Addr {
-	if written, ok := curlNumericIPv4.numericIPv4(host); ok {
-		host = written
-	}
-	return literal(host)
-}
-
-// aria2Entry is an entry of no_proxy, with the case it was written in.
-type aria2Entry struct {
-	span    Span
-	text    string
-	slash   bool
-	network netip.Prefix
-}
-
-func aria2Entries(list string) []aria2Entry {
-	var entries []aria2Entry
-	for _, span := range elements(list) {
-		span = span.trim(list, "\r\n\t ")
-		if span.Empty() {
-			continue
-		}
-		entry := aria2Entry{span: span, text: span.Of(list)}
-		address, length, slash := strings.Cut(entry.text, "/")
-		if entry.slash = slash; slash {
-			entry.network = aria2Network(address, length)
-		}
-		entries = append(entries, entry)
-	}
-	return entries
-}
-
-// aria2Network: the length is a number to the end of the entry; one that is too
+// aria2Entry: the length is a number to the end of the entry; one that is too
 // long stands for a single address. An IPv4-mapped IPv6 address is an IPv6 one.
-func aria2Network(address, length string) netip.Prefix {
-	digits := strings.TrimLeft(length, " \t\n\v\f\r")
-	if digits != "" && digits[0] == '+' {
-		digits = digits[1:]
+func aria2Entry(text string) (entry, bool) {
+	e := entry{text: text}
+	address, length, _ := strings.Cut(text, "/")
+	digits := strings.TrimPrefix(strings.TrimLeftFunc(length, cSpace), "+")
+	if addr := numericHost(address); isDigits(strings.TrimRightFunc(digits, cSpace)) && addr.IsValid() && atoi(digits) < 1<<31-1 {
+		e.network = netip.PrefixFrom(addr.WithZone(""), min(atoi(digits), addr.BitLen())).Masked()
 	}
-	addr := numericHost(address)
-	if !isDigits(strings.TrimRight(digits, " \t\n\v\f\r")) || !addr.IsValid() || atoi(digits) >= 1<<31-1 {
-		return netip.Prefix{}
-	}
-	return netip.PrefixFrom(addr.WithZone(""), min(atoi(digits), addr.BitLen())).Masked()
+	return e, true
 }
 
-// covers: a dot in front stands for the names below, but not for addresses.
-func (e *aria2Entry) covers(host string, addr netip.Addr) string {
+// aria2Covers: a dot in front stands for the names below, but not for addresses.
+func aria2Covers(e *entry, h host) string {
 	switch {
-	case e.slash && e.network.Contains(addr.WithZone("")):
-		return inNetwork
-	case e.slash:
+	case strings.Contains(e.text, "/"):
+		return e.contains(host{addr: h.addr.WithZone("")})
+	case e.text[0] == '.' && h.addr.IsValid():
 		return ""
-	case e.text[0] == '.' && !addr.IsValid():
-		if strings.HasSuffix(host, e.text) {
-			return belowName
-		}
-	case e.text == host:
-		return theName
+	case e.text[0] == '.':
+		return dotted.covers(e.text, h.name)
 	}
-	return ""
+	return exactly.covers(e.text, h.name)
 }
 
-// aria2Proxy is the proxy variables of a scheme as aria2 reads them.
-type aria2Proxy struct {
-	variable        string
-	ignored, broken bool
-	hop             Hop
+// readAria2Proxy: a value that cannot be parsed is as good as none.
+func readAria2Proxy(v variable, scheme string) proxy {
+	u, ok := parseAria2(v.value)
+	if !ok {
+		return proxy{ignored: unusableProxy}
+	}
+	address, found := proxyAddress(u.host, u.port)
+	if !found {
+		return proxy{failure: brokenProxy}
+	}
+	hop := Hop{Address: address}
+	if user := aptDequote(u.user); user != "" {
+		hop.Auth = Sends(user + ":" + aptDequote(u.password))
+	}
+	return proxy{hop: hop.plain(scheme)}
 }
 
-// readAria2Proxy takes the first variable that can be parsed.
-func readAria2Proxy(candidates ...variable) aria2Proxy {
-	var proxy aria2Proxy
-	for _, v := range candidates {
-		if v.name == "" {
-			continue
+// aria2 returns the first of the variables that can be parsed, or else the first
+// that is not empty.
+func (e Env) aria2(names ...string) variable {
+	for _, name := range names {
+		if _, ok := parseAria2(e[name]); ok {
+			return variable{name, e[name]}
 		}
-		u, ok := parseAria2(v.value)
-		if !ok {
-			if proxy.variable == "" {
-				proxy = aria2Proxy{variable: v.name, ignored: true}
-			}
-			continue
-		}
-		address, found := proxyAddress(u.host, strconv.Itoa(u.port))
-		proxy = aria2Proxy{variable: v.name, broken: !found, hop: Hop{Address: address}}
-		if user := aptDequote(u.user); user != "" {
-			proxy.hop.Auth = Sends(user + ":" + aptDequote(u.password))
-		}
-		break
 	}
-	return proxy
-}
-
-func (p aria2Proxy) decide(scheme string) Decision {
-	switch {
-	case p.variable == "":
-		return direct("", Span{}, noVariable)
-	case p.ignored:
-		return direct(p.variable, Span{}, unusableProxy)
-	case p.broken:
-		return fails(p.variable, brokenProxy)
-	}
-	return proxied(p.variable, p.hop.plain(scheme))
+	return e.nonEmpty(names...)
 }

@@ -2,22 +2,16 @@ package dialect
 
 import "strings"
 
-// aria2URL is a URL as uri_split takes it apart.
-type aria2URL struct {
-	user, password, host string
-	port                 int
-}
-
-// parseAria2 reads the value of a proxy variable. A value that does not start
-// with a scheme it knows, in lower case, gets one in front; so another scheme
-// makes it invalid.
-func parseAria2(value string) (aria2URL, bool) {
-	ports := map[string]int{"http": 80, "https": 443, "ftp": 21}
+// parseAria2 is uri_split of the value of a proxy variable. A value that does
+// not start with a scheme it knows, in lower case, gets one in front; so another
+// scheme makes it invalid.
+func parseAria2(value string) (urlParts, bool) {
+	ports := map[string]string{"http": "80", "https": "443", "ftp": "21"}
 	scheme, rest, found := strings.Cut(value, "://")
-	if !found || ports[scheme] == 0 {
+	if !found || ports[scheme] == "" {
 		scheme, rest = "http", value
 	}
-	u := aria2URL{port: ports[scheme]}
+	u := urlParts{port: ports[scheme]}
 	if rest == "" || strings.IndexByte("@:/", rest[0]) >= 0 {
 		return u, false
 	}
@@ -25,12 +19,12 @@ func parseAria2(value string) (aria2URL, bool) {
 	if end := strings.IndexAny(rest[1:], "/?#"); end >= 0 {
 		authority, whole = rest[:end+1], false
 	}
-	return u, u.parseAuthority(authority, whole)
+	return u, u.parseAria2(authority, whole)
 }
 
-// parseAuthority tells a password from a port by the "@" that follows it. The
+// parseAria2 tells a password from a port by the "@" that follows it. The
 // last "@" before the first colon ends a user without a password.
-func (u *aria2URL) parseAuthority(authority string, whole bool) bool {
+func (u *urlParts) parseAria2(authority string, whole bool) bool {
 	before, after, colon := strings.Cut(authority, ":")
 	if bracket := strings.IndexByte(before, '['); bracket >= 0 {
 		if bracket > 0 {
@@ -39,48 +33,37 @@ func (u *aria2URL) parseAuthority(authority string, whole bool) bool {
 			}
 			u.user = before[:bracket-1]
 		}
-		return u.parseIPv6(authority[bracket+1:])
+		return u.parseAria2Host(authority[bracket:])
 	}
 	if password, host, found := strings.Cut(after, "@"); found {
 		if strings.LastIndexByte(password, '[') > 0 {
 			return false
 		}
 		u.user, u.password = before, password
-		return u.parseHost(host)
+		return u.parseAria2Host(host)
 	}
 	u.host = before
 	if at := strings.LastIndexByte(before, '@'); at >= 0 {
 		u.user, u.host = before[:at], before[at+1:]
 	}
 	if colon {
-		return u.setPort(after)
+		return u.setAria2Port(after)
 	}
 	return u.host != "" || !whole
 }
 
-func (u *aria2URL) parseHost(text string) bool {
-	if inner, bracketed := strings.CutPrefix(text, "["); bracketed {
-		return u.parseIPv6(inner)
-	}
-	host, port, colon := strings.Cut(text, ":")
+func (u *urlParts) parseAria2Host(text string) bool {
+	host, port, _, ok := splitHostPort(text)
 	u.host = host
-	return host != "" && (!colon || u.setPort(port))
+	return ok && host != "" && (port == "" && !strings.HasSuffix(text, ":") || u.setAria2Port(port))
 }
 
-// parseIPv6 goes on after the opening bracket.
-func (u *aria2URL) parseIPv6(text string) bool {
-	host, after, closed := strings.Cut(text, "]")
-	u.host = host
-	port, colon := strings.CutPrefix(after, ":")
-	return closed && host != "" && (after == "" || colon && u.setPort(port))
-}
-
-// setPort: 0 is no port.
-func (u *aria2URL) setPort(text string) bool {
+// setAria2Port: 0 is no port.
+func (u *urlParts) setAria2Port(text string) bool {
 	if !isDigits(text) || atoi(text) > 65535 {
 		return false
 	}
-	if port := atoi(text); port != 0 {
+	if port := trimZeros(text); port != "0" {
 		u.port = port
 	}
 	return true

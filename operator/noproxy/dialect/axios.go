@@ -23,75 +23,59 @@ const axiosSource = "axios/axios lib/adapters/http.js and lib/helpers/shouldBypa
 
 var axiosFamily = []*Client{{
 	Name: "axios",
-	Behaviours: []Behaviour{
-		{Source: "axios/axios lib/adapters/http.js, 1.0.0 to 1.13.6, with proxy-from-env 1.1.0", Read: axios100.read},
-		{Since: "1.14.0", Change: "npm_config_ variables are not read", Source: axiosSource + "1.14.0, with proxy-from-env 2.1.0", Read: axios114.read},
-		{
-			Since: "1.15.0", Change: "a matcher of its own beside that of proxy-from-env: dots at the end, IPv6 without brackets",
-			Source: axiosSource + "1.15.0", Read: axios115.read,
-		},
-		{Since: "1.15.1", Change: "an entry for one loopback host covers them all", Source: axiosSource + "1.15.2", Read: axios1151.read},
-		{Since: "1.16.0", Change: "IPv4-mapped addresses are the IPv4 ones", Source: axiosSource + "1.16.0", Read: axios116.read},
-		{Since: "1.16.1", Change: "https URLs are tunnelled (before, the proxy got them as they are)", Source: axiosSource + "1.17.0", Read: axios1161.read},
-		{Since: "1.18.0", Change: "0.0.0.0 and :: are loopback hosts", Source: axiosSource + "1.18.1", Read: axios118.read},
-		{Since: "1.19.0", Change: "IPv4 entries in short, octal and hexadecimal form", Source: axiosSource + "1.19.0", Read: axios119.read},
-		{Since: "1.20.0", Change: "networks", Source: axiosSource + "1.20.0", Read: axios120.read},
-		{Since: "1.21.0", Change: "IPv6 and international entries are normalized", Source: axiosSource + "1.21.1", Read: axios121.read},
-	},
+	Behaviours: versions{
+		{"", "", "axios/axios lib/adapters/http.js, 1.0.0 to 1.13.6, with proxy-from-env 1.1.0", axios100.read},
+		{"1.14.0", "npm_config_ variables are not read", axiosSource + "1.14.0, with proxy-from-env 2.1.0", axios114.read},
+		{"1.15.0", "a matcher of its own beside that of proxy-from-env: dots at the end, IPv6 without brackets", axiosSource + "1.15.0", axios115.read},
+		{"1.15.1", "an entry for one loopback host covers them all", axiosSource + "1.15.2", axios1151.read},
+		{"1.16.0", "IPv4-mapped addresses are the IPv4 ones", axiosSource + "1.16.0", axios116.read},
+		{"1.16.1", "https URLs are tunnelled (before, the proxy got them as they are)", axiosSource + "1.17.0", axios1161.read},
+		{"1.18.0", "0.0.0.0 and :: are loopback hosts", axiosSource + "1.18.1", axios118.read},
+		{"1.19.0", "IPv4 entries in short, octal and hexadecimal form", axiosSource + "1.19.0", axios119.read},
+		{"1.20.0", "networks", axiosSource + "1.20.0", axios120.read},
+		{"1.21.0", "IPv6 and international entries are normalized", axiosSource + "1.21.1", axios121.read},
+	}.behaviours(),
 }}
 
+// read asks proxy-from-env first, and then a list of its own.
 func (r axiosRules) read(env Env) Decider {
-	fromEnv := newProxyFromEnv(env, r < axios114)
-	list := readAxiosList(env.nonEmpty("no_proxy", "NO_PROXY"), r)
-	proxies := map[string]axiosProxy{"http": readAxiosProxy(fromEnv.proxies["http"]), "https": readAxiosProxy(fromEnv.proxies["https"])}
+	fromEnv := proxyFromEnvRules(r < axios114)
+	fromEnv.host, fromEnv.readProxy = whatwgTarget, r.readProxy
+	decide := fromEnv.read(env)
+	if r < axios115 {
+		return decide
+	}
+	own := rules{cut: cutJS, entry: r.entry, covers: r.covers}.readList(env.nonEmpty("no_proxy", "NO_PROXY"))
 	return func(t Target) Decision {
-		u, ok := parseWHATWG(t.URL)
-		if !ok {
-			return fails("", invalidURL)
+		decision := decide(t)
+		if decision.Route == Direct || decision.Variable == "" {
+			return decision
 		}
-		proxy := proxies[u.scheme]
-		if proxy.name == "" {
-			return direct("", Span{}, noVariable)
+		h, _ := whatwgTarget(t)
+		h.name = r.normalize(h.name)
+		h.addr = axiosAddr(h.name)
+		if entry, reason, found := own.match(h); found {
+			return direct(own.name, entry, reason)
 		}
-		port := portNumber(u.portOr(whatwgPorts[u.scheme]))
-		if entry, reason, found := fromEnv.match(u.host, port); found {
-			return direct(fromEnv.noProxy.name, entry, reason)
-		}
-		if entry, reason, found := list.match(u.host, port); found {
-			return direct(list.variable.name, entry, reason)
-		}
-		return proxy.decide(u.scheme, r)
+		return decision
 	}
 }
 
-// axiosProxy is the proxy for the URLs of one scheme.
-type axiosProxy struct {
-	variable
-	url   whatwgURL
-	valid bool
-}
-
-func readAxiosProxy(v variable) axiosProxy {
-	url, ok := parseWHATWG(v.value)
-	return axiosProxy{v, url, ok && url.host != ""}
-}
-
-// decide is setProxy. The credential is sent as it is written in the URL, and
+// readProxy is setProxy. The credential is sent as it is written in the URL, and
 // only with a user. Where the request itself goes to the proxy, an IPv6 address
 // keeps its brackets, and is looked up as a name.
-func (p axiosProxy) decide(scheme string, rules axiosRules) Decision {
-	u := p.url
-	tunnel := scheme == "https" && rules >= axios1161
-	if !p.valid || !tunnel && (!u.isHTTP() || strings.HasPrefix(u.host, "[")) {
-		return fails(p.name, brokenProxy)
+func (r axiosRules) readProxy(v variable, scheme string) proxy {
+	u, ok := parseWHATWG(withScheme(v.value, scheme))
+	tunnel := scheme == "https" && r >= axios1161
+	if !ok || u.host == "" || !tunnel && (!u.isHTTP() || strings.HasPrefix(u.host, "[")) {
+		return proxy{failure: brokenProxy}
 	}
 	auth := Auth{}
 	if u.username != "" {
 		auth = u.encodedAuth()
 	}
-	hop := u.hop(auth)
-	if !tunnel && hop.Protocol == Connect {
-		hop.Protocol = Absolute
+	if tunnel {
+		return proxy{hop: u.hop(auth)}
 	}
-	return proxied(p.name, hop)
+	return proxy{hop: u.hop(auth).toward("http")}
 }

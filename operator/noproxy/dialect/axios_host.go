@@ -3,7 +3,6 @@ package dialect
 import (
 	"net/netip"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -84,9 +83,7 @@ func unmapAxios(host string) string {
 	if hex == nil {
 		return host
 	}
-	high, _ := strconv.ParseUint(hex[1], 16, 16)
-	low, _ := strconv.ParseUint(hex[2], 16, 16)
-	return netip.AddrFrom4([4]byte{byte(high >> 8), byte(high), byte(low >> 8), byte(low)}).String()
+	return literal("::ffff:" + hex[1] + ":" + hex[2]).Unmap().String()
 }
 
 // axiosNetwork is parseCidrEntry; the zero prefix means that it matches nothing.

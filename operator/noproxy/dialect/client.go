@@ -30,6 +30,21 @@ type Behaviour struct {
 	Observe func(Decision) string
 }
 
+// versions are behaviours as a table: the version that changed something, what
+// it changed, where the rules are from, and the rules.
+type versions []struct {
+	since, change, source string
+	read                  func(Env) Decider
+}
+
+func (v versions) behaviours() []Behaviour {
+	behaviours := make([]Behaviour, len(v))
+	for i, row := range v {
+		behaviours[i] = Behaviour{Since: row.since, Change: row.change, Source: row.source, Read: row.read}
+	}
+	return behaviours
+}
+
 // Choice is a client in one of its behaviours.
 type Choice struct {
 	Client *Client

@@ -25,5 +25,5 @@ var clients = slices.Concat(
 	grpcFamily,
 )
 
-// Clients returns all known clients. The slice is shared; it must not be changed.
-func Clients() []*Client { return clients }
+// Clients returns all known clients, in a slice of the caller's own.
+func Clients() []*Client { return slices.Clone(clients) }

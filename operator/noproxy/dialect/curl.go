@@ -44,66 +44,39 @@ const (
 
 // curlBehaviours returns a behaviour for each release that changed decisions.
 func curlBehaviours() []Behaviour {
-	releases := []struct {
-		release         curlRelease
-		since, changed  string
-		sourceOfTheList string
-	}{
-		{curlOldest, "", "", "lib/url.c"},
-		{curlForgetsErrors, "7.76", "goes direct if the proxy's credential holds an encoded control character", "lib/url.c"},
-		{curlNumericIPv4, "7.77", "IPv4 addresses in hexadecimal, octal or short form are written out before the list is asked", "lib/url.c"},
-		{curlNoBlanks, "7.78", "a blank anywhere in the proxy's URL is an error", "lib/url.c"},
-		{curlDecodesHosts, "7.80", "percent-encoded hosts are decoded before the list is asked", "lib/url.c"},
-		{curlShortIPv6, "7.81", "IPv6 addresses are shortened before the list is asked", "lib/url.c"},
-		{curlNoSeparators, "7.83.1", "hosts must not decode to separators", "lib/url.c"},
-		{curlUnixSockets, "7.84", "socks5://localhost/path is a Unix socket", "lib/url.c"},
-		{curlBrokenCIDR, "7.86", "IPv4 networks; by mistake names no longer cover what is below them, and most forms work as the last entry only", "lib/noproxy.c"},
-		{curlCIDR, "7.87", "the mistakes of 7.86 are mended, trailing dots do not count", "lib/noproxy.c"},
-		{curlIDNFirst, "7.88", "Unicode hosts are compared as punycode", "lib/noproxy.c"},
-		{curlNoPercent, "8.0", "a host must not hold a percent sign once decoded", "lib/noproxy.c"},
-		{curlCommasOnly, "8.9", "only commas separate: what follows a blank inside the list is ignored, to its end", "lib/noproxy.c"},
-		{curlLowerHex, "8.13", "0X0a010203 is a name, 0x0a010203 still an address", "lib/noproxy.c"},
-		{curlIPv6CIDR, "8.18", "IPv6 addresses are compared as addresses, IPv6 networks work; the length of a network must be a number", "lib/noproxy.c"},
-		{curlOwnDefaultPort, "8.21", "an http proxy without a port means port 80, not 1080; a proxy named ftp.… needs no scheme", "lib/proxy.c and lib/peer.c"},
-	}
-	var behaviours []Behaviour
-	for _, r := range releases {
-		behaviours = append(behaviours, Behaviour{
-			Since: r.since, Change: r.changed, Read: r.release.read,
-			Source: "curl/curl " + r.sourceOfTheList + " and lib/urlapi.c",
-		})
-	}
-	return behaviours
+	return versions{
+		{"", "", curlSource("lib/url.c"), curlOldest.read},
+		{"7.76", "goes direct if the proxy's credential holds an encoded control character", curlSource("lib/url.c"), curlForgetsErrors.read},
+		{"7.77", "IPv4 addresses in hexadecimal, octal or short form are written out before the list is asked", curlSource("lib/url.c"), curlNumericIPv4.read},
+		{"7.78", "a blank anywhere in the proxy's URL is an error", curlSource("lib/url.c"), curlNoBlanks.read},
+		{"7.80", "percent-encoded hosts are decoded before the list is asked", curlSource("lib/url.c"), curlDecodesHosts.read},
+		{"7.81", "IPv6 addresses are shortened before the list is asked", curlSource("lib/url.c"), curlShortIPv6.read},
+		{"7.83.1", "hosts must not decode to separators", curlSource("lib/url.c"), curlNoSeparators.read},
+		{"7.84", "socks5://localhost/path is a Unix socket", curlSource("lib/url.c"), curlUnixSockets.read},
+		{"7.86", "IPv4 networks; by mistake names no longer cover what is below them, and most forms work as the last entry only", curlSource("lib/noproxy.c"), curlBrokenCIDR.read},
+		{"7.87", "the mistakes of 7.86 are mended, trailing dots do not count", curlSource("lib/noproxy.c"), curlCIDR.read},
+		{"7.88", "Unicode hosts are compared as punycode", curlSource("lib/noproxy.c"), curlIDNFirst.read},
+		{"8.0", "a host must not hold a percent sign once decoded", curlSource("lib/noproxy.c"), curlNoPercent.read},
+		{"8.9", "only commas separate: what follows a blank inside the list is ignored, to its end", curlSource("lib/noproxy.c"), curlCommasOnly.read},
+		{"8.13", "0X0a010203 is a name, 0x0a010203 still an address", curlSource("lib/noproxy.c"), curlLowerHex.read},
+		{"8.18", "IPv6 addresses are compared as addresses, IPv6 networks work; the length of a network must be a number", curlSource("lib/noproxy.c"), curlIPv6CIDR.read},
+		{"8.21", "an http proxy without a port means port 80, not 1080; a proxy named ftp.… needs no scheme", curlSource("lib/proxy.c and lib/peer.c"), curlOwnDefaultPort.read},
+	}.behaviours()
 }
 
-func (r curlRelease) read(env Env) Decider {
-	noProxy := env.nonEmpty("no_proxy", "NO_PROXY")
-	list := r.compile(noProxy)
-	proxies := r.readProxies(env)
-	return func(t Target) Decision {
-		return r.decide(t, list, proxies[t.Scheme])
-	}
-}
+func curlSource(list string) string { return "curl/curl " + list + " and lib/urlapi.c" }
 
-// readProxies reads the proxy of each scheme as libcurl finds it.
-func (r curlRelease) readProxies(env Env) map[string]curlProxy {
-	return map[string]curlProxy{
-		"http":  r.parseProxy(env.nonEmpty("http_proxy", "all_proxy", "ALL_PROXY"), curlHTTP),
-		"https": r.parseProxy(env.nonEmpty("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"), curlHTTP),
-	}
-}
+func (r curlRelease) read(env Env) Decider { return r.rules().read(env) }
 
-// decide does what libcurl does for a transfer: the list first, then the proxy,
-// whose mistakes are noticed only if it is needed.
-func (r curlRelease) decide(t Target, list *curlList, proxy curlProxy) Decision {
-	host, ok := r.targetHost(t)
-	if !ok {
-		return fails("", badURL)
+// rules ask the list first, then the proxy, whose mistakes are noticed only if it
+// is needed.
+func (r curlRelease) rules() rules {
+	return rules{
+		find: Env.nonEmpty, http: "http_proxy all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
+		readProxy: func(v variable, scheme string) proxy { return r.readProxy(v.value, Connect, scheme) }, listFirst: true,
+		host: r.host,
+		cut:  r.cut, entry: r.entry, covers: r.covers,
 	}
-	if entry, reason, found := list.match(host); found {
-		return direct(list.variable, entry, reason)
-	}
-	return r.reach(proxy, t, host)
 }
 
 const badURL = "the client does not accept the host of this URL"

@@ -1,46 +1,9 @@
 package dialect
 
 import (
-	"math"
 	"net/netip"
 	"strings"
 )
-
-// curlList is a no_proxy list as libcurl reads it, cut and parsed once.
-type curlList struct {
-	release  curlRelease
-	variable string
-	all      bool // the whole list is "*"
-	entries  []curlEntry
-}
-
-type curlEntry struct {
-	span     Span
-	name     string       // in lower case, without the dots that do not count
-	dotted   bool         // a dot stood in front of the name
-	last     bool         // nothing follows it, not even a blank
-	network  netip.Prefix // invalid if it is none
-	oneOfAll bool         // the network is a single address
-}
-
-// compile never fails: libcurl ignores what it does not understand.
-func (r curlRelease) compile(v variable) *curlList {
-	l := &curlList{release: r, variable: v.name, all: v.value == "*"}
-	for _, span := range r.cut(v.value) {
-		text := asciiLower(span.Of(v.value))
-		entry := curlEntry{span: span, last: span.End == len(v.value)}
-		if r >= curlBrokenCIDR {
-			entry.network = r.parseNetwork(text, entry.last)
-			entry.oneOfAll = entry.network.IsSingleIP()
-		}
-		if r >= curlCIDR {
-			text = strings.TrimSuffix(text, ".")
-		}
-		entry.name, entry.dotted = strings.CutPrefix(text, ".")
-		l.entries = append(l.entries, entry)
-	}
-	return l
-}
 
 // cut finds the entries. Since 8.9 a blank that no comma follows ends the list;
 // before, it separated. Tabs are blanks since 7.86.
@@ -68,13 +31,29 @@ func (r curlRelease) cut(list string) []Span {
 	return spans
 }
 
+// entry never fails: libcurl ignores what it does not understand.
+func (r curlRelease) entry(text string) (entry, bool) {
+	text = asciiLower(text)
+	e := entry{network: r.parseNetwork(text)}
+	e.address = e.network.IsSingleIP()
+	e.text, e.wildcard = strings.CutPrefix(r.withoutDot(text), ".")
+	return e, true
+}
+
+// withoutDot drops a trailing dot, since 7.87.
+func (r curlRelease) withoutDot(name string) string {
+	if r >= curlCIDR {
+		return strings.TrimSuffix(name, ".")
+	}
+	return name
+}
+
 // parseNetwork reads an address or a network. A length of 0 is no length, and
 // until 8.17 so is one that is not a number, while what follows a number is
-// ignored. In 7.86 an address was read together with all that follows it in
-// the list, so that only the last one could be valid.
-func (r curlRelease) parseNetwork(text string, last bool) netip.Prefix {
+// ignored.
+func (r curlRelease) parseNetwork(text string) netip.Prefix {
 	address, length, slash := strings.Cut(text, "/")
-	if len(text) >= 128 || r == curlBrokenCIDR && !slash && !last {
+	if len(text) >= 128 || r < curlBrokenCIDR {
 		return netip.Prefix{}
 	}
 	addr := literal(address)
@@ -91,109 +70,36 @@ func (r curlRelease) parseNetwork(text string, last bool) netip.Prefix {
 	return netip.PrefixFrom(addr, bits).Masked() // the zero Prefix if it is too long
 }
 
-// match returns the first entry that covers a host, which is an IPv6 address
-// without brackets.
-func (l *curlList) match(host string) (entry Span, reason string, found bool) {
-	if l.all {
-		return Span{0, 1}, everything, host != "" || l.release < curlCIDR
-	}
-	if l.release >= curlBrokenCIDR {
-		addr := literal(host)
-		if addr.IsValid() && addr.Zone() == "" && (addr.Is4() || l.release >= curlIPv6CIDR) {
-			return l.matchAddr(addr)
-		}
-	}
-	host = asciiLower(host)
-	if l.release >= curlCIDR {
-		host = strings.TrimSuffix(host, ".")
-	}
-	for i := range l.entries {
-		if reason := l.entries[i].covers(host, l.release); reason != "" {
-			return l.entries[i].span, reason, true
-		}
-	}
-	return Span{}, "", false
-}
-
-func (l *curlList) matchAddr(addr netip.Addr) (entry Span, reason string, found bool) {
-	for i := range l.entries {
-		if e := &l.entries[i]; e.network.Contains(addr) {
-			if e.oneOfAll {
-				return e.span, theAddress, true
-			}
-			return e.span, inNetwork, true
-		}
-	}
-	return Span{}, "", false
-}
-
-// covers compares names; it returns the reason, or nothing. An IPv6 address is
-// a name like any other until 8.17, an IPv4 address until 7.85.
-func (e *curlEntry) covers(host string, release curlRelease) string {
+// covers: an IPv6 address is a name like any other until 8.17, an IPv4 address
+// until 7.85. A star covers everything only as the whole list.
+func (r curlRelease) covers(e *entry, h host) string {
+	name := r.withoutDot(h.name)
 	switch {
-	case release == curlBrokenCIDR:
-		return e.covers786(host)
-	case e.name == host:
-		return theName
-	case len(e.name) < len(host) && host[len(host)-len(e.name)-1] == '.' && strings.HasSuffix(host, e.name):
-		return belowName
+	case e.text == "*" && e.span == (Span{0, 1}) && e.last:
+		if h.name != "" || r < curlCIDR {
+			return everything
+		}
+		return ""
+	case r == curlBrokenCIDR:
+		return e.covers786(h)
+	case h.addr.IsValid():
+		return e.contains(h)
 	}
-	return ""
+	return (exactly | below).covers(e.text, name)
 }
 
 // covers786: an entry without a dot is the name itself only; one with a dot is
 // a suffix without regard to dots, but a longer host matches only the last one.
-func (e *curlEntry) covers786(host string) string {
+// An address was read together with all that follows it in the list, so that
+// only the last one is valid.
+func (e *entry) covers786(h host) string {
 	switch {
-	case e.name == host:
-		return theName
-	case e.dotted && e.last && strings.HasSuffix(host, e.name):
+	case h.addr.IsValid() && !strings.Contains(e.text, "/") && !e.last:
+		return ""
+	case h.addr.IsValid():
+		return e.contains(h)
+	case e.text != h.name && e.wildcard && e.last && strings.HasSuffix(h.name, e.text):
 		return endsWith
 	}
-	return ""
-}
-
-// skip returns where a run of the characters of a set ends.
-func skip(text string, at int, set string) int {
-	for at < len(text) && strings.IndexByte(set, text[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// isDigits reports whether a text is a decimal number without a sign.
-
-// atoi is C's: it takes what number it finds at the start, and 0 if it finds
-// none. What is too large is merely large here.
-func atoi(text string) int {
-	text = strings.TrimLeft(text, " \t\n\v\f\r")
-	sign := 1
-	if text != "" && (text[0] == '-' || text[0] == '+') {
-		if text[0] == '-' {
-			sign = -1
-		}
-		text = text[1:]
-	}
-	number := 0
-	for _, c := range []byte(text[:skip(text, 0, "0123456789")]) {
-		number = min(number*10+int(c-'0'), math.MaxInt32)
-	}
-	return sign * number
-}
-
-// asciiLower leaves everything but A to Z alone, as C programs do that compare
-// bytes; strings.ToLower would turn the Kelvin sign into a k.
-func asciiLower(text string) string {
-	for i := range len(text) {
-		if c := text[i]; 'A' <= c && c <= 'Z' {
-			lower := []byte(text)
-			for j := i; j < len(lower); j++ {
-				if 'A' <= lower[j] && lower[j] <= 'Z' {
-					lower[j] += 'a' - 'A'
-				}
-			}
-			return string(lower)
-		}
-	}
-	return text
+	return exactly.covers(e.text, h.name)
 }

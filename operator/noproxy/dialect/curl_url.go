@@ -2,48 +2,45 @@ package dialect
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
 
-// targetHost returns the host of a URL as libcurl compares it with the list: an
-// IPv6 address without brackets and zone. It fails where libcurl refuses the URL.
-func (r curlRelease) targetHost(t Target) (string, bool) {
-	host := t.Host
-	if t.Bracketed {
-		host = "[" + host + "]"
+// host is the host of a URL as libcurl compares it with the list: an IPv6
+// address without brackets and zone. It fails where libcurl refuses the URL.
+func (r curlRelease) host(t Target) (host, string) {
+	name, ok := r.parseHost(t.bracketed())
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if ok && r >= curlIDNFirst {
+		name, ok = toASCII(name)
 	}
-	host, ok := r.parseHost(host)
 	if !ok {
-		return "", false
+		return host{}, badURL
 	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if r >= curlIDNFirst {
-		return toASCII(host)
+	addr := literal(name)
+	h := host{name: asciiLower(name), asAddress: addr.IsValid() && r >= curlShortIPv6}
+	if r >= curlIPv6CIDR && addr.Zone() == "" || r >= curlBrokenCIDR && addr.Is4() {
+		h.addr = addr
 	}
-	return host, true
+	return h, ""
 }
 
 // toASCII is Curl_idnconvert_hostname, with libidn2's non-transitional mapping.
 func toASCII(host string) (string, bool) {
-	for i := range len(host) {
-		if host[i] >= utf8.RuneSelf {
-			ascii, err := idna.Lookup.ToASCII(host)
-			return ascii, err == nil
-		}
+	if isASCII(host) {
+		return host, true
 	}
-	return host, true
+	ascii, err := idna.Lookup.ToASCII(host)
+	return ascii, err == nil
 }
 
 // parseHost does what lib/urlapi.c does to a host: it reads IPv4 addresses in
 // every form, decodes, checks and normalizes. IPv6 addresses stay in brackets.
 func (r curlRelease) parseHost(host string) (string, bool) {
+	decoded, ok := urlDecode(host)
 	if r >= curlOwnDefaultPort { // until then an encoded address was a name
-		var ok bool
-		if host, ok = urlDecode(host); !ok {
+		if host = decoded; !ok {
 			return "", false
 		}
 	}
@@ -56,8 +53,7 @@ func (r curlRelease) parseHost(host string) (string, bool) {
 		}
 	}
 	if r >= curlDecodesHosts && r < curlOwnDefaultPort {
-		var ok bool
-		if host, ok = urlDecode(host); !ok {
+		if host = decoded; !ok {
 			return "", false
 		}
 	}
@@ -121,90 +117,21 @@ func ntop6(addr netip.Addr) string {
 	return "::" + netip.AddrFrom4([4]byte(bytes[12:])).String()
 }
 
-// numericIPv4 writes out an IPv4 address of one to four parts, each of them in
-// decimal, octal or hexadecimal. A name that only resembles one is left alone.
+// numericIPv4 writes out an IPv4 address in any form. A name that only resembles
+// one is left alone.
 func (r curlRelease) numericIPv4(host string) (string, bool) {
 	if r >= curlOwnDefaultPort {
 		host = strings.TrimSuffix(host, ".")
-	}
-	if host == "" || host[0] < '0' || host[0] > '9' {
+	} else if r >= curlLowerHex && strings.Contains(host, "X") {
 		return "", false
 	}
-	parts := strings.Split(host, ".")
-	if len(parts) > 4 {
-		return "", false
-	}
-	var address uint64
-	for i, part := range parts {
-		upperHex := len(part) > 1 && part[1] == 'X' && r >= curlLowerHex && r < curlOwnDefaultPort
-		number, ok := numericPart(part)
-		width := 8 // bits
-		if i == len(parts)-1 {
-			width = 8 * (5 - len(parts))
-		}
-		if !ok || upperHex || number>>width != 0 {
-			return "", false
-		}
-		address = address<<width | number
-	}
-	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), true
-}
-
-// numericPart is C's strtoul with base 0, without signs and blanks.
-func numericPart(part string) (uint64, bool) {
-	base := 10
-	switch {
-	case len(part) > 2 && (part[:2] == "0x" || part[:2] == "0X"):
-		part, base = part[2:], 16
-	case len(part) > 1 && part[0] == '0':
-		part, base = part[1:], 8
-	}
-	if strings.ContainsAny(part, "_+-") {
-		return 0, false
-	}
-	number, err := strconv.ParseUint(part, base, 32)
-	return number, err == nil
+	addr, ok := numericIPv4(host, cNumber)
+	return addr.String(), ok
 }
 
 // urlDecode is Curl_urldecode: it leaves a percent sign alone that no two
 // digits follow, and refuses control characters.
 func urlDecode(text string) (string, bool) {
 	decoded := percentDecodeC(text)
-	return decoded, !hasControlByte(decoded) && !strings.Contains(text, "%00")
-}
-
-// percentDecodeC decodes what is encoded and leaves the rest; so it does with
-// "%00", which no C string can hold decoded.
-func percentDecodeC(text string) string {
-	if strings.IndexByte(text, '%') < 0 {
-		return text
-	}
-	var decoded strings.Builder
-	for i := 0; i < len(text); i++ {
-		if b, ok := percentByte(text[i:]); ok && b != 0 {
-			decoded.WriteByte(b)
-			i += 2
-			continue
-		}
-		decoded.WriteByte(text[i])
-	}
-	return decoded.String()
-}
-
-// percentByte reads the encoded byte that a text starts with.
-func percentByte(text string) (byte, bool) {
-	if len(text) < 3 || text[0] != '%' || skip(asciiLower(text[1:3]), 0, "0123456789abcdef") != 2 {
-		return 0, false
-	}
-	b, err := strconv.ParseUint(text[1:3], 16, 8)
-	return byte(b), err == nil
-}
-
-func hasControlByte(text string) bool {
-	for i := range len(text) {
-		if text[i] < ' ' {
-			return true
-		}
-	}
-	return false
+	return decoded, !hasControl(decoded) && !strings.Contains(text, "%00")
 }

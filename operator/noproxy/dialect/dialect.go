@@ -92,24 +92,30 @@ type Hop struct {
 	result Auth
 }
 
-// plain is the hop to a proxy that takes HTTP: a URL of the scheme https goes
-// through a tunnel.
-func (h Hop) plain(scheme string) Hop {
-	h.Protocol = Absolute
-	if scheme == "https" {
-		h.Protocol = Connect
+// toward is the hop for a URL of a scheme: a proxy that takes CONNECT gets a
+// request as it is for http. With TLS the credential is inside the handshake.
+func (h Hop) toward(scheme string) Hop {
+	switch {
+	case h.Protocol == TLS:
+		h.Auth = Auth{}
+	case h.Protocol == Connect && scheme == "http":
+		h.Protocol = Absolute
 	}
 	return h
 }
 
-// through is the hop to a proxy whose own URL has a scheme, too. With https the
-// first thing is a handshake, and the credential is inside it.
+// plain is the hop to a proxy that takes HTTP.
+func (h Hop) plain(scheme string) Hop {
+	h.Protocol = Connect
+	return h.toward(scheme)
+}
+
+// through is the hop to a proxy whose own URL has a scheme, http or https.
 func (h Hop) through(proxyScheme, scheme string) Hop {
-	if proxyScheme == "https" {
-		h.Protocol, h.Auth = TLS, Auth{}
-		return h
+	if h.Protocol = Connect; proxyScheme == "https" {
+		h.Protocol = TLS
 	}
-	return h.plain(scheme)
+	return h.toward(scheme)
 }
 
 // Protocol is what a client speaks to a proxy first.
@@ -166,13 +172,11 @@ func fails(variable, reason string) Decision {
 	return Decision{Route: Fails, Variable: variable, Reason: reason}
 }
 
-// withoutPercent is for clients that look up a host as it is written: no name
-// has a percent sign, so they go nowhere. An IPv6 address may, before its zone.
-func withoutPercent(host string, decision Decision) Decision {
-	if decision.Route == Direct && strings.Contains(host, "%") && !strings.Contains(host, ":") {
-		return fails("", unsendableHost)
-	}
-	return decision
+// hasPercent tells whether a host has a percent sign. A client that looks up a
+// host as it is written goes nowhere then; an IPv6 address may have one before
+// its zone.
+func hasPercent(host string) bool {
+	return strings.Contains(host, "%") && !strings.Contains(host, ":")
 }
 
 // Reasons that several clients share. A family adds its own where none of

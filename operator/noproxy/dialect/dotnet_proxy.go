@@ -5,23 +5,6 @@ import (
 	"strings"
 )
 
-// dotnetProxy is the first variable that gives a usable proxy or, if there is
-// none, the first that is set.
-type dotnetProxy struct {
-	variable
-	usable bool
-	hop    Hop
-}
-
-func (r dotnetRules) firstProxy(env Env, names ...string) dotnetProxy {
-	for _, name := range names {
-		if hop, ok := r.readProxy(env[name]); ok {
-			return dotnetProxy{variable{name, env[name]}, true, hop}
-		}
-	}
-	return dotnetProxy{variable: env.set(names...)}
-}
-
 // dotnetSchemes are what a proxy may start with, in any case.
 var dotnetSchemes = []struct {
 	prefix, port string
@@ -34,10 +17,17 @@ var dotnetSchemes = []struct {
 	{"socks4a://", "80", Socks4},
 }
 
-// readProxy is GetUriFromString. What comes before the last "@" is a
+func (r dotnetRules) readProxy(v variable, scheme string) proxy {
+	if hop, ok := r.readHop(v.value); ok {
+		return proxy{hop: hop.toward(scheme)}
+	}
+	return proxy{ignored: unusableProxy}
+}
+
+// readHop is GetUriFromString. What comes before the last "@" is a
 // credential, which is only sent after the proxy has asked for one; what
 // follows the digits of the port is dropped.
-func (r dotnetRules) readProxy(value string) (Hop, bool) {
+func (r dotnetRules) readHop(value string) (Hop, bool) {
 	hop, port := Hop{Protocol: Connect}, "80"
 	for i, scheme := range dotnetSchemes {
 		if (i == 0 || r.schemes) && len(value) >= len(scheme.prefix) && strings.EqualFold(value[:len(scheme.prefix)], scheme.prefix) {

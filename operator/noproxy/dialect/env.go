@@ -47,15 +47,11 @@ func elements(list string) []Span {
 	}
 }
 
-// trim narrows a span by the characters of the cut set at both ends.
-func (s Span) trim(list, cutset string) Span {
-	for s.Start < s.End && strings.IndexByte(cutset, list[s.Start]) >= 0 {
-		s.Start++
-	}
-	for s.Start < s.End && strings.IndexByte(cutset, list[s.End-1]) >= 0 {
-		s.End--
-	}
-	return s
+// trimFunc narrows a span by the characters of a set at both ends.
+func (s Span) trimFunc(list string, set func(rune) bool) Span {
+	left := strings.TrimLeftFunc(s.Of(list), set)
+	start := s.End - len(left)
+	return Span{start, start + len(strings.TrimRightFunc(left, set))}
 }
 
 // Uniform is the environment that Fairlead writes: both cases of the three

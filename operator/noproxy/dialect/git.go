@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // git over http and https, which is libcurl with a proxy of git's own reading.
 //
@@ -15,32 +18,13 @@ import "strings"
 // with 8.14; newer ones are taken to come with the libcurl of their time.
 var gitFamily = []*Client{{
 	Name: "git",
-	Behaviours: []Behaviour{
-		{
-			Source: "git/git http.c, v2.30, with libcurl 7.74 as in Debian 11",
-			Read:   gitRelease{libcurl: curlOldest}.read,
-		},
-		{
-			Since: "2.39", Change: "with libcurl 7.88: IPv4 networks",
-			Source: "git/git http.c, v2.39.5, with libcurl 7.88 as in Debian 12",
-			Read:   gitRelease{libcurl: curlIDNFirst}.read,
-		},
-		{
-			Since: "2.47", Change: "a path in the URL of an http proxy is an error; with libcurl 8.14: only commas separate",
-			Source: "git/git http.c, v2.47.3, with libcurl 8.14 as in Debian 13",
-			Read:   gitRelease{libcurl: curlLowerHex, refusesPaths: true}.read,
-		},
-		{
-			Since: "2.53", Change: "with libcurl 8.18: IPv6 networks",
-			Source: "git/git http.c, v2.53, with libcurl 8.18",
-			Read:   gitRelease{libcurl: curlIPv6CIDR, refusesPaths: true}.read,
-		},
-		{
-			Since: "2.55", Change: "schemes of proxies that it does not know are errors, in upper case too; with libcurl 8.21",
-			Source: "git/git http.c set_curl_proxy_type, v2.55, with libcurl 8.21",
-			Read:   gitRelease{libcurl: curlOwnDefaultPort, refusesPaths: true, knowsSchemes: true}.read,
-		},
-	},
+	Behaviours: versions{
+		{"", "", "git/git http.c, v2.30, with libcurl 7.74 as in Debian 11", gitRelease{libcurl: curlOldest}.read},
+		{"2.39", "with libcurl 7.88: IPv4 networks", "git/git http.c, v2.39.5, with libcurl 7.88 as in Debian 12", gitRelease{libcurl: curlIDNFirst}.read},
+		{"2.47", "a path in the URL of an http proxy is an error; with libcurl 8.14: only commas separate", "git/git http.c, v2.47.3, with libcurl 8.14 as in Debian 13", gitRelease{libcurl: curlLowerHex, refusesPaths: true}.read},
+		{"2.53", "with libcurl 8.18: IPv6 networks", "git/git http.c, v2.53, with libcurl 8.18", gitRelease{libcurl: curlIPv6CIDR, refusesPaths: true}.read},
+		{"2.55", "schemes of proxies that it does not know are errors, in upper case too; with libcurl 8.21", "git/git http.c set_curl_proxy_type, v2.55, with libcurl 8.21", gitRelease{libcurl: curlOwnDefaultPort, refusesPaths: true, knowsSchemes: true}.read},
+	}.behaviours(),
 }}
 
 type gitRelease struct {
@@ -49,29 +33,16 @@ type gitRelease struct {
 	knowsSchemes bool // since 2.55
 }
 
-// gitProxy is the value of a proxy variable as git reads it.
-type gitProxy struct {
-	off  bool   // set, but empty
-	dies string // why git stops, whatever the list says
-	curlProxy
-}
-
+// read: what git refuses or turns off itself never comes to libcurl.
 func (g gitRelease) read(env Env) Decider {
-	noProxy := env.set("no_proxy", "NO_PROXY")
-	list := g.libcurl.compile(noProxy)
-	proxies := map[string]gitProxy{
-		"http":  g.parseProxy(env.set("http_proxy", "all_proxy", "ALL_PROXY")),
-		"https": g.parseProxy(env.set("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")),
-	}
+	r := g.libcurl.rules()
+	r.find, r.readProxy = Env.set, g.readProxy
+	decide, proxies := r.read(env), r.proxies(env)
 	return func(t Target) Decision {
-		proxy := proxies[t.Scheme]
-		switch {
-		case proxy.dies != "":
-			return fails(proxy.variable, proxy.dies)
-		case proxy.off:
-			return direct(proxy.variable, Span{}, proxyOff)
+		if p := proxies[t.Scheme]; p.fatal != "" || p.ignored == proxyOff {
+			return p.decide()
 		}
-		return g.libcurl.decide(t, list, proxy.curlProxy)
+		return decide(t)
 	}
 }
 
@@ -81,60 +52,46 @@ const (
 	gitNoScheme = "git does not know this scheme of a proxy"
 )
 
-func (g gitRelease) parseProxy(v variable) gitProxy {
-	proxy := gitProxy{curlProxy: curlProxy{variable: v.name}}
-	if v.value == "" {
-		proxy.off = v.name != ""
-		return proxy
-	}
+func (g gitRelease) readProxy(v variable, scheme string) proxy {
 	c, ok := parseGitCredential(v.value)
 	kind, known := g.kind(v.value, c.protocol)
 	path := strings.TrimLeft(c.path, "/")
 	unixSocket := strings.HasPrefix(c.protocol, "socks") && asciiLower(c.host) == "localhost"
 	switch {
 	case !ok:
-		proxy.dies = brokenProxy
+		return proxy{fatal: brokenProxy}
 	case !known:
-		proxy.dies = gitNoScheme
+		return proxy{fatal: gitNoScheme}
 	case g.refusesPaths && path != "" && !unixSocket:
-		proxy.dies = gitNoPaths
+		return proxy{fatal: gitNoPaths}
 	case c.asks:
-		proxy.dies = gitAsks
+		return proxy{fatal: gitAsks}
 	case g.refusesPaths && path != "":
-		proxy.broken = true // the path of a Unix socket
+		return proxy{failure: brokenProxy} // the path of a Unix socket
 	case c.host == "":
-		proxy.off = true // libcurl gets an empty proxy
-	default:
-		proxy.curlProxy = g.libcurl.parseProxy(variable{v.name, c.host}, kind)
-		proxy.hop.Auth = Auth{} // not before the proxy asks, except in SOCKS
-		if kind == curlSocks5 || kind == curlSocks5h {
-			proxy.hop.Auth = c.auth
-		}
+		return proxy{ignored: proxyOff} // libcurl gets an empty proxy
 	}
-	return proxy
+	p := g.libcurl.readProxy(c.host, kind, scheme)
+	p.hop.Auth = Auth{} // not before the proxy asks, except in SOCKS
+	if kind == Socks5Local || kind == Socks5Name {
+		p.hop.Auth = c.auth
+	}
+	return p
 }
 
 // kind of a proxy: the start of the value decides, without regard to where the
 // scheme ends, until 2.55 compares the scheme itself.
-func (g gitRelease) kind(value, protocol string) (curlKind, bool) {
+func (g gitRelease) kind(value, protocol string) (Protocol, bool) {
 	if g.knowsSchemes {
-		switch kind := curlKind(protocol); kind {
-		case "socks":
-			return curlSocks4, true
-		case curlHTTP, curlHTTPS, curlSocks4, curlSocks4a, curlSocks5, curlSocks5h:
-			return kind, true
-		}
-		return "", false
+		kind, known := curlKinds[protocol]
+		return cmp.Or(kind, Connect), known || protocol == "http"
 	}
-	for _, kind := range []curlKind{curlSocks5h, curlSocks5, curlSocks4a, curlHTTPS} {
-		if strings.HasPrefix(value, string(kind)) {
-			return kind, true
+	for _, scheme := range []string{"socks5h", "socks5", "socks", "https"} {
+		if strings.HasPrefix(value, scheme) {
+			return curlKinds[scheme], true
 		}
 	}
-	if strings.HasPrefix(value, "socks") {
-		return curlSocks4, true
-	}
-	return curlHTTP, true
+	return Connect, true
 }
 
 // gitCredential is what matters here of credential_from_url.
@@ -150,9 +107,7 @@ func parseGitCredential(value string) (gitCredential, bool) {
 	}
 	protocol, rest, _ := strings.Cut(value, "://")
 	c := gitCredential{protocol: protocol}
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		rest, c.path = rest[:end], rest[end:]
-	}
+	rest, c.path = cutAuthority(rest)
 	parts := []string{protocol, gitDecode(c.path)}
 	if userinfo, host, found := strings.Cut(rest, "@"); found {
 		user, password, hasPassword := strings.Cut(userinfo, ":")

@@ -29,12 +29,7 @@ func parseGlib(text string) (glibURL, bool) {
 		u.text = u.scheme + ":" + rest
 		return u, glibDecodes(rest)
 	}
-	authority := rest
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		authority, rest = rest[:end], rest[end:]
-	} else {
-		rest = ""
-	}
+	authority, rest := cutAuthority(rest)
 	u.text = u.scheme + "://"
 	if userinfo, after, found := strings.Cut(authority, "@"); found {
 		if !glibDecodes(userinfo) {
@@ -49,16 +44,11 @@ func parseGlib(text string) (glibURL, bool) {
 }
 
 func (u *glibURL) parseHostPort(authority string) bool {
-	host, port, _ := strings.Cut(authority, ":")
-	if strings.HasPrefix(authority, "[") {
-		end := strings.IndexByte(authority, ']') + 1
-		if end == 0 || end < len(authority) && authority[end] != ':' {
-			return false
-		}
-		host, port = authority[:end], strings.TrimPrefix(authority[end:], ":")
+	host, port, bracketed, ok := splitHostPort(authority)
+	if !ok {
+		return false
 	}
-	var ok bool
-	if u.host, ok = parseGlibHost(host); !ok {
+	if u.host, ok = parseGlibHost(host, bracketed); !ok {
 		return false
 	}
 	written := glibEscape(u.host)
@@ -77,9 +67,9 @@ func (u *glibURL) parseHostPort(authority string) bool {
 }
 
 // parseGlibHost is parse_host: what is an address only once decoded is invalid.
-func parseGlibHost(host string) (string, bool) {
-	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
-		address, zone, zoned := strings.Cut(strings.TrimSuffix(inner, "]"), "%")
+func parseGlibHost(host string, bracketed bool) (string, bool) {
+	if bracketed {
+		address, zone, zoned := strings.Cut(host, "%")
 		if zoned && (len(zone) < 3 || zone[:2] != "25" || !glibDecodes(zone)) || !isIPv6(address) {
 			return "", false
 		}
@@ -97,27 +87,13 @@ func parseGlibHost(host string) (string, bool) {
 
 // glibDecodes reports whether uri_decoder accepts a part of a URL.
 func glibDecodes(part string) bool {
-	for i := range len(part) {
-		if _, ok := percentByte(part[i:]); part[i] == '%' && !ok {
-			return false
-		}
-	}
-	return utf8.ValidString(percentDecodeC(part)) && !strings.Contains(part, "%00")
+	return encodes(part) && utf8.ValidString(percentDecodeC(part)) && !strings.Contains(part, "%00")
 }
 
 // glibEscape is g_string_append_uri_escaped, as far as what reads the result
 // could tell the difference.
 func glibEscape(text string) string {
-	const hex = "0123456789ABCDEF"
-	var escaped strings.Builder
-	for _, c := range []byte(text) {
-		if c > ' ' && c < 0x7f && strings.IndexByte("%/?#[]@\"<>\\^`{|}", c) < 0 {
-			escaped.WriteByte(c)
-			continue
-		}
-		escaped.WriteString("%" + hex[c>>4:c>>4+1] + hex[c&15:c&15+1])
-	}
-	return escaped.String()
+	return percentEncode(text, func(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte("%/?#[]@\"<>\\^`{|}", c) >= 0 })
 }
 
 // parseGlibNetwork is g_inet_address_mask_new_from_string: the address must not

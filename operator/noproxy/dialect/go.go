@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -25,79 +26,45 @@ var goFamily = []*Client{{
 }}
 
 func readGo(env Env) Decider {
-	noProxy := env.nonEmpty("NO_PROXY", "no_proxy")
-	list := CompileGo(noProxy.value)
-	httpProxy := readGoProxy(env.nonEmpty("HTTP_PROXY", "http_proxy"))
-	httpsProxy := readGoProxy(env.nonEmpty("HTTPS_PROXY", "https_proxy"))
-	cgi := env["REQUEST_METHOD"] != ""
-	return func(t Target) Decision {
-		proxy := httpProxy
-		if t.Scheme == "https" {
-			proxy = httpsProxy
-		}
-		switch {
-		case proxy.variable == "":
-			return direct("", Span{}, noVariable)
-		case proxy.unusable:
-			return direct(proxy.variable, Span{}, unusableProxy)
-		case cgi && t.Scheme == "http":
-			return fails(proxy.variable, "REQUEST_METHOD is set: in a CGI program HTTP_PROXY may be a request's header")
-		}
-		if entry, reason, found := list.Match(t.Host, t.EffectivePort()); found {
-			return direct(noProxy.name, entry, reason)
-		}
-		return proxy.decide(t.Scheme)
+	r := rules{
+		find: Env.nonEmpty, http: "HTTP_PROXY http_proxy", https: "HTTPS_PROXY https_proxy",
+		readProxy: func(v variable, scheme string) proxy {
+			p := readGoProxy(v.value, scheme)
+			if env["REQUEST_METHOD"] != "" && scheme == "http" && p.ignored == "" {
+				p.fatal = "REQUEST_METHOD is set: in a CGI program HTTP_PROXY may be a request's header"
+			}
+			return p
+		},
+		host: func(t Target) (host, string) { return host{name: t.Host, port: t.EffectivePort()}, "" },
 	}
-}
-
-// goProxy is the value of a proxy variable as Go reads it.
-type goProxy struct {
-	variable string
-	unusable bool // does not parse: silently no proxy
-	broken   bool // parses into something that no connection can be made to
-	scheme   string
-	hop      Hop
+	noProxy := env.nonEmpty("NO_PROXY", "no_proxy")
+	compiled := CompileGo(noProxy.value)
+	return r.decider(r.proxies(env), list{variable: noProxy, compiled: func(h host) (Span, string, bool) { return compiled.Match(h.name, h.port) }})
 }
 
 // readGoProxy is parseProxy of httpproxy and connectMethod of net/http.
-func readGoProxy(v variable) goProxy {
-	proxy := goProxy{variable: v.name}
-	if v.name == "" {
-		return proxy
-	}
-	u, err := url.Parse(v.value)
+func readGoProxy(value, target string) proxy {
+	u, err := url.Parse(value)
 	if err != nil || u.Scheme == "" || u.Host == "" {
-		if with, withErr := url.Parse("http://" + v.value); withErr == nil {
+		if with, withErr := url.Parse("http://" + value); withErr == nil {
 			u, err = with, nil
 		}
 	}
 	if err != nil {
-		proxy.unusable = true
-		return proxy
+		return proxy{ignored: unusableProxy}
 	}
-	proxy.scheme = u.Scheme
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme])
 	number, err := strconv.ParseUint(port, 10, 16)
-	proxy.broken = err != nil || strings.Contains(u.Hostname(), `"`)
-	proxy.hop.Address = joinHostPort(u.Hostname(), strconv.FormatUint(number, 10))
+	if err != nil || strings.Contains(u.Hostname(), `"`) {
+		return proxy{failure: brokenProxy}
+	}
+	hop := Hop{Address: joinHostPort(u.Hostname(), strconv.FormatUint(number, 10))}
 	if u.User != nil {
 		password, _ := u.User.Password()
-		proxy.hop.Auth = Sends(u.User.Username() + ":" + password)
+		hop.Auth = Sends(u.User.Username() + ":" + password)
 	}
-	return proxy
-}
-
-func (p goProxy) decide(scheme string) Decision {
-	if p.broken {
-		return fails(p.variable, brokenProxy)
-	}
-	if p.scheme == "socks5" || p.scheme == "socks5h" {
-		hop := p.hop
+	if hop = hop.through(u.Scheme, target); u.Scheme == "socks5" || u.Scheme == "socks5h" {
 		hop.Protocol = Socks5Name
-		return proxied(p.variable, hop)
 	}
-	return proxied(p.variable, p.hop.through(p.scheme, scheme))
+	return proxy{hop: hop}
 }

@@ -5,19 +5,17 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/net/idna"
+	"unicode"
 )
 
 // GoList is a NO_PROXY list as Go reads it, compiled: a decision costs a few
 // map look-ups, however long the list is.
 type GoList struct {
-	text     string
 	entries  []goEntry
 	all      int // index of "*", or none
 	addrs    map[netip.Addr][]int
-	networks []goNetworks
+	networks map[netip.Prefix]int
+	bits     []int            // the lengths that there are in networks
 	names    map[string][]int // the name itself
 	below    map[string][]int // ".name": the names below it
 	odd      []int            // suffixes that do not start with a dot
@@ -29,32 +27,18 @@ type goEntry struct {
 	suffix string
 }
 
-// goNetworks are the networks of one prefix length and address family.
-type goNetworks struct {
-	bits  int
-	is4   bool
-	first map[netip.Addr]int // by network address
-}
-
 // none is larger than every index.
 const none = math.MaxInt
 
 // CompileGo compiles the value of a NO_PROXY variable. It never fails: Go
 // ignores what it does not understand.
 func CompileGo(noProxy string) *GoList {
-	l := &GoList{text: noProxy, all: none, addrs: map[netip.Addr][]int{}, names: map[string][]int{}, below: map[string][]int{}}
-	for _, span := range elements(noProxy) {
-		trimmed := strings.TrimSpace(span.Of(noProxy))
-		if trimmed == "" {
-			continue
-		}
-		span.Start += strings.Index(span.Of(noProxy), trimmed)
-		span.End = span.Start + len(trimmed)
-		if l.add(span, strings.ToLower(trimmed)); l.all != none {
+	l := &GoList{all: none, addrs: map[netip.Addr][]int{}, networks: map[netip.Prefix]int{}, names: map[string][]int{}, below: map[string][]int{}}
+	for _, span := range commas(unicode.IsSpace)(noProxy) {
+		if l.add(span, strings.ToLower(span.Of(noProxy))); l.all != none {
 			break // everything else is forgotten
 		}
 	}
-	slices.SortFunc(l.networks, func(a, b goNetworks) int { return b.bits - a.bits })
 	return l
 }
 
@@ -66,7 +50,12 @@ func (l *GoList) add(span Span, text string) {
 	}
 	if network, ok := parseGoCIDR(text); ok {
 		l.entries = append(l.entries, goEntry{span: span})
-		l.addNetwork(network, index)
+		if _, known := l.networks[network]; !known {
+			l.networks[network] = index
+		}
+		if !slices.Contains(l.bits, network.Bits()) {
+			l.bits = append(l.bits, network.Bits())
+		}
 		return
 	}
 	host, port, ok := splitGoHostPort(text)
@@ -83,17 +72,6 @@ func (l *GoList) add(span Span, text string) {
 		return
 	}
 	l.addName(host, entry, index)
-}
-
-func (l *GoList) addNetwork(network netip.Prefix, index int) {
-	at := slices.IndexFunc(l.networks, func(n goNetworks) bool { return n.bits == network.Bits() && n.is4 == network.Addr().Is4() })
-	if at < 0 {
-		at = len(l.networks)
-		l.networks = append(l.networks, goNetworks{network.Bits(), network.Addr().Is4(), map[netip.Addr]int{}})
-	}
-	if _, known := l.networks[at].first[network.Addr()]; !known {
-		l.networks[at].first[network.Addr()] = index
-	}
 }
 
 func (l *GoList) addName(host string, entry goEntry, index int) {
@@ -144,13 +122,9 @@ func (l *GoList) Match(host, port string) (entry Span, reason string, found bool
 
 func (l *GoList) matchAddr(addr netip.Addr, port string) (int, string) {
 	best, reason := l.first(l.addrs[addr], port, none), theAddress
-	for i := range l.networks {
-		n := &l.networks[i]
-		if n.is4 != addr.Is4() {
-			continue
-		}
-		network, _ := addr.Prefix(n.bits) // never longer than the address
-		if index, ok := n.first[network.Addr()]; ok && index < best {
+	for _, bits := range l.bits {
+		network, _ := addr.Prefix(bits) // none, if it is longer than the address
+		if index, ok := l.networks[network]; ok && index < best {
 			best, reason = index, inNetwork
 		}
 	}
@@ -227,14 +201,10 @@ func splitGoHostPort(text string) (host, port string, ok bool) {
 	return host, port, !strings.Contains(host, ":") && !strings.ContainsAny(text, "[]")
 }
 
+// goASCII leaves what cannot be encoded.
 func goASCII(name string) string {
-	for i := range len(name) {
-		if name[i] >= utf8.RuneSelf {
-			if ascii, err := idna.Lookup.ToASCII(name); err == nil {
-				return ascii
-			}
-			return name
-		}
+	if ascii, ok := toASCII(name); ok {
+		return ascii
 	}
 	return name
 }

@@ -5,48 +5,34 @@ import (
 	"strings"
 )
 
-// readGRPCCore is HttpProxyMapper. Of the proxy variables the first that is
+// grpcCoreRules is HttpProxyMapper. Of the proxy variables the first that is
 // set counts, for every target, and if it is empty there is no proxy.
-func readGRPCCore(networks bool) func(Env) Decider {
-	return func(env Env) Decider {
-		proxy := readGRPCProxy(env.set("grpc_proxy", "https_proxy", "http_proxy"))
-		list := readGRPCList(env.set("no_grpc_proxy", "no_proxy"), networks)
-		return func(t Target) Decision {
-			switch {
-			case proxy.name == "":
-				return direct("", Span{}, noVariable)
-			case proxy.value == "":
-				return direct(proxy.name, Span{}, proxyOff)
-			case !proxy.usable:
-				return direct(proxy.name, Span{}, unusableProxy)
+func grpcCoreRules(networks bool) rules {
+	const proxies = "grpc_proxy https_proxy http_proxy"
+	return rules{
+		find: Env.set, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy", readProxy: readGRPCProxy,
+		host: func(t Target) (host, string) {
+			return host{name: asciiLower(t.Host), addr: literal(t.Host).WithZone("")}, ""
+		},
+		cut: cutGRPC, names: exactly | dotted | ends,
+		entry: func(text string) (entry, bool) {
+			e := entry{text: asciiLower(text)}
+			if networks {
+				e.network = grpcNetwork(e.text)
 			}
-			if entry, reason, found := list.match(toLowerASCII(t.Host)); found {
-				return direct(list.variable.name, entry, reason)
-			}
-			if proxy.broken {
-				return fails(proxy.name, brokenProxy)
-			}
-			return proxied(proxy.name, proxy.hop)
-		}
+			return e, true
+		},
 	}
 }
 
-// readGRPCList drops empty elements, but not those of white space only: they
-// become the end of every host.
-func readGRPCList(v variable, networks bool) grpcList {
-	l := grpcList{variable: v}
-	for _, span := range elements(v.value) {
-		if span.Empty() {
-			continue
-		}
-		span = span.trim(v.value, " \t\n\v\f\r")
-		entry := grpcEntry{span: span, text: toLowerASCII(span.Of(v.value))}
-		if networks {
-			entry.network = grpcNetwork(entry.text)
-		}
-		l.entries = append(l.entries, entry)
+// cutGRPC drops empty elements, but not those of white space only: they become
+// the end of every host.
+func cutGRPC(list string) []Span {
+	spans := commas(nothing)(list)
+	for i := range spans {
+		spans[i] = spans[i].trimFunc(list, cSpace)
 	}
-	return l
+	return spans
 }
 
 // grpcNetwork is ServerInCIDRRange: a length beyond the address is that of the
@@ -64,40 +50,27 @@ func grpcNetwork(text string) netip.Prefix {
 	return netip.PrefixFrom(addr.WithZone(""), min(portNumber(length), addr.BitLen()))
 }
 
-// grpcProxy is a proxy variable of grpc-core.
-type grpcProxy struct {
-	variable
-	usable bool
-	broken bool // it is used, but the port is none
-	hop    Hop
-}
-
 // readGRPCProxy is GetHttpProxyServer: http only, in lower case, and with a host.
 // A missing port is that of https, as for every target.
-func readGRPCProxy(v variable) grpcProxy {
-	proxy := grpcProxy{variable: v, hop: Hop{Protocol: Connect}}
+func readGRPCProxy(v variable, _ string) proxy {
 	rest, found := strings.CutPrefix(v.value, "http://")
-	if !found {
-		return proxy
-	}
-	authority := rest
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		authority = rest[:end]
-	}
-	query, fragment, _ := strings.Cut(rest[len(authority):], "#")
+	authority, rest := cutAuthority(rest)
+	query, fragment, _ := strings.Cut(rest, "#")
 	_, query, hasQuery := strings.Cut(query, "?")
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		if at > 0 {
-			proxy.hop.Auth = Sends(percentDecode(authority[:at]))
-		}
-		authority = authority[at+1:]
-	}
+	userinfo, authority, _ := cutLastAt(authority)
 	authority = percentDecode(authority)
-	proxy.usable = authority != "" && (!hasQuery || query != "") && isGRPCQuery(query) && isGRPCQuery(fragment)
+	if !found || authority == "" || hasQuery && query == "" || !isGRPCQuery(query) || !isGRPCQuery(fragment) {
+		return proxy{ignored: unusableProxy}
+	}
 	host, port, ok := splitGRPC(authority)
-	proxy.broken = !ok || host == "" || !isDigits(port) || portNumber(port) > 65535
-	proxy.hop.Address = joinHostPort(host, port)
-	return proxy
+	if !ok || host == "" || !isDigits(port) || portNumber(port) > 65535 {
+		return proxy{failure: brokenProxy}
+	}
+	hop := Hop{Protocol: Connect, Address: joinHostPort(host, port)}
+	if userinfo != "" {
+		hop.Auth = Sends(percentDecode(userinfo))
+	}
+	return proxy{hop: hop}
 }
 
 // isGRPCQuery tells whether a query or a fragment has no character that is not allowed.
@@ -118,17 +91,4 @@ func splitGRPC(text string) (host, port string, ok bool) {
 		return host, port, true
 	}
 	return text, "443", true
-}
-
-func toLowerASCII(text string) string {
-	for i := range len(text) {
-		if lowerASCII(text[i]) != text[i] {
-			b := []byte(text)
-			for j, c := range b {
-				b[j] = lowerASCII(c)
-			}
-			return string(b)
-		}
-	}
-	return text
 }

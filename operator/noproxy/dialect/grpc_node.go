@@ -5,66 +5,46 @@ import (
 	"strings"
 )
 
-// grpcJSRules are the versions of grpc-js that changed what it does.
-type grpcJSRules struct{ decoded, networks bool }
-
-// read is mapProxyName: of the variables the first that is not empty counts.
-func (r grpcJSRules) read(env Env) Decider {
-	proxy := r.readProxy(env.nonEmpty("grpc_proxy", "https_proxy", "http_proxy"))
-	list := r.readList(env.nonEmpty("no_grpc_proxy", "no_proxy"))
-	return func(t Target) Decision {
-		switch {
-		case proxy.name == "":
-			return direct("", Span{}, noVariable)
-		case proxy.broken:
-			return fails(proxy.name, brokenProxy)
-		case !proxy.usable:
-			return direct(proxy.name, Span{}, unusableProxy)
-		}
-		if entry, reason, found := list.match(t.Host); found {
-			return direct(list.variable.name, entry, reason)
-		}
-		return proxied(proxy.name, proxy.hop)
+// grpcJSRules is mapProxyName: of the variables the first that is not empty
+// counts. Nothing is trimmed. With networks an entry is how the host ends, so
+// that an empty one covers everything; before, only the host itself is compared.
+func grpcJSRules(decoded, networks bool) rules {
+	const proxies = "grpc_proxy https_proxy http_proxy"
+	r := rules{
+		find: Env.nonEmpty, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy",
+		readProxy: func(v variable, _ string) proxy { return readGRPCJSProxy(v.value, decoded) },
+		host: func(t Target) (host, string) {
+			return host{name: t.Host, addr: literal(t.Host).WithZone("")}, ""
+		},
+		cut: elementsOf, names: exactly,
 	}
+	if networks {
+		r.names = exactly | dotted | ends
+		r.entry = func(text string) (entry, bool) { return entry{text: text, network: grpcJSNetwork(text)}, true }
+	}
+	return r
 }
 
-// readProxy is getProxyInfo. A user without a password is sent as it is
-// written, without a colon.
-func (r grpcJSRules) readProxy(v variable) grpcProxy {
-	proxy := grpcProxy{variable: v}
-	u, ok := parseWHATWG(v.value)
+// readGRPCJSProxy is getProxyInfo. A user without a password is sent as it is
+// written, without a colon. What cannot be decoded fails whatever the list says.
+func readGRPCJSProxy(value string, decodes bool) proxy {
+	u, ok := parseWHATWG(value)
 	if !ok || u.scheme != "http" {
-		return proxy
+		return proxy{ignored: unusableProxy}
 	}
 	auth, decoded := Auth{}, true
 	switch {
 	case u.username != "" && u.password == "":
 		auth = Sends(u.username)
-	case u.username != "" && r.decoded:
+	case u.username != "" && decodes:
 		auth, decoded = u.decodedAuth()
 	case u.username != "":
 		auth = u.encodedAuth()
 	}
-	proxy.usable, proxy.broken, proxy.hop = true, !decoded, u.hop(auth)
-	return proxy
-}
-
-// readList takes the elements as they are: nothing is trimmed, and since an
-// entry is how the host ends, an empty one covers everything. Before, only the
-// host itself was compared.
-func (r grpcJSRules) readList(v variable) grpcList {
-	l := grpcList{variable: v, exact: !r.networks}
-	if v.name == "" {
-		return l
+	if !decoded {
+		return proxy{fatal: brokenProxy}
 	}
-	for _, span := range elements(v.value) {
-		entry := grpcEntry{span: span, text: span.Of(v.value)}
-		if r.networks {
-			entry.network = grpcJSNetwork(entry.text)
-		}
-		l.entries = append(l.entries, entry)
-	}
-	return l
+	return proxy{hop: u.hop(auth)}
 }
 
 // grpcJSNetwork is parseCIDR: IPv4 only, and the length ends where parseInt

@@ -22,108 +22,68 @@ const javaDefaults = "localhost|127.*|[::1]|0.0.0.0|[::0]"
 
 func readJava(env Env) Decider {
 	nonProxy, set := env["http.nonProxyHosts"]
-	var patterns []javaPattern
+	r := rules{
+		host:  func(t Target) (host, string) { return named(strings.ToLower(t.bracketed())) },
+		cut:   func(list string) []Span { return jsElements(list, func(r rune) bool { return r == '|' }) },
+		entry: folded(strings.ToLower), covers: javaCovers,
+	}
+	list, defaults := r.readList(variable{"http.nonProxyHosts", nonProxy}), list{}
 	if !set || nonProxy != "" {
-		patterns = append(readJavaPatterns(nonProxy, true), readJavaPatterns(javaDefaults, false)...)
+		defaults = r.readList(variable{"", javaDefaults})
 	}
-	proxies := map[string]javaProxy{"http": env.javaProxy("http", "80"), "https": env.javaProxy("https", "443")}
+	decide := r.decider(map[string]proxy{"http": env.javaProxy("http", "80"), "https": env.javaProxy("https", "443")}, list)
 	return func(t Target) Decision {
-		proxy := proxies[t.Scheme]
-		if proxy.name == "" {
-			return direct("", Span{}, noVariable)
+		decision := decide(t)
+		h, _ := r.host(t)
+		if _, _, found := defaults.match(h); found && decision.Route != Direct {
+			return direct("", Span{}, loopback)
 		}
-		host := strings.ToLower(t.Host)
-		if t.Bracketed {
-			host = "[" + host + "]"
-		}
-		for i := range patterns {
-			reason := patterns[i].match(host)
-			switch {
-			case reason == "":
-			case patterns[i].given:
-				return direct("http.nonProxyHosts", patterns[i].span, reason)
-			default:
-				return direct("", Span{}, loopback)
-			}
-		}
-		if proxy.broken {
-			return fails(proxy.name, brokenProxy)
-		}
-		return proxied(proxy.name, proxy.hop)
+		return decision
 	}
 }
 
-// javaPattern is a host with a star at either end, or at both.
-type javaPattern struct {
-	span        Span
-	given       bool // not one of the defaults
-	text        string
-	front, back bool // has a star there
-}
-
-func readJavaPatterns(list string, given bool) []javaPattern {
-	var patterns []javaPattern
-	for _, span := range jsElements(list, func(r rune) bool { return r == '|' }) {
-		text := strings.ToLower(span.Of(list))
-		p := javaPattern{span: span, given: given}
-		text, p.front = strings.CutPrefix(text, "*")
-		p.text, p.back = strings.CutSuffix(text, "*")
-		patterns = append(patterns, p)
-	}
-	return patterns
-}
-
-func (p *javaPattern) match(host string) string {
+// javaCovers: a host may have a star at either end, or at both.
+func javaCovers(e *entry, h host) string {
+	text, front := strings.CutPrefix(e.text, "*")
+	text, back := strings.CutSuffix(text, "*")
 	switch {
-	case p.front && p.text == "":
+	case front && text == "":
 		return everything
-	case p.front && p.back && strings.Contains(host, p.text):
+	case front && back && strings.Contains(h.name, text):
 		return "the host contains this text"
-	case p.front && !p.back && strings.HasSuffix(host, p.text):
-		if p.text[0] == '.' {
-			return belowName
-		}
-		return endsWith
-	case !p.front && p.back && strings.HasPrefix(host, p.text):
+	case front && !back:
+		return (dotted | ends).covers(text, h.name)
+	case !front && back && strings.HasPrefix(h.name, text):
 		return "the host starts with this text"
-	case !p.front && !p.back && host == p.text:
+	case !front && !back && h.name == text:
 		return theName
 	}
 	return ""
 }
 
-// javaProxy is the proxy for the URLs of one scheme.
-type javaProxy struct {
-	name   string // of the property; empty: none
-	broken bool   // the port is out of range
-	hop    Hop
-}
-
-// javaProxy looks for a host and, where its port is missing or not a number,
-// for a port under the other names. There is no way to give a credential.
-func (e Env) javaProxy(scheme, defaultPort string) javaProxy {
+// javaProxy is the proxy for the URLs of one scheme. It looks for a host and,
+// where its port is missing or not a number, for a port under the other names.
+// There is no way to give a credential.
+func (e Env) javaProxy(scheme, port string) proxy {
 	host := e.nonEmpty(scheme+".proxyHost", "proxyHost", "socksProxyHost")
 	ports := []string{strings.TrimSuffix(host.name, "Host") + "Port", scheme + ".proxyPort", "proxyPort"}
-	hop := Hop{Protocol: Absolute}
-	if scheme == "https" {
-		hop.Protocol = Connect
-	}
+	p := proxy{variable: host, hop: Hop{}.plain(scheme)}
 	if host.name == "socksProxyHost" {
-		ports, defaultPort, hop.Protocol = ports[:1], "1080", Socks5Local
+		ports, port, p.hop.Protocol = ports[:1], "1080", Socks5Local
 		if version, ok := javaInteger(e["socksProxyVersion"]); ok && version == 4 {
-			hop.Protocol = Socks4
+			p.hop.Protocol = Socks4
 		}
 	}
-	proxy := javaProxy{name: host.name}
 	for _, name := range ports {
-		if port, ok := javaInteger(e[name]); ok && port != 0 {
-			defaultPort, proxy.broken = strconv.Itoa(port), port < 0 || port > 65535
+		if number, ok := javaInteger(e[name]); ok && number != 0 {
+			if port = strconv.Itoa(number); number < 0 || number > 65535 {
+				p.failure = brokenProxy
+			}
 			break
 		}
 	}
-	hop.Address = joinHostPort(strings.Trim(host.value, "[]"), defaultPort)
-	proxy.hop = hop
-	return proxy
+	p.hop.Address = joinHostPort(strings.Trim(host.value, "[]"), port)
+	return p
 }
 
 // javaInteger is Integer.decode: decimal, octal after 0, hexadecimal after 0x or #.

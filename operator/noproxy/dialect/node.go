@@ -17,226 +17,155 @@ const (
 
 var nodeFamily = []*Client{{
 	Name: "node-fetch",
-	Behaviours: []Behaviour{
-		{Source: nodeFetchSource + "22.20", Read: readNothing},
-		{Since: "22.21.0", Change: "NODE_USE_ENV_PROXY", Source: nodeFetchSource + "22.23.3 with undici 6.28.1", Read: readNodeFetch(undici6141)},
-		{Since: "23.0.0", Change: nodeWithout, Source: nodeFetchSource + "23.11", Read: readNothing},
-		{Since: "24.0.0", Change: "NODE_USE_ENV_PROXY", Source: nodeFetchSource + "24.0.0 with undici 7.8.0", Read: readNodeFetch(undici6141)},
-		{
-			Since: "24.14.1", Change: "d, .d and *.d all cover d and what is below it; SOCKS proxies",
-			Source: nodeFetchSource + "24.21.0 with undici 7.29.1", Read: readNodeFetch(undici723),
-		},
-		{Since: "25.0.0", Change: "the older undici that 24.14.0 has", Source: nodeFetchSource + "25.0.0 with undici 7.16.0", Read: readNodeFetch(undici6141)},
-		{
-			Since: "25.8.0", Change: "d, .d and *.d all cover d and what is below it",
-			Source: nodeFetchSource + "25.8.0 with undici 7.22.0", Read: readNodeFetch(undici722),
-		},
-		{Since: "25.8.2", Change: "SOCKS proxies", Source: nodeFetchSource + "25.8.2 with undici 7.24.4", Read: readNodeFetch(undici723)},
-		{Since: "26.1.0", Change: "a user without a password is sent", Source: nodeFetchSource + "26.1.0 with undici 8.2.0", Read: readNodeFetch(undici82)},
-		{Since: "26.5.0", Change: "http URLs are no longer tunnelled", Source: nodeFetchSource + "26.5.0 with undici 8.7.0", Read: readNodeFetch(undici87)},
-		{Since: "26.8.0", Change: "IPv6 entries match", Source: nodeFetchSource + "26.8.0 with undici 8.10.0", Read: readNodeFetch(undici810)},
-		{
-			Since: "26.8.2", Change: "a dot at the end of entry or host does not matter",
-			Source: nodeFetchSource + "26.10.0 with undici 8.10.2", Read: readNodeFetch(undici8101),
-		},
-	},
+	Behaviours: versions{
+		{"", "", nodeFetchSource + "22.20", readNothing},
+		{"22.21.0", "NODE_USE_ENV_PROXY", nodeFetchSource + "22.23.3 with undici 6.28.1", readNodeFetch(undici6141)},
+		{"23.0.0", nodeWithout, nodeFetchSource + "23.11", readNothing},
+		{"24.0.0", "NODE_USE_ENV_PROXY", nodeFetchSource + "24.0.0 with undici 7.8.0", readNodeFetch(undici6141)},
+		{"24.14.1", "d, .d and *.d all cover d and what is below it; SOCKS proxies", nodeFetchSource + "24.21.0 with undici 7.29.1", readNodeFetch(undici723)},
+		{"25.0.0", "the older undici that 24.14.0 has", nodeFetchSource + "25.0.0 with undici 7.16.0", readNodeFetch(undici6141)},
+		{"25.8.0", "d, .d and *.d all cover d and what is below it", nodeFetchSource + "25.8.0 with undici 7.22.0", readNodeFetch(undici722)},
+		{"25.8.2", "SOCKS proxies", nodeFetchSource + "25.8.2 with undici 7.24.4", readNodeFetch(undici723)},
+		{"26.1.0", "a user without a password is sent", nodeFetchSource + "26.1.0 with undici 8.2.0", readNodeFetch(undici82)},
+		{"26.5.0", "http URLs are no longer tunnelled", nodeFetchSource + "26.5.0 with undici 8.7.0", readNodeFetch(undici87)},
+		{"26.8.0", "IPv6 entries match", nodeFetchSource + "26.8.0 with undici 8.10.0", readNodeFetch(undici810)},
+		{"26.8.2", "a dot at the end of entry or host does not matter", nodeFetchSource + "26.10.0 with undici 8.10.2", readNodeFetch(undici8101)},
+	}.behaviours(),
 }, {
 	Name:    "node-http",
 	Aliases: []string{"node-http.get", "node-https.get"},
-	Behaviours: []Behaviour{
-		{Source: nodeSource + "22.20", Read: readNothing},
-		{Since: "22.21.0", Change: "NODE_USE_ENV_PROXY", Source: nodeSource + "22.23.3", Read: readNodeHTTP(undici6141, false)},
-		{Since: "23.0.0", Change: nodeWithout, Source: nodeSource + "24.4", Read: readNothing},
-		{Since: "24.5.0", Change: "NODE_USE_ENV_PROXY", Source: nodeSource + "24.5.0", Read: readNodeHTTP(undici6141, false)},
-		{Since: "24.14.1", Change: "a SOCKS proxy is ignored, and no longer an error", Source: nodeSource + "24.14.1", Read: readNodeHTTP(undici723, false)},
-		{
-			Since: "24.16.0", Change: ".d no longer covers what only ends with d",
-			Source: nodeSource + "24.21.0 (pull request 62333)", Read: readNodeHTTP(undici723, true),
-		},
-		{Since: "25.0.0", Change: "as in 24.14.0", Source: nodeSource + "25.0.0", Read: readNodeHTTP(undici6141, false)},
-		{Since: "25.8.2", Change: "a SOCKS proxy is ignored, and no longer an error", Source: nodeSource + "25.9.0", Read: readNodeHTTP(undici723, false)},
-		{
-			Since: "26.1.0", Change: ".d no longer covers what only ends with d",
-			Source: nodeSource + "26.10.0 (pull request 62333)", Read: readNodeHTTP(undici82, true),
-		},
-	},
+	Behaviours: versions{
+		{"", "", nodeSource + "22.20", readNothing},
+		{"22.21.0", "NODE_USE_ENV_PROXY", nodeSource + "22.23.3", readNodeHTTP(undici6141, false)},
+		{"23.0.0", nodeWithout, nodeSource + "24.4", readNothing},
+		{"24.5.0", "NODE_USE_ENV_PROXY", nodeSource + "24.5.0", readNodeHTTP(undici6141, false)},
+		{"24.14.1", "a SOCKS proxy is ignored, and no longer an error", nodeSource + "24.14.1", readNodeHTTP(undici723, false)},
+		{"24.16.0", ".d no longer covers what only ends with d", nodeSource + "24.21.0 (pull request 62333)", readNodeHTTP(undici723, true)},
+		{"25.0.0", "as in 24.14.0", nodeSource + "25.0.0", readNodeHTTP(undici6141, false)},
+		{"25.8.2", "a SOCKS proxy is ignored, and no longer an error", nodeSource + "25.9.0", readNodeHTTP(undici723, false)},
+		{"26.1.0", ".d no longer covers what only ends with d", nodeSource + "26.10.0 (pull request 62333)", readNodeHTTP(undici82, true)},
+	}.behaviours(),
 }}
 
 // readNothing is a Node.js that does not look at the variables.
 func readNothing(Env) Decider {
-	return func(Target) Decision { return direct("", Span{}, noVariable) }
+	return always(direct("", Span{}, noVariable))
 }
 
 // readNodeFetch is undici, which loads http and with it the agent for http
 // URLs: that refuses a line break, which undici by itself takes out.
 func readNodeFetch(rules undiciRules) func(Env) Decider {
 	return func(env Env) Decider {
-		undici := newUndiciAgent(rules, env)
+		agent := newUndiciAgent(rules, env)
 		if v := env.nonEmpty("http_proxy", "HTTP_PROXY"); strings.ContainsAny(v.value, "\r\n") {
-			undici.broken = v.name
+			agent.breaks(v)
 		}
 		return func(t Target) Decision {
-			if strings.Trim(t.User.Bytes(), ":") != "" && undici.broken == "" {
+			if strings.Trim(t.User.Bytes(), ":") != "" && agent.broken == "" {
 				return fails("", "fetch accepts no URL with user information")
 			}
-			return undici.decide(t)
+			return agent.decide(t)
 		}
 	}
 }
 
 // readNodeHTTP is an agent of http or https. Node.js does not even start if
 // undici, which is made for fetch at the start, cannot use a proxy variable.
-func readNodeHTTP(rules undiciRules, boundary bool) func(Env) Decider {
+func readNodeHTTP(undici undiciRules, boundary bool) func(Env) Decider {
+	r := rules{
+		find: Env.nonEmpty, http: "http_proxy HTTP_PROXY", https: "https_proxy HTTPS_PROXY", no: "no_proxy NO_PROXY", readProxy: readNodeProxy,
+		host: func(t Target) (host, string) {
+			h, failure := whatwgTarget(t)
+			h.name, _ = inBrackets(h.name)
+			h.addr, h.withPort = literal(h.name), h.name+":"+h.port
+			return h, failure
+		},
+		cut: cutNode, entry: nodeEntry,
+		covers: func(e *entry, h host) string { return nodeCovers(e, h, boundary) },
+	}
 	return func(env Env) Decider {
-		undici := newUndiciAgent(rules, env)
-		list := readNodeList(env.nonEmpty("no_proxy", "NO_PROXY"), boundary)
-		httpProxy := readNodeProxy(env.nonEmpty("http_proxy", "HTTP_PROXY"))
-		httpsProxy := readNodeProxy(env.nonEmpty("https_proxy", "HTTPS_PROXY"))
-		return func(t Target) Decision {
-			u, ok := parseWHATWG(t.URL)
-			switch {
-			case undici.broken != "":
-				return fails(undici.broken, brokenProxy)
-			case httpProxy.broken: // https loads http, and with it this agent
-				return fails(httpProxy.name, brokenProxy)
-			case !ok:
-				return fails("", invalidURL)
-			case u.scheme == "https":
-				return httpsProxy.decide(u, list)
-			}
-			return httpProxy.decide(u, list)
+		agent, decide := newUndiciAgent(undici, env), r.read(env)
+		httpProxy := env.nonEmpty("http_proxy", "HTTP_PROXY")
+		broken := agent.broken
+		if broken == "" && readNodeProxy(httpProxy, "http").fatal != "" {
+			broken = httpProxy.name // https loads http, and with it this agent
 		}
+		if broken != "" {
+			return always(fails(broken, brokenProxy))
+		}
+		return decide
 	}
 }
 
-// nodeProxy is the proxy of one agent.
-type nodeProxy struct {
-	variable
-	broken  bool // the agent throws when it is made
-	ignored bool // has another scheme than http or https in lower case
-	hop     Hop
-}
-
-func readNodeProxy(v variable) nodeProxy {
-	proxy := nodeProxy{variable: v}
+// readNodeProxy: an agent throws when it is made, whatever the list says.
+// Schemes count in lower case.
+func readNodeProxy(v variable, scheme string) proxy {
 	if strings.ContainsAny(v.value, "\r\n") {
-		proxy.broken = true
-		return proxy
+		return proxy{fatal: brokenProxy}
 	}
 	if !strings.HasPrefix(v.value, "http://") && !strings.HasPrefix(v.value, "https://") {
-		proxy.ignored = true
-		return proxy
+		return proxy{ignored: unusableProxy}
 	}
 	u, ok := parseWHATWG(v.value)
-	auth, decoded := u.decodedAuth()
-	if u.username == "" && u.password == "" {
-		auth = Auth{}
+	p := u.proxy(u.username != "" || u.password != "", scheme)
+	if !ok || p.failure != "" {
+		return proxy{fatal: brokenProxy}
 	}
-	proxy.broken = !ok || !decoded
-	proxy.hop = u.hop(auth)
-	return proxy
+	return p
 }
 
-func (p nodeProxy) decide(u whatwgURL, list nodeList) Decision {
+// cutNode cuts at commas, trims, and keeps what is empty.
+func cutNode(list string) []Span {
+	spans := elementsOf(list)
+	for i := range spans {
+		spans[i] = spans[i].trimFunc(list, isJSSpace)
+	}
+	return spans
+}
+
+// nodeCovers is the bypass list of ProxyConfig. The host has no brackets, so that
+// "fd00::1:8080" is port 8080 of fd00::1. With a boundary .d is only for d and
+// what is below it.
+func nodeCovers(e *entry, h host, boundary bool) string {
+	text := e.text
+	suffix, dot := strings.CutPrefix(text, ".")
+	below, wildcard := strings.CutPrefix(text, "*")
 	switch {
-	case p.name == "":
-		return direct("", Span{}, noVariable)
-	case p.broken:
-		return fails(p.name, brokenProxy)
-	case p.ignored:
-		return direct(p.name, Span{}, unusableProxy)
-	}
-	host, _ := inBrackets(u.host)
-	if entry, reason, found := list.match(host, u.portOr(whatwgPorts[u.scheme])); found {
-		return direct(list.variable.name, entry, reason)
-	}
-	hop := p.hop
-	if u.scheme == "http" && hop.Protocol == Connect {
-		hop.Protocol = Absolute
-	}
-	return proxied(p.name, hop)
-}
-
-// nodeList is the bypass list of ProxyConfig.
-type nodeList struct {
-	variable variable
-	boundary bool // .d is only for d and what is below it
-	entries  []nodeEntry
-}
-
-type nodeEntry struct {
-	span        Span
-	text        string // lower-case
-	first, last uint32 // a range of IPv4 addresses
-}
-
-func readNodeList(v variable, boundary bool) nodeList {
-	l := nodeList{variable: v, boundary: boundary}
-	if v.name == "" {
-		return l
-	}
-	for _, span := range elements(v.value) {
-		span = span.trimJS(v.value)
-		entry := nodeEntry{span: span, text: strings.ToLower(span.Of(v.value)), first: 1}
-		if parts := strings.Split(entry.text, "-"); len(parts) > 1 {
-			first, firstOK := nodeIPv4(strings.TrimFunc(parts[0], isJSSpace))
-			last, lastOK := nodeIPv4(strings.TrimFunc(parts[1], isJSSpace))
-			if firstOK && lastOK {
-				entry.first, entry.last = first, last
-			}
-		}
-		l.entries = append(l.entries, entry)
-	}
-	return l
-}
-
-func nodeIPv4(text string) (uint32, bool) {
-	addr := literal(text)
-	if !addr.Is4() {
-		return 0, false
-	}
-	return ipv4Int(addr), true
-}
-
-func ipv4Int(addr netip.Addr) uint32 {
-	b := addr.As4()
-	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
-}
-
-func (l nodeList) match(host, port string) (Span, string, bool) {
-	ip, isIP := nodeIPv4(host)
-	for i := range l.entries {
-		entry := &l.entries[i]
-		reason := entry.match(host, port, l.boundary)
-		if reason == "" && isIP && entry.first <= ip && ip <= entry.last {
-			reason = "an address in this range"
-		}
-		if reason != "" {
-			return entry.span, reason, true
-		}
-	}
-	return Span{}, "", false
-}
-
-// match compares the host, which has no brackets, so that "fd00::1:8080" is
-// port 8080 of fd00::1.
-func (e *nodeEntry) match(host, port string, boundary bool) string {
-	suffix, dotted := strings.CutPrefix(e.text, ".")
-	switch {
-	case e.text == "*":
+	case text == "*":
 		return everything
-	case e.text == host:
+	case text == h.name:
 		return theName
-	case len(e.text) == len(host)+1+len(port) && strings.HasPrefix(e.text, host) && e.text[len(host)] == ':' && strings.HasSuffix(e.text, port):
+	case text == h.withPort:
 		return samePort
-	case dotted && host == suffix:
+	case dot && h.name == suffix:
 		return theName
-	case dotted && strings.HasSuffix(host, e.text):
+	case dot && strings.HasSuffix(h.name, text):
 		return belowName
-	case dotted && !boundary && strings.HasSuffix(host, suffix):
+	case dot && !boundary && strings.HasSuffix(h.name, suffix):
 		return endsWith
-	case strings.HasPrefix(e.text, "*.") && strings.HasSuffix(host, e.text[1:]):
+	case wildcard && dotted.covers(below, h.name) != "":
 		return belowName
+	case e.address && inNodeRange(text, h.addr):
+		return "an address in this range"
 	}
 	return ""
+}
+
+// nodeEntry marks a range of IPv4 addresses, such as "10.0.0.1-10.0.0.9".
+func nodeEntry(text string) (entry, bool) {
+	text = strings.ToLower(text)
+	first, last := nodeRange(text)
+	return entry{text: text, address: first.Is4() && last.Is4()}, true
+}
+
+// nodeRange ignores what follows another hyphen.
+func nodeRange(text string) (first, last netip.Addr) {
+	from, to, _ := strings.Cut(text, "-")
+	to, _, _ = strings.Cut(to, "-")
+	return literal(strings.TrimFunc(from, isJSSpace)), literal(strings.TrimFunc(to, isJSSpace))
+}
+
+func inNodeRange(text string, addr netip.Addr) bool {
+	first, last := nodeRange(text)
+	return addr.Is4() && !addr.Less(first) && !last.Less(addr)
 }

@@ -23,6 +23,27 @@ func (u whatwgURL) hop(auth Auth) Hop {
 	return Hop{Address: u.host + ":" + u.portOr("80"), Protocol: Connect, Auth: auth}
 }
 
+// proxy is a proxy of http or https, with a credential that is decoded.
+func (u whatwgURL) proxy(withAuth bool, scheme string) proxy {
+	auth, decoded := u.decodedAuth()
+	if !decoded {
+		return proxy{failure: brokenProxy}
+	}
+	if !withAuth {
+		auth = Auth{}
+	}
+	return proxy{hop: u.hop(auth).toward(scheme)}
+}
+
+// whatwgTarget is the host of a URL, an IPv6 address in brackets.
+func whatwgTarget(t Target) (host, string) {
+	u, ok := parseWHATWG(t.URL)
+	if !ok {
+		return host{}, invalidURL
+	}
+	return host{name: u.host, port: u.portOr(whatwgPorts[u.scheme])}, ""
+}
+
 // decodedAuth is the credential after decodeURIComponent, which throws where
 // the second result is false.
 func (u whatwgURL) decodedAuth() (Auth, bool) {

@@ -18,20 +18,11 @@ var perlFamily = []*Client{{
 	Name:      "perl-lwp",
 	Aliases:   []string{"lwp", "LWP::UserAgent", "libwww-perl"},
 	AlsoReads: []string{"lwp-request"},
-	Behaviours: []Behaviour{{
-		Source: "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.68",
-		Read:   func(env Env) Decider { return readLWP(env, perlSuffix) },
-	}, {
-		Since:  "6.69",
-		Change: "an entry matches whole labels only, so one with a dot in front matches nothing (libwww-perl#421)",
-		Source: "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.69 to 6.72",
-		Read:   func(env Env) Decider { return readLWP(env, perlLabels) },
-	}, {
-		Since:  "6.73",
-		Change: "a dot in front of an entry is dropped (libwww-perl#433)",
-		Source: "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.73 to 6.83",
-		Read:   func(env Env) Decider { return readLWP(env, perlDotless) },
-	}},
+	Behaviours: versions{
+		{"", "", "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.68", perlSuffix.read},
+		{"6.69", "an entry matches whole labels only, so one with a dot in front matches nothing (libwww-perl#421)", "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.69 to 6.72", perlLabels.read},
+		{"6.73", "a dot in front of an entry is dropped (libwww-perl#433)", "libwww-perl/libwww-perl lib/LWP/UserAgent.pm, 6.73 to 6.83", perlDotless.read},
+	}.behaviours(),
 }, perlTiny}
 
 // perlRule says how an entry is compared with the end of a host.
@@ -49,43 +40,21 @@ var lwpSchemes = []string{"http", "https", "ftp", "file", "gopher", "mailto", "n
 
 const breaksPerl = "this client dies of the value when it reads the environment"
 
-func readLWP(env Env, rule perlRule) Decider {
+func (rule perlRule) read(env Env) Decider {
 	vars := lwpVariables(env)
-	list := compilePerl(vars["no"].value, rule)
-	proxies := map[string]lwpProxy{}
 	for _, scheme := range lwpSchemes {
-		v := vars[scheme]
-		if v.name == "" {
-			continue
+		if v := vars[scheme]; v.name != "" && !lwpTakes(v.value) {
+			return always(fails(v.name, breaksPerl))
 		}
-		if !lwpTakes(v.value) {
-			failure := fails(v.name, breaksPerl)
-			return func(Target) Decision { return failure }
-		}
-		proxies[scheme] = readLWPProxy(v)
 	}
-	return func(t Target) Decision {
-		proxy, found := proxies[t.Scheme]
-		host, known := lwpHost(t)
-		if !found {
-			return known.straight(direct("", Span{}, noVariable))
+	r := rules{readProxy: readLWPProxy, host: lwpHost, cut: cutPerl, entry: rule.entry}
+	r.covers = func(e *entry, h host) string {
+		if h.name == "0" { // which is false
+			return ""
 		}
-		if entry, reason, found := list.match(host); found && host != "0" { // "0" is false
-			return known.straight(direct(vars["no"].name, entry, reason))
-		}
-		return proxy.decide(t.Scheme)
+		return rule.covers(e, h)
 	}
-}
-
-// lwpEncodes tells whether a host could be encoded; without that only a proxy
-// can be asked for it.
-type lwpEncodes bool
-
-func (known lwpEncodes) straight(decision Decision) Decision {
-	if !known {
-		return fails("", unsendableHost)
-	}
-	return decision
+	return r.decider(map[string]proxy{"http": r.proxyOf(vars["http"], "http"), "https": r.proxyOf(vars["https"], "https")}, r.readList(vars["no"]))
 }
 
 // lwpVariables is env_proxy: in order of their names, which puts upper case
@@ -135,19 +104,20 @@ func lwpTakes(value string) bool {
 }
 
 // lwpHost is URI::host: percent signs decoded, case as it is written, and a
-// colon without a port still there.
-func lwpHost(t Target) (string, lwpEncodes) {
-	host := t.Host
-	if t.Port == "" && strings.HasSuffix(t.rawAuthority(), host+":") {
-		host += ":"
+// colon without a port still there. Without being encoded a host can only be
+// asked for through a proxy.
+func lwpHost(t Target) (host, string) {
+	name := t.Host
+	if t.Port == "" && strings.HasSuffix(t.rawAuthority(), name+":") {
+		name += ":"
 	}
-	encoded, ok := lwpASCII(host)
-	return percentDecode(encoded), ok
+	encoded, ok := lwpASCII(name)
+	return host{name: percentDecode(encoded), proxyOnly: !ok}, ""
 }
 
 // lwpASCII is URI::_idna::encode. Its nameprep only knows lower case, and that of
 // ASCII: each byte of a name is taken for a character. What it refuses stays.
-func lwpASCII(host string) (string, lwpEncodes) {
+func lwpASCII(host string) (string, bool) {
 	if isASCII(host) {
 		return host, true
 	}
@@ -178,41 +148,29 @@ func lwpLabel(label string) (string, bool) {
 	return label, len(label) <= 63
 }
 
-// lwpProxy is the value of a proxy variable.
-type lwpProxy struct {
-	variable string
-	failure  string
-	scheme   string
-	hop      Hop
-}
-
-func readLWPProxy(v variable) lwpProxy {
-	url := strings.TrimRight(v.value, " \t\r\n\f\v")
+func readLWPProxy(v variable, target string) proxy {
+	url := strings.TrimRightFunc(v.value, cSpace)
 	scheme, rest, _ := strings.Cut(url, ":")
-	proxy := lwpProxy{variable: v.name, scheme: strings.ToLower(scheme)}
-	defaultPort := map[string]string{"http": "80", "https": "443"}[proxy.scheme]
-	if defaultPort == "" {
-		proxy.failure = unknownScheme
-		return proxy
+	scheme = strings.ToLower(scheme)
+	if webPorts[scheme] == "" {
+		return proxy{failure: unknownScheme}
 	}
-	authority := strings.TrimPrefix(rest, "//")
-	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
-		authority = authority[:end]
+	authority, _ := cutAuthority(strings.TrimPrefix(rest, "//"))
+	userinfo, hostPort, found := cutLastAt(authority)
+	user, password, _ := strings.Cut(userinfo, ":")
+	user = percentDecode(user)
+	address, ok := lwpAddress(hostPort, webPorts[scheme])
+	switch {
+	case strings.Contains(user, ":"):
+		return proxy{failure: "a user name with a colon cannot be sent"}
+	case !ok:
+		return proxy{failure: brokenProxy}
 	}
-	at := strings.LastIndexByte(authority, '@')
-	address, ok := lwpAddress(authority[at+1:], defaultPort)
-	if !ok {
-		proxy.failure = brokenProxy
+	hop := Hop{Address: address}
+	if found {
+		hop.Auth = Sends(user + ":" + percentDecode(password))
 	}
-	proxy.hop.Address = address
-	if at >= 0 {
-		user, password, _ := strings.Cut(authority[:at], ":")
-		if user = percentDecode(user); strings.Contains(user, ":") {
-			proxy.failure = "a user name with a colon cannot be sent"
-		}
-		proxy.hop.Auth = Sends(user + ":" + percentDecode(password))
-	}
-	return proxy
+	return proxy{hop: hop.through(scheme, target)}
 }
 
 // lwpAddress reads host and port as URI does, and then as IO::Socket::IP does,
@@ -235,11 +193,4 @@ func lwpAddress(text, defaultPort string) (string, bool) {
 	}
 	plain := !strings.Contains(host, ":") || isIPv6Text(host)
 	return joinHostPort(host, port), plain && isPort(port) && resolvable(host)
-}
-
-func (p lwpProxy) decide(scheme string) Decision {
-	if p.failure != "" {
-		return fails(p.variable, p.failure)
-	}
-	return proxied(p.variable, p.hop.through(p.scheme, scheme))
 }

@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // HTTP::Tiny, which is part of Perl.
 //
@@ -17,39 +20,27 @@ var perlTiny = &Client{
 }
 
 func readTiny(env Env) Decider {
-	noProxy := env.nonEmpty("no_proxy")
-	list := compilePerl(noProxy.value, perlSuffix)
 	vars, all := tinyVariables(env)
-	proxies := map[string]tinyProxy{}
 	for _, v := range []variable{all, vars["http"], vars["https"]} { // all are checked before one is used
-		if v.name == "" {
-			continue
-		}
-		if _, ok := readTinyProxy(v); !ok {
-			failure := fails(v.name, breaksPerl)
-			return func(Target) Decision { return failure }
+		if _, valid := readTinyProxy(v.value, ""); v.name != "" && !valid {
+			return always(fails(v.name, breaksPerl))
 		}
 	}
-	for scheme, v := range vars {
-		proxies[scheme], _ = readTinyProxy(v)
+	r := rules{
+		readProxy: func(v variable, scheme string) proxy {
+			p, _ := readTinyProxy(v.value, scheme)
+			return p
+		},
+		host: func(t Target) (host, string) {
+			if !isASCII(t.Host) {
+				return host{}, unsendableHost
+			}
+			return host{name: strings.ToLower(t.bracketed()), proxyOnly: hasPercent(t.Host)}, ""
+		},
+		cut: cutPerl, covers: perlSuffix.covers,
 	}
-	return func(t Target) Decision {
-		if !isASCII(t.Host) {
-			return fails("", unsendableHost)
-		}
-		proxy := proxies[t.Scheme]
-		if proxy.variable == "" {
-			return withoutPercent(t.Host, direct("", Span{}, noVariable))
-		}
-		host := strings.ToLower(t.Host)
-		if t.Bracketed {
-			host = "[" + host + "]"
-		}
-		if entry, reason, found := list.match(host); found {
-			return withoutPercent(t.Host, direct(noProxy.name, entry, reason))
-		}
-		return proxy.decide(t.Scheme)
-	}
+	return r.decider(map[string]proxy{"http": r.proxyOf(vars["http"], "http"), "https": r.proxyOf(vars["https"], "https")},
+		r.readList(env.nonEmpty("no_proxy")))
 }
 
 // tinyVariables is _set_proxies. An empty ALL_PROXY is not the same as none: it
@@ -81,48 +72,34 @@ func (e Env) perlTrue(names ...string) variable {
 	return variable{}
 }
 
-// tinyProxy is the value of a proxy variable (_split_proxy, _proxy_connect).
-type tinyProxy struct {
-	variable string
-	broken   bool
-	scheme   string
-	hop      Hop
-}
-
-// readTinyProxy takes any scheme, and no path but a slash.
-func readTinyProxy(v variable) (tinyProxy, bool) {
-	proxy := tinyProxy{variable: v.name}
-	if v.name == "" {
-		return proxy, true
-	}
-	scheme, rest, found := strings.Cut(v.value, "://")
+// readTinyProxy is _split_proxy and _proxy_connect. It takes any scheme, and no
+// path but a slash; the value is not valid otherwise.
+func readTinyProxy(value, target string) (p proxy, valid bool) {
+	scheme, rest, found := strings.Cut(value, "://")
 	rest, _, _ = strings.Cut(rest, "#")
-	authority, path := rest, ""
-	if end := strings.IndexAny(rest, "/?"); end >= 0 {
-		authority, path = rest[:end], rest[end:]
-	}
-	proxy.scheme = strings.ToLower(scheme)
-	userinfo, hostPort, withUser := strings.Cut(authority, "@")
-	if !withUser {
-		hostPort = authority
-	}
-	if userinfo != "" && withUser {
-		proxy.hop.Auth = Sends(percentDecode(userinfo))
-	}
-	port := map[string]string{"http": "80", "https": "443"}[proxy.scheme]
-	host := strings.TrimSuffix(hostPort, ":")
+	authority, path := cutAuthority(rest)
+	userinfo, hostPort, _ := cutFirstAt(authority)
+	proxyScheme := strings.ToLower(scheme)
+	host, port := strings.TrimSuffix(hostPort, ":"), webPorts[proxyScheme]
 	if only, cut := cutPort(hostPort); cut {
 		host, port = only, hostPort[len(only)+1:]
 	}
-	if host == "" {
-		host = "localhost"
+	valid = found && scheme != "" && !strings.ContainsAny(scheme, ":/?#") && port != "" && (path == "" || path == "/")
+	address, ok := tinyAddress(strings.ToLower(cmp.Or(host, "localhost")), port)
+	switch {
+	case !ok:
+		return proxy{failure: brokenProxy}, valid
+	case proxyScheme == "https" && target == "https":
+		return proxy{failure: "this client cannot tunnel TLS in TLS"}, valid
 	}
-	host = strings.ToLower(host)
-	proxy.setAddress(host, port)
-	return proxy, found && scheme != "" && !strings.ContainsAny(scheme, ":/?#") && port != "" && (path == "" || path == "/")
+	hop := Hop{Address: address}
+	if userinfo != "" {
+		hop.Auth = Sends(percentDecode(userinfo))
+	}
+	return proxy{hop: hop.through(proxyScheme, target)}, valid
 }
 
-func (p *tinyProxy) setAddress(host, port string) {
+func tinyAddress(host, port string) (string, bool) {
 	if inner, found := strings.CutPrefix(host, "["); found {
 		host = strings.TrimSuffix(inner, "]")
 	} else if name, own, found := strings.Cut(host, ":"); found && isDigits(own) {
@@ -130,16 +107,5 @@ func (p *tinyProxy) setAddress(host, port string) {
 	}
 	port = strings.TrimLeft(port, "0")
 	plain := !strings.Contains(host, ":") || isIPv6Text(host)
-	p.broken = !plain || !isPort(port) || !resolvable(host)
-	p.hop.Address = joinHostPort(host, port)
-}
-
-func (p tinyProxy) decide(scheme string) Decision {
-	if p.broken {
-		return fails(p.variable, brokenProxy)
-	}
-	if p.scheme == "https" && scheme == "https" {
-		return fails(p.variable, "this client cannot tunnel TLS in TLS")
-	}
-	return proxied(p.variable, p.hop.through(p.scheme, scheme))
+	return joinHostPort(host, port), plain && isPort(port) && resolvable(host)
 }

@@ -21,17 +21,10 @@ var phpFamily = []*Client{
 		Name:      "php-guzzle",
 		Aliases:   []string{"guzzle"},
 		AlsoReads: []string{"many PHP libraries, such as the AWS SDK"},
-		Behaviours: []Behaviour{
-			{
-				Source: "guzzle/guzzle 7.4.5, with libcurl 7.88 as in Debian 12",
-				Read:   guzzle{libcurl: curlIDNFirst, ipv6: "0123456789abcdef:"}.read,
-			},
-			{
-				Since: "7.9", Change: "with libcurl 8.14: only commas separate; with psr7 2.7: IPv6 addresses in upper case are no error",
-				Source: "guzzle/guzzle 7.9, with guzzle/psr7 2.7 and libcurl 8.14 as in Debian 13",
-				Read:   guzzle{libcurl: curlLowerHex, ipv6: "0123456789abcdefABCDEF:"}.read,
-			},
-		},
+		Behaviours: versions{
+			{"", "", "guzzle/guzzle 7.4.5, with libcurl 7.88 as in Debian 12", guzzle{libcurl: curlIDNFirst, ipv6: "0123456789abcdef:"}.read},
+			{"7.9", "with libcurl 8.14: only commas separate; with psr7 2.7: IPv6 addresses in upper case are no error", "guzzle/guzzle 7.9, with guzzle/psr7 2.7 and libcurl 8.14 as in Debian 13", guzzle{libcurl: curlLowerHex, ipv6: "0123456789abcdefABCDEF:"}.read},
+		}.behaviours(),
 	},
 }
 
@@ -51,71 +44,54 @@ type guzzle struct {
 }
 
 func (g guzzle) read(env Env) Decider {
-	list := g.libcurl.compile(env.nonEmpty("no_proxy", "NO_PROXY"))
-	theirs := g.libcurl.readProxies(env)
-	ours := map[string]curlProxy{
-		"http":  g.libcurl.parseProxy(phpTrue(env, "HTTP_PROXY"), curlHTTP),
-		"https": g.libcurl.parseProxy(phpTrue(env, "HTTPS_PROXY"), curlHTTP),
+	r := g.libcurl.rules()
+	list := r.readList(r.find(env, strings.Fields(r.no)...))
+	theirs, given := r.proxies(env), r.proxies(env)
+	for scheme := range given {
+		if ours := phpTrue(env, strings.ToUpper(scheme)+"_PROXY"); ours.name != "" {
+			given[scheme] = r.proxyOf(ours, scheme)
+		}
 	}
-	areas := guzzleAreas(phpTrue(env, "NO_PROXY"))
+	alone, with := r.decider(theirs, list), r.decider(given, list)
+	areas := guzzleList.readList(phpTrue(env, "NO_PROXY"))
 	return func(t Target) Decision {
 		if t.Bracketed && skip(t.Host, 0, g.ipv6) < len(t.Host) {
 			return fails("", badURL)
 		}
-		proxy := ours[t.Scheme]
-		entry, reason, excluded := areas.match(t)
-		if proxy.variable == "" || excluded {
-			proxy = theirs[t.Scheme]
+		h, _ := guzzleList.host(t)
+		entry, reason, excluded := areas.match(h)
+		if !excluded {
+			return with(t)
 		}
-		decision := g.libcurl.decide(t, list, proxy)
-		if excluded && decision.Route == Direct && decision.Variable == "" {
-			return direct(areas.variable, entry, reason) // libcurl, left alone, found no proxy
+		decision := alone(t)
+		if decision.Route == Direct && decision.Variable == "" {
+			return direct(areas.name, entry, reason) // libcurl, left alone, found no proxy
 		}
 		return decision
 	}
 }
 
-// guzzleList is NO_PROXY as Guzzle reads it.
-type guzzleList struct {
-	variable string
-	areas    []guzzleArea
-}
-
-type guzzleArea struct {
-	span        Span
-	text, below string // as written; and without leading dots
-}
-
-func guzzleAreas(v variable) guzzleList {
-	list := guzzleList{variable: v.name}
-	for _, span := range elements(v.value) {
-		text := strings.ReplaceAll(span.Of(v.value), " ", "")
-		if text != "" && text != "0" { // which PHP calls empty
-			list.areas = append(list.areas, guzzleArea{span.trim(v.value, " "), text, strings.TrimLeft(text, ".")})
+// guzzleList is NO_PROXY as Guzzle reads it (isHostInNoProxy). It cuts the host
+// at the first colon, and so never knows an IPv6 address.
+var guzzleList = rules{
+	host: func(t Target) (host, string) {
+		name, _, _ := strings.Cut(asciiLower(t.bracketed()), ":")
+		return named(name)
+	},
+	cut: commas(blank),
+	entry: func(text string) (entry, bool) {
+		text = strings.ReplaceAll(text, " ", "")
+		return entry{text: text}, text != "0" // which PHP calls empty
+	},
+	covers: func(e *entry, h host) string {
+		if e.text[0] != '.' {
+			return (star | exactly | below).covers(e.text, h.name)
 		}
-	}
-	return list
-}
-
-// match is isHostInNoProxy. It cuts the host at the first colon, and so never
-// knows an IPv6 address.
-func (l guzzleList) match(t Target) (entry Span, reason string, found bool) {
-	host := asciiLower(t.Host)
-	if t.Bracketed {
-		host, _, _ = strings.Cut("["+host, ":")
-	}
-	for _, area := range l.areas {
-		above, ends := strings.CutSuffix(host, area.below)
-		switch {
-		case area.text == "*":
-			return area.span, everything, true
-		case area.text == host:
-			return area.span, theName, true
-		case ends && strings.HasSuffix(above, "."):
-			return area.span, belowName, true
+		if e.text == h.name {
+			return theName
 		}
-	}
-	return Span{}, "", false
+		return below.covers(strings.TrimLeft(e.text, "."), h.name)
+	},
 }
 
 // phpTrue returns a variable if PHP takes its value for true.

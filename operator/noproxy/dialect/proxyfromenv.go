@@ -7,68 +7,40 @@ import "strings"
 var proxyFromEnvFamily = []*Client{{
 	Name:      "proxy-from-env",
 	AlsoReads: []string{"proxy-agent", "axios"},
-	Behaviours: []Behaviour{
-		{Source: "Rob--W/proxy-from-env index.js, 1.1.0", Read: readProxyFromEnv(true)},
-		{
-			Since: "2.0.0", Change: "npm_config_ variables are not read; hosts are normalized as in the URL standard",
-			Source: "Rob--W/proxy-from-env index.cjs, 2.1.0, with proxy-agent 8.0", Read: readProxyFromEnv(false),
-		},
-	},
+	Behaviours: versions{
+		{"", "", "Rob--W/proxy-from-env index.js, 1.1.0", proxyFromEnvRules(true).read},
+		{"2.0.0", "npm_config_ variables are not read; hosts are normalized as in the URL standard", "Rob--W/proxy-from-env index.cjs, 2.1.0, with proxy-agent 8.0", proxyFromEnvRules(false).read},
+	}.behaviours(),
 }}
 
-// proxyFromEnv is the package with its environment read.
-type proxyFromEnv struct {
-	noProxy variable
-	entries []proxyFromEnvEntry
-	proxies map[string]variable // by scheme of the URL
+// proxyFromEnvRules: until 1.1 the variables of npm are read, too.
+func proxyFromEnvRules(npm bool) rules {
+	r := rules{
+		find: Env.nonEmpty, http: "http_proxy HTTP_PROXY all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
+		readProxy: func(v variable, scheme string) proxy { return readAgentProxy(withScheme(v.value, scheme), scheme) },
+		host:      whatwgTarget,
+		cut:       cutJS, entry: proxyFromEnvEntry, covers: func(e *entry, h host) string { return matchProxyFromEnv(e.text, h.name) },
+	}
+	if npm {
+		r.http = "npm_config_http_proxy NPM_CONFIG_HTTP_PROXY http_proxy HTTP_PROXY npm_config_proxy NPM_CONFIG_PROXY all_proxy ALL_PROXY"
+		r.https = "npm_config_https_proxy NPM_CONFIG_HTTPS_PROXY https_proxy HTTPS_PROXY npm_config_proxy NPM_CONFIG_PROXY all_proxy ALL_PROXY"
+		r.host = legacyTarget
+		r.no = "npm_config_no_proxy NPM_CONFIG_NO_PROXY no_proxy NO_PROXY"
+	}
+	return r
 }
 
-type proxyFromEnvEntry struct {
-	span Span
-	host string // lower-case
-	port int    // 0: every port
+// withScheme adds the scheme of the URL to a proxy that has none.
+func withScheme(value, scheme string) string {
+	if strings.Contains(value, "://") {
+		return value
+	}
+	return scheme + "://" + value
 }
 
-func newProxyFromEnv(env Env, npm bool) proxyFromEnv {
-	named := func(lower ...string) variable {
-		var names []string
-		for _, name := range lower {
-			if npm || !strings.HasPrefix(name, "npm_") {
-				names = append(names, name, strings.ToUpper(name))
-			}
-		}
-		return env.nonEmpty(names...)
-	}
-	p := proxyFromEnv{noProxy: named("npm_config_no_proxy", "no_proxy"), proxies: map[string]variable{}}
-	for _, scheme := range []string{"http", "https"} {
-		proxy := named("npm_config_"+scheme+"_proxy", scheme+"_proxy", "npm_config_proxy", "all_proxy")
-		if proxy.name != "" && !strings.Contains(proxy.value, "://") {
-			proxy.value = scheme + "://" + proxy.value
-		}
-		p.proxies[scheme] = proxy
-	}
-	for _, span := range jsElements(p.noProxy.value, isCommaOrSpace) {
-		host, port := splitPort(strings.ToLower(span.Of(p.noProxy.value)))
-		p.entries = append(p.entries, proxyFromEnvEntry{span, host, port})
-	}
-	return p
-}
-
-// match expects a host that is in lower case, an IPv6 address in brackets.
-func (p *proxyFromEnv) match(host string, port int) (Span, string, bool) {
-	if p.noProxy.value == "*" {
-		return Span{0, 1}, everything, true
-	}
-	for i := range p.entries {
-		entry := &p.entries[i]
-		if entry.port != 0 && entry.port != port {
-			continue
-		}
-		if reason := matchProxyFromEnv(entry.host, host); reason != "" {
-			return entry.span, reason, true
-		}
-	}
-	return Span{}, "", false
+func proxyFromEnvEntry(text string) (entry, bool) {
+	name, port := splitPort(strings.ToLower(text))
+	return entry{text: name, port: port}, true
 }
 
 // matchProxyFromEnv returns why an entry covers a host, or nothing: an entry
@@ -92,75 +64,30 @@ func matchProxyFromEnv(entry, host string) string {
 	return endsWith
 }
 
-func readProxyFromEnv(npm bool) func(Env) Decider {
-	return func(env Env) Decider {
-		p := newProxyFromEnv(env, npm)
-		hops := map[string]agentProxy{"http": readAgentProxy(p.proxies["http"]), "https": readAgentProxy(p.proxies["https"])}
-		return func(t Target) Decision {
-			u, ok := parseWHATWG(t.URL)
-			if !ok {
-				return fails("", invalidURL)
-			}
-			proxy := p.proxies[u.scheme]
-			if proxy.name == "" {
-				return direct("", Span{}, noVariable)
-			}
-			host := u.host
-			if npm {
-				host = legacyHost(t)
-			}
-			if entry, reason, found := p.match(host, portNumber(u.portOr(whatwgPorts[u.scheme]))); found {
-				return direct(p.noProxy.name, entry, reason)
-			}
-			return hops[u.scheme].decide(proxy.name, u.scheme)
-		}
-	}
-}
-
-// legacyHost is the host of url.parse of Node.js, which leaves addresses as
+// legacyTarget has the host of url.parse of Node.js, which leaves addresses as
 // they are written.
-func legacyHost(t Target) string {
-	if t.Bracketed {
-		return "[" + strings.ToLower(t.Host) + "]"
+func legacyTarget(t Target) (host, string) {
+	h, failure := whatwgTarget(t)
+	if h.name = "[" + strings.ToLower(t.Host) + "]"; !t.Bracketed {
+		h.name, _ = whatwgDomain(t.Host)
 	}
-	host, _ := whatwgDomain(t.Host)
-	return host
+	return h, failure
 }
 
-// agentProxy is a proxy as proxy-agent uses it.
-type agentProxy struct {
-	hop    Hop
-	broken bool
-}
-
-func readAgentProxy(v variable) agentProxy {
-	if v.name == "" {
-		return agentProxy{}
-	}
-	u, ok := parseWHATWG(v.value)
+// readAgentProxy is a proxy as proxy-agent uses it.
+func readAgentProxy(value, scheme string) proxy {
+	u, ok := parseWHATWG(value)
 	if !ok {
-		return agentProxy{broken: true}
+		return proxy{failure: brokenProxy}
 	}
 	if u.isHTTP() {
-		auth, decoded := u.decodedAuth()
-		if u.username == "" && u.password == "" {
-			auth = Auth{}
-		}
-		return agentProxy{u.hop(auth), !decoded}
+		return u.proxy(u.username != "" || u.password != "", scheme)
 	}
 	protocol, known := map[string]Protocol{
 		"socks": Socks5Name, "socks5h": Socks5Name, "socks5": Socks5Local, "socks4": Socks4, "socks4a": Socks4,
 	}[u.scheme]
-	return agentProxy{Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: protocol}, !known}
-}
-
-func (p agentProxy) decide(name, scheme string) Decision {
-	if p.broken {
-		return fails(name, brokenProxy)
+	if !known {
+		return proxy{failure: brokenProxy}
 	}
-	hop := p.hop
-	if scheme == "http" && hop.Protocol == Connect {
-		hop.Protocol = Absolute
-	}
-	return proxied(name, hop)
+	return proxy{hop: Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: protocol}}
 }

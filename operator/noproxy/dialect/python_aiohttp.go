@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -18,17 +17,10 @@ import (
 var pythonAiohttp = &Client{
 	Name:    "python-aiohttp",
 	Aliases: []string{"aiohttp"},
-	Behaviours: []Behaviour{{
-		Source: "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2",
-		Read: func(env Env) Decider {
-			return readAiohttp(env, yarlRules{strictPort: true, userFirst: true, mappedHex: true})
-		},
-	}, {
-		Since:  "3.11",
-		Change: "needs yarl 1.17, which takes blanks around a port; a password without a user is sent",
-		Source: "aio-libs/aiohttp aiohttp/helpers.py, 3.11.16, with yarl 1.19.0",
-		Read:   func(env Env) Decider { return readAiohttp(env, yarlRules{}) },
-	}},
+	Behaviours: versions{
+		{"", "", "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2", yarlRules{strictPort: true, userFirst: true, mappedHex: true}.read},
+		{"3.11", "needs yarl 1.17, which takes blanks around a port; a password without a user is sent", "aio-libs/aiohttp aiohttp/helpers.py, 3.11.16, with yarl 1.19.0", yarlRules{}.read},
+	}.behaviours(),
 }
 
 // yarlRules are what differs between the versions.
@@ -38,45 +30,38 @@ type yarlRules struct {
 	mappedHex  bool // ipaddress writes IPv4-mapped addresses in hexadecimal (before Python 3.13)
 }
 
-func readAiohttp(env Env, rules yarlRules) Decider {
-	proxies := pythonGetproxies(env)
-	list := compileUrllib(proxies["no"].value, urllibRules{})
-	parsed, missing := map[string]yarlProxy{}, map[string]Decision{}
-	broken := ""
+func (r yarlRules) read(env Env) Decider {
+	vars := pythonGetproxies(env)
+	proxies, broken := map[string]proxy{}, variable{}
 	for _, scheme := range []string{"http", "https", "ws", "wss"} {
-		missing[scheme] = proxies.missing(env, scheme)
-		if v := proxies[scheme]; v.name != "" {
-			parsed[scheme] = rules.readProxy(v)
-			if parsed[scheme].broken {
-				broken = v.name // all are read before one is chosen
+		proxies[scheme] = vars.proxy(env, func(v variable) proxy {
+			p, ok := r.readProxy(v.value, scheme)
+			if !ok {
+				broken = v
 			}
-		}
+			return p
+		}, scheme)
 	}
-	return func(t Target) Decision {
-		host, ok := rules.host(t)
-		if !ok {
-			return fails("", unsendableHost)
-		}
-		if entry, reason, found := list.Match(host); found {
-			return direct(proxies["no"].name, entry, reason)
-		}
-		if broken != "" {
-			return fails(broken, brokenProxy)
-		}
-		proxy, found := parsed[t.Scheme]
-		if !found {
-			return missing[t.Scheme]
-		}
-		return proxy.decide(t.Scheme)
+	if broken.name != "" { // all are read before one is chosen
+		every := proxy{variable: broken, failure: brokenProxy}
+		proxies = map[string]proxy{"http": every, "https": every}
 	}
+	return rules{host: r.host, listFirst: true}.decider(proxies, urllibRules{}.list(vars["no"]))
 }
 
-// host is URL.host: names in lower case and as U-labels, addresses in
+func (r yarlRules) host(t Target) (host, string) {
+	if name, ok := r.normalize(t); ok {
+		return named(name)
+	}
+	return host{}, unsendableHost
+}
+
+// normalize is URL.host: names in lower case and as U-labels, addresses in
 // their canonical form.
-func (r yarlRules) host(t Target) (string, bool) {
+func (r yarlRules) normalize(t Target) (string, bool) {
 	if addr, err := netip.ParseAddr(t.Host); err == nil {
-		if bytes := addr.As16(); r.mappedHex && addr.Is4In6() {
-			return fmt.Sprintf("::ffff:%x:%x", uint(bytes[12])<<8|uint(bytes[13]), uint(bytes[14])<<8|uint(bytes[15])), true
+		if r.mappedHex {
+			return hexadecimal(addr), true
 		}
 		return addr.String(), true
 	}
@@ -102,46 +87,25 @@ var (
 	yarlDecode = idna.New(idna.Transitional(false), idna.StrictDomainName(false), idna.ValidateLabels(true))
 )
 
-// yarlProxy is the value of a proxy variable as yarl reads it.
-type yarlProxy struct {
-	variable string
-	broken   bool   // the variable cannot be read, whatever the URL
-	unusable bool   // no connection can be made to it
-	ignored  string // why requests go direct all the same
-	hop      Hop
-}
-
-func (p yarlProxy) decide(scheme string) Decision {
-	if p.ignored != "" {
-		return direct(p.variable, Span{}, p.ignored)
-	}
-	if p.unusable {
-		return fails(p.variable, brokenProxy)
-	}
-	return proxied(p.variable, p.hop.plain(scheme))
-}
-
-func (r yarlRules) readProxy(v variable) yarlProxy {
-	proxy := yarlProxy{variable: v.name}
-	url := strings.TrimLeftFunc(v.value, func(r rune) bool { return r <= ' ' })
+// readProxy tells whether the value can be read at all.
+func (r yarlRules) readProxy(value, target string) (p proxy, readable bool) {
+	url := strings.TrimLeftFunc(value, func(r rune) bool { return r <= ' ' })
 	url = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(url)
 	scheme, rest := splitScheme(url)
 	authority, found := strings.CutPrefix(rest, "//")
-	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
-		authority = authority[:end]
+	authority, _ = cutAuthority(authority)
+	p, readable = proxy{failure: brokenProxy}, true
+	if found && authority != "" {
+		p, readable = r.readAuthority(authority, scheme)
 	}
 	switch {
 	case scheme == "https" || scheme == "wss":
-		proxy.ignored = "a proxy that speaks TLS itself is not supported, and it goes direct"
+		p.ignored = "a proxy that speaks TLS itself is not supported, and it goes direct"
 	case rest == "" || rest == "//":
-		proxy.ignored = unusableProxy // a URL that is false
+		p.ignored = unusableProxy // a URL that is false
 	}
-	if !found || authority == "" {
-		proxy.unusable = true
-		return proxy
-	}
-	proxy.setAuthority(authority, scheme, r)
-	return proxy
+	p.hop = p.hop.plain(target)
+	return p, readable
 }
 
 // splitScheme is the part of urlsplit that cuts off a scheme.
@@ -156,21 +120,26 @@ func splitScheme(url string) (scheme, rest string) {
 	return strings.ToLower(url[:colon]), url[colon+1:]
 }
 
-func (p *yarlProxy) setAuthority(authority, scheme string, rules yarlRules) {
-	at := strings.LastIndexByte(authority, '@')
-	host, port, ok := rules.hostPort(authority[at+1:])
-	if !ok || !bracketsFit(authority, at) {
-		p.broken = true
-		return
-	}
-	if at >= 0 {
-		p.setAuth(authority[:at], rules)
-	}
-	if port == "" || port == "0" && rules.strictPort {
+// readAuthority reads credentials in Latin-1, and without a colon in the user.
+func (r yarlRules) readAuthority(authority, scheme string) (p proxy, readable bool) {
+	userinfo, hostPort, _ := cutLastAt(authority)
+	host, port, ok := r.hostPort(hostPort)
+	if port == "" || port == "0" && r.strictPort {
 		port = map[string]string{"http": "80", "ws": "80", "ftp": "21"}[scheme]
 	}
-	p.unusable = p.unusable || port == "" || port == "0" || !resolvable(host)
 	p.hop.Address = joinHostPort(host, port)
+	if port == "" || port == "0" || !resolvable(host) {
+		p.failure = brokenProxy
+	}
+	user, password, colon := strings.Cut(userinfo, ":")
+	user = yarlUnquote(user)
+	if user != "" || colon && !r.userFirst {
+		auth, latin1 := latin1Bytes(user + ":" + yarlUnquote(password))
+		if p.hop.Auth = Sends(auth); !latin1 {
+			p.failure = brokenProxy
+		}
+	}
+	return p, ok && bracketsFit(authority, len(userinfo)) && !strings.Contains(user, ":")
 }
 
 func (r yarlRules) hostPort(text string) (host, port string, ok bool) {
@@ -189,19 +158,6 @@ func (r yarlRules) hostPort(text string) (host, port string, ok bool) {
 		isNumber = false
 	}
 	return strings.ToLower(host), strconv.Itoa(number), host != "" && isNumber && number >= 0 && number <= 65535
-}
-
-// setAuth reads credentials: in Latin-1, and without a colon in the user.
-func (p *yarlProxy) setAuth(userinfo string, rules yarlRules) {
-	user, password, colon := strings.Cut(userinfo, ":")
-	if user == "" && (!colon || rules.userFirst) {
-		return
-	}
-	user = yarlUnquote(user)
-	auth, latin1 := latin1Bytes(user + ":" + yarlUnquote(password))
-	p.broken = strings.Contains(user, ":")
-	p.unusable = !latin1
-	p.hop.Auth = Sends(auth)
 }
 
 // yarlUnquote leaves bytes encoded that are not UTF-8.

@@ -52,29 +52,34 @@ func pythonScheme(name string) string {
 	return strings.ToLower(name[:len(name)-len("_proxy")])
 }
 
-// missing is the decision where there is no proxy for a scheme. It tells an
-// empty lower-case variable, which takes away the upper-case one, from none.
-func (p pythonProxies) missing(env Env, schemes ...string) Decision {
+// proxy is the proxy for a scheme: of its own variable or, where that is missing,
+// of another one.
+func (p pythonProxies) proxy(env Env, read func(variable) proxy, schemes ...string) proxy {
+	for _, scheme := range schemes {
+		if v := p[scheme]; v.name != "" {
+			found := read(v)
+			found.variable = v
+			return found
+		}
+	}
+	return p.missing(env, schemes...)
+}
+
+// missing is no proxy. An empty lower-case variable, which takes away the
+// upper-case one, is not the same as none.
+func (p pythonProxies) missing(env Env, schemes ...string) proxy {
 	for _, scheme := range schemes {
 		name := scheme + "_proxy"
 		if value, found := env[name]; found && value == "" {
-			return direct(name, Span{}, proxyOff)
+			return proxy{variable: variable{name, ""}, ignored: proxyOff}
 		}
 	}
-	return direct("", Span{}, noVariable)
+	return proxy{}
 }
 
 // pythonSpace reports what str.isspace takes for white space in Python 3.
 func pythonSpace(r rune) bool {
 	return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
-}
-
-// trimFunc narrows a span by the characters of a set at both ends.
-func (s Span) trimFunc(list string, set func(rune) bool) Span {
-	text := s.Of(list)
-	left := strings.TrimLeftFunc(text, set)
-	start := s.End - len(left)
-	return Span{start, start + len(strings.TrimRightFunc(left, set))}
 }
 
 // pythonInt is int() of a text in base 10: white space around it, a sign, and
@@ -155,14 +160,3 @@ func resolvable(host string) bool {
 
 // uriScheme is a scheme with its colon (RFC 3986, 3.1).
 var uriScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9.+\-]*:`)
-
-// hasControl reports a blank or control character, with which http.client takes
-// no host (CVE-2019-18348).
-func hasControl(text string) bool {
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] == 0x7f {
-			return true
-		}
-	}
-	return false
-}

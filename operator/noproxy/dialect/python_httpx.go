@@ -19,25 +19,12 @@ var pythonHttpx = &Client{
 	Name:      "python-httpx",
 	Aliases:   []string{"httpx"},
 	AlsoReads: []string{"OpenAI SDK", "Anthropic SDK"},
-	Behaviours: []Behaviour{{
-		Source: "encode/httpx httpx/_utils.py and _urls.py, 0.23.3, with rfc3986 1.5.0",
-		Read:   func(env Env) Decider { return readHttpx(env, httpxRules{rfc3986: true}) },
-	}, {
-		Since:  "0.24.0",
-		Change: "a URL parser of its own: an entry that is no host and port makes every request fail",
-		Source: "encode/httpx httpx/_urlparse.py, 0.24.0",
-		Read:   func(env Env) Decider { return readHttpx(env, httpxRules{firstAt: true}) },
-	}, {
-		Since:  "0.24.1",
-		Change: "IPv4 and bare IPv6 addresses and localhost match exactly",
-		Source: "encode/httpx httpx/_utils.py, 0.24.1",
-		Read:   func(env Env) Decider { return readHttpx(env, httpxRules{firstAt: true, addresses: true}) },
-	}, {
-		Since:  "0.26.0",
-		Change: "an entry may be a URL pattern; @ may stand in a password",
-		Source: "encode/httpx httpx/_utils.py and _urlparse.py, 0.28.1",
-		Read:   func(env Env) Decider { return readHttpx(env, httpxRules{addresses: true, patterns: true}) },
-	}},
+	Behaviours: versions{
+		{"", "", "encode/httpx httpx/_utils.py and _urls.py, 0.23.3, with rfc3986 1.5.0", httpxRules{rfc3986: true}.read},
+		{"0.24.0", "a URL parser of its own: an entry that is no host and port makes every request fail", "encode/httpx httpx/_urlparse.py, 0.24.0", httpxRules{firstAt: true}.read},
+		{"0.24.1", "IPv4 and bare IPv6 addresses and localhost match exactly", "encode/httpx httpx/_utils.py, 0.24.1", httpxRules{firstAt: true, addresses: true}.read},
+		{"0.26.0", "an entry may be a URL pattern; @ may stand in a password", "encode/httpx httpx/_utils.py and _urlparse.py, 0.28.1", httpxRules{addresses: true, patterns: true}.read},
+	}.behaviours(),
 }
 
 // httpxRules are what differs between the versions.
@@ -53,9 +40,9 @@ type httpxMount struct {
 	scheme string // empty: every one
 	host   string
 	kind   hostPattern
-	port   int // or noPort
-	proxy  *httpxProxy
-	entry  Span // of NO_PROXY, where there is no proxy
+	port   int    // or noPort
+	proxy  *proxy // nil: none
+	entry  Span   // of NO_PROXY, where there is no proxy
 }
 
 // hostPattern says how the host of a pattern is compared.
@@ -70,10 +57,10 @@ const (
 
 const breaksClient = "this client cannot read the entry, and then fails for every URL"
 
-func readHttpx(env Env, rules httpxRules) Decider {
+func (r httpxRules) read(env Env) Decider {
 	proxies := pythonGetproxies(env)
 	noProxy := proxies["no"]
-	h := httpx{rules: rules, noProxy: noProxy.name, known: map[string]int{}}
+	h := httpx{rules: r, noProxy: noProxy.name, known: map[string]int{}}
 	if span, off := httpxStar(noProxy.value); off {
 		everywhere := direct(noProxy.name, span, everything)
 		return func(t Target) Decision {
@@ -84,21 +71,15 @@ func readHttpx(env Env, rules httpxRules) Decider {
 		}
 	}
 	if failure, ok := h.mountAll(proxies); !ok {
-		return func(Target) Decision { return failure }
-	}
-	missing := map[string]Decision{}
-	for _, scheme := range []string{"http", "https"} {
-		if proxies[scheme].name == "" && proxies["all"].name == "" {
-			missing[scheme] = proxies.missing(env, scheme, "all")
-		}
+		return always(failure)
 	}
 	return func(t Target) Decision {
 		host, ok := h.host(t)
 		if !ok {
 			return fails("", unsendableHost)
 		}
-		if without, found := missing[t.Scheme]; found {
-			return without
+		if proxies[t.Scheme].name == "" && proxies["all"].name == "" {
+			return proxies.missing(env, t.Scheme, "all").decide()
 		}
 		return h.decide(t, host)
 	}
@@ -106,8 +87,8 @@ func readHttpx(env Env, rules httpxRules) Decider {
 
 // httpxStar finds the element "*", which turns all proxies off.
 func httpxStar(noProxy string) (Span, bool) {
-	for _, span := range elements(noProxy) {
-		if span = span.trimFunc(noProxy, pythonSpace); span.Of(noProxy) == "*" {
+	for _, span := range commas(pythonSpace)(noProxy) {
+		if span.Of(noProxy) == "*" {
 			return span, true
 		}
 	}
@@ -129,17 +110,14 @@ func (h *httpx) mountAll(proxies pythonProxies) (failure Decision, ok bool) {
 		if v.name == "" {
 			continue
 		}
-		proxy := h.rules.readProxy(v)
-		if proxy.failure != "" {
-			return fails(v.name, proxy.failure), false
+		p := h.rules.readProxy(v)
+		if p.fatal != "" {
+			return p.decide(), false
 		}
-		h.mount(scheme+"://", &proxy, Span{})
+		h.mount(scheme+"://", &p, Span{})
 	}
 	list := proxies["no"].value
-	for _, span := range elements(list) {
-		if span = span.trimFunc(list, pythonSpace); span.Empty() {
-			continue
-		}
+	for _, span := range commas(pythonSpace)(list) {
 		if !h.mount(h.rules.pattern(span.Of(list)), nil, span) {
 			failure = fails(h.noProxy, breaksClient)
 			failure.Entry = span
@@ -176,7 +154,7 @@ func isIPv6Text(text string) bool {
 	return err == nil && addr.Is6()
 }
 
-func (h *httpx) mount(pattern string, proxy *httpxProxy, entry Span) bool {
+func (h *httpx) mount(pattern string, proxy *proxy, entry Span) bool {
 	u, ok := h.rules.parse(pattern)
 	if !ok {
 		return false
@@ -231,7 +209,9 @@ func (h *httpx) decide(t Target, host string) Decision {
 		switch {
 		case !found:
 		case m.proxy != nil:
-			return m.proxy.decide(t.Scheme)
+			p := *m.proxy
+			p.hop = p.hop.toward(t.Scheme)
+			return p.decide()
 		default:
 			return direct(h.noProxy, m.entry, reason)
 		}

@@ -37,10 +37,8 @@ func (r httpxRules) parse(url string) (httpxURL, bool) {
 	if r.rfc3986 {
 		return parseRFC3986(url)
 	}
-	for i := range len(url) {
-		if url[i] < ' ' || url[i] == 0x7f {
-			return httpxURL{}, false
-		}
+	if hasControl(url) || strings.Contains(url, "\x7f") {
+		return httpxURL{}, false
 	}
 	split := httpxSplit.FindStringSubmatch(url)
 	authority := httpxAuthority.FindStringSubmatch(split[2])
@@ -83,15 +81,7 @@ func (r httpxRules) encodeHost(host string) (string, bool) {
 
 // httpxQuote encodes what may not stand in a host, but leaves "%xx" alone.
 func httpxQuote(host string) string {
-	var quoted strings.Builder
-	for i := range len(host) {
-		if isUnreserved(host[i]) || strings.IndexByte("!$&'()*+,;=\"`{}%|\\", host[i]) >= 0 {
-			quoted.WriteByte(host[i])
-			continue
-		}
-		writePercent(&quoted, host[i])
-	}
-	return quoted.String()
+	return percentEncode(host, func(c byte) bool { return !isUnreserved(c) && strings.IndexByte("!$&'()*+,;=\"`{}%|\\", c) < 0 })
 }
 
 var httpxDecode = idna.New(idna.ValidateLabels(true))
@@ -121,17 +111,9 @@ func (h *httpx) host(t Target) (string, bool) {
 	return httpxHost(encoded)
 }
 
-// httpxProxy is the value of a proxy variable (Proxy and HTTPTransport).
-type httpxProxy struct {
-	variable string
-	failure  string // why no client can be made
-	broken   bool   // no connection can be made
-	scheme   string
-	hop      Hop
-}
-
-func (r httpxRules) readProxy(v variable) httpxProxy {
-	proxy := httpxProxy{variable: v.name}
+// readProxy is what Proxy and HTTPTransport make of a proxy variable.
+func (r httpxRules) readProxy(v variable) proxy {
+	p := proxy{variable: v}
 	url := v.value
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
@@ -139,33 +121,22 @@ func (r httpxRules) readProxy(v variable) httpxProxy {
 	u, ok := r.parse(url)
 	switch {
 	case !ok:
-		proxy.failure = brokenProxy
+		p.fatal = brokenProxy
 	case u.scheme == "socks5" || u.scheme == "socks5h":
-		proxy.failure = needsAddOn
-	case u.scheme != "http" && u.scheme != "https":
-		proxy.failure = unknownScheme
+		p.fatal = needsAddOn
+	case webPorts[u.scheme] == "":
+		p.fatal = unknownScheme
 	}
-	if proxy.failure != "" {
-		return proxy
-	}
-	proxy.scheme = u.scheme
-	user, password, _ := strings.Cut(u.userinfo, ":")
-	if user != "" || password != "" {
-		proxy.hop.Auth = Sends(pythonUnquote(user) + ":" + pythonUnquote(password))
-	}
-	port := defaultPorts[u.scheme]
+	port := webPorts[u.scheme]
 	if u.port != noPort && u.port != 0 {
 		port = strconv.Itoa(u.port)
-		proxy.broken = u.port < 0 || u.port > 65535
 	}
-	proxy.hop.Address = joinHostPort(u.address, port)
-	proxy.broken = proxy.broken || !resolvable(u.address)
-	return proxy
-}
-
-func (p *httpxProxy) decide(scheme string) Decision {
-	if p.broken {
-		return fails(p.variable, brokenProxy)
+	if !isPort(port) || !resolvable(u.address) {
+		p.failure = brokenProxy
 	}
-	return proxied(p.variable, p.hop.through(p.scheme, scheme))
+	p.hop = Hop{Address: joinHostPort(u.address, port)}.through(u.scheme, "https")
+	if user, password, _ := strings.Cut(u.userinfo, ":"); p.hop.Protocol == Connect && (user != "" || password != "") {
+		p.hop.Auth = Sends(pythonUnquote(user) + ":" + pythonUnquote(password))
+	}
+	return p
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 )
@@ -14,68 +15,49 @@ var pythonRequests = &Client{
 	Name:      "python-requests",
 	Aliases:   []string{"requests"},
 	AlsoReads: []string{"pip", "docker-py", "Azure CLI"},
-	Behaviours: []Behaviour{{
-		Source: "psf/requests requests/utils.py, 2.28.1 and 2.32.3",
-		Read:   func(env Env) Decider { return readRequests(env, false) },
-	}, {
-		Since:  "2.34.0",
-		Change: "an entry matches whole labels only: gle.com no longer covers google.com (psf/requests#7427)",
-		Source: "psf/requests src/requests/utils.py, 2.34.2",
-		Read:   func(env Env) Decider { return readRequests(env, true) },
-	}},
+	Behaviours: versions{
+		{"", "", "psf/requests requests/utils.py, 2.28.1 and 2.32.3", requestsRules(false).read},
+		{"2.34.0", "an entry matches whole labels only: gle.com no longer covers google.com (psf/requests#7427)", "psf/requests src/requests/utils.py, 2.34.2", requestsRules(true).read},
+	}.behaviours(),
 }
 
-func readRequests(env Env, wholeLabels bool) Decider {
-	proxies := pythonGetproxies(env)
-	own := env.nonEmpty("no_proxy", "NO_PROXY")
-	list := compileRequests(own.value, wholeLabels)
-	inherited := compileUrllib(proxies["no"].value, urllibRules{})
-	all := readRequestsProxy(proxies["all"])
-	byScheme, missing := map[string]requestsProxy{}, map[string]Decision{}
+// requestsRules: whether an entry matches whole labels only.
+type requestsRules bool
+
+// read asks a list of its own first, and then that of urllib.
+func (r requestsRules) read(env Env) Decider {
+	vars := pythonGetproxies(env)
+	proxies := map[string]proxy{}
 	for _, scheme := range []string{"http", "https"} {
-		byScheme[scheme] = all
-		if v := proxies[scheme]; v.name != "" {
-			byScheme[scheme] = readRequestsProxy(v)
-		}
-		missing[scheme] = proxies.missing(env, scheme, "all")
+		proxies[scheme] = vars.proxy(env, func(v variable) proxy { return readRequestsProxy(v.value, scheme) }, scheme, "all")
 	}
-	return func(t Target) Decision {
-		host, port, ok := requestsHost(t)
-		if !ok {
-			return fails("", unsendableHost)
-		}
-		if entry, reason, found := list.match(host, port); found {
-			return withoutPercent(host, direct(own.name, entry, reason))
-		}
-		if entry, reason, found := inherited.Match(host); found {
-			return withoutPercent(host, direct(proxies["no"].name, entry, reason))
-		}
-		proxy := byScheme[t.Scheme]
-		if proxy.variable == "" {
-			return withoutPercent(host, missing[t.Scheme])
-		}
-		return proxy.decide(t.Scheme)
-	}
+	own := rules{cut: commas(blank), entry: r.entry, covers: r.covers}.readList(env.nonEmpty("no_proxy", "NO_PROXY"))
+	return rules{host: requestsHost, listFirst: true}.decider(proxies, own, urllibRules{}.list(vars["no"]))
 }
 
 // requestsHost is what prepare_url and urlparse make of the host of a URL: an
 // IPv6 address without brackets, other names in lower case and as A-labels.
-func requestsHost(t Target) (host, port string, ok bool) {
-	if t.Bracketed {
-		return strings.ToLower(t.Host), t.Port, true
+func requestsHost(t Target) (host, string) {
+	name, port := strings.ToLower(t.Host), t.Port
+	if !t.Bracketed {
+		var cut, ok bool
+		if name, _, cut = strings.Cut(t.Host, `\`); cut { // a backslash ends the authority
+			port = ""
+		}
+		if !urllib3Name.MatchString(name) || strings.HasPrefix(name, "*") || strings.HasPrefix(name, ".") {
+			return host{}, unsendableHost
+		}
+		if name, ok = urllib3NormalizeHost(name); !ok || name == "" {
+			return host{}, unsendableHost
+		}
+		name, port = strings.ToLower(requoteURI(name)), strings.TrimLeft(port, "0")
 	}
-	host, _, cut := strings.Cut(t.Host, `\`) // a backslash ends the authority
-	port = t.Port
-	if cut {
-		port = ""
+	h := host{name: name, withPort: name, proxyOnly: hasPercent(name)}
+	if port != "" {
+		h.withPort += ":" + port
 	}
-	if !urllib3Name.MatchString(host) || strings.HasPrefix(host, "*") || strings.HasPrefix(host, ".") {
-		return "", "", false
-	}
-	if host, ok = urllib3NormalizeHost(host); !ok || host == "" {
-		return "", "", false
-	}
-	return strings.ToLower(requoteURI(host)), strings.TrimLeft(port, "0"), true
+	h.addr, _ = inetAton(name)
+	return h, ""
 }
 
 // requoteURI decodes what need not be encoded and encodes what must be.
@@ -100,39 +82,33 @@ func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-func writePercent(b *strings.Builder, c byte) {
-	const hex = "0123456789ABCDEF"
-	b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+func (r requestsRules) entry(text string) (entry, bool) {
+	e := entry{text: strings.ReplaceAll(text, " ", "")}
+	e.network, _ = requestsCIDR(e.text)
+	return e, true
 }
 
-// requestsList is the part of should_bypass_proxies before it asks urllib.
-type requestsList struct {
-	entries     []requestsEntry
-	wholeLabels bool
-}
-
-type requestsEntry struct {
-	span    Span
-	text    string       // without blanks
-	name    string       // without dots in front, where whole labels count
-	network netip.Prefix // valid: covers IPv4 addresses only
-}
-
-func compileRequests(noProxy string, wholeLabels bool) *requestsList {
-	l := &requestsList{wholeLabels: wholeLabels}
-	for _, span := range elements(noProxy) {
-		text := strings.ReplaceAll(span.Of(noProxy), " ", "")
-		if text == "" {
-			continue
-		}
-		entry := requestsEntry{span: span.trim(noProxy, " "), text: text, name: text}
-		if wholeLabels {
-			entry.name = strings.TrimLeft(text, ".")
-		}
-		entry.network, _ = requestsCIDR(text)
-		l.entries = append(l.entries, entry)
+// covers is the part of should_bypass_proxies before it asks urllib. Case counts:
+// the host is in lower case here. (urllib, which is asked next, folds it.) A
+// network covers IPv4 addresses only.
+func (r requestsRules) covers(e *entry, h host) string {
+	name, how := e.text, ends
+	if r {
+		name, how = strings.TrimLeft(e.text, "."), below
 	}
-	return l
+	switch {
+	case h.addr.IsValid() && e.network.IsValid():
+		return e.contains(h)
+	case h.addr.IsValid() && e.text == h.name:
+		return theAddress
+	case h.addr.IsValid():
+		return ""
+	case name == h.name:
+		return theName
+	case name == h.withPort:
+		return samePort
+	}
+	return cmp.Or(how.covers(name, h.name), how.covers(name, h.withPort))
 }
 
 // requestsCIDR is is_valid_cidr: a length from 1 to 32 after an address in any
@@ -145,54 +121,4 @@ func requestsCIDR(text string) (netip.Prefix, bool) {
 		return netip.Prefix{}, false
 	}
 	return netip.PrefixFrom(addr, bits).Masked(), true
-}
-
-func (l *requestsList) match(host, port string) (Span, string, bool) {
-	if addr, ok := inetAton(host); ok {
-		return l.matchAddr(host, addr)
-	}
-	withPort := host
-	if port != "" {
-		withPort += ":" + port
-	}
-	for i := range l.entries {
-		if reason := l.entries[i].covers(host, withPort, l.wholeLabels); reason != "" {
-			return l.entries[i].span, reason, true
-		}
-	}
-	return Span{}, "", false
-}
-
-func (l *requestsList) matchAddr(host string, addr netip.Addr) (Span, string, bool) {
-	for i := range l.entries {
-		switch entry := &l.entries[i]; {
-		case entry.network.IsValid() && entry.network.Contains(addr):
-			return entry.span, inNetwork, true
-		case !entry.network.IsValid() && entry.text == host:
-			return entry.span, theAddress, true
-		}
-	}
-	return Span{}, "", false
-}
-
-// covers returns the reason why an entry covers a host, or nothing. Case counts:
-// the host is in lower case here. (urllib, which is asked next, folds it.)
-func (e *requestsEntry) covers(host, withPort string, wholeLabels bool) string {
-	switch {
-	case e.name == host:
-		return theName
-	case e.name == withPort:
-		return samePort
-	case !wholeLabels && (strings.HasSuffix(host, e.name) || strings.HasSuffix(withPort, e.name)):
-		return endsWith
-	case wholeLabels && (hasDomain(host, e.name) || hasDomain(withPort, e.name)):
-		return belowName
-	}
-	return ""
-}
-
-// hasDomain reports whether a name ends with a dot and the domain.
-func hasDomain(name, domain string) bool {
-	at := len(name) - len(domain) - 1
-	return at >= 0 && name[at] == '.' && name[at+1:] == domain
 }

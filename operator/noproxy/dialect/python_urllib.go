@@ -14,30 +14,13 @@ var pythonUrllib = &Client{
 	Name:      "python-urllib",
 	Aliases:   []string{"urllib", "urllib2", "urllib.request"},
 	AlsoReads: []string{"Ansible's get_url and uri"},
-	Behaviours: []Behaviour{{
-		Source: "python/cpython Lib/urllib2.py, urllib.py and httplib.py, 2.7.18",
-		Read:   func(env Env) Decider { return readPythonUrllib(env, urllibRules{bytes: true, dotted: true}) },
-	}, {
-		Since:  "3",
-		Change: "text instead of bytes: a host or path that is not ASCII fails on the way to a proxy",
-		Source: "python/cpython Lib/urllib/request.py, 3.6 to 3.8.1",
-		Read:   func(env Env) Decider { return readPythonUrllib(env, urllibRules{dotted: true}) },
-	}, {
-		Since:  "3.8.2",
-		Change: "entries are compared as text and no longer as a pattern (bpo-39057; also in 3.7.7)",
-		Source: "python/cpython Lib/urllib/request.py, 3.8.2",
-		Read:   func(env Env) Decider { return readPythonUrllib(env, urllibRules{}) },
-	}, {
-		Since:  "3.9",
-		Change: "a slash may stand in the credentials of a proxy URL (bpo-23328; read in 3.9.2)",
-		Source: "python/cpython Lib/urllib/request.py, 3.11.2",
-		Read:   func(env Env) Decider { return readPythonUrllib(env, urllibRules{slash: true}) },
-	}, {
-		Since:  "3.12",
-		Change: "a tunnel to a name that is not ASCII is asked for by its A-labels",
-		Source: "python/cpython Lib/urllib/request.py and Lib/http/client.py, 3.13.5",
-		Read:   func(env Env) Decider { return readPythonUrllib(env, urllibRules{slash: true, tunnelIDNA: true}) },
-	}},
+	Behaviours: versions{
+		{"", "", "python/cpython Lib/urllib2.py, urllib.py and httplib.py, 2.7.18", urllibRules{bytes: true, dotted: true}.read},
+		{"3", "text instead of bytes: a host or path that is not ASCII fails on the way to a proxy", "python/cpython Lib/urllib/request.py, 3.6 to 3.8.1", urllibRules{dotted: true}.read},
+		{"3.8.2", "entries are compared as text and no longer as a pattern (bpo-39057; also in 3.7.7)", "python/cpython Lib/urllib/request.py, 3.8.2", urllibRules{}.read},
+		{"3.9", "a slash may stand in the credentials of a proxy URL (bpo-23328; read in 3.9.2)", "python/cpython Lib/urllib/request.py, 3.11.2", urllibRules{slash: true}.read},
+		{"3.12", "a tunnel to a name that is not ASCII is asked for by its A-labels", "python/cpython Lib/urllib/request.py and Lib/http/client.py, 3.13.5", urllibRules{slash: true, tunnelIDNA: true}.read},
+	}.behaviours(),
 }
 
 // urllibRules are what differs between the versions.
@@ -48,28 +31,13 @@ type urllibRules struct {
 	tunnelIDNA bool
 }
 
-func readPythonUrllib(env Env, rules urllibRules) Decider {
-	proxies := pythonGetproxies(env)
-	u := &urllib{rules: rules, list: compileUrllib(proxies["no"].value, rules), noProxy: proxies["no"].name, proxies: map[string]urllibProxy{}}
-	for _, scheme := range []string{"http", "https"} {
-		if v := proxies[scheme]; v.name != "" {
-			u.proxies[scheme] = parseUrllibProxy(v, rules)
-		}
-	}
-	missing := map[string]Decision{"http": proxies.missing(env, "http"), "https": proxies.missing(env, "https")}
-	return func(t Target) Decision {
-		authority := rules.unquote(t.withUser(t.rawAuthority()))
-		if _, latin1 := latin1Bytes(authority); !latin1 && !rules.bytes {
-			return fails("", unsendableHost) // as the header Host
-		}
-		if !rules.bytes && !isASCII(t.requestTarget()) {
-			return fails("", "this client takes no such path")
-		}
-		if _, found := u.proxies[t.Scheme]; !found {
-			return rules.straight(authority, missing[t.Scheme])
-		}
-		return u.open(t, authority)
-	}
+func (r urllibRules) read(env Env) Decider {
+	vars := pythonGetproxies(env)
+	u := urllib{r, vars, r.list(vars["no"])}
+	return rules{host: r.host}.decider(map[string]proxy{
+		"http":  vars.proxy(env, u.readHTTP, "http"),
+		"https": vars.proxy(env, func(v variable) proxy { return r.parseProxy(v).through(Connect, "443") }, "https"),
+	}, u.list)
 }
 
 const (
@@ -78,63 +46,33 @@ const (
 	needsAddOn     = "it needs an add-on for SOCKS, which is not part of this client"
 )
 
-// withUser puts user information back before the authority: to this client it is
-// a part of the host, which it compares, looks up and tunnels to.
-func (t Target) withUser(authority string) string {
-	if t.User.IsZero() {
-		return authority
+// host is the authority of the URL with its user information: that is a part of
+// the host, which this client compares, looks up and tunnels to.
+func (r urllibRules) host(t Target) (host, string) {
+	name := t.rawAuthority()
+	if !t.User.IsZero() {
+		name = t.User.Bytes() + "@" + name
 	}
-	return t.User.Bytes() + "@" + authority
-}
-
-// straight lets a request go direct if the host can be sent (_validate_host) and
-// looked up.
-func (r urllibRules) straight(host string, decision Decision) Decision {
-	if hasControl(host) || r.bytes && !isASCII(host) || strings.Contains(host, "@") {
-		return fails("", unsendableHost)
+	name = r.unquote(name)
+	if _, latin1 := latin1Bytes(name); !latin1 && !r.bytes {
+		return host{}, unsendableHost // as the header Host
 	}
-	return decision
-}
-
-type urllib struct {
-	rules   urllibRules
-	list    *UrllibList
-	noProxy string
-	proxies map[string]urllibProxy
-}
-
-// open is ProxyHandler.proxy_open.
-func (u *urllib) open(t Target, host string) Decision {
-	proxy := u.proxies[t.Scheme]
-	if proxy.broken {
-		return fails(proxy.variable, brokenProxy)
+	if !r.bytes && !isASCII(t.requestTarget()) {
+		return host{}, "this client takes no such path"
 	}
-	if entry, reason, found := u.list.Match(host); found {
-		return u.rules.straight(host, direct(u.noProxy, entry, reason))
-	}
-	if !u.sendable(t, host) {
-		return fails(proxy.variable, unsendableHost)
-	}
-	switch {
-	case t.Scheme == "https":
-		return proxy.decide(Connect, "443")
-	case proxy.scheme == "" || proxy.scheme == "http":
-		return proxy.decide(Absolute, "80")
-	case proxy.scheme == "https":
-		return u.startOver(proxy)
-	}
-	return fails(proxy.variable, unknownScheme)
+	odd := strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '@' }) // _validate_host
+	return host{name: name, proxyOnly: odd || r.bytes && !isASCII(name), directOnly: !r.sendable(t, name)}, ""
 }
 
 // sendable reports whether a proxy can be asked for the host. A tunnel is to what
 // stands before the last colon, and behind that stands a number. Everything else
 // is asked for by the URL as it is written.
-func (u *urllib) sendable(t Target, host string) bool {
+func (r urllibRules) sendable(t Target, host string) bool {
 	switch {
 	case t.Scheme == "https":
 		_, _, ok := cutUrllibPort(host)
-		return ok && (isASCII(host) || u.rules.bytes || u.rules.tunnelIDNA)
-	case u.rules.bytes:
+		return ok && (isASCII(host) || r.bytes || r.tunnelIDNA)
+	case r.bytes:
 		return isASCII(host)
 	case strings.ContainsAny(host, "\r\n"): // as the header Host
 		return false
@@ -142,39 +80,42 @@ func (u *urllib) sendable(t Target, host string) bool {
 	return isASCII(t.User.Bytes()) && isASCII(t.URL)
 }
 
-// startOver is what proxy_open does with a proxy URL of another scheme: as if
-// the proxy itself were asked for with that scheme. So https_proxy, where it is
-// set, tunnels to an https:// proxy of http_proxy.
-func (u *urllib) startOver(proxy urllibProxy) Decision {
-	over, found := u.proxies["https"]
-	if found && over.broken {
-		return fails(over.variable, brokenProxy)
-	}
-	if found {
-		_, _, found = u.list.Match(proxy.hostPort)
-		found = !found
-	}
-	if !found {
-		proxy.auth = Auth{} // inside the handshake
-		return proxy.decide(TLS, "443")
-	}
-	if over.auth.IsZero() {
-		over.auth = proxy.auth
-	}
-	return over.decide(Connect, "443")
+type urllib struct {
+	urllibRules
+	vars pythonProxies
+	list list
 }
 
-func (p urllibProxy) decide(protocol Protocol, defaultPort string) Decision {
-	address, ok := urllibHostPort(p.hostPort, defaultPort)
-	if !ok || p.unsendable {
-		return fails(p.variable, brokenProxy)
+// readHTTP is ProxyHandler.proxy_open for http. With a proxy URL of https it
+// starts over, as if the proxy itself were asked for: https_proxy, where it is
+// set, tunnels to it.
+func (u urllib) readHTTP(v variable) proxy {
+	p := u.parseProxy(v)
+	switch {
+	case p.broken, p.scheme == "", p.scheme == "http":
+		return p.through(Absolute, "80")
+	case p.scheme != "https":
+		return proxy{failure: unknownScheme}
 	}
-	return proxied(p.variable, Hop{Address: address, Protocol: protocol, Auth: p.auth})
+	https := u.vars["https"]
+	over := u.parseProxy(https)
+	_, _, listed := u.list.match(host{name: p.hostPort})
+	switch {
+	case https.name != "" && over.broken:
+		return proxy{over: https.name, failure: brokenProxy}
+	case https.name == "" || listed:
+		p.auth = Auth{} // inside the handshake
+		return p.through(TLS, "443")
+	case over.auth.IsZero():
+		over.auth = p.auth
+	}
+	through := over.through(Connect, "443")
+	through.over = https.name
+	return through
 }
 
 // urllibProxy is the value of a proxy variable as _parse_proxy takes it apart.
 type urllibProxy struct {
-	variable   string
 	broken     bool
 	unsendable bool   // no connection can be made to it
 	scheme     string // empty: that of the URL that is asked for
@@ -182,8 +123,19 @@ type urllibProxy struct {
 	hostPort   string
 }
 
-func parseUrllibProxy(v variable, rules urllibRules) urllibProxy {
-	proxy := urllibProxy{variable: v.name}
+func (p urllibProxy) through(protocol Protocol, defaultPort string) proxy {
+	address, ok := urllibHostPort(p.hostPort, defaultPort)
+	switch {
+	case p.broken:
+		return proxy{fatal: brokenProxy}
+	case !ok || p.unsendable:
+		return proxy{failure: brokenProxy}
+	}
+	return proxy{hop: Hop{Address: address, Protocol: protocol, Auth: p.auth}}
+}
+
+func (r urllibRules) parseProxy(v variable) urllibProxy {
+	proxy := urllibProxy{}
 	authority := v.value
 	scheme, rest, found := splitURLType(v.value)
 	if !found {
@@ -195,18 +147,15 @@ func parseUrllibProxy(v variable, rules urllibRules) urllibProxy {
 			return proxy
 		}
 		proxy.scheme = scheme
-		authority = urllibAuthority(rest, rules)
+		authority = urllibAuthority(rest, r)
 	}
-	proxy.hostPort = authority
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		user, password, _ := strings.Cut(authority[:at], ":")
-		proxy.hostPort = authority[at+1:]
-		if user != "" && password != "" {
-			proxy.auth = Sends(rules.unquote(user) + ":" + rules.unquote(password))
-		}
+	userinfo, hostPort, _ := cutLastAt(authority)
+	user, password, _ := strings.Cut(userinfo, ":")
+	if user != "" && password != "" {
+		proxy.auth = Sends(r.unquote(user) + ":" + r.unquote(password))
 	}
-	proxy.hostPort = rules.unquote(proxy.hostPort)
-	proxy.unsendable = rules.bytes && !isASCII(proxy.hostPort)
+	proxy.hostPort = r.unquote(hostPort)
+	proxy.unsendable = r.bytes && !isASCII(proxy.hostPort)
 	return proxy
 }
 

@@ -1,19 +1,10 @@
 package dialect
 
 import (
+	"cmp"
 	"regexp"
-	"strconv"
 	"strings"
 )
-
-// requestsProxy is the value of a proxy variable as requests and urllib3 read
-// it: parse_url, ProxyManager, get_auth_from_url.
-type requestsProxy struct {
-	variable string
-	failure  string // why it cannot be used; empty: it can
-	scheme   string
-	hop      Hop
-}
 
 // From urllib3/urllib3 util/url.py; a $ of Python also matches before a newline
 // at the end.
@@ -24,36 +15,27 @@ var (
 	urllib3Name     = regexp.MustCompile(`^(?s:[^\[\]%:/?#]|%[a-fA-F0-9]{2})*$`)
 )
 
-func readRequestsProxy(v variable) requestsProxy {
-	proxy := requestsProxy{variable: v.name, failure: brokenProxy}
-	if v.name == "" {
-		return proxy
+// readRequestsProxy reads a proxy variable as requests and urllib3 do: parse_url,
+// ProxyManager, get_auth_from_url.
+func readRequestsProxy(value, target string) proxy {
+	if !urllib3Scheme.MatchString(value) {
+		value = "//" + value
 	}
-	url := v.value
-	if !urllib3Scheme.MatchString(url) {
-		url = "//" + url
+	parts := urllib3URI.FindStringSubmatch(value)
+	scheme := cmp.Or(strings.ToLower(parts[1]), "http")
+	switch {
+	case strings.HasPrefix(scheme, "socks"):
+		return proxy{failure: needsAddOn}
+	case webPorts[scheme] == "":
+		return proxy{failure: unknownScheme}
 	}
-	parts := urllib3URI.FindStringSubmatch(url)
-	proxy.scheme = strings.ToLower(parts[1])
-	switch proxy.scheme {
-	case "":
-		proxy.scheme = "http"
-	case "http", "https":
-	default:
-		if proxy.failure = unknownScheme; strings.HasPrefix(proxy.scheme, "socks") {
-			proxy.failure = needsAddOn
-		}
-		return proxy
+	userinfo, hostPort, _ := cutLastAt(parts[2])
+	address, ok := urllib3Address(hostPort, scheme)
+	auth, sendable := urllib3Auth(userinfo)
+	if !ok || !sendable || !bracketsFit(parts[2], len(userinfo)) {
+		return proxy{failure: brokenProxy}
 	}
-	at := strings.LastIndexByte(parts[2], '@')
-	if !bracketsFit(parts[2], at) {
-		return proxy
-	}
-	if at > 0 && !proxy.setAuth(parts[2][:at]) || !proxy.setAddress(parts[2][at+1:]) {
-		return proxy
-	}
-	proxy.failure = ""
-	return proxy
+	return proxy{hop: Hop{Address: address, Auth: auth}.through(scheme, target)}
 }
 
 // bracketsFit is the check of brackets in urlsplit of the standard library: only
@@ -63,33 +45,28 @@ func bracketsFit(authority string, at int) bool {
 		!strings.ContainsAny(authority[:max(at, 0)], "[]")
 }
 
-func (p *requestsProxy) setAddress(hostPort string) bool {
+func urllib3Address(hostPort, scheme string) (string, bool) {
 	parts := urllib3HostPort.FindStringSubmatch(hostPort)
 	if parts == nil {
-		return false
+		return "", false
 	}
 	host, ok := urllib3NormalizeHost(parts[1])
 	if address, bracketed := strings.CutPrefix(host, "["); bracketed {
 		host = strings.TrimSuffix(address, "]")
 		ok = isIPv6Text(host)
 	}
-	port, _ := strconv.Atoi(parts[2])
-	if port == 0 {
-		port = map[string]int{"http": 80, "https": 443}[p.scheme]
-	}
-	p.hop.Address = joinHostPort(host, strconv.Itoa(port))
-	return ok && port <= 65535 && resolvable(host)
+	port := cmp.Or(parts[2], webPorts[scheme])
+	return joinHostPort(host, port), ok && isPort(port) && resolvable(host)
 }
 
-// setAuth reads credentials: sent if there is a user and a colon, in Latin-1.
-func (p *requestsProxy) setAuth(userinfo string) bool {
+// urllib3Auth reads credentials: sent if there is a user and a colon, in Latin-1.
+func urllib3Auth(userinfo string) (Auth, bool) {
 	user, password, colon := strings.Cut(urllib3Encode(userinfo), ":")
 	if user == "" || !colon {
-		return true
+		return Auth{}, true
 	}
 	auth, ok := latin1Bytes(pythonUnquote(user) + ":" + pythonUnquote(password))
-	p.hop.Auth = Sends(auth)
-	return ok
+	return Sends(auth), ok
 }
 
 // urllib3Encode is _encode_invalid_chars: a percent sign stays one only if all
@@ -125,11 +102,4 @@ func urllib3NormalizeHost(host string) (string, bool) {
 		labels[i] = encoded
 	}
 	return strings.Join(labels, "."), true
-}
-
-func (p requestsProxy) decide(scheme string) Decision {
-	if p.failure != "" {
-		return fails(p.variable, p.failure)
-	}
-	return proxied(p.variable, p.hop.through(p.scheme, scheme))
 }

@@ -1,12 +1,9 @@
 package dialect
 
-import (
-	"net/netip"
-	"strings"
-)
+import "strings"
 
-// Ruby's standard library: Net::HTTP, under most gems, and open-uri. Both resolve the name before they decide, and go
-// direct to what is loopback.
+// Ruby's standard library: Net::HTTP, under most gems, and open-uri. Both
+// resolve the name before they decide, and go direct to what is loopback.
 //
 // Rules: ruby/uri lib/uri/generic.rb (find_proxy, use_proxy?), the same from
 // Ruby 2.7 to uri 1.1.1; ruby/net-http lib/net/http.rb; ruby/open-uri
@@ -14,27 +11,17 @@ import (
 var rubyFamily = []*Client{{
 	Name:    "ruby-net-http",
 	Aliases: []string{"ruby", "net-http", "Net::HTTP"},
-	Behaviours: []Behaviour{{
-		Source: "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 2.7.4",
-		Read:   func(env Env) Decider { return readRuby(env, rubyRules{netHTTP: true, oldIPAddr: true}) },
-	}, {
-		Since:  "3.1",
-		Change: "credentials are decoded, and a plus sign becomes a blank (net-http 0.2); networks are read more strictly",
-		Source: "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 3.1.2 and 3.3.8",
-		Read:   func(env Env) Decider { return readRuby(env, rubyRules{netHTTP: true, decodes: true}) },
-	}},
+	Behaviours: versions{
+		{"", "", "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 2.7.4", rubyRules{netHTTP: true, oldIPAddr: true}.read},
+		{"3.1", "credentials are decoded, and a plus sign becomes a blank (net-http 0.2); networks are read more strictly", "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 3.1.2 and 3.3.8", rubyRules{netHTTP: true, decodes: true}.read},
+	}.behaviours(),
 }, {
 	Name:    "ruby-open-uri",
 	Aliases: []string{"open-uri"},
-	Behaviours: []Behaviour{{
-		Source: "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 2.7.4",
-		Read:   func(env Env) Decider { return readRuby(env, rubyRules{oldIPAddr: true}) },
-	}, {
-		Since:  "3.1",
-		Change: "networks are read more strictly",
-		Source: "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 3.1.2 and 3.3.8",
-		Read:   func(env Env) Decider { return readRuby(env, rubyRules{}) },
-	}},
+	Behaviours: versions{
+		{"", "", "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 2.7.4", rubyRules{oldIPAddr: true}.read},
+		{"3.1", "networks are read more strictly", "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 3.1.2 and 3.3.8", rubyRules{}.read},
+	}.behaviours(),
 }}
 
 // rubyRules are what differs between the two clients and the versions.
@@ -44,80 +31,51 @@ type rubyRules struct {
 	oldIPAddr bool // ipaddr before 1.2.3
 }
 
-func readRuby(env Env, rules rubyRules) Decider {
-	noProxy := env.set("no_proxy", "NO_PROXY")
-	list := compileRuby(noProxy.value, rules.oldIPAddr)
-	proxies := map[string]rubyProxy{}
-	for _, scheme := range []string{"http", "https"} {
-		asked := scheme
-		if rules.netHTTP {
-			asked = "http"
-		}
-		proxies[scheme] = rules.readProxy(rubyVariable(env, asked))
+// read: in a CGI program HTTP_PROXY may be the header of a request, and only
+// http_proxy counts.
+func (r rubyRules) read(env Env) Decider {
+	http, https := "http_proxy HTTP_PROXY", "https_proxy HTTPS_PROXY"
+	if _, cgi := env["REQUEST_METHOD"]; cgi {
+		http = "http_proxy CGI_HTTP_PROXY"
 	}
-	return func(t Target) Decision {
-		if uri, ok := parseRubyURI(t.URL); !ok || uri.host == "" {
-			return fails("", "the URL is not valid for this client")
-		}
-		proxy := proxies[t.Scheme]
-		switch {
-		case proxy.variable == "":
-			return direct("", Span{}, noVariable)
-		case proxy.off:
-			return direct(proxy.variable, Span{}, proxyOff)
-		}
-		addr := rubyAddress(t)
-		if addr.IsLoopback() && !addr.Is4In6() {
-			return direct("", Span{}, loopback)
-		}
-		if entry, reason, found := list.match(strings.ToLower(t.Host), addr, t.EffectivePort()); found {
-			return direct(noProxy.name, entry, reason)
-		}
-		return proxy.decide(t.Scheme)
+	if r.netHTTP {
+		https = http
 	}
+	return rules{
+		find: Env.set, http: http, https: https, no: "no_proxy NO_PROXY", readProxy: r.readProxy,
+		host:     rubyHost,
+		loopback: func(h host) bool { return h.addr.IsLoopback() && !h.addr.Is4In6() },
+		cut:      cutRuby, entry: r.entry, covers: r.covers,
+	}.read(env)
 }
 
-// rubyAddress is IPSocket.getaddress, as far as it is known.
-func rubyAddress(t Target) netip.Addr {
+// rubyHost has the address that IPSocket.getaddress finds, as far as it is known.
+func rubyHost(t Target) (host, string) {
+	if uri, ok := parseRubyURI(t.URL); !ok || uri.host == "" {
+		return host{}, "the URL is not valid for this client"
+	}
+	h := host{name: strings.ToLower(t.Host), port: trimZeros(t.EffectivePort())}
 	if addrs := t.resolved(); len(addrs) > 0 {
-		return addrs[0]
+		h.addr = addrs[0]
+	} else {
+		h.addr, _ = inetAton(t.Host)
 	}
-	addr, _ := inetAton(t.Host)
-	return addr
+	return h, ""
 }
 
-// rubyVariable is the first half of find_proxy. In a CGI program HTTP_PROXY may
-// be the header of a request, and only http_proxy counts.
-func rubyVariable(env Env, scheme string) variable {
-	name := scheme + "_proxy"
-	if _, cgi := env["REQUEST_METHOD"]; !cgi || scheme != "http" {
-		return env.set(name, strings.ToUpper(name))
-	}
-	return env.set(name, "CGI_HTTP_PROXY")
-}
-
-// rubyProxy is the value of a proxy variable.
-type rubyProxy struct {
-	variable string
-	off      bool // it is empty
-	failure  string
-	hop      Hop
-}
-
-func (r rubyRules) readProxy(v variable) rubyProxy {
-	proxy := rubyProxy{variable: v.name, off: v.value == ""}
+func (r rubyRules) readProxy(v variable, scheme string) proxy {
 	uri, ok := parseRubyURI(v.value)
 	switch {
 	case !ok || !isPort(uri.port) || uri.host != "" && !resolvable(uri.host):
-		proxy.failure = brokenProxy
+		return proxy{failure: brokenProxy}
 	case !r.netHTTP && uri.scheme != "http":
-		proxy.failure = "the proxy URL must start with http:// for this client"
+		return proxy{failure: "the proxy URL must start with http:// for this client"}
 	}
-	proxy.hop.Address = joinHostPort(uri.host, uri.port)
+	hop := Hop{Address: joinHostPort(uri.host, uri.port)}
 	if auth, sends := r.auth(uri.userinfo); sends {
-		proxy.hop.Auth = Sends(auth)
+		hop.Auth = Sends(auth)
 	}
-	return proxy
+	return proxy{hop: hop.plain(scheme)}
 }
 
 // auth reads credentials. Net::HTTP cuts them at the first colon; open-uri at
@@ -140,11 +98,4 @@ func (r rubyRules) auth(userinfo string) (string, bool) {
 // rubyUnescape is CGI.unescape.
 func rubyUnescape(text string) string {
 	return percentDecode(strings.ReplaceAll(text, "+", " "))
-}
-
-func (p rubyProxy) decide(scheme string) Decision {
-	if p.failure != "" {
-		return fails(p.variable, p.failure)
-	}
-	return proxied(p.variable, p.hop.plain(scheme))
 }

@@ -7,72 +7,40 @@ import (
 	"strings"
 )
 
-// rubyList is a NO_PROXY list as URI::Generic.use_proxy? reads it: anything but
-// colons, commas and white space is an entry, with or without a port. IPv6
-// addresses and networks fall apart at their colons.
-type rubyList struct{ entries []rubyEntry }
+var rubyEntries = regexp.MustCompile(`[^:,\s\v]+(?::[0-9]+)?`)
 
-type rubyEntry struct {
-	span    Span
-	name    string       // in lower case
-	network netip.Prefix // of IPv4, if the entry is an address or network
-	port    string       // without leading zeros; empty: every port
-	anyPort bool
-	mapped  bool // IPv4-mapped addresses are IPv4 addresses
+// cutRuby is the pattern of URI::Generic.use_proxy?: anything but colons, commas
+// and white space is an entry, with or without a port. IPv6 addresses and
+// networks fall apart at their colons.
+func cutRuby(list string) []Span {
+	var spans []Span
+	for _, at := range rubyEntries.FindAllStringIndex(list, -1) {
+		spans = append(spans, Span{at[0], at[1]})
+	}
+	return spans
 }
 
-var rubyEntries = regexp.MustCompile(`([^:,\s\v]+)(?::([0-9]+))?`)
-
-func compileRuby(noProxy string, oldIPAddr bool) *rubyList {
-	l := &rubyList{}
-	for _, at := range rubyEntries.FindAllStringSubmatchIndex(noProxy, -1) {
-		host := noProxy[at[2]:at[3]]
-		entry := rubyEntry{span: Span{at[0], at[1]}, name: strings.ToLower(host), anyPort: at[4] < 0, mapped: oldIPAddr}
-		if !entry.anyPort {
-			entry.port = strings.TrimLeft(noProxy[at[4]:at[5]], "0")
-		}
-		entry.network, _ = rubyIPAddr(host, oldIPAddr)
-		l.entries = append(l.entries, entry)
-	}
-	return l
+func (r rubyRules) entry(text string) (entry, bool) {
+	name, port, _ := strings.Cut(text, ":")
+	e := entry{text: strings.ToLower(name), port: trimZeros(port)}
+	e.network, _ = rubyIPAddr(name, r.oldIPAddr)
+	e.address = e.network.Bits() == 32
+	return e, true
 }
 
-func (l *rubyList) match(host string, addr netip.Addr, port string) (Span, string, bool) {
-	port = strings.TrimLeft(port, "0")
-	for i := range l.entries {
-		e := &l.entries[i]
-		if !e.anyPort && e.port != port {
-			continue
-		}
-		if reason := e.covers(host, addr); reason != "" {
-			return e.span, reason, true
-		}
+// covers: for the old ipaddr an IPv4-mapped address is an IPv4 address.
+func (r rubyRules) covers(e *entry, h host) string {
+	how := exactly | below
+	if e.text[0] == '.' {
+		how = dotted
 	}
-	return Span{}, "", false
-}
-
-// covers returns the reason why an entry covers a host, or nothing.
-func (e *rubyEntry) covers(host string, addr netip.Addr) string {
-	switch {
-	case strings.HasPrefix(e.name, "."):
-		if strings.HasSuffix(host, e.name) {
-			return belowName
-		}
-	case e.name == host:
-		return theName
-	case hasDomain(host, e.name):
-		return belowName
+	if reason := how.covers(e.text, h.name); reason != "" {
+		return reason
 	}
-	if e.mapped {
-		addr = addr.Unmap()
+	if r.oldIPAddr {
+		h.addr = h.addr.Unmap()
 	}
-	switch {
-	case !e.network.IsValid() || !addr.IsValid() || !e.network.Contains(addr):
-		return ""
-	case e.network.Bits() == 32:
-		return theAddress
-	}
-	return inNetwork
+	return e.contains(h)
 }
 
 // rubyIPAddr is IPAddr.new for IPv4, the only kind that an entry can hold: a

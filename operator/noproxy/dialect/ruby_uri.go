@@ -3,7 +3,6 @@ package dialect
 import (
 	"net/netip"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -45,10 +44,4 @@ func parseRubyURI(text string) (rubyURI, bool) {
 		uri.port = rubyPorts[uri.scheme]
 	}
 	return uri, true
-}
-
-// isPort reports whether a connection can be made to a port.
-func isPort(text string) bool {
-	port, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && port > 0
 }

@@ -5,43 +5,46 @@ import (
 	"strings"
 )
 
-// rustList is NoProxy of hyper-util: addresses and names are apart, so that a
-// name, even "*", never covers an address.
-type rustList struct {
-	foldCase bool
-	networks []rustNetwork
-	names    []rustName
-}
-
-type rustNetwork struct {
-	span    Span
-	network netip.Prefix
-	single  bool
-}
-
-type rustName struct {
-	span Span
-	text string
-}
-
-func readRustList(list string, foldCase bool) rustList {
-	l := rustList{foldCase: foldCase}
-	for _, span := range elements(list) {
-		trimmed := strings.TrimSpace(span.Of(list))
-		span.Start += strings.Index(span.Of(list), trimmed)
-		span.End = span.Start + len(trimmed)
-		network, ok := parseIPNet(trimmed)
-		addr := literal(trimmed)
-		switch {
-		case ok:
-			l.networks = append(l.networks, rustNetwork{span, network, false})
-		case addr.IsValid() && addr.Zone() == "":
-			l.networks = append(l.networks, rustNetwork{span, netip.PrefixFrom(addr, addr.BitLen()), true})
-		case trimmed != "":
-			l.names = append(l.names, rustName{span, trimmed})
-		}
+// host: NoProxy of hyper-util holds addresses and names apart, so that a name,
+// even "*", never covers an address.
+func (r rustRules) host(t Target) (host, string) {
+	if _, ok := parseRustURI(t.URL); !ok {
+		return host{}, invalidURL
 	}
-	return l
+	h := host{name: r.fold(t.Host), addr: literal(t.Host)}
+	if h.addr.Zone() != "" {
+		h.addr = netip.Addr{}
+	}
+	return h, ""
+}
+
+func (r rustRules) fold(name string) string {
+	if r.foldCase {
+		return asciiLower(name)
+	}
+	return name
+}
+
+func (r rustRules) entry(text string) (entry, bool) {
+	e := entry{text: r.fold(text)}
+	if network, ok := parseIPNet(text); ok {
+		e.network = network
+	} else if addr := literal(text); addr.IsValid() && addr.Zone() == "" {
+		e.network, e.address = netip.PrefixFrom(addr, addr.BitLen()), true
+	}
+	return e, true
+}
+
+func rustCovers(e *entry, h host) string {
+	switch {
+	case e.network.IsValid() != h.addr.IsValid():
+		return ""
+	case e.network.IsValid():
+		return e.contains(h)
+	case e.text == "*" && h.name != "*":
+		return everyName
+	}
+	return (exactly | bare | dotted | below).covers(e.text, h.name)
 }
 
 // parseIPNet is the parser of the ipnet crate: at most two digits of length for
@@ -72,60 +75,4 @@ func trimOctets(text string) string {
 		octets[i] = octet
 	}
 	return strings.Join(octets, ".")
-}
-
-func (l rustList) match(host string) (Span, string, bool) {
-	addr := literal(host)
-	if !addr.IsValid() || addr.Zone() != "" {
-		return l.matchName(host)
-	}
-	for i := range l.networks {
-		n := &l.networks[i]
-		if n.single && n.network.Addr() == addr {
-			return n.span, theAddress, true
-		}
-		if !n.single && n.network.Contains(addr) {
-			return n.span, inNetwork, true
-		}
-	}
-	return Span{}, "", false
-}
-
-func (l rustList) matchName(host string) (Span, string, bool) {
-	for i := range l.names {
-		n := &l.names[i]
-		bare, dotted := strings.CutPrefix(n.text, ".")
-		before := len(host) - len(n.text)
-		switch {
-		case l.equal(bare, host), l.equal(n.text, host):
-			return n.span, theName, true
-		case n.text == "*":
-			return n.span, everyName, true
-		case before > 0 && l.equal(host[before:], n.text) && (dotted || host[before-1] == '.'):
-			return n.span, belowName, true
-		}
-	}
-	return Span{}, "", false
-}
-
-func (l rustList) equal(a, b string) bool {
-	if !l.foldCase {
-		return a == b
-	}
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range len(a) {
-		if lowerASCII(a[i]) != lowerASCII(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lowerASCII(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }

@@ -1,17 +1,10 @@
 package dialect
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
-	"unicode"
 )
-
-// rustProxy is what parse_env_uri makes of a proxy variable.
-type rustProxy struct {
-	variable
-	usable bool
-	hop    Hop
-}
 
 // rustURI is http::Uri of the crate http, as far as it matters here.
 type rustURI struct {
@@ -19,45 +12,33 @@ type rustURI struct {
 	authority string
 }
 
-// readProxy splits the authority at the first "@", and the user at the first
-// colon: a raw "@" in a password stays in the address of the proxy.
-func (r rustRules) readProxy(v variable) rustProxy {
-	proxy := rustProxy{variable: v}
-	u, ok := parseRustURI(v.value)
+// readHop is parse_env_uri. It splits the authority at the first "@", and the
+// user at the first colon: a raw "@" in a password stays in the address of the
+// proxy.
+func (r rustRules) readHop(value string) (Hop, bool) {
+	u, ok := parseRustURI(value)
 	if !ok || u.authority == "" {
-		return proxy
+		return Hop{}, false
 	}
-	if u.scheme == "" && !strings.HasPrefix(v.value, "://") {
+	if u.scheme == "" && !strings.HasPrefix(value, "://") {
 		u.scheme = "http"
 	}
 	protocol, known := rustProtocols[u.scheme]
 	if !known || protocol == Socks4 && !r.socks4 {
-		return proxy
+		return Hop{}, false
 	}
-	userinfo, rest, found := strings.Cut(u.authority, "@")
+	userinfo, rest, found := cutFirstAt(u.authority)
 	user, password, hasPassword := strings.Cut(userinfo, ":")
-	if found {
-		u.authority = rest
-	}
+	u.authority = rest
 	if end, ok := rustAuthority(u.authority); found && (!r.userOnly && !hasPassword || !ok || end != len(u.authority)) {
-		return proxy
+		return Hop{}, false
 	}
-	proxy.usable = true
-	proxy.hop = Hop{Address: u.address(), Protocol: protocol}
-	basic, raw := "None", "None"
 	user, password = strings.ToValidUTF8(percentDecode(user), "\ufffd"), strings.ToValidUTF8(percentDecode(password), "\ufffd")
-	httpish := protocol == Connect || protocol == TLS
-	switch {
-	case found && httpish:
-		basic = "Some(" + rustHeader("Basic "+user+":"+password) + ")"
-	case found:
-		raw = "Some((" + rustDebug(user) + ", " + rustDebug(password) + "))"
-	}
+	hop := Hop{Address: u.address(), Protocol: protocol, result: rustResult(u, protocol, found, user, password)}
 	if found && protocol == Connect { // with the others it is inside the handshake
-		proxy.hop.Auth = Sends(user + ":" + password)
+		hop.Auth = Sends(user + ":" + password)
 	}
-	proxy.hop.result = Sends("proxy " + u.scheme + "://" + u.authority + "/ auth=" + basic + " raw=" + raw)
-	return proxy
+	return hop, true
 }
 
 var rustProtocols = map[string]Protocol{
@@ -73,10 +54,7 @@ func (u rustURI) address() string {
 	}
 	port := hostPort[strings.LastIndexByte(hostPort, ':')+1:]
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		port = map[string]string{"http": "80", "https": "443"}[u.scheme]
-	}
-	if port == "" {
-		port = "1080"
+		port = cmp.Or(webPorts[u.scheme], "1080")
 	}
 	return host + ":" + port
 }
@@ -116,11 +94,9 @@ func isRustScheme(text string) bool {
 // last "@" or bracket, and looks at nothing else; a port may be anything.
 func rustAuthority(text string) (end int, ok bool) {
 	colons, opened, closed, percent := 0, false, false, false
-	end = len(text)
-	if at := strings.IndexAny(text, "/?#"); at >= 0 {
-		end = at
-	}
-	for _, c := range []byte(text[:end]) {
+	authority, _ := cutAuthority(text)
+	end = len(authority)
+	for _, c := range []byte(authority) {
 		switch {
 		case c == '%':
 			percent = true
@@ -139,7 +115,7 @@ func rustAuthority(text string) (end int, ok bool) {
 			return 0, false
 		}
 	}
-	valid := text != "" && opened == closed && colons <= 1 && !percent && !strings.HasSuffix(text[:end], "@")
+	valid := text != "" && opened == closed && colons <= 1 && !percent && !strings.HasSuffix(authority, "@")
 	return end, valid
 }
 
@@ -149,30 +125,4 @@ func rustPath(text string) bool {
 	path, query, _ := strings.Cut(text, "?")
 	return !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("<>`", r) }) &&
 		!strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\"<>", r) })
-}
-
-// rustHeader is a header value in the words of the measurement, which decodes
-// it: a question mark where it is not plain ASCII.
-func rustHeader(value string) string {
-	if strings.ContainsFunc(value, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') }) {
-		return `"?"`
-	}
-	return rustDebug(value)
-}
-
-// rustDebug is {:?} of a string.
-func rustDebug(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		escape := strings.IndexRune("\x00\t\n\r\"\\", r)
-		switch {
-		case escape >= 0:
-			b.WriteString(`\` + `0tnr"\`[escape:escape+1])
-		case !unicode.IsPrint(r) || unicode.Is(unicode.Mn, r):
-			b.WriteString(`\u{` + strconv.FormatInt(int64(r), 16) + "}")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return `"` + b.String() + `"`
 }

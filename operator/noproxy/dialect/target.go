@@ -1,10 +1,10 @@
 package dialect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
-	"strconv"
 	"strings"
 )
 
@@ -44,14 +44,9 @@ func ParseTarget(text string) (Target, error) {
 	if !isWebScheme(t.Scheme) {
 		return Target{}, fmt.Errorf("the scheme is http or https, not %q", scheme)
 	}
-	authority := rest
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		authority, rest = rest[:end], rest[end:]
-	} else {
-		rest = ""
-	}
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		t.User, authority = Sends(authority[:at]), authority[at+1:]
+	authority, rest := cutAuthority(rest)
+	if userinfo, hostPort, found := cutLastAt(authority); found {
+		t.User, authority = Sends(userinfo), hostPort
 	}
 	t.URL = t.Scheme + "://" + authority + rest
 	return t, t.parseAuthority(authority)
@@ -62,26 +57,18 @@ func isWebScheme(scheme string) bool {
 }
 
 func (t *Target) parseAuthority(authority string) error {
-	if inner, bracketed := strings.CutPrefix(authority, "["); bracketed {
-		host, port, closed := strings.Cut(inner, "]")
-		addr, err := netip.ParseAddr(host)
-		if !closed || err != nil || !addr.Is6() || port != "" && port[0] != ':' {
-			return errors.New("brackets hold an IPv6 address, and only a port may follow them")
-		}
-		t.Host, t.Bracketed, t.Port = host, true, strings.TrimPrefix(port, ":")
-	} else {
-		t.Host, t.Port, _ = strings.Cut(authority, ":")
-		if strings.Contains(t.Port, ":") {
-			return errors.New("an IPv6 address stands in brackets")
-		}
+	host, port, bracketed, ok := splitHostPort(authority)
+	switch {
+	case bracketed && (!ok || !literal(host).Is6()):
+		return errors.New("brackets hold an IPv6 address, and only a port may follow them")
+	case !bracketed && strings.Contains(port, ":"):
+		return errors.New("an IPv6 address stands in brackets")
 	}
-	if t.Host == "" {
+	t.Host, t.Port, t.Bracketed = host, port, bracketed
+	switch {
+	case host == "":
 		return errors.New("has no host")
-	}
-	if t.Port == "" {
-		return nil
-	}
-	if port, err := strconv.ParseUint(t.Port, 10, 16); err != nil || port == 0 {
+	case port != "" && !isPort(port):
 		return errors.New("the port is a number from 1 to 65535")
 	}
 	return nil
@@ -89,28 +76,21 @@ func (t *Target) parseAuthority(authority string) error {
 
 // EffectivePort returns the port, or the default one of the scheme.
 func (t Target) EffectivePort() string {
-	switch {
-	case t.Port != "":
-		return t.Port
-	case t.Scheme == "https":
-		return "443"
-	}
-	return "80"
+	return cmp.Or(t.Port, webPorts[t.Scheme], "80")
 }
 
-// Authority returns host and port as written, an IPv6 address in brackets.
-func (t Target) Authority() string {
-	host := t.Host
+// webPorts are the default ports of the two schemes.
+var webPorts = map[string]string{"http": "80", "https": "443"}
+
+// bracketed is the host as it is written, an IPv6 address in brackets.
+func (t Target) bracketed() string {
 	if t.Bracketed {
-		host = "[" + host + "]"
+		return "[" + t.Host + "]"
 	}
-	if t.Port != "" {
-		host += ":" + t.Port
-	}
-	return host
+	return t.Host
 }
 
-// rawAuthority is Authority, but a colon without a port stays.
+// rawAuthority is host and port as they are written, even a colon without a port.
 func (t Target) rawAuthority() string {
 	authority, _ := t.cut()
 	return authority
@@ -126,10 +106,7 @@ func (t Target) requestTarget() string {
 // cut splits the URL behind its authority.
 func (t Target) cut() (authority, rest string) {
 	_, text, _ := strings.Cut(t.URL, "://")
-	if end := strings.IndexAny(text, "/?#"); end >= 0 {
-		return text[:end], text[end:]
-	}
-	return text, ""
+	return cutAuthority(text)
 }
 
 // resolved returns what the host resolves to: the addresses that the caller

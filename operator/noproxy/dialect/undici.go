@@ -25,157 +25,116 @@ const undiciSource = "nodejs/undici lib/dispatcher/env-http-proxy-agent.js and p
 var undiciFamily = []*Client{{
 	Name:    "undici",
 	Aliases: []string{"undici-EnvHttpProxyAgent", "EnvHttpProxyAgent"},
-	Behaviours: []Behaviour{
-		{Source: undiciSource + "6.14.0", Read: undici614.read},
-		{
-			Since: "6.14.1", Change: "lower-case variables win",
-			Source: undiciSource + "6.28.1", Read: undici6141.read,
-		},
-		{
-			Since: "7.22.0", Change: "d, .d and *.d all cover d and what is below it; other wildcards are gone",
-			Source: undiciSource + "7.22.0 (pull request 4676)", Read: undici722.read,
-		},
-		{
-			Since: "7.23.0", Change: "proxies of socks:// and socks5:// are used",
-			Source: undiciSource + "7.30.2", Read: undici723.read,
-		},
-		{
-			Since: "8.0.0", Change: "a proxy without a scheme has that of its variable",
-			Source: undiciSource + "8.0.0 (pull request 4914)", Read: undici800.read,
-		},
-		{
-			Since: "8.0.2", Change: "a proxy without a scheme is an error again",
-			Source: undiciSource + "8.0.2", Read: undici802.read,
-		},
-		{
-			Since: "8.2.0", Change: "a user without a password is sent",
-			Source: undiciSource + "8.2.0", Read: undici82.read,
-		},
-		{
-			Since: "8.7.0", Change: "http URLs are no longer tunnelled",
-			Source: undiciSource + "8.7.0", Read: undici87.read,
-		},
-		{
-			Since: "8.10.0", Change: "IPv6 entries match, with brackets and without",
-			Source: undiciSource + "8.10.0 (pull request 5623)", Read: undici810.read,
-		},
-		{
-			Since: "8.10.1", Change: "a dot at the end of entry or host does not matter",
-			Source: undiciSource + "8.10.1 (pull request 5637)", Read: undici8101.read,
-		},
-		{
-			Since: "8.11.0", Change: "* works anywhere in the list; *.d no longer covers d itself",
-			Source: undiciSource + "8.12.4", Read: undici811.read,
-		},
-	},
+	Behaviours: versions{
+		{"", "", undiciSource + "6.14.0", undici614.read},
+		{"6.14.1", "lower-case variables win", undiciSource + "6.28.1", undici6141.read},
+		{"7.22.0", "d, .d and *.d all cover d and what is below it; other wildcards are gone", undiciSource + "7.22.0 (pull request 4676)", undici722.read},
+		{"7.23.0", "proxies of socks:// and socks5:// are used", undiciSource + "7.30.2", undici723.read},
+		{"8.0.0", "a proxy without a scheme has that of its variable", undiciSource + "8.0.0 (pull request 4914)", undici800.read},
+		{"8.0.2", "a proxy without a scheme is an error again", undiciSource + "8.0.2", undici802.read},
+		{"8.2.0", "a user without a password is sent", undiciSource + "8.2.0", undici82.read},
+		{"8.7.0", "http URLs are no longer tunnelled", undiciSource + "8.7.0", undici87.read},
+		{"8.10.0", "IPv6 entries match, with brackets and without", undiciSource + "8.10.0 (pull request 5623)", undici810.read},
+		{"8.10.1", "a dot at the end of entry or host does not matter", undiciSource + "8.10.1 (pull request 5637)", undici8101.read},
+		{"8.11.0", "* works anywhere in the list; *.d no longer covers d itself", undiciSource + "8.12.4", undici811.read},
+	}.behaviours(),
 }}
 
 // undiciAgent is an EnvHttpProxyAgent. Its constructor throws for an unusable
 // proxy, whichever URL is asked for later, and even if NO_PROXY covers that.
 type undiciAgent struct {
-	rules       undiciRules
-	http, https undiciProxy
-	broken      string // the variable that the constructor throws for
-	noProxy     variable
-	entries     []undiciEntry
+	broken string // the variable that the constructor throws for
+	decide Decider
 }
 
 func (r undiciRules) read(env Env) Decider { return newUndiciAgent(r, env).decide }
 
-func newUndiciAgent(rules undiciRules, env Env) *undiciAgent {
+func newUndiciAgent(r undiciRules, env Env) undiciAgent {
 	named := func(lower string) variable {
-		if rules == undici614 {
+		if r == undici614 {
 			return env.set(strings.ToUpper(lower), lower)
 		}
 		return env.set(lower, strings.ToUpper(lower))
 	}
-	a := &undiciAgent{rules: rules, noProxy: named("no_proxy")}
-	a.http = a.readProxy(named("http_proxy"), "http")
-	a.https = a.readProxy(named("https_proxy"), "https")
-	if a.https.value == "" { // unset or empty
-		a.https = a.http
+	http, https, noProxy := named("http_proxy"), named("https_proxy"), named("no_proxy")
+	proxies := map[string]proxy{"http": r.readProxy(http, "http", "http"), "https": r.readProxy(https, "https", "https")}
+	agent := undiciAgent{}
+	for _, scheme := range []string{"https", "http"} {
+		if p := proxies[scheme]; p.fatal != "" {
+			agent.breaks(p.variable)
+			return agent
+		}
 	}
-	a.readList()
-	return a
+	if https.value == "" { // unset or empty
+		proxies["https"] = r.readProxy(http, "http", "https")
+	}
+	list := rules{cut: cutJS, entry: r.entry, covers: r.covers}
+	if noProxy.value == "*" {
+		list.covers = func(*entry, host) string { return everything }
+	}
+	agent.decide = rules{host: r.host, listFirst: true}.decider(proxies, list.readList(noProxy))
+	return agent
 }
 
-func (a *undiciAgent) decide(t Target) Decision {
-	if a.broken != "" {
-		return fails(a.broken, brokenProxy)
-	}
-	u, ok := parseWHATWG(t.URL)
-	if !ok {
-		return fails("", invalidURL)
-	}
-	if entry, reason, found := a.match(u); found {
-		return direct(a.noProxy.name, entry, reason)
-	}
-	proxy := a.http
-	if u.scheme == "https" {
-		proxy = a.https
-	}
-	switch {
-	case proxy.name == "":
-		return direct("", Span{}, noVariable)
-	case proxy.value == "":
-		return direct(proxy.name, Span{}, proxyOff)
-	}
-	hop := proxy.hop
-	if proxy.tooLong || hop.Protocol == Socks5Name && strings.HasPrefix(hop.Address, "[") {
-		return fails(proxy.name, brokenProxy) // it looks up the brackets, too
-	}
-	if u.scheme == "http" && hop.Protocol == Connect && a.rules >= undici87 {
-		hop.Protocol = Absolute
-	}
-	return proxied(proxy.name, hop)
+func (a *undiciAgent) breaks(v variable) {
+	a.broken = v.name
+	a.decide = always(fails(v.name, brokenProxy))
 }
 
-// undiciProxy is what a proxy variable becomes.
-type undiciProxy struct {
-	variable
-	hop     Hop
-	tooLong bool // the credential, for SOCKS (RFC 1929)
+func (r undiciRules) host(t Target) (host, string) {
+	h, failure := whatwgTarget(t)
+	if r >= undici810 {
+		h.name, _ = inBrackets(h.name)
+	}
+	if r >= undici8101 {
+		h.name = trimFinalDot(h.name)
+	}
+	return h, failure
 }
 
 // readProxy is the constructor of ProxyAgent, and the Pool that it makes, which
-// accepts a path in no proxy but a SOCKS one.
-func (a *undiciAgent) readProxy(v variable, scheme string) undiciProxy {
-	proxy := undiciProxy{variable: v}
+// accepts a path in no proxy but a SOCKS one. The credential for SOCKS is as it
+// stands in the URL after parsing, where that for HTTP is decoded, and none
+// unless both parts are there.
+func (r undiciRules) readProxy(v variable, own, scheme string) proxy {
+	p := proxy{variable: v}
 	value := v.value
 	if value == "" {
-		return proxy
+		p.ignored = proxyOff
+		return p
 	}
-	if before, _, found := strings.Cut(value, "://"); a.rules == undici800 && (!found || !isScheme(before)) {
-		value = scheme + "://" + value
+	if before, _, found := strings.Cut(value, "://"); r == undici800 && (!found || !isScheme(before)) {
+		value = own + "://" + value
 	}
 	u, ok := parseWHATWG(value)
-	socks := a.rules >= undici723 && (u.scheme == "socks5" || u.scheme == "socks")
-	auth, decoded := a.auth(u)
-	if !ok || !decoded || !socks && (!u.isHTTP() || !u.bare || u.port == "0") {
-		a.broken = v.name
-		return proxy
+	if ok && r >= undici723 && (u.scheme == "socks5" || u.scheme == "socks") {
+		p.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name}
+		if u.username != "" && u.password != "" {
+			p.hop.Auth = u.encodedAuth()
+		}
+		tooLong := max(len(u.username), len(u.password)) > 255 && !p.hop.Auth.IsZero() // RFC 1929
+		if tooLong || strings.HasPrefix(u.host, "[") {                                 // it looks up the brackets, too
+			p.failure = brokenProxy
+		}
+		if _, decoded := u.decodedAuth(); !decoded && r.sendsAuth(u) {
+			p.fatal = brokenProxy
+		}
+		return p
 	}
-	proxy.hop = u.hop(auth)
-	if socks {
-		proxy.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name, Auth: u.socksAuth()}
-		proxy.tooLong = max(len(u.username), len(u.password)) > 255 && !proxy.hop.Auth.IsZero()
+	auth, decoded := Auth{}, true
+	if r.sendsAuth(u) {
+		auth, decoded = u.decodedAuth()
 	}
-	return proxy
+	if !ok || !decoded || !u.isHTTP() || !u.bare || u.port == "0" {
+		p.fatal = brokenProxy
+		return p
+	}
+	if p.hop = u.hop(auth); r >= undici87 {
+		p.hop = p.hop.toward(scheme)
+	}
+	return p
 }
 
-// socksAuth is the credential for SOCKS: as it stands in the URL after parsing,
-// where that for HTTP is decoded, and none unless both parts are there.
-func (u whatwgURL) socksAuth() Auth {
-	if u.username == "" || u.password == "" {
-		return Auth{}
-	}
-	return u.encodedAuth()
-}
-
-// auth returns the credential, and whether it can be decoded.
-func (a *undiciAgent) auth(u whatwgURL) (Auth, bool) {
-	if u.username == "" || u.password == "" && a.rules < undici82 {
-		return Auth{}, true
-	}
-	return u.decodedAuth()
+func (r undiciRules) sendsAuth(u whatwgURL) bool {
+	return u.username != "" && (u.password != "" || r >= undici82)
 }

@@ -2,41 +2,36 @@ package dialect
 
 import "strings"
 
-// undiciEntry is an entry of NO_PROXY. Which fields are read how depends on
-// the version.
-type undiciEntry struct {
-	span     Span
-	host     string // lower-case
-	below    string // the same with a dot in front
-	port     int    // 0: every port
-	wildcard bool   // starts with "*"
+// entry is an entry of parseNoProxy. The text is in lower case; a wildcard
+// covers no name itself since 8.11.
+func (r undiciRules) entry(text string) (entry, bool) {
+	name, port := splitPort(text)
+	if r >= undici810 {
+		name, port = splitUndici(text)
+	}
+	if r >= undici722 {
+		name = trimWildcard(name)
+	}
+	if r >= undici8101 {
+		name = trimFinalDot(name)
+	}
+	return entry{text: strings.ToLower(name), port: port, wildcard: text[0] == '*'}, true
 }
 
-// readList is parseNoProxy. It cuts at commas and at white space of any kind.
-func (a *undiciAgent) readList() {
-	list := a.noProxy.value
-	for _, span := range jsElements(list, isCommaOrSpace) {
-		text := span.Of(list)
-		entry := undiciEntry{span: span, wildcard: text[0] == '*'}
-		if a.rules >= undici810 {
-			entry.host, entry.port = splitUndici(text)
-		} else {
-			entry.host, entry.port = splitPort(text)
-		}
-		if a.rules >= undici722 {
-			entry.host = trimWildcard(entry.host)
-		}
-		if a.rules >= undici8101 {
-			entry.host = trimFinalDot(entry.host)
-		}
-		entry.host = strings.ToLower(entry.host)
-		entry.below = "." + entry.host
-		a.entries = append(a.entries, entry)
+func (r undiciRules) covers(e *entry, h host) string {
+	switch {
+	case r < undici722:
+		return matchProxyFromEnv(e.text, h.name)
+	case r < undici811:
+		return (exactly | below).covers(e.text, h.name)
+	case e.wildcard:
+		return (star | below).covers(e.text, h.name)
 	}
+	return (star | exactly | below).covers(e.text, h.name)
 }
 
 // splitUndici cuts a port off: after brackets, or after the only colon.
-func splitUndici(text string) (host string, port int) {
+func splitUndici(text string) (host, port string) {
 	host, port = splitPort(text)
 	if inner, found := inBrackets(host); found && host != text {
 		return inner, port
@@ -45,16 +40,9 @@ func splitUndici(text string) (host string, port int) {
 		text = inner
 	}
 	if strings.Count(text, ":") != 1 {
-		return text, 0
+		return text, ""
 	}
 	return splitPort(text)
-}
-
-func inBrackets(text string) (string, bool) {
-	if len(text) > 2 && text[0] == '[' && text[len(text)-1] == ']' {
-		return text[1 : len(text)-1], true
-	}
-	return text, false
 }
 
 // trimWildcard takes off one "*." or one dot.
@@ -70,46 +58,4 @@ func trimFinalDot(name string) string {
 		return strings.TrimSuffix(name, ".")
 	}
 	return name
-}
-
-// match returns the first entry that lets a URL go direct.
-func (a *undiciAgent) match(u whatwgURL) (Span, string, bool) {
-	if len(a.entries) == 0 {
-		return Span{}, "", false
-	}
-	if a.noProxy.value == "*" {
-		return a.entries[0].span, everything, true
-	}
-	host, port := u.host, portNumber(u.portOr(whatwgPorts[u.scheme]))
-	if a.rules >= undici810 {
-		host, _ = inBrackets(host)
-	}
-	if a.rules >= undici8101 {
-		host = trimFinalDot(host)
-	}
-	for i := range a.entries {
-		entry := &a.entries[i]
-		if entry.port != 0 && entry.port != port {
-			continue
-		}
-		if reason := entry.match(host, a.rules); reason != "" {
-			return entry.span, reason, true
-		}
-	}
-	return Span{}, "", false
-}
-
-// match returns why the entry covers the host, or nothing.
-func (e *undiciEntry) match(host string, rules undiciRules) string {
-	switch {
-	case rules < undici722:
-		return matchProxyFromEnv(e.host, host)
-	case rules >= undici811 && e.host == "*":
-		return everything
-	case host == e.host && (rules < undici811 || !e.wildcard):
-		return theName
-	case strings.HasSuffix(host, e.below):
-		return belowName
-	}
-	return ""
 }

@@ -1,6 +1,10 @@
 package dialect
 
-import "strings"
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
 
 // GNU Wget2 without libproxy, and with it (wget2_libproxy.go).
 //
@@ -14,21 +18,12 @@ import "strings"
 var wget2Family = []*Client{
 	{
 		Name: "wget2",
-		Behaviours: []Behaviour{
-			{Source: "rockdaboot/wget2 libwget/http.c and libwget/iri.c, wget2-1.99.1", Read: wget2Release{}.read},
-			{
-				Since: "1.99.2", Change: "the scheme of a proxy is http or https",
-				Source: "rockdaboot/wget2 libwget/iri.c, 1.99.2", Read: wget2Release{knowsSchemes: true}.read,
-			},
-			{
-				Since: "2.1", Change: "IPv4 and IPv6 networks; white space after a comma does not count; CONNECT instead of TLS to the proxy",
-				Source: "rockdaboot/wget2 libwget/http.c, v2.1.0", Read: wget2Release{knowsSchemes: true, tunnels: true}.read,
-			},
-			{
-				Since: "2.2", Change: "the port of a proxy is a number from 1 to 65535",
-				Source: "rockdaboot/wget2 libwget/iri.c, v2.2.0", Read: wget2Release{knowsSchemes: true, tunnels: true, checksPorts: true}.read,
-			},
-		},
+		Behaviours: versions{
+			{"", "", "rockdaboot/wget2 libwget/http.c and libwget/iri.c, wget2-1.99.1", wget2Release{}.read},
+			{"1.99.2", "the scheme of a proxy is http or https", "rockdaboot/wget2 libwget/iri.c, 1.99.2", wget2Release{knowsSchemes: true}.read},
+			{"2.1", "IPv4 and IPv6 networks; white space after a comma does not count; CONNECT instead of TLS to the proxy", "rockdaboot/wget2 libwget/http.c, v2.1.0", wget2Release{knowsSchemes: true, tunnels: true}.read},
+			{"2.2", "the port of a proxy is a number from 1 to 65535", "rockdaboot/wget2 libwget/iri.c, v2.2.0", wget2Release{knowsSchemes: true, tunnels: true, checksPorts: true}.read},
+		}.behaviours(),
 	},
 	wget2WithLibproxy,
 }
@@ -39,91 +34,87 @@ type wget2Release struct {
 	checksPorts  bool // since 2.2
 }
 
+// read checks all proxies before it is asked for a URL: broken is the variable
+// of which nothing can be used.
 func (w wget2Release) read(env Env) Decider {
-	proxies, broken := w.parseProxies(env)
-	noProxy := env.set("no_proxy")
-	list := w.entries(noProxy.value)
-	return func(t Target) Decision {
-		if broken != "" {
-			return fails(broken, wget2Ends)
-		}
-		host := t.Host
-		if t.Bracketed {
-			host = "[" + host + "]"
-		}
-		target, ok := w.parse(t.Scheme + "://" + host)
-		if !ok {
-			return fails("", badURL)
-		}
-		addr := literal(target.host)
-		for _, entry := range list {
-			switch {
-			case entry.text == target.host:
-				return direct(noProxy.name, entry.span, theName)
-			case w.tunnels && entry.network.Contains(addr):
-				return direct(noProxy.name, entry.span, inNetwork)
-			case entry.text[0] == '.' && strings.HasSuffix(target.host, entry.text):
-				return direct(noProxy.name, entry.span, belowName)
-			}
-		}
-		return w.decide(t.Scheme, proxies[t.Scheme])
+	if broken := w.broken(env); broken != "" {
+		return always(fails(broken, wget2Ends))
 	}
+	return rules{
+		find: Env.set, http: "http_proxy", https: "https_proxy", no: "no_proxy", readProxy: w.readProxy, listFirst: true,
+		host: w.host,
+		cut:  w.cut, entry: w.entry, names: exactly | dotted,
+	}.read(env)
 }
 
 const wget2Ends = "the proxy variable holds no URL that can be parsed: wget2 ends, whatever the URL"
 
-// wget2Proxy is the value of a proxy variable as wget2 reads it.
-type wget2Proxy struct {
-	variable    string
-	off, broken bool
-	url         wget2URL
-	address     string
-}
-
-// parseProxies reads both variables; broken is the name of one of which nothing
-// can be used.
-func (w wget2Release) parseProxies(env Env) (proxies map[string]wget2Proxy, broken string) {
-	proxies = map[string]wget2Proxy{}
-	for _, scheme := range []string{"http", "https"} {
-		v := env.set(scheme + "_proxy")
-		proxy := wget2Proxy{variable: v.name, off: v.value == ""}
-		parsed := proxy.off
-		for part := range strings.SplitSeq(v.value, ",") {
-			if part == "" || len(part) > 255 || parsed {
-				continue
-			}
-			proxy.url, parsed = w.parse(part)
+func (w wget2Release) broken(env Env) string {
+	for _, name := range []string{"http_proxy", "https_proxy"} {
+		if _, ok := w.firstURL(env[name]); env[name] != "" && !ok {
+			return name
 		}
-		if !parsed && broken == "" {
-			broken = v.name
-		}
-		var found bool
-		proxy.address, found = proxyAddress(proxy.url.host, proxy.url.port)
-		proxy.broken = !found || proxy.url.port == "0"
-		proxies[scheme] = proxy
 	}
-	return proxies, broken
+	return ""
 }
 
-// decide: until 2.0 the scheme of the proxy's URL says nothing but its port,
+func (w wget2Release) firstURL(list string) (urlParts, bool) {
+	for part := range strings.SplitSeq(list, ",") {
+		if part == "" || len(part) > 255 {
+			continue
+		}
+		if u, ok := w.parse(part); ok {
+			return u, true
+		}
+	}
+	return urlParts{}, false
+}
+
+// readProxy: until 2.0 the scheme of the proxy's URL says nothing but its port,
 // and https goes to the proxy as if it were the target.
-func (w wget2Release) decide(scheme string, proxy wget2Proxy) Decision {
-	switch {
-	case proxy.variable == "":
-		return direct("", Span{}, noVariable)
-	case proxy.off:
-		return direct(proxy.variable, Span{}, proxyOff)
-	case proxy.broken:
-		return fails(proxy.variable, brokenProxy)
+func (w wget2Release) readProxy(v variable, scheme string) proxy {
+	u, _ := w.firstURL(v.value)
+	address, found := proxyAddress(u.host, u.port)
+	if !found || u.port == "0" {
+		return proxy{failure: brokenProxy}
 	}
-	hop := Hop{Address: proxy.address, Protocol: Absolute}
-	switch {
-	case w.tunnels && proxy.url.scheme == "https":
-		hop.Protocol = TLS
-	case w.tunnels && scheme == "https":
-		hop.Protocol = Connect
-	case scheme == "https":
+	hop := Hop{Address: address, Protocol: Connect}
+	if w.tunnels && u.scheme == "https" || !w.tunnels && scheme == "https" {
 		hop.Protocol = TLS
 	}
-	return proxied(proxy.variable, hop)
+	return proxy{hop: hop.toward(scheme)}
+}
+
+func (w wget2Release) host(t Target) (host, string) {
+	u, ok := w.parse(t.Scheme + "://" + t.bracketed())
+	if !ok {
+		return host{}, badURL
+	}
+	return host{name: u.host, addr: literal(u.host)}, ""
+}
+
+// cut is parse_no_proxies. White space is part of an entry, but since 2.1 for
+// that in front of it. An entry of more than 255 bytes is left out.
+func (w wget2Release) cut(list string) []Span {
+	spans := slices.DeleteFunc(elements(list), func(s Span) bool { return s.End-s.Start > 255 })
+	if w.tunnels {
+		for i, span := range spans {
+			spans[i].Start = min(skip(list, span.Start, " \t\n\v\f\r"), span.End)
+		}
+	}
+	return slices.DeleteFunc(spans, Span.Empty)
+}
+
+// entry: the length of a network is what number stands after the slash, or 0
+// (cidr_v4_match and cidr_v6_match).
+func (w wget2Release) entry(text string) (entry, bool) {
+	e := entry{text: asciiLower(text)}
+	if ascii, ok := toASCII(e.text); ok {
+		e.text = ascii
+	}
+	address, length, slash := strings.Cut(e.text, "/")
+	if addr := literal(address); w.tunnels && slash && addr.Zone() == "" {
+		e.network = netip.PrefixFrom(addr, atoi(length)).Masked()
+	}
+	return e, true
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -25,141 +26,89 @@ var wget2WithLibproxy = &Client{
 
 func readWget2Libproxy(env Env) Decider {
 	wget2 := wget2Release{knowsSchemes: true, tunnels: true, checksPorts: true}
-	_, broken := wget2.parseProxies(env)
-	noProxy := env.set("no_proxy", "NO_PROXY")
-	list := libproxyEntries(noProxy.value)
-	proxies := map[string]libproxyProxy{
-		"http":  wget2.readLibproxy(env.set("http_proxy", "HTTP_PROXY")),
-		"https": wget2.readLibproxy(env.set("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY")),
+	if broken := wget2.broken(env); broken != "" {
+		return always(fails(broken, wget2Ends))
 	}
+	decide := rules{
+		find: Env.set, http: "http_proxy HTTP_PROXY", https: "https_proxy HTTPS_PROXY http_proxy HTTP_PROXY", no: "no_proxy NO_PROXY",
+		readProxy: wget2.readLibproxy, listFirst: true,
+		host: libproxyHost,
+		cut:  commas(nothing), entry: libproxyEntry, covers: libproxyCovers,
+	}.read(env)
 	return func(t Target) Decision {
-		if broken != "" {
-			return fails(broken, wget2Ends)
-		}
-		target, ok := parseGlib(t.URL)
-		if !ok {
+		if _, ok := parseGlib(t.URL); !ok {
 			return direct("", Span{}, "libproxy cannot parse the URL, and it goes direct")
 		}
-		for _, entry := range list {
-			if reason := entry.covers(target); reason != "" {
-				return direct(noProxy.name, entry.span, reason)
-			}
-		}
-		return proxies[t.Scheme].decide()
+		return decide(t)
 	}
 }
 
-// libproxyProxy is the value of a proxy variable as libproxy reads it and
-// wget2 after it.
-type libproxyProxy struct {
-	variable             string
-	off, ignored, broken bool
-	hop                  Hop
+func libproxyHost(t Target) (host, string) {
+	u, _ := parseGlib(t.URL)
+	return host{name: u.host, addr: literal(u.host), port: strconv.Itoa(u.port)}, ""
 }
 
-func (w wget2Release) readLibproxy(v variable) libproxyProxy {
-	proxy := libproxyProxy{variable: v.name, off: v.value == ""}
+func (w wget2Release) readLibproxy(v variable, _ string) proxy {
 	u, ok := parseGlib(v.value)
-	if proxy.ignored = !ok || u.text == "direct://"; proxy.ignored {
-		return proxy
+	if !ok || u.text == "direct://" {
+		return proxy{ignored: unusableProxy}
 	}
 	parsed, ok := w.parse(u.text)
 	address, found := proxyAddress(parsed.host, parsed.port)
-	proxy.broken = !ok || !found
-	proxy.hop = Hop{Address: address, Protocol: Absolute}
+	if !ok || !found {
+		return proxy{failure: brokenProxy}
+	}
+	hop := Hop{Address: address, Protocol: Absolute}
 	if parsed.scheme == "https" {
-		proxy.hop.Protocol = TLS
+		hop.Protocol = TLS
 	}
-	return proxy
-}
-
-func (p libproxyProxy) decide() Decision {
-	switch {
-	case p.variable == "":
-		return direct("", Span{}, noVariable)
-	case p.off:
-		return direct(p.variable, Span{}, proxyOff)
-	case p.ignored:
-		return direct(p.variable, Span{}, unusableProxy)
-	case p.broken:
-		return fails(p.variable, brokenProxy)
-	}
-	return proxied(p.variable, p.hop)
-}
-
-// libproxyEntry is an entry of no_proxy. Nothing is trimmed or lowered.
-type libproxyEntry struct {
-	span    Span
-	text    string
-	host    string // before the first colon
-	port    int    // anyPort unless exactly one colon stands in it
-	network netip.Prefix
-	addr    netip.Addr
+	return proxy{hop: hop}
 }
 
 const anyPort = -1
 
-func libproxyEntries(list string) []libproxyEntry {
-	var entries []libproxyEntry
-	for _, span := range elements(list) {
-		entry := libproxyEntry{span: span, text: span.Of(list), port: anyPort}
-		if entry.text == "" {
-			continue
-		}
-		parts := strings.Split(entry.text, ":")
-		entry.host = parts[0]
-		if len(parts) == 2 {
-			entry.port = atoi(parts[1])
-		}
-		entry.network = parseGlibNetwork(entry.text)
-		if entry.addr = literal(entry.text); entry.addr.Zone() != "" {
-			entry.addr = netip.Addr{}
-		}
-		entries = append(entries, entry)
+// libproxyEntry is compared up to its first colon. It has a port if that is the
+// only one, so that no address or network has any.
+func libproxyEntry(text string) (entry, bool) {
+	name, port, colon := strings.Cut(text, ":")
+	e := entry{text: name, wildcard: !colon && (name == "*" || name == "<local>"), network: parseGlibNetwork(text)}
+	if number := atoi(port); colon && !strings.Contains(port, ":") && number != anyPort {
+		e.port = strconv.Itoa(number)
 	}
-	return entries
+	if addr := literal(text); addr.IsValid() && addr.Zone() == "" {
+		e.network, e.address = netip.PrefixFrom(addr, addr.BitLen()), true
+	}
+	return e, true
 }
 
-// covers is px_manager_is_ignore for one entry.
-func (e *libproxyEntry) covers(u glibURL) string {
-	if e.text == "<local>" && !strings.ContainsAny(u.host, ":.") {
+// libproxyCovers is px_manager_is_ignore for one entry.
+func libproxyCovers(e *entry, h host) string {
+	switch {
+	case e.wildcard && e.text == "*":
+		return everything
+	case e.wildcard && !strings.ContainsAny(h.name, ":."):
 		return "a name without a dot"
 	}
-	if e.text == "*" {
-		return everything
+	if reason := libproxyDomain(e.text, h.name); reason != "" {
+		return reason
 	}
-	if reason, found := e.domain(u.host); found {
-		if e.port == anyPort || e.port == u.port {
-			return reason
-		}
-	}
-	if addr := literal(u.host); addr.IsValid() {
-		switch {
-		case e.network.Contains(addr):
-			return inNetwork
-		case e.addr == addr:
-			return theAddress
-		}
-	}
-	return ""
+	return e.contains(h)
 }
 
-// domain is ignore_domain but for the port. ".name" and "*.name" also cover
-// every host that their name only starts with, and that in any case: libproxy
-// compares as many bytes as the host has.
-func (e *libproxyEntry) domain(host string) (reason string, found bool) {
-	if host == e.host {
-		return theName, true
+// libproxyDomain is ignore_domain but for the port. ".name" and "*.name" also
+// cover every host that their name only starts with, and that in any case:
+// libproxy compares as many bytes as the host has.
+func libproxyDomain(name, host string) string {
+	suffix, dot := strings.TrimPrefix(name, "*"), name != "" && name[0] == '.' || strings.HasPrefix(name, "*.")
+	switch {
+	case host == name:
+		return theName
+	case len(name) <= 2:
+		return ""
+	case dot && len(host) < len(suffix) && asciiLower(suffix[1:1+len(host)]) == asciiLower(host):
+		return theName
+	case dot && strings.HasSuffix(host, suffix), hasDomain(host, name):
+		return belowName
 	}
-	if len(e.host) <= 2 {
-		return "", false
-	}
-	dotted := "." + e.host
-	if e.host[0] == '.' || strings.HasPrefix(e.host, "*.") {
-		dotted = strings.TrimPrefix(e.host, "*")
-		if strings.HasPrefix(asciiLower(dotted[1:]), asciiLower(host)) {
-			return theName, true
-		}
-	}
-	return belowName, strings.HasSuffix(host, dotted) || len(host) > len(e.host) && strings.HasSuffix(host, "."+e.host)
+	return ""
 }

@@ -1,60 +1,15 @@
 package dialect
 
 import (
-	"net/netip"
 	"strconv"
 	"strings"
 )
 
-// wget2Entry is an entry of no_proxy as wget2 reads it.
-type wget2Entry struct {
-	span    Span
-	text    string // in lower case and punycode; never empty
-	network netip.Prefix
-}
-
-// entries is parse_no_proxies. White space is part of an entry, but since 2.1
-// for that in front of it. An entry of more than 255 bytes is left out.
-func (w wget2Release) entries(list string) []wget2Entry {
-	var entries []wget2Entry
-	for _, span := range elements(list) {
-		if span.End-span.Start > 255 {
-			continue
-		}
-		if w.tunnels {
-			span.Start = min(skip(list, span.Start, " \t\n\v\f\r"), span.End)
-		}
-		if span.Empty() {
-			continue
-		}
-		text := asciiLower(span.Of(list))
-		if ascii, ok := toASCII(text); ok {
-			text = ascii
-		}
-		entries = append(entries, wget2Entry{span, text, parseWget2Network(text)})
-	}
-	return entries
-}
-
-// parseWget2Network is cidr_v4_match and cidr_v6_match: the length is what
-// number stands after the slash, or 0.
-func parseWget2Network(text string) netip.Prefix {
-	address, length, slash := strings.Cut(text, "/")
-	addr := literal(address)
-	if !slash || addr.Zone() != "" {
-		return netip.Prefix{}
-	}
-	return netip.PrefixFrom(addr, atoi(length)).Masked()
-}
-
-// wget2URL is a URL as wget_iri_parse takes it apart.
-type wget2URL struct{ scheme, host, port string }
-
-// parse reads a URL. A name that a colon and a digit follow is a host, not a
+// parse is wget_iri_parse. A name that a colon and a digit follow is a host, not a
 // scheme. Until 1.99.1 any scheme is fine, and one that is not known has no port.
-func (w wget2Release) parse(text string) (wget2URL, bool) {
-	text = strings.TrimLeft(text, " \t\n\v\f\r")
-	u := wget2URL{scheme: "http", port: "80"}
+func (w wget2Release) parse(text string) (urlParts, bool) {
+	text = strings.TrimLeftFunc(text, cSpace)
+	u := urlParts{scheme: "http", port: "80"}
 	if text == "" {
 		return u, false
 	}
@@ -62,34 +17,29 @@ func (w wget2Release) parse(text string) (wget2URL, bool) {
 	letter := asciiLower(text[:1])
 	if "a" <= letter && letter <= "z" && end < len(text) && text[end] == ':' && !isDigits(text[end+1:min(end+2, len(text))]) {
 		u.scheme, text = asciiLower(text[:end]), text[end+1:]
-		u.port = map[string]string{"http": "80", "https": "443"}[u.scheme]
+		u.port = webPorts[u.scheme]
 		if u.port == "" && w.knowsSchemes {
 			return u, false
 		}
 	}
-	authority := strings.TrimLeft(text, "/")
-	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
-		authority = authority[:end]
-	}
+	authority, _ := cutAuthority(strings.TrimLeft(text, "/"))
 	authority, _, _ = strings.Cut(authority, "%00")
 	authority = percentDecodeC(authority) // before it is taken apart: an encoded "@" splits too
 	if authority == "" {
 		u.port = "0" // without a host nothing can be reached, not even parsed if the scheme is known
 		return u, u.scheme != "http" && u.scheme != "https"
 	}
-	if at := strings.IndexByte(authority, '@'); at >= 0 {
-		authority = authority[at+1:]
-	}
-	ok := u.parseHostPort(authority, w.checksPorts)
+	_, authority, _ = cutFirstAt(authority)
+	ok := u.parseWget2(authority, w.checksPorts)
 	if u.port == "" {
 		u.port = "0"
 	}
 	return u, ok
 }
 
-// parseHostPort takes what number it finds for the port and leaves the default
+// parseWget2 takes what number it finds for the port and leaves the default
 // where there is none.
-func (u *wget2URL) parseHostPort(authority string, checksPorts bool) bool {
+func (u *urlParts) parseWget2(authority string, checksPorts bool) bool {
 	var port string
 	if inner, bracketed := strings.CutPrefix(authority, "["); bracketed {
 		end := strings.LastIndexByte(inner, ']')

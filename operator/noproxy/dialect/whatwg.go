@@ -2,9 +2,7 @@ package dialect
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -60,18 +58,15 @@ func parseWHATWG(text string) (whatwgURL, bool) {
 }
 
 func (u *whatwgURL) parseAuthority(authority string, special bool) bool {
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		username, password, _ := strings.Cut(authority[:at], ":")
-		u.username, u.password = encodeUserinfo(username), encodeUserinfo(password)
-		if authority = authority[at+1:]; authority == "" {
-			return false
-		}
+	userinfo, authority, found := cutLastAt(authority)
+	if found && authority == "" {
+		return false
 	}
-	host, port, hasPort := authority, "", false
-	if colon := strings.IndexByte(authority[strings.LastIndexByte(authority, ']')+1:], ':'); colon >= 0 {
-		colon += strings.LastIndexByte(authority, ']') + 1
-		host, port, hasPort = authority[:colon], authority[colon+1:], true
-	}
+	username, password, _ := strings.Cut(userinfo, ":")
+	u.username, u.password = encodeUserinfo(username), encodeUserinfo(password)
+	bracket := strings.LastIndexByte(authority, ']') + 1
+	host, port, hasPort := strings.Cut(authority[bracket:], ":")
+	host = authority[:bracket] + host
 	if host == "" {
 		return !special && !hasPort && u.username == "" && u.password == ""
 	}
@@ -85,16 +80,7 @@ func (u *whatwgURL) parseAuthority(authority string, special bool) bool {
 
 // whatwgPort takes leading zeros off.
 func whatwgPort(port string) (string, bool) {
-	if port == "" {
-		return "", true
-	}
-	number := 0
-	for _, c := range []byte(port) {
-		if number = number*10 + int(c-'0'); c < '0' || c > '9' || number > 65535 {
-			return "", false
-		}
-	}
-	return strconv.Itoa(number), true
+	return trimZeros(port), port == "" || isDigits(port) && portNumber(port) <= 65535
 }
 
 // whatwgHost is the host parser. Hosts of schemes that are not special, such
@@ -126,11 +112,7 @@ var whatwgProfile = idna.New(idna.MapForLookup(), idna.Transitional(false), idna
 // whatwgDomain returns a domain in lower case and in ASCII. Plain ASCII is only
 // put in lower case, unless a label claims to be encoded.
 func whatwgDomain(host string) (string, bool) {
-	plain := true
-	for i := range len(host) {
-		plain = plain && host[i] < utf8.RuneSelf
-	}
-	if plain {
+	if isASCII(host) {
 		host = strings.ToLower(host)
 		if !strings.Contains(host, "xn--") {
 			return host, true
@@ -152,12 +134,7 @@ func whatwgIPv6(host string) (string, bool) {
 	if !closed || err != nil || !addr.Is6() || addr.Zone() != "" {
 		return "", false
 	}
-	if addr.Is4In6() {
-		b := addr.As16()
-		hex := func(i int) string { return strconv.FormatUint(uint64(b[i])<<8|uint64(b[i+1]), 16) }
-		return "[::ffff:" + hex(12) + ":" + hex(14) + "]", true
-	}
-	return "[" + addr.String() + "]", true
+	return "[" + hexadecimal(addr) + "]", true
 }
 
 // endsInNumber tells whether a host has to be an IPv4 address.
@@ -170,52 +147,12 @@ func endsInNumber(host string) bool {
 	if strings.Trim(last, "0123456789") == "" {
 		return true
 	}
-	_, ok := ipv4Number(last)
+	_, ok := jsNumber(last)
 	return ok
 }
 
 // whatwgIPv4 reads the forms of inet_aton: fewer parts, octal, hexadecimal.
 func whatwgIPv4(host string) (string, bool) {
-	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
-	if len(parts) > 4 {
-		return "", false
-	}
-	var address uint64
-	for i, part := range parts {
-		number, ok := ipv4Number(part)
-		last := i == len(parts)-1
-		switch {
-		case !ok || !last && number > 255 || last && number >= 1<<(8*(5-len(parts))):
-			return "", false
-		case last:
-			address |= number
-		default:
-			address |= number << (8 * (3 - i))
-		}
-	}
-	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), true
-}
-
-// ipv4Number reads a part of an IPv4 address: 0x for hexadecimal, 0 for octal.
-func ipv4Number(part string) (uint64, bool) {
-	base := 10
-	switch {
-	case part == "":
-		return 0, false
-	case len(part) >= 2 && (part[:2] == "0x" || part[:2] == "0X"):
-		part, base = part[2:], 16
-	case len(part) >= 2 && part[0] == '0':
-		part, base = part[1:], 8
-	}
-	if part == "" { // only "0x"
-		return 0, true
-	}
-	if part[0] == '+' || part[0] == '-' || strings.Contains(part, "_") {
-		return 0, false
-	}
-	number, err := strconv.ParseUint(part, base, 64)
-	if err != nil && strings.Contains(err.Error(), "range") {
-		return 1 << 40, true // a number, but too large for every address
-	}
-	return number, err == nil
+	addr, ok := numericIPv4(strings.TrimSuffix(host, "."), jsNumber)
+	return addr.String(), ok
 }

@@ -49,34 +49,16 @@ func isRootPath(rest string, special bool) bool {
 	return len(kept) == 1 && kept[0] == ""
 }
 
-const upperHex = "0123456789ABCDEF"
-
 // encodeUserinfo encodes the characters of the userinfo percent-encode set.
 func encodeUserinfo(text string) string {
-	const set = " \"#<>?^`{}/:;=@[\\]|"
-	var b strings.Builder
-	for _, c := range []byte(text) {
-		if c < ' ' || c > '~' || strings.IndexByte(set, c) >= 0 {
-			b.WriteByte('%')
-			b.WriteByte(upperHex[c>>4])
-			b.WriteByte(upperHex[c&15])
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
+	return percentEncode(text, func(c byte) bool { return c < ' ' || c > '~' || strings.IndexByte(" \"#<>?^`{}/:;=@[\\]|", c) >= 0 })
 }
 
 // decodeURIComponent is the function of JavaScript, which throws on a percent
 // sign that no two digits follow, and on bytes that are not UTF-8.
 func decodeURIComponent(text string) (string, bool) {
-	for i := range len(text) {
-		if text[i] == '%' && (i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2])) {
-			return "", false
-		}
-	}
 	decoded := percentDecode(text)
-	return decoded, utf8.ValidString(decoded)
+	return decoded, encodes(text) && utf8.ValidString(decoded)
 }
 
 // isJSSpace is \s of JavaScript's regular expressions, and what trim removes.
@@ -107,30 +89,21 @@ func jsElements(list string, isSeparator func(rune) bool) []Span {
 	return spans
 }
 
-func isCommaOrSpace(r rune) bool { return r == ',' || isJSSpace(r) }
+// cutJS cuts at commas and at white space of any kind.
+func cutJS(list string) []Span {
+	return jsElements(list, func(r rune) bool { return r == ',' || isJSSpace(r) })
+}
 
-// splitPort cuts ":digits" off, as /^(.+):(\d+)$/ does. A number that is too
-// large for every port is 65536; 0 means none, as it does in JavaScript.
-func splitPort(entry string) (host string, port int) {
+// splitPort cuts ":digits" off, as /^(.+):(\d+)$/ does.
+func splitPort(entry string) (host, port string) {
 	colon := strings.LastIndexByte(entry, ':')
 	if colon <= 0 || !isDigits(entry[colon+1:]) {
-		return entry, 0
+		return entry, ""
 	}
-	return entry[:colon], portNumber(entry[colon+1:])
+	return entry[:colon], jsPort(entry[colon+1:])
 }
 
-func portNumber(digits string) int {
-	number := 0
-	for _, c := range []byte(digits) {
-		number = min(number*10+int(c-'0'), 65536)
-	}
-	return number
-}
-
-// trimJS narrows a span as trim of JavaScript does.
-func (s Span) trimJS(list string) Span {
-	text := s.Of(list)
-	s.Start += len(text) - len(strings.TrimLeftFunc(text, isJSSpace))
-	s.End -= len(text) - len(strings.TrimRightFunc(text, isJSSpace))
-	return Span{min(s.Start, s.End), s.End}
+// jsPort is a number as it is compared. Zero means none, as it does in JavaScript.
+func jsPort(digits string) string {
+	return strings.TrimLeft(digits, "0")
 }
