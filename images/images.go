@@ -40,7 +40,7 @@ type Options struct {
 // Build writes the archive of an image, in the OCI image layout, and a bill of materials for each platform. It returns the
 // digest of the index of the platforms, which is what a registry calls the image.
 func Build(ctx context.Context, options Options) (v1.Hash, error) {
-	number, err := os.ReadFile(filepath.Join(options.Repository, "operator", "internal", "version", "VERSION"))
+	number, err := os.ReadFile(filepath.Join(options.Repository, "internal", "version", "VERSION"))
 	if err != nil {
 		return v1.Hash{}, fmt.Errorf("read the version: %w", err)
 	}

@@ -40,7 +40,7 @@ var image = regexp.MustCompile(`ghcr\.io/fairlead-io/((?:charts/)?[a-z-]+)(?::([
 func TestEveryImageThatIsNamedExistsAndHasTheNumber(t *testing.T) {
 	names := []string{"fairlead", "fairlead-operator", "fairlead-relay", "charts/fairlead", "charts/fairlead-policies"}
 	found := 0
-	for _, folder := range []string{"charts", "config", "docs", "examples", "policies", "operator", "README.md"} {
+	for _, folder := range []string{"charts", "config", "docs", "examples", "policies", "operator", "internal", "README.md"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry os.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {
 				return err
