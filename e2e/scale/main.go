@@ -20,11 +20,12 @@ import (
 type options struct {
 	Clusters, Machines int // machines of each cluster
 	Rounds             int
-	Concurrency        int // of the raw clients, and of the operator where it is not 0
-	New                int // clusters that are created on the quiet fleet, and as many during fan-outs
-	InNamespace        int // clusters in each namespace
-	Entries            int // of the CorporateProxy, beside those of its Secret
-	Bundle             int // KiB of certificates that machines are to trust
+	Concurrency        int           // of the raw clients, and of the operator where it is not 0
+	New                int           // clusters that are created on the quiet fleet, and as many during fan-outs
+	Pace               time.Duration // from one of them to the next
+	InNamespace        int           // clusters in each namespace
+	Entries            int           // of the CorporateProxy, beside those of its Secret
+	Bundle             int           // KiB of certificates that machines are to trust
 	Rest               time.Duration
 }
 
@@ -40,6 +41,7 @@ func main() {
 	flag.IntVar(&options.Rounds, "rounds", 3, "how many fan-outs are compared with the raw clients")
 	flag.IntVar(&options.Concurrency, "concurrency", 10, "parallel writers of a raw client: the operator's default")
 	flag.IntVar(&options.New, "new", 100, "how many clusters are created on a quiet fleet, and during fan-outs")
+	flag.DurationVar(&options.Pace, "pace", 120*time.Millisecond, "time from one of them to the next")
 	flag.IntVar(&options.InNamespace, "in-namespace", 20, "how many clusters a namespace has")
 	flag.IntVar(&options.Entries, "entries", 0, "how many entries the CorporateProxy adds to the twelve of its Secret; 4096 at most")
 	flag.IntVar(&options.Bundle, "bundle", 0, "KiB of certificates that machines are to trust")

@@ -14,16 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pace is the time from one creation to the next.
-const pace = 120 * time.Millisecond
-
-// create creates clusters at the pace and returns how long each waited for its Secrets: from the answer to its creation
+// create creates clusters at their pace and returns how long each waited for its Secrets: from the answer to its creation
 // until a watch saw the second of them.
 func (l *lab) create(ctx context.Context, clusters []types.NamespacedName) ([]time.Duration, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	var mu sync.Mutex
 	var waited []time.Duration
-	tick := time.NewTicker(pace)
+	tick := time.NewTicker(l.options.Pace)
 	defer tick.Stop()
 	for i, key := range clusters {
 		select {

@@ -23,12 +23,25 @@ type decision struct {
 	note    string           // whether the cluster had a proxy, for the report's metadata
 	problem *resolve.Problem // why there are no Secrets to write
 	paused  bool
+
+	lint func() []v1alpha1.ReportedFinding // nil: the findings stay
+}
+
+// find has the list linted. It is advice and takes longer than all else that is decided, so no Secret waits for it.
+func (d *decision) find() {
+	if d.lint != nil {
+		d.status.Findings = d.lint()
+	}
 }
 
 // decide is pure.
-func decide(s state) decision { return decideWith(s, lintList) }
+func decide(s state) decision {
+	d := decideWith(s, lintList)
+	d.find()
+	return d
+}
 
-// decide remembers what clients find in the cluster's list.
+// decide remembers what clients find in the cluster's list. The findings are not in the decision yet.
 func (r *ClusterReconciler) decide(s state) decision {
 	return decideWith(s, r.linted.of(client.ObjectKeyFromObject(s.cluster)))
 }
@@ -70,7 +83,7 @@ func decideWith(s state, lint listFindings) decision {
 	d.own = resolvedLists(effective)
 	d.status.Findings = nil
 	if effective.Mode == resolve.ModeProxied {
-		d.status.Findings = clusterFindings(effective, inputs.Cluster(s.cluster), lint)
+		d.lint = func() []v1alpha1.ReportedFinding { return clusterFindings(effective, inputs.Cluster(s.cluster), lint) }
 	}
 	return d
 }

@@ -228,6 +228,21 @@ func TestAFanOutCostsTwoSecretsAndOneStatusPerClusterAndTheRestOnce(t *testing.T
 	}
 }
 
+// A list of 4,096 entries takes a processor a fifth of a second, and clusters wait for their Secrets.
+func TestNoSecretWaitsForAdvice(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	f.fail["apply"] = errors.New("not now")
+	f.reconcileAll(1)
+	if f.linted.asked != 0 {
+		t.Error("the list was linted before the Secrets were written")
+	}
+	f.fail = map[string]error{}
+	f.reconcileAll(1)
+	if f.linted.asked != 1 {
+		t.Errorf("the list was linted %d times", f.linted.asked)
+	}
+}
+
 func TestAStatusThatCannotBeWrittenLeavesTheClusterInDoubt(t *testing.T) {
 	f := newCountedFleet(t, 2)
 	f.reconcileAll(2)

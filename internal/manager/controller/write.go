@@ -54,6 +54,8 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	}
 	if out.retry != nil {
 		keepDescription(&d.status, s.last())
+	} else {
+		d.find()
 	}
 	count(d.status.Nodes, s.machines)
 	setEndpointsDirect(&d.status.Conditions, d.own, s)
