@@ -108,6 +108,7 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 	f.install()
 
 	var stored []*corev1.Pod
+	at := map[string]*corev1.Pod{}
 	for placeName, place := range places() {
 		always := corev1.ContainerRestartPolicyAlways
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: placeName}}
@@ -123,7 +124,8 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 		if place.change(&pod); placeName == "static" {
 			withoutSources(&pod)
 		}
-		stored = append(stored, f.create(place.namespace, pod))
+		at[placeName] = f.create(place.namespace, pod)
+		stored = append(stored, at[placeName])
 	}
 	stored = append(stored, f.debugged(f.create("shop", plain("debugged"))))
 
@@ -152,11 +154,8 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 		t.Errorf("the corpus is one-sided: %d injected, %d left alone", got, left)
 	}
 	for placeName, place := range places() {
-		i := slices.IndexFunc(stored, func(pod *corev1.Pod) bool {
-			return strings.Contains(pod.Name, placeName) && pod.Namespace == place.namespace
-		})
 		var reason string
-		for _, r := range said.of(stored[i], "none") {
+		for _, r := range said.of(at[placeName], "none") {
 			if r.Finding == "Uninjected" {
 				reason = r.Reason + " " + r.Message
 			}
@@ -165,7 +164,6 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 			t.Errorf("%s: the reason is %q, want %q", placeName, reason, place.want)
 		}
 	}
-	i := slices.IndexFunc(stored, func(pod *corev1.Pod) bool { return pod.Name == "plain" })
 	for name, want := range map[string]string{
 		"both":          "Uninjected OwnValue: sets http_proxy, HTTPS_PROXY itself",
 		"from":          "Uninjected OwnEnvFrom: takes its own from proxy-settings",
@@ -174,7 +172,7 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 		"some":          "Uninjected OwnEnvFrom: names HTTP_PROXY, and may have the rest from settings",
 		"from-whatever": "Fine : has ours below settings: a variable that is there wins, one in the other case of letters stays ours",
 	} {
-		if r := said.of(stored[i], name); r[0].String() != want {
+		if r := said.of(at["plain"], name); r[0].String() != want {
 			t.Errorf("container %s of a plain pod: %v, want %q", name, r, want)
 		}
 	}
