@@ -10,12 +10,16 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/pager"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/version"
@@ -29,8 +33,6 @@ type Options struct {
 	AllNamespaces bool   // whatever Namespace is
 	Timeout       string // of each request, as clientcmd reads it; empty: none
 }
-
-const pageSize = 500
 
 // Cluster lists what is in a cluster.
 type Cluster struct {
@@ -90,13 +92,8 @@ func (c *Cluster) Objects(ctx context.Context, resource schema.GroupVersionResou
 		return nil, fmt.Errorf("not the content of %s", resource.Resource)
 	}
 	var all []unstructured.Unstructured
-	err := pages(func(page metav1.ListOptions) (string, error) {
-		list, err := c.objects.Resource(resource).Namespace(namespace).List(ctx, page)
-		if err != nil {
-			return "", err
-		}
-		all = append(all, list.Items...)
-		return list.GetContinue(), nil
+	err := each(ctx, "", c.objects.Resource(resource).Namespace(namespace).List, func(object *unstructured.Unstructured) {
+		all = append(all, *object)
 	})
 	return all, err
 }
@@ -105,29 +102,29 @@ func (c *Cluster) Objects(ctx context.Context, resource schema.GroupVersionResou
 // leaves the rest out.
 func (c *Cluster) Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
 	var all []metav1.PartialObjectMetadata
-	err := pages(func(page metav1.ListOptions) (string, error) {
-		if name != "" {
-			page.FieldSelector = "metadata.name=" + name
-		}
-		list, err := c.metadata.Resource(resource).Namespace(namespace).List(ctx, page)
-		if err != nil {
-			return "", err
-		}
-		all = append(all, list.Items...)
-		return list.GetContinue(), nil
+	err := each(ctx, name, c.metadata.Resource(resource).Namespace(namespace).List, func(object *metav1.PartialObjectMetadata) {
+		all = append(all, *object)
 	})
 	return all, err
 }
 
-// pages lists page after page.
-func pages(next func(metav1.ListOptions) (continued string, err error)) error {
-	for page := (metav1.ListOptions{Limit: pageSize}); ; {
-		continued, err := next(page)
-		if err != nil || continued == "" {
-			return err
-		}
-		page.Continue = continued
+// each lists page after page, of one name or all. Where the list is older than the API server remembers, it begins again
+// without pages.
+func each[L, O runtime.Object](ctx context.Context, name string, list func(context.Context, metav1.ListOptions) (L, error), do func(O)) error {
+	var options metav1.ListOptions
+	if name != "" {
+		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
 	}
+	all, _, err := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
+		return list(ctx, page)
+	}).List(ctx, options)
+	if err != nil {
+		return err
+	}
+	return meta.EachListItem(all, func(object runtime.Object) error {
+		do(object.(O))
+		return nil
+	})
 }
 
 // ProxyReports lists the reports of a cluster as they are.
