@@ -10,6 +10,7 @@ require (
 	github.com/fairlead-io/fairlead/images v0.0.0-00010101000000-000000000000
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.21.8
+	github.com/prometheus/procfs v0.22.0
 	go.etcd.io/etcd/client/v3 v3.6.16
 	go.uber.org/zap v1.28.0
 	golang.org/x/mod v0.42.0

@@ -6,12 +6,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
@@ -20,10 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
-func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // the test's own clients have nothing to say
-	controlplanetest.Main(m)
-}
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 // started is what runs beside the shared control plane; all of it dies with this process.
 var started struct {

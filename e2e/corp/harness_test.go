@@ -7,11 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -34,7 +32,6 @@ type harness struct {
 
 func newHarness(t *testing.T) *harness {
 	t.Helper()
-	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
 	h := &harness{company: newCompany(t), cp: controlplanetest.Shared(t), values: clusterValues(t)}
 	h.clients = controlplanetest.Clients(t, h.cp)
 	h.node = &node.Node{Network: h.company.network, Clients: h.clients}

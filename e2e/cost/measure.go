@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 type options struct {
@@ -55,7 +57,7 @@ func (l *lab) turn(ctx context.Context, options options, r *result) error {
 	if err != nil {
 		return err
 	}
-	used, err := cpuTime(l.kyverno.PID())
+	used, err := process.CPUTime(l.kyverno.PID())
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (l *lab) turn(ctx context.Context, options options, r *result) error {
 	if err != nil {
 		return err
 	}
-	stillUsed, err := cpuTime(l.kyverno.PID())
+	stillUsed, err := process.CPUTime(l.kyverno.PID())
 	if err != nil {
 		return err
 	}

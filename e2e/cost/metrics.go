@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // reviews are AdmissionReviews of pods, by Kyverno's own count.
@@ -54,25 +52,4 @@ func total(page, metric string) (float64, error) {
 		sum += value
 	}
 	return sum, nil
-}
-
-// clockTick is what the kernel counts CPU time in, for all architectures that Kubernetes runs on (times(2)).
-const clockTick = 10 * time.Millisecond
-
-// cpuTime is what a process has used, in user and kernel mode (proc_pid_stat(5), fields 14 and 15).
-func cpuTime(pid int) (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])) // from field 3 on
-	var ticks int64
-	for _, field := range []int{14, 15} {
-		n, err := strconv.ParseInt(fields[field-3], 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read the CPU time of process %d: %w", pid, err)
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * clockTick, nil
 }

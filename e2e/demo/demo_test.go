@@ -10,20 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
-func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
-	controlplanetest.Main(m)
-}
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 // runningIn are the programs that have a folder as their working directory, as all of a demo's have.
 func runningIn(t *testing.T, dir string) []string {

@@ -260,7 +260,7 @@ func (f *fixture) testNames() {
 // testRestricted: what may not be listed is said, and no Secret is asked for, whoever asks.
 func (f *fixture) testRestricted(settings []string) {
 	f.Helper()
-	f.role("reader",
+	controlplanetest.Role(f, f.clients, "reader",
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"list"}},
 	)
@@ -286,17 +286,4 @@ func (f *fixture) testRestricted(settings []string) {
 	if len(events) == 0 {
 		f.Error("no request is in the log: the search is blind")
 	}
-}
-
-// role gives a user of the same name these permissions.
-func (f *fixture) role(user string, rules ...rbacv1.PolicyRule) {
-	f.Helper()
-	_, err := f.clients.RbacV1().ClusterRoles().Create(f.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, metav1.CreateOptions{})
-	controlplanetest.Require(f, err)
-	_, err = f.clients.RbacV1().ClusterRoleBindings().Create(f.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
-	}, metav1.CreateOptions{})
-	controlplanetest.Require(f, err)
 }

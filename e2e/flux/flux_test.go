@@ -11,13 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -29,10 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // the test's own client has nothing to say
-	controlplanetest.Main(m)
-}
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 // The cluster of examples/cluster.yaml, which is that of docs/consumers.md, and who squid lets through.
 const (

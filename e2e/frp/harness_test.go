@@ -7,11 +7,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -45,7 +43,6 @@ type harness struct {
 
 func newHarness(t *testing.T) *harness {
 	t.Helper()
-	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
 	h := &harness{cp: controlplanetest.Start(t, controlplane.Options{Hosts: []string{tunnelName}})}
 	h.clients = controlplanetest.Clients(t, h.cp)
 	var err error

@@ -11,12 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -26,10 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
-func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // the test's own clients have nothing to say
-	controlplanetest.Main(m)
-}
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 // Where both charts are installed.
 const namespace = "fairlead-system"

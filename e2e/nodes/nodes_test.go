@@ -12,9 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
@@ -23,10 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // the tests' own clients have nothing to say
-	controlplanetest.Main(m)
-}
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 const (
 	username = `nodes@corp.example`

@@ -13,12 +13,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -31,7 +29,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard())      // the test's own clients have nothing to say
 	_ = flag.Set("test.parallel", "8") // they wait more than they work; -parallel says otherwise
 	controlplanetest.Main(m)
 }

@@ -124,7 +124,7 @@ owners:
 
 func (f *fixture) testRestricted(t *testing.T) {
 	t.Helper()
-	f.role("pods-alone", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})
+	controlplanetest.Role(f, f.clients, "pods-alone", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}})
 	user, err := f.cp.User("pods-alone")
 	controlplanetest.Require(t, err)
 	said := f.report(user)
@@ -168,7 +168,7 @@ func (f *fixture) testRestricted(t *testing.T) {
 // testNamedSecrets: no right to any other Secret is needed, and the answers have nothing of what is in them.
 func (f *fixture) testNamedSecrets(t *testing.T) {
 	t.Helper()
-	f.role("auditor",
+	controlplanetest.Role(f, f.clients, "auditor",
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods", "namespaces"}, Verbs: []string{"list"}},
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{policies.Secret}, Verbs: []string{"list"}},
 	)
@@ -333,17 +333,4 @@ func (f *fixture) secret(namespace string, annotations map[string]string) time.T
 	at, err := time.Parse(time.RFC3339, annotations["fairlead.io/changed-at"])
 	controlplanetest.Require(f, err)
 	return at
-}
-
-// role gives a user of the same name these permissions.
-func (f *fixture) role(user string, rules ...rbacv1.PolicyRule) {
-	f.Helper()
-	_, err := f.clients.RbacV1().ClusterRoles().Create(f.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, metav1.CreateOptions{})
-	controlplanetest.Require(f, err)
-	_, err = f.clients.RbacV1().ClusterRoleBindings().Create(f.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
-	}, metav1.CreateOptions{})
-	controlplanetest.Require(f, err)
 }

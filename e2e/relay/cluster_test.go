@@ -8,11 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -42,7 +40,6 @@ func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	authority, err := machine.NewAuthority("Example Corp")
 	controlplanetest.Require(t, err)
-	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
 	cp := controlplanetest.Shared(t)
 	c := &cluster{cp: cp, clients: controlplanetest.Clients(t, cp), authority: authority, programs: programs(t)}
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))

@@ -66,7 +66,7 @@ func (l *lab) fill(ctx context.Context) error {
 	l.add("first fill", seconds(end.Sub(begin)))
 	l.add("first fill: requests", count(c.requests.sum()))
 	l.add("first fill: which", c.requests.String())
-	l.add("memory at start, caches filled", mebibytes(start.now))
-	l.add("memory after the fill; peak so far", mebibytes(filled.now)+"; "+mebibytes(filled.peak))
+	l.add("memory at start, caches filled", mebibytes(start.Now))
+	l.add("memory after the fill; peak so far", mebibytes(filled.Now)+"; "+mebibytes(filled.Peak))
 	return nil
 }

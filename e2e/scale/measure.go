@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 // lab is the operator with its fleet, the raw clients' control plane beside it, and what was measured.
@@ -142,7 +143,7 @@ func (l *lab) during(ctx context.Context, do func() error) (c counted, err error
 	if err != nil {
 		return c, err
 	}
-	before, err := processorTime(l.operator.pid())
+	before, err := process.CPUTime(l.operator.pid())
 	if err != nil {
 		return c, err
 	}
@@ -154,7 +155,7 @@ func (l *lab) during(ctx context.Context, do func() error) (c counted, err error
 	if err != nil {
 		return c, err
 	}
-	after, err := processorTime(l.operator.pid())
+	after, err := process.CPUTime(l.operator.pid())
 	if err != nil {
 		return c, err
 	}

@@ -120,7 +120,7 @@ func (l *lab) newDuringFanOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.add("memory after the fan-outs; peak", mebibytes(used.now)+"; "+mebibytes(used.peak))
+	l.add("memory after the fan-outs; peak", mebibytes(used.Now)+"; "+mebibytes(used.Peak))
 	return l.remove(ctx, clusters)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
@@ -92,7 +93,7 @@ func (r *replica) stop() error {
 		return err
 	}
 	r.mu.Lock()
-	r.wanted, r.peak = false, max(r.peak, used.peak)
+	r.wanted, r.peak = false, max(r.peak, used.Peak)
 	running := r.running
 	r.mu.Unlock()
 	return running.Stop()
@@ -105,9 +106,9 @@ func (r *replica) pid() int {
 }
 
 // memory: the peak is that of all that have run.
-func (r *replica) memory() (memory, error) {
-	used, err := memoryOf(r.pid())
-	used.peak = max(used.peak, r.peak)
+func (r *replica) memory() (process.Memory, error) {
+	used, err := process.MemoryOf(r.pid())
+	used.Peak = max(used.Peak, r.peak)
 	return used, err
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 // restart ends the operator as a kubelet does, and starts it with everything unchanged.
@@ -19,7 +21,7 @@ func (l *lab) restart(ctx context.Context) error {
 	if err := l.operator.start(ctx); err != nil {
 		return err
 	}
-	ready, err := sinceStart(l.operator.pid()) // before that it was built, if need be
+	ready, err := process.Age(l.operator.pid()) // before that it was built, if need be
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func (l *lab) restart(ctx context.Context) error {
 	l.add("restart: Secrets and reports changed", count(l.ours.watch.changed()-changed))
 	l.add("restart: writes, the paced re-apply among them", count(asked.writes()))
 	l.add("restart: requests", asked.String())
-	l.add("memory after the restart", mebibytes(used.now))
+	l.add("memory after the restart", mebibytes(used.Now))
 	return nil
 }
 
@@ -94,7 +96,7 @@ func (l *lab) atTheEnd(context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.add("memory, peak of all", mebibytes(used.peak))
+	l.add("memory, peak of all", mebibytes(used.Peak))
 	l.add("operator restarted by itself", count(l.operator.restarts))
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 func (l *lab) touchSource(ctx context.Context) error {
@@ -65,7 +66,7 @@ func (l *lab) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before, err := processorTime(l.operator.pid())
+	before, err := process.CPUTime(l.operator.pid())
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (l *lab) rest(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	after, err := processorTime(l.operator.pid())
+	after, err := process.CPUTime(l.operator.pid())
 	if err != nil {
 		return err
 	}
@@ -88,6 +89,6 @@ func (l *lab) rest(ctx context.Context) error {
 	}
 	l.add(fmt.Sprintf("%s of rest: requests, beside the lease", l.options.Rest), asked.String())
 	l.add(fmt.Sprintf("%s of rest: operator's processor time", l.options.Rest), fmt.Sprintf("%.2f s", (after-before).Seconds()))
-	l.add("memory at rest", mebibytes(used.now))
+	l.add("memory at rest", mebibytes(used.Now))
 	return nil
 }

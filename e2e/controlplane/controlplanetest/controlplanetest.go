@@ -5,16 +5,20 @@ package controlplanetest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -65,10 +69,19 @@ func Shared(t testing.TB) *controlplane.ControlPlane {
 	return shared.cp
 }
 
+// parallel is how many of a package's tests run at once, where nobody says otherwise: most wait more than they work.
+const parallel = "4"
+
 // Main runs the tests of a package and stops the shared control plane:
 //
 //	func TestMain(m *testing.M) { controlplanetest.Main(m) }
+//
+// What the clients of the tests themselves log is discarded.
 func Main(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	if at := flag.Lookup("test.parallel"); at.Value.String() == at.DefValue {
+		_ = at.Value.Set(parallel)
+	}
 	cache, err := discoveryCache()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -148,4 +161,17 @@ func Await(t testing.TB, what string, condition func(context.Context) (bool, err
 	if err != nil {
 		t.Fatalf("await %s: %v (last error: %v)", what, err, last)
 	}
+}
+
+// Role gives a user of the same name these permissions.
+func Role(t testing.TB, clients kubernetes.Interface, user string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	_, err := clients.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: rules}, metav1.CreateOptions{})
+	Require(t, err)
+	_, err = clients.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}, metav1.CreateOptions{})
+	Require(t, err)
 }

@@ -1,0 +1,49 @@
+package process
+
+import (
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// clockTick is the unit of times in /proc, for all architectures that Kubernetes runs on (times(2)).
+const clockTick = 10 * time.Millisecond
+
+// Memory is what a process has in memory, in KiB.
+type Memory struct{ Now, Peak int }
+
+// CPUTime is what a process has used, in user and kernel mode.
+func CPUTime(pid int) (time.Duration, error) {
+	stat, err := statOf(pid)
+	return time.Duration(stat.UTime+stat.STime) * clockTick, err
+}
+
+// Age is how long ago a process started.
+func Age(pid int) (time.Duration, error) {
+	stat, err := statOf(pid)
+	if err != nil {
+		return 0, err
+	}
+	var sinceBoot unix.Timespec
+	err = unix.ClockGettime(unix.CLOCK_BOOTTIME, &sinceBoot)
+	return time.Duration(sinceBoot.Nano()) - time.Duration(stat.Starttime)*clockTick, err
+}
+
+// MemoryOf is what a process has in memory now, and had at most.
+func MemoryOf(pid int) (Memory, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return Memory{}, err
+	}
+	status, err := p.NewStatus()
+	return Memory{Now: int(status.VmRSS >> 10), Peak: int(status.VmHWM >> 10)}, err
+}
+
+func statOf(pid int) (procfs.ProcStat, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return procfs.ProcStat{}, err
+	}
+	return p.Stat()
+}
