@@ -263,34 +263,64 @@ func TestOnlyTheOperatorHasAKubernetesClient(t *testing.T) {
 	}
 }
 
-// The command line runs with the rights of whoever calls it, an administrator's.
-func TestTheCommandLineOnlyLists(t *testing.T) {
-	files, err := filepath.Glob("cli/cluster/*.go")
+// writes are the methods by which clients write, or read one object.
+var writes = []string{"Create", "Update", "UpdateStatus", "Patch", "Apply", "ApplyStatus", "Delete", "DeleteAllOf", "DeleteCollection"}
+
+// calls returns how often a package calls methods of these names with a context, other than those of package apply.
+func calls(t *testing.T, dir string, names []string) map[string]int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil || len(files) == 0 {
-		t.Fatal("package cluster is not there")
+		t.Fatalf("there are no files in %s", dir)
 	}
-	listed := 0
+	found := map[string]int{}
 	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
 		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ast.Inspect(tree, func(node ast.Node) bool {
-			selector, is := node.(*ast.SelectorExpr)
-			if !is {
+			call, is := node.(*ast.CallExpr)
+			if !is || len(call.Args) == 0 || identifier(call.Args[0]) != "ctx" {
 				return true
 			}
-			switch name := selector.Sel.Name; name {
-			case "List":
-				listed++
-			case "Create", "Update", "UpdateStatus", "Patch", "Apply", "ApplyStatus", "Delete", "DeleteCollection", "Get", "Watch":
-				t.Errorf("%s mentions %s", file, name)
+			if method, is := call.Fun.(*ast.SelectorExpr); is && slices.Contains(names, method.Sel.Name) && identifier(method.X) != "apply" {
+				found[method.Sel.Name]++
 			}
 			return true
 		})
 	}
-	if listed != 2 { // objects, and metadata
-		t.Errorf("it lists %d times", listed)
+	return found
+}
+
+// identifier is the name that an expression is, if it is one.
+func identifier(e ast.Expr) string {
+	if name, is := e.(*ast.Ident); is {
+		return name.Name
+	}
+	return ""
+}
+
+func TestApplyAloneWrites(t *testing.T) {
+	for _, p := range list(t, "./internal/...", "./operator/...") {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		found := calls(t, p.Dir, writes)
+		switch {
+		case path == "internal/write/apply" && len(found) < 4:
+			t.Errorf("%s writes %v: the search is blind", path, found)
+		case path != "internal/write/apply" && len(found) > 0:
+			t.Errorf("%s writes beside internal/write/apply: %v", path, found)
+		}
+	}
+}
+
+// The command line runs with the rights of whoever calls it, an administrator's.
+func TestTheCommandLineOnlyLists(t *testing.T) {
+	if found := calls(t, "cli/cluster", []string{"Get", "Watch"}); len(found) > 0 {
+		t.Errorf("it reads otherwise: %v", found)
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 // ClusterReconciler keeps the two Secrets and the ProxyReport of each Cluster.
@@ -99,7 +99,7 @@ func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request)
 // the Secrets, from whoever deletes a report or the CRD of reports.
 func (r *ClusterReconciler) forget(ctx context.Context, key types.NamespacedName, s state) error {
 	if s.report != nil {
-		if err := r.removeReport(ctx, s.report); err != nil {
+		if err := apply.Release(ctx, r.Client, s.report, v1alpha1.ReportFinalizer); err != nil {
 			return err
 		}
 	}
@@ -109,15 +109,4 @@ func (r *ClusterReconciler) forget(ctx context.Context, key types.NamespacedName
 	r.linted.forget(key)
 	r.changes.recorded(key)
 	return nil
-}
-
-func (r *ClusterReconciler) removeReport(ctx context.Context, report *v1alpha1.ProxyReport) error {
-	without := report.DeepCopy()
-	if controllerutil.RemoveFinalizer(without, v1alpha1.ReportFinalizer) {
-		patch := client.MergeFromWithOptions(report, client.MergeFromWithOptimisticLock{})
-		if err := r.Client.Patch(ctx, without, patch); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-	}
-	return client.IgnoreNotFound(r.Client.Delete(ctx, without, client.Preconditions{UID: &without.UID}))
 }

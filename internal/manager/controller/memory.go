@@ -42,7 +42,7 @@ func (r *ClusterReconciler) key(ctx context.Context) ([]byte, error) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
 		Data:       map[string][]byte{memoryKey: key},
 	}
-	return key, r.Client.Create(ctx, secret)
+	return key, apply.Create(ctx, r.Client, secret)
 }
 
 // keyOf refuses a key that somebody else made up: with a short one, the hashes in

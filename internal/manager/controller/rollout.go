@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 // RolloutReconciler replaces outdated machines where a CorporateProxy says Rolling:
@@ -281,8 +282,9 @@ func (r *RolloutReconciler) say(ctx context.Context, c *fleetCluster, said v1alp
 func (r *RolloutReconciler) write(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout) (string, error) {
 	said.Message = shorten(said.Message)
 	report := c.report()
-	err := r.Client.Status().Patch(ctx, report, rolloutPatch(c, said), rolloutManager)
-	return report.ResourceVersion, err
+	report.ResourceVersion = c.version
+	answer, err := apply.StatusOf(ctx, r.Client, report, map[string]any{"rollout": rolloutFields(said)}, rolloutManager)
+	return answer.ResourceVersion, err
 }
 
 func (r *RolloutReconciler) now() time.Time {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
+	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
 
 // aboutOne reports whether an error is the API server's answer about one object:
@@ -157,13 +158,12 @@ func keeperOfAfter(entries []metav1.ManagedFieldsEntry) string {
 // checkRolloutCage tries, as a dry run, to change something else of the owner, and
 // returns a *blockedError unless the admission policy refuses it.
 func checkRolloutCage(ctx context.Context, c client.Client, o v1alpha1.ReportedOwner, state ownerState) error {
-	probe := []byte(`{"metadata":{"annotations":{"fairlead.io/cage-probe":"true"}}}`)
-	err := c.Patch(ctx, state.object.DeepCopy(), client.RawPatch(types.MergePatchType, probe), client.DryRunAll)
+	err := cage.CheckPatch(ctx, c, state.object, rolloutCage)
 	switch {
 	case err == nil:
-		return &blockedError{fmt.Sprintf("waits: nothing would keep the operator from changing more than spec.rollout.after of %s; apply config/rbac, with the admission policy %s", ownerName(o), rolloutCage)}
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), rolloutCage):
 		return nil
+	case errors.Is(err, cage.ErrOpen):
+		return &blockedError{fmt.Sprintf("waits: nothing would keep the operator from changing more than spec.rollout.after of %s; apply config/rbac, with the admission policy %s", ownerName(o), rolloutCage)}
 	case apierrors.IsForbidden(err):
 		return notAllowed(o)
 	case aboutOne(err):
@@ -174,9 +174,11 @@ func checkRolloutCage(ctx context.Context, c client.Client, o v1alpha1.ReportedO
 
 // roll sets spec.rollout.after of an owner that is as it was read.
 func roll(ctx context.Context, c client.Client, o v1alpha1.ReportedOwner, state ownerState, after *metav1.Time, opts ...client.PatchOption) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q},"spec":{"rollout":{"after":%q}}}`,
-		state.object.GetResourceVersion(), after.UTC().Format(time.RFC3339))
-	err := c.Patch(ctx, state.object.DeepCopy(), client.RawPatch(types.MergePatchType, patch), append(opts, rolloutManager)...)
+	patch := map[string]any{
+		"metadata": map[string]any{"resourceVersion": state.object.GetResourceVersion()},
+		"spec":     map[string]any{"rollout": map[string]any{"after": after.UTC().Format(time.RFC3339)}},
+	}
+	err := apply.Merge(ctx, c, state.object, patch, append(opts, rolloutManager)...)
 	switch {
 	case aboutOne(err):
 		return refused(o, err)

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
@@ -268,20 +267,15 @@ func untilNextBeginning(fleet []*fleetCluster, now time.Time, interval time.Dura
 
 func sameRollout(a, b v1alpha1.ReportedRollout) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// rolloutPatch is all of status.rollout, for a report that is as it was read.
-func rolloutPatch(c *fleetCluster, said v1alpha1.ReportedRollout) client.Patch {
-	fields := map[string]any{"after": nil, "started": nil, "owner": nil, "skipped": nil, "message": nil}
-	var rollout any
-	if said != (v1alpha1.ReportedRollout{}) {
-		content, _ := json.Marshal(said) // times and strings
-		_ = json.Unmarshal(content, &fields)
-		rollout = fields
+// rolloutFields is all of status.rollout as a merge patch has it; nil removes it.
+func rolloutFields(said v1alpha1.ReportedRollout) any {
+	if said == (v1alpha1.ReportedRollout{}) {
+		return nil
 	}
-	patch, _ := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": c.version},
-		"status":   map[string]any{"rollout": rollout},
-	})
-	return client.RawPatch(types.MergePatchType, patch)
+	fields := map[string]any{"after": nil, "started": nil, "owner": nil, "skipped": nil, "message": nil}
+	content, _ := json.Marshal(said) // times and strings
+	_ = json.Unmarshal(content, &fields)
+	return fields
 }
 
 // sooner returns the smaller of two waits, of which 0 is none.

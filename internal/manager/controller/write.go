@@ -83,7 +83,7 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 		Annotations: promised,
 		Finalizers:  []string{v1alpha1.ReportFinalizer},
 	}}
-	if err := r.Client.Create(ctx, report); err != nil {
+	if err := apply.Create(ctx, r.Client, report); err != nil {
 		return nil, err
 	}
 	answer, err := apply.Metadata(ctx, r.Client, report, nil, "")

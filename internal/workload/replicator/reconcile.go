@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 // Reconciler keeps the copies right.
@@ -138,12 +139,11 @@ func (r *Reconciler) write(ctx context.Context, namespace *metav1.PartialObjectM
 	var err error
 	switch d.verb {
 	case create:
-		err = r.Client.Create(ctx, d.object)
+		err = apply.Create(ctx, r.Client, d.object)
 	case update:
-		err = r.Client.Update(ctx, d.object) // of the version that was read
+		err = apply.Update(ctx, r.Client, d.object)
 	case remove:
-		uid, version := d.object.GetUID(), d.object.GetResourceVersion()
-		err = r.Client.Delete(ctx, d.object, client.Preconditions{UID: &uid, ResourceVersion: &version})
+		err = apply.Delete(ctx, r.Client, d.object)
 	}
 	if err != nil {
 		return r.failed(ctx, namespace, d, of, err)

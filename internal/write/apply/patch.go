@@ -29,7 +29,13 @@ func Status(ctx context.Context, c client.Client, before, after client.Object, m
 	if len(status) == 0 {
 		return nil, nil
 	}
-	return patchStatus(ctx, c, before, status, manager, map[string]any{"resourceVersion": before.GetResourceVersion()})
+	return StatusOf(ctx, c, before, status, manager)
+}
+
+// StatusOf writes these fields of the status of an object that is still of the version that was read, and removes those
+// that are nil. It returns the metadata after it.
+func StatusOf(ctx context.Context, c client.Client, object client.Object, status map[string]any, manager client.FieldOwner) (*metav1.PartialObjectMetadata, error) {
+	return patchStatus(ctx, c, object, status, manager, map[string]any{"resourceVersion": object.GetResourceVersion()})
 }
 
 // StatusFields writes these fields of an object's status, and removes those that are nil, whatever the others are.

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
 // timeout is longer than the API server takes to notice a new policy.
@@ -86,14 +88,34 @@ func (p Policies) probes(namespace string) []probe {
 }
 
 func (p probe) tryOut(ctx context.Context, c client.Client) error {
-	object, _ := p.object.DeepCopyObject().(client.Object) // the answer goes into what is sent
-	err := c.Create(ctx, object, client.DryRunAll)
+	err := apply.Create(ctx, c, p.object.DeepCopyObject().(client.Object), client.DryRunAll) // the answer goes into what is sent
 	what := fmt.Sprintf("%s in namespace %s", p.kind, p.object.GetNamespace())
-	switch {
-	case err == nil:
+	switch err := refusal(err, p.policy); {
+	case errors.Is(err, ErrOpen):
 		return fmt.Errorf("nothing would keep it from creating a foreign %s", what)
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), p.policy):
+	case err != nil:
+		return fmt.Errorf("trying it out with a %s: %w", what, err)
+	}
+	return nil
+}
+
+// ErrOpen says that no policy refused a probe.
+var ErrOpen = errors.New("no policy refuses it")
+
+// CheckPatch tries, as a dry run, to annotate an object that exists, and must be refused by the policy. Other errors are
+// the API server's.
+func CheckPatch(ctx context.Context, c client.Client, object client.Object, policy string) error {
+	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"fairlead.io/cage-probe": "true"}}}
+	return refusal(apply.Merge(ctx, c, object, patch, client.DryRunAll), policy)
+}
+
+// refusal is nil if the answer to a probe is the policy's.
+func refusal(answer error, policy string) error {
+	switch {
+	case answer == nil:
+		return ErrOpen
+	case apierrors.IsForbidden(answer) && strings.Contains(answer.Error(), policy):
 		return nil
 	}
-	return fmt.Errorf("trying it out with a %s: %w", what, err)
+	return answer
 }

@@ -1,0 +1,51 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// The errors of these are the API server's, as they are.
+
+// Create creates an object, which gets the API server's answer.
+func Create(ctx context.Context, c client.Client, object client.Object, opts ...client.CreateOption) error {
+	return c.Create(ctx, object, opts...)
+}
+
+// Update replaces an object that is still of the version that was read.
+func Update(ctx context.Context, c client.Client, object client.Object) error {
+	return c.Update(ctx, object)
+}
+
+// Merge sends a merge patch of an object. The object stays as it is here.
+func Merge(ctx context.Context, c client.Client, object client.Object, patch any, opts ...client.PatchOption) error {
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	return c.Patch(ctx, object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, data), opts...)
+}
+
+// Delete deletes an object that is still of the version that was read.
+func Delete(ctx context.Context, c client.Client, object client.Object) error {
+	uid, version := object.GetUID(), object.GetResourceVersion()
+	return c.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &version})
+}
+
+// Release takes our finalizer off an object that is still of the version that was read, and deletes it. An object that is
+// gone is no error.
+func Release(ctx context.Context, c client.Client, object client.Object, finalizer string) error {
+	without := object.DeepCopyObject().(client.Object)
+	if controllerutil.RemoveFinalizer(without, finalizer) {
+		patch := client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{})
+		if err := c.Patch(ctx, without, patch); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	uid := without.GetUID()
+	return client.IgnoreNotFound(c.Delete(ctx, without, client.Preconditions{UID: &uid}))
+}
