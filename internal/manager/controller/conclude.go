@@ -2,9 +2,11 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,17 +18,37 @@ import (
 // contended is how many reverts in a row make a rival.
 const contended = 2
 
-// conclude sets the conditions, from what was decided and what became of it.
-func conclude(d *decision, out outcome, generation int64) {
-	conditions := &d.status.Conditions
+// conclude is the status of a report after what was decided for its cluster was written as far as it went, with these
+// findings. It is pure.
+func conclude(s state, d decision, w writes, found []v1alpha1.ReportedFinding) v1alpha1.ProxyReportStatus {
+	status, out := d.status, w.outcome()
+	status.Secrets, status.Conditions, status.Nodes = slices.Clone(status.Secrets), slices.Clone(status.Conditions), status.Nodes.DeepCopy()
+	status.Findings = found
+	w.recordIn(&status, s.doubtNodes)
+	switch {
+	case out.retry != nil:
+		keepDescription(&status, s.last())
+	case len(w.attempts) > 0:
+		status.HandledRequest = s.report.Annotations[v1alpha1.ReapplyAnnotation]
+	}
+	count(status.Nodes, s.machines)
+	setEndpointsDirect(&status.Conditions, d.own, s)
+	setConditions(&status, d, out, nextGeneration(&s, d, out))
+	paceFindings(&status, s)
+	return status
+}
+
+// setConditions says what was decided and what became of it.
+func setConditions(status *v1alpha1.ProxyReportStatus, d decision, out outcome, generation int64) {
+	conditions := &status.Conditions
 	setWhile(conditions, v1alpha1.ConditionPaused, v1alpha1.ReasonPaused, when(d.paused, "the Cluster is paused; nothing is written"))
-	setWhile(conditions, v1alpha1.ConditionMachinesOutdated, v1alpha1.ReasonBuiltBefore, outdatedMessage(d.status.Nodes))
+	setWhile(conditions, v1alpha1.ConditionMachinesOutdated, v1alpha1.ReasonBuiltBefore, outdatedMessage(status.Nodes))
 	if !d.paused && out.retry == nil { // otherwise the last known state is the best there is
 		if d.problem == nil {
 			setWhile(conditions, v1alpha1.ConditionNameTaken, v1alpha1.ReasonNameTaken, strings.Join(out.taken, "; "))
-			setWhile(conditions, v1alpha1.ConditionContended, v1alpha1.ReasonContended, rivalMessage(d.status))
+			setWhile(conditions, v1alpha1.ConditionContended, v1alpha1.ReasonContended, rivalMessage(*status))
 		}
-		meta.SetStatusCondition(conditions, ready(*d, out))
+		meta.SetStatusCondition(conditions, ready(*status, d, out))
 	}
 	if !d.paused && out.retry != nil && !unavailable(out.retry) {
 		meta.SetStatusCondition(conditions, metav1.Condition{
@@ -38,34 +60,52 @@ func conclude(d *decision, out outcome, generation int64) {
 	}
 }
 
+// keepDescription puts back what the status says of the Secrets, where new ones were not written.
+func keepDescription(status *v1alpha1.ProxyReportStatus, last v1alpha1.ProxyReportStatus) {
+	status.Mode, status.ProxyName, status.Form, status.NoProxy = last.Mode, last.ProxyName, last.Form, last.NoProxy
+	status.Entries, status.EntryCounts, status.Findings, status.Facts = last.Entries, last.EntryCounts, last.Findings, last.Facts
+	status.Refusals, status.RefusalCount = last.Refusals, last.RefusalCount
+	status.Cluster.Generation = last.Cluster.Generation
+}
+
+// paceFindings leaves the findings as they are where nothing else of the report changes, until the cluster's next turn: a
+// new version finds something else in the same lists, and all reports of a fleet would be written at its start.
+func paceFindings(status *v1alpha1.ProxyReportStatus, s state) {
+	next := *status
+	next.Findings = s.last().Findings
+	if !s.paced && !reapplyRequested(&s) && equality.Semantic.DeepEqual(next, s.last()) {
+		*status = next
+	}
+}
+
 // ready is the condition Ready of a report.
-func ready(d decision, out outcome) metav1.Condition {
+func ready(status v1alpha1.ProxyReportStatus, d decision, out outcome) metav1.Condition {
 	condition := func(reason, message string) metav1.Condition {
-		status := metav1.ConditionFalse
+		is := metav1.ConditionFalse
 		if reason == v1alpha1.ReasonApplied {
-			status = metav1.ConditionTrue
+			is = metav1.ConditionTrue
 		}
-		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: status, Reason: reason, Message: shorten(message)}
+		return metav1.Condition{Type: v1alpha1.ConditionReady, Status: is, Reason: reason, Message: shorten(message)}
 	}
 	switch {
 	case d.problem != nil:
-		return condition(string(d.problem.Reason), d.problem.Error()+fate(d))
+		return condition(string(d.problem.Reason), d.problem.Error()+consequence(status, d.note))
 	case len(out.taken) > 0:
 		return condition(v1alpha1.ReasonNameTaken, strings.Join(out.taken, "; "))
 	case len(out.refused) > 0:
 		return condition(v1alpha1.ReasonRefused, strings.Join(out.refused, "; "))
-	case rivalMessage(d.status) != "":
-		return condition(v1alpha1.ReasonContended, rivalMessage(d.status))
+	case rivalMessage(status) != "":
+		return condition(v1alpha1.ReasonContended, rivalMessage(status))
 	}
-	return condition(v1alpha1.ReasonApplied, summary(d.status))
+	return condition(v1alpha1.ReasonApplied, summary(status))
 }
 
-// fate says what a problem means for the Secrets.
-func fate(d decision) string {
+// consequence says what a problem means for the Secrets.
+func consequence(status v1alpha1.ProxyReportStatus, note string) string {
 	switch {
-	case len(d.status.Secrets) > 0:
+	case len(status.Secrets) > 0:
 		return "; both Secrets stay as last written"
-	case d.note == resolve.NoteHadProxy:
+	case note == resolve.NoteHadProxy:
 		return fmt.Sprintf("; both Secrets stay as they are, since the cluster counts as one that had a proxy (annotation %s of its ProxyReport)", v1alpha1.HadProxyAnnotation)
 	}
 	return "; both Secrets are withheld"

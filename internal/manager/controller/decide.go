@@ -24,29 +24,15 @@ type decision struct {
 	problem *resolve.Problem // why there are no Secrets to write
 	paused  bool
 
-	lint func() []v1alpha1.ReportedFinding // nil: the findings stay
+	lint func() []v1alpha1.ReportedFinding // finds what is in the status; nil: that stays
 }
 
-// find has the list linted. It is advice and takes longer than all else that is decided, so no Secret waits for it.
-func (d *decision) find() {
-	if d.lint != nil {
-		d.status.Findings = d.lint()
-	}
-}
-
-// decide is pure.
-func decide(s state) decision {
-	d := decideWith(s, lintList)
-	d.find()
-	return d
-}
-
-// decide remembers what clients find in the cluster's list. The findings are not in the decision yet.
+// decide is pure. The findings are not in the decision yet.
 func (r *ClusterReconciler) decide(s state) decision {
-	return decideWith(s, r.linted.of(client.ObjectKeyFromObject(s.cluster)))
+	return decide(s, r.linted.of(client.ObjectKeyFromObject(s.cluster)))
 }
 
-func decideWith(s state, lint listFindings) decision {
+func decide(s state, lint listFindings) decision {
 	last := s.last()
 	d := decision{status: *last.DeepCopy(), own: reportedLists(last), paused: paused(s.cluster)}
 	if d.paused {

@@ -37,9 +37,9 @@ func aState(t *testing.T) state {
 
 func TestDecideLeavesTheLastGoodDescriptionInPlaceOnAProblem(t *testing.T) {
 	s := aState(t)
-	s.report = &v1alpha1.ProxyReport{Status: decide(s).status}
+	s.report = &v1alpha1.ProxyReport{Status: decide(s, lintList).status}
 	s.problem = &resolve.Problem{Reason: resolve.ReasonAmbiguous, Object: "Cluster ns/c1", Detail: "two match"}
-	d := decide(s)
+	d := decide(s, lintList)
 	if d.secrets != nil {
 		t.Error("Secrets are to be written in spite of a problem")
 	}
@@ -70,12 +70,11 @@ func TestDecideBlanksOnlyAClusterThatNeverHadAProxy(t *testing.T) {
 	} {
 		s := aState(t)
 		s.report, s.problem = tc.report, &resolve.Problem{Reason: resolve.ReasonNotSelected}
-		d := decide(s)
+		d := decide(s, lintList)
 		if got := len(d.secrets) == 2; got != tc.blank || d.note != tc.note {
 			t.Errorf("%s: blank Secrets are written: %t, noted is %q", name, got, d.note)
 		}
-		conclude(&d, outcome{}, 1)
-		if message := d.status.Conditions[0].Message; strings.Contains(message, "both Secrets stay") == tc.blank {
+		if message := concluded(s).Conditions[0].Message; strings.Contains(message, "both Secrets stay") == tc.blank {
 			t.Errorf("%s: %s", name, message)
 		}
 	}
@@ -87,7 +86,7 @@ func TestAClusterWhoseSecretsExistCountsAsOneThatHadAProxy(t *testing.T) {
 	s.report = &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.HadProxyAnnotation: "false"}}}
 	s.problem = &resolve.Problem{Reason: resolve.ReasonNotSelected}
 	s.exists = []string{"Secret c1-cluster-values"}
-	d := decide(s)
+	d := decide(s, lintList)
 	if d.note != "true" || len(d.secrets) != 0 || d.problem == nil || d.problem.Reason != resolve.ReasonNotSelected {
 		t.Errorf("noted %s, %d Secrets, %v", d.note, len(d.secrets), d.problem)
 	}
@@ -102,13 +101,13 @@ func TestThatAClusterGetsAProxyIsNotedWhateverWasNotedBefore(t *testing.T) {
 	} {
 		s := aState(t)
 		s.report = report
-		if d := decide(s); d.note != "true" || len(d.secrets) != 2 {
+		if d := decide(s, lintList); d.note != "true" || len(d.secrets) != 2 {
 			t.Errorf("%s: noted is %q", name, d.note)
 		}
 	}
 	s := aState(t)
 	s.problem = &resolve.Problem{Reason: resolve.ReasonEndpointUnknown}
-	if d := decide(s); d.note != "false" {
+	if d := decide(s, lintList); d.note != "false" {
 		t.Errorf("one that waits for its first: noted is %q", d.note)
 	}
 }
@@ -122,13 +121,13 @@ func TestTheTrustedCAStaysWhenTheOwnerGoesDirect(t *testing.T) {
 		"Proxied": nil, "Direct": {Spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect}},
 	} {
 		s.override = override
-		d := decide(s)
+		d := decide(s, lintList)
 		if d.status.Mode != mode || len(d.secrets) != 2 || string(d.secrets[1].Data[render.TrustedCAKey]) != "PEM" {
 			t.Errorf("%s: %s, %v", mode, d.status.Mode, d.secrets)
 		}
 	}
 	s.problem = &resolve.Problem{Reason: resolve.ReasonNotSelected}
-	if d := decide(s); len(d.secrets) != 2 || d.secrets[1].Data[render.TrustedCAKey] != nil {
+	if d := decide(s, lintList); len(d.secrets) != 2 || d.secrets[1].Data[render.TrustedCAKey] != nil {
 		t.Errorf("Unproxied: %v", d.secrets)
 	}
 }
@@ -137,12 +136,11 @@ func TestDecideKeepsTheReportWithinItsBounds(t *testing.T) {
 	s := aState(t)
 	refusals := make([]string, 500)
 	s.problem = &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Refusals: refusals, Detail: strings.Repeat("x", 10_000)}
-	d := decide(s)
-	conclude(&d, outcome{}, 1)
-	if len(d.status.Refusals) != maxRefusals || d.status.RefusalCount != 500 {
-		t.Errorf("%d refusals listed, %d counted", len(d.status.Refusals), d.status.RefusalCount)
+	status := concluded(s)
+	if len(status.Refusals) != maxRefusals || status.RefusalCount != 500 {
+		t.Errorf("%d refusals listed, %d counted", len(status.Refusals), status.RefusalCount)
 	}
-	if n := len(d.status.Conditions[0].Message); n > 1100 {
+	if n := len(status.Conditions[0].Message); n > 1100 {
 		t.Errorf("a message of %d bytes", n)
 	}
 }
@@ -155,7 +153,7 @@ func TestDecideWritesNothingWhilePaused(t *testing.T) {
 	} {
 		s := aState(t)
 		pause(s.cluster)
-		if d := decide(s); !d.paused || d.secrets != nil {
+		if d := decide(s, lintList); !d.paused || d.secrets != nil {
 			t.Errorf("%s: Secrets are written", name)
 		}
 	}
@@ -176,11 +174,11 @@ func TestTheConfigMapIsThereWhereItIsWantedOrOnceWas(t *testing.T) {
 	} {
 		s := aState(t)
 		s.installation.ConfigMap, s.report = tc.asked, &v1alpha1.ProxyReport{Status: tc.last}
-		if d := decide(s); (d.plain != nil) != tc.there {
+		if d := decide(s, lintList); (d.plain != nil) != tc.there {
 			t.Errorf("%s: %v", name, d.plain)
 		}
 		s.problem = &resolve.Problem{Reason: resolve.ReasonAmbiguous}
-		if d := decide(s); d.plain != nil {
+		if d := decide(s, lintList); d.plain != nil {
 			t.Errorf("%s: it is written in spite of a problem", name)
 		}
 	}
@@ -193,18 +191,27 @@ func TestFactsThatCouldNotBeReadAreACondition(t *testing.T) {
 	unread := func(status v1alpha1.ProxyReportStatus) *metav1.Condition {
 		return meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFactsUnread)
 	}
-	d := decide(s)
+	d := decide(s, lintList)
 	if c := unread(d.status); c == nil || c.Reason != v1alpha1.ReasonForbidden || c.Message != "not readable" || len(d.secrets) != 2 {
 		t.Errorf("%+v", c)
 	}
 	s.report = &v1alpha1.ProxyReport{Status: d.status}
 	s.unread = inputs.Unread{}
 	s.problem = &resolve.Problem{Reason: resolve.ReasonAmbiguous}
-	if unread(decide(s).status) == nil {
+	if unread(decide(s, lintList).status) == nil {
 		t.Error("it is gone although nobody tried to read them")
 	}
 	s.problem = nil
-	if c := unread(decide(s).status); c != nil {
+	if c := unread(decide(s, lintList).status); c != nil {
 		t.Errorf("they were read, and %+v stays", c)
 	}
+}
+
+// concluded is the status where nothing was written.
+func concluded(s state) v1alpha1.ProxyReportStatus {
+	d := decide(s, lintList)
+	if s.report == nil {
+		s.report = &v1alpha1.ProxyReport{}
+	}
+	return conclude(s, d, writes{}, nil)
 }

@@ -118,7 +118,7 @@ func (o *owners) Apply(_ context.Context, object runtime.ApplyConfiguration, _ .
 
 func TestSharedObjectsAreSentWithBothOwners(t *testing.T) {
 	s := aState(t)
-	object := decide(s).targets(&v1alpha1.ProxyReport{})[0]
+	object := decide(s, lintList).targets(&v1alpha1.ProxyReport{})[0]
 	key := make([]byte, apply.KeyBytes)
 	fingerprint, sent := apply.Fingerprint(key, object.Object), &owners{}
 	if _, err := apply.Write(t.Context(), sent, apply.Share(object.Object, s.cluster)); err != nil {

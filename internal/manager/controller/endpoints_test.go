@@ -88,7 +88,7 @@ func TestTheListsAreThoseThatAreWrittenOrElseThoseThatWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := func(s state) (metav1.ConditionStatus, v1alpha1.ProxyReportStatus) {
-		d := decide(s)
+		d := decide(s, lintList)
 		setEndpointsDirect(&d.status.Conditions, d.own, s)
 		return meta.FindStatusCondition(d.status.Conditions, v1alpha1.ConditionEndpointsDirect).Status, d.status
 	}

@@ -50,7 +50,7 @@ func TestTheFormOutlivesTheStatus(t *testing.T) {
 	} {
 		s := aState(t)
 		s.report, s.installation.Form = test.report, test.asked
-		d := decide(s)
+		d := decide(s, lintList)
 		promised := promises(s, d)
 		if test.want == "" {
 			if d.problem == nil || d.problem.Reason != resolve.ReasonUnknownPromise || len(d.secrets) > 0 || promised[form] != "Portable/v7" {
@@ -68,7 +68,7 @@ func TestAPromiseStaysInTheMetadataThroughEveryProblem(t *testing.T) {
 	s := aState(t)
 	s.report = reportWith(map[string]string{hadProxy: "true", form: "Exact", facts: "Facts/v1"}, v1alpha1.ProxyReportStatus{})
 	s.problem = &resolve.Problem{Reason: resolve.ReasonAmbiguous}
-	if got := promises(s, decide(s)); !maps.Equal(got, s.report.Annotations) {
+	if got := promises(s, decide(s, lintList)); !maps.Equal(got, s.report.Annotations) {
 		t.Errorf("%v", got)
 	}
 }
@@ -165,7 +165,7 @@ func TestAClusterKeepsTheFactsOfItsVersionUntilItIsAskedForAnother(t *testing.T)
 		if s.facts != nil {
 			domain = s.facts.Domains[0]
 		}
-		if promised := promises(s, decide(s))[facts]; domain != test.domain || promised != test.version {
+		if promised := promises(s, decide(s, lintList))[facts]; domain != test.domain || promised != test.version {
 			t.Errorf("%s: %q by %s", name, domain, promised)
 		}
 	}

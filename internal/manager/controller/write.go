@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,15 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
-
-// outcome is what became of the Secrets.
-type outcome struct {
-	taken, refused  []string // messages
-	created, mended []string // what was not there, and what somebody had changed
-	exists          []string // what was to be created blank, and stays as it is
-	overwritten     bool     // something that is there has another content
-	retry           error
-}
 
 // write carries a decision out: the report's existence and its promises, since it owns
 // the Secrets and must remember them, then the Secrets, then the report's status.
@@ -47,28 +37,26 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	if err := r.writeMetadata(ctx, &s, d); err != nil {
 		return ctrl.Result{}, err
 	}
-	out := r.applySecrets(ctx, s, &d)
+	w := r.applySecrets(ctx, s, d)
+	out := w.outcome()
 	if len(out.exists) > 0 {
 		s.exists = out.exists
 		return r.write(ctx, s, r.decide(s)) // which writes no Secret: the cluster counts as one that had a proxy
 	}
-	if out.retry != nil {
-		keepDescription(&d.status, s.last())
-	} else {
-		d.find()
+	found := d.status.Findings
+	if out.retry == nil && d.lint != nil {
+		found = d.lint() // it takes longer than all else, so no Secret waits for it
 	}
-	count(d.status.Nodes, s.machines)
-	setEndpointsDirect(&d.status.Conditions, d.own, s)
-	conclude(&d, out, nextGeneration(&s, d, out))
-	paceFindings(&d.status, s)
-	if err := r.writeStatus(ctx, s.report, d.status); err != nil {
+	status := conclude(s, d, w, found)
+	r.paceNext(s, w, status)
+	if err := r.writeStatus(ctx, s.report, status); err != nil {
 		return ctrl.Result{}, err
 	}
 	if out.overwritten {
-		r.changes.overwrote(cluster, d.status.ProxyName)
+		r.changes.overwrote(cluster, status.ProxyName)
 	}
 	r.changes.recorded(cluster) // what failed is due by its record
-	r.announce(s, d.status, out)
+	r.announce(s, status, out)
 	if out.retry != nil {
 		return ctrl.Result{}, out.retry
 	}
@@ -125,107 +113,44 @@ func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decis
 	return nil
 }
 
-// target is an object to write.
-type target struct {
-	client.Object
-	role    string
-	shared  bool // the Cluster owns it, too
-	excused bool // the collector may have changed its owners, or an earlier write was not recorded: no rival did
-}
-
-// targets are the Secrets, and the ConfigMap if there is to be one.
-func (d decision) targets(owner *v1alpha1.ProxyReport) []target {
-	var all []target
-	for _, secret := range d.secrets {
-		all = append(all, target{Object: apply.Object(secret, owner), role: secret.Role()})
-	}
-	if d.plain != nil {
-		all = append(all, target{Object: apply.ConfigMap(*d.plain, owner), role: render.ConfigMapRole})
-	}
-	return all
-}
-
-// applySecrets applies each object that is due, side by side, and updates the records in the
-// decision's status. A failure of one does not keep the others from being written.
-func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d *decision) outcome {
-	var out outcome
+// applySecrets applies each object that is due, side by side. A failure of one does not keep the others from being
+// written.
+func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d decision) writes {
 	if len(d.secrets) == 0 {
-		return out
+		return writes{}
 	}
 	key, err := r.key(ctx)
 	if err != nil {
-		out.retry = fmt.Errorf("reading the key of the write memory: %w", err)
-		return out
+		return writes{failed: fmt.Errorf("reading the key of the write memory: %w", err)}
 	}
-	now, cluster := time.Now(), client.ObjectKeyFromObject(s.cluster)
-	told := apply.Digest(key, d.meaning)
 	deleted := r.deletionDue(&s)
-	attempts, all := r.attempts(key, s, d, told, deleted)
-	if overwrites(attempts) {
-		machines := d.status.Nodes == nil || d.status.Nodes.HMAC != told
+	w := due(key, s, d, deleted)
+	cluster := client.ObjectKeyFromObject(s.cluster)
+	if w.overwrite() {
+		machines := d.status.Nodes == nil || d.status.Nodes.HMAC != w.digest
 		if err := r.changes.begin(ctx, cluster, d.status.ProxyName, s.last().ProxyName, machines); err != nil {
-			out.retry = fmt.Errorf("marking the beginning of a change: %w", err)
-			return out
+			return writes{failed: fmt.Errorf("marking the beginning of a change: %w", err)}
 		}
 	}
-	if d.status.Mode == string(resolve.ModeUnproxied) {
-		if out.exists = r.existing(ctx, attempts); len(out.exists) > 0 {
-			return out
+	blank := d.status.Mode == string(resolve.ModeUnproxied)
+	if blank {
+		if exists := r.existing(ctx, w.attempts); len(exists) > 0 {
+			return writes{exists: exists}
 		}
 	}
-	r.send(ctx, attempts, d.status.Mode == string(resolve.ModeUnproxied))
-	for i := range attempts {
-		ok := !attempts[i].due || r.record(&attempts[i], d, &out)
-		if ok && attempts[i].role == render.SystemdRole {
-			d.status.Nodes = nextNodes(d.status.Nodes, attempts[i], s.doubtNodes, told)
-		}
+	r.send(ctx, w.attempts, blank)
+	if deleted && w.outcome().retry != nil {
+		r.collected.add(cluster, time.Now()) // all of it comes again
 	}
-	if out.retry != nil {
-		if deleted {
-			r.collected.add(cluster, now)
-		}
-		return out // all of it comes again
-	}
-	if all { // a name that is taken is tried again on its own, and must not put off the paced re-apply of the others
-		r.Pace.applied(cluster, now, mostReverts(d.status))
-	}
-	d.status.HandledRequest = s.report.Annotations[v1alpha1.ReapplyAnnotation]
-	return out
+	return w
 }
 
-// attempt is the writing of one object.
-type attempt struct {
-	target
-	last        v1alpha1.SecretRecord
-	fingerprint string
-	due         bool
-	answer      apply.Written
-	err         error
-}
-
-// attempts compares what is to be there with what was written last. All means that nothing is left out.
-func (r *ClusterReconciler) attempts(key []byte, s state, d *decision, told string, deleted bool) (attempts []attempt, all bool) {
-	everything, all := reapplyRequested(&s) || s.paced || deleted || s.doubt, true
-	newKey := d.status.Nodes != nil && !apply.SameKey(d.status.Nodes.HMAC, told)
-	for _, object := range d.targets(s.report) {
-		a := attempt{target: object, last: recordOf(d.status, object.role), fingerprint: apply.Fingerprint(key, object.Object)}
-		a.answer = unchanged(a.last)
-		a.due = everything || changed(a.last, a.fingerprint)
-		if a.due {
-			a.excused = deleted || s.doubt
-			if a.shared = sharedOwnership(s.cluster, a.last, newKey); a.shared {
-				a.Object = apply.Share(a.Object, s.cluster)
-			}
-		}
-		all = all && a.due
-		attempts = append(attempts, a)
+// paceNext puts the next re-apply off where everything was applied. A name that is taken is tried again on its own, and
+// must not put off the others.
+func (r *ClusterReconciler) paceNext(s state, w writes, status v1alpha1.ProxyReportStatus) {
+	if w.all && w.outcome().retry == nil {
+		r.Pace.applied(client.ObjectKeyFromObject(s.cluster), time.Now(), mostReverts(status))
 	}
-	return attempts, all
-}
-
-// overwrites reports whether something that is there gets other content.
-func overwrites(attempts []attempt) bool {
-	return slices.ContainsFunc(attempts, func(a attempt) bool { return a.last.UID != "" && changed(a.last, a.fingerprint) })
 }
 
 // existing names what is there where blank Secrets may only be created. All of them are asked for before the first is:
@@ -255,68 +180,10 @@ func (r *ClusterReconciler) send(ctx context.Context, attempts []attempt, blank 
 		}
 	}
 	wait.Wait()
-}
-
-// record notes what became of an attempt, and reports whether the object is as it should be.
-func (r *ClusterReconciler) record(a *attempt, d *decision, out *outcome) bool {
-	var exists *apply.ExistsError
-	var taken *apply.TakenError
-	var refused *apply.RefusedError
-	result := writeFailed
-	switch {
-	case errors.As(a.err, &exists):
-		out.exists, result = append(out.exists, exists.Object), writeKept
-	case errors.As(a.err, &taken):
-		out.taken, result = append(out.taken, taken.Error()), writeTaken
-		dropRecord(&d.status, a.role) // so that it stays due
-	case errors.As(a.err, &refused):
-		out.refused, result = append(out.refused, refused.Error()), writeRefused
-		stayDue(d, a.last) // also a ConfigMap that nobody asks for any more
-	case a.err != nil:
-		out.retry = errors.Join(out.retry, a.err)
-		stayDue(d, a.last) // it may have been written all the same
-	default:
-		record := nextRecord(a.last, a.target, a.fingerprint, a.answer)
-		result = writeUnchanged
-		if changed(a.last, a.fingerprint) {
-			result = writeWritten
-			if a.last.UID == "" { // a change of what is there has one event for the whole fleet
-				out.created = append(out.created, apply.Title(a))
-			} else {
-				out.overwritten = true
-			}
-		} else if record.Reverts > 0 {
-			out.mended, result = append(out.mended, apply.Title(a)), writeMended
+	for _, a := range attempts {
+		if a.due {
+			secretWrites.WithLabelValues(a.role, a.result()).Inc()
 		}
-		setRecord(&d.status, record)
-	}
-	secretWrites.WithLabelValues(a.role, result).Inc()
-	return a.err == nil
-}
-
-// stayDue keeps the record of an object that is there, and takes from it what would say that nothing is to be written.
-func stayDue(d *decision, last v1alpha1.SecretRecord) {
-	if last.Name != "" {
-		last.HMAC = ""
-		setRecord(&d.status, last)
-	}
-}
-
-// keepDescription puts back what the status says of the Secrets, where new ones were not written.
-func keepDescription(status *v1alpha1.ProxyReportStatus, last v1alpha1.ProxyReportStatus) {
-	status.Mode, status.ProxyName, status.Form, status.NoProxy = last.Mode, last.ProxyName, last.Form, last.NoProxy
-	status.Entries, status.EntryCounts, status.Findings, status.Facts = last.Entries, last.EntryCounts, last.Findings, last.Facts
-	status.Refusals, status.RefusalCount = last.Refusals, last.RefusalCount
-	status.Cluster.Generation = last.Cluster.Generation
-}
-
-// paceFindings leaves the findings as they are where nothing else of the report changes, until the cluster's next turn: a
-// new version finds something else in the same lists, and all reports of a fleet would be written at its start.
-func paceFindings(status *v1alpha1.ProxyReportStatus, s state) {
-	next := *status
-	next.Findings = s.last().Findings
-	if !s.paced && !reapplyRequested(&s) && equality.Semantic.DeepEqual(next, s.last()) {
-		*status = next
 	}
 }
 

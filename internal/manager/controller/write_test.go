@@ -54,10 +54,11 @@ func (s *server) Apply(_ context.Context, object runtime.ApplyConfiguration, _ .
 // turn decides and applies, and has the report say what came of it.
 func turn(r *ClusterReconciler, s *state) outcome {
 	s.paced = r.Pace.wait(client.ObjectKeyFromObject(s.cluster), time.Now()) <= 0
-	d := decide(*s)
-	out := r.applySecrets(context.Background(), *s, &d)
-	s.report.Status = d.status
-	return out
+	d := decide(*s, lintList)
+	w := r.applySecrets(context.Background(), *s, d)
+	s.report.Status = conclude(*s, d, w, nil)
+	r.paceNext(*s, w, s.report.Status)
+	return w.outcome()
 }
 
 func withConfigMap(t *testing.T) (*server, *ClusterReconciler, *state) {
