@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 var pureFolders = []string{"./operator/noproxy/...", "./internal/core/...", "./internal/agents/tunnel"}
 
 // ofKinds take objects of Kubernetes apart, and know their types.
-var ofKinds = []string{"internal/core/inputs", "internal/core/proxysecret"}
+var ofKinds = []string{"internal/core/inputs", "internal/core/proxysecret", "internal/core/rollout"}
 
 // Everything from outside the standard library that they may depend on, at any
 // depth: the reason for each is in the package that imports it.
@@ -71,8 +71,9 @@ var librariesMayNotImport = []string{"net", "net/http", "os/exec", "html/templat
 var exceptions = map[string][]string{
 	// It has a LogValue, so that a log shows no password.
 	module + "internal/core/proxyurl": {"log/slog"},
-	// It compares times that it is given.
+	// They compare times that they are given.
 	module + "internal/core/proxysecret": {"time"},
+	module + "internal/core/rollout":     {"time"},
 	// It makes certificates for tests.
 	module + "internal/core/cabundle/cabundletest": {"time", "crypto/rand"},
 	// It writes HTML, and nothing else does.

@@ -8,5 +8,5 @@
 // There is one root kind, the Cluster; everything else that is watched maps to
 // the Clusters it concerns (watch.go). The status of a CorporateProxy is a small
 // controller of its own (corporateproxy.go), and so is replacing outdated machines
-// (rollout.go, its decisions in rollout_plan.go).
+// (rollout.go, what it decides is in internal/core/rollout).
 package controller

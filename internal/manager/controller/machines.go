@@ -6,6 +6,7 @@ import (
 	"time"
 	"unique"
 
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,8 +25,6 @@ import (
 const (
 	kindMachine     = "Machine"
 	kindMachinePool = "MachinePool"
-
-	kindMachineDeployment = "MachineDeployment"
 )
 
 // machineMetadata is an object of each kind that is counted, for caches and watches.
@@ -96,7 +95,7 @@ func (o *once[K, V]) get(key K, create func() V) V {
 // MachineSet that stands alone.
 func ownerOf(m *metav1.PartialObjectMetadata) owner {
 	if name := m.Labels[clusterv1.MachineDeploymentNameLabel]; name != "" {
-		return owner{kindMachineDeployment, name}
+		return owner{rollout.MachineDeployment, name}
 	}
 	if name := m.Labels[clusterv1.MachinePoolNameLabel]; name != "" {
 		return owner{kindMachinePool, name}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
@@ -62,8 +64,8 @@ func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl
 	if !current {
 		return ctrl.Result{RequeueAfter: fleetDelay}, nil
 	}
-	next := planRollout(fleet, now, r.Interval)
-	if r.claim != nil && !slices.ContainsFunc(next.rest, func(c *fleetCluster) bool { return c.claimed }) {
+	next := rollout.Next(fleet, now, r.Interval)
+	if r.claim != nil && !slices.ContainsFunc(next.Rest, func(c *rollout.Cluster) bool { return c.Claimed }) {
 		r.claim = nil // no other cluster is under way
 	}
 	if err := r.try(ctx, &next, now); err != nil {
@@ -72,15 +74,16 @@ func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl
 	if err := r.describe(ctx, &next, now); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: next.wait}, nil
+	return ctrl.Result{RequeueAfter: next.Wait}, nil
 }
 
 // try advances the first cluster that can be. What is wrong with one keeps none of
 // those after it from beginning, unless that one is under way.
-func (r *RolloutReconciler) try(ctx context.Context, next *plan, now time.Time) error {
-	for i, c := range next.turn {
+func (r *RolloutReconciler) try(ctx context.Context, next *rollout.Plan, now time.Time) error {
+	for i, c := range next.Turn {
 		if i == maxTries {
-			next.rest, next.wait = append(next.rest, next.turn[i:]...), sooner(next.wait, fleetDelay)
+			next.Rest = append(next.Rest, next.Turn[i:]...)
+			next.Within(fleetDelay)
 			return nil
 		}
 		begun, err := r.advance(ctx, c, now)
@@ -91,10 +94,10 @@ func (r *RolloutReconciler) try(ctx context.Context, next *plan, now time.Time) 
 			return err
 		}
 		if at := r.memory.of(c).tries.next; at.After(now) {
-			next.wait = sooner(next.wait, at.Sub(now))
+			next.Within(at.Sub(now))
 		}
 		if begun {
-			next.rest = append(next.rest, next.turn[i+1:]...)
+			next.Rest = append(next.Rest, next.Turn[i+1:]...)
 			return nil
 		}
 	}
@@ -103,30 +106,30 @@ func (r *RolloutReconciler) try(ctx context.Context, next *plan, now time.Time) 
 
 // describe writes what the reports of the other clusters say, of a part of a large
 // fleet at a time: the cluster under way does not wait for all these writes.
-func (r *RolloutReconciler) describe(ctx context.Context, next *plan, now time.Time) error {
+func (r *RolloutReconciler) describe(ctx context.Context, next *rollout.Plan, now time.Time) error {
 	written := 0
-	for _, c := range next.rest {
-		said := c.describe()
+	for _, c := range next.Rest {
+		said := c.Describe()
 		said.Message = shorten(said.Message)
 		note := r.memory.of(c)
-		if sameRollout(said, c.rollout) || note.writes.next.After(now) {
+		if rollout.Same(said, c.Rollout) || note.writes.next.After(now) {
 			continue
 		}
 		if written++; written > maxMessages {
-			next.wait = sooner(next.wait, fleetDelay)
+			next.Within(fleetDelay)
 			return nil
 		}
 		if _, err := r.write(ctx, c, said); err != nil {
 			if !aboutOne(err) {
 				return err
 			}
-			log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.key, "reason", apierrors.ReasonForError(err))
+			log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.Key, "reason", apierrors.ReasonForError(err))
 			note.writes.failed(now, retryConflict)
-			next.wait = sooner(next.wait, note.writes.next.Sub(now))
+			next.Within(note.writes.next.Sub(now))
 			continue
 		}
 		note.writes = backOff{}
-		if c.claimed {
+		if c.Claimed {
 			r.claim = nil
 		}
 	}
@@ -137,13 +140,13 @@ func (r *RolloutReconciler) describe(ctx context.Context, next *plan, now time.T
 // outdated machines, unless that is being rolled, or the one before has not all its
 // machines yet. It returns false if another cluster may begin: there is nothing left
 // that Fairlead can roll.
-func (r *RolloutReconciler) advance(ctx context.Context, c *fleetCluster, now time.Time) (bool, error) {
-	holds, owners := c.holds(), c.toRoll()
-	if holds && len(owners) > 0 && !c.able() { // it may not go on
-		return true, r.stay(ctx, c, c.heldFor(c.describe().Message), now)
+func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.Cluster, now time.Time) (bool, error) {
+	holds, owners := c.Holds(), c.ToRoll()
+	if holds && len(owners) > 0 && !c.Able() { // it may not go on
+		return true, r.stay(ctx, c, c.HeldFor(c.Describe().Message), now)
 	}
-	if o, is := c.lastRolled(); is {
-		state, err := readOwner(ctx, r.Live, c.key.Namespace, o)
+	if o, is := c.LastRolled(); is {
+		state, err := readOwner(ctx, r.Live, c.Key.Namespace, o)
 		if err != nil {
 			return holds, err
 		}
@@ -153,73 +156,73 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *fleetCluster, now ti
 		}
 		if !state.complete() {
 			r.memory.progress(c, o, state, now)
-			return true, r.stay(ctx, c, c.heldFor(fmt.Sprintf("waits: not all machines of %s are up to date and available", ownerName(o))), now)
+			return true, r.stay(ctx, c, c.HeldFor(fmt.Sprintf("waits: not all machines of %s are up to date and available", rollout.OwnerName(o))), now)
 		}
 	}
-	left := c.left()
+	left := c.NotRolled()
 	for _, o := range owners {
-		state, err := readOwner(ctx, r.Live, c.key.Namespace, o)
+		state, err := readOwner(ctx, r.Live, c.Key.Namespace, o)
 		if err != nil {
 			return holds, err
 		}
-		if why := state.leftAlone(c.nodes.Since, now); why != "" {
-			left = append(left, "not rolled by Fairlead: "+ownerName(o)+", "+why)
+		if why := state.leftAlone(c.Nodes.Since, now); why != "" {
+			left = append(left, "not rolled by Fairlead: "+rollout.OwnerName(o)+", "+why)
 			continue
 		}
 		switch {
 		case !holds:
 			return true, r.begin(ctx, c, o, state, now)
-		case !state.told(c.nodes.Since):
+		case !state.told(c.Nodes.Since):
 			return true, r.tell(ctx, c, o, state, now)
 		}
 		r.memory.progress(c, o, state, now)
-		return true, r.stay(ctx, c, c.underWay(now, o), now)
+		return true, r.stay(ctx, c, c.UnderWay(now, o), now)
 	}
 	if len(owners) > 0 {
 		r.memory.of(c).tries.failed(now, retryBlocked)
 	}
-	return false, r.say(ctx, c, v1alpha1.ReportedRollout{Started: c.rollout.Started, Message: strings.Join(left, "; ")})
+	return false, r.say(ctx, c, v1alpha1.ReportedRollout{Started: c.Rollout.Started, Message: strings.Join(left, "; ")})
 }
 
 // begin claims the turn for a cluster. What would be refused is not begun.
-func (r *RolloutReconciler) begin(ctx context.Context, c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
-	if !state.told(c.nodes.Since) {
+func (r *RolloutReconciler) begin(ctx context.Context, c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
+	if !state.told(c.Nodes.Since) {
 		if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
 			return err
 		}
-		if err := roll(ctx, r.Client, o, state, c.nodes.Since, client.DryRunAll); err != nil {
+		if err := roll(ctx, r.Client, o, state, c.Nodes.Since, client.DryRunAll); err != nil {
 			return err
 		}
 	}
-	version, err := r.write(ctx, c, c.underWay(now, o))
+	version, err := r.write(ctx, c, c.UnderWay(now, o))
 	if err != nil {
 		return err
 	}
-	r.claim = &claim{uid: c.uid, version: version}
+	r.claim = &claim{uid: c.ReportUID, version: version}
 	r.memory.of(c).tries = backOff{}
 	return nil
 }
 
 // tell sets spec.rollout.after of an owner, after the report of its cluster, as it
 // was read, says so.
-func (r *RolloutReconciler) tell(ctx context.Context, c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
+func (r *RolloutReconciler) tell(ctx context.Context, c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
 	if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
 		return err
 	}
-	if _, err := r.write(ctx, c, c.underWay(now, o)); err != nil {
+	if _, err := r.write(ctx, c, c.UnderWay(now, o)); err != nil {
 		return err
 	}
-	if err := roll(ctx, r.Client, o, state, c.nodes.Since); err != nil {
+	if err := roll(ctx, r.Client, o, state, c.Nodes.Since); err != nil {
 		return err
 	}
 	r.memory.of(c).tries = backOff{next: now.Add(lookAgain)}
-	r.Events.Eventf(c.report(), state.object, corev1.EventTypeNormal, "RolloutBegun", "Roll", "set spec.rollout.after of %s to %s", ownerName(o), c.nodes.Since.UTC().Format(time.RFC3339))
+	r.Events.Eventf(reportOf(c), state.object, corev1.EventTypeNormal, "RolloutBegun", "Roll", "set spec.rollout.after of %s to %s", rollout.OwnerName(o), c.Nodes.Since.UTC().Format(time.RFC3339))
 	return nil
 }
 
 // stay leaves a cluster under way, unless it has made no progress for too long:
 // then it gives up its place.
-func (r *RolloutReconciler) stay(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout, now time.Time) error {
+func (r *RolloutReconciler) stay(ctx context.Context, c *rollout.Cluster, said v1alpha1.ReportedRollout, now time.Time) error {
 	note := r.memory.of(c)
 	note.tries = backOff{next: now.Add(lookAgain)}
 	deadline := r.Deadline
@@ -229,26 +232,26 @@ func (r *RolloutReconciler) stay(ctx context.Context, c *fleetCluster, said v1al
 	if now.Sub(note.moved) < deadline {
 		return r.say(ctx, c, said)
 	}
-	said.After, said.Skipped = nil, c.since()
+	said.After, said.Skipped = nil, c.Since()
 	said.Message = fmt.Sprintf("skipped after %s without progress: %s", deadline, said.Message)
 	if err := r.say(ctx, c, said); err != nil {
 		return err
 	}
-	r.Events.Eventf(c.report(), nil, corev1.EventTypeWarning, "RolloutSkipped", "Skip", "%s", shorten(said.Message))
+	r.Events.Eventf(reportOf(c), nil, corev1.EventTypeWarning, "RolloutSkipped", "Skip", "%s", shorten(said.Message))
 	return nil
 }
 
 // blocked notes in the report of a cluster what is wrong with it alone, and returns
 // whether the others have to wait all the same. Other errors it returns.
-func (r *RolloutReconciler) blocked(ctx context.Context, c *fleetCluster, err error, now time.Time) (bool, error) {
+func (r *RolloutReconciler) blocked(ctx context.Context, c *rollout.Cluster, err error, now time.Time) (bool, error) {
 	note := r.memory.of(c)
 	var blocked *blockedError
 	switch {
-	case errors.As(err, &blocked) && c.holds():
-		err = r.stay(ctx, c, c.heldFor(blocked.message), now)
+	case errors.As(err, &blocked) && c.Holds():
+		err = r.stay(ctx, c, c.HeldFor(blocked.message), now)
 	case errors.As(err, &blocked):
 		note.tries.failed(now, retryBlocked)
-		if said := c.describe(); said.Skipped == nil {
+		if said := c.Describe(); said.Skipped == nil {
 			said.Message = blocked.message
 			err = r.say(ctx, c, said)
 		} else {
@@ -257,20 +260,20 @@ func (r *RolloutReconciler) blocked(ctx context.Context, c *fleetCluster, err er
 	}
 	switch {
 	case err == nil:
-		return c.holds(), nil
+		return c.Holds(), nil
 	case !aboutOne(err):
 		return true, err
 	}
-	log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.key, "reason", apierrors.ReasonForError(err))
+	log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.Key, "reason", apierrors.ReasonForError(err))
 	note.tries.failed(now, retryConflict)
 	// The cache may be a moment behind, which changes no order.
-	return c.holds() || apierrors.IsConflict(err) && note.tries.count <= 3, nil
+	return c.Holds() || apierrors.IsConflict(err) && note.tries.count <= 3, nil
 }
 
 // say writes status.rollout of a report if it is not so already.
-func (r *RolloutReconciler) say(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout) error {
+func (r *RolloutReconciler) say(ctx context.Context, c *rollout.Cluster, said v1alpha1.ReportedRollout) error {
 	said.Message = shorten(said.Message)
-	if sameRollout(c.rollout, said) {
+	if rollout.Same(c.Rollout, said) {
 		return nil
 	}
 	_, err := r.write(ctx, c, said)
@@ -279,10 +282,10 @@ func (r *RolloutReconciler) say(ctx context.Context, c *fleetCluster, said v1alp
 
 // write writes status.rollout of a report that is as it was read, and returns its
 // version then.
-func (r *RolloutReconciler) write(ctx context.Context, c *fleetCluster, said v1alpha1.ReportedRollout) (string, error) {
+func (r *RolloutReconciler) write(ctx context.Context, c *rollout.Cluster, said v1alpha1.ReportedRollout) (string, error) {
 	said.Message = shorten(said.Message)
-	report := c.report()
-	report.ResourceVersion = c.version
+	report := reportOf(c)
+	report.ResourceVersion = c.ReportVersion
 	answer, err := apply.StatusOf(ctx, r.Client, report, map[string]any{"rollout": rolloutFields(said)}, rolloutManager)
 	return answer.ResourceVersion, err
 }
@@ -294,6 +297,18 @@ func (r *RolloutReconciler) now() time.Time {
 	return time.Now()
 }
 
-func (c *fleetCluster) report() *v1alpha1.ProxyReport {
-	return &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name, UID: c.uid}}
+// reportOf is the report of a cluster, without content.
+func reportOf(c *rollout.Cluster) *v1alpha1.ProxyReport {
+	return &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.Key.Namespace, Name: c.Key.Name, UID: c.ReportUID}}
+}
+
+// rolloutFields is all of status.rollout as a merge patch has it; nil removes it.
+func rolloutFields(said v1alpha1.ReportedRollout) any {
+	if said == (v1alpha1.ReportedRollout{}) {
+		return nil
+	}
+	fields := map[string]any{"after": nil, "started": nil, "owner": nil, "skipped": nil, "message": nil}
+	content, _ := json.Marshal(said) // times and strings
+	_ = json.Unmarshal(content, &fields)
+	return fields
 }

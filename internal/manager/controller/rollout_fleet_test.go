@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
 // rolledFleet is a fleet in a fake API server, and what is asked of it: what goes to
@@ -121,7 +122,7 @@ func (f *rolledFleet) pass(later time.Duration) map[string]int {
 }
 
 // settle passes until the change has gone round.
-func (f *rolledFleet) settle() { f.Helper(); f.pass(0); f.time = f.time.Add(settleTime) }
+func (f *rolledFleet) settle() { f.Helper(); f.pass(0); f.time = f.time.Add(rollout.SettleTime) }
 
 func (f *rolledFleet) report(name string) *v1alpha1.ProxyReport {
 	f.Helper()
@@ -181,10 +182,10 @@ func (f *rolledFleet) expectRequests(got map[string]int, want map[string]int) {
 }
 
 // outdatedFleet has a CorporateProxy and clusters with one outdated MachineDeployment each.
-func outdatedFleet(rollout string, names ...string) []client.Object {
+func outdatedFleet(how string, names ...string) []client.Object {
 	objects := []client.Object{&v1alpha1.CorporateProxy{
 		ObjectMeta: metav1.ObjectMeta{Name: "proxy"},
-		Spec:       v1alpha1.CorporateProxySpec{Node: v1alpha1.NodeSettings{Rollout: rollout}},
+		Spec:       v1alpha1.CorporateProxySpec{Node: v1alpha1.NodeSettings{Rollout: how}},
 	}}
 	for _, name := range names {
 		key := clusterKey(name)
@@ -193,14 +194,14 @@ func outdatedFleet(rollout string, names ...string) []client.Object {
 			"spec":   map[string]any{"replicas": int64(1)},
 			"status": map[string]any{"replicas": int64(1), "upToDateReplicas": int64(1), "availableReplicas": int64(1)},
 		}}
-		owner.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(kindMachineDeployment))
+		owner.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(rollout.MachineDeployment))
 		owner.SetNamespace(key.Namespace)
 		owner.SetName(name)
 		objects = append(objects, owner, &clusterv1.Cluster{ObjectMeta: meta}, &v1alpha1.ProxyReport{ObjectMeta: meta, Status: v1alpha1.ProxyReportStatus{
 			ProxyName:  "proxy",
 			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
 			Nodes: &v1alpha1.ReportedNodes{Since: since(changedAt), Machines: 1, Outdated: 1, Owners: []v1alpha1.ReportedOwner{
-				{Kind: kindMachineDeployment, Name: name, Machines: 1, Outdated: 1},
+				{Kind: rollout.MachineDeployment, Name: name, Machines: 1, Outdated: 1},
 			}},
 		}})
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
 // rolloutMemory has what is worth no write, by the UID of the report. All its times
@@ -46,57 +47,57 @@ type claim struct {
 
 // recall notes what is new about the clusters, forgets those that are not among
 // them any more, and completes them with what is known.
-func (m *rolloutMemory) recall(fleet []*fleetCluster, now time.Time) {
+func (m *rolloutMemory) recall(fleet []*rollout.Cluster, now time.Time) {
 	before := *m
 	*m = make(rolloutMemory, len(fleet))
 	for _, c := range fleet {
-		note := before[c.uid]
+		note := before[c.ReportUID]
 		if note == nil {
 			note = &rolloutNote{}
 		}
-		(*m)[c.uid] = note
+		(*m)[c.ReportUID] = note
 		note.notice(c, now)
-		c.seen, c.retry = note.seen, note.tries.next
+		c.Seen, c.Retry = note.seen, note.tries.next
 	}
 }
 
-func (n *rolloutNote) notice(c *fleetCluster, now time.Time) {
-	if since := c.since(); n.seen.IsZero() || !n.since.Equal(since) {
+func (n *rolloutNote) notice(c *rollout.Cluster, now time.Time) {
+	if since := c.Since(); n.seen.IsZero() || !n.since.Equal(since) {
 		n.since, n.seen = since, now
 	}
-	if n.able != c.able() || n.nodes != c.nodes && !equality.Semantic.DeepEqual(n.nodes, c.nodes) {
+	if n.able != c.Able() || n.nodes != c.Nodes && !equality.Semantic.DeepEqual(n.nodes, c.Nodes) {
 		n.tries = backOff{}
 	}
-	n.able, n.nodes = c.able(), c.nodes
+	n.able, n.nodes = c.Able(), c.Nodes
 	switch {
-	case !c.holds():
+	case !c.Holds():
 		n.moved = time.Time{}
 	case n.moved.IsZero():
-		n.moved, n.begun, n.best = now, c.since(), map[string]ownerProgress{}
+		n.moved, n.begun, n.best = now, c.Since(), map[string]ownerProgress{}
 	}
 }
 
-func (m rolloutMemory) of(c *fleetCluster) *rolloutNote { return m[c.uid] }
+func (m rolloutMemory) of(c *rollout.Cluster) *rolloutNote { return m[c.ReportUID] }
 
 // progress notes whether a cluster under way has more machines that are new and
 // available, or fewer outdated ones, than it ever had since the last change, or has
 // come to its next owner. Machines that come and go are none. Nor is another change,
 // nor an owner that comes with one: with those, a tenant could keep the rest of the
 // fleet waiting for ever.
-func (m rolloutMemory) progress(c *fleetCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) {
-	note, since := m.of(c), c.since()
+func (m rolloutMemory) progress(c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) {
+	note, since := m.of(c), c.Since()
 	reached := state.count("upToDateReplicas") + state.count("availableReplicas")
-	if c.nodes != nil {
-		reached -= int64(c.nodes.Outdated)
+	if c.Nodes != nil {
+		reached -= int64(c.Nodes.Outdated)
 	}
-	last, known := note.best[ownerName(o)]
+	last, known := note.best[rollout.OwnerName(o)]
 	switch {
 	case !known && since.Equal(note.begun), known && since.Equal(last.since) && reached > last.reached:
 		note.moved = now
 	case known && since.Equal(last.since):
 		return
 	}
-	note.best[ownerName(o)] = ownerProgress{since: since, reached: reached}
+	note.best[rollout.OwnerName(o)] = ownerProgress{since: since, reached: reached}
 }
 
 // backOff is exponential with jitter, up to an hour.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
 // The machines of a never come up, and its owner changes its settings more often
@@ -21,7 +22,7 @@ func TestAChangeOfAClusterUnderWayIsNoProgress(t *testing.T) {
 		at := f.time.Unix()
 		f.modify("a", func(r *v1alpha1.ProxyReport) { r.Status.Nodes.Since = since(at) })
 		f.pass(0)
-		f.pass(settleTime)
+		f.pass(rollout.SettleTime)
 		f.pass(lookAgain)
 		f.pass(50 * time.Minute)
 	}
@@ -47,16 +48,19 @@ func TestWhatIsProgressOfAClusterUnderWay(t *testing.T) {
 		"owners that come with it, two": {{1, "c", 2, true}, {2, "a", 0, false}, {2, "b", 0, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now, c := time.Unix(changedAt, 0), outdatedCluster("a", beganAt(changedAt))
-			c.nodes.Since, c.nodes.Outdated = since(steps[0].since), 0
+			now, c := time.Unix(changedAt, 0), &rollout.Cluster{
+				ReportUID: "uid-a", Wanted: true, Ready: true, Nodes: &v1alpha1.ReportedNodes{},
+				Rollout: v1alpha1.ReportedRollout{After: since(changedAt), Started: since(changedAt)},
+			}
+			c.Nodes.Since, c.Nodes.Outdated = since(steps[0].since), 0
 			var memory rolloutMemory
 			for i, s := range steps {
 				now = now.Add(time.Minute)
-				c.nodes.Since = since(s.since)
-				memory.recall([]*fleetCluster{c}, now)
+				c.Nodes.Since = since(s.since)
+				memory.recall([]*rollout.Cluster{c}, now)
 				now = now.Add(time.Minute)
 				object := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"availableReplicas": s.reached}}}
-				memory.progress(c, v1alpha1.ReportedOwner{Kind: kindMachineDeployment, Name: s.owner}, ownerState{object: object}, now)
+				memory.progress(c, v1alpha1.ReportedOwner{Kind: rollout.MachineDeployment, Name: s.owner}, ownerState{object: object}, now)
 				if got := memory.of(c).moved.Equal(now); got != s.want {
 					t.Errorf("step %d: %t", i, got)
 				}

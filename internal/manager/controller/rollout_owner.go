@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
@@ -46,8 +47,8 @@ const rolloutManager = client.FieldOwner("fairlead-rollout")
 const rolloutCage = "fairlead-operator-rollout"
 
 var ownerGroups = map[string]schema.GroupVersion{
-	kindKubeadmControlPlane: {Group: "controlplane.cluster.x-k8s.io", Version: "v1beta2"},
-	kindMachineDeployment:   clusterv1.GroupVersion,
+	rollout.KubeadmControlPlane: {Group: "controlplane.cluster.x-k8s.io", Version: "v1beta2"},
+	rollout.MachineDeployment:   clusterv1.GroupVersion,
 }
 
 // ownerState is what is read live of a control plane or MachineDeployment.
@@ -72,7 +73,7 @@ func readOwner(ctx context.Context, live client.Reader, namespace string, o v1al
 	case apierrors.IsForbidden(err):
 		return ownerState{}, notAllowed(o)
 	case aboutOne(err):
-		return ownerState{}, &blockedError{fmt.Sprintf("waits: %s cannot be read (%s)", ownerName(o), apierrors.ReasonForError(err))}
+		return ownerState{}, &blockedError{fmt.Sprintf("waits: %s cannot be read (%s)", rollout.OwnerName(o), apierrors.ReasonForError(err))}
 	case err != nil:
 		return ownerState{}, fmt.Errorf("reading %s %s/%s: %w", o.Kind, namespace, o.Name, err)
 	}
@@ -80,7 +81,7 @@ func readOwner(ctx context.Context, live client.Reader, namespace string, o v1al
 	if text, _, _ := unstructured.NestedString(object.Object, "spec", "rollout", "after"); text != "" {
 		after, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return state, &blockedError{fmt.Sprintf("waits: spec.rollout.after of %s is not a time", ownerName(o))}
+			return state, &blockedError{fmt.Sprintf("waits: spec.rollout.after of %s is not a time", rollout.OwnerName(o))}
 		}
 		state.after = &metav1.Time{Time: after}
 	}
@@ -129,7 +130,7 @@ func (s ownerState) leftAlone(since *metav1.Time, now time.Time) string {
 }
 
 func notAllowed(o v1alpha1.ReportedOwner) error {
-	return &blockedError{fmt.Sprintf("waits: the operator may not roll %s; apply config/rollout to let it, or set spec.node.rollout to Never", ownerName(o))}
+	return &blockedError{fmt.Sprintf("waits: the operator may not roll %s; apply config/rollout to let it, or set spec.node.rollout to Never", rollout.OwnerName(o))}
 }
 
 // keeperOfAfter returns who declares spec.rollout.after and would put it back: a
@@ -163,13 +164,13 @@ func checkRolloutCage(ctx context.Context, c client.Client, o v1alpha1.ReportedO
 	case err == nil:
 		return nil
 	case errors.Is(err, cage.ErrOpen):
-		return &blockedError{fmt.Sprintf("waits: nothing would keep the operator from changing more than spec.rollout.after of %s; apply config/rbac, with the admission policy %s", ownerName(o), rolloutCage)}
+		return &blockedError{fmt.Sprintf("waits: nothing would keep the operator from changing more than spec.rollout.after of %s; apply config/rbac, with the admission policy %s", rollout.OwnerName(o), rolloutCage)}
 	case apierrors.IsForbidden(err):
 		return notAllowed(o)
 	case aboutOne(err):
 		return refused(o, err)
 	}
-	return fmt.Errorf("trying the admission policy %s on %s: %w", rolloutCage, ownerName(o), err)
+	return fmt.Errorf("trying the admission policy %s on %s: %w", rolloutCage, rollout.OwnerName(o), err)
 }
 
 // roll sets spec.rollout.after of an owner that is as it was read.
@@ -183,7 +184,7 @@ func roll(ctx context.Context, c client.Client, o v1alpha1.ReportedOwner, state 
 	case aboutOne(err):
 		return refused(o, err)
 	case err != nil:
-		return fmt.Errorf("setting spec.rollout.after of %s in namespace %s: %w", ownerName(o), state.object.GetNamespace(), err)
+		return fmt.Errorf("setting spec.rollout.after of %s in namespace %s: %w", rollout.OwnerName(o), state.object.GetNamespace(), err)
 	}
 	return nil
 }
@@ -191,5 +192,5 @@ func roll(ctx context.Context, c client.Client, o v1alpha1.ReportedOwner, state 
 // refused leaves out what the API server says: it quotes from the object, which
 // others may read than those who read reports.
 func refused(o v1alpha1.ReportedOwner, err error) error {
-	return &blockedError{fmt.Sprintf("waits: the API server takes no change of %s (%s); a change by hand tells why", ownerName(o), apierrors.ReasonForError(err))}
+	return &blockedError{fmt.Sprintf("waits: the API server takes no change of %s (%s); a change by hand tells why", rollout.OwnerName(o), apierrors.ReasonForError(err))}
 }

@@ -14,13 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
 func TestALookAtTheFleetAsksTheAPIServerAboutNobody(t *testing.T) {
 	names := manyNames(50)
 	f := newRolledFleet(t, outdatedFleet(v1alpha1.RolloutRolling, names...)...)
 	f.expectRequests(f.pass(0), map[string]int{"status": 50}) // each says that it waits
-	f.time = f.time.Add(settleTime)
+	f.time = f.time.Add(rollout.SettleTime)
 	f.expectRequests(f.pass(0), map[string]int{"get": 1, "try": 1, "status": 1})
 	f.expectRequests(f.pass(0), map[string]int{"get": 1, "roll": 1, "status": 1})
 	f.expectUnderWay(names[0])
@@ -64,7 +65,7 @@ func TestAClusterWhoseOwnersAreLeftAloneIsTriedLessAndLess(t *testing.T) {
 	// Another process writes nothing, and a change of its machines is another try.
 	f.memory, f.claim = nil, nil
 	f.expectRequests(f.pass(0), map[string]int{})
-	f.expectRequests(f.pass(settleTime), map[string]int{"get": 1})
+	f.expectRequests(f.pass(rollout.SettleTime), map[string]int{"get": 1})
 	f.expectRequests(f.pass(0), map[string]int{})
 	f.modify("a", func(r *v1alpha1.ProxyReport) { r.Status.Nodes.Machines++ })
 	f.expectRequests(f.pass(0), map[string]int{"get": 1})
@@ -82,7 +83,7 @@ func TestAPassOverALargeFleetIsBounded(t *testing.T) {
 		}
 		return nil
 	}
-	f.time = f.time.Add(settleTime)
+	f.time = f.time.Add(rollout.SettleTime)
 	for range len(names) / maxTries { // nobody is tried twice before all are
 		if requests := f.pass(fleetDelay); requests["get"] != maxTries {
 			t.Fatal(requests)
@@ -188,7 +189,7 @@ func TestAClusterThatMakesNoProgressIsSkippedAndSaysSo(t *testing.T) {
 	f.expectUnderWay("a")
 	setAvailable := func(count int64) {
 		owner := &unstructured.Unstructured{}
-		owner.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(kindMachineDeployment))
+		owner.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(rollout.MachineDeployment))
 		if err := f.objects.Get(t.Context(), clusterKey("a"), owner); err != nil {
 			t.Fatal(err)
 		}
@@ -220,7 +221,7 @@ func TestAClusterThatMakesNoProgressIsSkippedAndSaysSo(t *testing.T) {
 	f.pass(lookAgain)
 	f.memory = nil // another process knows it, too
 	f.pass(time.Hour)
-	f.pass(settleTime)
+	f.pass(rollout.SettleTime)
 	f.pass(time.Hour)
 	f.expectUnderWay()
 	f.expectMessage("a", skipped)
@@ -267,7 +268,7 @@ func TestWhatAnEarlierVersionAppliedIsRemoved(t *testing.T) {
 	f.expectUnderWay("a")
 	f.modify("a", replaced)
 	f.pass(0)
-	f.pass(settleTime)
+	f.pass(rollout.SettleTime)
 	if said := f.rollout("a"); said != (v1alpha1.ReportedRollout{}) {
 		t.Errorf("%+v", said)
 	}

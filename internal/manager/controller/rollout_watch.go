@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
 // Register adds the controller to the manager.
@@ -74,7 +75,7 @@ var concernsRollout = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 		return true
 	}
 	return !equality.Semantic.DeepEqual(before.Status.Nodes, after.Status.Nodes) ||
-		!sameRollout(placeOf(before), placeOf(after)) ||
+		!rollout.Same(placeOf(before), placeOf(after)) ||
 		before.Status.ProxyName != after.Status.ProxyName ||
 		meta.IsStatusConditionTrue(before.Status.Conditions, v1alpha1.ConditionReady) != meta.IsStatusConditionTrue(after.Status.Conditions, v1alpha1.ConditionReady)
 }}
@@ -104,7 +105,7 @@ func (r *RolloutReconciler) rolling(ctx context.Context) (map[string]bool, error
 // fleet reads the reports of clusters that are to be rolled, or were, and what
 // decides about each. It returns false while the cache does not have the last claim.
 // What it reads is the cache's: nothing of it is changed.
-func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*fleetCluster, bool, error) {
+func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*rollout.Cluster, bool, error) {
 	rolling, err := r.rolling(ctx)
 	if err != nil {
 		return nil, false, err
@@ -113,7 +114,7 @@ func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*fleetC
 	if err := r.Client.List(ctx, reports, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, false, err
 	}
-	var fleet []*fleetCluster
+	var fleet []*rollout.Cluster
 	claimed := false
 	for i := range reports.Items {
 		report := &reports.Items[i]
@@ -130,8 +131,8 @@ func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*fleetC
 		if err != nil {
 			return nil, false, err
 		}
-		c.wanted = rolling[report.Status.ProxyName]
-		c.claimed = claimed && report.UID == r.claim.uid
+		c.Wanted = rolling[report.Status.ProxyName]
+		c.Claimed = claimed && report.UID == r.claim.uid
 		fleet = append(fleet, c)
 	}
 	if !claimed {
@@ -141,16 +142,16 @@ func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*fleetC
 	return fleet, true, nil
 }
 
-func (r *RolloutReconciler) cluster(ctx context.Context, report *v1alpha1.ProxyReport) (*fleetCluster, error) {
-	c := &fleetCluster{
-		key: client.ObjectKeyFromObject(report), uid: report.UID, version: report.ResourceVersion,
-		ready:   meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady),
-		nodes:   report.Status.Nodes,
-		rollout: ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{}),
+func (r *RolloutReconciler) cluster(ctx context.Context, report *v1alpha1.ProxyReport) (*rollout.Cluster, error) {
+	c := &rollout.Cluster{
+		Key: client.ObjectKeyFromObject(report), ReportUID: report.UID, ReportVersion: report.ResourceVersion,
+		Ready:   meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady),
+		Nodes:   report.Status.Nodes,
+		Rollout: ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{}),
 	}
 	cluster := &clusterv1.Cluster{}
-	err := r.Client.Get(ctx, c.key, cluster, client.UnsafeDisableDeepCopy)
-	c.deleting = err != nil || cluster.DeletionTimestamp != nil
-	c.paused = err == nil && paused(cluster)
+	err := r.Client.Get(ctx, c.Key, cluster, client.UnsafeDisableDeepCopy)
+	c.Deleting = err != nil || cluster.DeletionTimestamp != nil
+	c.Paused = err == nil && paused(cluster)
 	return c, client.IgnoreNotFound(err)
 }

@@ -223,6 +223,8 @@ func (r *ClusterReconciler) nextLook(s state, d decision, out outcome) ctrl.Resu
 		r.backOff.forget(key)
 		result.RequeueAfter = r.Pace.due(key)
 	}
-	result.RequeueAfter = sooner(result.RequeueAfter, s.settles)
+	if s.settles > 0 && (result.RequeueAfter == 0 || s.settles < result.RequeueAfter) {
+		result.RequeueAfter = s.settles
+	}
 	return result
 }
