@@ -150,6 +150,7 @@ func (r *release) settings() {
 // uninstall holds that nothing of what clusters have is touched.
 func (r *release) uninstall(operator *deployment.Replica) {
 	r.Helper()
+	r.awaitEndOfChange()
 	r.idle(operator)
 	before, mark := r.kept(), r.mark()
 	r.mustHelm("uninstall")

@@ -9,8 +9,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/core/render"
@@ -101,6 +103,20 @@ func (r *release) awaitSecrets(right func(*corev1.Secret) error) {
 			}
 		}
 	}
+}
+
+// awaitEndOfChange awaits that the CorporateProxy says no longer that a change of it is under way.
+func (r *release) awaitEndOfChange() {
+	r.Helper()
+	controlplanetest.Await(r, "the end of the change", func(ctx context.Context) (bool, error) {
+		proxy := &unstructured.Unstructured{}
+		proxy.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("CorporateProxy"))
+		if err := r.client.Get(ctx, client.ObjectKey{Name: "default"}, proxy); err != nil {
+			return false, err
+		}
+		_, applying, err := unstructured.NestedMap(proxy.Object, "status", "applying")
+		return !applying, err
+	})
 }
 
 func (r *release) mark() controlplane.AuditMark {
