@@ -31,9 +31,9 @@ var (
 	groups    = []string{"HTTP", "HTTPS", "NO_PROXY"}
 )
 
-// decisions are the rows of the README as it stands.
+// decisions are the rows of testdata/decisions.
 var decisions = sync.OnceValues(func() ([]row, error) {
-	text, err := os.ReadFile(filepath.Join(policies.Folder(), policies.InjectProxyEnv, "README.md"))
+	text, err := os.ReadFile(filepath.Join("testdata", "decisions", policies.InjectProxyEnv+".md"))
 	if err != nil {
 		return nil, err
 	}

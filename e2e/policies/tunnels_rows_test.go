@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
 // The texts of the policies for tunnels, and the families that the tests take.
@@ -56,9 +55,9 @@ type tunnelPod struct {
 
 var tunnelTableRow = regexp.MustCompile("(?m)^\\| (\\d+) \\| ([a-z-]+) \\| `(.*?)` \\| ([^|]+) \\|")
 
-// tunnelRows are the rows of the README as it stands.
+// tunnelRows are the rows of testdata/decisions.
 func tunnelRows(text string) ([]tunnelRow, error) {
-	readme, err := os.ReadFile(filepath.Join(policies.Folder(), text, "README.md"))
+	readme, err := os.ReadFile(filepath.Join("testdata", "decisions", text+".md"))
 	if err != nil {
 		return nil, err
 	}
