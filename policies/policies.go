@@ -1,4 +1,5 @@
-// Package policies holds the texts of the policies, for programs that evaluate or print them.
+// Package policies holds the texts of the policies, for programs that evaluate or print them, and the words in which users
+// choose pods.
 package policies
 
 import "embed"
@@ -7,3 +8,10 @@ import "embed"
 //
 //go:embed tunnel-environment/tunnel-environment.yaml tunnel-relay/tunnel-relay.yaml inject-proxy-env/inject-proxy-env.yaml
 var Files embed.FS
+
+// SelectionKey is the label of namespaces and pods, and the annotation of pods, that excludes or includes them.
+const (
+	SelectionKey = "policies.kyverno.io/inject-proxy-env"
+	Exclude      = "exclude"
+	Include      = "include"
+)

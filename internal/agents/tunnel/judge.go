@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/policies"
 )
 
 // Through says how a tunnel leaves.
@@ -59,14 +60,6 @@ func (r Report) HasAgent() bool {
 	return slices.ContainsFunc(r.Containers, func(v Verdict) bool { return v.Agent != "" })
 }
 
-// Worst returns the highest severity among findings, or "".
-func Worst(findings []Finding) lint.Severity {
-	if len(findings) == 0 {
-		return ""
-	}
-	return sorted(slices.Clone(findings))[0].Severity
-}
-
 // Judge says of each container whether it is an agent, and how its tunnel leaves.
 func Judge(in Input) Report {
 	report := Report{Object: in.Object, Findings: slices.Clone(in.Read)}
@@ -98,7 +91,7 @@ func Judge(in Input) Report {
 		})
 	}
 	report.Findings = append(report.Findings, in.excluded(agents)...)
-	sorted(report.Findings)
+	lint.Sort(report.Findings, severity)
 	return report
 }
 
@@ -111,15 +104,14 @@ func (in Input) family(c Container) *Family {
 	return nil
 }
 
-// selection is the label, or the annotation, with which a pod is left alone (policies/tunnel-environment).
-const selection = "policies.kyverno.io/inject-proxy-env"
-
+// excluded says that the policies leave the pod alone, by its label or annotation (policies/tunnel-environment).
 func (in Input) excluded(agents int) []Finding {
+	const key = policies.SelectionKey
 	m := in.Pod.Metadata
-	if agents == 0 || m.Labels[selection] != "exclude" && m.Annotations[selection] != "exclude" {
+	if agents == 0 || m.Labels[key] != policies.Exclude && m.Annotations[key] != policies.Exclude {
 		return nil
 	}
-	return []Finding{{Code: Excluded, Severity: lint.Info, Why: selection + "=exclude: the policies leave the pod alone"}}
+	return []Finding{{Code: Excluded, Severity: lint.Info, Why: key + "=exclude: the policies leave the pod alone"}}
 }
 
 // setting is what tells an agent its proxy.
@@ -169,7 +161,7 @@ func (j *judge) run(family *Family) Verdict {
 	j.keepalive()
 	j.passwords()
 	j.policy(family)
-	sorted(v.Findings)
+	lint.Sort(v.Findings, severity)
 	return *v
 }
 

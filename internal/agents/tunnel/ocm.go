@@ -71,8 +71,7 @@ func (m ManagedProxy) port() int {
 func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 	c := Configuration{Object: object, Findings: []Finding{}, AdditionalArgs: slices.Clone(m.Spec.ProxyAgent.AdditionalArgs)}
 	for i, arg := range c.AdditionalArgs {
-		if argumentPattern.MatchString(arg) {
-			c.AdditionalArgs[i] = argumentPattern.ReplaceAllString(arg, "//***@")
+		if c.AdditionalArgs[i] = proxyurl.RedactArgument(arg); c.AdditionalArgs[i] != arg {
 			c.say(Password, lint.Error, fmt.Sprintf("spec.proxyAgent.additionalArgs[%d] has a password, which many may read, and so has every pod made of it", i), "")
 		}
 	}
@@ -91,7 +90,7 @@ func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 	if n := m.Spec.NetworkPolicies; n != nil && n.Enabled {
 		c.say(NetworkPolicy, lint.Warning, fmt.Sprintf("spec.networkPolicies lets agents out to DNS and the ports 443, 6443 and %d alone: to a proxy on another port, such as 3128, not", m.port()), "a NetworkPolicy with egress to the proxy's address and port")
 	}
-	sorted(c.Findings)
+	lint.Sort(c.Findings, severity)
 	return c
 }
 
@@ -158,7 +157,7 @@ func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Config
 	c := Configuration{Object: object, Findings: []Finding{}}
 	proxy := a.Spec.ProxyConfig
 	for _, field := range []struct{ name, value string }{{"httpProxy", proxy.HTTPProxy}, {"httpsProxy", proxy.HTTPSProxy}} {
-		if showsPassword(field.value) {
+		if proxyurl.ShowsPassword(field.value) {
 			c.say(Password, lint.Error, "spec.proxyConfig."+field.name+" has a password, which many may read, and so has every pod made of it", "the URL without it: the policy of the family cluster-proxy gives agents the one of the Secret")
 		}
 	}
@@ -174,7 +173,7 @@ func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Config
 		}
 	}
 	c.say(ProxyAgentAlone, lint.Info, "for cluster-proxy it reaches the container proxy-agent alone: addon-agent and service-proxy, which dial the hub's API server, get nothing", "the policy of the family cluster-proxy, for all three")
-	sorted(c.Findings)
+	lint.Sort(c.Findings, severity)
 	return c
 }
 

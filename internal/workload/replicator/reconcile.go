@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
+	"github.com/fairlead-io/fairlead/policies"
 )
 
 // Reconciler keeps the copies right.
@@ -72,7 +73,7 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	s := state{
 		namespace:   namespace.Name,
 		terminating: namespace.DeletionTimestamp != nil,
-		excluded:    byName || namespace.Labels[proxysecret.SelectionKey] == proxysecret.Exclude,
+		excluded:    byName || namespace.Labels[policies.SelectionKey] == policies.Exclude,
 		now:         time.Now(),
 	}
 	spared, err := r.OnDemand.spares(ctx, s.namespace)
