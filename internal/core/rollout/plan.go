@@ -45,7 +45,7 @@ type Cluster struct {
 
 // Plan is what to do next for the fleet.
 type Plan struct {
-	Turn []*Cluster    // the one being rolled; or those to try in order, the first that can begins
+	Try  []*Cluster    // the one being rolled; or those to try in order, the first that can begins
 	Rest []*Cluster    // only to be described
 	Wait time.Duration // until the next look is worth it; 0 if an event will tell
 }
@@ -80,7 +80,7 @@ func Next(fleet []*Cluster, now time.Time, interval time.Duration) Plan {
 	if at >= 0 {
 		p := Plan{Rest: slices.Concat(fleet[:at], fleet[at+1:])}
 		if p.Wait = fleet[at].waits(now); p.Wait == 0 {
-			p.Turn = fleet[at : at+1]
+			p.Try = fleet[at : at+1]
 		}
 		return p
 	}
@@ -88,23 +88,23 @@ func Next(fleet []*Cluster, now time.Time, interval time.Duration) Plan {
 		return Plan{Rest: fleet}
 	}
 	var p Plan
-	var goingRound time.Duration // the change that is, to those that come first
+	var settling time.Duration // the change that is, to those that come first
 	for _, c := range fleet {
 		if !c.mayBegin() {
 			p.Rest = append(p.Rest, c)
 			continue
 		}
-		goingRound = max(goingRound, c.settles(now))
+		settling = max(settling, c.settles(now))
 		if wait := c.waits(now); wait > 0 {
 			p.Rest = append(p.Rest, c)
 			p.Within(wait)
 			continue
 		}
-		p.Turn = append(p.Turn, c)
+		p.Try = append(p.Try, c)
 	}
-	slices.SortStableFunc(p.Turn, func(a, b *Cluster) int { return a.started().Compare(b.started()) })
-	pause := max(untilNextBeginning(fleet, now, interval), goingRound)
-	if pause > 0 && len(p.Turn) > 0 {
+	slices.SortStableFunc(p.Try, func(a, b *Cluster) int { return a.started().Compare(b.started()) })
+	pause := max(untilNextBeginning(fleet, now, interval), settling)
+	if pause > 0 && len(p.Try) > 0 {
 		return Plan{Rest: fleet, Wait: pause}
 	}
 	return p
@@ -188,15 +188,15 @@ const (
 // Describe returns what the report of a cluster says while it is not its turn. It
 // does not depend on other clusters.
 func (c *Cluster) Describe() v1alpha1.ReportedRollout {
-	said := v1alpha1.ReportedRollout{Started: c.Rollout.Started}
+	status := v1alpha1.ReportedRollout{Started: c.Rollout.Started}
 	switch {
 	case !c.Wanted || c.Deleting:
-		return said
+		return status
 	case c.skipped():
 		return c.Rollout
 	case c.inVain():
-		said.Message = c.Rollout.Message
-		return said
+		status.Message = c.Rollout.Message
+		return status
 	}
 	var parts []string
 	if len(c.ToRoll()) > 0 {
@@ -209,8 +209,8 @@ func (c *Cluster) Describe() v1alpha1.ReportedRollout {
 			parts = append(parts, waitsForTurn)
 		}
 	}
-	said.Message = strings.Join(append(parts, c.NotRolled()...), "; ")
-	return said
+	status.Message = strings.Join(append(parts, c.NotRolled()...), "; ")
+	return status
 }
 
 // inVain reports whether the message is what came of the last try to begin, which it
@@ -256,13 +256,13 @@ func OwnerName(o v1alpha1.ReportedOwner) string { return o.Kind + " " + o.Name }
 
 // UnderWay returns what the report says during the cluster's turn.
 func (c *Cluster) UnderWay(now time.Time, o v1alpha1.ReportedOwner) v1alpha1.ReportedRollout {
-	said := v1alpha1.ReportedRollout{After: c.Nodes.Since, Started: c.Rollout.Started, Owner: o.Kind + "/" + o.Name}
-	if c.Rollout.After == nil || said.Started == nil {
+	status := v1alpha1.ReportedRollout{After: c.Nodes.Since, Started: c.Rollout.Started, Owner: o.Kind + "/" + o.Name}
+	if c.Rollout.After == nil || status.Started == nil {
 		started := metav1.NewTime(now.Truncate(time.Second))
-		said.Started = &started
+		status.Started = &started
 	}
-	said.Message = strings.Join(append([]string{rollingOwner + OwnerName(o)}, c.NotRolled()...), "; ")
-	return said
+	status.Message = strings.Join(append([]string{rollingOwner + OwnerName(o)}, c.NotRolled()...), "; ")
+	return status
 }
 
 // untilNextBeginning leaves out beginnings that are later than now can be: a clock

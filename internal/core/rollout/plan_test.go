@@ -92,9 +92,9 @@ func TestWhoseTurnItIs(t *testing.T) {
 	others := onlyOwners(v1alpha1.ReportedOwner{Kind: "RKE2ControlPlane", Name: "cp", Machines: 3, Outdated: 3}, v1alpha1.ReportedOwner{Machines: 1, Outdated: 1})
 	changedAgain := func(c *Cluster) { c.Nodes.Since = since(now - 60) }
 	for name, tc := range map[string]struct {
-		fleet []*Cluster
-		turn  string
-		wait  time.Duration
+		fleet      []*Cluster
+		candidates string
+		wait       time.Duration
 	}{
 		"nobody":  {nil, "", 0},
 		"by name": {[]*Cluster{outdatedCluster("b"), outdatedCluster("a")}, "a b", 0},
@@ -157,8 +157,8 @@ func TestWhoseTurnItIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Next(tc.fleet, time.Unix(now, 0), 10*time.Minute)
-			if names(p.Turn) != tc.turn || p.Wait != tc.wait {
-				t.Errorf("turn %q, wait %s", names(p.Turn), p.Wait)
+			if names(p.Try) != tc.candidates || p.Wait != tc.wait {
+				t.Errorf("turn %q, wait %s", names(p.Try), p.Wait)
 			}
 		})
 	}
@@ -209,9 +209,9 @@ func TestAReportSaysWhatItsRolloutWaitsFor(t *testing.T) {
 
 func TestATurnIsHeldInTheReport(t *testing.T) {
 	now, md := time.Unix(changedAt+60, 5), v1alpha1.ReportedOwner{Kind: MachineDeployment, Name: "md-a"}
-	said := outdatedCluster("a").UnderWay(now, md)
-	if !said.After.Equal(since(changedAt)) || !said.Started.Equal(since(changedAt+60)) || said.Owner != "MachineDeployment/md-a" || said.Message != "rolling MachineDeployment md-a" {
-		t.Errorf("%+v", said)
+	status := outdatedCluster("a").UnderWay(now, md)
+	if !status.After.Equal(since(changedAt)) || !status.Started.Equal(since(changedAt+60)) || status.Owner != "MachineDeployment/md-a" || status.Message != "rolling MachineDeployment md-a" {
+		t.Errorf("%+v", status)
 	}
 	again := outdatedCluster("a", beganAt(changedAt+1)).UnderWay(now, md)
 	if !again.Started.Equal(since(changedAt + 1)) {

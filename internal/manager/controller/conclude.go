@@ -32,7 +32,7 @@ func conclude(s state, d decision, w writes, found []v1alpha1.ReportedFinding) v
 		status.HandledRequest = s.report.Annotations[v1alpha1.ReapplyAnnotation]
 	}
 	count(status.Nodes, s.machines)
-	setEndpointsDirect(&status.Conditions, d.own, s)
+	setEndpointsDirect(&status.Conditions, d.lists, s)
 	setConditions(&status, d, out, nextGeneration(&s, d, out))
 	paceFindings(&status, s)
 	return status

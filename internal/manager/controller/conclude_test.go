@@ -37,7 +37,7 @@ func TestConcludeDoesNotChangeTheDecision(t *testing.T) {
 		w := due(make([]byte, apply.KeyBytes), s, d, false)
 		for i := range w.attempts {
 			w.attempts[i].err = test.err
-			w.attempts[i].answer = apply.Written{UID: "uid", At: metav1.Unix(2000, 0)}
+			w.attempts[i].answer = apply.Answer{UID: "uid", At: metav1.Unix(2000, 0)}
 		}
 		status := conclude(s, d, w, nil)
 		if diff := cmp.Diff(before, &d.status); diff != "" {

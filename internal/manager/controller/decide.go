@@ -15,14 +15,14 @@ import (
 // decision is what is to be written: the Secrets, or none if they are to stay as
 // they are, and a status that lacks only what the writing will show.
 type decision struct {
-	secrets []render.Secret
-	plain   *render.ConfigMap // beside the Secrets, where it is wanted
-	meaning []byte            // what they tell machines; the password is in it
-	own     ownLists
-	status  v1alpha1.ProxyReportStatus
-	note    string           // whether the cluster had a proxy, for the report's metadata
-	problem *resolve.Problem // why there are no Secrets to write
-	paused  bool
+	secrets   []render.Secret
+	configMap *render.ConfigMap // beside the Secrets, where it is wanted
+	meaning   []byte            // what they tell machines; the password is in it
+	lists     bypassLists
+	status    v1alpha1.ProxyReportStatus
+	note      string           // whether the cluster had a proxy, for the report's metadata
+	problem   *resolve.Problem // why there are no Secrets to write
+	paused    bool
 
 	lint func() []v1alpha1.ReportedFinding // finds what is in the status; nil: that stays
 }
@@ -34,7 +34,7 @@ func (r *ClusterReconciler) decide(s state) decision {
 
 func decide(s state, lint listFindings) decision {
 	last := s.last()
-	d := decision{status: *last.DeepCopy(), own: reportedLists(last), paused: paused(s.cluster)}
+	d := decision{status: *last.DeepCopy(), lists: reportedLists(last), paused: paused(s.cluster)}
 	if d.paused {
 		d.leave(s)
 		return d
@@ -53,12 +53,12 @@ func decide(s state, lint listFindings) decision {
 		d.meaning, err = render.Meaning(effective)
 	}
 	if err == nil && (effective.ConfigMap || last.ConfigMap != nil) { // what names it would find an old list
-		var plain render.ConfigMap
-		plain, err = render.ValuesConfigMap(effective)
-		d.plain = &plain
+		var configMap render.ConfigMap
+		configMap, err = render.ValuesConfigMap(effective)
+		d.configMap = &configMap
 	}
 	if err != nil {
-		d.secrets, d.plain, d.problem = nil, nil, asProblem(s, err)
+		d.secrets, d.configMap, d.problem = nil, nil, asProblem(s, err)
 		d.leave(s)
 		report(&d.status, d.problem)
 		return d
@@ -66,7 +66,7 @@ func decide(s state, lint listFindings) decision {
 	report(&d.status, nil)
 	describe(&d.status, effective)
 	d.note = s.past().Note(effective.Mode)
-	d.own = resolvedLists(effective)
+	d.lists = resolvedLists(effective)
 	d.status.Findings = nil
 	if effective.Mode == resolve.ModeProxied {
 		d.lint = func() []v1alpha1.ReportedFinding { return clusterFindings(effective, inputs.Cluster(s.cluster), lint) }

@@ -174,11 +174,11 @@ func TestTheConfigMapIsThereWhereItIsWantedOrOnceWas(t *testing.T) {
 	} {
 		s := aState(t)
 		s.installation.ConfigMap, s.report = tc.asked, &v1alpha1.ProxyReport{Status: tc.last}
-		if d := decide(s, lintList); (d.plain != nil) != tc.there {
-			t.Errorf("%s: %v", name, d.plain)
+		if d := decide(s, lintList); (d.configMap != nil) != tc.there {
+			t.Errorf("%s: %v", name, d.configMap)
 		}
 		s.problem = &resolve.Problem{Reason: resolve.ReasonAmbiguous}
-		if d := decide(s, lintList); d.plain != nil {
+		if d := decide(s, lintList); d.configMap != nil {
 			t.Errorf("%s: it is written in spite of a problem", name)
 		}
 	}

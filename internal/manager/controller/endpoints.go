@@ -46,54 +46,54 @@ func (r *ClusterReconciler) readEndpoints(ctx context.Context, s *state) error {
 	return nil
 }
 
-// ownLists are the NO_PROXY lists that the clients of a cluster find beside a
+// bypassLists are the NO_PROXY lists that the clients of a cluster find beside a
 // proxy for https: none where they find no such proxy.
-type ownLists struct {
+type bypassLists struct {
 	known bool
 	lists []string
 }
 
 // resolvedLists are those that are written now.
-func resolvedLists(e resolve.Effective) ownLists {
+func resolvedLists(e resolve.Effective) bypassLists {
 	if e.HTTPS.IsZero() {
-		return ownLists{known: true}
+		return bypassLists{known: true}
 	}
-	return ownLists{true, []string{e.NoProxy.Go.String(), e.NoProxy.Any.String()}}
+	return bypassLists{true, []string{e.NoProxy.Go.String(), e.NoProxy.Any.String()}}
 }
 
 // reportedLists are those that were written last. Whether a proxy for https stood
 // beside them is not reported; that one did is the safe reading. A list that was
 // too long for the report is not known.
-func reportedLists(status v1alpha1.ProxyReportStatus) ownLists {
+func reportedLists(status v1alpha1.ProxyReportStatus) bypassLists {
 	switch mode := resolve.Mode(status.Mode); {
 	case mode == resolve.ModeDirect, mode == resolve.ModeUnproxied:
-		return ownLists{known: true}
+		return bypassLists{known: true}
 	case status.NoProxy.Go == "", status.NoProxy.Any == "":
-		return ownLists{}
+		return bypassLists{}
 	}
-	return ownLists{true, []string{status.NoProxy.Go, status.NoProxy.Any}}
+	return bypassLists{true, []string{status.NoProxy.Go, status.NoProxy.Any}}
 }
 
 // setEndpointsDirect sets the condition EndpointsDirect on the report of the
 // management cluster, and removes it from every other.
-func setEndpointsDirect(conditions *[]metav1.Condition, own ownLists, s state) {
+func setEndpointsDirect(conditions *[]metav1.Condition, lists bypassLists, s state) {
 	if !s.management {
 		meta.RemoveStatusCondition(conditions, v1alpha1.ConditionEndpointsDirect)
 		return
 	}
-	meta.SetStatusCondition(conditions, endpointsDirect(own, s.endpoints))
+	meta.SetStatusCondition(conditions, endpointsDirect(lists, s.endpoints))
 }
 
 // endpointsDirect says whether every endpoint is dialled directly. The message of
 // True does not count, so that a fleet that grows causes no writes.
-func endpointsDirect(own ownLists, endpoints []clusterv1.APIEndpoint) metav1.Condition {
+func endpointsDirect(lists bypassLists, endpoints []clusterv1.APIEndpoint) metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionEndpointsDirect}
-	if !own.known {
+	if !lists.known {
 		condition.Status, condition.Reason = metav1.ConditionUnknown, v1alpha1.ReasonListUnknown
 		condition.Message = "this cluster's own NO_PROXY is not known; the condition Ready says why"
 		return condition
 	}
-	hosts := proxiedHosts(own.lists, endpoints)
+	hosts := proxiedHosts(lists.lists, endpoints)
 	if len(hosts) == 0 {
 		condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonEndpointsBypassed
 		condition.Message = "the known control-plane endpoints of all other clusters are dialled directly"

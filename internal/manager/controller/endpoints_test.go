@@ -24,11 +24,11 @@ func endpoints(hosts ...string) []clusterv1.APIEndpoint {
 	return all
 }
 
-func lists(list ...string) ownLists { return ownLists{known: true, lists: list} }
+func lists(list ...string) bypassLists { return bypassLists{known: true, lists: list} }
 
 func TestAnEndpointIsDirectIfAGoClientDialsItDirectlyByEveryList(t *testing.T) {
 	for name, test := range map[string]struct {
-		own       ownLists
+		lists     bypassLists
 		endpoints []clusterv1.APIEndpoint
 		proxied   string // the hosts that are named; empty: True
 	}{
@@ -50,7 +50,7 @@ func TestAnEndpointIsDirectIfAGoClientDialsItDirectlyByEveryList(t *testing.T) {
 		"one that is spelled in capital": {lists("api.example"), endpoints("API.example"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := endpointsDirect(test.own, test.endpoints)
+			got := endpointsDirect(test.lists, test.endpoints)
 			if test.proxied == "" {
 				if got.Status != metav1.ConditionTrue || got.Reason != v1alpha1.ReasonEndpointsBypassed {
 					t.Errorf("%+v", got)
@@ -89,7 +89,7 @@ func TestTheListsAreThoseThatAreWrittenOrElseThoseThatWere(t *testing.T) {
 	}
 	status := func(s state) (metav1.ConditionStatus, v1alpha1.ProxyReportStatus) {
 		d := decide(s, lintList)
-		setEndpointsDirect(&d.status.Conditions, d.own, s)
+		setEndpointsDirect(&d.status.Conditions, d.lists, s)
 		return meta.FindStatusCondition(d.status.Conditions, v1alpha1.ConditionEndpointsDirect).Status, d.status
 	}
 	is := func(want metav1.ConditionStatus, what string) v1alpha1.ProxyReportStatus {

@@ -181,8 +181,8 @@ func (f *countedFleet) setPassword(password string) {
 // describeProxy gives the CorporateProxy the status that its own controller writes.
 func (f *countedFleet) describeProxy() *v1alpha1.CorporateProxy {
 	f.Helper()
-	own := &CorporateProxyReconciler{Client: f.objects, Proxies: f.Proxies, Now: time.Now}
-	if _, err := own.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "default"}}); err != nil {
+	proxies := &CorporateProxyReconciler{Client: f.objects, Proxies: f.Proxies, Now: time.Now}
+	if _, err := proxies.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "default"}}); err != nil {
 		f.Fatal(err)
 	}
 	return f.proxy()

@@ -66,22 +66,22 @@ func TestOneClusterThatFailsPutsNoOtherInDoubt(t *testing.T) {
 // What is told to machines is as before: that a Secret changed in doubt, for another label or by drift, outdates none.
 func TestDoubtAloneOutdatesNoMachine(t *testing.T) {
 	then, now := at(1000), at(2000)
-	told := apply.Digest([]byte("key"), []byte("a"))
-	last := &v1alpha1.ReportedNodes{HMAC: told}
+	digest := apply.Digest([]byte("key"), []byte("a"))
+	last := &v1alpha1.ReportedNodes{HMAC: digest}
 	record := v1alpha1.SecretRecord{UID: "u", Written: &then, HMAC: "f"}
 	for name, test := range map[string]struct {
 		attempt attempt
 		doubt   bool
 		moves   bool
 	}{
-		"another label":                 {attempt{last: record, fingerprint: "g", answer: apply.Written{UID: "u", At: now}}, true, false},
-		"a second owner":                {attempt{target: target{shared: true}, last: record, fingerprint: "f", answer: apply.Written{UID: "u", At: now}}, true, false},
-		"nothing had changed":           {attempt{last: record, fingerprint: "f", answer: apply.Written{UID: "u", At: then}}, true, false},
-		"something else was in it":      {attempt{last: record, fingerprint: "f", answer: apply.Written{UID: "u", At: now}}, true, true},
-		"drift, and nothing in doubt":   {attempt{last: record, fingerprint: "f", answer: apply.Written{UID: "u", At: now}}, false, false},
-		"a failed write came before it": {attempt{last: v1alpha1.SecretRecord{UID: "u", Written: &then}, fingerprint: "f", answer: apply.Written{UID: "u", At: now}}, true, false},
+		"another label":                 {attempt{last: record, fingerprint: "g", answer: apply.Answer{UID: "u", At: now}}, true, false},
+		"a second owner":                {attempt{target: target{shared: true}, last: record, fingerprint: "f", answer: apply.Answer{UID: "u", At: now}}, true, false},
+		"nothing had changed":           {attempt{last: record, fingerprint: "f", answer: apply.Answer{UID: "u", At: then}}, true, false},
+		"something else was in it":      {attempt{last: record, fingerprint: "f", answer: apply.Answer{UID: "u", At: now}}, true, true},
+		"drift, and nothing in doubt":   {attempt{last: record, fingerprint: "f", answer: apply.Answer{UID: "u", At: now}}, false, false},
+		"a failed write came before it": {attempt{last: v1alpha1.SecretRecord{UID: "u", Written: &then}, fingerprint: "f", answer: apply.Answer{UID: "u", At: now}}, true, false},
 	} {
-		if got := nextNodes(last, test.attempt, test.doubt, told); (got.Since != nil) != test.moves {
+		if got := nextNodes(last, test.attempt, test.doubt, digest); (got.Since != nil) != test.moves {
 			t.Errorf("%s: since %v", name, got.Since)
 		}
 	}

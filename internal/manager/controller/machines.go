@@ -38,9 +38,9 @@ func machineMetadata() []*metav1.PartialObjectMetadata {
 	return objects
 }
 
-// leanMachine keeps of a machine what counting needs: there are far more of them than of anything else. What the
+// trimMachine keeps of a machine what counting needs: there are far more of them than of anything else. What the
 // machines of one cluster have in common is kept once.
-func leanMachine(object any) (any, error) {
+func trimMachine(object any) (any, error) {
 	meta, is := object.(*metav1.PartialObjectMetadata)
 	if !is || meta.Generation == 0 { // it comes through here twice; what the API server sends has a generation
 		return object, nil
@@ -150,15 +150,15 @@ const machineDelay = time.Second
 
 // machinesChanged asks for a look at the Cluster of a machine, a moment later.
 var machinesChanged = handler.Funcs{
-	CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { lookAt(q, e.Object) },
+	CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) { enqueueCluster(q, e.Object) },
 	UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
-		lookAt(q, e.ObjectOld)
-		lookAt(q, e.ObjectNew)
+		enqueueCluster(q, e.ObjectOld)
+		enqueueCluster(q, e.ObjectNew)
 	},
-	DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { lookAt(q, e.Object) },
+	DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { enqueueCluster(q, e.Object) },
 }
 
-func lookAt(q queue, m client.Object) {
+func enqueueCluster(q queue, m client.Object) {
 	if cluster := m.GetLabels()[clusterv1.ClusterNameLabel]; cluster != "" {
 		enqueue(q, machineDelay, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: cluster}})
 	}

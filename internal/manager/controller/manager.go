@@ -82,7 +82,7 @@ func caches(namespace string) cache.Options {
 	own := map[string]cache.Config{namespace: {}}
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
-		DefaultTransform:            lean,
+		DefaultTransform:            trim,
 		NewInformer:                 newInformer,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:    {Namespaces: own},
@@ -91,24 +91,24 @@ func caches(namespace string) cache.Options {
 	}
 }
 
-// lean drops from the caches what the operator does not read. (Transforms of single kinds would need these to be
+// trim drops from the caches what the operator does not read. (Transforms of single kinds would need these to be
 // installed.)
-func lean(object any) (any, error) {
+func trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *metav1.PartialObjectMetadata:
 		if o.GroupVersionKind().Group == clusterv1.GroupVersion.Group {
-			return leanMachine(o)
+			return trimMachine(o)
 		}
 	case *clusterv1.Cluster:
-		return leanCluster(o), nil
+		return trimCluster(o), nil
 	case *v1alpha1.ProxyReport:
-		return leanReport(o), nil
+		return trimReport(o), nil
 	}
 	return cache.TransformStripManagedFields()(object)
 }
 
-// leanReport has one copy of each text that most reports have.
-func leanReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
+// trimReport has one copy of each text that most reports have.
+func trimReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
 	if len(report.ManagedFields) > 0 {
 		report.ManagedFields = []metav1.ManagedFieldsEntry{{}} // that there are some
 	}
@@ -144,8 +144,8 @@ func exact[T any](all []T) []T {
 	return append(make([]T, 0, len(all)), all...)
 }
 
-// leanCluster keeps of a Cluster what decides about its proxy.
-func leanCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
+// trimCluster keeps of a Cluster what decides about its proxy.
+func trimCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
 	kept := &clusterv1.Cluster{TypeMeta: c.TypeMeta, ObjectMeta: metav1.ObjectMeta{
 		Namespace: shared(c.Namespace), Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Generation: c.Generation,
 		CreationTimestamp: c.CreationTimestamp, DeletionTimestamp: c.DeletionTimestamp, Labels: c.Labels, Finalizers: c.Finalizers,

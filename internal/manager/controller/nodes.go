@@ -33,22 +33,22 @@ type owner struct{ kind, name string }
 //
 // In doubt, when an earlier write may not have been recorded, the same content that changed the Secret all the same
 // replaced something else, which machines may have been built from.
-func nextNodes(last *v1alpha1.ReportedNodes, a attempt, doubt bool, told string) *v1alpha1.ReportedNodes {
+func nextNodes(last *v1alpha1.ReportedNodes, a attempt, doubt bool, digest string) *v1alpha1.ReportedNodes {
 	record, w := a.last, a.answer
 	rewritten := record.UID != w.UID || record.Written == nil || !record.Written.Equal(&w.At)
 	next := &v1alpha1.ReportedNodes{}
 	if last != nil {
 		next = last.DeepCopy()
 	}
-	next.HMAC = told
+	next.HMAC = digest
 	var moves bool
 	switch {
 	case record.UID == "" && w.Rival != "":
 		moves = true
 	case last == nil || last.HMAC == "":
-	case apply.SameKey(last.HMAC, told):
+	case apply.SameKey(last.HMAC, digest):
 		same := !changed(record, a.fingerprint) && record.OwnedByCluster == a.shared
-		moves = last.HMAC != told && changed(record, a.fingerprint) || doubt && same && rewritten
+		moves = last.HMAC != digest && changed(record, a.fingerprint) || doubt && same && rewritten
 	default:
 		moves = rewritten
 	}

@@ -26,41 +26,41 @@ func TestOnlyAChangeOfWhatMachinesAreToldMovesSince(t *testing.T) {
 	record := v1alpha1.SecretRecord{UID: "u", Written: &then, HMAC: "f"}
 	none := v1alpha1.SecretRecord{}
 	key, lost := []byte("the key"), []byte("the lost key")
-	told := func(key []byte, what string) *v1alpha1.ReportedNodes {
+	nodesOf := func(key []byte, what string) *v1alpha1.ReportedNodes {
 		return &v1alpha1.ReportedNodes{HMAC: apply.Digest(key, []byte(what)), Since: since(500)}
 	}
-	never := told(key, "a")
+	never := nodesOf(key, "a")
 	never.Since = nil
 	for name, tc := range map[string]struct {
 		last        *v1alpha1.ReportedNodes
 		record      v1alpha1.SecretRecord
 		fingerprint string
-		written     apply.Written
-		told        string
+		written     apply.Answer
+		meaning     string
 		since       *metav1.Time
 	}{
-		"the first write":                          {nil, none, "f", apply.Written{UID: "u", At: now}, "a", nil},
-		"a report of before machines were counted": {nil, record, "f", apply.Written{UID: "u", At: then}, "a", nil},
-		"the first write over somebody else's":     {nil, none, "f", apply.Written{UID: "u", At: now, Rival: "x"}, "a", since(2001)},
-		"a name that was taken, handed over":       {told(key, "a"), none, "f", apply.Written{UID: "v", At: now, Rival: "x"}, "a", since(2001)},
-		"another password":                         {never, record, "g", apply.Written{UID: "u", At: now}, "b", since(2001)},
-		"another one again":                        {told(key, "a"), record, "g", apply.Written{UID: "u", At: now}, "b", since(2001)},
-		"another one in the second of the last":    {told(key, "a"), record, "g", apply.Written{UID: "u", At: then}, "b", since(1001)},
-		"another one, by a clock that is behind":   {told(key, "a"), record, "g", apply.Written{UID: "u", At: at(100)}, "b", since(500)},
-		"another order, owner or key":              {told(key, "a"), record, "g", apply.Written{UID: "u", At: now}, "a", since(500)},
-		"another order when nothing had changed":   {never, record, "g", apply.Written{UID: "u", At: now}, "a", nil},
-		"nothing to write":                         {told(key, "a"), record, "f", apply.Written{UID: "u", At: then}, "a", since(500)},
-		"what no key of the Secret says":           {told(key, "a"), record, "f", apply.Written{UID: "u", At: then}, "b", since(500)},
-		"drift mended":                             {told(key, "a"), record, "f", apply.Written{UID: "u", At: now, Rival: "x"}, "a", since(500)},
-		"deleted and written again":                {told(key, "a"), record, "f", apply.Written{UID: "v", At: now}, "a", since(500)},
-		"deleted and written again with another":   {told(key, "a"), record, "g", apply.Written{UID: "v", At: then}, "b", since(1001)},
-		"another after a name that was taken":      {told(key, "a"), none, "f", apply.Written{UID: "v", At: now}, "b", since(2001)},
-		"a lost key":                               {told(lost, "a"), record, "g", apply.Written{UID: "u", At: then}, "a", since(500)},
-		"a lost key when nothing had changed":      {&v1alpha1.ReportedNodes{HMAC: told(lost, "a").HMAC}, record, "g", apply.Written{UID: "u", At: then}, "a", nil},
-		"a lost key and another Secret":            {told(lost, "a"), record, "g", apply.Written{UID: "u", At: now}, "b", since(2001)},
+		"the first write":                          {nil, none, "f", apply.Answer{UID: "u", At: now}, "a", nil},
+		"a report of before machines were counted": {nil, record, "f", apply.Answer{UID: "u", At: then}, "a", nil},
+		"the first write over somebody else's":     {nil, none, "f", apply.Answer{UID: "u", At: now, Rival: "x"}, "a", since(2001)},
+		"a name that was taken, handed over":       {nodesOf(key, "a"), none, "f", apply.Answer{UID: "v", At: now, Rival: "x"}, "a", since(2001)},
+		"another password":                         {never, record, "g", apply.Answer{UID: "u", At: now}, "b", since(2001)},
+		"another one again":                        {nodesOf(key, "a"), record, "g", apply.Answer{UID: "u", At: now}, "b", since(2001)},
+		"another one in the second of the last":    {nodesOf(key, "a"), record, "g", apply.Answer{UID: "u", At: then}, "b", since(1001)},
+		"another one, by a clock that is behind":   {nodesOf(key, "a"), record, "g", apply.Answer{UID: "u", At: at(100)}, "b", since(500)},
+		"another order, owner or key":              {nodesOf(key, "a"), record, "g", apply.Answer{UID: "u", At: now}, "a", since(500)},
+		"another order when nothing had changed":   {never, record, "g", apply.Answer{UID: "u", At: now}, "a", nil},
+		"nothing to write":                         {nodesOf(key, "a"), record, "f", apply.Answer{UID: "u", At: then}, "a", since(500)},
+		"what no key of the Secret says":           {nodesOf(key, "a"), record, "f", apply.Answer{UID: "u", At: then}, "b", since(500)},
+		"drift mended":                             {nodesOf(key, "a"), record, "f", apply.Answer{UID: "u", At: now, Rival: "x"}, "a", since(500)},
+		"deleted and written again":                {nodesOf(key, "a"), record, "f", apply.Answer{UID: "v", At: now}, "a", since(500)},
+		"deleted and written again with another":   {nodesOf(key, "a"), record, "g", apply.Answer{UID: "v", At: then}, "b", since(1001)},
+		"another after a name that was taken":      {nodesOf(key, "a"), none, "f", apply.Answer{UID: "v", At: now}, "b", since(2001)},
+		"a lost key":                               {nodesOf(lost, "a"), record, "g", apply.Answer{UID: "u", At: then}, "a", since(500)},
+		"a lost key when nothing had changed":      {&v1alpha1.ReportedNodes{HMAC: nodesOf(lost, "a").HMAC}, record, "g", apply.Answer{UID: "u", At: then}, "a", nil},
+		"a lost key and another Secret":            {nodesOf(lost, "a"), record, "g", apply.Answer{UID: "u", At: now}, "b", since(2001)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			digest := apply.Digest(key, []byte(tc.told))
+			digest := apply.Digest(key, []byte(tc.meaning))
 			got := nextNodes(tc.last, attempt{last: tc.record, fingerprint: tc.fingerprint, answer: tc.written}, false, digest)
 			if got.HMAC != digest || !got.Since.Equal(tc.since) {
 				t.Errorf("since %v, want %v", got.Since, tc.since)
@@ -164,7 +164,7 @@ func TestTheCacheKeepsOfAMachineWhatCountingNeeds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.machine.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(kindMachine))
 			tc.machine.Generation = 1
-			result, err := lean(tc.machine)
+			result, err := trim(tc.machine)
 			kept, is := result.(*metav1.PartialObjectMetadata)
 			if err != nil || !is {
 				t.Fatal(err)
@@ -172,7 +172,7 @@ func TestTheCacheKeepsOfAMachineWhatCountingNeeds(t *testing.T) {
 			if got := ownerOf(kept); got != tc.want {
 				t.Errorf("owner %v, want %v", got, tc.want)
 			}
-			if again, err := lean(kept); err != nil || again != result { // as client-go asks of a transform
+			if again, err := trim(kept); err != nil || again != result { // as client-go asks of a transform
 				t.Errorf("the second time, %+v, %v", again, err)
 			}
 			if kept.Labels[clusterv1.ClusterNameLabel] != "c1" || len(kept.Labels) != 1 || kept.Annotations != nil || kept.Finalizers != nil {
@@ -215,7 +215,7 @@ func TestTheCacheKeepsTheLabelsOfANamespace(t *testing.T) {
 		Name: "ns", Labels: map[string]string{"team": "a"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
 	}}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	result, err := lean(namespace)
+	result, err := trim(namespace)
 	kept, is := result.(*metav1.PartialObjectMetadata)
 	if err != nil || !is || kept.Labels["team"] != "a" || kept.ManagedFields != nil {
 		t.Errorf("%+v, %v", result, err)

@@ -27,8 +27,8 @@ func (d decision) targets(owner *v1alpha1.ProxyReport) []target {
 	for _, secret := range d.secrets {
 		all = append(all, target{Object: apply.Object(secret, owner), role: secret.Role()})
 	}
-	if d.plain != nil {
-		all = append(all, target{Object: apply.ConfigMap(*d.plain, owner), role: render.ConfigMapRole})
+	if d.configMap != nil {
+		all = append(all, target{Object: apply.ConfigMap(*d.configMap, owner), role: render.ConfigMapRole})
 	}
 	return all
 }
@@ -39,7 +39,7 @@ type attempt struct {
 	last        v1alpha1.SecretRecord
 	fingerprint string
 	due         bool
-	answer      apply.Written // where it is not due, what would be answered
+	answer      apply.Answer // where it is not due, what would be answered
 	err         error
 }
 

@@ -27,7 +27,7 @@ func distrust(status *v1alpha1.ProxyReportStatus) {
 // the content to write is the same as before, and yet writing it changed
 // something, somebody had undone it; unless it is the owners that changed, which we
 // or the garbage collector did.
-func nextRecord(last v1alpha1.SecretRecord, object target, fingerprint string, w apply.Written) v1alpha1.SecretRecord {
+func nextRecord(last v1alpha1.SecretRecord, object target, fingerprint string, w apply.Answer) v1alpha1.SecretRecord {
 	record := v1alpha1.SecretRecord{
 		Role: object.role, Name: object.GetName(), UID: w.UID, HMAC: fingerprint, Written: &w.At,
 		OwnedByCluster: object.shared, Reverts: last.Reverts, Rival: last.Rival,
@@ -45,8 +45,8 @@ func nextRecord(last v1alpha1.SecretRecord, object target, fingerprint string, w
 }
 
 // unchanged is what the API server would answer if nothing were sent.
-func unchanged(last v1alpha1.SecretRecord) apply.Written {
-	w := apply.Written{UID: last.UID}
+func unchanged(last v1alpha1.SecretRecord) apply.Answer {
+	w := apply.Answer{UID: last.UID}
 	if last.Written != nil {
 		w.At = *last.Written
 	}

@@ -22,18 +22,18 @@ func TestNextRecordTellsUndoingFromChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		last    v1alpha1.SecretRecord
 		hmac    string
-		written apply.Written
+		written apply.Answer
 		reverts int32
 		rival   string
 	}{
-		"the first write":                       {v1alpha1.SecretRecord{}, "h", apply.Written{UID: "u", At: now}, 0, ""},
-		"new content":                           {known, "h2", apply.Written{UID: "u", At: now}, 0, ""},
-		"nothing had to change":                 {known, "h", apply.Written{UID: "u", At: then}, 0, ""},
-		"our fields had to be set again":        {known, "h", apply.Written{UID: "u", At: now, Rival: "x"}, 1, "x"},
-		"it had to be created again":            {known, "h", apply.Written{UID: "u2", At: then}, 1, ""},
-		"undone for the second time":            {reverted, "h", apply.Written{UID: "u", At: now, Rival: "x"}, 2, "x"},
-		"left alone after having been undone":   {reverted, "h", apply.Written{UID: "u", At: then}, 0, ""},
-		"new content does not end a contention": {reverted, "h2", apply.Written{UID: "u", At: now}, 1, "rival"},
+		"the first write":                       {v1alpha1.SecretRecord{}, "h", apply.Answer{UID: "u", At: now}, 0, ""},
+		"new content":                           {known, "h2", apply.Answer{UID: "u", At: now}, 0, ""},
+		"nothing had to change":                 {known, "h", apply.Answer{UID: "u", At: then}, 0, ""},
+		"our fields had to be set again":        {known, "h", apply.Answer{UID: "u", At: now, Rival: "x"}, 1, "x"},
+		"it had to be created again":            {known, "h", apply.Answer{UID: "u2", At: then}, 1, ""},
+		"undone for the second time":            {reverted, "h", apply.Answer{UID: "u", At: now, Rival: "x"}, 2, "x"},
+		"left alone after having been undone":   {reverted, "h", apply.Answer{UID: "u", At: then}, 0, ""},
+		"new content does not end a contention": {reverted, "h2", apply.Answer{UID: "u", At: now}, 1, "rival"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := nextRecord(tc.last, aTarget("r", "n"), tc.hmac, tc.written)
@@ -58,14 +58,14 @@ func TestAChangeOfTheOwnersIsNobodysRevert(t *testing.T) {
 	last := v1alpha1.SecretRecord{Role: "r", Name: "n", UID: "u", HMAC: "h", Written: &then}
 	for name, tc := range map[string]struct {
 		change  func(*target)
-		written apply.Written
+		written apply.Answer
 		reverts int32
 	}{
-		"the Cluster becomes an owner":            {func(o *target) { o.shared = true }, apply.Written{UID: "u", At: now}, 0},
-		"the report was deleted":                  {func(o *target) { o.excused = true }, apply.Written{UID: "u", At: now}, 0},
-		"the Secret went with the report":         {func(o *target) { o.excused = true }, apply.Written{UID: "u2", At: now}, 1},
-		"a rival at the same time":                {func(o *target) { o.shared = true }, apply.Written{UID: "u", At: now, Rival: "x"}, 1},
-		"neither, and it had to be written again": {func(*target) {}, apply.Written{UID: "u", At: now}, 1},
+		"the Cluster becomes an owner":            {func(o *target) { o.shared = true }, apply.Answer{UID: "u", At: now}, 0},
+		"the report was deleted":                  {func(o *target) { o.excused = true }, apply.Answer{UID: "u", At: now}, 0},
+		"the Secret went with the report":         {func(o *target) { o.excused = true }, apply.Answer{UID: "u2", At: now}, 1},
+		"a rival at the same time":                {func(o *target) { o.shared = true }, apply.Answer{UID: "u", At: now, Rival: "x"}, 1},
+		"neither, and it had to be written again": {func(*target) {}, apply.Answer{UID: "u", At: now}, 1},
 	} {
 		object := aTarget("r", "n")
 		tc.change(&object)

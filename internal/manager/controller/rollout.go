@@ -48,10 +48,10 @@ type RolloutReconciler struct {
 }
 
 const (
-	rolloutDeadline = time.Hour
-	lookAgain       = 15 * time.Second // at the owner of the cluster under way: it is not watched
-	maxTries        = 20               // clusters per pass that are tried, each with a few live reads
-	maxMessages     = 100              // reports per pass that get another message
+	rolloutDeadline   = time.Hour
+	ownerPollInterval = 15 * time.Second // at the owner of the cluster under way: it is not watched
+	maxTries          = 20               // clusters per pass that are tried, each with a few live reads
+	maxMessages       = 100              // reports per pass that get another message
 )
 
 // Reconcile does the next thing, if there is one.
@@ -80,9 +80,9 @@ func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl
 // try advances the first cluster that can be. What is wrong with one keeps none of
 // those after it from beginning, unless that one is under way.
 func (r *RolloutReconciler) try(ctx context.Context, next *rollout.Plan, now time.Time) error {
-	for i, c := range next.Turn {
+	for i, c := range next.Try {
 		if i == maxTries {
-			next.Rest = append(next.Rest, next.Turn[i:]...)
+			next.Rest = append(next.Rest, next.Try[i:]...)
 			next.Within(fleetDelay)
 			return nil
 		}
@@ -97,7 +97,7 @@ func (r *RolloutReconciler) try(ctx context.Context, next *rollout.Plan, now tim
 			next.Within(at.Sub(now))
 		}
 		if begun {
-			next.Rest = append(next.Rest, next.Turn[i+1:]...)
+			next.Rest = append(next.Rest, next.Try[i+1:]...)
 			return nil
 		}
 	}
@@ -109,17 +109,17 @@ func (r *RolloutReconciler) try(ctx context.Context, next *rollout.Plan, now tim
 func (r *RolloutReconciler) describe(ctx context.Context, next *rollout.Plan, now time.Time) error {
 	written := 0
 	for _, c := range next.Rest {
-		said := c.Describe()
-		said.Message = shorten(said.Message)
+		status := c.Describe()
+		status.Message = shorten(status.Message)
 		note := r.memory.of(c)
-		if rollout.Same(said, c.Rollout) || note.writes.next.After(now) {
+		if rollout.Same(status, c.Rollout) || note.writes.next.After(now) {
 			continue
 		}
 		if written++; written > maxMessages {
 			next.Within(fleetDelay)
 			return nil
 		}
-		if _, err := r.write(ctx, c, said); err != nil {
+		if _, err := r.write(ctx, c, status); err != nil {
 			if !aboutOne(err) {
 				return err
 			}
@@ -143,7 +143,7 @@ func (r *RolloutReconciler) describe(ctx context.Context, next *rollout.Plan, no
 func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.Cluster, now time.Time) (bool, error) {
 	holds, owners := c.Holds(), c.ToRoll()
 	if holds && len(owners) > 0 && !c.Able() { // it may not go on
-		return true, r.stay(ctx, c, c.HeldFor(c.Describe().Message), now)
+		return true, r.hold(ctx, c, c.HeldFor(c.Describe().Message), now)
 	}
 	if o, is := c.LastRolled(); is {
 		state, err := readOwner(ctx, r.Live, c.Key.Namespace, o)
@@ -156,7 +156,7 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.Cluster, now
 		}
 		if !state.complete() {
 			r.memory.progress(c, o, state, now)
-			return true, r.stay(ctx, c, c.HeldFor(fmt.Sprintf("waits: not all machines of %s are up to date and available", rollout.OwnerName(o))), now)
+			return true, r.hold(ctx, c, c.HeldFor(fmt.Sprintf("waits: not all machines of %s are up to date and available", rollout.OwnerName(o))), now)
 		}
 	}
 	left := c.NotRolled()
@@ -172,21 +172,21 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.Cluster, now
 		switch {
 		case !holds:
 			return true, r.begin(ctx, c, o, state, now)
-		case !state.told(c.Nodes.Since):
-			return true, r.tell(ctx, c, o, state, now)
+		case !state.rolledSince(c.Nodes.Since):
+			return true, r.rollOwner(ctx, c, o, state, now)
 		}
 		r.memory.progress(c, o, state, now)
-		return true, r.stay(ctx, c, c.UnderWay(now, o), now)
+		return true, r.hold(ctx, c, c.UnderWay(now, o), now)
 	}
 	if len(owners) > 0 {
 		r.memory.of(c).tries.failed(now, retryBlocked)
 	}
-	return false, r.say(ctx, c, v1alpha1.ReportedRollout{Started: c.Rollout.Started, Message: strings.Join(left, "; ")})
+	return false, r.writeIfChanged(ctx, c, v1alpha1.ReportedRollout{Started: c.Rollout.Started, Message: strings.Join(left, "; ")})
 }
 
 // begin claims the turn for a cluster. What would be refused is not begun.
 func (r *RolloutReconciler) begin(ctx context.Context, c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
-	if !state.told(c.Nodes.Since) {
+	if !state.rolledSince(c.Nodes.Since) {
 		if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
 			return err
 		}
@@ -203,9 +203,9 @@ func (r *RolloutReconciler) begin(ctx context.Context, c *rollout.Cluster, o v1a
 	return nil
 }
 
-// tell sets spec.rollout.after of an owner, after the report of its cluster, as it
+// rollOwner sets spec.rollout.after of an owner, after the report of its cluster, as it
 // was read, says so.
-func (r *RolloutReconciler) tell(ctx context.Context, c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
+func (r *RolloutReconciler) rollOwner(ctx context.Context, c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
 	if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
 		return err
 	}
@@ -215,29 +215,29 @@ func (r *RolloutReconciler) tell(ctx context.Context, c *rollout.Cluster, o v1al
 	if err := roll(ctx, r.Client, o, state, c.Nodes.Since); err != nil {
 		return err
 	}
-	r.memory.of(c).tries = backOff{next: now.Add(lookAgain)}
+	r.memory.of(c).tries = backOff{next: now.Add(ownerPollInterval)}
 	r.Events.Eventf(reportOf(c), state.object, corev1.EventTypeNormal, "RolloutBegun", "Roll", "set spec.rollout.after of %s to %s", rollout.OwnerName(o), c.Nodes.Since.UTC().Format(time.RFC3339))
 	return nil
 }
 
-// stay leaves a cluster under way, unless it has made no progress for too long:
+// hold leaves a cluster under way, unless it has made no progress for too long:
 // then it gives up its place.
-func (r *RolloutReconciler) stay(ctx context.Context, c *rollout.Cluster, said v1alpha1.ReportedRollout, now time.Time) error {
+func (r *RolloutReconciler) hold(ctx context.Context, c *rollout.Cluster, next v1alpha1.ReportedRollout, now time.Time) error {
 	note := r.memory.of(c)
-	note.tries = backOff{next: now.Add(lookAgain)}
+	note.tries = backOff{next: now.Add(ownerPollInterval)}
 	deadline := r.Deadline
 	if deadline == 0 {
 		deadline = rolloutDeadline
 	}
 	if now.Sub(note.moved) < deadline {
-		return r.say(ctx, c, said)
+		return r.writeIfChanged(ctx, c, next)
 	}
-	said.After, said.Skipped = nil, c.Since()
-	said.Message = fmt.Sprintf("skipped after %s without progress: %s", deadline, said.Message)
-	if err := r.say(ctx, c, said); err != nil {
+	next.After, next.Skipped = nil, c.Since()
+	next.Message = fmt.Sprintf("skipped after %s without progress: %s", deadline, next.Message)
+	if err := r.writeIfChanged(ctx, c, next); err != nil {
 		return err
 	}
-	r.Events.Eventf(reportOf(c), nil, corev1.EventTypeWarning, "RolloutSkipped", "Skip", "%s", shorten(said.Message))
+	r.Events.Eventf(reportOf(c), nil, corev1.EventTypeWarning, "RolloutSkipped", "Skip", "%s", shorten(next.Message))
 	return nil
 }
 
@@ -248,12 +248,12 @@ func (r *RolloutReconciler) blocked(ctx context.Context, c *rollout.Cluster, err
 	var blocked *blockedError
 	switch {
 	case errors.As(err, &blocked) && c.Holds():
-		err = r.stay(ctx, c, c.HeldFor(blocked.message), now)
+		err = r.hold(ctx, c, c.HeldFor(blocked.message), now)
 	case errors.As(err, &blocked):
 		note.tries.failed(now, retryBlocked)
-		if said := c.Describe(); said.Skipped == nil {
-			said.Message = blocked.message
-			err = r.say(ctx, c, said)
+		if next := c.Describe(); next.Skipped == nil {
+			next.Message = blocked.message
+			err = r.writeIfChanged(ctx, c, next)
 		} else {
 			err = nil
 		}
@@ -270,23 +270,23 @@ func (r *RolloutReconciler) blocked(ctx context.Context, c *rollout.Cluster, err
 	return c.Holds() || apierrors.IsConflict(err) && note.tries.count <= 3, nil
 }
 
-// say writes status.rollout of a report if it is not so already.
-func (r *RolloutReconciler) say(ctx context.Context, c *rollout.Cluster, said v1alpha1.ReportedRollout) error {
-	said.Message = shorten(said.Message)
-	if rollout.Same(c.Rollout, said) {
+// writeIfChanged writes status.rollout of a report if it is not so already.
+func (r *RolloutReconciler) writeIfChanged(ctx context.Context, c *rollout.Cluster, next v1alpha1.ReportedRollout) error {
+	next.Message = shorten(next.Message)
+	if rollout.Same(c.Rollout, next) {
 		return nil
 	}
-	_, err := r.write(ctx, c, said)
+	_, err := r.write(ctx, c, next)
 	return client.IgnoreNotFound(err)
 }
 
 // write writes status.rollout of a report that is as it was read, and returns its
 // version then.
-func (r *RolloutReconciler) write(ctx context.Context, c *rollout.Cluster, said v1alpha1.ReportedRollout) (string, error) {
-	said.Message = shorten(said.Message)
+func (r *RolloutReconciler) write(ctx context.Context, c *rollout.Cluster, next v1alpha1.ReportedRollout) (string, error) {
+	next.Message = shorten(next.Message)
 	report := reportOf(c)
 	report.ResourceVersion = c.ReportVersion
-	answer, err := apply.StatusOf(ctx, r.Client, report, map[string]any{"rollout": rolloutFields(said)}, rolloutManager)
+	answer, err := apply.StatusOf(ctx, r.Client, report, map[string]any{"rollout": rolloutFields(next)}, rolloutManager)
 	return answer.ResourceVersion, err
 }
 
@@ -303,12 +303,12 @@ func reportOf(c *rollout.Cluster) *v1alpha1.ProxyReport {
 }
 
 // rolloutFields is all of status.rollout as a merge patch has it; nil removes it.
-func rolloutFields(said v1alpha1.ReportedRollout) any {
-	if said == (v1alpha1.ReportedRollout{}) {
+func rolloutFields(next v1alpha1.ReportedRollout) any {
+	if next == (v1alpha1.ReportedRollout{}) {
 		return nil
 	}
 	fields := map[string]any{"after": nil, "started": nil, "owner": nil, "skipped": nil, "message": nil}
-	content, _ := json.Marshal(said) // times and strings
+	content, _ := json.Marshal(next) // times and strings
 	_ = json.Unmarshal(content, &fields)
 	return fields
 }

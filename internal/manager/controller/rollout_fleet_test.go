@@ -135,8 +135,8 @@ func (f *rolledFleet) report(name string) *v1alpha1.ProxyReport {
 
 func (f *rolledFleet) rollout(name string) v1alpha1.ReportedRollout {
 	f.Helper()
-	if said := f.report(name).Status.Rollout; said != nil {
-		return *said
+	if next := f.report(name).Status.Rollout; next != nil {
+		return *next
 	}
 	return v1alpha1.ReportedRollout{}
 }

@@ -23,7 +23,7 @@ func TestAChangeOfAClusterUnderWayIsNoProgress(t *testing.T) {
 		f.modify("a", func(r *v1alpha1.ProxyReport) { r.Status.Nodes.Since = since(at) })
 		f.pass(0)
 		f.pass(rollout.SettleTime)
-		f.pass(lookAgain)
+		f.pass(ownerPollInterval)
 		f.pass(50 * time.Minute)
 	}
 	f.expectUnderWay("b") // a was skipped, and has begun before, unlike b

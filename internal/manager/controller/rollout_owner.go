@@ -53,9 +53,9 @@ var ownerGroups = map[string]schema.GroupVersion{
 
 // ownerState is what is read live of a control plane or MachineDeployment.
 type ownerState struct {
-	object *unstructured.Unstructured // nil: there is none
-	after  *metav1.Time
-	keeper string // the field manager that keeps spec.rollout.after, if somebody else does
+	object  *unstructured.Unstructured // nil: there is none
+	after   *metav1.Time
+	manager string // the field manager that keeps spec.rollout.after, if somebody else does
 }
 
 // blockedError says what keeps Fairlead from rolling, in words for the report.
@@ -77,7 +77,7 @@ func readOwner(ctx context.Context, live client.Reader, namespace string, o v1al
 	case err != nil:
 		return ownerState{}, fmt.Errorf("reading %s %s/%s: %w", o.Kind, namespace, o.Name, err)
 	}
-	state := ownerState{object: object, keeper: keeperOfAfter(object.GetManagedFields())}
+	state := ownerState{object: object, manager: managerOfAfter(object.GetManagedFields())}
 	if text, _, _ := unstructured.NestedString(object.Object, "spec", "rollout", "after"); text != "" {
 		after, err := time.Parse(time.RFC3339, text)
 		if err != nil {
@@ -112,8 +112,10 @@ func (s ownerState) count(field string) int64 {
 	return n
 }
 
-// told reports whether spec.rollout.after replaces what is older than since already.
-func (s ownerState) told(since *metav1.Time) bool { return s.after != nil && !s.after.Before(since) }
+// rolledSince reports whether spec.rollout.after replaces what is older than since already.
+func (s ownerState) rolledSince(since *metav1.Time) bool {
+	return s.after != nil && !s.after.Before(since)
+}
 
 // leftAlone says why Fairlead does not roll an owner, in words for the report, if so.
 // The operator's clock may be behind the one that since is of.
@@ -123,8 +125,8 @@ func (s ownerState) leftAlone(since *metav1.Time, now time.Time) string {
 		return "which does not exist"
 	case s.after != nil && s.after.After(now) && !s.after.Equal(since):
 		return "which is to be rolled at " + s.after.UTC().Format(time.RFC3339) + " anyway"
-	case s.keeper != "" && !s.told(since):
-		return fmt.Sprintf("whose spec.rollout.after is kept by %q", s.keeper)
+	case s.manager != "" && !s.rolledSince(since):
+		return fmt.Sprintf("whose spec.rollout.after is kept by %q", s.manager)
 	}
 	return ""
 }
@@ -133,10 +135,10 @@ func notAllowed(o v1alpha1.ReportedOwner) error {
 	return &blockedError{fmt.Sprintf("waits: the operator may not roll %s; apply config/rollout to let it, or set spec.node.rollout to Never", rollout.OwnerName(o))}
 }
 
-// keeperOfAfter returns who declares spec.rollout.after and would put it back: a
+// managerOfAfter returns who declares spec.rollout.after and would put it back: a
 // manager of server-side apply, as Cluster API's topology controller and GitOps
 // tools are. Who has once set it, as clusterctl does, is none.
-func keeperOfAfter(entries []metav1.ManagedFieldsEntry) string {
+func managerOfAfter(entries []metav1.ManagedFieldsEntry) string {
 	for _, entry := range entries {
 		if entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1 == nil {
 			continue

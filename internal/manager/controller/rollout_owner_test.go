@@ -20,7 +20,7 @@ func TestOnlyWhoDeclaresAfterKeepsIt(t *testing.T) {
 	const after = `{"f:spec":{"f:rollout":{"f:after":{}}}}`
 	for name, tc := range map[string]struct {
 		entries []metav1.ManagedFieldsEntry
-		keeper  string
+		manager string
 	}{
 		"a topology with after":    {entry(metav1.ManagedFieldsOperationApply, after), "m"},
 		"a manifest of v1beta1":    {entry(metav1.ManagedFieldsOperationApply, `{"f:spec":{"f:rolloutAfter":{}}}`), "m"},
@@ -28,8 +28,8 @@ func TestOnlyWhoDeclaresAfterKeepsIt(t *testing.T) {
 		"clusterctl, once":         {entry(metav1.ManagedFieldsOperationUpdate, after), ""},
 		"nobody":                   {nil, ""},
 	} {
-		if got := keeperOfAfter(tc.entries); got != tc.keeper {
-			t.Errorf("%s: %q, want %q", name, got, tc.keeper)
+		if got := managerOfAfter(tc.entries); got != tc.manager {
+			t.Errorf("%s: %q, want %q", name, got, tc.manager)
 		}
 	}
 }
@@ -65,8 +65,8 @@ func TestAnOwnerIsLeftAloneForAReason(t *testing.T) {
 		"nothing against it":          {ownerState{object: there}, ""},
 		"rolled before":               {ownerState{object: there, after: since(changedAt - 1)}, ""},
 		"it is gone":                  {ownerState{}, "which does not exist"},
-		"it is kept":                  {ownerState{object: there, keeper: "m", after: since(changedAt - 1)}, `whose spec.rollout.after is kept by "m"`},
-		"the keeper rolls it":         {ownerState{object: there, keeper: "m", after: since(changedAt)}, ""},
+		"it is kept":                  {ownerState{object: there, manager: "m", after: since(changedAt - 1)}, `whose spec.rollout.after is kept by "m"`},
+		"the keeper rolls it":         {ownerState{object: there, manager: "m", after: since(changedAt)}, ""},
 		"somebody has a date in mind": {ownerState{object: there, after: since(changedAt + 61)}, "which is to be rolled at 1970-01-01T02:47:41Z anyway"},
 	} {
 		if got := tc.state.leftAlone(since(changedAt), now); got != tc.want {

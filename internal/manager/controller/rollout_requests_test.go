@@ -26,7 +26,7 @@ func TestALookAtTheFleetAsksTheAPIServerAboutNobody(t *testing.T) {
 	f.expectRequests(f.pass(0), map[string]int{"get": 1, "roll": 1, "status": 1})
 	f.expectUnderWay(names[0])
 	f.expectRequests(f.pass(0), map[string]int{})
-	f.expectRequests(f.pass(lookAgain), map[string]int{"get": 1})
+	f.expectRequests(f.pass(ownerPollInterval), map[string]int{"get": 1})
 	f.modify(names[0], replaced)
 	f.expectRequests(f.pass(0), map[string]int{"get": 1, "status": 1})
 	f.time = f.time.Add(time.Minute)
@@ -47,7 +47,7 @@ func TestAClusterWhoseOwnersAreLeftAloneIsTriedLessAndLess(t *testing.T) {
 	f.pass(0)
 	f.expectMessage("a", left)
 	f.modify("b", replaced)
-	f.pass(lookAgain)
+	f.pass(ownerPollInterval)
 	f.expectUnderWay()
 	f.time = f.time.Add(time.Minute)
 	gets := 0
@@ -218,7 +218,7 @@ func TestAClusterThatMakesNoProgressIsSkippedAndSaysSo(t *testing.T) {
 	f.pass(0)
 	f.expectUnderWay("b")
 	f.modify("b", replaced)
-	f.pass(lookAgain)
+	f.pass(ownerPollInterval)
 	f.memory = nil // another process knows it, too
 	f.pass(time.Hour)
 	f.pass(rollout.SettleTime)
@@ -230,8 +230,8 @@ func TestAClusterThatMakesNoProgressIsSkippedAndSaysSo(t *testing.T) {
 	setAvailable(1)
 	f.pass(time.Hour)
 	f.expectMessage("a", "")
-	if said := f.rollout("a"); said.Skipped != nil || said.Owner != "" || said.Message != "" {
-		t.Errorf("%+v", said)
+	if next := f.rollout("a"); next.Skipped != nil || next.Owner != "" || next.Message != "" {
+		t.Errorf("%+v", next)
 	}
 }
 
@@ -250,8 +250,8 @@ func TestASkippedClusterBeginsAgainWithTheNextChange(t *testing.T) {
 	f.settle()
 	f.pass(0)
 	f.expectUnderWay("a")
-	if said := f.rollout("a"); said.Skipped != nil || !said.After.Equal(since(changedAt+30)) {
-		t.Errorf("%+v", said)
+	if next := f.rollout("a"); next.Skipped != nil || !next.After.Equal(since(changedAt+30)) {
+		t.Errorf("%+v", next)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestWhatAnEarlierVersionAppliedIsRemoved(t *testing.T) {
 	f.modify("a", replaced)
 	f.pass(0)
 	f.pass(rollout.SettleTime)
-	if said := f.rollout("a"); said != (v1alpha1.ReportedRollout{}) {
-		t.Errorf("%+v", said)
+	if next := f.rollout("a"); next != (v1alpha1.ReportedRollout{}) {
+		t.Errorf("%+v", next)
 	}
 }

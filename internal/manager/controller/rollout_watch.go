@@ -39,14 +39,14 @@ func (r *RolloutReconciler) Register(mgr ctrl.Manager) error {
 // fleetChanged asks for one look at the fleet, a moment later: the queue has one
 // item for all events until then.
 var fleetChanged = handler.Funcs{
-	CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { lookAtFleet(q) },
-	UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { lookAtFleet(q) },
-	DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { lookAtFleet(q) },
+	CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { enqueueFleet(q) },
+	UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { enqueueFleet(q) },
+	DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { enqueueFleet(q) },
 }
 
 const fleetDelay = time.Second
 
-func lookAtFleet(q queue) {
+func enqueueFleet(q queue) {
 	q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}, fleetDelay)
 }
 
@@ -61,9 +61,9 @@ func (r *RolloutReconciler) concerns(o client.Object) bool {
 	if !is {
 		return len(rolling) > 0
 	}
-	said := ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{})
-	said.Started = nil
-	return rolling[report.Status.ProxyName] || said != (v1alpha1.ReportedRollout{})
+	next := ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{})
+	next.Started = nil
+	return rolling[report.Status.ProxyName] || next != (v1alpha1.ReportedRollout{})
 }
 
 // concernsRollout leaves out what the rollout does not decide from; its own messages
@@ -81,9 +81,9 @@ var concernsRollout = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 }}
 
 func placeOf(report *v1alpha1.ProxyReport) v1alpha1.ReportedRollout {
-	said := ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{})
-	said.Message = ""
-	return said
+	next := ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{})
+	next.Message = ""
+	return next
 }
 
 // rolling names the CorporateProxies that say Rolling. What it reads is the cache's:

@@ -15,7 +15,7 @@ import (
 )
 
 func TestWhereNobodyWantsRollingAnEventLeadsToNoLook(t *testing.T) {
-	said := func(rollout v1alpha1.ReportedRollout) *v1alpha1.ProxyReport {
+	next := func(rollout v1alpha1.ReportedRollout) *v1alpha1.ProxyReport {
 		return &v1alpha1.ProxyReport{Status: v1alpha1.ProxyReportStatus{ProxyName: "proxy", Rollout: &rollout}}
 	}
 	for _, tc := range []struct {
@@ -26,11 +26,11 @@ func TestWhereNobodyWantsRollingAnEventLeadsToNoLook(t *testing.T) {
 		if f.concerns(f.report("a")) != tc.report || f.concerns(&clusterv1.Cluster{}) != tc.cluster {
 			t.Errorf("%s: report %t, cluster %t", tc.rollout, !tc.report, !tc.cluster)
 		}
-		if f.concerns(said(v1alpha1.ReportedRollout{Started: since(1)})) != tc.report {
+		if f.concerns(next(v1alpha1.ReportedRollout{Started: since(1)})) != tc.report {
 			t.Errorf("%s: a rollout of the past", tc.rollout)
 		}
 		for _, left := range []v1alpha1.ReportedRollout{{After: since(1)}, {Message: "waits"}} {
-			if !f.concerns(said(left)) {
+			if !f.concerns(next(left)) {
 				t.Errorf("%s: nobody takes back %+v", tc.rollout, left)
 			}
 		}

@@ -42,20 +42,20 @@ func trustedCA(certificates []cabundle.Certificate, now int64) metav1.Condition 
 	if !known {
 		return condition
 	}
-	said := map[cabundle.Validity][]string{}
+	next := map[cabundle.Validity][]string{}
 	for _, c := range certificates {
 		validity := c.At(now)
-		said[validity] = append(said[validity], c.Says(validity))
+		next[validity] = append(next[validity], c.Says(validity))
 	}
-	bad := slices.Concat(said[cabundle.Expired], said[cabundle.NotYetValid], said[cabundle.ExpiresSoon])
+	bad := slices.Concat(next[cabundle.Expired], next[cabundle.NotYetValid], next[cabundle.ExpiresSoon])
 	condition.Message = shorten(strings.Join(bad, "; "))
 	condition.Status = metav1.ConditionTrue
 	switch {
-	case said[cabundle.Expired] != nil:
+	case next[cabundle.Expired] != nil:
 		condition.Status, condition.Reason = metav1.ConditionFalse, v1alpha1.ReasonExpired
-	case said[cabundle.NotYetValid] != nil:
+	case next[cabundle.NotYetValid] != nil:
 		condition.Status, condition.Reason = metav1.ConditionFalse, v1alpha1.ReasonNotYetValid
-	case said[cabundle.ExpiresSoon] != nil:
+	case next[cabundle.ExpiresSoon] != nil:
 		condition.Reason = v1alpha1.ReasonExpiresSoon
 	default:
 		condition.Reason = v1alpha1.ReasonValid

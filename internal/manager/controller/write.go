@@ -60,7 +60,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	if out.retry != nil {
 		return ctrl.Result{}, out.retry
 	}
-	return r.nextLook(s, d, out), nil
+	return r.requeue(s, d, out), nil
 }
 
 func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised map[string]string) (*v1alpha1.ProxyReport, error) {
@@ -84,7 +84,7 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 // remember keeps a report until the cache has it, with the metadata that the API server answered: somebody may have
 // changed that meanwhile.
 func (r *ClusterReconciler) remember(report *v1alpha1.ProxyReport, answer *metav1.PartialObjectMetadata, status v1alpha1.ProxyReportStatus) *v1alpha1.ProxyReport {
-	next := leanReport(&v1alpha1.ProxyReport{TypeMeta: report.TypeMeta, ObjectMeta: answer.ObjectMeta, Status: status})
+	next := trimReport(&v1alpha1.ProxyReport{TypeMeta: report.TypeMeta, ObjectMeta: answer.ObjectMeta, Status: status})
 	r.written.put(client.ObjectKeyFromObject(report), next)
 	return next
 }
@@ -201,9 +201,9 @@ func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.Pr
 	return err
 }
 
-// nextLook is when to reconcile again without an event: for what is not watched. It does not go before what an event
+// requeue is when to reconcile again without an event: for what is not watched. It does not go before what an event
 // asks for, unless the cluster still waits for its first Secrets.
-func (r *ClusterReconciler) nextLook(s state, d decision, out outcome) ctrl.Result {
+func (r *ClusterReconciler) requeue(s state, d decision, out outcome) ctrl.Result {
 	key := client.ObjectKeyFromObject(s.cluster)
 	result := ctrl.Result{Priority: ptr.To(background)}
 	switch {

@@ -42,7 +42,7 @@ type state struct {
 	copy        *corev1.Secret // of our name, whoever made it; nil if there is none
 	trustedCA   trustedCA
 	inUse       use           // asked for only where something is to be taken away
-	nextLook    time.Duration // when to ask again
+	nextPoll    time.Duration // when to ask again
 	now         time.Time
 }
 
@@ -82,7 +82,7 @@ type decision struct {
 	state     string
 	detail    string        // of a refusal
 	object    client.Object // what to create, update or delete; nil for keep and refuse
-	lookAgain bool          // although nothing that is watched will change
+	pollAgain bool          // although nothing that is watched will change
 }
 
 // takesAway reports whether it matters what pods refer to.
@@ -145,12 +145,12 @@ func mend(s state) decision {
 		if s.trustedCA.source != nil {
 			data[proxysecret.CAKey] = []byte(s.trustedCA.source[proxysecret.CAKey])
 		}
-		d.lookAgain = true
+		d.pollAgain = true
 	}
 	if s.excluded {
-		d.lookAgain = true
+		d.pollAgain = true
 	}
-	if d.lookAgain {
+	if d.pollAgain {
 		d.state = stateInUse
 	}
 	same, dated := proxysecret.Equal(s.copy.Data, data), isDated(s.copy)

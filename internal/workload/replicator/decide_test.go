@@ -130,8 +130,8 @@ func TestTheDecisionForANamespace(t *testing.T) {
 				s.trustedCA.source = bundleOf(row.bundle).Data
 			}
 			d := decide(s)
-			if d.verb != row.verb || d.state != row.state || d.lookAgain != row.looksAgain {
-				t.Fatalf("decided %q, state %s, look again %t; not %q, %s, %t", d.verb, d.state, d.lookAgain, row.verb, row.state, row.looksAgain)
+			if d.verb != row.verb || d.state != row.state || d.pollAgain != row.looksAgain {
+				t.Fatalf("decided %q, state %s, look again %t; not %q, %s, %t", d.verb, d.state, d.pollAgain, row.verb, row.state, row.looksAgain)
 			}
 			if d.verb == refuse && d.detail == "" {
 				t.Error("a refusal without a reason")

@@ -102,7 +102,7 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	}
 	seen := useBy(pods.Items)
 	s.inUse = r.settling.watch(s.namespace, s.now, seen)
-	s.nextLook = r.settling.next(s.namespace, s.now, lost(s, seen))
+	s.nextPoll = r.settling.next(s.namespace, s.now, lost(s, seen))
 	return s, nil
 }
 
@@ -157,8 +157,8 @@ func (r *Reconciler) write(ctx context.Context, namespace *metav1.PartialObjectM
 		r.Events.Eventf(of.present(s), namespace, corev1.EventTypeWarning, d.state, "Copy", "%s %s/%s: %s", of.kind, s.namespace, of.name, d.detail)
 		log.FromContext(ctx).Info("the copy is refused", "kind", of.kind, "state", d.state, "detail", d.detail)
 	}
-	if d.lookAgain {
-		return ctrl.Result{RequeueAfter: s.nextLook}, nil
+	if d.pollAgain {
+		return ctrl.Result{RequeueAfter: s.nextPoll}, nil
 	}
 	return ctrl.Result{}, nil
 }

@@ -57,7 +57,7 @@ func decideTrustedCA(s state) decision {
 func mendTrustedCA(s state) decision {
 	c, d := s.trustedCA, decision{state: stateCurrent}
 	if losesTrustedCA(s) {
-		d.state, d.lookAgain = stateInUse, true
+		d.state, d.pollAgain = stateInUse, true
 	}
 	switch {
 	case c.source == nil || maps.Equal(c.copy.Data, c.source) && len(c.copy.BinaryData) == 0:

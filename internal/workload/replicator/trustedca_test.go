@@ -73,8 +73,8 @@ func TestTheDecisionAboutTheBundleOfANamespace(t *testing.T) {
 				s.source = readSource(nil)
 			}
 			d := decideTrustedCA(s)
-			if d.verb != row.verb || d.state != row.state || d.lookAgain != row.looksAgain || (d.verb == refuse) != (d.detail != "") {
-				t.Fatalf("decided %q, state %s, look again %t, because %q; not %q, %s, %t", d.verb, d.state, d.lookAgain, d.detail, row.verb, row.state, row.looksAgain)
+			if d.verb != row.verb || d.state != row.state || d.pollAgain != row.looksAgain || (d.verb == refuse) != (d.detail != "") {
+				t.Fatalf("decided %q, state %s, look again %t, because %q; not %q, %s, %t", d.verb, d.state, d.pollAgain, d.detail, row.verb, row.state, row.looksAgain)
 			}
 			if d.verb != create && d.verb != update {
 				return

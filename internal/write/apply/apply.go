@@ -39,8 +39,8 @@ type RefusedError struct{ Object, Message string }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s: %s", e.Object, e.Message) }
 
-// Written is what the API server answered.
-type Written struct {
+// Answer is what the API server answered.
+type Answer struct {
 	UID   types.UID
 	At    metav1.Time // when our fields last changed, by the API server's clock
 	Rival string      // the field manager that had taken fields from us, if one had
@@ -52,7 +52,7 @@ type Written struct {
 // The first attempt is made without force, because its conflict names the rival
 // who changed our fields; the second takes them back. Whether the object is
 // ours at all is for the admission policy to say, since we cannot read it.
-func Write(ctx context.Context, c client.Client, object client.Object) (Written, error) {
+func Write(ctx context.Context, c client.Client, object client.Object) (Answer, error) {
 	answer, err := send(ctx, c, object)
 	var rival string
 	if rivals := conflictingManagers(err); len(rivals) > 0 {
@@ -63,9 +63,9 @@ func Write(ctx context.Context, c client.Client, object client.Object) (Written,
 		err = prune(ctx, c, object, answer)
 	}
 	if err != nil {
-		return Written{}, classify(Title(object), err)
+		return Answer{}, classify(Title(object), err)
 	}
-	return Written{UID: answer.GetUID(), At: lastChange(answer), Rival: rival}, nil
+	return Answer{UID: answer.GetUID(), At: lastChange(answer), Rival: rival}, nil
 }
 
 func send(ctx context.Context, c client.Client, object client.Object, opts ...client.ApplyOption) (*unstructured.Unstructured, error) {

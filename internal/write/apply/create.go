@@ -21,16 +21,16 @@ func (e *ExistsError) Error() string { return e.Object + " exists" }
 // WriteNew is Write for what may not replace anything: it creates the object. One
 // that exists is ours only if it has exactly the content to write, which is what a
 // crash after its creation leaves; any other is an *ExistsError.
-func WriteNew(ctx context.Context, c client.Client, object client.Object) (Written, error) {
+func WriteNew(ctx context.Context, c client.Client, object client.Object) (Answer, error) {
 	err := c.Create(ctx, object.DeepCopyObject().(client.Object), client.FieldOwner(FieldManager))
 	if apierrors.IsAlreadyExists(err) {
 		var same bool
 		if same, err = isSame(ctx, c, object); err == nil && !same {
-			return Written{}, &ExistsError{Title(object)}
+			return Answer{}, &ExistsError{Title(object)}
 		}
 	}
 	if err != nil {
-		return Written{}, classify(Title(object), err)
+		return Answer{}, classify(Title(object), err)
 	}
 	return Write(ctx, c, object) // the record is of what was applied
 }
