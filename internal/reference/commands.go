@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,10 +20,12 @@ func commandLines(root string) (string, error) {
 	page := &strings.Builder{}
 	page.WriteString("# Command lines\n\n" + header + "## fairlead\n\n")
 	command := cli.Command()
-	describe(page, command)
+	common := commonFlags(command)
+	describe(page, command, common)
 	for _, verb := range command.Commands() {
-		section(page, verb, "###")
+		section(page, verb, "###", common)
 	}
+	page.WriteString("### Common flags\n\n" + flagHeading + strings.Join(slices.Sorted(maps.Values(common)), "") + "\n")
 	for _, program := range []struct {
 		name string
 		args []string
@@ -42,18 +47,18 @@ func commandLines(root string) (string, error) {
 	return strings.TrimRight(page.String(), "\n") + "\n", nil
 }
 
-func section(page *strings.Builder, command *cobra.Command, level string) {
+func section(page *strings.Builder, command *cobra.Command, level string, common map[string]string) {
 	if command.Hidden || command.Name() == "help" {
 		return
 	}
 	fmt.Fprintf(page, "%s %s\n\n", level, command.CommandPath())
-	describe(page, command)
+	describe(page, command, common)
 	for _, verb := range command.Commands() {
-		section(page, verb, level+"#")
+		section(page, verb, level+"#", common)
 	}
 }
 
-func describe(page *strings.Builder, command *cobra.Command) {
+func describe(page *strings.Builder, command *cobra.Command, common map[string]string) {
 	text := command.Long
 	if text == "" {
 		text = command.Short + "."
@@ -66,22 +71,61 @@ func describe(page *strings.Builder, command *cobra.Command) {
 	if !command.HasAvailableLocalFlags() {
 		return
 	}
-	page.WriteString("| flag | default | |\n| --- | --- | --- |\n")
-	command.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
-			return
+	var own, also []string
+	for name, row := range flagRows(command) {
+		if common[name] == row {
+			also = append(also, name)
+		} else {
+			own = append(own, row)
 		}
-		name := "`--" + f.Name + "`"
-		if f.Shorthand != "" {
-			name = "`-" + f.Shorthand + "`, " + name
+	}
+	if len(own) > 0 {
+		page.WriteString(flagHeading + strings.Join(own, "") + "\n")
+	}
+	if len(also) > 0 {
+		page.WriteString("[Common flags](#common-flags): " + strings.Join(also, "; ") + ".\n\n")
+	}
+}
+
+const flagHeading = "| flag | default | |\n| --- | --- | --- |\n"
+
+// flagRows are the flags of a command: the name with its shorthand, and the row of a table.
+func flagRows(command *cobra.Command) iter.Seq2[string, string] {
+	return func(yield func(name, row string) bool) {
+		more := true
+		command.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || f.Name == "help" || !more {
+				return
+			}
+			name := "`--" + f.Name + "`"
+			if f.Shorthand != "" {
+				name = "`-" + f.Shorthand + "`, " + name
+			}
+			value := ""
+			if f.DefValue != "" && f.DefValue != "[]" {
+				value = "`" + f.DefValue + "`"
+			}
+			more = yield(name, fmt.Sprintf("| %s | %s | %s |\n", name, value, cell(f.Usage)))
+		})
+	}
+}
+
+// commonFlags are the rows that several commands have, by the name of the flag.
+func commonFlags(root *cobra.Command) map[string]string {
+	count, common := map[string]int{}, map[string]string{}
+	var visit func(*cobra.Command)
+	visit = func(command *cobra.Command) {
+		for name, row := range flagRows(command) {
+			if count[row]++; count[row] == 3 {
+				common[name] = row
+			}
 		}
-		value := ""
-		if f.DefValue != "" && f.DefValue != "[]" {
-			value = "`" + f.DefValue + "`"
+		for _, verb := range command.Commands() {
+			visit(verb)
 		}
-		fmt.Fprintf(page, "| %s | %s | %s |\n", name, value, cell(f.Usage))
-	})
-	page.WriteString("\n")
+	}
+	visit(root)
+	return common
 }
 
 // cell is a text within a table.
