@@ -46,7 +46,7 @@ var ofKinds = []string{"internal/core/inputs", "internal/core/proxysecret", "int
 var pureMayUse = []string{
 	"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/text/",
 	"sigs.k8s.io/yaml", "sigs.k8s.io/json", "go.yaml.in/yaml/", "github.com/pelletier/go-toml/v2",
-	module + "templates/systemd", module + "policies",
+	module + "templates/systemd",
 }
 
 // The Butane library, and what it is made of. It compiles helpers of its own tests

@@ -1,5 +1,4 @@
-// Package policies holds the texts of the policies, for programs that evaluate or print them, and the words in which users
-// choose pods.
+// Package policies holds the texts of the policies, for programs that evaluate or print them.
 package policies
 
 import "embed"
@@ -8,10 +7,3 @@ import "embed"
 //
 //go:embed tunnel-environment/tunnel-environment.yaml tunnel-relay/tunnel-relay.yaml inject-proxy-env/inject-proxy-env.yaml
 var Files embed.FS
-
-// SelectionKey is the label of namespaces and pods, and the annotation of pods, that excludes or includes them.
-const (
-	SelectionKey = "policies.kyverno.io/inject-proxy-env"
-	Exclude      = "exclude"
-	Include      = "include"
-)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
-	"github.com/fairlead-io/fairlead/policies"
 )
 
 type mutateOptions struct {
@@ -85,7 +84,7 @@ wrong. With 1 and 2 nothing is printed. No password is printed, except with
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies; may be repeated")
 	flags.StringVar(&opts.carry, "carry", "", "instead of the values' carry: "+strings.Join(carries, ", "))
 	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy; may be repeated; default: all for tunnels")
-	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+policies.SelectionKey+"=exclude, so that no policy applies")
+	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+excludeKey+"=exclude, so that no policy applies")
 	flags.BoolVar(&opts.require, "require", false, "exit with 1 if there is no agent")
 	outputFlag(cmd, &opts.output, "manifests", mutateOutputs)
 	return cmd

@@ -16,7 +16,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/manifest"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
-	"github.com/fairlead-io/fairlead/policies"
 )
 
 // mutator applies policies to streams of manifests.
@@ -166,7 +165,7 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 	}
 	if m.exclude && m.agents > known {
 		all = append(all, excluding(template)...)
-		fmt.Fprintf(m.stderr, "%s: label %s: exclude, so that no policy is asked\n", name, policies.SelectionKey)
+		fmt.Fprintf(m.stderr, "%s: label %s: exclude, so that no policy is asked\n", name, excludeKey)
 	}
 	return all, nil
 }
@@ -183,7 +182,7 @@ func excluding(template map[string]any) []mutation.Operation {
 		}
 		template = inner
 	}
-	return append(operations, mutation.Operation{Op: "add", Path: at + "/" + strings.ReplaceAll(policies.SelectionKey, "/", "~1"), Value: "exclude"})
+	return append(operations, mutation.Operation{Op: "add", Path: at + "/" + strings.ReplaceAll(excludeKey, "/", "~1"), Value: "exclude"})
 }
 
 // labelsOf are those that are texts: others Kubernetes refuses, which is said of agents.

@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
-	"github.com/fairlead-io/fairlead/policies"
 )
+
+// exclude, as a label or an annotation, keeps the policies away.
+const excludeKey = "policies.kyverno.io/inject-proxy-env"
 
 // agent is a container that a policy is for.
 type agent struct {
@@ -89,8 +91,8 @@ func (m *mutator) say(name, policy string, object *unstructured.Unstructured, op
 	}
 	found := agents(pod, tunnel.Containers)
 	switch {
-	case pod.Annotations[policies.SelectionKey] == policies.Exclude:
-		s.say("the annotation %s excludes it", policies.SelectionKey)
+	case pod.Annotations[excludeKey] == "exclude":
+		s.say("the annotation %s excludes it", excludeKey)
 		return
 	case len(found) == 0:
 		s.warn("no container is named %s: nothing is changed", strings.Join(tunnel.Containers, " or "))
@@ -280,7 +282,7 @@ func (s statement) whyNoTarget(found []agent) string {
 
 // sayMissed tells of a workload that no policy is for, and that looks like an agent.
 func (m *mutator) sayMissed(name string, template map[string]any, labels map[string]string, namespace *corev1.Namespace) {
-	if labels[policies.SelectionKey] == policies.Exclude {
+	if labels[excludeKey] == "exclude" {
 		return
 	}
 	containers, _, _ := unstructured.NestedSlice(template, "spec", "containers")

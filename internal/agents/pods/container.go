@@ -1,13 +1,13 @@
 package pods
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
-	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 )
 
 // container is one of a pod, with what kubelet says of it.
@@ -57,7 +57,7 @@ type setting struct {
 	owns      []string // groups that the container has of its own
 	mayOwn    []string // groups that those sources may have
 	below     bool     // has all of ours from the Secret as a whole, of which other sources win
-	passwords []string // where a password stands that is not the policy's
+	passwords []string // names whose value has a password that is not the policy's
 }
 
 func settings(c container, policy *Policy) setting {
@@ -70,14 +70,11 @@ func settings(c container, policy *Policy) setting {
 		case policy.gives(e):
 			s.ours = append(s.ours, e.Name)
 			continue
-		case proxyurl.ShowsPassword(e.Value):
+		case hasPassword(e.Value):
 			s.passwords = append(s.passwords, e.Name)
 		}
 		s.own = append(s.own, e.Name)
 		s.owns = append(s.owns, group)
-	}
-	if slices.ContainsFunc(slices.Concat(c.Command, c.Args), proxyurl.ArgumentShowsPassword) {
-		s.passwords = append(s.passwords, "an argument")
 	}
 	for _, from := range c.EnvFrom {
 		name, groups := source(from)
@@ -143,6 +140,17 @@ func source(from corev1.EnvFromSource) (string, []string) {
 		}
 	}
 	return name, may
+}
+
+// Both as in policies/audit-proxy-env. Parts that clients would refuse count, too: what is in front of an @ is shown.
+var (
+	passwordPattern  = regexp.MustCompile(`//[^/@:]*:[^@]+@|^[^/@:]*:[^/@][^@]*@`)
+	referencePattern = regexp.MustCompile(`:[$][(][-._A-Za-z0-9]+[)]@`)
+)
+
+// hasPassword says whether a value of a variable shows a password. One by $(NAME) is elsewhere.
+func hasPassword(value string) bool {
+	return passwordPattern.MatchString(value) && !referencePattern.MatchString(value)
 }
 
 func join(names []string) string { return strings.Join(names, ", ") }

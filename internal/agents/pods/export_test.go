@@ -5,3 +5,8 @@ var (
 	NotExcluded = notExcluded
 	Decode      = decode
 )
+
+// PasswordPatterns are those of hasPassword.
+func PasswordPatterns() []string {
+	return []string{passwordPattern.String(), referencePattern.String()}
+}

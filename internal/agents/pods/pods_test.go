@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
-	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 )
 
 // What the real policy does with pods, and what the command then says, is in e2e/pods. Here is what cannot be had
@@ -284,7 +283,7 @@ func TestPasswordsAreFoundByThePatternsOfTheAuditPolicy(t *testing.T) {
 			settings = v["expression"].(string)
 		}
 	}
-	for _, pattern := range proxyurl.ShownPatterns() {
+	for _, pattern := range pods.PasswordPatterns() {
 		if !strings.Contains(settings, "'"+pattern+"'") {
 			t.Errorf("the policy has no %s", pattern)
 		}
@@ -310,21 +309,6 @@ func TestPasswordsAreFoundByThePatternsOfTheAuditPolicy(t *testing.T) {
 		got := slices.ContainsFunc(found, func(f pods.Finding) bool { return f.Class == pods.Password })
 		if got != want {
 			t.Errorf("%q: %v", value, got)
-		}
-	}
-}
-
-func TestAPasswordInAnArgumentIsFound(t *testing.T) {
-	for argument, want := range map[string]bool{
-		"--proxy=http://me:S3CRET@proxy.example:3128":      true,
-		"curl -x http://me:S3CRET@proxy.example:3128 $1":   true,
-		"--proxy=http://me:$(PASSWORD)@proxy.example:3128": false,
-	} {
-		p := pod("shop", noon)
-		p.Spec.Containers[0].Args = []string{"-c", argument}
-		found := pods.Cluster{}.Judge(p)
-		if got := slices.ContainsFunc(found, func(f pods.Finding) bool { return f.Class == pods.Password }); got != want {
-			t.Errorf("%q: %+v", argument, found)
 		}
 	}
 }

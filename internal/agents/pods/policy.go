@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
-	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 )
 
 // Kinds of the policy.
@@ -48,7 +47,7 @@ func (p *Policy) Literal() bool {
 
 // ShowsPassword says whether one of these values has a password.
 func (p *Policy) ShowsPassword() bool {
-	return p.any(func(e corev1.EnvVar) bool { return proxyurl.ShowsPassword(e.Value) })
+	return p.any(func(e corev1.EnvVar) bool { return hasPassword(e.Value) })
 }
 
 func (p *Policy) any(is func(corev1.EnvVar) bool) bool {

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
-	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 )
 
 // hubOfFRPC reads arguments and, where it is given, the configuration: as INI (server_addr, http_proxy, since ever) or
@@ -45,7 +44,7 @@ func (j *judge) hubOfConfig(at string) (hub, string) {
 	j.protocol = config.Transport.Protocol
 	if proxy := config.Transport.Proxy; proxy != "" {
 		j.configured = &setting{value: variable{value: proxy, plain: f.plain, source: f.source}, name: "transport.proxyURL", where: "transport.proxyURL in " + f.source}
-		if f.plain && proxyurl.ShowsPassword(proxy) {
+		if f.plain && showsPassword(proxy) {
 			j.say(Password, lint.Error, f.source+" has the proxy's password", "{{ .Envs.http_proxy }} there, and the variable from a Secret")
 		}
 	}

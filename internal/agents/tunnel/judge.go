@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
-	"github.com/fairlead-io/fairlead/policies"
 )
 
 // Through says how a tunnel leaves.
@@ -60,6 +59,14 @@ func (r Report) HasAgent() bool {
 	return slices.ContainsFunc(r.Containers, func(v Verdict) bool { return v.Agent != "" })
 }
 
+// Worst returns the highest severity among findings, or "".
+func Worst(findings []Finding) lint.Severity {
+	if len(findings) == 0 {
+		return ""
+	}
+	return sorted(slices.Clone(findings))[0].Severity
+}
+
 // Judge says of each container whether it is an agent, and how its tunnel leaves.
 func Judge(in Input) Report {
 	report := Report{Object: in.Object, Findings: slices.Clone(in.Read)}
@@ -91,7 +98,7 @@ func Judge(in Input) Report {
 		})
 	}
 	report.Findings = append(report.Findings, in.excluded(agents)...)
-	lint.Sort(report.Findings, severity)
+	sorted(report.Findings)
 	return report
 }
 
@@ -104,14 +111,15 @@ func (in Input) family(c Container) *Family {
 	return nil
 }
 
-// excluded says that the policies leave the pod alone, by its label or annotation (policies/tunnel-environment).
+// selection is the label, or the annotation, with which a pod is left alone (policies/tunnel-environment).
+const selection = "policies.kyverno.io/inject-proxy-env"
+
 func (in Input) excluded(agents int) []Finding {
-	const key = policies.SelectionKey
 	m := in.Pod.Metadata
-	if agents == 0 || m.Labels[key] != policies.Exclude && m.Annotations[key] != policies.Exclude {
+	if agents == 0 || m.Labels[selection] != "exclude" && m.Annotations[selection] != "exclude" {
 		return nil
 	}
-	return []Finding{{Code: Excluded, Severity: lint.Info, Why: key + "=exclude: the policies leave the pod alone"}}
+	return []Finding{{Code: Excluded, Severity: lint.Info, Why: selection + "=exclude: the policies leave the pod alone"}}
 }
 
 // setting is what tells an agent its proxy.
@@ -161,7 +169,7 @@ func (j *judge) run(family *Family) Verdict {
 	j.keepalive()
 	j.passwords()
 	j.policy(family)
-	lint.Sort(v.Findings, severity)
+	sorted(v.Findings)
 	return *v
 }
 

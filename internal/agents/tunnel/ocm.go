@@ -71,7 +71,8 @@ func (m ManagedProxy) port() int {
 func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 	c := Configuration{Object: object, Findings: []Finding{}, AdditionalArgs: slices.Clone(m.Spec.ProxyAgent.AdditionalArgs)}
 	for i, arg := range c.AdditionalArgs {
-		if c.AdditionalArgs[i] = proxyurl.RedactArgument(arg); c.AdditionalArgs[i] != arg {
+		if argumentPattern.MatchString(arg) {
+			c.AdditionalArgs[i] = argumentPattern.ReplaceAllString(arg, "//***@")
 			c.say(Password, lint.Error, fmt.Sprintf("spec.proxyAgent.additionalArgs[%d] has a password, which many may read, and so has every pod made of it", i), "")
 		}
 	}
@@ -90,7 +91,7 @@ func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 	if n := m.Spec.NetworkPolicies; n != nil && n.Enabled {
 		c.say(NetworkPolicy, lint.Warning, fmt.Sprintf("spec.networkPolicies lets agents out to DNS and the ports 443, 6443 and %d alone: to a proxy on another port, such as 3128, not", m.port()), "a NetworkPolicy with egress to the proxy's address and port")
 	}
-	lint.Sort(c.Findings, severity)
+	sorted(c.Findings)
 	return c
 }
 
@@ -157,7 +158,7 @@ func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Config
 	c := Configuration{Object: object, Findings: []Finding{}}
 	proxy := a.Spec.ProxyConfig
 	for _, field := range []struct{ name, value string }{{"httpProxy", proxy.HTTPProxy}, {"httpsProxy", proxy.HTTPSProxy}} {
-		if proxyurl.ShowsPassword(field.value) {
+		if showsPassword(field.value) {
 			c.say(Password, lint.Error, "spec.proxyConfig."+field.name+" has a password, which many may read, and so has every pod made of it", "the URL without it: the policy of the family cluster-proxy gives agents the one of the Secret")
 		}
 	}
@@ -173,7 +174,7 @@ func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Config
 		}
 	}
 	c.say(ProxyAgentAlone, lint.Info, "for cluster-proxy it reaches the container proxy-agent alone: addon-agent and service-proxy, which dial the hub's API server, get nothing", "the policy of the family cluster-proxy, for all three")
-	lint.Sort(c.Findings, severity)
+	sorted(c.Findings)
 	return c
 }
 

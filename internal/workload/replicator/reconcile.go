@@ -17,7 +17,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
-	"github.com/fairlead-io/fairlead/policies"
 )
 
 // Reconciler keeps the copies right.
@@ -73,7 +72,7 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	s := state{
 		namespace:   namespace.Name,
 		terminating: namespace.DeletionTimestamp != nil,
-		excluded:    byName || namespace.Labels[policies.SelectionKey] == policies.Exclude,
+		excluded:    byName || namespace.Labels[proxysecret.SelectionKey] == proxysecret.Exclude,
 		now:         time.Now(),
 	}
 	spared, err := r.OnDemand.spares(ctx, s.namespace)
