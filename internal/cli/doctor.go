@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
@@ -136,7 +137,7 @@ func runDoctorTunnel(cmd *cobra.Command, opts doctorOptions) error {
 		return usage(err) // status 1 is an answer: there are findings
 	}
 	if opts.output == tableOutput {
-		_, err = cmd.OutOrStdout().Write(doctorText(styleFor(cmd.OutOrStdout()), report))
+		_, err = cmd.OutOrStdout().Write(doctorText(terminal.For(cmd.OutOrStdout()), report))
 	} else {
 		err = printData(cmd.OutOrStdout(), opts.output, report)
 	}

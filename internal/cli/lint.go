@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
@@ -249,7 +249,7 @@ func printLint(out io.Writer, opts lintOptions, results []linted) error {
 	}
 	switch opts.output {
 	case tableOutput:
-		_, err := out.Write(lintText(styleFor(out), results))
+		_, err := out.Write(lintText(terminal.For(out), results))
 		return err
 	case "sarif":
 		return printSARIF(out, opts.source(), results)
@@ -266,38 +266,22 @@ func (o *lintOptions) source() sarifSource {
 	return s
 }
 
-func lintText(s style, results []linted) []byte {
-	var out bytes.Buffer
-	counts := map[lint.Severity]int{}
+func lintText(s terminal.Style, results []linted) []byte {
+	out := terminal.Findings{Style: s}
 	for _, result := range results {
 		if len(results) > 1 {
 			fmt.Fprintf(&out, "%s\n\n", result.Cluster)
 		}
 		for _, f := range result.Findings {
-			counts[f.Severity]++
-			printFinding(&out, s, f)
+			heading := string(f.Code)
+			if len(f.Entries) > 0 {
+				heading += "  " + listed(f.Entries)
+			}
+			out.Add(string(f.Severity), heading, f.Why, terminal.Labelled("mend", f.Mend), terminal.Labelled("clients", strings.Join(f.Clients, ", ")))
 		}
 	}
-	fmt.Fprintf(&out, "%s, %s, %d info\n", plural(counts[lint.Error], "error"), plural(counts[lint.Warning], "warning"), counts[lint.Info])
+	out.Total()
 	return out.Bytes()
-}
-
-const indent = "         "
-
-func printFinding(out *bytes.Buffer, s style, f lint.Finding) {
-	fmt.Fprint(out, s.severity(f.Severity), f.Code)
-	if len(f.Entries) > 0 {
-		fmt.Fprintf(out, "  %s", listed(f.Entries))
-	}
-	fmt.Fprintln(out)
-	wrap(out, s, f.Why)
-	if f.Mend != "" {
-		wrap(out, s, "mend: "+f.Mend)
-	}
-	if len(f.Clients) > 0 {
-		wrap(out, s, "clients: "+strings.Join(f.Clients, ", "))
-	}
-	fmt.Fprintln(out)
 }
 
 // listed shows the first entries, and where the first was written.
@@ -315,18 +299,4 @@ func listed(entries []lint.Entry) string {
 		text += "  (" + strings.TrimSpace(e.Object+" "+e.Field) + ")"
 	}
 	return text
-}
-
-// wrap writes a text in lines below the heading of its finding.
-func wrap(out *bytes.Buffer, s style, text string) {
-	for _, line := range wrapped(text, s.line()-len(indent)) {
-		fmt.Fprintln(out, indent+line)
-	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/manifest"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
 // mutator applies policies to streams of manifests.
@@ -212,7 +213,7 @@ func (m *mutator) namespace(name string) *corev1.Namespace {
 // sum says what came of it.
 func (m *mutator) sum(require bool) error {
 	if m.agents == 0 {
-		fmt.Fprintf(m.stderr, "no agent among %s: nothing is changed\n", plural(m.workloads, "workload"))
+		fmt.Fprintf(m.stderr, "no agent among %s: nothing is changed\n", terminal.Plural(m.workloads, "workload"))
 	}
 	switch {
 	case m.failed:

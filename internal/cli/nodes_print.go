@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
 // printNodes writes a line for each owner, and below what is said of rollouts.
@@ -18,18 +20,18 @@ func printNodes(out io.Writer, rows []nodesOf, opts nodesOptions, where string) 
 	if opts.output == wideOutput {
 		heading = append(heading, "MACHINEPOOLS", "OUTDATED-POOLS", "ROLLING-SINCE")
 	}
-	table := columns(styleFor(out), heading...)
+	table := terminal.Columns(terminal.For(out), heading...)
 	var notes []string
 	for _, row := range rows {
 		for _, o := range row.shown(opts.outdated) {
 			cells := row.cells(o)
-			table.add(cells[:len(heading)]...)
+			table.Add(cells[:len(heading)]...)
 		}
 		notes = append(notes, row.notes()...)
 	}
-	text := table.bytes()
+	text := table.Bytes()
 	if len(notes) > 0 {
-		text = append(text, "\n"+table.style.notes(notes)...)
+		text = append(text, "\n"+table.Style.Notes(notes)...)
 	}
 	_, err := out.Write(text)
 	return err
@@ -50,7 +52,7 @@ func (n nodesOf) shown(outdated bool) []nodesOwner {
 	return shown
 }
 
-func (n nodesOf) cells(o nodesOwner) []cell {
+func (n nodesOf) cells(o nodesOwner) []terminal.Cell {
 	since, rolling := "-", "-"
 	if n.Since != nil {
 		since = n.Since.UTC().Format(time.RFC3339)
@@ -59,10 +61,10 @@ func (n nodesOf) cells(o nodesOwner) []cell {
 		rolling = n.Rollout.Started.UTC().Format(time.RFC3339)
 	}
 	number := func(n int32) string { return strconv.Itoa(int(n)) }
-	cells := plain(n.Cluster, o.Owner, number(o.Machines), number(o.Outdated), since, number(n.MachinePools), number(n.OutdatedMachinePools), rolling)
+	cells := terminal.Cells(n.Cluster, o.Owner, number(o.Machines), number(o.Outdated), since, number(n.MachinePools), number(n.OutdatedMachinePools), rolling)
 	for i, of := range map[int]int32{3: o.Outdated, 6: n.OutdatedMachinePools} {
 		if of > 0 {
-			cells[i].colour = yellow
+			cells[i].Colour = terminal.Yellow
 		}
 	}
 	return cells
@@ -71,7 +73,7 @@ func (n nodesOf) cells(o nodesOwner) []cell {
 func (n nodesOf) notes() []string {
 	var notes []string
 	if pools := n.OutdatedMachinePools; pools > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", n.Cluster, plural(int(pools), "MachinePool")))
+		notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", n.Cluster, terminal.Plural(int(pools), "MachinePool")))
 	}
 	if n.Rollout != nil && n.Rollout.Message != "" {
 		notes = append(notes, n.Cluster+": "+n.Rollout.Message)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
 type podsOptions struct {
@@ -114,7 +115,7 @@ func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
 	}
 	switch out := cmd.OutOrStdout(); opts.output {
 	case tableOutput, wideOutput:
-		err = printPods(out, report, opts.output == wideOutput, plural(len(read.found.Pods), "pod")+inside(read.namespace))
+		err = printPods(out, report, opts.output == wideOutput, terminal.Plural(len(read.found.Pods), "pod")+inside(read.namespace))
 	case nameOutput:
 		err = printNames(out, report.owners())
 	default:
