@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
 // doctorText is a line for each container, and below it what is found.
-func doctorText(s terminal.Style, report doctorReport) []byte {
+func doctorText(s terminal.Style, report doctor.Report) []byte {
 	out := terminal.Findings{Style: s}
 	if len(report.Pods) > 0 {
 		table := terminal.Columns(s, "OBJECT", "CONTAINER", "AGENT", "HUB", "THROUGH", "SETTING")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
 )
 
 type mutateOptions struct {
@@ -116,7 +117,7 @@ func (o *mutateOptions) checkMutate() error {
 
 func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	stdin, stderr := cmd.InOrStdin(), cmd.ErrOrStderr()
-	values, err := mutateValues(opts, stdin, stderr)
+	values, err := mutateValues(cmd, opts)
 	if err != nil {
 		return err
 	}
@@ -136,12 +137,12 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	}
 	m.exclude, m.inNamespace = opts.exclude, opts.namespace
 	var out bytes.Buffer
-	files, err := inFolders(opts.files, opts.recursive)
+	names, err := files.InFolders(opts.files, opts.recursive)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		stream, err := readFile(file, stdin)
+	for _, file := range names {
+		stream, err := files.Read(file, stdin)
 		if err != nil {
 			return err
 		}
@@ -156,17 +157,17 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 }
 
 // mutateValues are the values of the chart: its own, below the settings of the cluster, below the files.
-func mutateValues(opts mutateOptions, stdin io.Reader, warnings io.Writer) (mutation.Values, error) {
+func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, error) {
 	var layers [][]byte
 	if opts.hasSettings() {
-		settings, err := clusterValues(opts.renderOptions, stdin, warnings)
+		settings, err := clusterValues(cmd, opts.renderOptions)
 		if err != nil {
 			return mutation.Values{}, err
 		}
 		layers = append(layers, settings)
 	}
 	for _, file := range opts.policyValues {
-		content, err := readFile(file, stdin)
+		content, err := files.Read(file, cmd.InOrStdin())
 		if err != nil {
 			return mutation.Values{}, err
 		}
@@ -182,15 +183,8 @@ func mutateValues(opts mutateOptions, stdin io.Reader, warnings io.Writer) (muta
 }
 
 // clusterValues is what the Secret <cluster>-cluster-values has for charts.
-func clusterValues(opts renderOptions, stdin io.Reader, warnings io.Writer) ([]byte, error) {
-	fleet, err := readFleet(opts, stdin, warnings)
-	if err != nil {
-		return nil, err
-	}
-	if len(fleet.clusters) != 1 {
-		return nil, fmt.Errorf("manifests are for one cluster, and %s holds %d", strings.Join(opts.clusters, ", "), len(fleet.clusters))
-	}
-	effective, err := fleet.resolve(fleet.clusters[0], warnings)
+func clusterValues(cmd *cobra.Command, opts renderOptions) ([]byte, error) {
+	effective, err := oneCluster(cmd, opts, "manifests are for")
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
+	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
@@ -138,9 +140,9 @@ func (n nodesOf) outdated() bool { return n.Outdated+n.OutdatedMachinePools > 0 
 
 // readReports also says where it looked, if that is not all there is.
 func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.ProxyReport, where string, err error) {
-	var documents []document
+	var documents []document.Document
 	if len(opts.files) > 0 {
-		documents, err = readDocuments(opts.files, opts.recursive, cmd.InOrStdin())
+		documents, err = files.Documents(opts.files, opts.recursive, cmd.InOrStdin())
 	} else {
 		documents, where, err = listReports(cmd, opts)
 	}
@@ -149,13 +151,13 @@ func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.Prox
 	}
 	found := 0
 	for _, d := range documents {
-		if !d.is("ProxyReport", v1alpha1.GroupVersion.String()) {
+		if !d.Is("ProxyReport", v1alpha1.GroupVersion.String()) {
 			continue
 		}
 		found++
 		var report v1alpha1.ProxyReport
 		// The operator's version need not be this command's.
-		if err := d.decodeForeign(&report, cmd.ErrOrStderr()); err != nil {
+		if err := d.DecodeForeign(&report, cmd.ErrOrStderr()); err != nil {
 			return nil, "", err
 		}
 		if len(opts.files) == 0 || opts.AllNamespaces || opts.Namespace == "" || report.Namespace == opts.Namespace || report.Namespace == "" {
@@ -168,14 +170,14 @@ func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.Prox
 	return reports, where, nil
 }
 
-func listReports(cmd *cobra.Command, opts nodesOptions) (documents []document, where string, err error) {
+func listReports(cmd *cobra.Command, opts nodesOptions) (documents []document.Document, where string, err error) {
 	cluster, err := cluster.Connect(opts.Options)
 	if err != nil {
 		return nil, "", err
 	}
 	objects, err := cluster.ProxyReports(cmd.Context())
 	for _, object := range objects {
-		documents = append(documents, document{"the cluster", object})
+		documents = append(documents, document.Document{File: "the cluster", Object: object})
 	}
 	return documents, inside(cluster.Namespace), err
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/core/document"
 )
 
 // lister is what pods are read from.
@@ -19,7 +21,7 @@ type lister interface {
 }
 
 // fileLister is a lister of what kubectl get has printed.
-type fileLister struct{ documents []document }
+type fileLister struct{ documents []document.Document }
 
 // notInFiles is about a resource of which there is nothing in the files: was there none in the cluster, or did nobody ask?
 type notInFiles struct{ resource string }
@@ -30,12 +32,12 @@ func (l fileLister) Objects(_ context.Context, resource schema.GroupVersionResou
 	var found []unstructured.Unstructured
 	seen := false
 	for _, d := range l.documents {
-		if plural, _ := meta.UnsafeGuessKindToResource(d.object.GroupVersionKind()); plural.GroupResource() != resource.GroupResource() {
+		if plural, _ := meta.UnsafeGuessKindToResource(d.Object.GroupVersionKind()); plural.GroupResource() != resource.GroupResource() {
 			continue
 		}
 		seen = true
-		if namespace == "" || d.object.GetNamespace() == namespace || d.object.GetNamespace() == "" {
-			found = append(found, d.object)
+		if namespace == "" || d.Object.GetNamespace() == namespace || d.Object.GetNamespace() == "" {
+			found = append(found, d.Object)
 		}
 	}
 	switch {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
@@ -32,7 +33,7 @@ type podsReader struct {
 func readPods(cmd *cobra.Command, opts podsOptions) (*podsReader, error) {
 	r := &podsReader{namespace: opts.Namespace, notes: []string{}}
 	if len(opts.files) > 0 {
-		documents, err := readDocuments(opts.files, opts.recursive, cmd.InOrStdin())
+		documents, err := files.Documents(opts.files, opts.recursive, cmd.InOrStdin())
 		if err != nil {
 			return nil, err
 		}

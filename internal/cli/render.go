@@ -186,19 +186,19 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	if opts.node.key != "" {
 		one = "--key"
 	}
-	if one != "-o yaml" && one != "-o json" && len(fleet.clusters) != 1 {
-		return fmt.Errorf("%s prints one cluster, and %s holds %d", one, strings.Join(opts.clusters, ", "), len(fleet.clusters))
+	if one != "-o yaml" && one != "-o json" && len(fleet.Clusters) != 1 {
+		return fmt.Errorf("%s prints one cluster, and %s holds %d", one, strings.Join(opts.clusters, ", "), len(fleet.Clusters))
 	}
 	// All or nothing: the output of a failed run must not be half a fleet.
 	var out bytes.Buffer
 	list := manifestList{APIVersion: "v1", Kind: "List"} // as kubectl has several
-	for _, cluster := range fleet.clusters {
-		effective, err := fleet.resolve(cluster, cmd.ErrOrStderr())
+	for _, cluster := range fleet.Clusters {
+		effective, err := fleet.Resolve(cluster, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
 		opts.node.add(&effective.Node)
-		fleet.warnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
+		fleet.WarnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
 		if opts.output == "json" && opts.node.key == "" {
 			objects, err := objectsOf(effective)
 			if err != nil {

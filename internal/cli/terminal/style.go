@@ -132,3 +132,12 @@ func Wrapped(text string, width int) []string {
 	}
 	return append(lines, line)
 }
+
+// Shortened cuts a text that is too long for a message.
+func Shortened(text string) string {
+	const shown = 80
+	if len(text) > shown {
+		text = strings.ToValidUTF8(text[:shown], "") + "…"
+	}
+	return text
+}
