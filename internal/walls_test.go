@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 var pureFolders = []string{"./operator/noproxy/...", "./internal/core/...", "./internal/agents/tunnel", "./internal/agents/password"}
 
 // ofKinds take objects of Kubernetes apart, and know their types.
-var ofKinds = []string{"internal/core/document", "internal/core/fleet", "internal/core/inputs", "internal/core/proxysecret"}
+var ofKinds = []string{"internal/core/document", "internal/core/fleet", "internal/core/inputs", "internal/core/nodes", "internal/core/proxysecret"}
 
 // Everything from outside the standard library that they may depend on, at any
 // depth: the reason for each is in the package that imports it.

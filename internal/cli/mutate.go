@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/agents/mutator"
+	"github.com/fairlead-io/fairlead/internal/cli/artifact"
 	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
@@ -190,10 +191,7 @@ func clusterValues(cmd *cobra.Command, opts renderOptions) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	opts.output = "helm-values"
-	err = printEffective(&out, effective, opts)
-	return out.Bytes(), err
+	return artifact.Render(artifact.HelmValues, effective, artifact.Options{})
 }
 
 func printPolicies(out io.Writer, all []mutation.Made) error {
