@@ -43,7 +43,7 @@ func doctorText(s terminal.Style, report doctor.Report) []byte {
 		}
 	}
 	for _, note := range report.Notes {
-		out.WriteString(s.Notes([]string{terminal.ASCII(note)}))
+		fmt.Fprint(&out, s.Notes([]string{terminal.ASCII(note)}))
 	}
 	out.Total()
 	return out.Bytes()
