@@ -36,10 +36,12 @@ var mayImport = map[string][]string{
 
 // The pure folders decide, and write out what was decided. The programs, the command line and the tests call them
 // alike, which holds only as long as they know of no cluster, file, network, clock or log.
-var pureFolders = []string{"./operator/noproxy/...", "./internal/core/...", "./internal/agents/tunnel"}
+var pureFolders = []string{"./operator/noproxy/...", "./internal/core/...", "./internal/agents/tunnel", "./internal/agents/password"}
 
 // ofKinds take objects of Kubernetes apart, and know their types.
-var ofKinds = []string{"internal/core/inputs", "internal/core/proxysecret", "internal/core/rollout"}
+var ofKinds = []string{
+	"internal/core/document", "internal/core/fleet", "internal/core/inputs", "internal/core/nodes", "internal/core/proxysecret", "internal/core/rollout",
+}
 
 // Everything from outside the standard library that they may depend on, at any
 // depth: the reason for each is in the package that imports it.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
@@ -80,7 +81,7 @@ func printClients(cmd *cobra.Command, rows []clientRow, output string) error {
 	out := cmd.OutOrStdout()
 	switch output {
 	case tableOutput, wideOutput:
-		_, err := out.Write(clientsTable(styleFor(out), rows, output == wideOutput).bytes())
+		_, err := out.Write(clientsTable(terminal.For(out), rows, output == wideOutput).Bytes())
 		return err
 	case nameOutput:
 		var names []string
@@ -93,18 +94,18 @@ func printClients(cmd *cobra.Command, rows []clientRow, output string) error {
 	return printData(out, output, rows)
 }
 
-func clientsTable(s style, rows []clientRow, wide bool) *table {
+func clientsTable(s terminal.Style, rows []clientRow, wide bool) *terminal.Table {
 	heading := []string{"CLIENT", "VERSIONS", "MEASURED", "CHANGE"}
 	if wide {
 		heading = []string{"CLIENT", "VERSIONS", "MEASURED", "PROGRAMS", "SOURCE", "CHANGE"}
 	}
-	t := columns(s, heading...)
+	t := terminal.Columns(s, heading...)
 	for _, row := range rows {
-		cells := plain(row.Client, dash(row.Versions), measured(row.Measured))
+		cells := terminal.Cells(row.Client, terminal.Dash(row.Versions), measured(row.Measured))
 		if wide {
-			cells = append(cells, plain(dash(strings.Join(row.AlsoReads, ", ")), row.Source)...)
+			cells = append(cells, terminal.Cells(terminal.Dash(strings.Join(row.AlsoReads, ", ")), row.Source)...)
 		}
-		t.add(append(cells, plain(dash(row.Change))...)...)
+		t.Add(append(cells, terminal.Cells(terminal.Dash(row.Change))...)...)
 	}
 	return t
 }

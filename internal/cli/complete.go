@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
@@ -18,12 +19,12 @@ import (
 // patience is how long somebody who has pressed the tab key waits for a cluster.
 const patience = 2 * time.Second
 
-var manifests = files("yaml", "yml", "json")
+var manifests = fileNames("yaml", "yml", "json")
 
 // flagValues says how a flag is completed, by its name: it means the same with every verb. -o is another with each.
 var flagValues = map[string]cobra.CompletionFunc{
 	"filename": manifests, "values": manifests, "proxy": manifests, "cluster": manifests, "override": manifests, "policy-values": manifests,
-	"trusted-ca": files("pem", "crt", "cer"),
+	"trusted-ca": fileNames("pem", "crt", "cer"),
 	"kubeconfig": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 	"form":       fixed(forms...), "audience": fixed(audiences...), "variant": fixed(variants...),
 	"carry": fixed(carries...),
@@ -55,7 +56,7 @@ func fixed(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
-func files(extensions ...string) cobra.CompletionFunc {
+func fileNames(extensions ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(extensions, cobra.ShellCompDirectiveFilterFileExt)
 }
 
@@ -101,9 +102,9 @@ func completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cob
 func completeWorkloads(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if len(args) == 0 {
-		for _, w := range workloads {
-			resource := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: w.resource}
-			names = append(names, namesOf(cmd, false, strings.ToLower(w.kind)+"/", resource)...)
+		for _, w := range doctor.Workloads {
+			resource := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: w.Resource}
+			names = append(names, namesOf(cmd, false, strings.ToLower(w.Kind)+"/", resource)...)
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

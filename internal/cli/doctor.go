@@ -3,15 +3,21 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
+	"github.com/fairlead-io/fairlead/internal/cli/probe"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 type doctorOptions struct {
@@ -102,8 +108,8 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 	if err := cmp.Or(checkCluster(cmd, o.kube, len(o.files) > 0), checkOutput(o.output, dataOutputs), checkFailOn(&o.failOn, severities)); err != nil {
 		return err
 	}
-	if err := o.checkProbe(); err != nil {
-		return err
+	if o.probe && !o.hasSettings() {
+		return fmt.Errorf("--probe needs --values or --proxy, and --cluster: what the Secret %s has says which proxy to ask", render.PodSecretName)
 	}
 	if o.hasSettings() {
 		if err := o.checkInputs(); err != nil {
@@ -117,48 +123,85 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 	return nil
 }
 
-// doctorReport is what is printed.
-type doctorReport struct {
-	Pods           []doctorPod            `json:"pods"`
-	Configurations []tunnel.Configuration `json:"configurations"`
-	Notes          []string               `json:"notes"` // what could not be read, and what that means
-}
-
-// doctorPod is what is said of a pod, or of several alike.
-type doctorPod struct {
-	tunnel.Report `json:",inline"`
-	Pods          []string `json:"pods,omitempty"` // of a workload in a cluster
-}
-
 func runDoctorTunnel(cmd *cobra.Command, opts doctorOptions) error {
 	report, err := diagnose(cmd, opts)
 	if err != nil {
 		return usage(err) // status 1 is an answer: there are findings
 	}
 	if opts.output == tableOutput {
-		_, err = cmd.OutOrStdout().Write(doctorText(styleFor(cmd.OutOrStdout()), report))
+		_, err = cmd.OutOrStdout().Write(doctorText(terminal.For(cmd.OutOrStdout()), report))
 	} else {
 		err = printData(cmd.OutOrStdout(), opts.output, report)
 	}
 	if err != nil {
 		return err
 	}
-	if severe(report.worst(), opts.failOn) {
+	if severe(report.Worst(), opts.failOn) {
 		return quietError{exitFailure}
 	}
 	return nil
 }
 
-func (r doctorReport) worst() lint.Severity {
-	var all []tunnel.Finding
-	for _, p := range r.Pods {
-		all = append(all, p.Findings...)
-		for _, c := range p.Containers {
-			all = append(all, c.Findings...)
+func diagnose(cmd *cobra.Command, opts doctorOptions) (doctor.Report, error) {
+	known, err := opts.known(cmd)
+	if err != nil {
+		return doctor.Report{}, err
+	}
+	examination, err := opts.examine(cmd, known)
+	if err != nil {
+		return doctor.Report{}, err
+	}
+	report, err := examination.Judge(nil)
+	if err != nil || !opts.probe {
+		return report, err
+	}
+	probes, notes, err := probe.Hubs(cmd.Context(), known.Settings, report.Hubs())
+	if err != nil {
+		return doctor.Report{}, err
+	}
+	for _, note := range notes {
+		examination.Note(note)
+	}
+	return examination.Judge(probes)
+}
+
+// known reads the families, and makes the content of the Secret fairlead-proxy from --values or --proxy.
+func (o *doctorOptions) known(cmd *cobra.Command) (doctor.Options, error) {
+	known := doctor.Options{IdleTimeout: int(o.idleTimeout.Seconds())}
+	values, err := mutateValues(cmd, mutateOptions{policyValues: o.policyValues})
+	if err != nil {
+		return known, err
+	}
+	known.Families = doctor.Families(values)
+	if !o.hasSettings() {
+		return known, nil
+	}
+	effective, err := oneCluster(cmd, o.renderOptions, "doctor is about")
+	if err != nil {
+		return known, err
+	}
+	known.Settings = map[string]string{}
+	for key, value := range render.PodSecret(effective).Data {
+		known.Settings[key] = string(value)
+	}
+	return known, nil
+}
+
+func (o *doctorOptions) examine(cmd *cobra.Command, known doctor.Options) (*doctor.Examination, error) {
+	if o.name != "" {
+		cluster, err := cluster.Connect(o.kube)
+		if err != nil {
+			return nil, err
 		}
+		return doctor.Cluster(cmd.Context(), cluster, cluster.Namespace, o.name, known)
 	}
-	for _, c := range r.Configurations {
-		all = append(all, c.Findings...)
+	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin())
+	if err != nil {
+		return nil, err
 	}
-	return tunnel.Worst(all)
+	examination, err := doctor.Manifests(document.InNamespace(documents, o.kube.Namespace), known)
+	if errors.Is(err, doctor.ErrNothing) {
+		err = fmt.Errorf("%s: %w", strings.Join(o.files, ", "), err)
+	}
+	return examination, err
 }

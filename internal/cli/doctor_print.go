@@ -1,32 +1,33 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
-	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
 // doctorText is a line for each container, and below it what is found.
-func doctorText(s style, report doctorReport) []byte {
-	var out bytes.Buffer
+func doctorText(s terminal.Style, report doctor.Report) []byte {
+	out := terminal.Findings{Style: s}
 	if len(report.Pods) > 0 {
-		table := columns(s, "OBJECT", "CONTAINER", "AGENT", "HUB", "THROUGH", "SETTING")
+		table := terminal.Columns(s, "OBJECT", "CONTAINER", "AGENT", "HUB", "THROUGH", "SETTING")
 		for _, p := range report.Pods {
 			for _, c := range p.Containers {
-				agent := strings.TrimSpace(c.Agent + " " + c.Version)
-				table.add(plain(ascii(p.Object), ascii(c.Container), dash(ascii(agent)), dash(ascii(c.Hub)), dash(string(c.Through)), dash(ascii(c.Setting)))...)
+				row := []string{p.Object, c.Container, strings.TrimSpace(c.Agent + " " + c.Version), c.Hub, string(c.Through), c.Setting}
+				for i := range row {
+					row[i] = terminal.Dash(terminal.ASCII(row[i]))
+				}
+				table.Add(terminal.Cells(row...)...)
 			}
 		}
-		fmt.Fprintf(&out, "%s\n", table.bytes())
+		fmt.Fprintf(&out, "%s\n", table.Bytes())
 	}
-	counts := map[lint.Severity]int{}
 	all := func(findings []tunnel.Finding, of string) {
 		for _, f := range findings {
-			counts[f.Severity]++
-			printDiagnosis(&out, s, f, of)
+			out.Add(string(f.Severity), string(f.Code)+"  "+terminal.ASCII(of), sentence(f.Why), terminal.Labelled("mend", sentence(f.Mend)))
 		}
 	}
 	for _, p := range report.Pods {
@@ -38,24 +39,15 @@ func doctorText(s style, report doctorReport) []byte {
 	for _, c := range report.Configurations {
 		all(c.Findings, c.Object)
 		if len(c.AdditionalArgs) > 0 {
-			fmt.Fprintf(&out, "%s should have\n  proxyAgent:\n    additionalArgs: [%s]\n\n", ascii(c.Object), ascii(strings.Join(c.AdditionalArgs, ", ")))
+			fmt.Fprintf(&out, "%s should have\n  proxyAgent:\n    additionalArgs: [%s]\n\n", terminal.ASCII(c.Object), terminal.ASCII(strings.Join(c.AdditionalArgs, ", ")))
 		}
 	}
 	for _, note := range report.Notes {
-		out.WriteString(s.notes([]string{ascii(note)}))
+		fmt.Fprint(&out, s.Notes([]string{terminal.ASCII(note)}))
 	}
-	fmt.Fprintf(&out, "%s, %s, %d info\n", plural(counts[lint.Error], "error"), plural(counts[lint.Warning], "warning"), counts[lint.Info])
+	out.Total()
 	return out.Bytes()
 }
 
-func printDiagnosis(out *bytes.Buffer, s style, f tunnel.Finding, of string) {
-	fmt.Fprintf(out, "%s%s  %s\n", s.severity(f.Severity), f.Code, ascii(of))
-	wrap(out, s, plainText(f.Why))
-	if f.Mend != "" {
-		wrap(out, s, "mend: "+plainText(f.Mend))
-	}
-	fmt.Fprintln(out)
-}
-
-// plainText is ascii for sentences, whose quotes are theirs.
-func plainText(text string) string { return strings.ReplaceAll(ascii(text), `\"`, `"`) }
+// sentence is terminal.ASCII with the quotes that a sentence has.
+func sentence(text string) string { return strings.ReplaceAll(terminal.ASCII(text), `\"`, `"`) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain/page"
 )
@@ -165,7 +166,7 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 	default:
 		return printData(out, o.output, explanations)
 	}
-	table := explainTable{style: styleFor(out), wide: o.output == "wide" || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
+	table := explainTable{style: terminal.For(out), wide: o.output == "wide" || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
 	for _, e := range explanations {
 		table.add(e)
 	}

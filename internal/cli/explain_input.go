@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
@@ -31,14 +32,7 @@ func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
 		}
 		return subject{"A list as it stands", c}, nil
 	}
-	fleet, err := readFleet(o.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
-	if err != nil {
-		return subject{}, err
-	}
-	if len(fleet.clusters) != 1 {
-		return subject{}, fmt.Errorf("explain is about one cluster, and %s holds %d", strings.Join(o.clusters, ", "), len(fleet.clusters))
-	}
-	effective, err := fleet.resolve(fleet.clusters[0], cmd.ErrOrStderr())
+	effective, err := oneCluster(cmd, o.renderOptions, "explain is about")
 	if err != nil {
 		return subject{}, err
 	}
@@ -110,16 +104,7 @@ func parseURL(text string) (dialect.Target, error) {
 	}
 	target, err := dialect.ParseTarget(text)
 	if err != nil {
-		return target, fmt.Errorf("%q: %w", shortened(noproxy.Redacted(text)), err)
+		return target, fmt.Errorf("%q: %w", terminal.Shortened(noproxy.Redacted(text)), err)
 	}
 	return target, nil
-}
-
-// shortened is for messages.
-func shortened(text string) string {
-	const shown = 80
-	if len(text) > shown {
-		text = strings.ToValidUTF8(text[:shown], "") + "…"
-	}
-	return text
 }

@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
 // explainTable is a block for each URL: the URL, a sentence, and what clients do.
 type explainTable struct {
-	style style
+	style terminal.Style
 	wide  bool // a line for each client
 	text  bytes.Buffer
 }
@@ -22,10 +22,10 @@ func (t *explainTable) add(e explain.Explanation) {
 	}
 	mark := "  "
 	if !e.Agree {
-		mark = t.style.paint(yellow+";"+bold, "!") + " "
+		mark = t.style.Paint(terminal.Yellow+";"+terminal.Bold, "!") + " "
 	}
-	fmt.Fprintf(&t.text, "%s%s\n", mark, t.style.paint(bold, explain.Shown(e.URL)))
-	for _, line := range wrapped(e.Summary, t.style.line()-len(margin)) {
+	fmt.Fprintf(&t.text, "%s%s\n", mark, t.style.Paint(terminal.Bold, explain.Shown(e.URL)))
+	for _, line := range terminal.Wrapped(e.Summary, t.style.Line()-len(margin)) {
 		fmt.Fprintln(&t.text, margin+line)
 	}
 	if t.wide {
@@ -47,30 +47,30 @@ func (t *explainTable) group(g explain.Group) {
 	}
 	text := head + "  "
 	inner := margin + strings.Repeat(" ", len("direct  "))
-	fmt.Fprint(&t.text, margin, t.style.decision(g.Decision, text))
+	fmt.Fprint(&t.text, margin, t.style.Paint(terminal.Decision(g.Decision), text))
 	if g.Entry != "" {
-		fmt.Fprint(&t.text, t.style.paint(bold, g.Entry), "  ")
+		fmt.Fprint(&t.text, t.style.Paint(terminal.Bold, g.Entry), "  ")
 	}
 	fmt.Fprintln(&t.text, g.Reason)
 	if from := g.Source.String(); from != "" {
 		fmt.Fprintln(&t.text, inner+"from "+from)
 	}
-	for _, line := range wrapped(strings.Join(g.Clients, ", "), t.style.line()-len(inner)) {
+	for _, line := range terminal.Wrapped(strings.Join(g.Clients, ", "), t.style.Line()-len(inner)) {
 		fmt.Fprintln(&t.text, inner+line)
 	}
 }
 
 // lines is one line for each client.
 func (t *explainTable) lines(e explain.Explanation) {
-	lines := table{style: t.style, margin: margin, gap: 2, heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM", "MEASURED"}}
+	lines := terminal.Table{Style: t.style, Margin: margin, Gap: 2, Heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM", "MEASURED"}}
 	for _, row := range explain.Rows([]explain.Explanation{e}) {
 		a := row.Answers[0]
 		decision := e.Word(a)
-		cells := plain(row.Name, decision, dash(explain.Shown(a.Entry)), a.Reason, dash(a.Source.String()), measured(row.Measured))
-		cells[1].colour = decisionColour(decision)
-		lines.add(cells...)
+		cells := terminal.Cells(row.Name, decision, terminal.Dash(explain.Shown(a.Entry)), a.Reason, terminal.Dash(a.Source.String()), measured(row.Measured))
+		cells[1].Colour = terminal.Decision(decision)
+		lines.Add(cells...)
 	}
-	t.text.Write(lines.bytes())
+	t.text.Write(lines.Bytes())
 }
 
 // measured says which versions were run, or that none was.
@@ -79,28 +79,4 @@ func measured(versions []string) string {
 		return "read only"
 	}
 	return strings.Join(versions, ", ")
-}
-
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-// wrapped cuts a text at blanks into lines of at most so many characters.
-func wrapped(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

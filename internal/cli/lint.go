@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -12,15 +11,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
+	"github.com/fairlead-io/fairlead/internal/cli/sarif"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
-	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/internal/core/render"
-	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
 type lintOptions struct {
@@ -98,12 +95,6 @@ func (o *lintOptions) alone() bool {
 	return o.values != "" && o.proxy == "" && len(o.clusters) == 0
 }
 
-// linted is what was found in one list.
-type linted struct {
-	Cluster  string         `json:"cluster,omitempty"`
-	Findings []lint.Finding `json:"findings"`
-}
-
 func runLint(cmd *cobra.Command, opts lintOptions) error {
 	results, err := lintAll(cmd, opts)
 	if err != nil {
@@ -120,57 +111,28 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 	return nil
 }
 
-func lintAll(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
+func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if opts.noProxy != "" {
 		return lintList(cmd, opts)
 	}
-	if opts.alone() {
-		return lintAlone(cmd, opts)
+	now := time.Now().Unix()
+	results, err := lintWritten(cmd, opts, now)
+	if found, is := fleet.Refused(err); is {
+		return []fleet.Linted{{Findings: found}}, nil
 	}
-	fleet, err := readFleet(opts.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
-	if found, is := problemFindings(err); is {
-		return []linted{{Findings: found}}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var results []linted
-	for _, cluster := range fleet.clusters {
-		findings, err := lintCluster(fleet, cluster, cmd.ErrOrStderr())
+	return results, err
+}
+
+// lintWritten looks at what the operator writes for clusters, or at the patch where nobody adds what a cluster needs.
+func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linted, error) {
+	if !opts.alone() {
+		f, err := readFleet(opts.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, linted{cluster.Namespace + "/" + cluster.Name, findings})
+		return f.Lint(now, cmd.ErrOrStderr())
 	}
-	return results, nil
-}
-
-// lintCluster looks at what the operator writes for a cluster, and whether it does.
-func lintCluster(fleet *fleet, cluster *clusterv1.Cluster, warnings io.Writer) ([]lint.Finding, error) {
-	effective, err := fleet.resolve(cluster, warnings)
-	resolved := err == nil
-	if resolved {
-		_, err = render.Secrets(effective)
-	}
-	findings, is := problemFindings(err)
-	if err != nil && !is {
-		return nil, err
-	}
-	if resolved && effective.Mode == resolve.ModeProxied {
-		in := lint.Effective(effective, inputs.Cluster(cluster))
-		in.API = providerAddress(fleet.documents, cluster)
-		in.Now = time.Now().Unix()
-		findings = append(findings, lint.Run(in)...)
-	}
-	return findings, nil
-}
-
-// lintAlone looks at the patch where nobody adds what the cluster needs.
-func lintAlone(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 	choose, err := readProxy(opts.renderOptions, cmd.InOrStdin())
-	if found, is := problemFindings(err); is {
-		return []linted{{Findings: found}}, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -179,69 +141,25 @@ func lintAlone(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
 		return nil, err
 	}
 	in := lint.Alone(installation)
-	in.Now = time.Now().Unix()
-	return []linted{{Findings: lint.Run(in)}}, nil
+	in.Now = now
+	return []fleet.Linted{{Findings: lint.Run(in)}}, nil
 }
 
 // lintList looks at a list as it stands, once for each cluster if there are any.
-func lintList(cmd *cobra.Command, opts lintOptions) ([]linted, error) {
+func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	in := lint.Read(opts.noProxy, noproxy.Source{Field: "--no-proxy"})
-	for _, proxy := range []struct {
-		flag, text string
-		into       *proxyurl.URL
-	}{{"--http-proxy", opts.httpProxy, &in.HTTP}, {"--https-proxy", opts.httpsURL, &in.HTTPS}} {
-		u, err := proxyurl.Parse(proxy.text)
-		if err != nil {
-			in.Refusals = append(in.Refusals, lint.Finding{Code: lint.ProxyURL, Severity: lint.Error, Why: proxy.flag + ": " + err.Error()})
-			continue
-		}
-		*proxy.into = u
-	}
+	in.HTTP, in.HTTPS = in.ReadProxy("--http-proxy", opts.httpProxy), in.ReadProxy("--https-proxy", opts.httpsURL)
 	if len(opts.clusters) == 0 {
-		return []linted{{Findings: lint.Run(in)}}, nil
+		return []fleet.Linted{{Findings: lint.Run(in)}}, nil
 	}
-	documents, err := readDocuments(opts.clusters, opts.recursive, cmd.InOrStdin())
+	documents, err := files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin())
 	if err != nil {
 		return nil, err
 	}
-	found, err := clusters(documents, cmd.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	var results []linted
-	for _, cluster := range found {
-		plain := inputs.Cluster(cluster)
-		in.Cluster, in.API = &plain, providerAddress(documents, cluster)
-		results = append(results, linted{cluster.Namespace + "/" + cluster.Name, lint.Run(in)})
-	}
-	return results, nil
+	return fleet.LintList(in, documents, cmd.ErrOrStderr())
 }
 
-// problemFindings turns a problem, which keeps a list from being written at all,
-// into findings: one for each refused entry, or one for all of it.
-func problemFindings(err error) ([]lint.Finding, bool) {
-	var p *resolve.Problem
-	if !errors.As(err, &p) {
-		return nil, false
-	}
-	code := lint.Code(p.Reason)
-	switch {
-	case errors.Is(err, inputs.ErrTrustedCA):
-		code = lint.Certificate
-	case p.Reason == resolve.ReasonInvalidProxy:
-		code = lint.ProxyURL
-	}
-	if len(p.Refusals) == 0 {
-		return []lint.Finding{{Code: code, Severity: lint.Error, Why: p.Error()}}, true
-	}
-	var findings []lint.Finding
-	for _, refusal := range p.Refusals {
-		findings = append(findings, lint.Finding{Code: lint.Unreadable, Severity: lint.Error, Why: p.Object + ": " + refusal, Mend: "correct or remove it"})
-	}
-	return findings, true
-}
-
-func printLint(out io.Writer, opts lintOptions, results []linted) error {
+func printLint(out io.Writer, opts lintOptions, results []fleet.Linted) error {
 	for i := range results {
 		if results[i].Findings == nil {
 			results[i].Findings = []lint.Finding{} // a list, also when it is empty
@@ -249,84 +167,37 @@ func printLint(out io.Writer, opts lintOptions, results []linted) error {
 	}
 	switch opts.output {
 	case tableOutput:
-		_, err := out.Write(lintText(styleFor(out), results))
+		_, err := out.Write(lintText(terminal.For(out), results))
 		return err
 	case "sarif":
-		return printSARIF(out, opts.source(), results)
+		return printData(out, "json", sarif.Of(opts.source(), results))
 	}
 	return printData(out, opts.output, results)
 }
 
 // source is the file that the list stands in.
-func (o *lintOptions) source() sarifSource {
-	s := sarifSource{file: cmp.Or(o.values, o.proxy)}
-	if s.file != "" && s.file != "-" {
-		s.text, _ = os.ReadFile(s.file) // without it no lines are named; a folder has none
+func (o *lintOptions) source() sarif.Source {
+	s := sarif.Source{File: cmp.Or(o.values, o.proxy)}
+	if s.File != "" && s.File != "-" {
+		s.Text, _ = os.ReadFile(s.File) // without it no lines are named; a folder has none
 	}
 	return s
 }
 
-func lintText(s style, results []linted) []byte {
-	var out bytes.Buffer
-	counts := map[lint.Severity]int{}
+func lintText(s terminal.Style, results []fleet.Linted) []byte {
+	out := terminal.Findings{Style: s}
 	for _, result := range results {
 		if len(results) > 1 {
 			fmt.Fprintf(&out, "%s\n\n", result.Cluster)
 		}
 		for _, f := range result.Findings {
-			counts[f.Severity]++
-			printFinding(&out, s, f)
+			heading := string(f.Code)
+			if len(f.Entries) > 0 {
+				heading += "  " + lint.Listed(f.Entries)
+			}
+			out.Add(string(f.Severity), heading, f.Why, terminal.Labelled("mend", f.Mend), terminal.Labelled("clients", strings.Join(f.Clients, ", ")))
 		}
 	}
-	fmt.Fprintf(&out, "%s, %s, %d info\n", plural(counts[lint.Error], "error"), plural(counts[lint.Warning], "warning"), counts[lint.Info])
+	out.Total()
 	return out.Bytes()
-}
-
-const indent = "         "
-
-func printFinding(out *bytes.Buffer, s style, f lint.Finding) {
-	fmt.Fprint(out, s.severity(f.Severity), f.Code)
-	if len(f.Entries) > 0 {
-		fmt.Fprintf(out, "  %s", listed(f.Entries))
-	}
-	fmt.Fprintln(out)
-	wrap(out, s, f.Why)
-	if f.Mend != "" {
-		wrap(out, s, "mend: "+f.Mend)
-	}
-	if len(f.Clients) > 0 {
-		wrap(out, s, "clients: "+strings.Join(f.Clients, ", "))
-	}
-	fmt.Fprintln(out)
-}
-
-// listed shows the first entries, and where the first was written.
-func listed(entries []lint.Entry) string {
-	const shown = 4
-	values := make([]string, 0, shown)
-	for _, e := range entries[:min(len(entries), shown)] {
-		values = append(values, explain.Shown(e.Value))
-	}
-	text := strings.Join(values, ", ")
-	if more := len(entries) - shown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	if e := entries[0]; len(entries) == 1 && e.Field != "" {
-		text += "  (" + strings.TrimSpace(e.Object+" "+e.Field) + ")"
-	}
-	return text
-}
-
-// wrap writes a text in lines below the heading of its finding.
-func wrap(out *bytes.Buffer, s style, text string) {
-	for _, line := range wrapped(text, s.line()-len(indent)) {
-		fmt.Fprintln(out, indent+line)
-	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

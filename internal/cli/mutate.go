@@ -11,6 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/agents/mutator"
+	"github.com/fairlead-io/fairlead/internal/cli/artifact"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 type mutateOptions struct {
@@ -84,7 +88,7 @@ wrong. With 1 and 2 nothing is printed. No password is printed, except with
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies; may be repeated")
 	flags.StringVar(&opts.carry, "carry", "", "instead of the values' carry: "+strings.Join(carries, ", "))
 	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy; may be repeated; default: all for tunnels")
-	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+excludeKey+"=exclude, so that no policy applies")
+	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+selection.Key+"=exclude, so that no policy applies")
 	flags.BoolVar(&opts.require, "require", false, "exit with 1 if there is no agent")
 	outputFlag(cmd, &opts.output, "manifests", mutateOutputs)
 	return cmd
@@ -115,13 +119,14 @@ func (o *mutateOptions) checkMutate() error {
 }
 
 func runMutate(cmd *cobra.Command, opts mutateOptions) error {
-	stdin, stderr := cmd.InOrStdin(), cmd.ErrOrStderr()
-	values, err := mutateValues(opts, stdin, stderr)
+	values, err := mutateValues(cmd, opts)
 	if err != nil {
 		return err
 	}
-	made, err := choosePolicies(values, opts.policies)
-	if err != nil {
+	made, err := values.Choose(opts.policies)
+	if unknown := new(mutation.UnknownPolicyError); errors.As(err, unknown) {
+		return usage(fmt.Errorf("--policy %w", unknown))
+	} else if err != nil {
 		return err
 	}
 	if opts.output == "policies" {
@@ -130,25 +135,24 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if err := values.CheckCarried(); err != nil {
 		return err
 	}
-	m, err := newMutator(made, values, stderr)
+	m, err := mutator.New(made, values, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
 	if err != nil {
 		return err
 	}
-	m.exclude, m.inNamespace = opts.exclude, opts.namespace
 	var out bytes.Buffer
-	files, err := inFolders(opts.files, opts.recursive)
+	names, err := files.InFolders(opts.files, opts.recursive)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		stream, err := readFile(file, stdin)
+	for _, file := range names {
+		stream, err := files.Read(file, cmd.InOrStdin())
 		if err != nil {
 			return err
 		}
-		m.add(file, stream)
+		m.Add(file, stream)
 	}
-	m.run(cmd.Context(), &out)
-	if err := m.sum(opts.require); err != nil {
+	m.Run(cmd.Context(), &out)
+	if err := m.Finish(opts.require); err != nil {
 		return err // all or nothing: what reads the output does not see the status
 	}
 	_, err = out.WriteTo(cmd.OutOrStdout())
@@ -156,17 +160,17 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 }
 
 // mutateValues are the values of the chart: its own, below the settings of the cluster, below the files.
-func mutateValues(opts mutateOptions, stdin io.Reader, warnings io.Writer) (mutation.Values, error) {
+func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, error) {
 	var layers [][]byte
 	if opts.hasSettings() {
-		settings, err := clusterValues(opts.renderOptions, stdin, warnings)
+		settings, err := clusterValues(cmd, opts.renderOptions)
 		if err != nil {
 			return mutation.Values{}, err
 		}
 		layers = append(layers, settings)
 	}
 	for _, file := range opts.policyValues {
-		content, err := readFile(file, stdin)
+		content, err := files.Read(file, cmd.InOrStdin())
 		if err != nil {
 			return mutation.Values{}, err
 		}
@@ -182,44 +186,12 @@ func mutateValues(opts mutateOptions, stdin io.Reader, warnings io.Writer) (muta
 }
 
 // clusterValues is what the Secret <cluster>-cluster-values has for charts.
-func clusterValues(opts renderOptions, stdin io.Reader, warnings io.Writer) ([]byte, error) {
-	fleet, err := readFleet(opts, stdin, warnings)
+func clusterValues(cmd *cobra.Command, opts renderOptions) ([]byte, error) {
+	effective, err := oneCluster(cmd, opts, "manifests are for")
 	if err != nil {
 		return nil, err
 	}
-	if len(fleet.clusters) != 1 {
-		return nil, fmt.Errorf("manifests are for one cluster, and %s holds %d", strings.Join(opts.clusters, ", "), len(fleet.clusters))
-	}
-	effective, err := fleet.resolve(fleet.clusters[0], warnings)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	opts.output = "helm-values"
-	err = printEffective(&out, effective, opts)
-	return out.Bytes(), err
-}
-
-// choosePolicies returns those with these names, or all that are for tunnels.
-func choosePolicies(values mutation.Values, names []string) ([]mutation.Made, error) {
-	all, err := values.Made()
-	if err != nil {
-		return nil, err
-	}
-	var chosen []mutation.Made
-	var known []string
-	for _, made := range all {
-		known = append(known, made.Settings.Name)
-		if slices.Contains(names, made.Settings.Name) || len(names) == 0 && made.Tunnel != nil {
-			chosen = append(chosen, made)
-		}
-	}
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, usage(fmt.Errorf("--policy is one of %s, not %q", strings.Join(known, ", "), name))
-		}
-	}
-	return chosen, nil
+	return artifact.Render(artifact.HelmValues, effective, artifact.Options{})
 }
 
 func printPolicies(out io.Writer, all []mutation.Made) error {

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
+	"github.com/fairlead-io/fairlead/internal/core/document"
+	"github.com/fairlead-io/fairlead/internal/core/nodes"
 )
 
 type nodesOptions struct {
@@ -68,39 +69,12 @@ func (o *nodesOptions) check(cmd *cobra.Command) error {
 	return cmp.Or(checkCluster(cmd, o.Options, len(o.files) > 0), checkFailOn(&o.failOn, failNodes), checkOutput(o.output, listOutputs))
 }
 
-// nodesOf is what is printed of one report.
-type nodesOf struct {
-	Cluster              string                    `json:"cluster"`
-	Since                *metav1.Time              `json:"since,omitempty"`
-	Machines             int32                     `json:"machines"`
-	Outdated             int32                     `json:"outdated"`
-	MachinePools         int32                     `json:"machinePools"`
-	OutdatedMachinePools int32                     `json:"outdatedMachinePools"`
-	Owners               []nodesOwner              `json:"owners"`
-	Rollout              *v1alpha1.ReportedRollout `json:"rollout,omitempty"`
-}
-
-type nodesOwner struct {
-	Owner    string `json:"owner"`
-	Machines int32  `json:"machines"`
-	Outdated int32  `json:"outdated"`
-}
-
 func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 	reports, where, err := readReports(cmd, opts)
 	if err != nil {
 		return err
 	}
-	rows := []nodesOf{} // a list, also when it is empty
-	for _, report := range reports {
-		if report.Status.Nodes == nil {
-			continue
-		}
-		if row := nodesRow(report); !opts.outdated || row.outdated() {
-			rows = append(rows, row)
-		}
-	}
-	slices.SortFunc(rows, func(a, b nodesOf) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	rows := nodes.Clusters(reports, opts.outdated)
 	switch out := cmd.OutOrStdout(); opts.output {
 	case tableOutput, wideOutput:
 		err = printNodes(out, rows, opts, where)
@@ -115,7 +89,7 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 	if err := unknownNodes(reports, where); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(rows, nodesOf.outdated) {
+	if slices.ContainsFunc(rows, nodes.Cluster.IsOutdated) {
 		return quietError{exitFailure}
 	}
 	return nil
@@ -126,21 +100,17 @@ func unknownNodes(reports []v1alpha1.ProxyReport, where string) error {
 	if len(reports) == 0 {
 		return fmt.Errorf("--fail-on: no ProxyReport was seen%s, so nobody knows whether machines are outdated", where)
 	}
-	for _, report := range reports {
-		if report.Status.Nodes == nil && report.Status.Mode != string(resolve.ModeUnproxied) {
-			return fmt.Errorf("--fail-on: ProxyReport %s/%s counts no machines yet", report.Namespace, report.Name)
-		}
+	if name, is := nodes.Uncounted(reports); is {
+		return fmt.Errorf("--fail-on: ProxyReport %s counts no machines yet", name)
 	}
 	return nil
 }
 
-func (n nodesOf) outdated() bool { return n.Outdated+n.OutdatedMachinePools > 0 }
-
 // readReports also says where it looked, if that is not all there is.
 func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.ProxyReport, where string, err error) {
-	var documents []document
+	var documents []document.Document
 	if len(opts.files) > 0 {
-		documents, err = readDocuments(opts.files, opts.recursive, cmd.InOrStdin())
+		documents, err = files.Documents(opts.files, opts.recursive, cmd.InOrStdin())
 	} else {
 		documents, where, err = listReports(cmd, opts)
 	}
@@ -149,13 +119,13 @@ func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.Prox
 	}
 	found := 0
 	for _, d := range documents {
-		if !d.is("ProxyReport", v1alpha1.GroupVersion.String()) {
+		if !d.Is("ProxyReport", v1alpha1.GroupVersion.String()) {
 			continue
 		}
 		found++
 		var report v1alpha1.ProxyReport
 		// The operator's version need not be this command's.
-		if err := d.decodeForeign(&report, cmd.ErrOrStderr()); err != nil {
+		if err := d.DecodeForeign(&report, cmd.ErrOrStderr()); err != nil {
 			return nil, "", err
 		}
 		if len(opts.files) == 0 || opts.AllNamespaces || opts.Namespace == "" || report.Namespace == opts.Namespace || report.Namespace == "" {
@@ -168,14 +138,14 @@ func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.Prox
 	return reports, where, nil
 }
 
-func listReports(cmd *cobra.Command, opts nodesOptions) (documents []document, where string, err error) {
+func listReports(cmd *cobra.Command, opts nodesOptions) (documents []document.Document, where string, err error) {
 	cluster, err := cluster.Connect(opts.Options)
 	if err != nil {
 		return nil, "", err
 	}
 	objects, err := cluster.ProxyReports(cmd.Context())
 	for _, object := range objects {
-		documents = append(documents, document{"the cluster", object})
+		documents = append(documents, document.Document{File: "the cluster", Object: object})
 	}
 	return documents, inside(cluster.Namespace), err
 }
@@ -186,28 +156,4 @@ func inside(namespace string) string {
 		return ""
 	}
 	return " in the namespace " + namespace
-}
-
-func nodesRow(report v1alpha1.ProxyReport) nodesOf {
-	n := report.Status.Nodes
-	row := nodesOf{
-		Cluster: report.Namespace + "/" + report.Name, Since: n.Since,
-		Machines: n.Machines, Outdated: n.Outdated, MachinePools: n.MachinePools, OutdatedMachinePools: n.OutdatedMachinePools,
-		Owners: []nodesOwner{},
-	}
-	rest := nodesOwner{"(others)", n.Machines, n.Outdated}
-	for _, o := range n.Owners {
-		name := "(none)"
-		if o.Kind != "" {
-			name = o.Kind + "/" + o.Name
-		}
-		row.Owners = append(row.Owners, nodesOwner{name, o.Machines, o.Outdated})
-		rest.Machines -= o.Machines
-		rest.Outdated -= o.Outdated
-	}
-	if rest.Machines > 0 { // the report lists a bounded number of owners
-		row.Owners = append(row.Owners, rest)
-	}
-	row.Rollout = report.Status.Rollout
-	return row
 }

@@ -6,10 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/nodes"
 )
 
 // printNodes writes a line for each owner, and below what is said of rollouts.
-func printNodes(out io.Writer, rows []nodesOf, opts nodesOptions, where string) error {
+func printNodes(out io.Writer, rows []nodes.Cluster, opts nodesOptions, where string) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(out, map[bool]string{true: "No machine is outdated", false: "Nothing is counted yet"}[opts.outdated]+where+".")
 		return err
@@ -18,30 +21,30 @@ func printNodes(out io.Writer, rows []nodesOf, opts nodesOptions, where string) 
 	if opts.output == wideOutput {
 		heading = append(heading, "MACHINEPOOLS", "OUTDATED-POOLS", "ROLLING-SINCE")
 	}
-	table := columns(styleFor(out), heading...)
+	table := terminal.Columns(terminal.For(out), heading...)
 	var notes []string
 	for _, row := range rows {
-		for _, o := range row.shown(opts.outdated) {
-			cells := row.cells(o)
-			table.add(cells[:len(heading)]...)
+		for _, o := range shownOwners(row, opts.outdated) {
+			cells := nodesCells(row, o)
+			table.Add(cells[:len(heading)]...)
 		}
-		notes = append(notes, row.notes()...)
+		notes = append(notes, nodesNotes(row)...)
 	}
-	text := table.bytes()
+	text := table.Bytes()
 	if len(notes) > 0 {
-		text = append(text, "\n"+table.style.notes(notes)...)
+		text = append(text, "\n"+table.Style.Notes(notes)...)
 	}
 	_, err := out.Write(text)
 	return err
 }
 
-// shown are the owners that have a line: who has no machine has one, too.
-func (n nodesOf) shown(outdated bool) []nodesOwner {
+// shownOwners are the owners that have a line: who has no machine has one, too.
+func shownOwners(n nodes.Cluster, outdated bool) []nodes.Owner {
 	owners := n.Owners
 	if len(owners) == 0 {
-		owners = []nodesOwner{{Owner: "-"}}
+		owners = []nodes.Owner{{Owner: "-"}}
 	}
-	var shown []nodesOwner
+	var shown []nodes.Owner
 	for _, o := range owners {
 		if !outdated || o.Outdated > 0 {
 			shown = append(shown, o)
@@ -50,7 +53,7 @@ func (n nodesOf) shown(outdated bool) []nodesOwner {
 	return shown
 }
 
-func (n nodesOf) cells(o nodesOwner) []cell {
+func nodesCells(n nodes.Cluster, o nodes.Owner) []terminal.Cell {
 	since, rolling := "-", "-"
 	if n.Since != nil {
 		since = n.Since.UTC().Format(time.RFC3339)
@@ -59,19 +62,19 @@ func (n nodesOf) cells(o nodesOwner) []cell {
 		rolling = n.Rollout.Started.UTC().Format(time.RFC3339)
 	}
 	number := func(n int32) string { return strconv.Itoa(int(n)) }
-	cells := plain(n.Cluster, o.Owner, number(o.Machines), number(o.Outdated), since, number(n.MachinePools), number(n.OutdatedMachinePools), rolling)
+	cells := terminal.Cells(n.Cluster, o.Owner, number(o.Machines), number(o.Outdated), since, number(n.MachinePools), number(n.OutdatedMachinePools), rolling)
 	for i, of := range map[int]int32{3: o.Outdated, 6: n.OutdatedMachinePools} {
 		if of > 0 {
-			cells[i].colour = yellow
+			cells[i].Colour = terminal.Yellow
 		}
 	}
 	return cells
 }
 
-func (n nodesOf) notes() []string {
+func nodesNotes(n nodes.Cluster) []string {
 	var notes []string
 	if pools := n.OutdatedMachinePools; pools > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", n.Cluster, plural(int(pools), "MachinePool")))
+		notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", n.Cluster, terminal.Plural(int(pools), "MachinePool")))
 	}
 	if n.Rollout != nil && n.Rollout.Message != "" {
 		notes = append(notes, n.Cluster+": "+n.Rollout.Message)
@@ -80,11 +83,11 @@ func (n nodesOf) notes() []string {
 }
 
 // nodesNames are the owners, for clusterctl alpha rollout restart.
-func nodesNames(rows []nodesOf, outdated bool) []ownerName {
+func nodesNames(rows []nodes.Cluster, outdated bool) []ownerName {
 	var names []ownerName
 	for _, row := range rows {
 		namespace, _, _ := strings.Cut(row.Cluster, "/")
-		for _, o := range row.shown(outdated) {
+		for _, o := range shownOwners(row, outdated) {
 			names = append(names, ownerName{namespace, o.Owner})
 		}
 	}

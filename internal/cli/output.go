@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
 const (
@@ -102,7 +104,7 @@ func printNames(out io.Writer, owners []ownerName) error {
 		kind, name, isNamed := strings.Cut(o.owner, "/")
 		if isNamed && !seen[o.owner] {
 			seen[o.owner] = true
-			fmt.Fprintln(&text, ascii(strings.ToLower(kind)+"/"+name))
+			fmt.Fprintln(&text, terminal.ASCII(strings.ToLower(kind)+"/"+name))
 		}
 	}
 	_, err := text.WriteTo(out)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
 type podsOptions struct {
@@ -98,12 +100,16 @@ type podsOwner struct {
 }
 
 func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
-	read, err := readPods(cmd, opts)
+	from, namespace, err := opts.lister(cmd)
 	if err != nil {
 		return err
 	}
-	report := podsReport{Owners: []podsOwner{}, Notes: read.notes}
-	for _, row := range read.found.Rows() {
+	read, err := pods.Read(cmd.Context(), from, namespace)
+	if err != nil {
+		return err
+	}
+	report := podsReport{Owners: []podsOwner{}, Notes: read.Notes}
+	for _, row := range read.Rows() {
 		if row.Class == pods.Fine && !opts.all {
 			continue
 		}
@@ -114,16 +120,32 @@ func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
 	}
 	switch out := cmd.OutOrStdout(); opts.output {
 	case tableOutput, wideOutput:
-		err = printPods(out, report, opts.output == wideOutput, plural(len(read.found.Pods), "pod")+inside(read.namespace))
+		err = printPods(out, report, opts.output == wideOutput, terminal.Plural(len(read.Pods), "pod")+inside(namespace))
 	case nameOutput:
 		err = printNames(out, report.owners())
 	default:
 		err = printData(out, opts.output, report)
 	}
-	if err == nil && (report.has(failOn) || read.blind && slices.ContainsFunc(failOn, depends)) {
+	if err == nil && (report.has(failOn) || read.Blind && slices.ContainsFunc(failOn, depends)) {
 		return quietError{exitFailure}
 	}
 	return err
+}
+
+// lister returns what pods are read from, and the namespace; "" is all.
+func (o podsOptions) lister(cmd *cobra.Command) (from pods.Lister, namespace string, err error) {
+	if len(o.files) == 0 {
+		cluster, err := cluster.Connect(o.Options)
+		if err != nil {
+			return nil, "", err
+		}
+		return cluster, cluster.Namespace, nil
+	}
+	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin())
+	if namespace = o.Namespace; o.AllNamespaces {
+		namespace = ""
+	}
+	return pods.Files(documents), namespace, err
 }
 
 // depends says whether a finding depends on more than the pod.

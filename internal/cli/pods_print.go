@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
 // printPods writes a line for each owner and finding, and below what could not be read.
@@ -14,30 +16,30 @@ func printPods(out io.Writer, report podsReport, wide bool, total string) error 
 	if len(report.Owners) == 0 {
 		fmt.Fprintf(&text, "Nothing is found in %s.\n", total)
 	} else {
-		text.Write(podsTable(styleFor(out), report, wide).bytes())
+		text.Write(podsTable(terminal.For(out), report, wide).Bytes())
 	}
 	if len(report.Notes) > 0 {
-		text.WriteString("\n" + styleFor(out).notes(report.Notes))
+		text.WriteString("\n" + terminal.For(out).Notes(report.Notes))
 	}
 	_, err := text.WriteTo(out)
 	return err
 }
 
-func podsTable(s style, report podsReport, wide bool) *table {
+func podsTable(s terminal.Style, report podsReport, wide bool) *terminal.Table {
 	heading := []string{"NAMESPACE", "OWNER", "PODS", "FINDING", "CONTAINERS", "WHY"}
 	if wide {
 		heading = []string{"NAMESPACE", "OWNER", "PODS", "FINDING", "REASON", "CONTAINERS", "NAMES", "WHY"}
 	}
-	t := columns(s, heading...)
+	t := terminal.Columns(s, heading...)
 	for _, o := range report.Owners {
-		finding := cell{string(o.Finding), findingColours[string(o.Finding)]}
-		cells := append(plain(o.Namespace, ascii(o.Owner), strconv.Itoa(len(o.Pods))), finding)
+		finding := terminal.Cell{Text: string(o.Finding), Colour: terminal.Severity(string(o.Finding))}
+		cells := append(terminal.Cells(o.Namespace, terminal.ASCII(o.Owner), strconv.Itoa(len(o.Pods))), finding)
 		if wide {
-			cells = append(cells, plain(dash(string(o.Reason)), strings.Join(o.Containers, ","), strings.Join(o.Pods, ","))...)
+			cells = append(cells, terminal.Cells(terminal.Dash(string(o.Reason)), strings.Join(o.Containers, ","), strings.Join(o.Pods, ","))...)
 		} else {
-			cells = append(cells, plain(short(o.Containers))...)
+			cells = append(cells, terminal.Cells(short(o.Containers))...)
 		}
-		t.add(append(cells, plain(dash(o.Message))...)...)
+		t.Add(append(cells, terminal.Cells(terminal.Dash(o.Message))...)...)
 	}
 	return t
 }
@@ -50,9 +52,6 @@ func (r podsReport) owners() []ownerName {
 	}
 	return names
 }
-
-// ascii writes out what else would move columns or the cursor: anybody who makes a pod may say who owns it.
-func ascii(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
 
 // short names no more than three.
 func short(names []string) string {

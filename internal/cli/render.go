@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/cli/artifact"
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/internal/write/apply"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -33,14 +30,11 @@ type renderOptions struct {
 	withCredentials    bool
 }
 
-// addOnDeploymentConfig is the output for the hub of Open Cluster Management.
-const addOnDeploymentConfig = "addondeploymentconfig"
-
 var (
 	outputs = []string{
 		"yaml", "json", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
 		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
-		addOnDeploymentConfig,
+		artifact.AddOnDeploymentConfig,
 	}
 	forms     = []string{string(resolve.FormPortable2), string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
@@ -105,7 +99,7 @@ the last.`,
 				return usage(errors.New("--key is empty"))
 			case key && cmd.Flags().Changed("output"):
 				return usage(errors.New("give one of --key and -o"))
-			case opts.withCredentials && opts.output != addOnDeploymentConfig:
+			case opts.withCredentials && opts.output != artifact.AddOnDeploymentConfig:
 				return usage(errors.New("--with-credentials is for -o addondeploymentconfig: the other outputs have them"))
 			}
 			return runRender(cmd, opts)
@@ -186,33 +180,34 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	if opts.node.key != "" {
 		one = "--key"
 	}
-	if one != "-o yaml" && one != "-o json" && len(fleet.clusters) != 1 {
-		return fmt.Errorf("%s prints one cluster, and %s holds %d", one, strings.Join(opts.clusters, ", "), len(fleet.clusters))
+	if one != "-o yaml" && one != "-o json" && len(fleet.Clusters) != 1 {
+		return fmt.Errorf("%s prints one cluster, and %s holds %d", one, strings.Join(opts.clusters, ", "), len(fleet.Clusters))
 	}
 	// All or nothing: the output of a failed run must not be half a fleet.
 	var out bytes.Buffer
 	list := manifestList{APIVersion: "v1", Kind: "List"} // as kubectl has several
-	for _, cluster := range fleet.clusters {
-		effective, err := fleet.resolve(cluster, cmd.ErrOrStderr())
+	for _, cluster := range fleet.Clusters {
+		effective, err := fleet.Resolve(cluster, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
 		opts.node.add(&effective.Node)
-		fleet.warnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
-		if opts.output == "json" && opts.node.key == "" {
-			objects, err := objectsOf(effective)
+		fleet.WarnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
+		if one == "-o json" {
+			objects, err := artifact.Objects(effective)
 			if err != nil {
 				return err
 			}
 			list.Items = append(list.Items, objects...)
-		} else if err := printEffective(&out, effective, opts); err != nil {
+			continue
+		}
+		text, err := opts.artifact(effective)
+		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(opts.output, "java") {
-			warnOfJava(effective, noproxy.Audience(opts.audience), cmd.ErrOrStderr())
-		}
-		if opts.output == addOnDeploymentConfig && !opts.withCredentials {
-			warnOfCredentials(effective, cmd.ErrOrStderr())
+		out.Write(text)
+		for _, warning := range artifact.Warnings(opts.output, effective, opts.choice()) {
+			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
 		}
 	}
 	if list.Items != nil {
@@ -222,89 +217,20 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	return err
 }
 
-// unasked are the outputs that stand in no Secret: what machines need before they
-// are machines of a cluster, and what clients need that do not read the variables.
-var unasked = map[string]func(resolve.Effective) ([]byte, error){
-	"apt": render.Apt, "dnf": render.Dnf, "crio": render.CRIO,
-	"prometheus": render.Prometheus, "alertmanager": render.Alertmanager,
+func (o renderOptions) choice() artifact.Options {
+	return artifact.Options{Audience: noproxy.Audience(o.audience), Variant: ignition.Variant(o.variant), Credentials: o.withCredentials}
 }
 
-func printEffective(out io.Writer, effective resolve.Effective, opts renderOptions) error {
-	secrets, err := render.Secrets(effective)
-	if err != nil {
-		return err
+// artifact is what is printed for one cluster.
+func (o renderOptions) artifact(effective resolve.Effective) ([]byte, error) {
+	if o.node.key == "" {
+		return artifact.Render(o.output, effective, o.choice())
 	}
-	if opts.node.key != "" {
-		return opts.node.print(out, secrets[1])
+	text, err := artifact.Key(o.node.key, effective)
+	if missing := (artifact.MissingKeyError{}); errors.As(err, &missing) {
+		err = fmt.Errorf("--key: %w; --unit, --file and --trusted-ca, or the CorporateProxy, ask for more", err)
 	}
-	if write, found := unasked[opts.output]; found {
-		text, err := write(effective)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
-		return err
-	}
-	audience := noproxy.Audience(opts.audience)
-	list := effective.NoProxy.For(audience)
-	switch opts.output {
-	case "values", "helm-values":
-		_, err = out.Write(secrets[0].Data[render.ValuesKey])
-	case "systemd":
-		_, err = out.Write(secrets[1].Data[render.ContainerdKey])
-	case "env":
-		err = writeAudience(out, effective, audience, render.Shell)
-	case "java-tool-options":
-		err = writeAudience(out, effective, audience, render.JavaToolOptions)
-	case addOnDeploymentConfig:
-		var text []byte
-		if text, err = render.AddOnDeploymentConfig(effective, opts.withCredentials); err == nil {
-			_, err = out.Write(text)
-		}
-	case "pod-secret":
-		err = writeManifest(out, apply.Object(render.PodSecret(effective), nil))
-		if bundle := render.PodConfigMap(effective); err == nil && bundle.Data != nil {
-			err = writeManifest(out, apply.ConfigMap(bundle, nil))
-		}
-	case "butane":
-		err = writeConfig(out, effective, opts, render.Butane)
-	case "ignition":
-		err = writeConfig(out, effective, opts, render.Ignition)
-	case "noproxy":
-		_, err = fmt.Fprintln(out, list)
-	case "java":
-		hosts, _ := noproxy.NonProxyHosts(list)
-		_, err = fmt.Fprintln(out, hosts)
-	default:
-		var objects []runtime.Object
-		objects, err = objectsOf(effective)
-		for _, object := range objects {
-			if err = writeManifest(out, object); err != nil {
-				return err
-			}
-		}
-	}
-	return err
-}
-
-// objectsOf are what the operator applies for a cluster: the Secrets, and the ConfigMap where it is asked for.
-func objectsOf(e resolve.Effective) ([]runtime.Object, error) {
-	secrets, err := render.Secrets(e)
-	if err != nil {
-		return nil, err
-	}
-	var objects []runtime.Object
-	for _, secret := range secrets {
-		objects = append(objects, apply.Object(secret, nil))
-	}
-	if e.ConfigMap {
-		plain, err := render.ValuesConfigMap(e)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, apply.ConfigMap(plain, nil))
-	}
-	return objects, nil
+	return text, err
 }
 
 // manifestList has several objects for kubectl.
@@ -313,51 +239,4 @@ type manifestList struct {
 	Kind       string           `json:"kind"`
 	Metadata   struct{}         `json:"metadata"`
 	Items      []runtime.Object `json:"items"`
-}
-
-// writeConfig writes the config of a machine.
-func writeConfig(out io.Writer, e resolve.Effective, opts renderOptions, config func(resolve.Effective, ignition.Variant) ([]byte, error)) error {
-	text, err := config(e, ignition.Variant(opts.variant))
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(text)
-	return err
-}
-
-// writeAudience writes what differs by who reads it.
-func writeAudience(out io.Writer, e resolve.Effective, audience noproxy.Audience, write func(resolve.Effective, noproxy.Audience) ([]byte, error)) error {
-	text, err := write(e, audience)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(text)
-	return err
-}
-
-func writeManifest(out io.Writer, object runtime.Object) error {
-	text, err := yaml.Marshal(object)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "---\n%s", text)
-	return err
-}
-
-// warnOfJava says what Java's system properties cannot hold.
-func warnOfJava(e resolve.Effective, audience noproxy.Audience, warnings io.Writer) {
-	if _, omitted := noproxy.NonProxyHosts(e.NoProxy.For(audience)); len(omitted) > 0 {
-		fmt.Fprintf(warnings, "warning: http.nonProxyHosts cannot hold these entries, so Java uses the proxy for them: %s\n", omitted)
-	}
-	if e.HTTP.HasCredentials() || e.HTTPS.HasCredentials() {
-		fmt.Fprintln(warnings, "warning: Java has no system property for the proxy's user and password: the program has to set a java.net.Authenticator")
-	}
-}
-
-// warnOfCredentials says what is missing where many may read.
-func warnOfCredentials(e resolve.Effective, warnings io.Writer) {
-	if e.HTTP.HasCredentials() || e.HTTPS.HasCredentials() {
-		fmt.Fprintln(warnings, "warning: the proxy's user and password are left out: charts/fairlead-policies gives them to the agent's pods; "+
-			"--with-credentials writes them for all to read who may read the AddOnDeploymentConfig")
-	}
 }

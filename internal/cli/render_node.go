@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"fmt"
-	"io"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
-	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
@@ -53,14 +48,4 @@ func union[T comparable](a, b []T) []T {
 		}
 	}
 	return all
-}
-
-func (o nodeOptions) print(out io.Writer, secret render.Secret) error {
-	content, found := secret.Data[o.key]
-	if !found {
-		return fmt.Errorf("--key: the Secret %s has the keys %s; --unit, --file and --trusted-ca, or the CorporateProxy, ask for more",
-			secret.Name, strings.Join(slices.Sorted(maps.Keys(secret.Data)), ", "))
-	}
-	_, err := out.Write(content)
-	return err
 }

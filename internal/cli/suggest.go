@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -16,7 +17,7 @@ func verbs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usage(fmt.Errorf("unknown command %q for %q%s", shortened(noproxy.Redacted(args[0])), cmd.CommandPath(), meant(cmd, args[0], "")))
+	return usage(fmt.Errorf("unknown command %q for %q%s", terminal.Shortened(noproxy.Redacted(args[0])), cmd.CommandPath(), meant(cmd, args[0], "")))
 }
 
 // suggestFlag adds the flag that may have been meant.

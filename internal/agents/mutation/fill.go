@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 // Fill returns a text with its settings filled in, as the API server's own kind: Kyverno's has the same fields, where
@@ -59,7 +59,7 @@ func (s Settings) fillExcludedLabels(selector *metav1.LabelSelector) {
 	if s.ExcludedLabels == nil {
 		return
 	}
-	own := slices.DeleteFunc(selector.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool { return e.Key != proxysecret.SelectionKey })
+	own := slices.DeleteFunc(selector.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool { return e.Key != selection.Key })
 	selector.MatchExpressions = slices.Concat(own, s.ExcludedLabels)
 }
 

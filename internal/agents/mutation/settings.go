@@ -64,6 +64,38 @@ func (v Values) Made() ([]Made, error) {
 	return made, nil
 }
 
+// UnknownPolicyError says that the chart makes no policy of that name.
+type UnknownPolicyError struct {
+	Name  string
+	Known []string
+}
+
+func (e UnknownPolicyError) Error() string {
+	return fmt.Sprintf("is one of %s, not %q", strings.Join(e.Known, ", "), e.Name)
+}
+
+// Choose returns the policies with these names, or all that are for tunnels. Another name is an UnknownPolicyError.
+func (v Values) Choose(names []string) ([]Made, error) {
+	all, err := v.Made()
+	if err != nil {
+		return nil, err
+	}
+	var chosen []Made
+	var known []string
+	for _, made := range all {
+		known = append(known, made.Settings.Name)
+		if slices.Contains(names, made.Settings.Name) || len(names) == 0 && made.Tunnel != nil {
+			chosen = append(chosen, made)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, UnknownPolicyError{name, known}
+		}
+	}
+	return chosen, nil
+}
+
 // Unrelayed are the families whose way is Relay and that get no policy, with the reason.
 func (v Values) Unrelayed() ([]Tunnel, string) {
 	proxy, err := v.proxy()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 // spec is what a file of policies/ says, its expressions without white space.
@@ -75,7 +76,7 @@ func TestTheAuditPoliciesAndTheCommandGoByWhatInjectProxyEnvSays(t *testing.T) {
 			t.Errorf("%s: settings\n%s\nlack the group rule\n%s", name, settings, group)
 		}
 	}
-	if !strings.Contains(inject["entries"], "'"+proxysecret.Name+"'") || inject["key"] != "'"+proxysecret.SelectionKey+"'" || !slices.EqualFunc(objects.MatchExpressions[:1], pods.NotExcluded.MatchExpressions, func(a, b metav1.LabelSelectorRequirement) bool { return a.String() == b.String() }) {
-		t.Errorf("the command goes by %s, %s, %s", proxysecret.Name, proxysecret.SelectionKey, pods.NotExcluded)
+	if !strings.Contains(inject["entries"], "'"+proxysecret.Name+"'") || inject["key"] != "'"+selection.Key+"'" || !slices.EqualFunc(objects.MatchExpressions[:1], pods.NotExcluded.MatchExpressions, func(a, b metav1.LabelSelectorRequirement) bool { return a.String() == b.String() }) {
+		t.Errorf("the command goes by %s, %s, %s", proxysecret.Name, selection.Key, pods.NotExcluded)
 	}
 }

@@ -1,12 +1,12 @@
 package pods
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
@@ -70,7 +70,7 @@ func settings(c container, policy *Policy) setting {
 		case policy.gives(e):
 			s.ours = append(s.ours, e.Name)
 			continue
-		case hasPassword(e.Value):
+		case password.InValue(e.Value):
 			s.passwords = append(s.passwords, e.Name)
 		}
 		s.own = append(s.own, e.Name)
@@ -140,17 +140,6 @@ func source(from corev1.EnvFromSource) (string, []string) {
 		}
 	}
 	return name, may
-}
-
-// Both as in policies/audit-proxy-env. Parts that clients would refuse count, too: what is in front of an @ is shown.
-var (
-	passwordPattern  = regexp.MustCompile(`//[^/@:]*:[^@]+@|^[^/@:]*:[^/@][^@]*@`)
-	referencePattern = regexp.MustCompile(`:[$][(][-._A-Za-z0-9]+[)]@`)
-)
-
-// hasPassword says whether a value of a variable shows a password. One by $(NAME) is elsewhere.
-func hasPassword(value string) bool {
-	return passwordPattern.MatchString(value) && !referencePattern.MatchString(value)
 }
 
 func join(names []string) string { return strings.Join(names, ", ") }

@@ -5,8 +5,3 @@ var (
 	NotExcluded = notExcluded
 	Decode      = decode
 )
-
-// PasswordPatterns are those of hasPassword.
-func PasswordPatterns() []string {
-	return []string{passwordPattern.String(), referencePattern.String()}
-}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
@@ -47,7 +48,7 @@ func (p *Policy) Literal() bool {
 
 // ShowsPassword says whether one of these values has a password.
 func (p *Policy) ShowsPassword() bool {
-	return p.any(func(e corev1.EnvVar) bool { return hasPassword(e.Value) })
+	return p.any(func(e corev1.EnvVar) bool { return password.InValue(e.Value) })
 }
 
 func (p *Policy) any(is func(corev1.EnvVar) bool) bool {

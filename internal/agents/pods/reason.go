@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 // settling is how long after its last change a policy may not be followed yet: Kyverno mends its webhooks every ten
@@ -80,8 +80,8 @@ func (c Cluster) leftOut(pod *corev1.Pod) because {
 		func() string { return c.outOfNamespaces(namespace) },
 		func() string { return c.outOfObjects(pod) },
 		func() string {
-			if pod.Annotations[proxysecret.SelectionKey] == proxysecret.Exclude {
-				return "annotation " + proxysecret.SelectionKey + "=" + proxysecret.Exclude
+			if pod.Annotations[selection.Key] == selection.Exclude {
+				return "annotation " + selection.Key + "=" + selection.Exclude
 			}
 			return ""
 		},
@@ -100,7 +100,7 @@ func (c Cluster) leftOut(pod *corev1.Pod) because {
 
 // The default of both selectors, for a policy that is not there or cannot be read.
 var notExcluded = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-	{Key: proxysecret.SelectionKey, Operator: metav1.LabelSelectorOpNotIn, Values: []string{proxysecret.Exclude}},
+	{Key: selection.Key, Operator: metav1.LabelSelectorOpNotIn, Values: []string{selection.Exclude}},
 }}
 
 func (c Cluster) outOfNamespaces(namespace map[string]string) string {
@@ -191,7 +191,7 @@ func (c Cluster) notAsked(pod *corev1.Pod, namespace map[string]string) string {
 	if c.Policy == nil || pod.Labels["spectrocloud.com/connection"] == "proxy" {
 		return ""
 	}
-	if slices.ContainsFunc([]map[string]string{pod.Annotations, pod.Labels, namespace}, func(said map[string]string) bool { return said[proxysecret.SelectionKey] == proxysecret.Include }) {
+	if slices.ContainsFunc([]map[string]string{pod.Annotations, pod.Labels, namespace}, func(said map[string]string) bool { return said[selection.Key] == selection.Include }) {
 		return ""
 	}
 	switch {

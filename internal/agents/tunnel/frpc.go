@@ -9,6 +9,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
@@ -44,7 +45,7 @@ func (j *judge) hubOfConfig(at string) (hub, string) {
 	j.protocol = config.Transport.Protocol
 	if proxy := config.Transport.Proxy; proxy != "" {
 		j.configured = &setting{value: variable{value: proxy, plain: f.plain, source: f.source}, name: "transport.proxyURL", where: "transport.proxyURL in " + f.source}
-		if f.plain && showsPassword(proxy) {
+		if f.plain && password.InValue(proxy) {
 			j.say(Password, lint.Error, f.source+" has the proxy's password", "{{ .Envs.http_proxy }} there, and the variable from a Secret")
 		}
 	}

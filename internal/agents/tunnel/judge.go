@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
@@ -111,15 +112,12 @@ func (in Input) family(c Container) *Family {
 	return nil
 }
 
-// selection is the label, or the annotation, with which a pod is left alone (policies/tunnel-environment).
-const selection = "policies.kyverno.io/inject-proxy-env"
-
 func (in Input) excluded(agents int) []Finding {
 	m := in.Pod.Metadata
-	if agents == 0 || m.Labels[selection] != "exclude" && m.Annotations[selection] != "exclude" {
+	if agents == 0 || m.Labels[selection.Key] != selection.Exclude && m.Annotations[selection.Key] != selection.Exclude {
 		return nil
 	}
-	return []Finding{{Code: Excluded, Severity: lint.Info, Why: selection + "=exclude: the policies leave the pod alone"}}
+	return []Finding{{Code: Excluded, Severity: lint.Info, Why: selection.Key + "=exclude: the policies leave the pod alone"}}
 }
 
 // setting is what tells an agent its proxy.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -71,8 +72,8 @@ func (m ManagedProxy) port() int {
 func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 	c := Configuration{Object: object, Findings: []Finding{}, AdditionalArgs: slices.Clone(m.Spec.ProxyAgent.AdditionalArgs)}
 	for i, arg := range c.AdditionalArgs {
-		if argumentPattern.MatchString(arg) {
-			c.AdditionalArgs[i] = argumentPattern.ReplaceAllString(arg, "//***@")
+		if redacted := password.Redacted(arg); redacted != arg {
+			c.AdditionalArgs[i] = redacted
 			c.say(Password, lint.Error, fmt.Sprintf("spec.proxyAgent.additionalArgs[%d] has a password, which many may read, and so has every pod made of it", i), "")
 		}
 	}
@@ -158,7 +159,7 @@ func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Config
 	c := Configuration{Object: object, Findings: []Finding{}}
 	proxy := a.Spec.ProxyConfig
 	for _, field := range []struct{ name, value string }{{"httpProxy", proxy.HTTPProxy}, {"httpsProxy", proxy.HTTPSProxy}} {
-		if showsPassword(field.value) {
+		if password.InValue(field.value) {
 			c.say(Password, lint.Error, "spec.proxyConfig."+field.name+" has a password, which many may read, and so has every pod made of it", "the URL without it: the policy of the family cluster-proxy gives agents the one of the Secret")
 		}
 	}

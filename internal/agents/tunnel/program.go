@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 // way is how a program can be led to a proxy.
@@ -166,10 +168,5 @@ type Family struct {
 
 // selects says whether the family's policy is for such a container.
 func (f *Family) selects(pod Pod, container string) bool {
-	for key, values := range f.Labels {
-		if value, found := pod.Metadata.Labels[key]; !found || !slices.Contains(values, value) {
-			return false
-		}
-	}
-	return f.Through != "None" && (len(f.Containers) == 0 || slices.Contains(f.Containers, container))
+	return selection.Lacking(f.Labels, pod.Metadata.Labels) == "" && f.Through != "None" && (len(f.Containers) == 0 || slices.Contains(f.Containers, container))
 }

@@ -3,10 +3,10 @@ package tunnel
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 )
@@ -85,27 +85,16 @@ func (j *judge) loopbackProxy() {
 	j.say(ProxyLoopback, lint.Warning, "the proxy is on the loopback interface: of the pod, or with hostNetwork of the node", "")
 }
 
-// As in policies/audit-proxy-env and fairlead pods. A password by $(NAME) is elsewhere.
-var (
-	passwordPattern  = regexp.MustCompile(`//[^/@:]*:[^@]+@|^[^/@:]*:[^/@][^@]*@`)
-	argumentPattern  = regexp.MustCompile(`//[^/@:\s]*:[^@\s]+@`) // also within a script
-	referencePattern = regexp.MustCompile(`:[$][(][-._A-Za-z0-9]+[)]@`)
-)
-
-func showsPassword(text string) bool {
-	return passwordPattern.MatchString(text) && !referencePattern.MatchString(text)
-}
-
 // passwords finds those that stand in the pod itself.
 func (j *judge) passwords() {
 	const mend = "the variable from a Secret, and $(NAME) in arguments"
 	for _, e := range j.container.Env {
-		if strings.HasSuffix(strings.ToUpper(e.Name), "_PROXY") && showsPassword(e.Value) {
+		if strings.HasSuffix(strings.ToUpper(e.Name), "_PROXY") && password.InValue(e.Value) {
 			j.say(Password, lint.Error, "variable "+e.Name+" has a password, for all to read who may read pods", mend)
 		}
 	}
 	for _, word := range slices.Concat(j.container.Command, j.container.Args) {
-		if argumentPattern.MatchString(word) && !referencePattern.MatchString(word) {
+		if password.InArgument(word) {
 			j.say(Password, lint.Error, "an argument has a password, for all to read who may read pods", mend)
 			return
 		}

@@ -13,9 +13,12 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
 // Severity says how bad a finding is.
@@ -91,6 +94,23 @@ type Entry struct {
 	Layer  string `json:"layer,omitempty"`
 	Object string `json:"object,omitempty"`
 	Field  string `json:"field,omitempty"`
+}
+
+// Listed shows the first entries, and where the first was written.
+func Listed(entries []Entry) string {
+	const shown = 4
+	values := make([]string, 0, shown)
+	for _, e := range entries[:min(len(entries), shown)] {
+		values = append(values, explain.Shown(e.Value))
+	}
+	text := strings.Join(values, ", ")
+	if more := len(entries) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if e := entries[0]; len(entries) == 1 && e.Field != "" {
+		text += "  (" + strings.TrimSpace(e.Object+" "+e.Field) + ")"
+	}
+	return text
 }
 
 func entryOf(item noproxy.Item) Entry {

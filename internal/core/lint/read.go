@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
@@ -46,6 +47,15 @@ func Read(list string, source noproxy.Source) Input {
 	}
 	in.Entries = noproxy.Merge(parts...)
 	return in
+}
+
+// ReadProxy returns the proxy of a URL as somebody wrote it, or adds to the refusals why it is none.
+func (in *Input) ReadProxy(field, text string) proxyurl.URL {
+	u, err := proxyurl.Parse(text)
+	if err != nil {
+		in.Refusals = append(in.Refusals, Finding{Code: ProxyURL, Severity: Error, Why: field + ": " + err.Error()})
+	}
+	return u
 }
 
 // readElement judges what stands at a position before it is read.

@@ -34,11 +34,6 @@ const (
 	// ChangedAtAnnotation of a copy says when its data last became different: RFC 3339, UTC. Containers that
 	// started earlier have older settings.
 	ChangedAtAnnotation = "fairlead.io/changed-at"
-
-	// SelectionKey is the label of namespaces and pods, and the annotation of pods, that excludes or includes them.
-	SelectionKey = "policies.kyverno.io/inject-proxy-env"
-	Exclude      = "exclude"
-	Include      = "include"
 )
 
 // The variables, each in both cases. A pod refers to all six, so all six are always there; blank means direct.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
@@ -72,7 +73,7 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	s := state{
 		namespace:   namespace.Name,
 		terminating: namespace.DeletionTimestamp != nil,
-		excluded:    byName || namespace.Labels[proxysecret.SelectionKey] == proxysecret.Exclude,
+		excluded:    byName || namespace.Labels[selection.Key] == selection.Exclude,
 		now:         time.Now(),
 	}
 	spared, err := r.OnDemand.spares(ctx, s.namespace)

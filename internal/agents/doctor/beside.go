@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -16,7 +17,7 @@ import (
 // neighbours is what stands beside pods. Each document is decoded once, and each namespace put together once: files may
 // have hundreds of each, and of pods.
 type neighbours struct {
-	named       namedObjects
+	named       document.Named
 	policies    []neighbourPolicy
 	byNamespace map[string]near
 }
@@ -32,14 +33,14 @@ type near struct {
 	policies []tunnel.Policy
 }
 
-func newNeighbours(documents []document) *neighbours {
-	n := &neighbours{named: readNamed(documents), byNamespace: map[string]near{}}
+func newNeighbours(documents []document.Document) *neighbours {
+	n := &neighbours{named: document.NamedOf(documents), byNamespace: map[string]near{}}
 	for _, d := range documents {
-		if d.is("NetworkPolicy", "networking.k8s.io/v1") {
-			n.policies = append(n.policies, neighbourPolicy{d.object.GetNamespace(), sync.OnceValues(func() (tunnel.Policy, error) {
-				policy, err := tunnel.ReadPolicy(d.object.Object)
+		if d.Is("NetworkPolicy", "networking.k8s.io/v1") {
+			n.policies = append(n.policies, neighbourPolicy{d.Object.GetNamespace(), sync.OnceValues(func() (tunnel.Policy, error) {
+				policy, err := tunnel.ReadPolicy(d.Object.Object)
 				if err != nil {
-					return policy, fmt.Errorf("%s: %w", d.name(), err)
+					return policy, fmt.Errorf("%s: %w", d.Name(), err)
 				}
 				return policy, nil
 			})})
@@ -49,19 +50,19 @@ func newNeighbours(documents []document) *neighbours {
 }
 
 // beside returns what is beside the pods of a namespace.
-func (in *doctorInput) beside(namespace string) (near, error) {
-	if in.neighbours == nil {
-		in.neighbours = newNeighbours(in.documents)
+func (e *Examination) beside(namespace string) (near, error) {
+	if e.neighbours == nil {
+		e.neighbours = newNeighbours(e.documents)
 	}
-	if known, is := in.neighbours.byNamespace[namespace]; is {
+	if known, is := e.neighbours.byNamespace[namespace]; is {
 		return known, nil
 	}
 	var found near
 	var err error
-	if found.objects, err = in.objects(namespace); err != nil {
+	if found.objects, err = e.objects(namespace); err != nil {
 		return near{}, err
 	}
-	for _, p := range in.neighbours.policies {
+	for _, p := range e.neighbours.policies {
 		if p.namespace != namespace && p.namespace != "" && namespace != "" {
 			continue // one without any goes with all: it is applied with -n
 		}
@@ -71,22 +72,22 @@ func (in *doctorInput) beside(namespace string) (near, error) {
 		}
 		found.policies = append(found.policies, policy)
 	}
-	in.neighbours.byNamespace[namespace] = found
+	e.neighbours.byNamespace[namespace] = found
 	return found, nil
 }
 
-func (in *doctorInput) objects(namespace string) (tunnel.Objects, error) {
+func (e *Examination) objects(namespace string) (tunnel.Objects, error) {
 	objects := tunnel.Objects{Secrets: map[string]map[string]string{}, ConfigMaps: map[string]map[string]string{}}
-	refs := slices.SortedFunc(maps.Keys(in.neighbours.named), func(a, b inputs.Reference) int {
+	refs := slices.SortedFunc(maps.Keys(e.neighbours.named), func(a, b inputs.Reference) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	for _, ref := range refs {
-		data, alike, err := in.neighbours.named.beside(ref, namespace)
+		data, alike, err := e.neighbours.named.Beside(ref, namespace)
 		switch {
 		case err != nil:
 			return tunnel.Objects{}, err
 		case !alike:
-			in.note(fmt.Sprintf("%s is given more than once (%s), and not looked at: give pods their namespace, and the object once", ref, namespaces(in.neighbours.named[ref])))
+			e.Note(fmt.Sprintf("%s is given more than once (%s), and not looked at: give pods their namespace, and the object once", ref, e.neighbours.named.Namespaces(ref)))
 			continue
 		case data == nil:
 			continue // of another namespace
@@ -100,18 +101,18 @@ func (in *doctorInput) objects(namespace string) (tunnel.Objects, error) {
 			into[ref.Name][key] = string(value)
 		}
 	}
-	if in.settings != nil {
+	if e.opts.Settings != nil {
 		if _, given := objects.Secrets[render.PodSecretName]; given {
 			return tunnel.Objects{}, errors.New("the Secret " + render.PodSecretName + " is given twice: in a file, and by --values or --proxy")
 		}
-		objects.Secrets[render.PodSecretName] = in.settings
+		objects.Secrets[render.PodSecretName] = e.opts.Settings
 	}
 	return objects, nil
 }
 
-// note is said once.
-func (in *doctorInput) note(text string) {
-	if !slices.Contains(in.notes, text) {
-		in.notes = append(in.notes, text)
+// Note adds a note to the report, once.
+func (e *Examination) Note(text string) {
+	if !slices.Contains(e.notes, text) {
+		e.notes = append(e.notes, text)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
 )
@@ -34,9 +35,12 @@ func checkCluster(cmd *cobra.Command, opts cluster.Options, files bool) error {
 	return opts.Check()
 }
 
-// inNamespace leaves out what is of another namespace. What names none may be of any.
-func inNamespace(documents []document, namespace string) []document {
-	return slices.DeleteFunc(documents, func(d document) bool {
-		return namespace != "" && d.object.GetNamespace() != "" && d.object.GetNamespace() != namespace
-	})
+// filenameFlag adds -f.
+func filenameFlag(cmd *cobra.Command, into *[]string, usage string) {
+	cmd.Flags().StringSliceVarP(into, "filename", "f", nil, usage)
+}
+
+// recursiveFlag adds -R.
+func recursiveFlag(flags *pflag.FlagSet, into *bool) {
+	flags.BoolVarP(into, "recursive", "R", false, "include subfolders")
 }

@@ -1,4 +1,4 @@
-package cli
+package pods
 
 import (
 	"context"
@@ -10,32 +10,29 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/core/document"
 )
 
-// lister is what pods are read from.
-type lister interface {
-	Objects(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error)
-	Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error)
-}
-
-// fileLister is a lister of what kubectl get has printed.
-type fileLister struct{ documents []document }
+// Files lists what kubectl get has printed.
+type Files []document.Document
 
 // notInFiles is about a resource of which there is nothing in the files: was there none in the cluster, or did nobody ask?
 type notInFiles struct{ resource string }
 
 func (n notInFiles) Error() string { return "no " + n.resource + " in the files" }
 
-func (l fileLister) Objects(_ context.Context, resource schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
+// Objects lists those of a namespace, and those that name none.
+func (l Files) Objects(_ context.Context, resource schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
 	var found []unstructured.Unstructured
 	seen := false
-	for _, d := range l.documents {
-		if plural, _ := meta.UnsafeGuessKindToResource(d.object.GroupVersionKind()); plural.GroupResource() != resource.GroupResource() {
+	for _, d := range l {
+		if plural, _ := meta.UnsafeGuessKindToResource(d.Object.GroupVersionKind()); plural.GroupResource() != resource.GroupResource() {
 			continue
 		}
 		seen = true
-		if namespace == "" || d.object.GetNamespace() == namespace || d.object.GetNamespace() == "" {
-			found = append(found, d.object)
+		if namespace == "" || d.Object.GetNamespace() == namespace || d.Object.GetNamespace() == "" {
+			found = append(found, d.Object)
 		}
 	}
 	switch {
@@ -47,7 +44,8 @@ func (l fileLister) Objects(_ context.Context, resource schema.GroupVersionResou
 	return nil, notInFiles{resource.Resource}
 }
 
-func (l fileLister) Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
+// Metadata lists the same without what is in them.
+func (l Files) Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
 	objects, err := l.Objects(ctx, resource, namespace)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cli
+package mutator
 
 import (
 	"fmt"
@@ -11,10 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
-
-// exclude, as a label or an annotation, keeps the policies away.
-const excludeKey = "policies.kyverno.io/inject-proxy-env"
 
 // agent is a container that a policy is for.
 type agent struct {
@@ -63,22 +61,22 @@ func agents(pod *corev1.Pod, names []string) []agent {
 
 // statement is about one policy and one workload.
 type statement struct {
-	m          *mutator
+	m          *Mutator
 	about      string
 	pod        *corev1.Pod
 	operations []mutation.Operation
 }
 
 func (s statement) say(format string, arguments ...any) {
-	fmt.Fprintf(s.m.stderr, s.about+": "+format+"\n", arguments...)
+	fmt.Fprintf(s.m.opts.Report, s.about+": "+format+"\n", arguments...)
 }
 
 func (s statement) warn(format string, arguments ...any) {
-	fmt.Fprintf(s.m.stderr, "warning: "+s.about+": "+format+"\n", arguments...)
+	fmt.Fprintf(s.m.opts.Report, "warning: "+s.about+": "+format+"\n", arguments...)
 }
 
 // say states what a policy does to a pod, what not, and why.
-func (m *mutator) say(name, policy string, object *unstructured.Unstructured, operations []mutation.Operation) {
+func (m *Mutator) say(name, policy string, object *unstructured.Unstructured, operations []mutation.Operation) {
 	pod := &corev1.Pod{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pod); err != nil {
 		m.fail("%s: %v", name, err) // it was made of a corev1.Pod
@@ -91,8 +89,8 @@ func (m *mutator) say(name, policy string, object *unstructured.Unstructured, op
 	}
 	found := agents(pod, tunnel.Containers)
 	switch {
-	case pod.Annotations[excludeKey] == "exclude":
-		s.say("the annotation %s excludes it", excludeKey)
+	case pod.Annotations[selection.Key] == selection.Exclude:
+		s.say("the annotation %s excludes it", selection.Key)
 		return
 	case len(found) == 0:
 		s.warn("no container is named %s: nothing is changed", strings.Join(tunnel.Containers, " or "))
@@ -100,7 +98,7 @@ func (m *mutator) say(name, policy string, object *unstructured.Unstructured, op
 	}
 	m.agents++
 	if m.tlsUnknown && tunnel.ThroughTLS != "" && tunnel.ThroughTLS != tunnel.Through {
-		fmt.Fprintln(m.stderr, "the proxy is taken to be an http:// one: neither --values nor --proxy says more")
+		fmt.Fprintln(m.opts.Report, "the proxy is taken to be an http:// one: neither --values nor --proxy says more")
 		m.tlsUnknown = false // said once
 	}
 	if tunnel.Through == mutation.ThroughRelay {
@@ -281,8 +279,8 @@ func (s statement) whyNoTarget(found []agent) string {
 }
 
 // sayMissed tells of a workload that no policy is for, and that looks like an agent.
-func (m *mutator) sayMissed(name string, template map[string]any, labels map[string]string, namespace *corev1.Namespace) {
-	if labels[excludeKey] == "exclude" {
+func (m *Mutator) sayMissed(name string, template map[string]any, labels map[string]string, namespace *corev1.Namespace) {
+	if labels[selection.Key] == selection.Exclude {
 		return
 	}
 	containers, _, _ := unstructured.NestedSlice(template, "spec", "containers")
@@ -291,16 +289,16 @@ func (m *mutator) sayMissed(name string, template map[string]any, labels map[str
 		tunnel := m.tunnels[policy.Name]
 		switch at := slices.IndexFunc(containers, func(c any) bool { return tunnel != nil && slices.Contains(tunnel.Containers, nameOf(c)) }); {
 		case policy.Matches(labels, nil):
-			fmt.Fprintf(m.stderr, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy.Name, namespace.Name)
+			fmt.Fprintf(m.opts.Report, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy.Name, namespace.Name)
 			return
-		case at >= 0 && lacking(tunnel.Labels, labels) == "": // another label excludes them
+		case at >= 0 && selection.Lacking(tunnel.Labels, labels) == "": // another label excludes them
 			return
 		case at >= 0:
-			like, missing = nameOf(containers[at]), append(missing, lacking(tunnel.Labels, labels))
+			like, missing = nameOf(containers[at]), append(missing, selection.Lacking(tunnel.Labels, labels))
 		}
 	}
 	if like != "" {
-		fmt.Fprintf(m.stderr, "warning: %s: container %s is named like an agent, but the pods lack the label %s: nothing is changed\n",
+		fmt.Fprintf(m.opts.Report, "warning: %s: container %s is named like an agent, but the pods lack the label %s: nothing is changed\n",
 			name, like, strings.Join(missing, ", or "))
 	}
 }
@@ -309,16 +307,4 @@ func nameOf(container any) string {
 	c, _ := container.(map[string]any)
 	name, _ := c["name"].(string)
 	return name
-}
-
-// lacking are the labels that a family has and a pod has not.
-func lacking(wanted map[string][]string, labels map[string]string) string {
-	var all []string
-	for key, values := range wanted {
-		if value, found := labels[key]; !found || !slices.Contains(values, value) {
-			all = append(all, key+"="+strings.Join(values, "|"))
-		}
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
 }

@@ -1,4 +1,5 @@
-package cli
+// Package probe asks a proxy for the way to the hubs of tunnels, from this machine.
+package probe
 
 import (
 	"context"
@@ -12,43 +13,38 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/workload/relay"
 )
 
 // handshakeTimeout is for TLS in a tunnel that is open.
 const handshakeTimeout = 30 * time.Second
 
-// probeHubs asks the proxy for the way to each hub that agents dial, from this machine.
-func (in *doctorInput) probeHubs(ctx context.Context, report doctorReport) error {
-	proxy, err := proxyurl.Parse(in.settings["HTTPS_PROXY"])
+// Hubs asks the proxy of the settings, which are the content of the Secret fairlead-proxy, for the way to each hub. What
+// could not be asked is a note.
+func Hubs(ctx context.Context, settings map[string]string, hubs []string) (probes map[string]tunnel.Probe, notes []string, err error) {
+	proxy, err := proxyurl.Parse(settings["HTTPS_PROXY"])
 	if err != nil {
-		return fmt.Errorf("--probe: HTTPS_PROXY: %w", err)
+		return nil, nil, fmt.Errorf("--probe: HTTPS_PROXY: %w", err)
 	}
 	if proxy.IsZero() {
-		return errors.New("--probe: there is no proxy for https")
+		return nil, nil, errors.New("--probe: there is no proxy for https")
 	}
 	company := x509.NewCertPool()
-	company.AppendCertsFromPEM([]byte(in.settings["ca.crt"]))
-	in.probes = map[string]tunnel.Probe{}
-	for _, pod := range report.Pods {
-		for _, hub := range pod.Hubs() {
-			if _, asked := in.probes[hub]; asked {
-				continue
-			}
-			targets, err := relay.ParseTargets([]string{hub})
-			if err != nil {
-				in.notes = append(in.notes, "The proxy was not asked for "+hub+": "+err.Error())
-				continue
-			}
-			in.probes[hub] = probe(ctx, proxy, company, in.settings["ca.crt"], targets[0])
+	company.AppendCertsFromPEM([]byte(settings["ca.crt"]))
+	probes = map[string]tunnel.Probe{}
+	for _, hub := range hubs {
+		targets, err := relay.ParseTargets([]string{hub})
+		if err != nil {
+			notes = append(notes, "The proxy was not asked for "+hub+": "+err.Error())
+			continue
 		}
+		probes[hub] = ask(ctx, proxy, company, settings["ca.crt"], targets[0])
 	}
-	return nil
+	return probes, notes, nil
 }
 
-// probe opens a tunnel and says no more in it than the first words of TLS.
-func probe(ctx context.Context, proxy proxyurl.URL, company *x509.CertPool, ca string, target relay.Target) tunnel.Probe {
+// ask opens a tunnel and says no more in it than the first words of TLS.
+func ask(ctx context.Context, proxy proxyurl.URL, company *x509.CertPool, ca string, target relay.Target) tunnel.Probe {
 	authorities, err := x509.SystemCertPool()
 	if err != nil {
 		authorities = x509.NewCertPool()
@@ -88,12 +84,4 @@ func handshake(ctx context.Context, conn net.Conn, name string, company *x509.Ce
 		seen.Authority = strings.TrimSpace(seen.Chain[0].Issuer.String())
 	}
 	return seen
-}
-
-// checkProbe: the proxy that is asked is that of the cluster.
-func (o *doctorOptions) checkProbe() error {
-	if o.probe && !o.hasSettings() {
-		return fmt.Errorf("--probe needs --values or --proxy, and --cluster: what the Secret %s has says which proxy to ask", render.PodSecretName)
-	}
-	return nil
 }

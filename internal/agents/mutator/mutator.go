@@ -1,4 +1,5 @@
-package cli
+// Package mutator applies policies to streams of manifests, and says what each does to an agent, what not, and why.
+package mutator
 
 import (
 	"bytes"
@@ -16,24 +17,30 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/manifest"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
-// mutator applies policies to streams of manifests.
-type mutator struct {
-	policies    []*mutation.Policy
-	tunnels     map[string]*mutation.Tunnel // by the policy's name
-	unrelayed   []mutation.Tunnel           // that have none,
-	noRelay     string                      // for this reason
-	literal     bool
-	inNamespace string // what names none
-	exclude     bool   // label agents, so that no policy is asked about them
-	tlsUnknown  bool   // whether the proxy speaks TLS is not known
-	streams     []stream
-	namespaces  map[string]*corev1.Namespace // that stand among the manifests
-	stderr      io.Writer
+// Mutator applies policies to streams of manifests.
+type Mutator struct {
+	opts       Options
+	policies   []*mutation.Policy
+	tunnels    map[string]*mutation.Tunnel // by the policy's name
+	unrelayed  []mutation.Tunnel           // that have none,
+	noRelay    string                      // for this reason
+	literal    bool
+	tlsUnknown bool // whether the proxy speaks TLS is not known
+	streams    []stream
+	namespaces map[string]*corev1.Namespace // that stand among the manifests
 
 	workloads, agents int
 	failed            bool
+}
+
+// Options are what policies do not say.
+type Options struct {
+	Namespace string    // of what names none
+	Exclude   bool      // label agents, so that no policy is asked about them
+	Report    io.Writer // gets what was done, and why
 }
 
 type stream struct {
@@ -41,9 +48,10 @@ type stream struct {
 	documents [][]byte
 }
 
-func newMutator(all []mutation.Made, values mutation.Values, stderr io.Writer) (*mutator, error) {
-	m := &mutator{
-		tunnels: map[string]*mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{}, stderr: stderr,
+// New prepares the policies that were made of values.
+func New(all []mutation.Made, values mutation.Values, opts Options) (*Mutator, error) {
+	m := &Mutator{
+		opts: opts, tunnels: map[string]*mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{},
 		literal: values.Carry == mutation.CarryLiteral, tlsUnknown: !values.HasProxy(),
 	}
 	m.unrelayed, m.noRelay = values.Unrelayed()
@@ -58,8 +66,8 @@ func newMutator(all []mutation.Made, values mutation.Values, stderr io.Writer) (
 	return m, nil
 }
 
-// add takes a stream in, and the namespaces in it.
-func (m *mutator) add(file string, content []byte) {
+// Add takes a stream in, and the namespaces in it.
+func (m *Mutator) Add(file string, content []byte) {
 	s := stream{file, manifest.Split(content)}
 	for _, document := range s.documents {
 		if !bytes.Contains(document, []byte("Namespace")) {
@@ -75,8 +83,8 @@ func (m *mutator) add(file string, content []byte) {
 	m.streams = append(m.streams, s)
 }
 
-// run writes all streams, changed. What goes wrong is said of every document, and makes the output worthless.
-func (m *mutator) run(ctx context.Context, out *bytes.Buffer) {
+// Run writes all streams, changed. What goes wrong is said of every document, and makes the output worthless.
+func (m *Mutator) Run(ctx context.Context, out *bytes.Buffer) {
 	for _, s := range m.streams {
 		if len(s.documents) > 0 && out.Len() > 0 && !bytes.HasPrefix(s.documents[0], []byte("---")) {
 			fmt.Fprintf(out, "%s---\n", lineEnd(out.Bytes()))
@@ -100,7 +108,7 @@ func lineEnd(text []byte) string {
 }
 
 // document returns a document, changed.
-func (m *mutator) document(ctx context.Context, file string, document []byte) ([]byte, error) {
+func (m *Mutator) document(ctx context.Context, file string, document []byte) ([]byte, error) {
 	value, err := manifest.Parse(document)
 	if err != nil {
 		return nil, err
@@ -128,15 +136,15 @@ func (m *mutator) document(ctx context.Context, file string, document []byte) ([
 }
 
 // workload returns what is to be done to the pod or the template of a workload.
-func (m *mutator) workload(ctx context.Context, name string, workload manifest.Workload) ([]mutation.Operation, error) {
+func (m *Mutator) workload(ctx context.Context, name string, workload manifest.Workload) ([]mutation.Operation, error) {
 	template := workload.Template()
 	labels := labelsOf(template)
 	for _, tunnel := range m.unrelayed {
-		if lacking(tunnel.Labels, labels) == "" {
-			fmt.Fprintf(m.stderr, "warning: %s: tunnel-%s: no fairlead-relay is added: %s\n", name, tunnel.Name, m.noRelay)
+		if selection.Lacking(tunnel.Labels, labels) == "" {
+			fmt.Fprintf(m.opts.Report, "warning: %s: tunnel-%s: no fairlead-relay is added: %s\n", name, tunnel.Name, m.noRelay)
 		}
 	}
-	namespace := m.namespace(cmp.Or(workload.Namespace(), m.inNamespace))
+	namespace := m.namespace(cmp.Or(workload.Namespace(), m.opts.Namespace))
 	var matching []*mutation.Policy
 	for _, policy := range m.policies {
 		if policy.Matches(labels, namespace.Labels) {
@@ -163,9 +171,9 @@ func (m *mutator) workload(ctx context.Context, name string, workload manifest.W
 	for _, policy := range matching {
 		m.say(name, policy.Name, pod, by[policy.Name])
 	}
-	if m.exclude && m.agents > known {
+	if m.opts.Exclude && m.agents > known {
 		all = append(all, excluding(template)...)
-		fmt.Fprintf(m.stderr, "%s: label %s: exclude, so that no policy is asked\n", name, excludeKey)
+		fmt.Fprintf(m.opts.Report, "%s: label %s: exclude, so that no policy is asked\n", name, selection.Key)
 	}
 	return all, nil
 }
@@ -182,7 +190,7 @@ func excluding(template map[string]any) []mutation.Operation {
 		}
 		template = inner
 	}
-	return append(operations, mutation.Operation{Op: "add", Path: at + "/" + strings.ReplaceAll(excludeKey, "/", "~1"), Value: "exclude"})
+	return append(operations, mutation.Operation{Op: "add", Path: at + "/" + strings.ReplaceAll(selection.Key, "/", "~1"), Value: "exclude"})
 }
 
 // labelsOf are those that are texts: others Kubernetes refuses, which is said of agents.
@@ -198,7 +206,7 @@ func labelsOf(template map[string]any) map[string]string {
 }
 
 // namespace is what is known of it.
-func (m *mutator) namespace(name string) *corev1.Namespace {
+func (m *Mutator) namespace(name string) *corev1.Namespace {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 	if given := m.namespaces[name]; given != nil {
 		namespace = given.DeepCopy()
@@ -209,10 +217,15 @@ func (m *mutator) namespace(name string) *corev1.Namespace {
 	return namespace
 }
 
-// sum says what came of it.
-func (m *mutator) sum(require bool) error {
+// Finish says what came of it. It is an error if a manifest could not be read and evaluated, or if an agent is required
+// and there is none: then nothing of the output is worth anything.
+func (m *Mutator) Finish(require bool) error {
 	if m.agents == 0 {
-		fmt.Fprintf(m.stderr, "no agent among %s: nothing is changed\n", plural(m.workloads, "workload"))
+		workloads := fmt.Sprintf("%d workloads", m.workloads)
+		if m.workloads == 1 {
+			workloads = "1 workload"
+		}
+		fmt.Fprintf(m.opts.Report, "no agent among %s: nothing is changed\n", workloads)
 	}
 	switch {
 	case m.failed:
@@ -223,7 +236,7 @@ func (m *mutator) sum(require bool) error {
 	return nil
 }
 
-func (m *mutator) fail(format string, arguments ...any) {
+func (m *Mutator) fail(format string, arguments ...any) {
 	m.failed = true
-	fmt.Fprintf(m.stderr, "error: "+format+"\n", arguments...)
+	fmt.Fprintf(m.opts.Report, "error: "+format+"\n", arguments...)
 }

@@ -1,0 +1,232 @@
+// Package doctor judges the agents of reverse tunnels in manifests, or in a cluster, with what stands beside them.
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/internal/core/document"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+)
+
+// Options are what is known beside pods and objects.
+type Options struct {
+	Families    []tunnel.Family
+	Settings    map[string]string // content of the Secret fairlead-proxy; nil: not known
+	IdleTimeout int               // seconds after which the proxy closes an idle connection
+}
+
+// Examination is everything that has been read.
+type Examination struct {
+	opts      Options
+	subjects  []subject
+	documents []document.Document // beside them
+	notes     []string
+
+	neighbours *neighbours // of the documents
+}
+
+// subject is a pod to be judged, as a pod itself or in a workload.
+type subject struct {
+	object   string // for people
+	template map[string]any
+	of       string // the pod's name, where object is its workload
+	file     string
+}
+
+// Report is what was found.
+type Report struct {
+	Pods           []Pod                  `json:"pods"`
+	Configurations []tunnel.Configuration `json:"configurations"`
+	Notes          []string               `json:"notes"` // what could not be read, and what that means
+}
+
+// Pod is what was found in a pod, or in several alike.
+type Pod struct {
+	tunnel.Report `json:",inline"`
+	Pods          []string `json:"pods,omitempty"` // of a workload in a cluster
+}
+
+// Worst returns the highest severity among findings, or "".
+func (r Report) Worst() lint.Severity {
+	var all []tunnel.Finding
+	for _, p := range r.Pods {
+		all = append(all, p.Findings...)
+		for _, c := range p.Containers {
+			all = append(all, c.Findings...)
+		}
+	}
+	for _, c := range r.Configurations {
+		all = append(all, c.Findings...)
+	}
+	return tunnel.Worst(all)
+}
+
+// Hubs are those that agents dial, each once.
+func (r Report) Hubs() []string {
+	var all []string
+	for _, p := range r.Pods {
+		for _, hub := range p.Hubs() {
+			if !slices.Contains(all, hub) {
+				all = append(all, hub)
+			}
+		}
+	}
+	return all
+}
+
+// Families returns tunnels.families of the chart's values, by name.
+func Families(values mutation.Values) []tunnel.Family {
+	var all []tunnel.Family
+	for _, name := range slices.Sorted(maps.Keys(values.Tunnels.Families)) {
+		family := values.Tunnels.Families[name]
+		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, ThroughTLS: family.ThroughTLS, Reads: family.Reads, Targets: family.Targets})
+	}
+	return all
+}
+
+// Where the template of a pod is, by kind.
+var templates = map[string][]string{"Pod": nil, "Deployment": {"spec", "template"}, "DaemonSet": {"spec", "template"}, "StatefulSet": {"spec", "template"}}
+
+// ErrNothing is returned for manifests without anything to judge.
+var ErrNothing = errors.New("no Pod, Deployment, DaemonSet or StatefulSet in it, and no configuration of Open Cluster Management")
+
+// Manifests examines the pods and workloads among documents.
+func Manifests(documents []document.Document, opts Options) (*Examination, error) {
+	e := &Examination{opts: opts, documents: documents}
+	configurations := 0
+	for _, d := range documents {
+		if at, is := podTemplate(d); is {
+			template, found, _ := unstructured.NestedMap(d.Object.Object, at...)
+			if !found {
+				return nil, fmt.Errorf("%s: %s is missing, or no object", d.Name(), strings.Join(at, "."))
+			}
+			if at != nil {
+				named(template, d)
+			}
+			e.subjects = append(e.subjects, subject{object: d.Title(), template: template, file: d.File})
+		}
+		if isOCM(d, "ManagedProxyConfiguration") || isOCM(d, "AddOnDeploymentConfig") {
+			configurations++
+		}
+	}
+	if len(e.subjects)+configurations == 0 {
+		return nil, ErrNothing
+	}
+	return e, nil
+}
+
+// named gives a template the name and the namespace of its workload, as they are written.
+func named(template map[string]any, d document.Document) {
+	metadata, ok := template["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		template["metadata"] = metadata
+	}
+	for _, field := range []string{"name", "namespace"} {
+		if value, found, _ := unstructured.NestedFieldNoCopy(d.Object.Object, "metadata", field); found {
+			metadata[field] = value
+		}
+	}
+}
+
+// podTemplate says whether the document makes pods, and where their template is.
+func podTemplate(d document.Document) ([]string, bool) {
+	at, known := templates[d.Object.GetKind()]
+	group := d.Object.GroupVersionKind().Group
+	return at, known && (group == "apps" || group == "" && at == nil)
+}
+
+// isOCM says whether the document is of a kind of Open Cluster Management, in any version.
+func isOCM(d document.Document, kind string) bool {
+	return d.Object.GetKind() == kind && strings.HasSuffix(d.Object.GroupVersionKind().Group, ".open-cluster-management.io")
+}
+
+// Judge returns what is found; probes are what the proxy answered, by hub.
+func (e *Examination) Judge(probes map[string]tunnel.Probe) (Report, error) {
+	report := Report{Pods: []Pod{}, Configurations: []tunnel.Configuration{}}
+	for _, s := range e.subjects {
+		one, err := e.judgePod(s, probes)
+		if err != nil {
+			return Report{}, fmt.Errorf("%s: %s: %w", s.file, s.object, err)
+		}
+		alike := slices.IndexFunc(report.Pods, func(p Pod) bool { return s.of != "" && reflect.DeepEqual(p.Report, one) })
+		if alike < 0 {
+			report.Pods = append(report.Pods, Pod{Report: one})
+			alike = len(report.Pods) - 1
+		}
+		if s.of != "" {
+			report.Pods[alike].Pods = append(report.Pods[alike].Pods, s.of)
+		}
+	}
+	report.forgiveOthers()
+	report.Notes = append([]string{}, e.notes...)
+	var err error
+	report.Configurations, err = e.configurations()
+	return report, err
+}
+
+// forgiveOthers: what is no agent is a mistake where nothing else is one. Beside an agent, a chart has other workloads.
+func (r *Report) forgiveOthers() {
+	if !slices.ContainsFunc(r.Pods, func(p Pod) bool { return p.HasAgent() }) {
+		return
+	}
+	for _, p := range r.Pods {
+		for i := range p.Findings {
+			if p.Findings[i].Code == tunnel.NoAgent {
+				p.Findings[i].Severity = lint.Info
+			}
+		}
+	}
+}
+
+func (e *Examination) judgePod(s subject, probes map[string]tunnel.Probe) (tunnel.Report, error) {
+	pod, findings, err := tunnel.ReadPod(s.template)
+	if err != nil {
+		return tunnel.Report{}, err
+	}
+	near, err := e.beside(pod.Metadata.Namespace)
+	if err != nil {
+		return tunnel.Report{}, err
+	}
+	return tunnel.Judge(tunnel.Input{
+		Object: s.object, Pod: pod, Read: findings, Families: e.opts.Families, Objects: near.objects, Policies: near.policies,
+		IdleTimeout: e.opts.IdleTimeout, Probes: probes,
+	}), nil
+}
+
+// configurations judges the objects of Open Cluster Management.
+func (e *Examination) configurations() ([]tunnel.Configuration, error) {
+	said := []tunnel.Configuration{}
+	var entrypoints []tunnel.ManagedProxy
+	for _, d := range e.documents {
+		if !isOCM(d, "ManagedProxyConfiguration") {
+			continue
+		}
+		m, err := tunnel.ReadManagedProxy(d.Object.Object)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Name(), err)
+		}
+		entrypoints = append(entrypoints, m)
+		said = append(said, m.Judge(d.Title(), e.opts.IdleTimeout))
+	}
+	for _, d := range e.documents {
+		if !isOCM(d, "AddOnDeploymentConfig") {
+			continue
+		}
+		a, err := tunnel.ReadAddOnDeployment(d.Object.Object)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Name(), err)
+		}
+		said = append(said, a.Judge(d.Title(), entrypoints))
+	}
+	return said, nil
+}

@@ -1,0 +1,164 @@
+// Package artifact writes what the settings of a cluster become, in one of several formats.
+package artifact
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// Options choose within a format.
+type Options struct {
+	Audience    noproxy.Audience // of lists
+	Variant     ignition.Variant // of configs for machines
+	Credentials bool             // in AddOnDeploymentConfig
+}
+
+// The formats that more than this package knows.
+const (
+	YAML                  = "yaml" // the objects that the operator applies
+	HelmValues            = "helm-values"
+	AddOnDeploymentConfig = "addondeploymentconfig" // for the hub of Open Cluster Management
+)
+
+var formats = map[string]func(resolve.Effective, Options) ([]byte, error){
+	YAML:       func(e resolve.Effective, _ Options) ([]byte, error) { return manifests(Objects(e)) },
+	"values":   key(0, render.ValuesKey),
+	HelmValues: key(0, render.ValuesKey),
+	"systemd":  key(1, render.ContainerdKey),
+	"noproxy": func(e resolve.Effective, o Options) ([]byte, error) {
+		return fmt.Appendln(nil, e.NoProxy.For(o.Audience)), nil
+	},
+	// What stands in no Secret: what machines need before they are machines of a cluster, and what clients need that do
+	// not read the variables.
+	"apt": alone(render.Apt), "dnf": alone(render.Dnf), "crio": alone(render.CRIO),
+	"prometheus": alone(render.Prometheus), "alertmanager": alone(render.Alertmanager),
+	"butane":   func(e resolve.Effective, o Options) ([]byte, error) { return render.Butane(e, o.Variant) },
+	"ignition": func(e resolve.Effective, o Options) ([]byte, error) { return render.Ignition(e, o.Variant) },
+	"env":      func(e resolve.Effective, o Options) ([]byte, error) { return render.Shell(e, o.Audience) },
+	"java-tool-options": func(e resolve.Effective, o Options) ([]byte, error) {
+		return render.JavaToolOptions(e, o.Audience)
+	},
+	"java": func(e resolve.Effective, o Options) ([]byte, error) {
+		hosts, _ := noproxy.NonProxyHosts(e.NoProxy.For(o.Audience))
+		return fmt.Appendln(nil, hosts), nil
+	},
+	"pod-secret": func(e resolve.Effective, _ Options) ([]byte, error) {
+		objects := []runtime.Object{apply.Object(render.PodSecret(e), nil)}
+		if bundle := render.PodConfigMap(e); bundle.Data != nil {
+			objects = append(objects, apply.ConfigMap(bundle, nil))
+		}
+		return manifests(objects, nil)
+	},
+	AddOnDeploymentConfig: func(e resolve.Effective, o Options) ([]byte, error) {
+		return render.AddOnDeploymentConfig(e, o.Credentials)
+	},
+}
+
+// Render returns the settings in a format. What the operator cannot write for a cluster is an error in every format.
+func Render(format string, e resolve.Effective, opts Options) ([]byte, error) {
+	if _, err := render.Secrets(e); err != nil {
+		return nil, err
+	}
+	return formats[format](e, opts)
+}
+
+func alone(write func(resolve.Effective) ([]byte, error)) func(resolve.Effective, Options) ([]byte, error) {
+	return func(e resolve.Effective, _ Options) ([]byte, error) { return write(e) }
+}
+
+// key is a key of one of the operator's Secrets.
+func key(secret int, name string) func(resolve.Effective, Options) ([]byte, error) {
+	return func(e resolve.Effective, _ Options) ([]byte, error) {
+		secrets, err := render.Secrets(e)
+		if err != nil {
+			return nil, err
+		}
+		return secrets[secret].Data[name], nil
+	}
+}
+
+// MissingKeyError says which keys a Secret has.
+type MissingKeyError struct {
+	Secret string
+	Keys   []string
+}
+
+func (e MissingKeyError) Error() string {
+	return fmt.Sprintf("the Secret %s has the keys %s", e.Secret, strings.Join(e.Keys, ", "))
+}
+
+// Key returns a key of the Secret with the drop-ins of machines. An unknown one is a MissingKeyError.
+func Key(name string, e resolve.Effective) ([]byte, error) {
+	secrets, err := render.Secrets(e)
+	if err != nil {
+		return nil, err
+	}
+	content, found := secrets[1].Data[name]
+	if !found {
+		return nil, MissingKeyError{secrets[1].Name, slices.Sorted(maps.Keys(secrets[1].Data))}
+	}
+	return content, nil
+}
+
+// Objects are what the operator applies for a cluster: the Secrets, and the ConfigMap where it is asked for.
+func Objects(e resolve.Effective) ([]runtime.Object, error) {
+	secrets, err := render.Secrets(e)
+	if err != nil {
+		return nil, err
+	}
+	var objects []runtime.Object
+	for _, secret := range secrets {
+		objects = append(objects, apply.Object(secret, nil))
+	}
+	if e.ConfigMap {
+		plain, err := render.ValuesConfigMap(e)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, apply.ConfigMap(plain, nil))
+	}
+	return objects, nil
+}
+
+func manifests(objects []runtime.Object, err error) ([]byte, error) {
+	var out bytes.Buffer
+	for _, object := range objects {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&out, "---\n%s", text)
+	}
+	return out.Bytes(), err
+}
+
+// Warnings says what a format cannot hold.
+func Warnings(format string, e resolve.Effective, opts Options) []string {
+	var all []string
+	credentials := e.HTTP.HasCredentials() || e.HTTPS.HasCredentials()
+	switch {
+	case strings.HasPrefix(format, "java"):
+		if _, omitted := noproxy.NonProxyHosts(e.NoProxy.For(opts.Audience)); len(omitted) > 0 {
+			all = append(all, fmt.Sprintf("http.nonProxyHosts cannot hold these entries, so Java uses the proxy for them: %s", omitted))
+		}
+		if credentials {
+			all = append(all, "Java has no system property for the proxy's user and password: the program has to set a java.net.Authenticator")
+		}
+	case format == AddOnDeploymentConfig && !opts.Credentials && credentials:
+		all = append(all, "the proxy's user and password are left out: charts/fairlead-policies gives them to the agent's pods; "+
+			"--with-credentials writes them for all to read who may read the AddOnDeploymentConfig")
+	}
+	return all
+}

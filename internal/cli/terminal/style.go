@@ -1,0 +1,143 @@
+// Package terminal writes texts for people: tables, wrapped sentences, colours where a terminal has them.
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Style is how a text for people looks.
+type Style struct {
+	colour bool
+	width  int // of the terminal; 0 where there is none
+}
+
+// For uses what a terminal has: its width, and colours unless they are not wanted (https://no-color.org).
+func For(out io.Writer) Style {
+	file, is := out.(*os.File)
+	if !is || !term.IsTerminal(int(file.Fd())) {
+		return Style{}
+	}
+	s := Style{colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+		s.width = width
+	}
+	return s
+}
+
+// lineWidth is that of sentences where there is no terminal; leastLine is what a sentence needs to be read.
+const lineWidth, leastLine = 100, 40
+
+// Line returns how long the lines of sentences are.
+func (s Style) Line() int {
+	if s.width == 0 {
+		return lineWidth
+	}
+	return max(s.width, leastLine)
+}
+
+// Notes returns what stands below a table: a line for each note, or on a terminal as many as it takes.
+func (s Style) Notes(all []string) string {
+	text := ""
+	for _, note := range all {
+		if s.width > 0 {
+			note = strings.Join(Wrapped(note, s.Line()), "\n")
+		}
+		text += note + "\n"
+	}
+	return text
+}
+
+// The escape sequences (ECMA-48, 8.3.117).
+const (
+	Bold   = "1"
+	Yellow = "33"
+	red    = "31"
+	green  = "32"
+	blue   = "34"
+)
+
+// Paint returns the text in a colour; no colour is none.
+func (s Style) Paint(colour, text string) string {
+	if !s.colour || colour == "" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// Severity returns the colour of a severity, or of what was found: the worst is red.
+func Severity(found string) string {
+	switch found {
+	case "Error", "Password":
+		return red
+	case "Warning", "Outdated", "Uninjected":
+		return Yellow
+	case "Info":
+		return blue
+	case "Fine":
+		return green
+	}
+	return ""
+}
+
+// Decision returns the colour of what a client does.
+func Decision(decision string) string {
+	switch {
+	case strings.HasPrefix(decision, "direct"):
+		return green
+	case strings.HasPrefix(decision, "proxy"):
+		return blue
+	}
+	return red
+}
+
+// Dash returns the text, or - for an empty one.
+func Dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// ASCII writes out what else would move columns or the cursor: anybody who makes a pod may choose its name and owner.
+func ASCII(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
+
+// Plural returns a number with its noun.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Wrapped cuts a text at blanks into lines of at most so many characters.
+func Wrapped(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// Shortened cuts a text that is too long for a message.
+func Shortened(text string) string {
+	const shown = 80
+	if len(text) > shown {
+		text = strings.ToValidUTF8(text[:shown], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,201 @@
+// Package document reads Kubernetes objects as they stand in files, and as kubectl prints them.
+package document
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	yamlreader "k8s.io/apimachinery/pkg/util/yaml"
+	clusterv1beta1 "sigs.k8s.io/cluster-api/api/core/v1beta1" //nolint:staticcheck // people still have such manifests
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// Document is one Kubernetes object of a file.
+type Document struct {
+	File   string // or what else it was read from, for messages
+	Object unstructured.Unstructured
+}
+
+// Parse reads the objects of a file: YAML or JSON, several documents, and Lists as kubectl prints them. No error quotes
+// the text, which may be a Secret.
+func Parse(file string, data []byte) ([]Document, error) {
+	var all []Document
+	reader := yamlreader.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for number := 1; ; number++ {
+		text, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: document %d: --- must stand alone on its line", file, number)
+		}
+		documents, err := parse(file, text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: document %d: %w", file, number, err)
+		}
+		all = append(all, documents...)
+	}
+}
+
+func parse(file string, text []byte) ([]Document, error) {
+	var content map[string]any
+	if err := yaml.Unmarshal(text, &content); err != nil {
+		return nil, errors.New("not valid YAML, or not a Kubernetes object")
+	}
+	if len(content) == 0 {
+		return nil, nil
+	}
+	object := unstructured.Unstructured{Object: content}
+	if object.GetKind() == "" || object.GetAPIVersion() == "" {
+		return nil, errors.New("not a Kubernetes object: apiVersion or kind is missing")
+	}
+	if !object.IsList() {
+		return []Document{{file, object}}, nil
+	}
+	var items []Document
+	err := object.EachListItem(func(item runtime.Object) error {
+		items = append(items, Document{file, *item.(*unstructured.Unstructured)}) //nolint:forcetypeassert // of an Unstructured
+		return nil
+	})
+	return items, err
+}
+
+// Name says which object it is.
+func (d Document) Name() string {
+	if d.Object.GetNamespace() == "" {
+		return fmt.Sprintf("%s: %s %s", d.File, d.Object.GetKind(), d.Object.GetName())
+	}
+	return fmt.Sprintf("%s: %s %s/%s", d.File, d.Object.GetKind(), d.Object.GetNamespace(), d.Object.GetName())
+}
+
+// Title names the object as it is written: a name may be a number.
+func (d Document) Title() string {
+	name, _, _ := unstructured.NestedFieldNoCopy(d.Object.Object, "metadata", "name")
+	namespace, _, _ := unstructured.NestedFieldNoCopy(d.Object.Object, "metadata", "namespace")
+	if namespace == nil {
+		return fmt.Sprintf("%s %v", d.Object.GetKind(), name)
+	}
+	return fmt.Sprintf("%s %v/%v", d.Object.GetKind(), namespace, name)
+}
+
+// Is reports whether the document is of a kind, in any of the API versions.
+func (d Document) Is(kind string, apiVersions ...string) bool {
+	for _, version := range apiVersions {
+		if d.Object.GetKind() == kind && d.Object.GetAPIVersion() == version {
+			return true
+		}
+	}
+	return false
+}
+
+// DecodeForeign fills an object of a kind that is not ours. An unknown field is a
+// warning: it may be a typing error, or of a later version of Cluster API.
+func (d Document) DecodeForeign(into any, warnings io.Writer) error {
+	strictErr := d.Decode(into)
+	if strictErr == nil {
+		return nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object.Object, into); err != nil {
+		return fmt.Errorf("%s: %w", d.Name(), err)
+	}
+	fmt.Fprintln(warnings, "warning:", strictErr)
+	return nil
+}
+
+// Decode fills a typed object strictly: an unknown field is an error.
+func (d Document) Decode(into any) error {
+	text, err := yaml.Marshal(d.Object.Object)
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, into)
+	}
+	if kind := d.Object.GetKind(); err != nil && (kind == "Secret" || kind == "ConfigMap") {
+		err = errors.New("a field is unknown or of the wrong type") // the details may quote data
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Name(), err)
+	}
+	return nil
+}
+
+var conversion = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clusterv1.AddToScheme(scheme), clusterv1beta1.AddToScheme(scheme)); err != nil {
+		panic(err) // a bug of this program
+	}
+	return scheme
+}()
+
+// Clusters returns the Clusters among the documents, those of v1beta1 converted.
+func Clusters(documents []Document, warnings io.Writer) ([]*clusterv1.Cluster, error) {
+	var found []*clusterv1.Cluster
+	for _, d := range documents {
+		cluster := &clusterv1.Cluster{}
+		switch {
+		case d.Is("Cluster", clusterv1.GroupVersion.String()):
+			if err := d.DecodeForeign(cluster, warnings); err != nil {
+				return nil, err
+			}
+		case d.Is("Cluster", clusterv1beta1.GroupVersion.String()):
+			old := &clusterv1beta1.Cluster{}
+			if err := d.DecodeForeign(old, warnings); err != nil {
+				return nil, err
+			}
+			if err := conversion.Convert(old, cluster, nil); err != nil {
+				return nil, fmt.Errorf("%s: converting to v1beta2: %w", d.Name(), err)
+			}
+		case d.Object.GetKind() == "Cluster" && d.Object.GroupVersionKind().Group == clusterv1.GroupVersion.Group:
+			return nil, fmt.Errorf("%s: apiVersion %s is not supported: expected v1beta1 or v1beta2", d.Name(), d.Object.GetAPIVersion())
+		default:
+			continue
+		}
+		if cluster.Namespace == "" {
+			cluster.Namespace = "default"
+		}
+		found = append(found, cluster)
+	}
+	return found, nil
+}
+
+// OfKind returns the typed objects of one of our kinds among the documents.
+func OfKind[T any](documents []Document, kind string) ([]T, error) {
+	var found []T
+	for _, d := range documents {
+		if !d.Is(kind, v1alpha1.GroupVersion.String()) {
+			continue
+		}
+		var object T
+		if err := d.Decode(&object); err != nil {
+			return nil, err
+		}
+		found = append(found, object)
+	}
+	return found, nil
+}
+
+// Find returns the object of a kind with a name, if it is among the documents.
+func Find(documents []Document, group, kind, namespace, name string) (map[string]any, bool) {
+	for _, d := range documents {
+		gvk := d.Object.GroupVersionKind()
+		if gvk.Group == group && gvk.Kind == kind && d.Object.GetName() == name && cmp.Or(d.Object.GetNamespace(), "default") == namespace {
+			return d.Object.Object, true
+		}
+	}
+	return nil, false
+}
+
+// InNamespace leaves out what is of another namespace; "" is all. What names none may be of any.
+func InNamespace(documents []Document, namespace string) []Document {
+	return slices.DeleteFunc(documents, func(d Document) bool {
+		return namespace != "" && d.Object.GetNamespace() != "" && d.Object.GetNamespace() != namespace
+	})
+}

@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"errors"
+	"io"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/internal/core/document"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+// Linted is what was found in one list.
+type Linted struct {
+	Cluster  string         `json:"cluster,omitempty"`
+	Findings []lint.Finding `json:"findings"`
+}
+
+// Lint looks at what the operator writes for each cluster, and whether it does. now is in seconds since 1970.
+func (f *Fleet) Lint(now int64, warnings io.Writer) ([]Linted, error) {
+	var all []Linted
+	for _, cluster := range f.Clusters {
+		findings, err := f.lint(cluster, now, warnings)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Linted{nameOf(cluster), findings})
+	}
+	return all, nil
+}
+
+func (f *Fleet) lint(cluster *clusterv1.Cluster, now int64, warnings io.Writer) ([]lint.Finding, error) {
+	effective, err := f.Resolve(cluster, warnings)
+	resolved := err == nil
+	if resolved {
+		_, err = render.Secrets(effective)
+	}
+	findings, is := Refused(err)
+	if err != nil && !is {
+		return nil, err
+	}
+	if resolved && effective.Mode == resolve.ModeProxied {
+		in := lint.Effective(effective, inputs.Cluster(cluster))
+		in.API, in.Now = providerAddress(f.documents, cluster), now
+		findings = append(findings, lint.Run(in)...)
+	}
+	return findings, nil
+}
+
+// LintList looks at a list as it stands, once for each Cluster among the documents.
+func LintList(in lint.Input, documents []document.Document, warnings io.Writer) ([]Linted, error) {
+	clusters, err := document.Clusters(documents, warnings)
+	if err != nil {
+		return nil, err
+	}
+	var all []Linted
+	for _, cluster := range clusters {
+		plain := inputs.Cluster(cluster)
+		in.Cluster, in.API = &plain, providerAddress(documents, cluster)
+		all = append(all, Linted{nameOf(cluster), lint.Run(in)})
+	}
+	return all, nil
+}
+
+func nameOf(cluster *clusterv1.Cluster) string { return cluster.Namespace + "/" + cluster.Name }
+
+// Refused turns a resolve.Problem, which keeps a list from being written at all, into findings: one for each refused
+// entry, or one for all of it. Of another error it is false.
+func Refused(err error) ([]lint.Finding, bool) {
+	var p *resolve.Problem
+	if !errors.As(err, &p) {
+		return nil, false
+	}
+	code := lint.Code(p.Reason)
+	switch {
+	case errors.Is(err, inputs.ErrTrustedCA):
+		code = lint.Certificate
+	case p.Reason == resolve.ReasonInvalidProxy:
+		code = lint.ProxyURL
+	}
+	if len(p.Refusals) == 0 {
+		return []lint.Finding{{Code: code, Severity: lint.Error, Why: p.Error()}}, true
+	}
+	var findings []lint.Finding
+	for _, refusal := range p.Refusals {
+		findings = append(findings, lint.Finding{Code: lint.Unreadable, Severity: lint.Error, Why: p.Object + ": " + refusal, Mend: "correct or remove it"})
+	}
+	return findings, true
+}
+
+// providerAddress is what makes the machines of a cluster, if its infrastructure object is among the documents and says so.
+func providerAddress(documents []document.Document, cluster *clusterv1.Cluster) lint.ProviderAddress {
+	ref := cluster.Spec.InfrastructureRef
+	api, known := provider.APIOf(ref.APIGroup, ref.Kind)
+	object, found := document.Find(documents, ref.APIGroup, ref.Kind, cluster.Namespace, ref.Name)
+	if !known || !found {
+		return lint.ProviderAddress{}
+	}
+	name := ref.Kind + " " + cluster.Namespace + "/" + ref.Name
+	return lint.ProviderAddress{Name: api.Name, Address: api.Address(object), Object: name, Field: api.Path}
+}

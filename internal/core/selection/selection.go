@@ -1,0 +1,26 @@
+// Package selection says how pods and namespaces are left alone by the policies, or ask for them.
+package selection
+
+import (
+	"slices"
+	"strings"
+)
+
+// Key is the label of namespaces and pods, and the annotation of pods, whose value is one of the others.
+const (
+	Key     = "policies.kyverno.io/inject-proxy-env"
+	Exclude = "exclude"
+	Include = "include"
+)
+
+// Lacking returns the labels of which a pod has none of the wanted values, for people; "" if it has all.
+func Lacking(wanted map[string][]string, pod map[string]string) string {
+	var all []string
+	for key, values := range wanted {
+		if value, found := pod[key]; !found || !slices.Contains(values, value) {
+			all = append(all, key+"="+strings.Join(values, "|"))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
