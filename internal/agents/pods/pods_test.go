@@ -2,6 +2,7 @@ package pods_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -270,6 +271,22 @@ func TestAPolicyThatIsNotToBeUnderstoodIsAnErrorThatRepeatsNothingOfIt(t *testin
 		}))
 		if err == nil || !strings.Contains(err.Error(), "variable "+name+": ") || strings.Contains(err.Error(), "S3CRET") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAPasswordInAnArgumentIsFound(t *testing.T) {
+	for argument, want := range map[string]bool{
+		"--proxy=http://me:S3CRET@proxy.example:3128":      true,
+		"curl -x http://me:S3CRET@proxy.example:3128 $1":   true,
+		"--proxy=http://me:$(PASSWORD)@proxy.example:3128": false,
+		"--proxy=http://proxy.example:3128":                false,
+	} {
+		p := pod("shop", noon)
+		p.Spec.Containers[0].Args = []string{"-c", argument}
+		found := pods.Cluster{}.Judge(p)
+		if got := slices.ContainsFunc(found, func(f pods.Finding) bool { return f.Class == pods.Password }); got != want {
+			t.Errorf("%q: %+v", argument, found)
 		}
 	}
 }

@@ -6,8 +6,6 @@
 package tunnel
 
 import (
-	"slices"
-
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
@@ -64,8 +62,7 @@ type Finding struct {
 	Mend     string        `json:"mend,omitempty"` // what to do about it
 }
 
-// sorted puts the worst first, and keeps the order within a severity.
-func sorted(findings []Finding) []Finding {
-	slices.SortStableFunc(findings, func(a, b Finding) int { return lint.Compare(a.Severity, b.Severity) })
-	return findings
-}
+func severity(f Finding) lint.Severity { return f.Severity }
+
+// Worst returns the highest severity among findings, or "".
+func Worst(findings []Finding) lint.Severity { return lint.WorstOf(findings, severity) }
