@@ -152,8 +152,9 @@ const userServer = "cluster-proxy-addon-user." + hubNamespace + ".svc"
 
 func (c *company) start(t *testing.T, where machine.Namespace, name string, environment []string, path string, args ...string) {
 	t.Helper()
-	_, err := c.network.Start(t.Context(), where, process.Spec{Name: name, Path: path, Args: args, Env: environment})
+	p, err := c.network.Start(t.Context(), where, process.Spec{Name: name, Path: path, Args: args, Env: environment})
 	controlplanetest.Require(t, err)
+	t.Cleanup(func() { logIfFailed(t, name, p) })
 }
 
 // startHub runs both.
