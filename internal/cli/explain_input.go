@@ -102,6 +102,9 @@ func parseURL(text string) (dialect.Target, error) {
 	if scheme, _, found := strings.Cut(text, "://"); found && strings.ContainsAny(scheme, ":@") && !strings.ContainsAny(scheme, "/?#") {
 		return dialect.Target{}, errors.New("the scheme is http or https")
 	}
+	if _, err := netip.ParsePrefix(text); err == nil {
+		return dialect.Target{}, fmt.Errorf("%q is a network: give a URL or a host", text)
+	}
 	target, err := dialect.ParseTarget(text)
 	if err != nil {
 		return target, fmt.Errorf("%q: %w", terminal.Shortened(noproxy.Redacted(text)), err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
@@ -45,6 +46,9 @@ func readProxy(opts renderOptions, stdin io.Reader) (fleet.Choose, error) {
 	data, err := files.Read(opts.values, stdin)
 	if err != nil {
 		return nil, err
+	}
+	if yaml.Unmarshal(data, new(map[string]any)) != nil { // no Problem, which lint would take for a finding; the parser quotes
+		return nil, fmt.Errorf("%s: not valid YAML, or not a map", opts.values)
 	}
 	installation, err := inputs.Values(opts.values, data)
 	if err == nil && opts.trustedCA != "" {

@@ -57,7 +57,7 @@ type setting struct {
 	owns      []string // groups that the container has of its own
 	mayOwn    []string // groups that those sources may have
 	below     bool     // has all of ours from the Secret as a whole, of which other sources win
-	passwords []string // names whose value has a password that is not the policy's
+	passwords []string // names whose value has a password that is not the policy's, and the fields of the command line that have one
 }
 
 func settings(c container, policy *Policy) setting {
@@ -75,6 +75,14 @@ func settings(c container, policy *Policy) setting {
 		}
 		s.own = append(s.own, e.Name)
 		s.owns = append(s.owns, group)
+	}
+	for _, line := range []struct {
+		field string
+		words []string
+	}{{"command", c.Command}, {"args", c.Args}} {
+		if slices.ContainsFunc(line.words, password.InArgument) {
+			s.passwords = append(s.passwords, line.field)
+		}
 	}
 	for _, from := range c.EnvFrom {
 		name, groups := source(from)

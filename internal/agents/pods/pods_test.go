@@ -273,3 +273,25 @@ func TestAPolicyThatIsNotToBeUnderstoodIsAnErrorThatRepeatsNothingOfIt(t *testin
 		}
 	}
 }
+
+func TestAPasswordInACommandLineIsFound(t *testing.T) {
+	for word, want := range map[string]bool{
+		"--proxy=http://me:S3CRET@proxy.example:3128":         true,
+		"curl -x http://me:S3CRET@proxy.example:3128 a; date": true,
+		"--proxy=http://me:$(PASSWORD)@proxy.example:3128":    false,
+		"--proxy=http://proxy.example:3128":                   false,
+		"a:b@c":                                               false, // no URL: it may be anything
+	} {
+		one := pod("shop", noon)
+		one.Spec.Containers[0].Command, one.Spec.Containers[0].Args = []string{"sh", "-c", word}, []string{word}
+		got := ""
+		for _, f := range (pods.Cluster{}).Judge(one) {
+			if f.Class == pods.Password {
+				got = f.Message
+			}
+		}
+		if (got == "in command, args, for all to read who may read pods") != want || (got == "") == want {
+			t.Errorf("%q: %q", word, got)
+		}
+	}
+}

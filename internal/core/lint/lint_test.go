@@ -158,6 +158,21 @@ func TestAListThatLacksWhatTheClusterNeedsIsAnError(t *testing.T) {
 	}
 }
 
+func TestAClusterThatNamesNoServiceNetworkIsAWarningUnlessAUsualOneIsListed(t *testing.T) {
+	const without = "100.96.0.0/11,178.170.32.59,.svc,.cluster.local"
+	for list, want := range map[string]bool{without: true, without + ",10.96.0.0/12": false, without + ",10.43.0.0/16": false, without + ",10.0.0.0/8": false, "*": false} {
+		in, c := read(list), cluster
+		c.ServiceCIDRs = nil
+		in.Cluster = &c
+		got := slices.ContainsFunc(lint.Run(in), func(f lint.Finding) bool {
+			return f.Code == lint.MissingServices && f.Severity == lint.Warning && strings.Contains(f.Why, "Cluster org-acme/mycluster names no service network")
+		})
+		if got != want {
+			t.Errorf("%s: %v", list, got)
+		}
+	}
+}
+
 func TestAnAddressInThePlaceOfANetworkIsAnError(t *testing.T) {
 	in, c := read("10.96.0.0,100.96.0.0/11,178.170.32.59,.svc,.cluster.local"), cluster
 	c.ServiceCIDRs = []string{"10.96.0.0"}

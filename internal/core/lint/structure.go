@@ -64,10 +64,20 @@ func missing(in Input) []Finding {
 		}
 	}
 	networks(MissingServices, "the service network", "spec.clusterNetwork.services.cidrBlocks", in.Cluster.ServiceCIDRs)
+	if len(in.Cluster.ServiceCIDRs) == 0 && !slices.ContainsFunc(usualServices, func(host string) bool { return covers(list, host) }) {
+		findings = append(findings, Finding{
+			Code: MissingServices, Severity: Warning, Mend: "write the service network of the cluster there, or list it",
+			Why: fmt.Sprintf("%s names no service network (spec.clusterNetwork.services.cidrBlocks), and the list covers none that clusters usually have", in.Cluster.Object()),
+		})
+	}
 	networks(MissingPods, "the pod network", "spec.clusterNetwork.pods.cidrBlocks", in.Cluster.PodCIDRs)
 	lacks(MissingEndpoint, "the control-plane endpoint "+in.Cluster.EndpointHost, "spec.controlPlaneEndpoint.host", in.Cluster.EndpointHost, in.Cluster.EndpointHost)
 	return findings
 }
+
+// usualServices are addresses of the service networks that control planes take by themselves: kubeadm, k0s and k0smotron;
+// RKE2 and K3s; EKS, which has two.
+var usualServices = []string{"10.96.0.1", "10.43.0.1", "10.100.0.1", "172.20.0.1"}
 
 // within returns an address of a network that nobody lists by itself.
 func within(cidr string) string {
