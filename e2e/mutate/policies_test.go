@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +81,19 @@ tunnels:
 proxy: {https: "http://proxy.example:3128", noProxy: a}
 tunnels: {relay: {resources: {limits: {memory: 67108864, cpu: 0.5}, requests: null}}}`},
 	"no tunnels": {"tunnels: {enabled: false}"},
+	"labels of every kind": {`
+exclude: {hostNetwork: false, names: ["a*b?", "c$d"], labels: ["app=x", "app=y", "app=x", "tier=*", "tier=edge", "k=", "a.b/c=d", "-bad=x", "x=edge*"]}`},
+	"null for what the chart has": {`
+proxy: {https: "http://proxy.example:3128", noProxy: a, http: null}
+exclude: {hostNetwork: null}
+tunnels: {families: {frpc: {throughTLS: null}, rancher: null}}`},
+	"a relay from a registry with a password, and certificates": {`
+proxy: {https: "http://proxy.example:3128", noProxy: a}
+trustedCA: {through: ClusterTrustBundle}
+tunnels: {relay: {imagePullSecrets: [{name: a}, {name: b}], resources: {requests: {cpu: 1e-1, memory: 64Mi}}}}`},
+	"texts that CEL, JSON and HTML write in other ways": {`
+exclude: {names: ["<a>&*"], labels: ["a=<b>&c*"]}
+tunnels: {families: {x: {labels: {app: ["x\"y", 'z\w']}, containers: ["a'b", "</script>"], through: Environment, reads: [http_proxy], arguments: [["--a<", "b>"]]}}}`},
 	"what a platform has beside ours, and a digest": {`
 cluster: {calico: {CIDR: 10.244.0.0/16}, proxy: {https: "http://proxy.example:3128", noProxy: a}}
 clusterID: c1
@@ -135,13 +149,23 @@ func mutating(t *testing.T, manifest []byte) map[string]any {
 	return found
 }
 
-// The chart refuses what the command refuses, each in its words.
+// ofTemplate is what a template says with fail.
+var ofTemplate = regexp.MustCompile(`execution error at \([^)]*\): (.*)`)
+
+// The chart refuses what the command refuses: what its templates refuse, in the same words; what its schema refuses, each in
+// its own.
 func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
+	long := strings.Repeat("a.example,", 14000)
 	for _, content := range []string{
 		`proxy: {http: "http://proxy.example", noProxy: a}`,
 		`proxy: {http: "http://proxy.example:1"}`,
 		`proxy: {http: "http://proxy.example:1", noProxy: "a b"}`,
 		`proxy: {http: "http://proxy.example:1\nx: y", noProxy: a}`,
+		`proxy: {https: "http://proxy.example:1", noProxy: " , "}`,
+		`cluster: {proxy: {http: "http://a b:1", noProxy: a}}`,
+		"cluster: {no_proxy: x}",
+		"{carry: Literal, proxy: {http: 'http://proxy.example:1', noProxy: '" + long[:90000] + "'}}",
+		"{carry: Literal, proxy: {http: 'http://proxy.example:1', noProxy: '" + long + "'}}",
 		"carry: Both",
 		"exclude: {names: null}",
 		"tunnels: {families: {frpc: {through: null}}}",
@@ -155,15 +179,33 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"tunnels: {relay: {resources: {limits: {cpu: [1]}}}}",
 		"tunnels: {families: {frpc: {label: {a: [b]}}}}",
 		"tunnel: {}",
+		"tunnels: {families: {x: {labels: {app: [x]}, containers: [x], through: Relay, throughTLS: null}}}",
+		"tunnels: {families: {x: null}}",
+		"exclude: {namespaces: [A]}",
+		"exclude: {names: ['']}",
+		"exclude: {labels: [app]}",
+		"tunnels: {namespaces: [a_b]}",
+		"tunnels: {families: {A: {labels: {a: [b]}, containers: [], through: Relay}}}",
+		"tunnels: {families: {frpc: {reads: [ALL_PROXY]}}}",
+		"tunnels: {families: {frpc: {targets: [hub.example]}}}",
+		"tunnels: {families: {frpc: {containers: ['']}}}",
+		"tunnels: {relay: {image: {digest: latest}}}",
+		"managementCluster: {endpointRanges: ['a,b']}",
+		"managementCluster: {tunnelNamespaces: ['a b']}",
 	} {
-		if _, err := policies.Render(t.Context(), []byte(content)); err == nil {
-			t.Errorf("the chart takes %s", content)
+		_, refusal := policies.Render(t.Context(), []byte(content))
+		if refusal == nil {
+			t.Errorf("the chart takes %.200s", content)
+			continue
 		}
 		fairlead, err := build()
 		controlplanetest.Require(t, err)
 		out, err := exec.CommandContext(t.Context(), fairlead, "mutate", "-o", "policies", "--policy-values", write(t, "values.yaml", content)).CombinedOutput()
 		if err == nil || !strings.HasPrefix(string(out), "fairlead: ") {
-			t.Errorf("the command takes %s: %v: %.200s", content, err, out)
+			t.Errorf("the command takes %.200s: %v: %.200s", content, err, out)
+		}
+		if said := ofTemplate.FindStringSubmatch(refusal.Error()); said != nil && !strings.Contains(string(out), said[1]) {
+			t.Errorf("the chart says: %s\nthe command: %s", said[1], out)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package mutation
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,14 +71,14 @@ func (v Values) proxy() (proxySettings, error) {
 		case key == "noProxy" && blankWithin.MatchString(value):
 			return proxySettings{}, fmt.Errorf("%s has a blank within an entry: write commas between entries, or a list", paths[key])
 		case key != "noProxy" && !proxyURL.MatchString(value):
-			return proxySettings{}, fmt.Errorf("%s is not a URL with a port: write http://host:port, or https://host:port where the proxy itself speaks TLS", paths[key])
+			return proxySettings{}, fmt.Errorf("%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS", paths[key])
 		}
 	}
 	settings := proxySettings{found["http"], found["https"], found["noProxy"]}
 	if settings.http == "" && settings.https == "" {
 		settings.noProxy = ""
 	} else if strings.Trim(settings.noProxy, ", ") == "" {
-		return proxySettings{}, errors.New("cluster.proxy.noProxy (or proxy.noProxy) is empty while the proxy is set: everything inside the cluster would go through it")
+		return proxySettings{}, fmt.Errorf("cluster.proxy.noProxy (or proxy.noProxy) is empty while %s is set: everything inside the cluster would go through the proxy", cmp.Or(paths["http"], paths["https"]))
 	}
 	return settings, nil
 }
@@ -146,7 +147,7 @@ func (v Values) literals() (string, error) {
 	}
 	text, err := cel(list)
 	if err == nil && len(text) > longestExpression {
-		err = errors.New("noProxy is too long for carry Literal: it is in the policy twice, in an expression of at most 100000 characters; take carry SecretRef")
+		err = errors.New("noProxy is too long for carry Literal: the policy holds it twice, in an expression of at most 100000 characters; take carry SecretRef")
 	}
 	return text, err
 }

@@ -137,7 +137,10 @@ func ReadValues(files ...[]byte) (Values, error) {
 	if err != nil {
 		return Values{}, err
 	}
-	all, err := withoutForeign(withoutNull(merged(defaults, given)))
+	all, err := withoutForeign(merged(defaults, given))
+	if err == nil {
+		all, err = withoutNull(all, defaults, "")
+	}
 	if err != nil {
 		return Values{}, err
 	}
@@ -181,17 +184,32 @@ func merged(below, above map[string]any) map[string]any {
 	return result
 }
 
-func withoutNull(values map[string]any) map[string]any {
+// opaque are keys that are not about the policies here.
+var opaque = []string{"global", "replicator", "audit"}
+
+// withoutNull leaves out what null removes, which is what the chart has. Elsewhere null stays, and the schema refuses it.
+func withoutNull(values, defaults map[string]any, at string) (map[string]any, error) {
 	result := map[string]any{}
 	for key, value := range values {
-		if inner, isMap := value.(map[string]any); isMap {
-			value = withoutNull(inner)
+		inner, isMap := value.(map[string]any)
+		_, has := defaults[key]
+		switch {
+		case at == "" && slices.Contains(opaque, key):
+		case isMap:
+			below, _ := defaults[key].(map[string]any)
+			cleaned, err := withoutNull(inner, below, at+key+".")
+			if err != nil {
+				return nil, err
+			}
+			value = cleaned
+		case value == nil && !has:
+			return nil, fmt.Errorf("%s is null, which removes what the chart has, and the chart does not have it", at+key)
 		}
 		if value != nil {
 			result[key] = value
 		}
 	}
-	return result
+	return result, nil
 }
 
 // What a platform may have beside ours, and what below cluster is ours in the wrong place or spelling: values.yaml and
@@ -271,6 +289,9 @@ func (v Values) check() error {
 	if v.Carry != CarrySecretRef && v.Carry != CarryLiteral {
 		return fmt.Errorf("carry is SecretRef or Literal, not %q", v.Carry)
 	}
+	if err := v.checkTexts(); err != nil {
+		return err
+	}
 	for kind := range v.Tunnels.Relay.Resources {
 		if kind != "requests" && kind != "limits" {
 			return fmt.Errorf("tunnels.relay.resources has requests and limits, not %q", kind)
@@ -278,9 +299,42 @@ func (v Values) check() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Tunnels.Families)) {
 		family := v.Tunnels.Families[name]
+		if !familyName.MatchString(name) {
+			return fmt.Errorf("tunnels.families.%s: the name is not of the form %s", name, familyName)
+		}
 		if err := family.check(); err != nil {
 			return fmt.Errorf("tunnels.families.%s: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// The forms of texts, as the schema has them.
+var (
+	namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	familyName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`)
+	notEmpty      = regexp.MustCompile(`(?s)^.+$`)
+	labelPattern  = regexp.MustCompile(`^[^=]+=`)
+	listEntry     = regexp.MustCompile(`^[^\s,]+$`)
+	relayTarget   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?:[1-9][0-9]{0,4}$`)
+	imageDigest   = regexp.MustCompile(`^(sha256:[0-9a-f]{64})?$`)
+	proxyVariable = regexp.MustCompile(`^(HTTP_PROXY|http_proxy|HTTPS_PROXY|https_proxy)$`)
+)
+
+func (v Values) checkTexts() error {
+	return errors.Join(
+		ofForm("exclude.namespaces", v.Exclude.Namespaces, namespaceName), ofForm("tunnels.namespaces", v.Tunnels.Namespaces, namespaceName),
+		ofForm("managementCluster.tunnelNamespaces", v.ManagementCluster.TunnelNamespaces, namespaceName),
+		ofForm("managementCluster.endpointRanges", v.ManagementCluster.EndpointRanges, listEntry),
+		ofForm("exclude.names", v.Exclude.Names, notEmpty), ofForm("exclude.labels", v.Exclude.Labels, labelPattern),
+		ofForm("tunnels.relay.image.digest", []string{v.Tunnels.Relay.Image.Digest}, imageDigest),
+	)
+}
+
+// ofForm refuses a text of another form, and does not repeat it.
+func ofForm(field string, texts []string, form *regexp.Regexp) error {
+	if slices.ContainsFunc(texts, func(text string) bool { return !form.MatchString(text) }) {
+		return fmt.Errorf("%s has an element that is not of the form %s", field, form)
 	}
 	return nil
 }
@@ -298,6 +352,9 @@ func (f Family) check() error {
 	}
 	if len(f.Reads) == 0 && (f.Through == ThroughEnvironment || f.ThroughTLS == ThroughEnvironment) {
 		return errors.New("reads is missing: which variables the agent reads")
+	}
+	if err := errors.Join(ofForm("reads", f.Reads, proxyVariable), ofForm("targets", f.Targets, relayTarget), ofForm("containers", f.Containers, notEmpty)); err != nil {
+		return err
 	}
 	for key, values := range f.Labels {
 		if len(values) == 0 {
