@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/percent"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -53,9 +54,9 @@ func checkUserinfo(userinfo string) error {
 	}
 	for i := range len(userinfo) {
 		c := userinfo[i]
+		_, encodes := percent.Byte(userinfo, i)
 		switch {
-		case isUnreserved(c), strings.IndexByte("!$&'()*+,;=:", c) >= 0:
-		case c == '%' && i+2 < len(userinfo) && isHex(userinfo[i+1]) && isHex(userinfo[i+2]):
+		case encodes, percent.Unreserved(c), strings.IndexByte("!$&'()*+,;=:", c) >= 0:
 		case c == '%':
 			return fmt.Errorf("the user information has a %% at byte %d that starts no percent-encoding: write %%25", i+1)
 		default:
@@ -63,10 +64,6 @@ func checkUserinfo(userinfo string) error {
 		}
 	}
 	return nil
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
 // parseAddress reads host:port. The port is not optional: the default is 80,

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // URL is a proxy URL. The zero value means that no proxy is set.
@@ -127,20 +129,7 @@ func hasControl(s string) bool {
 // encode percent-encodes all but the unreserved characters, so that no later
 // consumer can take a byte of a password for syntax.
 func encode(s string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; isUnreserved(c) {
-			b.WriteByte(c)
-		} else {
-			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
-		}
-	}
-	return b.String()
-}
-
-func isUnreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+	return percent.Encode(s, func(c byte) bool { return !percent.Unreserved(c) })
 }
 
 // Scheme returns "http" or "https".

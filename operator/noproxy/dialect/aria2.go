@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // aria2c.
@@ -32,7 +34,7 @@ var aria2Rules = rules{
 // aria2Host is the host of a URL as it is kept: what is not ASCII is
 // percent-encoded (src/util.cc percentEncodeMini).
 func aria2Host(t Target) (host, string) {
-	name := percentEncode(t.Host, func(c byte) bool { return c >= utf8.RuneSelf })
+	name := percent.Encode(t.Host, func(c byte) bool { return c >= utf8.RuneSelf })
 	return host{name: name, addr: numericHost(t.Host)}, ""
 }
 

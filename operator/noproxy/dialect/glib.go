@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // glibURL is a URL as GLib's g_uri_parse takes it apart without any flags.
@@ -87,13 +89,13 @@ func parseGlibHost(host string, bracketed bool) (string, bool) {
 
 // glibDecodes reports whether uri_decoder accepts a part of a URL.
 func glibDecodes(part string) bool {
-	return encodes(part) && utf8.ValidString(percentDecodeC(part)) && !strings.Contains(part, "%00")
+	return percent.Valid(part) && utf8.ValidString(percentDecodeC(part)) && !strings.Contains(part, "%00")
 }
 
 // glibEscape is g_string_append_uri_escaped, as far as what reads the result
 // could tell the difference.
 func glibEscape(text string) string {
-	return percentEncode(text, func(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte("%/?#[]@\"<>\\^`{|}", c) >= 0 })
+	return percent.Encode(text, func(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte("%/?#[]@\"<>\\^`{|}", c) >= 0 })
 }
 
 // parseGlibNetwork is g_inet_address_mask_new_from_string: the address must not

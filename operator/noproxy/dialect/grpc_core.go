@@ -3,6 +3,8 @@ package dialect
 import (
 	"net/netip"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // grpcCoreRules is HttpProxyMapper. Of the proxy variables the first that is
@@ -58,7 +60,7 @@ func readGRPCProxy(v variable, _ string) proxy {
 	query, fragment, _ := strings.Cut(rest, "#")
 	_, query, hasQuery := strings.Cut(query, "?")
 	userinfo, authority, _ := cutLastAt(authority)
-	authority = percentDecode(authority)
+	authority = percent.Decode(authority)
 	if !found || authority == "" || hasQuery && query == "" || !isGRPCQuery(query) || !isGRPCQuery(fragment) {
 		return proxy{ignored: unusableProxy}
 	}
@@ -68,7 +70,7 @@ func readGRPCProxy(v variable, _ string) proxy {
 	}
 	hop := Hop{Protocol: Connect, Address: joinHostPort(host, port)}
 	if userinfo != "" {
-		hop.Auth = Sends(percentDecode(userinfo))
+		hop.Auth = Sends(percent.Decode(userinfo))
 	}
 	return proxy{hop: hop}
 }

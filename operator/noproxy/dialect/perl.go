@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"golang.org/x/net/idna"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // Perl: LWP::UserAgent, which reads the environment with env_proxy, and
@@ -112,7 +114,7 @@ func lwpHost(t Target) (host, string) {
 		name += ":"
 	}
 	encoded, ok := lwpASCII(name)
-	return host{name: percentDecode(encoded), proxyOnly: !ok}, ""
+	return host{name: percent.Decode(encoded), proxyOnly: !ok}, ""
 }
 
 // lwpASCII is URI::_idna::encode. Its nameprep only knows lower case, and that of
@@ -158,7 +160,7 @@ func readLWPProxy(v variable, target string) proxy {
 	authority, _ := cutAuthority(strings.TrimPrefix(rest, "//"))
 	userinfo, hostPort, found := cutLastAt(authority)
 	user, password, _ := strings.Cut(userinfo, ":")
-	user = percentDecode(user)
+	user = percent.Decode(user)
 	address, ok := lwpAddress(hostPort, webPorts[scheme])
 	switch {
 	case strings.Contains(user, ":"):
@@ -168,7 +170,7 @@ func readLWPProxy(v variable, target string) proxy {
 	}
 	hop := Hop{Address: address}
 	if found {
-		hop.Auth = Sends(user + ":" + percentDecode(password))
+		hop.Auth = Sends(user + ":" + percent.Decode(password))
 	}
 	return proxy{hop: hop.through(scheme, target)}
 }
@@ -184,7 +186,7 @@ func lwpAddress(text, defaultPort string) (string, bool) {
 	if inner, found := strings.CutPrefix(host, "["); found && strings.HasSuffix(inner, "]") {
 		host = strings.TrimSuffix(inner, "]")
 	}
-	host = percentDecode(host)
+	host = percent.Decode(host)
 	if only, cut := cutPort(host); cut && !isIPv6Text(host) {
 		host, port = only, host[len(only)+1:]
 	}

@@ -3,6 +3,8 @@ package dialect
 import (
 	"cmp"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // HTTP::Tiny, which is part of Perl.
@@ -94,7 +96,7 @@ func readTinyProxy(value, target string) (p proxy, valid bool) {
 	}
 	hop := Hop{Address: address}
 	if userinfo != "" {
-		hop.Auth = Sends(percentDecode(userinfo))
+		hop.Auth = Sends(percent.Decode(userinfo))
 	}
 	return proxy{hop: hop.through(proxyScheme, target)}, valid
 }

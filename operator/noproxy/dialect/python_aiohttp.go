@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // aiohttp, which reads the environment only with trust_env=True.
@@ -163,10 +165,10 @@ func (r yarlRules) hostPort(text string) (host, port string, ok bool) {
 // yarlUnquote leaves bytes encoded that are not UTF-8.
 func yarlUnquote(text string) string {
 	var decoded strings.Builder
-	for rest := percentDecode(text); rest != ""; {
+	for rest := percent.Decode(text); rest != ""; {
 		r, size := utf8.DecodeRuneInString(rest)
 		if r == utf8.RuneError && size == 1 {
-			writePercent(&decoded, rest[0])
+			decoded.WriteString(percent.Escape(rest[0]))
 		} else {
 			decoded.WriteString(rest[:size])
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // What the Python clients share is the standard library: which variables there
@@ -125,7 +127,7 @@ func pythonDigit(r rune) (int, bool) {
 // pythonUnquote is unquote of urllib.parse: what is not UTF-8 after decoding
 // becomes U+FFFD.
 func pythonUnquote(text string) string {
-	return string([]rune(percentDecode(text)))
+	return string([]rune(percent.Decode(text)))
 }
 
 // latin1Bytes returns a text in Latin-1, if it has only characters of it.
@@ -151,7 +153,7 @@ func resolvable(host string) bool {
 		return false
 	}
 	for i := range len(host) {
-		if c := host[i]; c < utf8.RuneSelf && !isUnreserved(c) && c != ':' && c != '\\' && (c != '%' || !strings.Contains(host, ":")) || c == '~' {
+		if c := host[i]; c < utf8.RuneSelf && !percent.Unreserved(c) && c != ':' && c != '\\' && (c != '%' || !strings.Contains(host, ":")) || c == '~' {
 			return false
 		}
 	}

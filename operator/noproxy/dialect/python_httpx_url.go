@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // noPort is the port of a URL without one. (A port of Python may be negative.)
@@ -81,7 +83,7 @@ func (r httpxRules) encodeHost(host string) (string, bool) {
 
 // httpxQuote encodes what may not stand in a host, but leaves "%xx" alone.
 func httpxQuote(host string) string {
-	return percentEncode(host, func(c byte) bool { return !isUnreserved(c) && strings.IndexByte("!$&'()*+,;=\"`{}%|\\", c) < 0 })
+	return percent.Encode(host, func(c byte) bool { return !percent.Unreserved(c) && strings.IndexByte("!$&'()*+,;=\"`{}%|\\", c) < 0 })
 }
 
 var httpxDecode = idna.New(idna.ValidateLabels(true))

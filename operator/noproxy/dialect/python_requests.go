@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/netip"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // requests, and with it pip (in a copy of its own), docker-py and az.
@@ -64,22 +66,18 @@ func requestsHost(t Target) (host, string) {
 func requoteURI(text string) string {
 	var quoted strings.Builder
 	for i := 0; i < len(text); i++ {
-		c, encoded := hexByte(text, i)
+		c, encoded := percent.Byte(text, i)
 		switch {
-		case encoded && isUnreserved(c):
+		case encoded && percent.Unreserved(c):
 			quoted.WriteByte(c)
 			i += 2
-		case isUnreserved(text[i]), strings.IndexByte("!#$%&'()*+,/:;=?@[]", text[i]) >= 0:
+		case percent.Unreserved(text[i]), strings.IndexByte("!#$%&'()*+,/:;=?@[]", text[i]) >= 0:
 			quoted.WriteByte(text[i])
 		default:
-			writePercent(&quoted, text[i])
+			quoted.WriteString(percent.Escape(text[i]))
 		}
 	}
 	return quoted.String()
-}
-
-func isUnreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
 func (r requestsRules) entry(text string) (entry, bool) {

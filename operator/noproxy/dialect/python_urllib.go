@@ -3,6 +3,8 @@ package dialect
 import (
 	"strconv"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // Python's own urllib: urllib.request, in Python 2 urllib2; Ansible's
@@ -172,7 +174,7 @@ func urllibAuthority(rest string, rules urllibRules) string {
 
 func (r urllibRules) unquote(text string) string {
 	if r.bytes {
-		return percentDecode(text)
+		return percent.Decode(text)
 	}
 	return pythonUnquote(text)
 }

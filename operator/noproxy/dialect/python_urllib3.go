@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"regexp"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // From urllib3/urllib3 util/url.py; a $ of Python also matches before a newline
@@ -74,7 +76,7 @@ func urllib3Auth(userinfo string) (Auth, bool) {
 func urllib3Encode(text string) string {
 	encoded := 0
 	for i := range len(text) {
-		if _, ok := hexByte(text, i); ok {
+		if _, ok := percent.Byte(text, i); ok {
 			encoded++
 		}
 	}

@@ -1,6 +1,10 @@
 package dialect
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
+)
 
 // Ruby's standard library: Net::HTTP, under most gems, and open-uri. Both
 // resolve the name before they decide, and go direct to what is loopback.
@@ -97,5 +101,5 @@ func (r rubyRules) auth(userinfo string) (string, bool) {
 
 // rubyUnescape is CGI.unescape.
 func rubyUnescape(text string) string {
-	return percentDecode(strings.ReplaceAll(text, "+", " "))
+	return percent.Decode(strings.ReplaceAll(text, "+", " "))
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // rustURI is http::Uri of the crate http, as far as it matters here.
@@ -33,7 +35,7 @@ func (r rustRules) readHop(value string) (Hop, bool) {
 	if end, ok := rustAuthority(u.authority); found && (!r.userOnly && !hasPassword || !ok || end != len(u.authority)) {
 		return Hop{}, false
 	}
-	user, password = strings.ToValidUTF8(percentDecode(user), "\ufffd"), strings.ToValidUTF8(percentDecode(password), "\ufffd")
+	user, password = strings.ToValidUTF8(percent.Decode(user), "\ufffd"), strings.ToValidUTF8(percent.Decode(password), "\ufffd")
 	hop := Hop{Address: u.address(), Protocol: protocol, result: rustResult(u, protocol, found, user, password)}
 	if found && protocol == Connect { // with the others it is inside the handshake
 		hop.Auth = Sends(user + ":" + password)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // isASCII reports whether a text has only ASCII characters.
@@ -17,67 +19,9 @@ func isASCII(text string) bool {
 	return true
 }
 
-// hexByte returns the byte of "%xx" at a place of a text.
-func hexByte(text string, at int) (byte, bool) {
-	if at+2 >= len(text) || text[at] != '%' || !isHex(text[at+1]) || !isHex(text[at+2]) {
-		return 0, false
-	}
-	value, err := strconv.ParseUint(text[at+1:at+3], 16, 8)
-	return byte(value), err == nil
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
-
-// encodes reports whether two digits follow every percent sign.
-func encodes(text string) bool {
-	for i := range len(text) {
-		if _, ok := hexByte(text, i); text[i] == '%' && !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// percentDecode decodes every "%xx" and leaves all else as it is.
-func percentDecode(text string) string {
-	if !strings.Contains(text, "%") {
-		return text
-	}
-	var decoded strings.Builder
-	for i := 0; i < len(text); i++ {
-		if c, ok := hexByte(text, i); ok {
-			decoded.WriteByte(c)
-			i += 2
-			continue
-		}
-		decoded.WriteByte(text[i])
-	}
-	return decoded.String()
-}
-
 // percentDecodeC leaves "%00", too, which no C string can hold decoded.
 func percentDecodeC(text string) string {
-	return percentDecode(strings.ReplaceAll(text, "%00", "%2500"))
-}
-
-// percentEncode encodes the bytes that a text may not have.
-func percentEncode(text string, encode func(c byte) bool) string {
-	var encoded strings.Builder
-	for _, c := range []byte(text) {
-		if encode(c) {
-			writePercent(&encoded, c)
-		} else {
-			encoded.WriteByte(c)
-		}
-	}
-	return encoded.String()
-}
-
-func writePercent(b *strings.Builder, c byte) {
-	const hex = "0123456789ABCDEF"
-	b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+	return percent.Decode(strings.ReplaceAll(text, "%00", "%2500"))
 }
 
 // isDigits reports whether a text is a decimal number without a sign.

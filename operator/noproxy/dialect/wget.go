@@ -3,6 +3,8 @@ package dialect
 import (
 	"cmp"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // GNU Wget 1.x, built without libproxy as in Debian.
@@ -127,9 +129,9 @@ func (u *urlParts) parseWget(authority string) bool {
 // signs that encode nothing, so that a percent sign always does afterwards.
 func wgetEscape(text string) string {
 	at := -1
-	return percentEncode(text, func(c byte) bool {
+	return percent.Encode(text, func(c byte) bool {
 		at++
-		_, encodes := hexByte(text, at)
+		_, encodes := percent.Byte(text, at)
 		return c == '%' && !encodes || c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0
 	})
 }

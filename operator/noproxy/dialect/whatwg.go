@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // whatwgURL is a URL as JavaScript's URL class reads it (the URL Standard of
@@ -93,7 +95,7 @@ func whatwgHost(host string, special bool) (string, bool) {
 		return host, !strings.ContainsAny(host, "\x00\t\n\r #/:<>?@[\\]^|")
 	}
 	if strings.Contains(host, "%") {
-		host = percentDecode(host)
+		host = percent.Decode(host)
 	}
 	ascii, ok := whatwgDomain(host)
 	if !ok || ascii == "" || strings.ContainsFunc(ascii, forbiddenInDomain) {

@@ -3,6 +3,8 @@ package dialect
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // isScheme tells whether the text before the first colon can be a scheme.
@@ -51,14 +53,14 @@ func isRootPath(rest string, special bool) bool {
 
 // encodeUserinfo encodes the characters of the userinfo percent-encode set.
 func encodeUserinfo(text string) string {
-	return percentEncode(text, func(c byte) bool { return c < ' ' || c > '~' || strings.IndexByte(" \"#<>?^`{}/:;=@[\\]|", c) >= 0 })
+	return percent.Encode(text, func(c byte) bool { return c < ' ' || c > '~' || strings.IndexByte(" \"#<>?^`{}/:;=@[\\]|", c) >= 0 })
 }
 
 // decodeURIComponent is the function of JavaScript, which throws on a percent
 // sign that no two digits follow, and on bytes that are not UTF-8.
 func decodeURIComponent(text string) (string, bool) {
-	decoded := percentDecode(text)
-	return decoded, encodes(text) && utf8.ValidString(decoded)
+	decoded := percent.Decode(text)
+	return decoded, percent.Valid(text) && utf8.ValidString(decoded)
 }
 
 // isJSSpace is \s of JavaScript's regular expressions, and what trim removes.
