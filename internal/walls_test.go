@@ -22,9 +22,8 @@ const module = "github.com/fairlead-io/fairlead/"
 // mayImport says for each folder which of ours it may import. Everything may import itself, and what is not named here
 // (charts and policies, which only embed files; version).
 var mayImport = map[string][]string{
-	"internal/percent":   {},
-	"operator/noproxy":   {"internal/percent"},
-	"internal/core":      {"operator/noproxy", "internal/percent", "api"},
+	"operator/noproxy":   {},
+	"internal/core":      {"operator/noproxy", "api"},
 	"internal/write":     {"internal/core", "api"},
 	"internal/manager":   {"internal/write", "internal/core", "operator/noproxy", "api"},
 	"internal/workload":  {"internal/write", "internal/core", "operator/noproxy"},
@@ -37,7 +36,7 @@ var mayImport = map[string][]string{
 
 // The pure folders decide, and write out what was decided. The programs, the command line and the tests call them
 // alike, which holds only as long as they know of no cluster, file, network, clock or log.
-var pureFolders = []string{"./operator/noproxy/...", "./internal/percent", "./internal/core/...", "./internal/agents/tunnel", "./internal/agents/password"}
+var pureFolders = []string{"./operator/noproxy/...", "./internal/core/...", "./internal/agents/tunnel", "./internal/agents/password"}
 
 // ofKinds take objects of Kubernetes apart, and know their types.
 var ofKinds = []string{
@@ -365,7 +364,7 @@ func TestOnlyThePageIsEscapedForHTML(t *testing.T) {
 
 // fairlead-relay is in pods of others. x/text is below x/net.
 func TestTheRelayDependsOnTheStandardLibraryAndXNetAlone(t *testing.T) {
-	ours := []string{"operator/cmd/fairlead-relay", "internal/workload/relay", "internal/version", "internal/core/proxyurl", "internal/percent", "operator/noproxy"}
+	ours := []string{"operator/cmd/fairlead-relay", "internal/workload/relay", "internal/version", "internal/core/proxyurl", "operator/noproxy"}
 	for _, p := range list(t, "-deps", "./operator/cmd/fairlead-relay") {
 		own := slices.Contains(ours, strings.TrimPrefix(p.ImportPath, module))
 		if !p.Standard && !own && !below(p.ImportPath, []string{"golang.org/x/net", "golang.org/x/text"}) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -91,16 +92,8 @@ the last.`,
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opts.check(); err != nil {
+			if err := cmp.Or(opts.check(), opts.checkOutput(cmd.Flags())); err != nil {
 				return usage(err)
-			}
-			switch key := cmd.Flags().Changed("key"); {
-			case key && opts.node.key == "": // a variable that is not set; all of the Secrets is not what was meant
-				return usage(errors.New("--key is empty"))
-			case key && cmd.Flags().Changed("output"):
-				return usage(errors.New("give one of --key and -o"))
-			case opts.withCredentials && opts.output != artifact.AddOnDeploymentConfig:
-				return usage(errors.New("--with-credentials is for -o addondeploymentconfig: the other outputs have them"))
 			}
 			return runRender(cmd, opts)
 		},
@@ -114,6 +107,19 @@ the last.`,
 	flags.BoolVar(&opts.withCredentials, "with-credentials", false, "write the proxy's user and password into -o addondeploymentconfig")
 	outputFlag(cmd, &opts.output, "yaml", outputs)
 	return cmd
+}
+
+// checkOutput refuses flags that contradict the output.
+func (o *renderOptions) checkOutput(flags *pflag.FlagSet) error {
+	switch key := flags.Changed("key"); {
+	case key && o.node.key == "": // a variable that is not set; all of the Secrets is not what was meant
+		return errors.New("--key is empty")
+	case key && flags.Changed("output"):
+		return errors.New("give one of --key and -o")
+	case o.withCredentials && o.output != artifact.AddOnDeploymentConfig:
+		return errors.New("--with-credentials is for -o addondeploymentconfig: the other outputs have them")
+	}
+	return nil
 }
 
 // trustedCAFlag is for the verbs that look at what machines get.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -54,9 +53,9 @@ func checkUserinfo(userinfo string) error {
 	}
 	for i := range len(userinfo) {
 		c := userinfo[i]
-		_, encodes := percent.Byte(userinfo, i)
 		switch {
-		case encodes, percent.Unreserved(c), strings.IndexByte("!$&'()*+,;=:", c) >= 0:
+		case isUnreserved(c), strings.IndexByte("!$&'()*+,;=:", c) >= 0:
+		case c == '%' && i+2 < len(userinfo) && isHex(userinfo[i+1]) && isHex(userinfo[i+2]):
 		case c == '%':
 			return fmt.Errorf("the user information has a %% at byte %d that starts no percent-encoding: write %%25", i+1)
 		default:
@@ -64,6 +63,12 @@ func checkUserinfo(userinfo string) error {
 		}
 	}
 	return nil
+}
+
+func isHex(c byte) bool { return strings.IndexByte("0123456789ABCDEFabcdef", c) >= 0 }
+
+func isUnreserved(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
 // parseAddress reads host:port. The port is not optional: the default is 80,

@@ -14,9 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
-
-	"github.com/fairlead-io/fairlead/internal/percent"
 )
 
 // URL is a proxy URL. The zero value means that no proxy is set.
@@ -126,11 +125,9 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
 }
 
-// encode percent-encodes all but the unreserved characters, so that no later
+// encode percent-encodes all but the unreserved characters (RFC 3986, 2.3), so that no later
 // consumer can take a byte of a password for syntax.
-func encode(s string) string {
-	return percent.Encode(s, func(c byte) bool { return !percent.Unreserved(c) })
-}
+func encode(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // Scheme returns "http" or "https".
 func (u URL) Scheme() string { return u.parts().scheme }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // glibURL is a URL as GLib's g_uri_parse takes it apart without any flags.

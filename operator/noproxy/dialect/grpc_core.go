@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // grpcCoreRules is HttpProxyMapper. Of the proxy variables the first that is

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // Perl: LWP::UserAgent, which reads the environment with env_proxy, and

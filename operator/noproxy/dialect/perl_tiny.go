@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // HTTP::Tiny, which is part of Perl.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // aiohttp, which reads the environment only with trust_env=True.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // noPort is the port of a URL without one. (A port of Python may be negative.)

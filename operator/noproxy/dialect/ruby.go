@@ -3,7 +3,7 @@ package dialect
 import (
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // Ruby's standard library: Net::HTTP, under most gems, and open-uri. Both

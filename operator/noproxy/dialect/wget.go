@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // GNU Wget 1.x, built without libproxy as in Debian.

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/fairlead-io/fairlead/internal/percent"
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // whatwgURL is a URL as JavaScript's URL class reads it (the URL Standard of
