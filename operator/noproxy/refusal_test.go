@@ -183,3 +183,10 @@ func TestARefusalNamesTheEntry(t *testing.T) {
 		}
 	}
 }
+
+func TestAListWithUserinfoIsRefusedAsAWholeByParseList(t *testing.T) {
+	list, err := noproxy.ParseList("a.example,http://me:S3C,RET@proxy.example:3128", noproxy.Source{Field: "NO_PROXY"})
+	if list != nil || err == nil || strings.Contains(err.Error(), "S3C") || !strings.HasPrefix(err.Error(), "NO_PROXY[1]: ") {
+		t.Errorf("%v, %v", list, err)
+	}
+}
