@@ -81,7 +81,8 @@ func TestAClusterKeepsItsFormUntilTheInstallationAsksForAnother(t *testing.T) {
 	f.awaitNoProxy("c1", exact)
 
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "" })
-	f.cluster("c2")
+	f.awaitProxy(proxy, func(p *v1alpha1.CorporateProxy) bool { return p.Status.ObservedGeneration == p.Generation })
+	f.cluster("c2") // before, it would get what the operator knew, and keep it
 	f.awaitLists("c2", portableAny, portableGo)
 	f.reapply("c1", "after the form was unset")
 	f.awaitNoProxy("c1", exact)

@@ -5,7 +5,6 @@ package controlplanetest
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -69,9 +68,6 @@ func Shared(t testing.TB) *controlplane.ControlPlane {
 	return shared.cp
 }
 
-// parallel is how many of a package's tests run at once, where nobody says otherwise: most wait more than they work.
-const parallel = "4"
-
 // Main runs the tests of a package and stops the shared control plane:
 //
 //	func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -79,9 +75,6 @@ const parallel = "4"
 // What the clients of the tests themselves log is discarded.
 func Main(m *testing.M) {
 	log.SetLogger(logr.Discard())
-	if at := flag.Lookup("test.parallel"); at.Value.String() == at.DefValue {
-		_ = at.Value.Set(parallel)
-	}
 	cache, err := discoveryCache()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
