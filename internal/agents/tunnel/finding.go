@@ -5,14 +5,10 @@
 // The package is pure.
 package tunnel
 
-import (
-	"slices"
-
-	"github.com/fairlead-io/fairlead/internal/core/lint"
-)
+import "github.com/fairlead-io/fairlead/internal/core/lint"
 
 // Code names a kind of finding. Codes are stable.
-type Code string
+type Code = lint.Code
 
 // The codes.
 const (
@@ -56,16 +52,5 @@ const (
 	PortForward     Code = "PortForward"     // the tunnel runs inside the connection of another container
 )
 
-// Finding is one thing that somebody should know. It shows no credential.
-type Finding struct {
-	Code     Code          `json:"code"`
-	Severity lint.Severity `json:"severity"`
-	Why      string        `json:"why"`
-	Mend     string        `json:"mend,omitempty"` // what to do about it
-}
-
-// sorted puts the worst first, and keeps the order within a severity.
-func sorted(findings []Finding) []Finding {
-	slices.SortStableFunc(findings, func(a, b Finding) int { return lint.Compare(a.Severity, b.Severity) })
-	return findings
-}
+// Finding is one thing that somebody should know. It has no entries and no clients.
+type Finding = lint.Finding

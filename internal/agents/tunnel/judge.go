@@ -60,14 +60,6 @@ func (r Report) HasAgent() bool {
 	return slices.ContainsFunc(r.Containers, func(v Verdict) bool { return v.Agent != "" })
 }
 
-// Worst returns the highest severity among findings, or "".
-func Worst(findings []Finding) lint.Severity {
-	if len(findings) == 0 {
-		return ""
-	}
-	return sorted(slices.Clone(findings))[0].Severity
-}
-
 // Judge says of each container whether it is an agent, and how its tunnel leaves.
 func Judge(in Input) Report {
 	report := Report{Object: in.Object, Findings: slices.Clone(in.Read)}
@@ -99,7 +91,7 @@ func Judge(in Input) Report {
 		})
 	}
 	report.Findings = append(report.Findings, in.excluded(agents)...)
-	sorted(report.Findings)
+	lint.Sorted(report.Findings)
 	return report
 }
 
@@ -167,7 +159,7 @@ func (j *judge) run(family *Family) Verdict {
 	j.keepalive()
 	j.passwords()
 	j.policy(family)
-	sorted(v.Findings)
+	lint.Sorted(v.Findings)
 	return *v
 }
 

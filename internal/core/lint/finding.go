@@ -138,8 +138,8 @@ func rank(s Severity) int { return slices.Index([]Severity{Error, Warning, Info}
 // Compare is negative if a is worse than b.
 func Compare(a, b Severity) int { return cmp.Compare(rank(a), rank(b)) }
 
-// sorted puts the worst first, and keeps the order within a severity.
-func sorted(findings []Finding) []Finding {
+// Sorted puts the worst first, and keeps the order within a severity.
+func Sorted(findings []Finding) []Finding {
 	slices.SortStableFunc(findings, func(a, b Finding) int { return Compare(a.Severity, b.Severity) })
 	return findings
 }
