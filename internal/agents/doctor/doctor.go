@@ -67,7 +67,7 @@ func (r Report) Worst() lint.Severity {
 	for _, c := range r.Configurations {
 		all = append(all, c.Findings...)
 	}
-	return tunnel.Worst(all)
+	return lint.Worst(all)
 }
 
 // Hubs are those that agents dial, each once.

@@ -5,12 +5,10 @@
 // The package is pure.
 package tunnel
 
-import (
-	"github.com/fairlead-io/fairlead/internal/core/lint"
-)
+import "github.com/fairlead-io/fairlead/internal/core/lint"
 
 // Code names a kind of finding. Codes are stable.
-type Code string
+type Code = lint.Code
 
 // The codes.
 const (
@@ -54,15 +52,5 @@ const (
 	PortForward     Code = "PortForward"     // the tunnel runs inside the connection of another container
 )
 
-// Finding is one thing that somebody should know. It shows no credential.
-type Finding struct {
-	Code     Code          `json:"code"`
-	Severity lint.Severity `json:"severity"`
-	Why      string        `json:"why"`
-	Mend     string        `json:"mend,omitempty"` // what to do about it
-}
-
-func severity(f Finding) lint.Severity { return f.Severity }
-
-// Worst returns the highest severity among findings, or "".
-func Worst(findings []Finding) lint.Severity { return lint.WorstOf(findings, severity) }
+// Finding is one thing that somebody should know. It has no entries and no clients.
+type Finding = lint.Finding

@@ -91,7 +91,7 @@ func Judge(in Input) Report {
 		})
 	}
 	report.Findings = append(report.Findings, in.excluded(agents)...)
-	lint.Sort(report.Findings, severity)
+	lint.Sorted(report.Findings)
 	return report
 }
 
@@ -159,7 +159,7 @@ func (j *judge) run(family *Family) Verdict {
 	j.keepalive()
 	j.passwords()
 	j.policy(family)
-	lint.Sort(v.Findings, severity)
+	lint.Sorted(v.Findings)
 	return *v
 }
 

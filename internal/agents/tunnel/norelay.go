@@ -1,7 +1,9 @@
 package tunnel
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,36 +48,89 @@ func (j *judge) takesRelay() bool {
 	return way == "Relay"
 }
 
-// relayless is why there can be none, by the rules of policies/tunnel-relay; empty if there can.
+// relayless is why there can be none, by the rules of policies/tunnel-relay, which a test evaluates; empty if there can.
 func (j *judge) relayless() (why, mend string) {
 	const plain = "a proxy by http://"
 	spec := j.in.Pod.Spec
-	_, given := j.in.Pod.Metadata.Annotations["fairlead.io/relay-targets"]
-	if family := j.in.family(j.container); family != nil {
-		given = given || len(family.Targets) > 0
-	}
-	flags := line{words: slices.Concat(j.container.Command, j.container.Args)} // as a policy sees them
-	host, named := flags.flag("--proxy-server-host")
-	port, _ := flags.flag("--proxy-server-port")
 	number, _ := strconv.Atoi(j.hub.port)
 	_, address := j.hub.address()
+	alias, aliased := j.in.Pod.alias(j.hub.host)
 	switch {
 	case spec.OS.Name == "windows" || spec.NodeSelector["kubernetes.io/os"] == "windows":
 		return "the pod is for Windows, and the relay runs on Linux alone", plain
+	case slices.ContainsFunc(spec.Volumes, func(v Volume) bool { return v.Name == "fairlead-proxy" }):
+		return "there is a volume fairlead-proxy already, and it is kept", "another name for the volume"
 	case address:
 		return fmt.Sprintf("the hub, %s, is an address, and host aliases lead names alone to the relay", j.hub.host), "a name for the hub, or " + plain
 	case spec.HostNetwork && number > 0 && number < 1024:
 		return fmt.Sprintf("the pod is on the network of its node, where the relay may not listen at port %d, below 1024", number), "another port of the hub, or " + plain
 	case j.hub.port == strconv.Itoa(relayHealth):
 		return fmt.Sprintf("the relay answers probes at port %d", relayHealth), "another port of the hub"
-	case given:
+	case aliased && alias != "127.0.0.1":
+		return fmt.Sprintf("hostAliases point %s to %s, and are kept", j.hub.host, alias), "take the alias out"
+	}
+	return j.targetless()
+}
+
+// relayable are the targets that the relay can have, in small letters: names outside the cluster, with a port.
+var relayable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)+:[1-9][0-9]{0,4}$`)
+
+// targetless is why nothing names a target for the relay; empty if something does.
+func (j *judge) targetless() (why, mend string) {
+	flags := line{words: slices.Concat(j.container.Command, j.container.Args)} // as a policy sees them
+	host, named := flags.flag("--proxy-server-host")
+	port, _ := flags.flag("--proxy-server-port")
+	given := j.givenTargets()
+	targets := slices.Clone(given)
+	if named {
+		targets = append(targets, strings.ToLower(host)+":"+cmp.Or(port, "8091"))
+	}
+	targets = slices.DeleteFunc(targets, func(t string) bool { return !j.canRelay(t) })
+	var ports []string
+	for _, target := range slices.Compact(slices.Sorted(slices.Values(targets))) {
+		_, port, _ := strings.Cut(target, ":")
+		if slices.Contains(ports, port) {
+			return "the relay listens once on a port, and two targets have the port " + port, "another port of one of them"
+		}
+		ports = append(ports, port)
+	}
+	switch {
+	case slices.Contains(ports, strconv.Itoa(relayHealth)):
+		return fmt.Sprintf("the relay answers probes at port %d", relayHealth), "another port of the target"
+	case named && j.hub.host != "" && !j.canRelay(strings.ToLower(j.hub.String())):
+		return fmt.Sprintf("the hub, %s, is no name and port that can be relayed", j.hub), "a name for the hub"
+	case len(ports) > 0:
 		return "", ""
+	case len(given) > 0:
+		return "the annotation fairlead.io/relay-targets names nothing that can be relayed: host:port, the host a name", annotate(j.hub)
 	case strings.Contains(host+port, "$("):
 		return "the hub is in a variable, $(…), and a policy does not see what that becomes", annotate(j.hub)
 	case !named:
 		return "its arguments do not name the hub with --proxy-server-host, which is where a policy looks", annotate(j.hub)
 	}
 	return "", ""
+}
+
+// givenTargets are those of the annotation and of the family.
+func (j *judge) givenTargets() []string {
+	var all []string
+	if family := j.in.family(j.container); family != nil {
+		all = slices.Clone(family.Targets)
+	}
+	for target := range strings.SplitSeq(j.in.Pod.Metadata.Annotations["fairlead.io/relay-targets"], ",") {
+		if target = strings.ToLower(strings.TrimSpace(target)); target != "" {
+			all = append(all, target)
+		}
+	}
+	return all
+}
+
+func (j *judge) canRelay(target string) bool {
+	name, port, _ := strings.Cut(target, ":")
+	number, _ := strconv.Atoi(port)
+	alias, aliased := j.in.Pod.alias(name)
+	return relayable.MatchString(target) && strings.Trim(name, "0123456789.") != "" && !(hub{host: name}).inside() && number < 1<<16 &&
+		(number >= 1024 || !j.in.Pod.Spec.HostNetwork) && (!aliased || alias == "127.0.0.1")
 }
 
 // relayHealth is the relay's own port.

@@ -92,7 +92,7 @@ func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 	if n := m.Spec.NetworkPolicies; n != nil && n.Enabled {
 		c.say(NetworkPolicy, lint.Warning, fmt.Sprintf("spec.networkPolicies lets agents out to DNS and the ports 443, 6443 and %d alone: to a proxy on another port, such as 3128, not", m.port()), "a NetworkPolicy with egress to the proxy's address and port")
 	}
-	lint.Sort(c.Findings, severity)
+	lint.Sorted(c.Findings)
 	return c
 }
 
@@ -175,7 +175,7 @@ func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Config
 		}
 	}
 	c.say(ProxyAgentAlone, lint.Info, "for cluster-proxy it reaches the container proxy-agent alone: addon-agent and service-proxy, which dial the hub's API server, get nothing", "the policy of the family cluster-proxy, for all three")
-	lint.Sort(c.Findings, severity)
+	lint.Sorted(c.Findings)
 	return c
 }
 

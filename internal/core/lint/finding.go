@@ -123,16 +123,11 @@ func entryOf(item noproxy.Item) Entry {
 }
 
 // Worst returns the highest severity among findings, or "".
-func Worst(findings []Finding) Severity { return WorstOf(findings, severity) }
-
-func severity(f Finding) Severity { return f.Severity }
-
-// WorstOf is the same of findings of another kind.
-func WorstOf[F any](findings []F, severity func(F) Severity) Severity {
+func Worst(findings []Finding) Severity {
 	var worst Severity
 	for _, f := range findings {
-		if s := severity(f); worst == "" || rank(s) < rank(worst) {
-			worst = s
+		if worst == "" || rank(f.Severity) < rank(worst) {
+			worst = f.Severity
 		}
 	}
 	return worst
@@ -143,8 +138,8 @@ func rank(s Severity) int { return slices.Index([]Severity{Error, Warning, Info}
 // Compare is negative if a is worse than b.
 func Compare(a, b Severity) int { return cmp.Compare(rank(a), rank(b)) }
 
-// Sort puts the worst first, and keeps the order within a severity. It returns the same slice.
-func Sort[F any](findings []F, severity func(F) Severity) []F {
-	slices.SortStableFunc(findings, func(a, b F) int { return Compare(severity(a), severity(b)) })
+// Sorted puts the worst first, and keeps the order within a severity.
+func Sorted(findings []Finding) []Finding {
+	slices.SortStableFunc(findings, func(a, b Finding) int { return Compare(a.Severity, b.Severity) })
 	return findings
 }

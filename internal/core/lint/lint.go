@@ -43,14 +43,14 @@ func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 // Run returns everything that is found, the worst first. Nothing in it shows a
 // credential.
 func Run(in Input) []Finding {
-	return Sort(slices.Concat(Structure(in), Proxy(in), Portability(in)), severity)
+	return Sorted(slices.Concat(Structure(in), Proxy(in), Portability(in)))
 }
 
 // Structure returns what is found in the list itself, the worst first.
 func Structure(in Input) []Finding {
 	findings := append([]Finding{}, in.Refusals...)
 	if in.Hidden {
-		return Sort(findings, severity)
+		return Sorted(findings)
 	}
 	findings = append(findings, missing(in)...)
 	findings = append(findings, alone(in)...)
@@ -60,10 +60,10 @@ func Structure(in Input) []Finding {
 	findings = append(findings, shadowed(in)...)
 	findings = append(findings, omitted(in)...)
 	findings = append(findings, tooLong(in)...)
-	return Sort(findings, severity)
+	return Sorted(findings)
 }
 
 // Proxy returns what is found in the URLs and certificates, the worst first.
 func Proxy(in Input) []Finding {
-	return Sort(append(proxy(in), certificates(in)...), severity)
+	return Sorted(append(proxy(in), certificates(in)...))
 }
