@@ -114,10 +114,13 @@ func (c *company) issue(t *testing.T, hosts ...string) (certificate, key string)
 	return files[0], files[1]
 }
 
-// ca writes the addon manager's authority.
+// ca is the file of the addon manager's authority. It is written once: the programs read it while they start.
 func (c *company) ca(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(c.folder, "ca.crt")
+	if _, err := os.Stat(file); err == nil {
+		return file
+	}
 	controlplanetest.Require(t, os.WriteFile(file, c.authority.PEM(), 0o600))
 	return file
 }
