@@ -92,7 +92,7 @@ func sample(list noproxy.List, left map[string]bool) noproxy.List {
 type deviation struct {
 	entries []Entry                             // all of them
 	today   []Entry                             // those on account of which a client does as of its newest behaviour
-	clients map[*dialect.Client]map[string]bool // the behaviours that deviate, by their first version
+	clients map[string]map[string]bool // by client, the behaviours that deviate, by their first version
 }
 
 func (in Input) note(found map[Code]*deviation, item noproxy.Item, p probe, r reader, d dialect.Decision) map[Code]*deviation {
@@ -129,12 +129,12 @@ func with(entries []Entry, entry Entry) []Entry {
 
 func (d *deviation) add(choice dialect.Choice) {
 	if d.clients == nil {
-		d.clients = map[*dialect.Client]map[string]bool{}
+		d.clients = map[string]map[string]bool{}
 	}
-	if d.clients[choice.Client] == nil {
-		d.clients[choice.Client] = map[string]bool{}
+	if d.clients[choice.Client.Name] == nil {
+		d.clients[choice.Client.Name] = map[string]bool{}
 	}
-	d.clients[choice.Client][choice.Since] = true
+	d.clients[choice.Client.Name][choice.Since] = true
 }
 
 func (in Input) spelling(item noproxy.Item) string {
@@ -173,7 +173,7 @@ func (d *deviation) names() []string {
 	for _, client := range dialect.Clients() {
 		for i := 0; i < len(client.Behaviours); i++ {
 			first := i
-			for i < len(client.Behaviours) && d.clients[client][client.Behaviours[i].Since] {
+			for i < len(client.Behaviours) && d.clients[client.Name][client.Behaviours[i].Since] {
 				i++
 			}
 			if i > first {

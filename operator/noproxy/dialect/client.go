@@ -60,6 +60,12 @@ func (c Choice) String() string {
 	return c.Client.Name + "@" + c.Version
 }
 
+func (c *Client) clone() *Client {
+	own := *c
+	own.Aliases, own.AlsoReads, own.Behaviours = slices.Clone(c.Aliases), slices.Clone(c.AlsoReads), slices.Clone(c.Behaviours)
+	return &own
+}
+
 // Newest returns the client as of its newest known behaviour.
 func (c *Client) Newest() Choice {
 	return Choice{Client: c, Behaviour: c.Behaviours[len(c.Behaviours)-1]}
@@ -86,10 +92,10 @@ func (c *Client) At(version string) Choice {
 // after the name, such as "(trust_env)", only says how it was run.
 func Find(name string) (*Client, error) {
 	for _, asked := range []string{name, strings.TrimSpace(beforeParenthesis(name))} {
-		for _, client := range Clients() {
+		for _, client := range clients {
 			if strings.EqualFold(client.Name, asked) ||
 				slices.ContainsFunc(client.Aliases, func(alias string) bool { return strings.EqualFold(alias, asked) }) {
-				return client, nil
+				return client.clone(), nil
 			}
 		}
 	}
@@ -99,7 +105,7 @@ func Find(name string) (*Client, error) {
 // Names returns the names of all clients, in the order of Clients.
 func Names() []string {
 	var names []string
-	for _, client := range Clients() {
+	for _, client := range clients {
 		names = append(names, client.Name)
 	}
 	return names

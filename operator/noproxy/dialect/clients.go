@@ -25,5 +25,11 @@ var clients = slices.Concat(
 	grpcFamily,
 )
 
-// Clients returns all known clients, in a slice of the caller's own.
-func Clients() []*Client { return slices.Clone(clients) }
+// Clients returns all known clients. They are the caller's own: what it changes in them changes nothing for others.
+func Clients() []*Client {
+	own := make([]*Client, len(clients))
+	for i, client := range clients {
+		own[i] = client.clone()
+	}
+	return own
+}

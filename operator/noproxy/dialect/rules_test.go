@@ -29,9 +29,24 @@ func TestWhatANameCovers(t *testing.T) {
 	}
 }
 
-func TestTheSliceOfClientsIsTheCallersOwn(t *testing.T) {
-	Clients()[0] = nil
-	if Clients()[0] == nil {
-		t.Error("a caller has changed the slice of another")
+func TestWhatACallerChangesInAClientChangesNothingForOthers(t *testing.T) {
+	find := func() *Client {
+		client, err := Find("curl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client
+	}
+	own, found := Clients(), find()
+	own[0].Name, own[0].Behaviours[0].Since = "changed", "changed"
+	found.Name, found.Aliases[0], found.AlsoReads[0], found.Behaviours[0].Read = "changed", "changed", "changed", nil
+	own[1] = nil
+	for _, choice := range All() {
+		if choice.Client == nil || choice.Client.Name == "changed" || choice.Since == "changed" || choice.Read == nil {
+			t.Errorf("a caller has changed %s for others", choice)
+		}
+	}
+	if again := find(); again.Aliases[0] == "changed" || again.AlsoReads[0] == "changed" {
+		t.Error("a caller has changed the names of curl for others")
 	}
 }

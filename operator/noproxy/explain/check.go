@@ -71,7 +71,7 @@ func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
 }
 
 func (c *Checker) decider(choice dialect.Choice, row vector.Row) dialect.Decider {
-	key := question{client: choice.Client, since: choice.Since, environment: environment(row.Env), listed: row.NoProxy != nil}
+	key := question{client: choice.Client.Name, since: choice.Since, environment: environment(row.Env), listed: row.NoProxy != nil}
 	if row.NoProxy != nil {
 		key.list = *row.NoProxy
 	}
@@ -99,7 +99,7 @@ func (c *Checker) nameOf(row vector.Row) string {
 
 // question is everything of a row that a client reads but the URL.
 type question struct {
-	client            *dialect.Client
+	client            string
 	since             string
 	list, environment string
 	listed            bool

@@ -148,7 +148,7 @@ func TestEveryBehaviourHasANameByWhichItIsChosen(t *testing.T) {
 		}
 		seen[name(choice)] = true
 		again, err := Choose([]string{name(choice)})
-		if err != nil || len(again) != 1 || again[0].Client != choice.Client || again[0].Since != choice.Since {
+		if err != nil || len(again) != 1 || again[0].Client.Name != choice.Client.Name || again[0].Since != choice.Since {
 			t.Errorf("%s is not chosen by this name: %v", name(choice), err)
 		}
 	}

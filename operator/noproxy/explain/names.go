@@ -26,7 +26,7 @@ func place(choice dialect.Choice) int {
 
 // follows reports whether a choice is the behaviour after another of one client.
 func follows(choice, before dialect.Choice) bool {
-	return choice.Client == before.Client && isLabelled(choice) && isLabelled(before) && place(choice) == place(before)+1
+	return choice.Client.Name == before.Client.Name && isLabelled(choice) && isLabelled(before) && place(choice) == place(before)+1
 }
 
 // span names successive behaviours of one client; "curl" are all of them.
