@@ -1,0 +1,119 @@
+package egress
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Policy is what a relay's configuration says about destinations.
+type Policy struct {
+	Sources []netip.Prefix // of clients; none: every address may ask
+	Denied  []netip.Prefix // destinations that nobody reaches: nodes, the API server
+	Direct  Direct
+	Domain  string // of Services, such as cluster.local
+}
+
+// Direct are the destinations to which the relay may connect itself, of those that NO_PROXY covers, and the namespaces
+// whose Services it may reach. Empty, as it is by default, every request goes to the company's proxy or is refused: a relay
+// must be no way around NetworkPolicies.
+type Direct struct {
+	Networks   []netip.Prefix
+	Domains    []string // each with all names below it
+	Namespaces []string
+}
+
+// Request is what is known of one before it is decided.
+type Request struct {
+	Destination
+	Namespace string // of the client, as it says itself; empty if it does not
+	Listed    bool   // NO_PROXY covers the destination
+	Service   bool   // the name that Service returns exists
+}
+
+// Decision is where a request goes.
+type Decision struct {
+	Direct bool   // or else through the company's proxy
+	Dial   string // host:port, with the full name of a Service
+}
+
+// CheckSource refuses a client outside the configured networks.
+func (p Policy) CheckSource(client netip.Addr) *Refusal {
+	client = client.Unmap()
+	if len(p.Sources) == 0 || slices.ContainsFunc(p.Sources, func(s netip.Prefix) bool { return s.Contains(client) }) {
+		return nil
+	}
+	return refuse(Source, "%s is in none of the networks that may use this relay", client)
+}
+
+// Service returns the full name of the Service that a pod's resolver would find first for a name of one or two labels, and
+// for one that says itself that it is of a Service. A name without a dot is of the client's namespace. Empty: none.
+func (p Policy) Service(d Destination, namespace string) string {
+	labels := strings.Split(d.Name, ".")
+	switch {
+	case d.Name == "":
+		return ""
+	case isServiceName(d.Name, p.Domain):
+		return strings.TrimSuffix(d.Name, "."+p.Domain) + "." + p.Domain
+	case len(labels) == 1 && namespace != "":
+		return d.Name + "." + namespace + ".svc." + p.Domain
+	case len(labels) == 2:
+		return d.Name + ".svc." + p.Domain
+	}
+	return ""
+}
+
+func isServiceName(name, domain string) bool {
+	name = strings.TrimSuffix(name, "."+domain)
+	return strings.HasSuffix(name, ".svc") && strings.Count(name, ".") > 1
+}
+
+// Decide says where a request goes. What a name resolves to is checked when it is dialled: see CheckAddress.
+func (p Policy) Decide(r Request) (Decision, *Refusal) {
+	if refusal := p.checkDestination(r.Destination); refusal != nil {
+		return Decision{}, refusal
+	}
+	if service := p.Service(r.Destination, r.Namespace); service != "" && (r.Service || isServiceName(r.Name, p.Domain)) {
+		return p.toService(r, service)
+	}
+	d := Decision{Dial: r.String()}
+	d.Direct = r.Listed && p.opens(r.Destination)
+	return d, nil
+}
+
+func (p Policy) opens(d Destination) bool {
+	return slices.ContainsFunc(p.Direct.Networks, func(n netip.Prefix) bool { return d.Addr.IsValid() && n.Contains(d.Addr) }) ||
+		slices.ContainsFunc(p.Direct.Domains, func(domain string) bool { return d.Name == domain || strings.HasSuffix(d.Name, "."+domain) })
+}
+
+// Names of metadata services. A company's proxy that is a machine of a cloud would answer with its own credentials.
+var metadataNames = []string{"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal", "metadata.tencentyun.com"}
+
+func (p Policy) checkDestination(d Destination) *Refusal {
+	switch name := d.Name; {
+	case name == "":
+		return CheckAddress(d.Addr, p.Denied)
+	case name == "localhost", strings.HasSuffix(name, ".localhost"), name == "localhost.localdomain", name == "ip6-localhost", name == "ip6-loopback":
+		return refuse(Loopback, "%s is the loopback interface of whoever connects: no relay leads there", name)
+	case slices.Contains(metadataNames, name):
+		return refuse(Metadata, "%s is a metadata service: no relay leads there", name)
+	}
+	return nil
+}
+
+// toService refuses a Service by what the client should write: directly it is reached with every client, and by its own
+// NetworkPolicies.
+func (p Policy) toService(r Request, service string) (Decision, *Refusal) {
+	short := strings.TrimSuffix(service, "."+p.Domain)
+	labels := strings.Split(short, ".")
+	namespace := labels[len(labels)-2]
+	switch {
+	case short == "kubernetes.default.svc":
+		return Decision{}, refuse(Denied, "%s is the API server: no relay leads there; ask https://%s without a proxy", r.Name, short)
+	case slices.Contains(p.Direct.Namespaces, namespace):
+		return Decision{Direct: true, Dial: Destination{Name: service, Port: r.Port}.String()}, nil
+	case r.Name != short && r.Name != service:
+		return Decision{}, refuse(ShortName, "%s is the Service %s: no NO_PROXY can name it, so it came to the relay; write %s, which NO_PROXY covers", r.Name, short, short)
+	}
+	return Decision{}, refuse(ServiceName, "%s is a Service of this cluster, which the company's proxy cannot reach: have NO_PROXY cover .svc for this client", r.Name)
+}
