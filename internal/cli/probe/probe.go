@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/workload/relay"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // handshakeTimeout is for TLS in a tunnel that is open.
@@ -51,7 +52,7 @@ func ask(ctx context.Context, proxy proxyurl.URL, company *x509.CertPool, ca str
 	}
 	authorities.AppendCertsFromPEM([]byte(ca))
 	conn, err := relay.Ask(ctx, proxy, authorities, target)
-	var refusal *relay.Refusal
+	var refusal *upstream.Refusal
 	switch {
 	case errors.As(err, &refusal):
 		return tunnel.Probe{Refused: refusal.Error(), Schemes: refusal.Schemes}

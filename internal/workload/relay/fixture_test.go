@@ -17,6 +17,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/workload/pipe"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // The password has what is percent-encoded in a URL.
@@ -77,7 +80,7 @@ func (c *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
 	early, _ := buffered.Peek(buffered.Reader.Buffered())
 	_, _ = far.Write(early)
-	pipe(context.Background(), conn.(halfCloser), tunnel{halfCloser: far.(halfCloser)}, linger)
+	pipe.Both(context.Background(), pipe.End{Conn: conn.(upstream.Conn)}, pipe.End{Conn: far.(upstream.Conn)}, pipe.Linger)
 }
 
 func (c *company) requests() []*http.Request {
@@ -182,9 +185,9 @@ func put(t testing.TB, folder string, files map[string]string) {
 func settings(t testing.TB, url, ca string) string {
 	t.Helper()
 	folder := t.TempDir()
-	files := map[string]string{urlFile: url}
+	files := map[string]string{upstream.HTTPSFile: url}
 	if ca != "" {
-		files[caFile] = ca
+		files[upstream.CAFile] = ca
 	}
 	put(t, folder, files)
 	return folder

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // hostsFile is what the kubelet writes: the pod's hostAliases, or the node's own file with hostNetwork.
@@ -20,7 +22,7 @@ const hostsFile = "/etc/hosts"
 // dial connects to host:port. The pod's host aliases are the relay's too, and those of a target lead here: they do not
 // count, so that a hub is found where DNS has it. The image tells Go's resolver the same (hosts: dns); where
 // it does not, the connection that would lead back is refused.
-func (r *relay) dial(ctx context.Context, address, reason string) (halfCloser, error) {
+func (r *relay) dial(ctx context.Context, address, reason string) (upstream.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -50,7 +52,7 @@ func (r *relay) dial(ctx context.Context, address, reason string) (halfCloser, e
 		}
 		failed = append(failed, err)
 	}
-	return nil, inTime(ctx, errors.Join(failed...))
+	return nil, upstream.InTime(ctx, errors.Join(failed...))
 }
 
 // aliases are the addresses that the hosts file has for a name, without those that lead a target here.

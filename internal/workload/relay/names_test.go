@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // dns answers every question for an address with this one.
@@ -79,7 +81,7 @@ func TestWhereThereIsNoProxyTheHubIsAskedOfDNSAndNotOfTheHostAliasesThatLeadHere
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := settings(t, row.url, "")
-			put(t, folder, map[string]string{urlFile: row.url, noProxyFile: row.noProxy})
+			put(t, folder, map[string]string{upstream.HTTPSFile: row.url, upstream.NoProxyFile: row.noProxy})
 			r := newRelay(folder, []Target{hub}, slog.New(slog.DiscardHandler))
 			r.hosts, r.resolver = hostsOf(t, "127.0.0.1 localhost\n127.0.0.1\tother.example hub.invalid # the relay\n"), dns(t, "127.0.0.9")
 			if _, err := r.openTunnel(t.Context(), hub); err == nil || !strings.Contains(err.Error(), row.want) {

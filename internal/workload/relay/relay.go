@@ -19,6 +19,9 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+
+	"github.com/fairlead-io/fairlead/internal/workload/pipe"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 const (
@@ -36,7 +39,7 @@ var errEnding = errors.New("the relay ends")
 
 // relay is a running one.
 type relay struct {
-	folder  string
+	folder  *upstream.Folder
 	targets []Target
 	log     *slog.Logger
 	hosts   string // a file, as /etc/hosts
@@ -46,7 +49,7 @@ type relay struct {
 	grace    time.Duration
 	linger   time.Duration
 
-	roots     roots
+	upstream  *upstream.Dialer
 	readiness readiness
 	slots     chan struct{}
 	running   sync.WaitGroup // what accepts, and tunnels
@@ -60,10 +63,14 @@ func Run(ctx context.Context, folder string, targets []Target, log *slog.Logger)
 }
 
 func newRelay(folder string, targets []Target, log *slog.Logger) *relay {
-	return &relay{
-		folder: folder, targets: targets, log: log, hosts: hostsFile, timeout: connectTimeout, grace: grace, linger: linger,
+	r := &relay{
+		folder: upstream.NewFolder(folder), targets: targets, log: log, hosts: hostsFile, timeout: connectTimeout, grace: grace, linger: pipe.Linger,
 		readiness: readiness{targets: targets, last: map[Target]error{}}, slots: make(chan struct{}, maxTunnels),
 	}
+	r.upstream = upstream.NewDialer(func(ctx context.Context, address string) (upstream.Conn, error) {
+		return r.dial(ctx, address, "it is the proxy")
+	})
+	return r
 }
 
 func (r *relay) run(ctx context.Context, health string) error {
@@ -165,6 +172,6 @@ func (r *relay) relay(life context.Context, log *slog.Logger, agent *net.TCPConn
 	r.open.Add(1)
 	defer r.open.Add(-1)
 	log.Info("tunnel opened", "through", hub.RemoteAddr().String(), "way", hub.way, "after", time.Since(began))
-	done := pipe(life, agent, hub, r.linger)
-	log.Info("tunnel ended", "reason", done.reason, "sent", done.sent, "received", done.received, "after", time.Since(began))
+	done := pipe.Both(life, pipe.End{Name: "agent", Conn: agent}, pipe.End{Name: "proxy", Conn: hub, Early: hub.Early}, r.linger)
+	log.Info("tunnel ended", "reason", done.Reason, "sent", done.FromFirst, "received", done.FromSecond, "after", time.Since(began))
 }

@@ -11,13 +11,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // echo says what it was told once it was told all, and its own last word.
@@ -61,7 +61,7 @@ func TestAHubMayGoOnAfterTheAgentAndTheOtherWayRound(t *testing.T) {
 	told := make(chan string, 1)
 	proxy := newCompany(t, true, serve(t, func(conn net.Conn) {
 		_, _ = io.WriteString(conn, "all I have to say")
-		_ = conn.(halfCloser).CloseWrite()
+		_ = conn.(upstream.Conn).CloseWrite()
 		said, _ := io.ReadAll(conn)
 		told <- string(said)
 	}))
@@ -110,7 +110,7 @@ func TestSettingsCountFromTheNextConnectionOn(t *testing.T) {
 	if text := s.awaitUnready(t); !strings.Contains(text, "407 Proxy Authentication Required: it does not accept the user or the password") {
 		t.Errorf("/readyz: %s", text)
 	}
-	put(t, folder, map[string]string{urlFile: proxy.url(userinfo()), caFile: proxy.ca()})
+	put(t, folder, map[string]string{upstream.HTTPSFile: proxy.url(userinfo()), upstream.CAFile: proxy.ca()})
 	open := s.dial(t)
 	_, _ = io.WriteString(open, "o")
 	await(t, "the tunnel that stays open", func() bool { return s.open.Load() == 1 })
@@ -273,7 +273,7 @@ func TestNothingIsLeftOfConnectionsThatHaveEnded(t *testing.T) {
 		_ = broken.SetLinger(0)
 		_ = broken.Close()
 		if i == 9 {
-			put(t, folder, map[string]string{urlFile: proxy.url("corp%20user:wrong@"), caFile: proxy.ca()})
+			put(t, folder, map[string]string{upstream.HTTPSFile: proxy.url("corp%20user:wrong@"), upstream.CAFile: proxy.ca()})
 		}
 	}
 	proxy.CloseClientConnections()
@@ -366,33 +366,33 @@ func TestStrangersWhoKnockAtTheProbesTakeNoMemory(t *testing.T) {
 }
 
 func TestTunnelsToTheSameProxyShareItsAuthorities(t *testing.T) {
-	folder := t.TempDir()
-	read := func(r *roots, ca string) *x509.CertPool {
+	path := t.TempDir()
+	folder := upstream.NewFolder(path)
+	read := func(files map[string]string) (*x509.CertPool, error) {
 		t.Helper()
-		put(t, folder, map[string]string{caFile: ca})
-		pool, err := r.read(folder)
+		files[upstream.HTTPSFile] = "https://proxy.invalid:3128"
+		put(t, path, files)
+		settings, err := folder.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return pool
+		return settings.Authorities()
 	}
 	one, other := newCompany(t, true, serve(t, echo)), newCompany(t, true, serve(t, echo))
-	var r roots
-	first := read(&r, one.ca())
-	if read(&r, one.ca()) != first {
-		t.Error("the same file is held twice")
-	}
-	if read(&r, one.ca()+other.ca()) == first {
-		t.Error("a file that has changed is not read anew")
-	}
-	put(t, folder, map[string]string{caFile: "no PEM"})
-	if _, err := r.read(folder); err == nil {
-		t.Error("a file without certificate is read")
-	}
-	if err := os.Remove(filepath.Join(folder, caFile)); err != nil {
+	first, err := read(map[string]string{upstream.CAFile: one.ca()})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if pool, err := r.read(folder); err != nil || pool.Equal(first) {
+	if again, _ := read(map[string]string{upstream.CAFile: one.ca()}); again != first {
+		t.Error("the same file is held twice")
+	}
+	if changed, _ := read(map[string]string{upstream.CAFile: one.ca() + other.ca()}); changed == first {
+		t.Error("a file that has changed is not read anew")
+	}
+	if _, err := read(map[string]string{upstream.CAFile: "no PEM"}); err == nil {
+		t.Error("a file without certificate is read")
+	}
+	if pool, err := read(map[string]string{}); err != nil || pool.Equal(first) {
 		t.Errorf("without the file, its authorities are known: %v", err)
 	}
 }

@@ -1,4 +1,5 @@
-package relay
+// Package upstream reaches destinations through the company's proxy, for programs that keep its settings in a folder.
+package upstream
 
 import (
 	"bufio"
@@ -21,7 +22,7 @@ const maxHeader = 16 << 10
 
 // connect asks the proxy for the way to the target (RFC 9110, section 9.3.6), and returns what the target has sent
 // already.
-func connect(ctx context.Context, proxy net.Conn, target Target, authorization string) ([]byte, error) {
+func connect(ctx context.Context, proxy net.Conn, target, authorization string) ([]byte, error) {
 	past := time.Unix(1, 0)
 	release := context.AfterFunc(ctx, func() { _ = proxy.SetDeadline(past) })
 	_, err := io.WriteString(proxy, request(target, authorization))
@@ -39,7 +40,7 @@ func connect(ctx context.Context, proxy net.Conn, target Target, authorization s
 }
 
 // request has the credentials from the beginning: a proxy that asks for them first ends the connection.
-func request(target Target, authorization string) string {
+func request(target, authorization string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\nUser-Agent: fairlead-relay/%[2]s\r\n", target, version.Version)
 	if authorization != "" {
@@ -51,7 +52,7 @@ func request(target Target, authorization string) string {
 
 // readAnswer reads the answer to CONNECT, and returns what came behind it. No error shows what the proxy says in words
 // of its own: it may repeat what it was told.
-func readAnswer(proxy io.Reader, target Target, authorized bool) ([]byte, error) {
+func readAnswer(proxy io.Reader, target string, authorized bool) ([]byte, error) {
 	limited := &io.LimitedReader{R: proxy, N: maxHeader}
 	buffered := bufio.NewReader(limited)
 	reader := textproto.NewReader(buffered)
@@ -117,7 +118,7 @@ func (r *Refusal) Error() string {
 }
 
 // refusal says why there is no way, as far as the status tells.
-func refusal(status int, header textproto.MIMEHeader, target Target, authorized bool) *Refusal {
+func refusal(status int, header textproto.MIMEHeader, target string, authorized bool) *Refusal {
 	r := &Refusal{Status: status}
 	switch status {
 	case http.StatusProxyAuthRequired:

@@ -1,4 +1,4 @@
-package relay
+package upstream
 
 import (
 	"bytes"
@@ -39,7 +39,7 @@ func TestAnAnswerThatOpensNoTunnelIsPutIntoWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, reader := range []io.Reader{strings.NewReader(row.answer), iotest.OneByteReader(strings.NewReader(row.answer))} {
-				if _, err := readAnswer(reader, hub, row.authorized); err == nil || err.Error() != row.want {
+				if _, err := readAnswer(reader, "hub.invalid:8091", row.authorized); err == nil || err.Error() != row.want {
 					t.Errorf("%v\nnot %s", err, row.want)
 				}
 			}
@@ -56,7 +56,7 @@ func FuzzReadAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, answer []byte, piece int) {
 		proxy := &pieces{rest: answer, size: max(1, piece)}
-		early, err := readAnswer(proxy, hub, true)
+		early, err := readAnswer(proxy, "hub.invalid:8091", true)
 		// All that was read is the answer or the tunnel's.
 		tunnelled := slices.Concat(early, proxy.rest)
 		if err == nil && !bytes.HasSuffix(answer, tunnelled) {
@@ -66,7 +66,7 @@ func FuzzReadAnswer(f *testing.F) {
 			t.Fatalf("%q ends in the middle of a line", header)
 		}
 		// However it comes, it means the same.
-		_, wholeErr := readAnswer(bytes.NewReader(answer), hub, true)
+		_, wholeErr := readAnswer(bytes.NewReader(answer), "hub.invalid:8091", true)
 		if (err == nil) != (wholeErr == nil) {
 			t.Fatalf("in pieces: %v; at once: %v", err, wholeErr)
 		}
@@ -94,39 +94,9 @@ func (p *pieces) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-func TestTargetsAreRefusedBeforeTheyAreConfused(t *testing.T) {
-	for _, row := range []struct {
-		texts []string
-		want  string // of the targets, or the error
-	}{
-		{[]string{"Hub.Example.:8091", "[2001:DB8::1]:443", "203.0.113.20:6443"}, "hub.example:8091 [2001:db8::1]:443 203.0.113.20:6443"},
-		{nil, "there is no target"},
-		{[]string{"hub.example"}, `target "hub.example": it is not host:port`},
-		{[]string{"2001:db8::1:443"}, "it is not host:port; an IPv6 address stands in brackets"},
-		{[]string{"hub.example:0"}, "the port is not a number from 1 to 65535"},
-		{[]string{"hub.example:65536"}, "the port is not"},
-		{[]string{"hub.example:https"}, "the port is not"},
-		{[]string{":443"}, "the host is neither"},
-		{[]string{"*.example:443"}, "the host is neither"},
-		{[]string{"https://hub.example:443"}, "it is not host:port"},
-		{[]string{"a\r\nb:443"}, "the host is neither"},
-		{[]string{"hub.example:443", "other.example:443"}, `target "other.example:443": port 443 is that of hub.example:443: both would be 127.0.0.1:443`},
-		{[]string{"hub.example:8099"}, "port 8099 is that of the relay's own /healthz and /readyz"},
-	} {
-		targets, err := ParseTargets(row.texts)
-		var got []string
-		for _, target := range targets {
-			got = append(got, target.String())
-		}
-		if text := strings.Join(got, " "); err == nil && text != row.want || err != nil && !strings.Contains(err.Error(), row.want) {
-			t.Errorf("%q: %q (%v)", row.texts, text, err)
-		}
-	}
-}
-
 func TestAReadThatFailsIsNoEnd(t *testing.T) {
 	failure := errors.New("S3CRET")
-	if _, err := readAnswer(iotest.ErrReader(failure), hub, true); err == nil || err.Error() != "its answer cannot be read" {
+	if _, err := readAnswer(iotest.ErrReader(failure), "hub.invalid:8091", true); err == nil || err.Error() != "its answer cannot be read" {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,202 @@
+package upstream
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+)
+
+// The files of a folder. Those of the Secret fairlead-proxy that are not here are its lower-case twins.
+const (
+	HTTPFile          = "HTTP_PROXY"           // the proxy for http URLs; may be missing
+	HTTPSFile         = "HTTPS_PROXY"          // the proxy for everything else
+	HTTPPreviousFile  = "HTTP_PROXY_PREVIOUS"  // the same proxy with the credentials of before; may be missing
+	HTTPSPreviousFile = "HTTPS_PROXY_PREVIOUS" //
+	NoProxyFile       = "NO_PROXY"             // may be missing, as it was not projected once
+	CAFile            = "ca.crt"               // authorities of an https:// proxy beside the system's; may be missing
+)
+
+// Settings are what a folder says.
+type Settings struct {
+	HTTP, HTTPS Proxy
+	NoProxy     string
+	// Authorities are those by which an https:// proxy is known: the system's and the folder's. A company's bundle takes
+	// hundreds of kilobytes, and is read once.
+	Authorities func() (*x509.CertPool, error)
+}
+
+// Proxy is the company's proxy, or none.
+type Proxy struct {
+	URL     proxyurl.URL // without credentials
+	Address string       // host:port
+	// Credentials in the order in which they are tried; at least one, which may be none.
+	Credentials []Credential
+}
+
+// Credential is the value of Proxy-Authorization, and prints as its name.
+type Credential struct {
+	Name   string // "current" or "previous", for logs and metrics
+	secret *string
+}
+
+// String returns the name.
+func (c Credential) String() string { return c.Name }
+
+// GoString returns the name: %#v must not show more.
+func (c Credential) GoString() string { return c.Name }
+
+// IsZero reports that the proxy gets no credential.
+func (c Credential) IsZero() bool { return c.secret == nil }
+
+// Header returns the value of Proxy-Authorization; empty for none.
+func (c Credential) Header() string {
+	if c.secret == nil {
+		return ""
+	}
+	return *c.secret
+}
+
+// Folder is where the settings are: a mounted Secret, or the files of a machine. It is read again each time, and all that
+// read the same share one Settings.
+type Folder struct {
+	path  string
+	mutex sync.Mutex
+	files map[string]string
+	last  *Settings
+}
+
+// NewFolder returns the folder of that path.
+func NewFolder(path string) *Folder { return &Folder{path: path} }
+
+// Read returns the settings as they are now, of one moment: the kubelet replaces all files of a volume in one step. The
+// error names the file, and nothing of what is in it but its shape.
+func (f *Folder) Read() (*Settings, error) {
+	f.mutex.Lock() // while files are read, too: hundreds of connections come at once
+	defer f.mutex.Unlock()
+	files, err := readFiles(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if f.last != nil && maps.Equal(files, f.files) {
+		return f.last, nil
+	}
+	settings, err := parse(f.path, files)
+	if err == nil {
+		f.files, f.last = files, settings
+	}
+	return settings, err
+}
+
+var names = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, NoProxyFile, CAFile}
+
+// readFiles reads all files behind one look at the link ..data, which the kubelet and fairlead-node switch over. Where they
+// do that meanwhile, what it led to is gone, and it is read again.
+func readFiles(folder string) (map[string]string, error) {
+	for {
+		now := filepath.Join(folder, "..data")
+		target, err := os.Readlink(now)
+		if err != nil {
+			return readAll(folder, folder)
+		}
+		files, err := readAll(filepath.Join(folder, target), folder)
+		if again, _ := os.Readlink(now); again == target {
+			return files, err
+		}
+	}
+}
+
+func readAll(from, shown string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, name := range names {
+		content, err := os.ReadFile(filepath.Join(from, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name != HTTPSFile:
+		case err != nil:
+			var path *fs.PathError
+			if errors.As(err, &path) {
+				path.Path = filepath.Join(shown, name)
+			}
+			return nil, err
+		default:
+			files[name] = string(content)
+		}
+	}
+	return files, nil
+}
+
+func parse(folder string, files map[string]string) (*Settings, error) {
+	s := &Settings{NoProxy: strings.TrimSpace(files[NoProxyFile])}
+	var err error
+	if s.HTTPS, err = parseProxy(folder, files, HTTPSFile, HTTPSPreviousFile); err != nil {
+		return nil, err
+	}
+	if s.HTTP, err = parseProxy(folder, files, HTTPFile, HTTPPreviousFile); err != nil {
+		return nil, err
+	}
+	s.Authorities = sync.OnceValues(func() (*x509.CertPool, error) {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if ca, given := files[CAFile]; given && !pool.AppendCertsFromPEM([]byte(ca)) {
+			return nil, fmt.Errorf("%s: there is no certificate in it", filepath.Join(folder, CAFile))
+		}
+		return pool, nil
+	})
+	return s, nil
+}
+
+// parseProxy: the previous credentials count for the same proxy alone.
+func parseProxy(folder string, files map[string]string, current, previous string) (Proxy, error) {
+	proxy, err := parseURL(folder, files, current)
+	if err != nil || proxy.URL.IsZero() {
+		return proxy, err
+	}
+	before, err := parseURL(folder, files, previous)
+	if err != nil {
+		return Proxy{}, err
+	}
+	same := before.URL.Equal(proxy.URL) && !before.URL.IsZero()
+	if same && before.Credentials[0].Header() != proxy.Credentials[0].Header() {
+		before.Credentials[0].Name = "previous"
+		proxy.Credentials = slices.Concat(proxy.Credentials, before.Credentials)
+	}
+	return proxy, nil
+}
+
+func parseURL(folder string, files map[string]string, name string) (Proxy, error) {
+	u, err := proxyurl.Parse(files[name])
+	if err == nil && !u.IsZero() {
+		return NewProxy(u)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Join(folder, name), err)
+	}
+	return Proxy{}, err
+}
+
+// NewProxy returns the proxy of a URL, with the credentials in it.
+func NewProxy(u proxyurl.URL) (Proxy, error) {
+	read, err := url.Parse(u.Reveal())
+	if err != nil { // net/url shows what it cannot read
+		return Proxy{}, errors.New("the proxy's URL cannot be read")
+	}
+	current := Credential{Name: "current"}
+	if read.User != nil {
+		password, _ := read.User.Password()
+		header := "Basic " + base64.StdEncoding.EncodeToString([]byte(read.User.Username()+":"+password))
+		current.secret = &header
+	}
+	return Proxy{URL: u.WithoutCredentials(), Address: read.Host, Credentials: []Credential{current}}, nil
+}

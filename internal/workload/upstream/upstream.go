@@ -1,0 +1,129 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Conn is a connection that can end one direction: *net.TCPConn, *tls.Conn.
+type Conn interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// Tunnel is an open way to a target through the proxy.
+type Tunnel struct {
+	Conn
+	Early      []byte     // what came right behind the proxy's answer
+	Credential Credential // that the proxy accepted
+}
+
+// Dialer reaches destinations through proxies, and remembers which credentials they refuse.
+type Dialer struct {
+	Dial     func(ctx context.Context, address string) (Conn, error) // to the proxy
+	attempts attempts
+}
+
+// NewDialer returns one that connects to a proxy by this function.
+func NewDialer(dial func(ctx context.Context, address string) (Conn, error)) *Dialer {
+	return &Dialer{Dial: dial, attempts: attempts{now: time.Now}}
+}
+
+// Open opens a tunnel to host:port with CONNECT (RFC 9110, section 9.3.6). If the proxy refuses a credential, the next one is
+// tried. The error may be a *Refusal, and has no password.
+func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string) (Tunnel, error) {
+	tunnel, err := d.open(ctx, proxy, authorities, target)
+	if err != nil {
+		return Tunnel{}, fmt.Errorf("the proxy %s: %w", proxy.URL, err)
+	}
+	return tunnel, nil
+}
+
+func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string) (Tunnel, error) {
+	var failed error
+	for from := 0; ; {
+		index, end, err := d.attempts.begin(ctx, proxy, from)
+		if err != nil {
+			return Tunnel{}, cmp.Or(failed, err)
+		}
+		credential := proxy.Credentials[index]
+		tunnel, err := d.ask(ctx, proxy, authorities, target, credential)
+		var refusal *Refusal
+		switch {
+		case err == nil:
+			end(accepted)
+			return tunnel, nil
+		case !errors.As(err, &refusal):
+			end(unknown)
+			return Tunnel{}, err
+		case refusal.Status != http.StatusProxyAuthRequired:
+			end(accepted)
+			return Tunnel{}, err
+		}
+		end(refused)
+		if failed, from = err, index+1; from == len(proxy.Credentials) {
+			return Tunnel{}, err
+		}
+	}
+}
+
+func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string, credential Credential) (Tunnel, error) {
+	conn, err := d.connect(ctx, proxy, authorities)
+	if err != nil {
+		return Tunnel{}, err
+	}
+	early, err := connect(ctx, conn, target, credential.Header())
+	if err != nil {
+		_ = conn.Close()
+		return Tunnel{}, err
+	}
+	return Tunnel{conn, early, credential}, nil
+}
+
+// connect connects to the proxy, with TLS if its URL says so.
+func (d *Dialer) connect(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error)) (Conn, error) {
+	conn, err := d.Dial(ctx, proxy.Address)
+	if err != nil || proxy.URL.Scheme() != "https" {
+		return conn, err
+	}
+	roots, err := authorities()
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	secured := tls.Client(conn, &tls.Config{
+		ServerName: proxy.URL.Host(), RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+	})
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, InTime(ctx, inTLS(err))
+	}
+	return secured, nil
+}
+
+func inTLS(err error) error {
+	var header tls.RecordHeaderError
+	if errors.As(err, &header) {
+		return errors.New("it does not speak TLS: if it is a plain proxy, its URL begins with http://")
+	}
+	if !strings.Contains(err.Error(), "tls: ") {
+		return fmt.Errorf("TLS: %w", err)
+	}
+	return err
+}
+
+// InTime names the reason of the context, if that is why there is an error.
+func InTime(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
