@@ -107,7 +107,7 @@ func addEnvironment(config *ignition.Config, e resolve.Effective, audience nopro
 	if err != nil {
 		return err
 	}
-	config.Storage.Files = append(config.Storage.Files, ignition.File{Path: path, Mode: 0o600, Contents: ignition.Contents{Inline: ignition.Text(content)}})
+	config.Storage.Files = append(config.Storage.Files, file(path, 0o600, string(content)))
 	for _, unit := range units {
 		config.Systemd.Units = append(config.Systemd.Units, ignition.Unit{
 			Name:    unit,
@@ -132,17 +132,18 @@ func addTrustedCA(config *ignition.Config, e resolve.Effective, on system) {
 
 // files are those of a bundle.
 func (s system) files(bundle string) []ignition.File {
-	file := func(path, content string) ignition.File {
-		return ignition.File{Path: path, Mode: 0o644, Contents: ignition.Contents{Inline: ignition.Text(content)}}
-	}
 	if !strings.Contains(s.trustedCA, "%d") {
-		return []ignition.File{file(s.trustedCA, bundle)}
+		return []ignition.File{file(s.trustedCA, 0o644, bundle)}
 	}
 	var files []ignition.File
 	for certificate := range strings.SplitAfterSeq(bundle, "-----END CERTIFICATE-----\n") {
 		if certificate != "" {
-			files = append(files, file(fmt.Sprintf(s.trustedCA, len(files)+1), certificate))
+			files = append(files, file(fmt.Sprintf(s.trustedCA, len(files)+1), 0o644, certificate))
 		}
 	}
 	return files
+}
+
+func file(path string, mode ignition.Mode, content string) ignition.File {
+	return ignition.File{Path: path, Mode: mode, Contents: ignition.Contents{Inline: ignition.Text(content)}}
 }

@@ -74,17 +74,9 @@ func nodeData(e resolve.Effective) (map[string][]byte, error) {
 		}
 	}
 	if e.Node.Base64Twins {
-		addTwins(data)
+		for key, content := range maps.Clone(data) {
+			data[key+TwinSuffix] = []byte(base64.StdEncoding.EncodeToString(content))
+		}
 	}
 	return data, nil
-}
-
-func addTwins(data map[string][]byte) {
-	twins := map[string][]byte{}
-	for key, content := range data {
-		twins[key+TwinSuffix] = []byte(base64.StdEncoding.EncodeToString(content))
-	}
-	for key, twin := range twins {
-		data[key] = twin
-	}
 }

@@ -16,13 +16,19 @@ import (
 // no shell can read it safely. Docker takes over what a shell has exported with
 // "--env NAME".
 func Shell(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
-	lines, err := assign(environment(e, audience), shellExport)
-	if err != nil {
-		return nil, problemAt(e, "env", err)
+	lines, err := assign(e, "env", environment(e, audience), shellExport)
+	if lines == nil {
+		return nil, err
 	}
-	var text strings.Builder
-	for _, line := range lines {
-		text.WriteString(line + "\n")
+	return []byte(strings.Join(lines, "\n") + "\n"), nil
+}
+
+// shellExport returns a command that exports a variable. Between single quotes
+// every byte stands for itself, and only a single quote cannot be there (POSIX.1,
+// Shell Command Language, 2.2.2). No environment holds a NUL byte.
+func shellExport(name, value string) (string, error) {
+	if strings.ContainsRune(value, 0) {
+		return "", notCarriable("%s contains a NUL byte, which no environment can carry", name)
 	}
-	return []byte(text.String()), nil
+	return "export " + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'", nil
 }

@@ -35,11 +35,5 @@ var jinjaStart = regexp.MustCompile(`\{[{%#]`)
 // isYAMLBreaker is what YAML does not take (YAML 1.1, c-printable), or reads as a
 // line end and writes as another.
 func isYAMLBreaker(r rune) bool {
-	switch {
-	case r == '\n', r == '\t':
-		return false
-	case isControl(r), r >= 0x80 && r <= 0x9f, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
-		return true
-	}
-	return false
+	return r != '\n' && r != '\t' && (isControl(r) || r >= 0x80 && r <= 0x9f || strings.ContainsRune("\u2028\u2029\ufeff\ufffe\uffff", r))
 }

@@ -25,8 +25,12 @@ const (
 // specifications for Flatcar v1.0.0 and Fedora CoreOS v1.4.0).
 type Config struct {
 	Ignition *Ignition `yaml:"ignition,omitempty"`
-	Storage  Storage   `yaml:"storage"`
-	Systemd  Systemd   `yaml:"systemd"`
+	Storage  struct {
+		Files []File `yaml:"files,omitempty"`
+	} `yaml:"storage"`
+	Systemd struct {
+		Units []Unit `yaml:"units,omitempty"`
+	} `yaml:"systemd"`
 }
 
 // Ignition is for Ignition's own fetches.
@@ -51,12 +55,7 @@ type Security struct {
 	} `yaml:"tls"`
 }
 
-// Storage holds files, which are root's.
-type Storage struct {
-	Files []File `yaml:"files,omitempty"`
-}
-
-// File is one file.
+// File is one file, which is root's.
 type File struct {
 	Path     string   `yaml:"path"`
 	Mode     Mode     `yaml:"mode"`
@@ -87,11 +86,6 @@ type Mode int
 // MarshalYAML returns the number as people write it.
 func (m Mode) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprintf("%#o", int(m))}, nil
-}
-
-// Systemd holds units.
-type Systemd struct {
-	Units []Unit `yaml:"units,omitempty"`
 }
 
 // Unit is a unit of our own, or drop-ins of one that is there.

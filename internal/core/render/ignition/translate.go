@@ -49,18 +49,13 @@ func Translate(variant Variant, config Config) ([]byte, error) {
 	options := common.TranslateBytesOptions{TranslateOptions: common.TranslateOptions{NoResourceAutoCompression: true}}
 	json, report, err := dialects[variant].translate(butane, options)
 	if err != nil {
-		return nil, fmt.Errorf("is refused by Butane (%s)", strings.Join(refused(report), ", "))
+		var places []string
+		for _, entry := range report.Entries {
+			if entry.Kind.IsFatal() {
+				places = append(places, entry.Context.String())
+			}
+		}
+		return nil, fmt.Errorf("is refused by Butane (%s)", strings.Join(places, ", "))
 	}
 	return append(json, '\n'), nil
-}
-
-// refused lists the places at which an error was found.
-func refused(found report.Report) []string {
-	var places []string
-	for _, entry := range found.Entries {
-		if entry.Kind.IsFatal() {
-			places = append(places, entry.Context.String())
-		}
-	}
-	return places
 }
