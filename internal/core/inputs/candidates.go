@@ -44,12 +44,10 @@ func candidates(proxies []v1alpha1.CorporateProxy, cluster, namespace map[string
 	all := make([]resolve.Candidate, len(proxies))
 	for i := range proxies {
 		selected, allowed, err := selectors(&proxies[i])
-		all[i] = resolve.Candidate{Name: proxies[i].Name, Priority: proxies[i].Spec.Priority}
-		if err != nil {
-			all[i].Broken = err
-			continue
+		all[i] = resolve.Candidate{Name: proxies[i].Name, Priority: proxies[i].Spec.Priority, Broken: err}
+		if err == nil {
+			all[i].Selected, all[i].Allowed = selected.Matches(labels.Set(cluster)), allowed.Matches(labels.Set(namespace))
 		}
-		all[i].Selected, all[i].Allowed = selected.Matches(labels.Set(cluster)), allowed.Matches(labels.Set(namespace))
 	}
 	return all
 }
@@ -70,7 +68,7 @@ func selector(proxy *v1alpha1.CorporateProxy, field string, written *metav1.Labe
 	}
 	compiled, err := metav1.LabelSelectorAsSelector(written)
 	if err != nil {
-		return nil, invalid(proxy, field, err.Error())
+		return nil, invalid(object(proxy), field, "%v", err)
 	}
 	return compiled, nil
 }

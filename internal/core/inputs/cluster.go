@@ -30,9 +30,13 @@ func Override(o *v1alpha1.ProxyOverride) resolve.Override {
 	if o == nil {
 		return resolve.Override{}
 	}
-	override := resolve.Override{Direct: o.Spec.Mode == v1alpha1.ModeDirect, Exclude: o.Spec.Exclude}
-	for _, entry := range o.Spec.NoProxy {
-		override.NoProxy = append(override.NoProxy, entry.Value)
+	return resolve.Override{Direct: o.Spec.Mode == v1alpha1.ModeDirect, NoProxy: valuesOf(o.Spec.NoProxy), Exclude: o.Spec.Exclude}
+}
+
+func valuesOf(entries []v1alpha1.NoProxyEntry) []string {
+	var values []string
+	for _, entry := range entries {
+		values = append(values, entry.Value)
 	}
-	return override
+	return values
 }

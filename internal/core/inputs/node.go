@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -29,19 +30,16 @@ var StaticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPod
 // Node reads what machines are to get. Object and prefix say where the fields
 // stand. The error is a *resolve.Problem.
 func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, error) {
-	invalid := func(field, format string, args ...any) error {
-		return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object, Field: prefix + field, Detail: fmt.Sprintf(format, args...)}
-	}
-	node := resolve.Node{StaticPods: resolve.StaticPods(spec.StaticPods), Base64Twins: spec.Base64Twins}
-	if node.StaticPods == "" {
-		node.StaticPods = resolve.StaticPodsStrip // the CRD's default
+	node := resolve.Node{
+		StaticPods:  cmp.Or(resolve.StaticPods(spec.StaticPods), resolve.StaticPodsStrip), // the CRD's default
+		Base64Twins: spec.Base64Twins,
 	}
 	if !slices.Contains(StaticPods, node.StaticPods) {
-		return node, invalid("staticPods", "%q is none of %s", spec.StaticPods, StaticPods)
+		return node, invalid(object, prefix+"staticPods", "%q is none of %s", spec.StaticPods, StaticPods)
 	}
 	for i, unit := range spec.Units {
 		if !unitName.MatchString(unit) || len(unit) > maxUnitName {
-			return node, invalid(fmt.Sprintf("units[%d]", i),
+			return node, invalid(object, fmt.Sprintf("%sunits[%d]", prefix, i),
 				"%q is not the name of a service, such as crio.service: letters, digits, \"-\", \"_\" and \".\", at most %d, no path and no template", unit, maxUnitName)
 		}
 		if unit != render.Containerd && unit != render.Kubelet && !slices.Contains(node.Units, unit) {
@@ -50,7 +48,7 @@ func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, erro
 	}
 	for i, file := range spec.Files {
 		if !slices.Contains(NodeFiles, resolve.NodeFile(file)) {
-			return node, invalid(fmt.Sprintf("files[%d]", i), "%q is none of %s", file, NodeFiles)
+			return node, invalid(object, fmt.Sprintf("%sfiles[%d]", prefix, i), "%q is none of %s", file, NodeFiles)
 		}
 		node.Files = append(node.Files, resolve.NodeFile(file))
 	}

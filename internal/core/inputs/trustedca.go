@@ -1,22 +1,16 @@
 package inputs
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// The CRD's defaults, for manifests that never met it.
-const defaultCAKey = "ca.crt"
-
 func certificateReference(ref v1alpha1.CertificateReference) Reference {
-	if ref.Kind == "" {
-		return Reference{KindConfigMap, ref.Name}
-	}
-	return Reference{ref.Kind, ref.Name}
+	return Reference{cmp.Or(ref.Kind, KindConfigMap), ref.Name} // the CRD's default, for manifests that never met it
 }
 
 // readTrustedCA reads the bundle that spec.trustedCARef names, if it does.
@@ -24,22 +18,15 @@ func readTrustedCA(node *resolve.Node, proxy *v1alpha1.CorporateProxy, get DataG
 	if proxy.Spec.TrustedCARef == nil {
 		return nil
 	}
-	ref, key := certificateReference(*proxy.Spec.TrustedCARef), proxy.Spec.TrustedCARef.Key
+	ref, key := certificateReference(*proxy.Spec.TrustedCARef), cmp.Or(proxy.Spec.TrustedCARef.Key, "ca.crt") // the CRD's default, too
 	if ref.Kind != KindConfigMap && ref.Kind != KindSecret {
-		return invalid(proxy, "spec.trustedCARef.kind", fmt.Sprintf("%q is neither %s nor %s", ref.Kind, KindConfigMap, KindSecret))
+		return invalid(object(proxy), "spec.trustedCARef.kind", "%q is neither %s nor %s", ref.Kind, KindConfigMap, KindSecret)
 	}
-	if key == "" {
-		key = defaultCAKey
-	}
-	data, err := mustGet(proxy, "spec.trustedCARef", ref, get)
+	data, err := mustGet(proxy, "spec.trustedCARef", ref, get, key)
 	if err != nil {
 		return err
 	}
-	content, found := data[key]
-	if !found {
-		return &resolve.Problem{Reason: resolve.ReasonSourceMissing, Object: ref.String(), Field: "data." + key, Detail: "the key is missing"}
-	}
-	return AddTrustedCA(node, ref.String(), "data."+key, content)
+	return AddTrustedCA(node, ref.String(), "data."+key, data[key])
 }
 
 // ErrTrustedCA is the cause of a problem with the content of a bundle.
