@@ -85,9 +85,7 @@ func (f Fact) check() []error {
 			errs = append(errs, fmt.Errorf("paths[%d]: %w", i, err))
 		}
 	}
-	switch f.Type {
-	case "", CIDR, Address, Domain:
-	default:
+	if canonical[f.Type] == nil {
 		errs = append(errs, fmt.Errorf("type: %q is none of %s, %s, %s", f.Type, CIDR, Address, Domain))
 	}
 	return append(errs, f.checkForm()...)

@@ -28,17 +28,6 @@ type Value struct {
 	Entry string
 }
 
-// Named returns the values of one fact.
-func (f Facts) Named(fact string) []Value {
-	var values []Value
-	for _, value := range f.Values {
-		if value.Fact == fact {
-			values = append(values, value)
-		}
-	}
-	return values
-}
-
 // Problem is a part of an object that was not understood. It never shows the value: a path that is wrong
 // may lead to something secret, and problems end up in conditions.
 type Problem struct {

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -11,14 +10,13 @@ import (
 // The errors here say what is wrong and do not repeat the value: those of Parse show it beside, those of
 // Extract must not.
 var (
-	errNotCIDR      = errors.New("is not a CIDR")
-	errNotAddress   = errors.New("is not an IP address")
-	errNotDomain    = errors.New("is not a DNS name")
-	errMapped       = errors.New("is an IPv4 address written as IPv6")
-	errZone         = errors.New("has an IPv6 zone")
-	errEveryAddress = errors.New("covers every address")
-	errNoAddress    = errors.New("is the unspecified address")
+	errNotAddress = errors.New("is not an IP address")
+	errNotDomain  = errors.New("is not a DNS name")
+	errMapped     = errors.New("is an IPv4 address written as IPv6")
 )
+
+// canonical returns the entry of a type for a value.
+var canonical = map[Type]func(string) (string, error){"": canonicalCIDR, CIDR: canonicalCIDR, Address: canonicalAddress, Domain: canonicalDomain}
 
 // canonicalCIDR returns the network: without the bits of a host, which some clients refuse to read
 // although providers write them.
@@ -26,11 +24,11 @@ func canonicalCIDR(text string) (string, error) {
 	prefix, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
-		return "", errNotCIDR
+		return "", errors.New("is not a CIDR")
 	case prefix.Addr().Is4In6():
 		return "", errMapped
 	case prefix.Bits() == 0:
-		return "", errEveryAddress
+		return "", errors.New("covers every address")
 	}
 	return prefix.Masked().String(), nil
 }
@@ -43,9 +41,9 @@ func canonicalAddress(text string) (string, error) {
 	case addr.Is4In6():
 		return "", errMapped
 	case addr.Zone() != "":
-		return "", errZone
+		return "", errors.New("has an IPv6 zone")
 	case addr.IsUnspecified():
-		return "", errNoAddress
+		return "", errors.New("is the unspecified address")
 	}
 	return addr.String(), nil
 }
@@ -68,17 +66,4 @@ func canonicalDomain(text string) (string, error) {
 		return "", errNotDomain
 	}
 	return domain, nil
-}
-
-// canonical returns the entry of that type for a value.
-func (t Type) canonical(text string) (string, error) {
-	switch t {
-	case "", CIDR:
-		return canonicalCIDR(text)
-	case Address:
-		return canonicalAddress(text)
-	case Domain:
-		return canonicalDomain(text)
-	}
-	return "", fmt.Errorf("has the unknown type %q", string(t))
 }

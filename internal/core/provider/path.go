@@ -44,7 +44,7 @@ func parsePath(text string) (path, error) {
 // walk calls found for every value that the path leads to from node, in the order of the lists and of
 // the sorted keys of the maps, and failed where the path meets a value of another shape. What is absent
 // or null is neither. at is where node is, for the calls.
-func (p path) walk(node any, at string, found func(at string, value any), failed func(at, reason string)) {
+func (p path) walk(node any, at string, found func(at string, value any), failed func(at string, err error)) {
 	switch {
 	case node == nil:
 	case len(p) == 0:
@@ -76,7 +76,7 @@ func (p path) walk(node any, at string, found func(at string, value any), failed
 }
 
 // wrongShape describes a value without showing it: a wrong path may lead to a password.
-func wrongShape(value any, want string) string {
+func wrongShape(value any, want string) error {
 	is := "something else"
 	switch value.(type) {
 	case string:
@@ -90,5 +90,5 @@ func wrongShape(value any, want string) string {
 	case map[string]any:
 		is = "an object"
 	}
-	return fmt.Sprintf("is %s, not %s", is, want)
+	return fmt.Errorf("is %s, not %s", is, want)
 }
