@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -44,10 +45,7 @@ func missing(in Input) []Finding {
 			})
 		}
 	}
-	domain := strings.TrimSuffix(in.Cluster.ServiceDomain, ".")
-	if domain == "" {
-		domain = "cluster.local"
-	}
+	domain := cmp.Or(strings.TrimSuffix(in.Cluster.ServiceDomain, "."), "cluster.local")
 	lacks(MissingServices, "the names of services", "webhooks are called by them", "name.namespace.svc", ".svc")
 	lacks(MissingServices, "the full names of services", "spec.clusterNetwork.serviceDomain", "name.namespace.svc."+domain, "."+domain)
 	networks := func(code Code, what, field string, cidrs []string) {
