@@ -57,14 +57,14 @@ No password is printed.`,
   # in a pipeline
   fairlead explain --check expectations.json
   fairlead explain --check must-hold.json --values secret-values.yaml --cluster cluster.yaml -o junit > explain.xml`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(cmd *cobra.Command, args []string) error {
 			opts.urls, opts.given = args, map[string]bool{}
 			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience", "fail-on"} {
 				opts.given[name] = cmd.Flags().Changed(name)
 			}
-			if err := opts.checkExplain(); err != nil {
-				return usage(err)
-			}
+			return usage(opts.checkExplain())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.check {
 				return runExplainCheck(cmd, opts)
 			}
@@ -90,10 +90,7 @@ func (o *explainOptions) flags(cmd *cobra.Command) {
 }
 
 func (o *explainOptions) checkExplain() error {
-	if !slices.Contains(audiences, o.audience) {
-		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
-	}
-	if err := cmp.Or(o.checkOutput(), checkFailOn(&o.failOn, failExplain)); err != nil {
+	if err := cmp.Or(oneOf("--audience", o.audience, audiences), o.checkOutput(), checkFailOn(&o.failOn, failExplain)); err != nil {
 		return err
 	}
 	switch {
@@ -151,25 +148,20 @@ func runExplain(cmd *cobra.Command, opts explainOptions) error {
 		return err
 	}
 	if opts.failOn != never && !explain.Agree(explanations) {
-		return quietError{exitFailure}
+		return errQuiet
 	}
 	return nil
 }
 
 func (o *explainOptions) print(out io.Writer, subject subject, explanations []explain.Explanation) error {
-	switch o.output {
-	case "html":
-		return page.Write(out, page.Page{
-			Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations,
-		})
-	case tableOutput, wideOutput:
-	default:
-		return printData(out, o.output, explanations)
+	if o.output == "html" {
+		return page.Write(out, page.Page{Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations})
 	}
-	table := explainTable{style: terminal.For(out), wide: o.output == "wide" || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
-	for _, e := range explanations {
-		table.add(e)
-	}
-	_, err := out.Write(table.text.Bytes())
-	return err
+	return printFound(out, o.output, explanations, func(s terminal.Style) []byte {
+		table := explainTable{style: s, wide: o.output == wideOutput || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
+		for _, e := range explanations {
+			table.add(e)
+		}
+		return table.text.Bytes()
+	})
 }
