@@ -135,10 +135,7 @@ func namesOf(cmd *cobra.Command, everywhere bool, prefix string, resource schema
 
 // given is the value of a flag that the command may not have.
 func given(cmd *cobra.Command, flag string) string {
-	value, err := cmd.Flags().GetString(flag)
-	if err != nil {
-		return ""
-	}
+	value, _ := cmd.Flags().GetString(flag)
 	return value
 }
 

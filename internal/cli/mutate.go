@@ -157,7 +157,11 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, error) {
 	var layers [][]byte
 	if opts.hasSettings() {
-		settings, err := clusterValues(cmd, opts.renderOptions)
+		effective, err := oneCluster(cmd, opts.renderOptions, "manifests are for")
+		if err != nil {
+			return mutation.Values{}, err
+		}
+		settings, err := artifact.Render(artifact.HelmValues, effective, artifact.Options{})
 		if err != nil {
 			return mutation.Values{}, err
 		}
@@ -177,15 +181,6 @@ func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, erro
 		layers = append(layers, []byte("carry: "+opts.carry))
 	}
 	return mutation.ReadValues(layers...)
-}
-
-// clusterValues is what the Secret <cluster>-cluster-values has for charts.
-func clusterValues(cmd *cobra.Command, opts renderOptions) ([]byte, error) {
-	effective, err := oneCluster(cmd, opts, "manifests are for")
-	if err != nil {
-		return nil, err
-	}
-	return artifact.Render(artifact.HelmValues, effective, artifact.Options{})
 }
 
 func printPolicies(out io.Writer, all []mutation.Made) error {

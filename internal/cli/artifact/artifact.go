@@ -34,9 +34,9 @@ const (
 
 var formats = map[string]func(resolve.Effective, Options) ([]byte, error){
 	YAML:       func(e resolve.Effective, _ Options) ([]byte, error) { return manifests(Objects(e)) },
-	"values":   key(0, render.ValuesKey),
-	HelmValues: key(0, render.ValuesKey),
-	"systemd":  key(1, render.ContainerdKey),
+	"values":   alone(render.Values),
+	HelmValues: alone(render.Values),
+	"systemd":  func(e resolve.Effective, _ Options) ([]byte, error) { return Key(render.ContainerdKey, e) },
 	"noproxy": func(e resolve.Effective, o Options) ([]byte, error) {
 		return fmt.Appendln(nil, e.NoProxy.For(o.Audience)), nil
 	},
@@ -76,17 +76,6 @@ func Render(format string, e resolve.Effective, opts Options) ([]byte, error) {
 
 func alone(write func(resolve.Effective) ([]byte, error)) func(resolve.Effective, Options) ([]byte, error) {
 	return func(e resolve.Effective, _ Options) ([]byte, error) { return write(e) }
-}
-
-// key is a key of one of the operator's Secrets.
-func key(secret int, name string) func(resolve.Effective, Options) ([]byte, error) {
-	return func(e resolve.Effective, _ Options) ([]byte, error) {
-		secrets, err := render.Secrets(e)
-		if err != nil {
-			return nil, err
-		}
-		return secrets[secret].Data[name], nil
-	}
 }
 
 // MissingKeyError says which keys a Secret has.

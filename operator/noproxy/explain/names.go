@@ -84,10 +84,7 @@ func Rows(explanations []Explanation) []Row {
 }
 
 func sameAsBefore(explanations []Explanation, i int) bool {
-	for _, e := range explanations {
-		if !e.groupOf(e.Decisions[i]).same(e.groupOf(e.Decisions[i-1])) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(explanations, func(e Explanation) bool {
+		return !e.groupOf(e.Decisions[i]).same(e.groupOf(e.Decisions[i-1]))
+	})
 }
