@@ -129,3 +129,30 @@ func externallyManaged(object map[string]any) bool {
 	_, managed := annotations[managedBy]
 	return managed
 }
+
+// Facts are what is known of one cluster from its provider. The zero value is for a kind without a row.
+type Facts struct {
+	Source            string    // of the row: the table's version, or a user's ConfigMap
+	Group, Kind       string    // of the row
+	Metadata, Domains []string  // the row's entries, which hold for every cluster of the kind
+	Values            []Value   // the entries read from the object
+	Missing           []string  // required facts that the object does not have yet: as long as there are any, the list is half-known
+	Problems          []Problem // what the object has but cannot be used
+}
+
+// Value is one entry that an infrastructure object gave.
+type Value struct {
+	Fact  string
+	Path  string // where in the object it stood, with the indexes and keys: spec.network.subnets[1].cidrBlock
+	Entry string // of NO_PROXY
+}
+
+// Problem is a part of an object that was not understood. It never shows the value: a path that is wrong
+// may lead to something secret, and problems end up in conditions.
+type Problem struct {
+	Fact, Path, Reason string
+}
+
+func (p Problem) String() string {
+	return fmt.Sprintf("fact %s: %s %s", p.Fact, p.Path, p.Reason)
+}

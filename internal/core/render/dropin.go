@@ -15,7 +15,7 @@ import (
 // both cases of each variable, because clients disagree about which they read. A
 // variable without value is left out, because clients disagree about what an
 // empty one means; so the drop-in of an unproxied cluster is an empty [Service]
-// section. The error is a *resolve.Problem.
+// section.
 func DropIn(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
 	return fill(systemd.HTTPProxy, e, "drop-in", environment(e, audience), systemdAssignment)
 }
@@ -83,8 +83,6 @@ func execute(t *template.Template, data any) ([]byte, error) {
 // literal block (see checkUserData). So it is written in printable ASCII, which
 // no YAML library reads as a line end or refuses, and every { is escaped: {{, {%
 // and {# start something in jinja.
-//
-// The error says what is refused; see checkVariable.
 func systemdAssignment(name, value string) (string, error) {
 	if err := checkVariable(name, value); err != nil {
 		return "", err

@@ -10,8 +10,7 @@ import (
 
 // EnvironmentFile returns the file that units read with EnvironmentFile=. It is
 // meant for containerd and kubelet, so it has the list for Go. Unlike what stands
-// in Environment=, "systemctl show" does not show it to everyone. It is empty
-// where nothing is set. The error is a *resolve.Problem.
+// in Environment=, "systemctl show" does not show it to everyone.
 func EnvironmentFile(e resolve.Effective) ([]byte, error) {
 	return environmentFile(e, EnvironmentFileKey, environment(e, noproxy.AudienceGo))
 }
@@ -43,7 +42,7 @@ func rancherEnvironment(e resolve.Effective, key string) ([]byte, error) {
 }
 
 // CRIO returns the lines for /etc/sysconfig/crio, which crio.service reads with
-// EnvironmentFile=. The error is a *resolve.Problem.
+// EnvironmentFile=.
 func CRIO(e resolve.Effective) ([]byte, error) {
 	return environmentFile(e, "/etc/sysconfig/crio", environment(e, noproxy.AudienceGo))
 }
@@ -61,8 +60,6 @@ func environmentFile(e resolve.Effective, field string, set []variable) ([]byte,
 //
 // Quoted texts without a blank between them are one, as in a shell. That is how
 // {{, {% and {# are kept away from jinja (see checkUserData): "{""{".
-//
-// The error says what is refused; see checkVariable.
 func environmentFileAssignment(name, value string) (string, error) {
 	if err := checkVariable(name, value); err != nil {
 		return "", err
@@ -86,8 +83,7 @@ func environmentFileAssignment(name, value string) (string, error) {
 
 // EtcEnvironment returns what is appended to /etc/environment, which pam_env
 // reads at logins: of any client, so it has the list for any. It starts with an
-// empty line, since the file may lack its last line end. The error is a
-// *resolve.Problem.
+// empty line, since the file may lack its last line end.
 func EtcEnvironment(e resolve.Effective) ([]byte, error) {
 	return fill(systemd.EtcEnvironment, e, EtcEnvironmentKey, environment(e, noproxy.AudienceAny), pamAssignment)
 }

@@ -51,8 +51,7 @@ func Butane(e resolve.Effective, variant ignition.Variant) ([]byte, error) {
 	return ignition.Butane(variant, config)
 }
 
-// Ignition returns what Butane returns, as Ignition. The error is a
-// *resolve.Problem if the library refuses it.
+// Ignition returns what Butane returns, as Ignition.
 func Ignition(e resolve.Effective, variant ignition.Variant) ([]byte, error) {
 	config, err := machine(e, variant)
 	if err != nil {

@@ -30,8 +30,7 @@ func UnitAudience(unit string) noproxy.Audience {
 	return noproxy.AudienceAny
 }
 
-// nodeFiles are the keys of each kind of file, and what writes them. An error is a
-// *resolve.Problem that names the file.
+// nodeFiles are the keys of each kind of file, and what writes them.
 var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){
 	resolve.FileEnvironmentFile: {EnvironmentFileKey: EnvironmentFile, EnvironmentFileDropInKey: EnvironmentFileDropIn},
 	resolve.FileEtcEnvironment:  {EtcEnvironmentKey: EtcEnvironment},

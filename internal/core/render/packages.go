@@ -11,8 +11,7 @@ import (
 // Apt returns the lines for a file in /etc/apt/apt.conf.d (apt.conf(5),
 // apt-transport-http(1)). apt knows no NO_PROXY here but single hosts, so names
 // and IPv4 addresses of the list are written, the rest is counted. Without an
-// answer for one protocol, apt would take that of the other: it gets DIRECT. The
-// error is a *resolve.Problem.
+// answer for one protocol, apt would take that of the other: it gets DIRECT.
 func Apt(e resolve.Effective) ([]byte, error) {
 	if e.HTTP.IsZero() && e.HTTPS.IsZero() {
 		return nil, nil
@@ -73,8 +72,7 @@ func isOptionRune(r rune) bool {
 }
 
 // Dnf returns the lines for dnf.conf(5). dnf has one proxy for both protocols and
-// no NO_PROXY, so a configuration with different ones is refused. The error is a
-// *resolve.Problem.
+// no NO_PROXY, so a configuration with different ones is refused.
 func Dnf(e resolve.Effective) ([]byte, error) {
 	if e.HTTP.IsZero() && e.HTTPS.IsZero() {
 		return nil, nil

@@ -9,8 +9,7 @@ import (
 
 // Shell returns commands that export the variables, for any POSIX shell: for the
 // machine on which a management cluster is made, before there is an operator. Its
-// programs are of any kind, so it is usually given the list for any client. It is
-// empty where nothing is set. The error is a *resolve.Problem.
+// programs are of any kind, so it is usually given the list for any client.
 //
 // It is not the language of "docker run --env-file", which has no quoting, so that
 // no shell can read it safely. Docker takes over what a shell has exported with

@@ -43,7 +43,7 @@ type staticPodEnv struct {
 // Strip deletes every variable, Extend writes NO_PROXY alone and leaves the
 // proxies that kubeadm copied, Set writes all that are set and deletes the rest.
 // A cluster without a proxy gets Strip in any case: NO_PROXY would go and leave a
-// foreign proxy without it. The error is a *resolve.Problem.
+// foreign proxy without it.
 func StaticPodPatch(e resolve.Effective, component string) ([]byte, error) {
 	set := environment(e, noproxy.AudienceGo)
 	mode := e.Node.StaticPods
