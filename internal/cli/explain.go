@@ -24,8 +24,8 @@ type explainOptions struct {
 	check                 bool
 	failOn                string
 
-	given map[string]bool // the flags on the command line
-	urls  []string        // with --check: files
+	given func(flag string) bool // whether it is on the command line
+	urls  []string               // with --check: files
 }
 
 var explainOutputs = []string{tableOutput, wideOutput, "json", "yaml", jsonPath, "html", "junit"}
@@ -59,10 +59,7 @@ No password is printed.`,
   fairlead explain --check expectations.json
   fairlead explain --check must-hold.json --values secret-values.yaml --cluster cluster.yaml -o junit > explain.xml`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			opts.urls, opts.given = args, map[string]bool{}
-			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience", "fail-on"} {
-				opts.given[name] = cmd.Flags().Changed(name)
-			}
+			opts.urls, opts.given = args, cmd.Flags().Changed
 			return usage(opts.checkExplain())
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -97,13 +94,13 @@ func (o *explainOptions) checkExplain() error {
 	switch {
 	case o.check:
 		return o.checkCheck()
-	case o.given["client"] && len(o.clients) == 0:
+	case o.given("client") && len(o.clients) == 0:
 		return errors.New("--client is empty: leave it out for every client")
 	case len(o.urls) == 0:
 		return errors.New("give at least one URL to explain")
-	case o.given["no-proxy"]:
+	case o.given("no-proxy"):
 		return o.checkWritten()
-	case o.given["http-proxy"] || o.given["https-proxy"]:
+	case o.given("http-proxy") || o.given("https-proxy"):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	case o.values == "" && o.proxy == "":
 		return errors.New("give exactly one of --values, --proxy and --no-proxy")
@@ -121,11 +118,11 @@ func (o *explainOptions) checkOutput() error {
 // checkWritten is for a list as it stands.
 func (o *explainOptions) checkWritten() error {
 	switch {
-	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "" || o.given["audience"]:
+	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "" || o.given("audience"):
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --cluster, --override, --form or --audience")
 	case strings.TrimSpace(o.noProxy) == "":
 		return errors.New("--no-proxy is empty: there is nothing to explain")
-	case o.given["http-proxy"] && o.httpProxy == "", o.given["https-proxy"] && o.httpsProxy == "":
+	case o.given("http-proxy") && o.httpProxy == "", o.given("https-proxy") && o.httpsProxy == "":
 		return errors.New("--http-proxy or --https-proxy is empty: leave it out where there is no such proxy")
 	}
 	return nil

@@ -89,15 +89,15 @@ func (o *explainOptions) checkCheck() error {
 		return err
 	}
 	switch {
-	case o.given["client"], o.given["resolve"], o.given["fail-on"]:
+	case o.given("client"), o.given("resolve"), o.given("fail-on"):
 		return errors.New("--check takes files, -o and what a list is made from: its expectations name the clients and URLs, and it fails if one is not met")
 	case o.output == wideOutput || o.output == "html":
 		return fmt.Errorf("--check prints table, json, yaml, jsonpath= or junit, not %s", o.output)
-	case o.given["no-proxy"]:
+	case o.given("no-proxy"):
 		return o.checkWritten()
-	case o.given["http-proxy"] || o.given["https-proxy"]:
+	case o.given("http-proxy") || o.given("https-proxy"):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
-	case o.hasSettings() || o.given["audience"]:
+	case o.hasSettings() || o.given("audience"):
 		return o.checkInputs()
 	}
 	return nil
@@ -105,7 +105,7 @@ func (o *explainOptions) checkCheck() error {
 
 // checker is for the list that is given, or for none.
 func (o *explainOptions) checker(cmd *cobra.Command) (*explain.Checker, error) {
-	if !o.hasSettings() && !o.given["no-proxy"] {
+	if !o.hasSettings() && !o.given("no-proxy") {
 		return explain.NewChecker(), nil
 	}
 	s, err := o.subject(cmd)

@@ -25,7 +25,7 @@ type subject struct {
 }
 
 func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
-	if o.given["no-proxy"] {
+	if o.given("no-proxy") {
 		c := explain.Configuration{HTTP: o.httpProxy, HTTPS: o.httpsProxy, List: explain.Written(o.noProxy, "--no-proxy")}
 		if c.HTTP == "" && c.HTTPS == "" {
 			c.HTTP, c.HTTPS = standInProxy, standInProxy

@@ -111,8 +111,7 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if opts.noProxy != "" {
 		return lintList(cmd, opts)
 	}
-	now := time.Now().Unix()
-	results, err := lintWritten(cmd, opts, now)
+	results, err := lintWritten(cmd, opts, time.Now().Unix())
 	if found, is := fleet.Refused(err); is {
 		return []fleet.Linted{{Findings: found}}, nil
 	}

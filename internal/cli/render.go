@@ -230,11 +230,7 @@ func (o renderOptions) artifact(effective resolve.Effective) ([]byte, error) {
 	if o.node.key == "" {
 		return artifact.Render(o.output, effective, o.choice())
 	}
-	text, err := artifact.Key(o.node.key, effective)
-	if missing := (artifact.MissingKeyError{}); errors.As(err, &missing) {
-		err = fmt.Errorf("--key: %w; --unit, --file and --trusted-ca, or the CorporateProxy, ask for more", err)
-	}
-	return text, err
+	return artifact.Key(o.node.key, effective)
 }
 
 // manifestList has several objects for kubectl.
@@ -276,11 +272,5 @@ func (o nodeOptions) add(to *resolve.Node) {
 }
 
 func union[T comparable](a, b []T) []T {
-	all := slices.Clone(a)
-	for _, element := range b {
-		if !slices.Contains(all, element) {
-			all = append(all, element)
-		}
-	}
-	return all
+	return append(slices.Clip(a), slices.DeleteFunc(b, func(element T) bool { return slices.Contains(a, element) })...)
 }

@@ -78,17 +78,7 @@ func alone(write func(resolve.Effective) ([]byte, error)) func(resolve.Effective
 	return func(e resolve.Effective, _ Options) ([]byte, error) { return write(e) }
 }
 
-// MissingKeyError says which keys a Secret has.
-type MissingKeyError struct {
-	Secret string
-	Keys   []string
-}
-
-func (e MissingKeyError) Error() string {
-	return fmt.Sprintf("the Secret %s has the keys %s", e.Secret, strings.Join(e.Keys, ", "))
-}
-
-// Key returns a key of the Secret with the drop-ins of machines. An unknown one is a MissingKeyError.
+// Key returns a key of the Secret with the drop-ins of machines.
 func Key(name string, e resolve.Effective) ([]byte, error) {
 	secrets, err := render.Secrets(e)
 	if err != nil {
@@ -96,7 +86,8 @@ func Key(name string, e resolve.Effective) ([]byte, error) {
 	}
 	content, found := secrets[1].Data[name]
 	if !found {
-		return nil, MissingKeyError{secrets[1].Name, slices.Sorted(maps.Keys(secrets[1].Data))}
+		return nil, fmt.Errorf("--key: the Secret %s has the keys %s; --unit, --file and --trusted-ca, or the CorporateProxy, ask for more",
+			secrets[1].Name, strings.Join(slices.Sorted(maps.Keys(secrets[1].Data)), ", "))
 	}
 	return content, nil
 }

@@ -16,7 +16,7 @@ const perClass = 8
 
 // Portability asks every client about the requests that the entries imply.
 func Portability(in Input) []Finding {
-	written := parse(in.Any)
+	written, _ := noproxy.ParseList(in.Any, noproxy.Source{}) // what cannot be read is in Refusals
 	if len(written) == 0 {
 		return nil
 	}

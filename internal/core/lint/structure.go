@@ -12,17 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
-// parse reads a list as far as it can be read.
-func parse(list string) noproxy.List {
-	var parsed noproxy.List
-	for _, token := range noproxy.Split(list) {
-		if entry, err := noproxy.Parse(token); err == nil {
-			parsed = append(parsed, noproxy.Item{Entry: entry})
-		}
-	}
-	return parsed
-}
-
 // covers asks Go, which reads every entry as it is meant.
 func covers(list *dialect.GoList, host string) bool {
 	_, reason, found := list.Match(strings.Trim(host, "[]"), "443")
@@ -109,7 +98,8 @@ func broad(in Input) []Finding {
 // where they are gone. An address in a listed network is not one of them.
 func shadowed(in Input) []Finding {
 	parents := map[string]noproxy.List{}
-	for _, item := range parse(in.Any) {
+	written, _ := noproxy.ParseList(in.Any, noproxy.Source{}) // what cannot be read is in Refusals
+	for _, item := range written {
 		if e := item.Entry; (e.Kind == noproxy.Subdomains || e.Kind == noproxy.Domain) && e.Port == 0 && !e.Rooted {
 			parents[e.Name] = append(parents[e.Name], item)
 		}
