@@ -30,7 +30,6 @@ const (
 // errQuiet ends a verb with exitFailure when its output has said why.
 var errQuiet = errors.New("the output says why")
 
-// usageError marks an error of the command line.
 type usageError struct{ error }
 
 // Run runs fairlead with these arguments and returns its exit status.
@@ -147,7 +146,6 @@ func verbs(cmd *cobra.Command, args []string) error {
 	return usage(fmt.Errorf("unknown command %q for %q%s", terminal.Shortened(noproxy.Redacted(args[0])), cmd.CommandPath(), meant(cmd, args[0], "")))
 }
 
-// suggestFlag adds the flag that may have been meant.
 func suggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

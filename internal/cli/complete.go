@@ -38,7 +38,6 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"request-timeout": fixed(),
 }
 
-// completeFlags adds to every flag how it is completed.
 func completeFlags(root *cobra.Command) {
 	walk(root, func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {

@@ -215,7 +215,6 @@ func (t *explainTable) group(g explain.Group) {
 	}
 }
 
-// lines is one line for each client.
 func (t *explainTable) lines(e explain.Explanation) {
 	lines := terminal.Table{Style: t.style, Margin: margin, Gap: 2, Heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM", "MEASURED"}}
 	for _, row := range explain.Rows([]explain.Explanation{e}) {

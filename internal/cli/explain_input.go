@@ -49,7 +49,6 @@ func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
 	}, nil
 }
 
-// titleOf says which list of a cluster it is.
 func (o *explainOptions) titleOf(effective resolve.Effective) string {
 	title := "Cluster " + effective.Namespace + "/" + effective.Cluster
 	switch {

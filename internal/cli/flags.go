@@ -42,7 +42,6 @@ func (o *listOptions) flags(cmd *cobra.Command, files string) {
 	outputFlag(cmd, &o.output, tableOutput, listOutputs)
 }
 
-// checkCluster checks what clusterFlags set.
 func checkCluster(cmd *cobra.Command, opts cluster.Options, files bool) error {
 	if files && slices.ContainsFunc(offline, cmd.Flags().Changed) {
 		return errors.New("-f reads files: it takes no --kubeconfig, --context or --request-timeout")
@@ -50,17 +49,14 @@ func checkCluster(cmd *cobra.Command, opts cluster.Options, files bool) error {
 	return opts.Check()
 }
 
-// filenameFlag adds -f.
 func filenameFlag(cmd *cobra.Command, into *[]string, usage string) {
 	cmd.Flags().StringSliceVarP(into, "filename", "f", nil, usage)
 }
 
-// recursiveFlag adds -R.
 func recursiveFlag(flags *pflag.FlagSet, into *bool) {
 	flags.BoolVarP(into, "recursive", "R", false, "include subfolders")
 }
 
-// oneOf refuses a value that is none of a flag's.
 func oneOf(flag, given string, all []string) error {
 	if slices.Contains(all, given) {
 		return nil
@@ -88,7 +84,6 @@ var (
 	severityFailedOn = "exit with 1 for this severity or worse: " + strings.Join(severities, ", ")
 )
 
-// failOnFlag adds --fail-on, which takes these.
 func failOnFlag(cmd *cobra.Command, into *string, standard, usage string, all []string) {
 	cmd.Flags().StringVar(into, "fail-on", standard, usage)
 	complete(cmd, "fail-on", fixed(all...))

@@ -166,7 +166,6 @@ func printLint(out io.Writer, opts lintOptions, results []fleet.Linted) error {
 	return printFound(out, opts.output, results, func(s terminal.Style) []byte { return lintText(s, results) })
 }
 
-// source is the file that the list stands in.
 func (o *lintOptions) source() sarif.Source {
 	s := sarif.Source{File: cmp.Or(o.values, o.proxy)}
 	if s.File != "" && s.File != "-" {

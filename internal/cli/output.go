@@ -29,7 +29,6 @@ var (
 	listOutputs = []string{tableOutput, wideOutput, nameOutput, "json", "yaml", jsonPath}
 )
 
-// outputFlag adds -o, which is one of these.
 func outputFlag(cmd *cobra.Command, into *string, standard string, all []string) {
 	cmd.Flags().StringVarP(into, "output", "o", standard, "one of "+strings.Join(all, ", "))
 	complete(cmd, "output", fixed(all...))

@@ -72,7 +72,6 @@ is wrong.`,
 	return cmd
 }
 
-// podsReport is what is printed.
 type podsReport struct {
 	Owners []podsOwner `json:"owners"`
 	Notes  []string    `json:"notes"` // what could not be read, and what that means

@@ -155,12 +155,10 @@ func (o renderOptions) checkSettings() error {
 	return o.checkInputs()
 }
 
-// inputFiles are those that inputFlags and trustedCAFlag name.
 func (o renderOptions) inputFiles() []string {
 	return append([]string{o.values, o.proxy, o.trustedCA}, slices.Concat(o.clusters, o.override)...)
 }
 
-// checkInputs checks what inputFlags set.
 func (o renderOptions) checkInputs() error {
 	switch {
 	case (o.values == "") == (o.proxy == ""):
@@ -225,7 +223,6 @@ func (o renderOptions) choice() artifact.Options {
 	return artifact.Options{Audience: noproxy.Audience(o.audience), Variant: ignition.Variant(o.variant), Credentials: o.withCredentials}
 }
 
-// artifact is what is printed for one cluster.
 func (o renderOptions) artifact(effective resolve.Effective) ([]byte, error) {
 	if o.node.key == "" {
 		return artifact.Render(o.output, effective, o.choice())

@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
-// versionReport is what is printed.
 type versionReport struct {
 	Version   string `json:"version"`
 	GoVersion string `json:"goVersion"`

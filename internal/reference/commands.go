@@ -18,13 +18,10 @@ import (
 // command lines are their main packages', for what they print.
 func commandLines(root string) (string, error) {
 	page := &strings.Builder{}
-	page.WriteString("# Command lines\n\n" + header + "## fairlead\n\n")
+	page.WriteString("# Command lines\n\n" + header)
 	command := cli.Command()
 	common := commonFlags(command)
-	describe(page, command, common)
-	for _, verb := range command.Commands() {
-		section(page, verb, "###", common)
-	}
+	section(page, command, "##", common)
 	page.WriteString("### Common flags\n\n" + flagHeading + strings.Join(slices.Sorted(maps.Values(common)), "") + "\n")
 	for _, program := range []struct{ name, note string }{
 		{"fairlead-operator", "The chart `fairlead` runs it, with `extraArgs` of its values added."},

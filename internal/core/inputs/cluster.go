@@ -73,7 +73,6 @@ func Selects(proxy *v1alpha1.CorporateProxy, cluster map[string]string) bool {
 	return err != nil || selected.Matches(labels.Set(cluster))
 }
 
-// candidates evaluates the selectors of the proxies for one cluster.
 func candidates(proxies []v1alpha1.CorporateProxy, cluster, namespace map[string]string) []resolve.Candidate {
 	all := make([]resolve.Candidate, len(proxies))
 	for i := range proxies {

@@ -67,7 +67,6 @@ func invalid(object, field, format string, args ...any) error {
 
 const bothEmpty = "both proxy URLs are empty: set http, https or both"
 
-// readValues reads the Secret that valuesRef names.
 func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) ([]resolve.Written, error) {
 	ref := Reference{KindSecret, proxy.Spec.Source.ValuesRef.Name}
 	data, err := mustGet(proxy, "spec.source.valuesRef", ref, get)
@@ -94,7 +93,6 @@ func setURLs(installation *resolve.Installation, object, prefix, http, https str
 	return nil
 }
 
-// readURLs reads the URLs of the CorporateProxy and adds the credentials.
 func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) (err error) {
 	urls := proxy.Spec.Source.URL
 	if installation.HTTP, err = parsePlainURL(proxy, "spec.source.url.http", urls.HTTP); err != nil {

@@ -128,7 +128,6 @@ func (in Input) spelling(item noproxy.Item) string {
 	return cmp.Or(in.Spelled[text], text)
 }
 
-// fails asks whether a client fails because of this entry alone.
 func fails(choice dialect.Choice, entry, url string) bool {
 	target, err := dialect.ParseTarget(url)
 	return err == nil && choice.Read(dialect.Uniform(anyProxy, anyProxy, entry, ""))(target).Route == dialect.Fails

@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
-// proxy looks at the URLs of the proxy.
 func proxy(in Input) []Finding {
 	var findings []Finding
 	list := dialect.CompileGo(in.Any)
@@ -37,7 +36,6 @@ func proxy(in Input) []Finding {
 	return findings
 }
 
-// httpsProxy asks every client what it does with such a URL.
 func httpsProxy(u proxyurl.URL) Finding {
 	return Finding{
 		Code: HTTPSProxy, Severity: Warning, Mend: "offer the proxy over http:// as well, or accept that these clients do not reach it",
@@ -108,7 +106,6 @@ func oneProxy(in Input) Finding {
 	}
 }
 
-// certificates looks at the dates of what machines are to trust.
 func certificates(in Input) []Finding {
 	if in.Now == 0 {
 		return nil

@@ -102,7 +102,6 @@ var (
 	errMapped     = errors.New("is an IPv4 address written as IPv6")
 )
 
-// canonical returns the entry of a type for a value.
 var canonical = map[Type]func(string) (string, error){"": canonicalCIDR, CIDR: canonicalCIDR, Address: canonicalAddress, Domain: canonicalDomain}
 
 // canonicalCIDR returns the network: without the bits of a host, which some clients refuse to read

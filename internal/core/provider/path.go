@@ -69,7 +69,6 @@ func (p path) walk(node any, at string, found func(at string, value any), failed
 		fields, ok := node.(map[string]any)
 		if !ok {
 			failed(at, wrongShape(node, "an object"))
-			return
 		}
 		p[1:].walk(fields[p[0].field], strings.TrimPrefix(at+"."+p[0].field, "."), found, failed)
 	}

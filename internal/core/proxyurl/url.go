@@ -37,7 +37,6 @@ func newURL(p parts) URL {
 	return URL{&hidden}
 }
 
-// parts returns the parts, all empty for the zero value.
 func (u URL) parts() parts {
 	if u.hidden == nil {
 		return parts{}

@@ -38,7 +38,6 @@ func environment(e resolve.Effective, audience noproxy.Audience) []variable {
 	return set
 }
 
-// fill writes variables into a template.
 func fill(
 	t *template.Template, e resolve.Effective, field string, set []variable, write func(name, value string) (string, error),
 ) ([]byte, error) {

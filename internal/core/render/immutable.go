@@ -16,7 +16,6 @@ const (
 	proxyAnyEnvPath = "/etc/fairlead/proxy-any.env" // the list for any client, for all other units
 )
 
-// system is what differs between the operating systems.
 type system struct {
 	trustedCA string // path of the bundle; with %d, of each of its certificates
 	trust     string // the program that makes them trusted; empty where the system does so by itself
@@ -129,7 +128,6 @@ func addTrustedCA(config *ignition.Config, e resolve.Effective, on system) {
 	})
 }
 
-// files are those of a bundle.
 func (s system) files(bundle string) []ignition.File {
 	if !strings.Contains(s.trustedCA, "%d") {
 		return []ignition.File{file(s.trustedCA, 0o644, bundle)}

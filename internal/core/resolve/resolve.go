@@ -80,7 +80,6 @@ func Unproxied(cluster Cluster) Effective {
 	return Effective{Namespace: cluster.Namespace, Cluster: cluster.Name, Mode: ModeUnproxied}
 }
 
-// write writes a list in a form, for each audience.
 func write(list noproxy.List, form Form) noproxy.Lists {
 	if form == FormExact {
 		return noproxy.Lists{Any: list, Go: list}

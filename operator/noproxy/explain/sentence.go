@@ -34,7 +34,6 @@ func (s sentence) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// of returns the answers of one route.
 func (s sentence) of(route dialect.Route) []Answer {
 	return slices.DeleteFunc(slices.Clone(s.answers), func(a Answer) bool { return a.route != route })
 }
