@@ -196,13 +196,8 @@ const margin = "  "
 
 // group is one decision with its reason, and below it who decides so.
 func (t *explainTable) group(g explain.Group) {
-	head := g.Decision
-	if len(head) < len("direct") {
-		head += strings.Repeat(" ", len("direct")-len(head))
-	}
-	text := head + "  "
 	inner := margin + strings.Repeat(" ", len("direct  "))
-	fmt.Fprint(&t.text, margin, t.style.Paint(terminal.Decision(g.Decision), text))
+	fmt.Fprint(&t.text, margin, t.style.Paint(terminal.Decision(g.Decision), fmt.Sprintf("%-6s  ", g.Decision)))
 	if g.Entry != "" {
 		fmt.Fprint(&t.text, t.style.Paint(terminal.Bold, g.Entry), "  ")
 	}

@@ -44,22 +44,12 @@ func section(page *strings.Builder, command *cobra.Command, level string, common
 		return
 	}
 	fmt.Fprintf(page, "%s %s\n\n", level, command.CommandPath())
-	describe(page, command, common)
-	for _, verb := range command.Commands() {
-		section(page, verb, level+"#", common)
-	}
-}
-
-func describe(page *strings.Builder, command *cobra.Command, common map[string]string) {
 	text := cmp.Or(command.Long, command.Short+".")
 	fmt.Fprintf(page, "```text\n%s\n\n%s\n", command.UseLine(), strings.TrimSpace(text))
 	if command.Example != "" {
 		fmt.Fprintf(page, "\nExamples:\n%s\n", strings.TrimRight(command.Example, "\n"))
 	}
 	page.WriteString("```\n\n")
-	if !command.HasAvailableLocalFlags() {
-		return
-	}
 	var own, also []string
 	for _, flag := range flagRows(command) {
 		if common[flag.name] == flag.row {
@@ -73,6 +63,9 @@ func describe(page *strings.Builder, command *cobra.Command, common map[string]s
 	}
 	if len(also) > 0 {
 		page.WriteString("[Common flags](#common-flags): " + strings.Join(also, "; ") + ".\n\n")
+	}
+	for _, verb := range command.Commands() {
+		section(page, verb, level+"#", common)
 	}
 }
 

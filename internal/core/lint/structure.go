@@ -122,16 +122,12 @@ func closest(parents map[string]noproxy.List, e noproxy.Entry) noproxy.List {
 	if e.Rooted {
 		return nil
 	}
-	for name := e.Name; ; {
-		_, rest, found := strings.Cut(name, ".")
-		if !found {
-			return nil
-		}
-		if parent := parents[rest]; parent != nil {
+	for _, above, found := strings.Cut(e.Name, "."); found; _, above, found = strings.Cut(above, ".") {
+		if parent := parents[above]; parent != nil {
 			return parent
 		}
-		name = rest
 	}
+	return nil
 }
 
 // misses asks whether entries are missed, and remembers the answers by class:

@@ -65,12 +65,27 @@ func Ignition(e resolve.Effective, variant ignition.Variant) ([]byte, error) {
 
 func machine(e resolve.Effective, variant ignition.Variant) (ignition.Config, error) {
 	config := ignition.Config{Ignition: ownFetches(e)}
-	if err := addEnvironment(&config, e, noproxy.AudienceGo, proxyEnvPath, Containerd, Kubelet); err != nil {
-		return config, err
-	}
-	if len(e.Node.Units) > 0 {
-		if err := addEnvironment(&config, e, noproxy.AudienceAny, proxyAnyEnvPath, e.Node.Units...); err != nil {
+	for _, read := range []struct {
+		path     string
+		audience noproxy.Audience
+		units    []string
+	}{
+		{proxyEnvPath, noproxy.AudienceGo, []string{Containerd, Kubelet}},
+		{proxyAnyEnvPath, noproxy.AudienceAny, e.Node.Units},
+	} {
+		if len(read.units) == 0 {
+			continue
+		}
+		content, err := environmentFile(e, read.path, environment(e, read.audience))
+		if err != nil {
 			return config, err
+		}
+		config.Storage.Files = append(config.Storage.Files, file(read.path, 0o600, string(content)))
+		for _, unit := range read.units {
+			config.Systemd.Units = append(config.Systemd.Units, ignition.Unit{
+				Name:    unit,
+				DropIns: []ignition.DropIn{{Name: "http-proxy.conf", Contents: "[Service]\nEnvironmentFile=" + read.path + "\n"}},
+			})
 		}
 	}
 	if e.Node.TrustedCA != nil {
@@ -98,21 +113,6 @@ func ownFetches(e resolve.Effective) *ignition.Ignition {
 		return nil
 	}
 	return &own
-}
-
-func addEnvironment(config *ignition.Config, e resolve.Effective, audience noproxy.Audience, path string, units ...string) error {
-	content, err := environmentFile(e, path, environment(e, audience))
-	if err != nil {
-		return err
-	}
-	config.Storage.Files = append(config.Storage.Files, file(path, 0o600, string(content)))
-	for _, unit := range units {
-		config.Systemd.Units = append(config.Systemd.Units, ignition.Unit{
-			Name:    unit,
-			DropIns: []ignition.DropIn{{Name: "http-proxy.conf", Contents: "[Service]\nEnvironmentFile=" + path + "\n"}},
-		})
-	}
-	return nil
 }
 
 func addTrustedCA(config *ignition.Config, e resolve.Effective, on system) {
