@@ -60,7 +60,7 @@ func clientRows(names []string) ([]clientRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(clients, client) {
+		if !slices.ContainsFunc(clients, func(c *dialect.Client) bool { return c.Name == client.Name }) {
 			clients = append(clients, client)
 		}
 	}
