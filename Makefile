@@ -70,14 +70,14 @@ lint: $(LINT) ## golangci-lint on all modules
 	cd images && ../$(LINT) run ./...
 
 unit: ## unit, property and command-line tests
-	go test -vet=off ./... # lint vets
+	go test -vet=off -ldflags=-w ./... # lint vets; nobody debugs what is linked here
 
 programs: # build what the end-to-end tests run, ahead of go test's time limit
 	cd e2e && go run ./tools/build
 
 # Many servers live for a minute: there is memory for garbage, and no processor time for collecting it.
 e2e: programs ## end-to-end tests on real control planes
-	cd e2e && GOGC=400 go test -vet=off -count=1 -timeout=30m $(longest) ./...
+	cd e2e && GOGC=400 go test -vet=off -ldflags=-w -count=1 -timeout=30m $(longest) ./...
 
 # They begin, so that none of them is alone at the end.
 longest := ./operator ./charts ./policies ./lifecycle ./replicator

@@ -13,8 +13,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/version"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 // Exit statuses.
@@ -24,12 +27,9 @@ const (
 	exitUsage   = 2 // the command line does
 )
 
-// quietError ends a verb with a status when its output has said why.
-type quietError struct{ status int }
+// errQuiet ends a verb with exitFailure when its output has said why.
+var errQuiet = errors.New("the output says why")
 
-func (e quietError) Error() string { return fmt.Sprint("status ", e.status) }
-
-// usageError marks an error of the command line.
 type usageError struct{ error }
 
 // Run runs fairlead with these arguments and returns its exit status.
@@ -41,12 +41,11 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	nameProgram(root, os.Args[0])
 	cmd, err := root.ExecuteC()
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitOK
-	}
-	var quiet quietError
-	if errors.As(err, &quiet) {
-		return quiet.status
+	case errors.Is(err, errQuiet):
+		return exitFailure
 	}
 	fmt.Fprintln(stderr, "fairlead:", userInfo.ReplaceAllString(err.Error(), "://***@"))
 	var usage usageError
@@ -137,4 +136,35 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return usage(fmt.Errorf("%s takes no arguments, only flags", cmd.CommandPath()))
 	}
 	return nil
+}
+
+// verbs is for commands whose arguments can only be verbs that they do not have. What was typed may be a proxy's URL.
+func verbs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usage(fmt.Errorf("unknown command %q for %q%s", terminal.Shortened(noproxy.Redacted(args[0])), cmd.CommandPath(), meant(cmd, args[0], "")))
+}
+
+func suggestFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	flags := &cobra.Command{} // whose verbs are the flags: cobra compares the names of verbs only
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: flag.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	return fmt.Errorf("%w%s", err, meant(flags, unknown.GetSpecifiedName(), "--"))
+}
+
+func meant(cmd *cobra.Command, typed, prefix string) string {
+	if cmd.SuggestionsMinimumDistance == 0 {
+		cmd.SuggestionsMinimumDistance = 2 // as cobra does
+	}
+	near := cmd.SuggestionsFor(typed)
+	if len(near) == 0 || len(typed) < 2 {
+		return ""
+	}
+	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }

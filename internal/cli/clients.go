@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -24,15 +26,13 @@ was read in its source; -o wide names that source.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return dialect.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
+		PreRunE: func(*cobra.Command, []string) error { return usage(checkOutput(output, listOutputs)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkOutput(output, listOutputs); err != nil {
-				return usage(err)
-			}
 			rows, err := clientRows(args)
 			if err != nil {
 				return usage(err)
 			}
-			return printClients(cmd, rows, output)
+			return printClients(cmd.OutOrStdout(), rows, output)
 		},
 	}
 	outputFlag(cmd, &output, tableOutput, listOutputs)
@@ -51,16 +51,16 @@ type clientRow struct {
 
 // clientRows are those of the named clients, or of all. An unknown name is an error.
 func clientRows(names []string) ([]clientRow, error) {
-	clients := dialect.Clients()
-	if len(names) > 0 {
-		clients = nil
+	var clients []*dialect.Client
+	if len(names) == 0 {
+		clients = dialect.Clients()
 	}
 	for _, name := range names {
 		client, err := dialect.Find(name)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(clients, client) {
+		if !slices.ContainsFunc(clients, func(c *dialect.Client) bool { return c.Name == client.Name }) {
 			clients = append(clients, client)
 		}
 	}
@@ -77,35 +77,31 @@ func clientRows(names []string) ([]clientRow, error) {
 	return rows, nil
 }
 
-func printClients(cmd *cobra.Command, rows []clientRow, output string) error {
-	out := cmd.OutOrStdout()
-	switch output {
-	case tableOutput, wideOutput:
-		_, err := out.Write(clientsTable(terminal.For(out), rows, output == wideOutput).Bytes())
-		return err
-	case nameOutput:
+func printClients(out io.Writer, rows []clientRow, output string) error {
+	if output == nameOutput {
 		var names []string
 		for _, row := range rows {
 			names = append(names, row.Client)
 		}
-		_, err := out.Write([]byte(strings.Join(slices.Compact(names), "\n") + "\n"))
+		_, err := fmt.Fprintln(out, strings.Join(slices.Compact(names), "\n"))
 		return err
 	}
-	return printData(out, output, rows)
+	return printFound(out, output, rows, func(s terminal.Style) []byte { return clientsTable(s, rows, output == wideOutput) })
 }
 
-func clientsTable(s terminal.Style, rows []clientRow, wide bool) *terminal.Table {
-	heading := []string{"CLIENT", "VERSIONS", "MEASURED", "CHANGE"}
-	if wide {
-		heading = []string{"CLIENT", "VERSIONS", "MEASURED", "PROGRAMS", "SOURCE", "CHANGE"}
+func clientsTable(s terminal.Style, rows []clientRow, wide bool) []byte {
+	heading := []string{"CLIENT", "VERSIONS", "MEASURED", "PROGRAMS", "SOURCE", "CHANGE"}
+	if !wide {
+		heading = slices.Delete(heading, 3, 5)
 	}
 	t := terminal.Columns(s, heading...)
 	for _, row := range rows {
-		cells := terminal.Cells(row.Client, terminal.Dash(row.Versions), measured(row.Measured))
-		if wide {
-			cells = append(cells, terminal.Cells(terminal.Dash(strings.Join(row.AlsoReads, ", ")), row.Source)...)
+		cells := terminal.Cells(row.Client, terminal.Dash(row.Versions), measured(row.Measured),
+			terminal.Dash(strings.Join(row.AlsoReads, ", ")), row.Source, terminal.Dash(row.Change))
+		if !wide {
+			cells = slices.Delete(cells, 3, 5)
 		}
-		t.Add(append(cells, terminal.Cells(terminal.Dash(row.Change))...)...)
+		t.Add(cells...)
 	}
-	return t
+	return t.Bytes()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/agents/doctor"
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
 	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/cli/probe"
@@ -78,13 +79,11 @@ No password is printed.`,
   fairlead doctor tunnel -n open-cluster-management-cluster-proxy deployment/cluster-proxy-proxy-agent`,
 		Args:              func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		ValidArgsFunction: completeWorkloads,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(cmd *cobra.Command, args []string) error {
 			opts.name = strings.Join(args, "")
-			if err := opts.checkDoctor(cmd); err != nil {
-				return usage(err)
-			}
-			return runDoctorTunnel(cmd, opts)
+			return usage(opts.checkDoctor(cmd))
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctorTunnel(cmd, opts) },
 	}
 	flags := cmd.Flags()
 	filenameFlag(cmd, &opts.files, "manifests, a folder of them, or - for stdin; may be repeated")
@@ -111,16 +110,7 @@ func (o *doctorOptions) checkDoctor(cmd *cobra.Command) error {
 	if o.probe && !o.hasSettings() {
 		return fmt.Errorf("--probe needs --values or --proxy, and --cluster: what the Secret %s has says which proxy to ask", render.PodSecretName)
 	}
-	if o.hasSettings() {
-		if err := o.checkInputs(); err != nil {
-			return err
-		}
-	}
-	all := slices.Concat(o.files, o.policyValues, o.clusters, o.override, []string{o.values, o.proxy})
-	if len(all)-len(slices.DeleteFunc(all, func(f string) bool { return f == "-" })) > 1 {
-		return errors.New("only one file can be standard input (-)")
-	}
-	return nil
+	return cmp.Or(o.checkSettings(), oneStdin(slices.Concat(o.files, o.policyValues, o.inputFiles())))
 }
 
 func runDoctorTunnel(cmd *cobra.Command, opts doctorOptions) error {
@@ -128,18 +118,11 @@ func runDoctorTunnel(cmd *cobra.Command, opts doctorOptions) error {
 	if err != nil {
 		return usage(err) // status 1 is an answer: there are findings
 	}
-	if opts.output == tableOutput {
-		_, err = cmd.OutOrStdout().Write(doctorText(terminal.For(cmd.OutOrStdout()), report))
-	} else {
-		err = printData(cmd.OutOrStdout(), opts.output, report)
+	err = printFound(cmd.OutOrStdout(), opts.output, report, func(s terminal.Style) []byte { return doctorText(s, report) })
+	if err == nil && severe(report.Worst(), opts.failOn) {
+		return errQuiet
 	}
-	if err != nil {
-		return err
-	}
-	if severe(report.Worst(), opts.failOn) {
-		return quietError{exitFailure}
-	}
-	return nil
+	return err
 }
 
 func diagnose(cmd *cobra.Command, opts doctorOptions) (doctor.Report, error) {
@@ -205,3 +188,46 @@ func (o *doctorOptions) examine(cmd *cobra.Command, known doctor.Options) (*doct
 	}
 	return examination, err
 }
+
+// doctorText is a line for each container, and below it what is found.
+func doctorText(s terminal.Style, report doctor.Report) []byte {
+	out := terminal.Findings{Style: s}
+	if len(report.Pods) > 0 {
+		table := terminal.Columns(s, "OBJECT", "CONTAINER", "AGENT", "HUB", "THROUGH", "SETTING")
+		for _, p := range report.Pods {
+			for _, c := range p.Containers {
+				row := []string{p.Object, c.Container, strings.TrimSpace(c.Agent + " " + c.Version), c.Hub, string(c.Through), c.Setting}
+				for i := range row {
+					row[i] = terminal.Dash(terminal.ASCII(row[i]))
+				}
+				table.Add(terminal.Cells(row...)...)
+			}
+		}
+		fmt.Fprintf(&out, "%s\n", table.Bytes())
+	}
+	all := func(findings []tunnel.Finding, of string) {
+		for _, f := range findings {
+			out.Add(string(f.Severity), string(f.Code)+"  "+terminal.ASCII(of), sentence(f.Why), terminal.Labelled("mend", sentence(f.Mend)))
+		}
+	}
+	for _, p := range report.Pods {
+		all(p.Findings, p.Object)
+		for _, c := range p.Containers {
+			all(c.Findings, p.Object+" "+c.Container)
+		}
+	}
+	for _, c := range report.Configurations {
+		all(c.Findings, c.Object)
+		if len(c.AdditionalArgs) > 0 {
+			fmt.Fprintf(&out, "%s should have\n  proxyAgent:\n    additionalArgs: [%s]\n\n", terminal.ASCII(c.Object), terminal.ASCII(strings.Join(c.AdditionalArgs, ", ")))
+		}
+	}
+	for _, note := range report.Notes {
+		fmt.Fprint(&out, s.Notes([]string{terminal.ASCII(note)}))
+	}
+	out.Total()
+	return out.Bytes()
+}
+
+// sentence is terminal.ASCII with the quotes that a sentence has.
+func sentence(text string) string { return strings.ReplaceAll(terminal.ASCII(text), `\"`, `"`) }

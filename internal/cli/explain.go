@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -23,8 +24,8 @@ type explainOptions struct {
 	check                 bool
 	failOn                string
 
-	given map[string]bool // the flags on the command line
-	urls  []string        // with --check: files
+	given func(flag string) bool // whether it is on the command line
+	urls  []string               // with --check: files
 }
 
 var explainOutputs = []string{tableOutput, wideOutput, "json", "yaml", jsonPath, "html", "junit"}
@@ -57,14 +58,11 @@ No password is printed.`,
   # in a pipeline
   fairlead explain --check expectations.json
   fairlead explain --check must-hold.json --values secret-values.yaml --cluster cluster.yaml -o junit > explain.xml`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.urls, opts.given = args, map[string]bool{}
-			for _, name := range []string{"no-proxy", "http-proxy", "https-proxy", "client", "resolve", "audience", "fail-on"} {
-				opts.given[name] = cmd.Flags().Changed(name)
-			}
-			if err := opts.checkExplain(); err != nil {
-				return usage(err)
-			}
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			opts.urls, opts.given = args, cmd.Flags().Changed
+			return usage(opts.checkExplain())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.check {
 				return runExplainCheck(cmd, opts)
 			}
@@ -90,22 +88,19 @@ func (o *explainOptions) flags(cmd *cobra.Command) {
 }
 
 func (o *explainOptions) checkExplain() error {
-	if !slices.Contains(audiences, o.audience) {
-		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
-	}
-	if err := cmp.Or(o.checkOutput(), checkFailOn(&o.failOn, failExplain)); err != nil {
+	if err := cmp.Or(oneOf("--audience", o.audience, audiences), o.checkOutput(), checkFailOn(&o.failOn, failExplain)); err != nil {
 		return err
 	}
 	switch {
 	case o.check:
 		return o.checkCheck()
-	case o.given["client"] && len(o.clients) == 0:
+	case o.given("client") && len(o.clients) == 0:
 		return errors.New("--client is empty: leave it out for every client")
 	case len(o.urls) == 0:
 		return errors.New("give at least one URL to explain")
-	case o.given["no-proxy"]:
+	case o.given("no-proxy"):
 		return o.checkWritten()
-	case o.given["http-proxy"] || o.given["https-proxy"]:
+	case o.given("http-proxy") || o.given("https-proxy"):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	case o.values == "" && o.proxy == "":
 		return errors.New("give exactly one of --values, --proxy and --no-proxy")
@@ -123,11 +118,11 @@ func (o *explainOptions) checkOutput() error {
 // checkWritten is for a list as it stands.
 func (o *explainOptions) checkWritten() error {
 	switch {
-	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "" || o.given["audience"]:
+	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "" || o.given("audience"):
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --cluster, --override, --form or --audience")
 	case strings.TrimSpace(o.noProxy) == "":
 		return errors.New("--no-proxy is empty: there is nothing to explain")
-	case o.given["http-proxy"] && o.httpProxy == "", o.given["https-proxy"] && o.httpsProxy == "":
+	case o.given("http-proxy") && o.httpProxy == "", o.given("https-proxy") && o.httpsProxy == "":
 		return errors.New("--http-proxy or --https-proxy is empty: leave it out where there is no such proxy")
 	}
 	return nil
@@ -151,25 +146,86 @@ func runExplain(cmd *cobra.Command, opts explainOptions) error {
 		return err
 	}
 	if opts.failOn != never && !explain.Agree(explanations) {
-		return quietError{exitFailure}
+		return errQuiet
 	}
 	return nil
 }
 
 func (o *explainOptions) print(out io.Writer, subject subject, explanations []explain.Explanation) error {
-	switch o.output {
-	case "html":
-		return page.Write(out, page.Page{
-			Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations,
-		})
-	case tableOutput, wideOutput:
-	default:
-		return printData(out, o.output, explanations)
+	if o.output == "html" {
+		return page.Write(out, page.Page{Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations})
 	}
-	table := explainTable{style: terminal.For(out), wide: o.output == "wide" || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
-	for _, e := range explanations {
-		table.add(e)
+	return printFound(out, o.output, explanations, func(s terminal.Style) []byte {
+		table := explainTable{style: s, wide: o.output == wideOutput || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
+		for _, e := range explanations {
+			table.add(e)
+		}
+		return table.text.Bytes()
+	})
+}
+
+// explainTable is a block for each URL: the URL, a sentence, and what clients do.
+type explainTable struct {
+	style terminal.Style
+	wide  bool // a line for each client
+	text  bytes.Buffer
+}
+
+func (t *explainTable) add(e explain.Explanation) {
+	if t.text.Len() > 0 {
+		t.text.WriteByte('\n')
 	}
-	_, err := out.Write(table.text.Bytes())
-	return err
+	mark := "  "
+	if !e.Agree {
+		mark = t.style.Paint(terminal.Yellow+";"+terminal.Bold, "!") + " "
+	}
+	fmt.Fprintf(&t.text, "%s%s\n", mark, t.style.Paint(terminal.Bold, explain.Shown(e.URL)))
+	for _, line := range terminal.Wrapped(e.Summary, t.style.Line()-len(margin)) {
+		fmt.Fprintln(&t.text, margin+line)
+	}
+	if t.wide {
+		t.lines(e)
+		return
+	}
+	for _, group := range e.Groups() {
+		t.group(group)
+	}
+}
+
+const margin = "  "
+
+// group is one decision with its reason, and below it who decides so.
+func (t *explainTable) group(g explain.Group) {
+	inner := margin + strings.Repeat(" ", len("direct  "))
+	fmt.Fprint(&t.text, margin, t.style.Paint(terminal.Decision(g.Decision), fmt.Sprintf("%-6s  ", g.Decision)))
+	if g.Entry != "" {
+		fmt.Fprint(&t.text, t.style.Paint(terminal.Bold, g.Entry), "  ")
+	}
+	fmt.Fprintln(&t.text, g.Reason)
+	if from := g.Source.String(); from != "" {
+		fmt.Fprintln(&t.text, inner+"from "+from)
+	}
+	for _, line := range terminal.Wrapped(strings.Join(g.Clients, ", "), t.style.Line()-len(inner)) {
+		fmt.Fprintln(&t.text, inner+line)
+	}
+}
+
+func (t *explainTable) lines(e explain.Explanation) {
+	lines := terminal.Table{Style: t.style, Margin: margin, Gap: 2, Heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM", "MEASURED"}}
+	for _, row := range explain.Rows([]explain.Explanation{e}) {
+		a := row.Answers[0]
+		decision := e.Word(a)
+		cells := terminal.Cells(row.Name, decision, terminal.Dash(explain.Shown(a.Entry)), a.Reason, terminal.Dash(a.Source.String()), measured(row.Measured))
+		cells[1].Colour = terminal.Decision(decision)
+		lines.Add(cells...)
+	}
+	t.text.Write(lines.Bytes())
+}
+
+// measured says which versions were run, or that none was.
+func measured(versions []string) string {
+	if len(versions) == 0 {
+		return "read only"
+	}
+	return strings.Join(versions, ", ")
 }

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,30 +28,23 @@ func runExplainCheck(cmd *cobra.Command, opts explainOptions) error {
 			return usage(fmt.Errorf("%s: %w", file, err))
 		}
 	}
-	if err := printChecked(cmd.OutOrStdout(), opts.output, result); err != nil {
-		return err
+	if opts.output == "junit" {
+		err = junit.Print(cmd.OutOrStdout(), suites(result))
+	} else {
+		err = printFound(cmd.OutOrStdout(), opts.output, result, func(terminal.Style) []byte { return checkedText(result) })
 	}
-	if result.Failed > 0 {
-		return quietError{exitFailure}
+	if err == nil && result.Failed > 0 {
+		return errQuiet
 	}
-	return nil
+	return err
 }
 
-func printChecked(out io.Writer, format string, result expectation.Result) error {
-	switch format {
-	case tableOutput:
-	case "junit":
-		return junit.Print(out, suites(result))
-	default:
-		return printData(out, format, result)
-	}
-	var text bytes.Buffer
+func checkedText(result expectation.Result) []byte {
+	var text []byte
 	for _, m := range result.Mismatches {
-		fmt.Fprintf(&text, "%s:%d: row %d: %s\n", m.File, m.Line, m.Row, mismatchLine(m))
+		text = fmt.Appendln(text, mismatchLine(m))
 	}
-	fmt.Fprintf(&text, "%d passed, %d failed\n", result.Passed, result.Failed)
-	_, err := text.WriteTo(out)
-	return err
+	return fmt.Appendf(text, "%d passed, %d failed\n", result.Passed, result.Failed)
 }
 
 func mismatchLine(m expectation.Mismatch) string {
@@ -62,7 +53,7 @@ func mismatchLine(m expectation.Mismatch) string {
 		client += "@" + m.Version
 	}
 	question := fmt.Sprintf("%s: %s with %s", explain.Shown(client), explain.Shown(m.URL), explain.Shown(terminal.Shortened(m.Given)))
-	return strings.TrimSpace(question + ": " + mismatchAnswer(m) + " (" + m.Reason + ")")
+	return fmt.Sprintf("%s:%d: row %d: %s: %s (%s)", m.File, m.Line, m.Row, question, mismatchAnswer(m), m.Reason)
 }
 
 func mismatchAnswer(m expectation.Mismatch) string {
@@ -80,11 +71,46 @@ func suites(result expectation.Result) []junit.Suite {
 		for _, c := range file.Cases {
 			var failure *junit.Failure
 			if m := c.Mismatch; m != nil {
-				failure = &junit.Failure{Type: "Mismatch", Message: mismatchAnswer(*m), Text: fmt.Sprintf("%s:%d: row %d: %s", m.File, m.Line, m.Row, mismatchLine(*m))}
+				failure = &junit.Failure{Type: "Mismatch", Message: mismatchAnswer(*m), Text: mismatchLine(*m)}
 			}
 			suite.Add(c.Name, failure)
 		}
 		all = append(all, suite)
 	}
 	return all
+}
+
+// checkCheck is for --check, whose expectations name the clients and the URLs, and lists of their own where none is given.
+func (o *explainOptions) checkCheck() error {
+	if len(o.urls) == 0 {
+		return errors.New("--check takes files with expectations; - is standard input")
+	}
+	if err := oneStdin(append(o.inputFiles(), o.urls...)); err != nil {
+		return err
+	}
+	switch {
+	case o.given("client"), o.given("resolve"), o.given("fail-on"):
+		return errors.New("--check takes files, -o and what a list is made from: its expectations name the clients and URLs, and it fails if one is not met")
+	case o.output == wideOutput || o.output == "html":
+		return fmt.Errorf("--check prints table, json, yaml, jsonpath= or junit, not %s", o.output)
+	case o.given("no-proxy"):
+		return o.checkWritten()
+	case o.given("http-proxy") || o.given("https-proxy"):
+		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
+	case o.hasSettings() || o.given("audience"):
+		return o.checkInputs()
+	}
+	return nil
+}
+
+// checker is for the list that is given, or for none.
+func (o *explainOptions) checker(cmd *cobra.Command) (*explain.Checker, error) {
+	if !o.hasSettings() && !o.given("no-proxy") {
+		return explain.NewChecker(), nil
+	}
+	s, err := o.subject(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return explain.NewCheckerOf(s.configuration, s.title), nil
 }

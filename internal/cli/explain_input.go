@@ -25,7 +25,7 @@ type subject struct {
 }
 
 func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
-	if o.given["no-proxy"] {
+	if o.given("no-proxy") {
 		c := explain.Configuration{HTTP: o.httpProxy, HTTPS: o.httpsProxy, List: explain.Written(o.noProxy, "--no-proxy")}
 		if c.HTTP == "" && c.HTTPS == "" {
 			c.HTTP, c.HTTPS = standInProxy, standInProxy
@@ -49,7 +49,6 @@ func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
 	}, nil
 }
 
-// titleOf says which list of a cluster it is.
 func (o *explainOptions) titleOf(effective resolve.Effective) string {
 	title := "Cluster " + effective.Namespace + "/" + effective.Cluster
 	switch {

@@ -57,12 +57,10 @@ No password is printed.`,
   # for a code host
   fairlead lint --values secret-values.yaml --cluster cluster.yaml -o sarif > fairlead.sarif`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opts.checkLint(cmd.Flags().Changed("no-proxy")); err != nil {
-				return usage(err)
-			}
-			return runLint(cmd, opts)
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(opts.checkLint(cmd.Flags().Changed("no-proxy")))
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLint(cmd, opts) },
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
@@ -103,10 +101,8 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 	if err := printLint(cmd.OutOrStdout(), opts, results); err != nil {
 		return err
 	}
-	for _, result := range results {
-		if severe(lint.Worst(result.Findings), opts.failOn) {
-			return quietError{exitFailure}
-		}
+	if slices.ContainsFunc(results, func(r fleet.Linted) bool { return severe(lint.Worst(r.Findings), opts.failOn) }) {
+		return errQuiet
 	}
 	return nil
 }
@@ -115,8 +111,7 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if opts.noProxy != "" {
 		return lintList(cmd, opts)
 	}
-	now := time.Now().Unix()
-	results, err := lintWritten(cmd, opts, now)
+	results, err := lintWritten(cmd, opts, time.Now().Unix())
 	if found, is := fleet.Refused(err); is {
 		return []fleet.Linted{{Findings: found}}, nil
 	}
@@ -165,17 +160,12 @@ func printLint(out io.Writer, opts lintOptions, results []fleet.Linted) error {
 			results[i].Findings = []lint.Finding{} // a list, also when it is empty
 		}
 	}
-	switch opts.output {
-	case tableOutput:
-		_, err := out.Write(lintText(terminal.For(out), results))
-		return err
-	case "sarif":
+	if opts.output == "sarif" {
 		return printData(out, "json", sarif.Of(opts.source(), results))
 	}
-	return printData(out, opts.output, results)
+	return printFound(out, opts.output, results, func(s terminal.Style) []byte { return lintText(s, results) })
 }
 
-// source is the file that the list stands in.
 func (o *lintOptions) source() sarif.Source {
 	s := sarif.Source{File: cmp.Or(o.values, o.proxy)}
 	if s.File != "" && s.File != "-" {

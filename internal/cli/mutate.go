@@ -73,13 +73,9 @@ wrong. With 1 and 2 nothing is printed. No password is printed, except with
 
   # what would be applied
   fairlead mutate -o policies --policy-values fairlead-policies.yaml`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opts.checkMutate(); err != nil {
-				return usage(err)
-			}
-			return runMutate(cmd, opts)
-		},
+		Args:    noArguments,
+		PreRunE: func(*cobra.Command, []string) error { return usage(opts.checkMutate()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runMutate(cmd, opts) },
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
@@ -98,22 +94,20 @@ func (o *mutateOptions) checkMutate() error {
 	if len(o.files) == 0 && o.output != "policies" {
 		o.files = []string{"-"}
 	}
+	if err := checkOutput(o.output, mutateOutputs); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains(mutateOutputs, o.output):
-		return checkOutput(o.output, mutateOutputs)
 	case o.output == "policies" && (len(o.files) > 0 || o.require || o.exclude):
 		return errors.New("-o policies prints what would be applied: it takes no -f, no --require and no --exclude-from-admission")
 	case o.carry != "" && !slices.Contains(carries, o.carry):
-		return fmt.Errorf("--carry is one of %s, not %q", strings.Join(carries, ", "), o.carry)
+		return oneOf("--carry", o.carry, carries)
 	}
-	if o.hasSettings() {
-		if err := o.checkInputs(); err != nil {
-			return err
-		}
+	if err := o.checkSettings(); err != nil {
+		return err
 	}
-	all := slices.Concat(o.files, o.policyValues, o.clusters, o.override, []string{o.values, o.proxy})
-	if len(all)-len(slices.DeleteFunc(all, func(f string) bool { return f == "-" })) > 1 {
-		return errors.New("only one file can be standard input (-); -f is, if it is not given")
+	if err := oneStdin(slices.Concat(o.files, o.policyValues, o.inputFiles())); err != nil {
+		return fmt.Errorf("%w; -f is, if it is not given", err)
 	}
 	return nil
 }
@@ -163,7 +157,11 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, error) {
 	var layers [][]byte
 	if opts.hasSettings() {
-		settings, err := clusterValues(cmd, opts.renderOptions)
+		effective, err := oneCluster(cmd, opts.renderOptions, "manifests are for")
+		if err != nil {
+			return mutation.Values{}, err
+		}
+		settings, err := artifact.Render(artifact.HelmValues, effective, artifact.Options{})
 		if err != nil {
 			return mutation.Values{}, err
 		}
@@ -183,15 +181,6 @@ func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, erro
 		layers = append(layers, []byte("carry: "+opts.carry))
 	}
 	return mutation.ReadValues(layers...)
-}
-
-// clusterValues is what the Secret <cluster>-cluster-values has for charts.
-func clusterValues(cmd *cobra.Command, opts renderOptions) ([]byte, error) {
-	effective, err := oneCluster(cmd, opts, "manifests are for")
-	if err != nil {
-		return nil, err
-	}
-	return artifact.Render(artifact.HelmValues, effective, artifact.Options{})
 }
 
 func printPolicies(out io.Writer, all []mutation.Made) error {

@@ -4,24 +4,23 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
 	"github.com/fairlead-io/fairlead/internal/cli/files"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/nodes"
 )
 
 type nodesOptions struct {
-	cluster.Options
-	files     []string
-	recursive bool
-	outdated  bool
-	output    string
-	failOn    string
+	listOptions
+	outdated bool
 }
 
 func nodesCommand() *cobra.Command {
@@ -47,26 +46,16 @@ outdated, or for an error; 2 if the command line is wrong.`,
   # without access of its own
   kubectl get proxyreports -A -o yaml | fairlead nodes -f -`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := opts.check(cmd); err != nil {
-				return usage(err)
-			}
-			return runNodes(cmd, opts)
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(cmp.Or(
+				checkCluster(cmd, opts.Options, len(opts.files) > 0), checkFailOn(&opts.failOn, failNodes), checkOutput(opts.output, listOutputs)))
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runNodes(cmd, opts) },
 	}
-	flags := cmd.Flags()
-	clusterFlags(cmd, &opts.Options)
-	allNamespacesFlag(cmd, &opts.Options)
-	filenameFlag(cmd, &opts.files, "ProxyReports, a folder of them, or - for stdin; may be repeated")
-	recursiveFlag(flags, &opts.recursive)
-	flags.BoolVar(&opts.outdated, "outdated", false, "only owners with outdated machines")
+	opts.flags(cmd, "ProxyReports, a folder of them, or - for stdin; may be repeated")
+	cmd.Flags().BoolVar(&opts.outdated, "outdated", false, "only owners with outdated machines")
 	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for such machines or MachinePools: "+strings.Join(failNodes, ", "), failNodes)
-	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
 	return cmd
-}
-
-func (o *nodesOptions) check(cmd *cobra.Command) error {
-	return cmp.Or(checkCluster(cmd, o.Options, len(o.files) > 0), checkFailOn(&o.failOn, failNodes), checkOutput(o.output, listOutputs))
 }
 
 func runNodes(cmd *cobra.Command, opts nodesOptions) error {
@@ -75,13 +64,10 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 		return err
 	}
 	rows := nodes.Clusters(reports, opts.outdated)
-	switch out := cmd.OutOrStdout(); opts.output {
-	case tableOutput, wideOutput:
-		err = printNodes(out, rows, opts, where)
-	case nameOutput:
-		err = printNames(out, nodesNames(rows, opts.outdated))
-	default:
-		err = printData(out, opts.output, rows)
+	if opts.output == nameOutput {
+		err = printNames(cmd.OutOrStdout(), nodesNames(rows, opts.outdated))
+	} else {
+		err = printFound(cmd.OutOrStdout(), opts.output, rows, func(s terminal.Style) []byte { return nodesText(s, rows, opts, where) })
 	}
 	if err != nil || opts.failOn == never {
 		return err
@@ -90,7 +76,7 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 		return err
 	}
 	if slices.ContainsFunc(rows, nodes.Cluster.IsOutdated) {
-		return quietError{exitFailure}
+		return errQuiet
 	}
 	return nil
 }
@@ -156,4 +142,83 @@ func inside(namespace string) string {
 		return ""
 	}
 	return " in the namespace " + namespace
+}
+
+// nodesText has a line for each owner, and below what is said of rollouts.
+func nodesText(s terminal.Style, rows []nodes.Cluster, opts nodesOptions, where string) []byte {
+	if len(rows) == 0 {
+		nothing := "Nothing is counted yet"
+		if opts.outdated {
+			nothing = "No machine is outdated"
+		}
+		return []byte(nothing + where + ".\n")
+	}
+	heading := []string{"CLUSTER", "OWNER", "MACHINES", "OUTDATED", "SINCE"}
+	if opts.output == wideOutput {
+		heading = append(heading, "MACHINEPOOLS", "OUTDATED-POOLS", "ROLLING-SINCE")
+	}
+	table := terminal.Columns(s, heading...)
+	var notes []string
+	for _, row := range rows {
+		for _, o := range shownOwners(row, opts.outdated) {
+			cells := nodesCells(row, o)
+			table.Add(cells[:len(heading)]...)
+		}
+		notes = append(notes, nodesNotes(row)...)
+	}
+	text := table.Bytes()
+	if len(notes) > 0 {
+		text = append(text, "\n"+s.Notes(notes)...)
+	}
+	return text
+}
+
+// shownOwners are the owners that have a line: who has no machine has one, too.
+func shownOwners(n nodes.Cluster, outdated bool) []nodes.Owner {
+	owners := n.Owners
+	if len(owners) == 0 {
+		owners = []nodes.Owner{{Owner: "-"}}
+	}
+	return slices.DeleteFunc(slices.Clone(owners), func(o nodes.Owner) bool { return outdated && o.Outdated == 0 })
+}
+
+func nodesCells(n nodes.Cluster, o nodes.Owner) []terminal.Cell {
+	since, rolling := "-", "-"
+	if n.Since != nil {
+		since = n.Since.UTC().Format(time.RFC3339)
+	}
+	if n.Rollout != nil && n.Rollout.Started != nil {
+		rolling = n.Rollout.Started.UTC().Format(time.RFC3339)
+	}
+	number := func(n int32) string { return strconv.Itoa(int(n)) }
+	cells := terminal.Cells(n.Cluster, o.Owner, number(o.Machines), number(o.Outdated), since, number(n.MachinePools), number(n.OutdatedMachinePools), rolling)
+	for i, of := range map[int]int32{3: o.Outdated, 6: n.OutdatedMachinePools} {
+		if of > 0 {
+			cells[i].Colour = terminal.Yellow
+		}
+	}
+	return cells
+}
+
+func nodesNotes(n nodes.Cluster) []string {
+	var notes []string
+	if pools := n.OutdatedMachinePools; pools > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", n.Cluster, terminal.Plural(int(pools), "MachinePool")))
+	}
+	if n.Rollout != nil && n.Rollout.Message != "" {
+		notes = append(notes, n.Cluster+": "+n.Rollout.Message)
+	}
+	return notes
+}
+
+// nodesNames are the owners, for clusterctl alpha rollout restart.
+func nodesNames(rows []nodes.Cluster, outdated bool) []ownerName {
+	var names []ownerName
+	for _, row := range rows {
+		namespace, _, _ := strings.Cut(row.Cluster, "/")
+		for _, o := range shownOwners(row, outdated) {
+			names = append(names, ownerName{namespace, o.Owner})
+		}
+	}
+	return names
 }

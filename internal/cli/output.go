@@ -29,7 +29,6 @@ var (
 	listOutputs = []string{tableOutput, wideOutput, nameOutput, "json", "yaml", jsonPath}
 )
 
-// outputFlag adds -o, which is one of these.
 func outputFlag(cmd *cobra.Command, into *string, standard string, all []string) {
 	cmd.Flags().StringVarP(into, "output", "o", standard, "one of "+strings.Join(all, ", "))
 	complete(cmd, "output", fixed(all...))
@@ -42,10 +41,16 @@ func checkOutput(given string, all []string) error {
 		}
 		return nil
 	}
-	if !slices.Contains(all, given) {
-		return fmt.Errorf("-o is one of %s, not %q", strings.Join(all, ", "), given)
+	return oneOf("-o", given, all)
+}
+
+// printFound writes a text for people, or the data.
+func printFound(out io.Writer, format string, data any, text func(terminal.Style) []byte) error {
+	if format != tableOutput && format != wideOutput {
+		return printData(out, format, data)
 	}
-	return nil
+	_, err := out.Write(text(terminal.For(out)))
+	return err
 }
 
 // printData writes JSON without escapes for HTML, YAML, or what a template takes of it.
@@ -62,10 +67,10 @@ func printData(out io.Writer, format string, data any) error {
 		return printPath(out, template, text.Bytes())
 	case format == "yaml":
 		converted, err := yaml.JSONToYAML(text.Bytes())
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = out.Write(converted)
 		}
-		text = *bytes.NewBuffer(converted)
+		return err
 	}
 	_, err = text.WriteTo(out)
 	return err

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,12 +16,9 @@ import (
 )
 
 type podsOptions struct {
-	cluster.Options
-	files     []string
-	recursive bool
-	all       bool
-	output    string
-	failOn    string
+	listOptions
+	all    bool
+	chosen []string // of failOn
 }
 
 func podsCommand() *cobra.Command {
@@ -61,29 +60,18 @@ is wrong.`,
   # owners to restart after a new password
   fairlead pods -A -o json | jq -r '.owners[] | select(.finding == "Outdated") | "\(.namespace) \(.owner)"'`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			failOn, err := checkFailOnPods(opts.failOn)
-			if err != nil {
-				return usage(err)
-			}
-			if err := cmp.Or(checkCluster(cmd, opts.Options, len(opts.files) > 0), checkOutput(opts.output, listOutputs)); err != nil {
-				return usage(err)
-			}
-			return runPods(cmd, opts, failOn)
+		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
+			opts.chosen, err = checkFailOnPods(opts.failOn)
+			return usage(cmp.Or(err, checkCluster(cmd, opts.Options, len(opts.files) > 0), checkOutput(opts.output, listOutputs)))
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runPods(cmd, opts) },
 	}
-	flags := cmd.Flags()
-	clusterFlags(cmd, &opts.Options)
-	allNamespacesFlag(cmd, &opts.Options)
-	filenameFlag(cmd, &opts.files, "output of kubectl get, a folder of it, or - for stdin; may be repeated")
-	recursiveFlag(flags, &opts.recursive)
-	flags.BoolVar(&opts.all, "all", false, "all pods, also those without a finding")
+	opts.flags(cmd, "output of kubectl get, a folder of it, or - for stdin; may be repeated")
+	cmd.Flags().BoolVar(&opts.all, "all", false, "all pods, also those without a finding")
 	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these (comma-separated): "+strings.Join(failPods, ", "), failPods)
-	outputFlag(cmd, &opts.output, tableOutput, listOutputs)
 	return cmd
 }
 
-// podsReport is what is printed.
 type podsReport struct {
 	Owners []podsOwner `json:"owners"`
 	Notes  []string    `json:"notes"` // what could not be read, and what that means
@@ -99,7 +87,7 @@ type podsOwner struct {
 	Pods       []string    `json:"pods"`
 }
 
-func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
+func runPods(cmd *cobra.Command, opts podsOptions) error {
 	from, namespace, err := opts.lister(cmd)
 	if err != nil {
 		return err
@@ -118,16 +106,16 @@ func runPods(cmd *cobra.Command, opts podsOptions, failOn []string) error {
 			Finding: row.Class, Reason: row.Reason, Message: row.Message, Containers: row.Containers, Pods: row.Pods,
 		})
 	}
-	switch out := cmd.OutOrStdout(); opts.output {
-	case tableOutput, wideOutput:
-		err = printPods(out, report, opts.output == wideOutput, terminal.Plural(len(read.Pods), "pod")+inside(namespace))
-	case nameOutput:
-		err = printNames(out, report.owners())
-	default:
-		err = printData(out, opts.output, report)
+	if opts.output == nameOutput {
+		err = printNames(cmd.OutOrStdout(), report.owners())
+	} else {
+		total := terminal.Plural(len(read.Pods), "pod") + inside(namespace)
+		err = printFound(cmd.OutOrStdout(), opts.output, report, func(s terminal.Style) []byte {
+			return podsText(s, report, opts.output == wideOutput, total)
+		})
 	}
-	if err == nil && (report.has(failOn) || read.Blind && slices.ContainsFunc(failOn, depends)) {
-		return quietError{exitFailure}
+	if err == nil && (report.has(opts.chosen) || read.Blind && slices.ContainsFunc(opts.chosen, depends)) {
+		return errQuiet
 	}
 	return err
 }
@@ -156,4 +144,53 @@ func (r podsReport) has(failOn []string) bool {
 	return slices.ContainsFunc(r.Owners, func(o podsOwner) bool {
 		return slices.Contains(failOn, string(o.Finding)) || slices.Contains(failOn, string(o.Reason))
 	})
+}
+
+// podsText has a line for each owner and finding, and below what could not be read.
+func podsText(s terminal.Style, report podsReport, wide bool, total string) []byte {
+	text := []byte("Nothing is found in " + total + ".\n")
+	if len(report.Owners) > 0 {
+		text = podsTable(s, report, wide)
+	}
+	if len(report.Notes) > 0 {
+		text = append(text, "\n"+s.Notes(report.Notes)...)
+	}
+	return text
+}
+
+func podsTable(s terminal.Style, report podsReport, wide bool) []byte {
+	heading := []string{"NAMESPACE", "OWNER", "PODS", "FINDING", "CONTAINERS", "WHY"}
+	if wide {
+		heading = []string{"NAMESPACE", "OWNER", "PODS", "FINDING", "REASON", "CONTAINERS", "NAMES", "WHY"}
+	}
+	t := terminal.Columns(s, heading...)
+	for _, o := range report.Owners {
+		cells := terminal.Cells(o.Namespace, terminal.ASCII(o.Owner), strconv.Itoa(len(o.Pods)), string(o.Finding))
+		cells[3].Colour = terminal.Severity(string(o.Finding))
+		if wide {
+			cells = append(cells, terminal.Cells(terminal.Dash(string(o.Reason)), strings.Join(o.Containers, ","), strings.Join(o.Pods, ","))...)
+		} else {
+			cells = append(cells, terminal.Cells(short(o.Containers))...)
+		}
+		t.Add(append(cells, terminal.Cells(terminal.Dash(o.Message))...)...)
+	}
+	return t.Bytes()
+}
+
+// owners are those that can be restarted: kubectl rollout restart.
+func (r podsReport) owners() []ownerName {
+	var names []ownerName
+	for _, o := range r.Owners {
+		names = append(names, ownerName{o.Namespace, o.Owner})
+	}
+	return names
+}
+
+// short names no more than three.
+func short(names []string) string {
+	const most = 3
+	if len(names) > most {
+		return strings.Join(names[:most], ",") + fmt.Sprintf(",+%d", len(names)-most)
+	}
+	return strings.Join(names, ",")
 }

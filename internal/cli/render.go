@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/artifact"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -91,12 +93,10 @@ the last.`,
   # for a running fleet
   kubectl get clusters -A -o yaml | fairlead render --proxy corporate-proxy.yaml --cluster -`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cmp.Or(opts.check(), opts.checkOutput(cmd.Flags())); err != nil {
-				return usage(err)
-			}
-			return runRender(cmd, opts)
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(cmp.Or(opts.check(), opts.checkOutput(cmd.Flags())))
 		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRender(cmd, opts) },
 	}
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
@@ -143,22 +143,22 @@ func (o renderOptions) hasSettings() bool {
 }
 
 func (o renderOptions) check() error {
-	if err := checkOutput(o.output, outputs); err != nil {
-		return err
-	}
-	if !slices.Contains(audiences, o.audience) {
-		return fmt.Errorf("--audience is one of %s, not %q", strings.Join(audiences, ", "), o.audience)
-	}
-	if !slices.Contains(variants, o.variant) {
-		return fmt.Errorf("--variant is one of %s, not %q", strings.Join(variants, ", "), o.variant)
-	}
-	if _, err := o.node.read(); err != nil {
-		return err
+	_, err := o.node.read()
+	return cmp.Or(checkOutput(o.output, outputs), oneOf("--audience", o.audience, audiences), oneOf("--variant", o.variant, variants), err, o.checkInputs())
+}
+
+// checkSettings is checkInputs for the verbs that can do without.
+func (o renderOptions) checkSettings() error {
+	if !o.hasSettings() {
+		return nil
 	}
 	return o.checkInputs()
 }
 
-// checkInputs checks what inputFlags set.
+func (o renderOptions) inputFiles() []string {
+	return append([]string{o.values, o.proxy, o.trustedCA}, slices.Concat(o.clusters, o.override)...)
+}
+
 func (o renderOptions) checkInputs() error {
 	switch {
 	case (o.values == "") == (o.proxy == ""):
@@ -168,13 +168,9 @@ func (o renderOptions) checkInputs() error {
 	case len(o.clusters) == 0:
 		return errors.New("--cluster is missing")
 	case o.form != "" && !slices.Contains(forms, o.form):
-		return fmt.Errorf("--form is one of %s, not %q", strings.Join(forms, ", "), o.form)
+		return oneOf("--form", o.form, forms)
 	}
-	files := append([]string{o.values, o.proxy, o.trustedCA}, slices.Concat(o.clusters, o.override)...)
-	if stdins := len(files) - len(slices.DeleteFunc(files, func(f string) bool { return f == "-" })); stdins > 1 {
-		return errors.New("only one file can be standard input (-)")
-	}
-	return nil
+	return oneStdin(o.inputFiles())
 }
 
 func runRender(cmd *cobra.Command, opts renderOptions) error {
@@ -227,16 +223,11 @@ func (o renderOptions) choice() artifact.Options {
 	return artifact.Options{Audience: noproxy.Audience(o.audience), Variant: ignition.Variant(o.variant), Credentials: o.withCredentials}
 }
 
-// artifact is what is printed for one cluster.
 func (o renderOptions) artifact(effective resolve.Effective) ([]byte, error) {
 	if o.node.key == "" {
 		return artifact.Render(o.output, effective, o.choice())
 	}
-	text, err := artifact.Key(o.node.key, effective)
-	if missing := (artifact.MissingKeyError{}); errors.As(err, &missing) {
-		err = fmt.Errorf("--key: %w; --unit, --file and --trusted-ca, or the CorporateProxy, ask for more", err)
-	}
-	return text, err
+	return artifact.Key(o.node.key, effective)
 }
 
 // manifestList has several objects for kubectl.
@@ -245,4 +236,38 @@ type manifestList struct {
 	Kind       string           `json:"kind"`
 	Metadata   struct{}         `json:"metadata"`
 	Items      []runtime.Object `json:"items"`
+}
+
+// nodeOptions ask for what machines get, in addition to what the CorporateProxy
+// asks for.
+type nodeOptions struct {
+	units, files []string
+	staticPods   string
+	key          string
+}
+
+func (o *nodeOptions) flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.units, "unit", nil, "add a drop-in for this systemd unit, such as crio.service; may be repeated")
+	flags.StringArrayVar(&o.files, "file", nil, "add a file for machines: EnvironmentFile, EtcEnvironment, RKE2, K3s, StaticPods, ...; may be repeated")
+	flags.StringVar(&o.staticPods, "static-pods", "", "what --file StaticPods does, instead of the CorporateProxy's: Strip, Extend or Set")
+	flags.StringVar(&o.key, "key", "", "print this key of the Secret <cluster>-systemd-proxy, decoded")
+}
+
+func (o nodeOptions) read() (resolve.Node, error) {
+	return inputs.Node(v1alpha1.NodeSettings{Units: o.units, Files: o.files, StaticPods: o.staticPods}, "command line", "")
+}
+
+// add adds to what a cluster's machines get. What was checked on the command line
+// cannot fail here.
+func (o nodeOptions) add(to *resolve.Node) {
+	more, _ := o.read()
+	if o.staticPods != "" {
+		to.StaticPods = more.StaticPods
+	}
+	to.Units = union(to.Units, more.Units)
+	to.Files = union(to.Files, more.Files)
+}
+
+func union[T comparable](a, b []T) []T {
+	return append(slices.Clip(a), slices.DeleteFunc(b, func(element T) bool { return slices.Contains(a, element) })...)
 }

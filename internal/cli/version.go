@@ -1,15 +1,14 @@
 package cli
 
 import (
-	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
-// versionReport is what is printed.
 type versionReport struct {
 	Version   string `json:"version"`
 	GoVersion string `json:"goVersion"`
@@ -23,16 +22,11 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Example: `  fairlead version
   fairlead version -o json`,
-		Args: noArguments,
+		Args:    noArguments,
+		PreRunE: func(*cobra.Command, []string) error { return usage(checkOutput(output, dataOutputs)) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkOutput(output, dataOutputs); err != nil {
-				return usage(err)
-			}
-			if output == tableOutput {
-				_, err := fmt.Fprintln(cmd.OutOrStdout(), version.Version)
-				return err
-			}
-			return printData(cmd.OutOrStdout(), output, versionReport{version.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+			report := versionReport{version.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			return printFound(cmd.OutOrStdout(), output, report, func(terminal.Style) []byte { return []byte(version.Version + "\n") })
 		},
 	}
 	outputFlag(cmd, &output, tableOutput, dataOutputs)

@@ -46,7 +46,6 @@ type schema struct {
 	Validations          []struct{ Message string } `json:"x-kubernetes-validations"`
 }
 
-// api is the page of the kinds, as their CRDs have them.
 func api(folder string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -137,7 +136,6 @@ func withoutName(description string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// kind is a type with its bounds.
 func (s schema) kind() string {
 	parts := []string{s.Type}
 	if s.Type == "array" && s.Items != nil {

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"os/exec"
 	"slices"
@@ -18,25 +18,17 @@ import (
 // command lines are their main packages', for what they print.
 func commandLines(root string) (string, error) {
 	page := &strings.Builder{}
-	page.WriteString("# Command lines\n\n" + header + "## fairlead\n\n")
+	page.WriteString("# Command lines\n\n" + header)
 	command := cli.Command()
 	common := commonFlags(command)
-	describe(page, command, common)
-	for _, verb := range command.Commands() {
-		section(page, verb, "###", common)
-	}
+	section(page, command, "##", common)
 	page.WriteString("### Common flags\n\n" + flagHeading + strings.Join(slices.Sorted(maps.Values(common)), "") + "\n")
-	for _, program := range []struct {
-		name string
-		args []string
-		note string
-	}{
-		{"fairlead-operator", []string{"--help"}, "The chart `fairlead` runs it, with `extraArgs` of its values added."},
-		{"fairlead-operator replicate", []string{"replicate", "--help"}, "The chart `fairlead-policies` runs it in workload clusters."},
-		{"fairlead-relay", []string{"--help"}, "A sidecar: [the relay](../relay.md)."},
+	for _, program := range []struct{ name, note string }{
+		{"fairlead-operator", "The chart `fairlead` runs it, with `extraArgs` of its values added."},
+		{"fairlead-operator replicate", "The chart `fairlead-policies` runs it in workload clusters."},
+		{"fairlead-relay", "A sidecar: [the relay](../relay.md)."},
 	} {
-		name, _, _ := strings.Cut(program.name, " ")
-		run := exec.Command("go", append([]string{"run", "./operator/cmd/" + name}, program.args...)...)
+		run := exec.Command("go", strings.Fields("run ./operator/cmd/"+program.name+" --help")...)
 		run.Dir = root
 		help, err := run.CombinedOutput()
 		if err != nil {
@@ -52,31 +44,18 @@ func section(page *strings.Builder, command *cobra.Command, level string, common
 		return
 	}
 	fmt.Fprintf(page, "%s %s\n\n", level, command.CommandPath())
-	describe(page, command, common)
-	for _, verb := range command.Commands() {
-		section(page, verb, level+"#", common)
-	}
-}
-
-func describe(page *strings.Builder, command *cobra.Command, common map[string]string) {
-	text := command.Long
-	if text == "" {
-		text = command.Short + "."
-	}
+	text := cmp.Or(command.Long, command.Short+".")
 	fmt.Fprintf(page, "```text\n%s\n\n%s\n", command.UseLine(), strings.TrimSpace(text))
 	if command.Example != "" {
 		fmt.Fprintf(page, "\nExamples:\n%s\n", strings.TrimRight(command.Example, "\n"))
 	}
 	page.WriteString("```\n\n")
-	if !command.HasAvailableLocalFlags() {
-		return
-	}
 	var own, also []string
-	for name, row := range flagRows(command) {
-		if common[name] == row {
-			also = append(also, name)
+	for _, flag := range flagRows(command) {
+		if common[flag.name] == flag.row {
+			also = append(also, flag.name)
 		} else {
-			own = append(own, row)
+			own = append(own, flag.row)
 		}
 	}
 	if len(own) > 0 {
@@ -85,29 +64,31 @@ func describe(page *strings.Builder, command *cobra.Command, common map[string]s
 	if len(also) > 0 {
 		page.WriteString("[Common flags](#common-flags): " + strings.Join(also, "; ") + ".\n\n")
 	}
+	for _, verb := range command.Commands() {
+		section(page, verb, level+"#", common)
+	}
 }
 
 const flagHeading = "| flag | default | |\n| --- | --- | --- |\n"
 
-// flagRows are the flags of a command: the name with its shorthand, and the row of a table.
-func flagRows(command *cobra.Command) iter.Seq2[string, string] {
-	return func(yield func(name, row string) bool) {
-		more := true
-		command.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Hidden || f.Name == "help" || !more {
-				return
-			}
-			name := "`--" + f.Name + "`"
-			if f.Shorthand != "" {
-				name = "`-" + f.Shorthand + "`, " + name
-			}
-			value := ""
-			if f.DefValue != "" && f.DefValue != "[]" {
-				value = "`" + f.DefValue + "`"
-			}
-			more = yield(name, fmt.Sprintf("| %s | %s | %s |\n", name, value, cell(f.Usage)))
-		})
-	}
+// flagRow is a flag of a command: the name with its shorthand, and the row of a table.
+type flagRow struct{ name, row string }
+
+func flagRows(command *cobra.Command) (all []flagRow) {
+	command.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		name, value := "`--"+f.Name+"`", ""
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		if f.DefValue != "" && f.DefValue != "[]" {
+			value = "`" + f.DefValue + "`"
+		}
+		all = append(all, flagRow{name, fmt.Sprintf("| %s | %s | %s |\n", name, value, cell(f.Usage))})
+	})
+	return all
 }
 
 // commonFlags are the rows that several commands have, by the name of the flag.
@@ -115,9 +96,9 @@ func commonFlags(root *cobra.Command) map[string]string {
 	count, common := map[string]int{}, map[string]string{}
 	var visit func(*cobra.Command)
 	visit = func(command *cobra.Command) {
-		for name, row := range flagRows(command) {
-			if count[row]++; count[row] == 3 {
-				common[name] = row
+		for _, flag := range flagRows(command) {
+			if count[flag.row]++; count[flag.row] == 3 {
+				common[flag.name] = flag.row
 			}
 		}
 		for _, verb := range command.Commands() {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,23 +12,14 @@ import (
 const header = "<!-- Made by make generate: change the code instead. -->\n\n"
 
 func main() {
-	if err := write("."); err != nil {
+	written, err := pages(".")
+	for name, text := range written {
+		err = errors.Join(err, os.WriteFile(filepath.Join("docs/reference", name), []byte(text), 0o644)) //nolint:gosec // for all to read
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "reference:", err)
 		os.Exit(1)
 	}
-}
-
-func write(root string) error {
-	written, err := pages(root)
-	if err != nil {
-		return err
-	}
-	for name, text := range written {
-		if err := os.WriteFile(filepath.Join(root, "docs/reference", name), []byte(text), 0o644); err != nil { //nolint:gosec // for all to read
-			return err
-		}
-	}
-	return nil
 }
 
 // pages are the texts by the names of their files.

@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/replicator"
 )
 
-// metrics is the page of the metrics that are registered.
 func metrics() string {
 	return "# Metrics\n\n" + header +
 		"For everybody who monitors Fairlead. Both programs export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP. None has a password or a URL.\n\n" +

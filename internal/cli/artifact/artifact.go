@@ -34,9 +34,9 @@ const (
 
 var formats = map[string]func(resolve.Effective, Options) ([]byte, error){
 	YAML:       func(e resolve.Effective, _ Options) ([]byte, error) { return manifests(Objects(e)) },
-	"values":   key(0, render.ValuesKey),
-	HelmValues: key(0, render.ValuesKey),
-	"systemd":  key(1, render.ContainerdKey),
+	"values":   alone(render.Values),
+	HelmValues: alone(render.Values),
+	"systemd":  func(e resolve.Effective, _ Options) ([]byte, error) { return Key(render.ContainerdKey, e) },
 	"noproxy": func(e resolve.Effective, o Options) ([]byte, error) {
 		return fmt.Appendln(nil, e.NoProxy.For(o.Audience)), nil
 	},
@@ -78,28 +78,7 @@ func alone(write func(resolve.Effective) ([]byte, error)) func(resolve.Effective
 	return func(e resolve.Effective, _ Options) ([]byte, error) { return write(e) }
 }
 
-// key is a key of one of the operator's Secrets.
-func key(secret int, name string) func(resolve.Effective, Options) ([]byte, error) {
-	return func(e resolve.Effective, _ Options) ([]byte, error) {
-		secrets, err := render.Secrets(e)
-		if err != nil {
-			return nil, err
-		}
-		return secrets[secret].Data[name], nil
-	}
-}
-
-// MissingKeyError says which keys a Secret has.
-type MissingKeyError struct {
-	Secret string
-	Keys   []string
-}
-
-func (e MissingKeyError) Error() string {
-	return fmt.Sprintf("the Secret %s has the keys %s", e.Secret, strings.Join(e.Keys, ", "))
-}
-
-// Key returns a key of the Secret with the drop-ins of machines. An unknown one is a MissingKeyError.
+// Key returns a key of the Secret with the drop-ins of machines.
 func Key(name string, e resolve.Effective) ([]byte, error) {
 	secrets, err := render.Secrets(e)
 	if err != nil {
@@ -107,7 +86,8 @@ func Key(name string, e resolve.Effective) ([]byte, error) {
 	}
 	content, found := secrets[1].Data[name]
 	if !found {
-		return nil, MissingKeyError{secrets[1].Name, slices.Sorted(maps.Keys(secrets[1].Data))}
+		return nil, fmt.Errorf("--key: the Secret %s has the keys %s; --unit, --file and --trusted-ca, or the CorporateProxy, ask for more",
+			secrets[1].Name, strings.Join(slices.Sorted(maps.Keys(secrets[1].Data)), ", "))
 	}
 	return content, nil
 }

@@ -23,12 +23,10 @@ type Log struct {
 }
 
 type run struct {
-	Tool    tool     `json:"tool"`
+	Tool struct {
+		Driver driver `json:"driver"`
+	} `json:"tool"`
 	Results []result `json:"results"`
-}
-
-type tool struct {
-	Driver driver `json:"driver"`
 }
 
 type driver struct {
@@ -61,12 +59,10 @@ type location struct {
 }
 
 type physical struct {
-	Artifact artifact `json:"artifactLocation"`
-	Region   *region  `json:"region,omitempty"`
-}
-
-type artifact struct {
-	URI string `json:"uri"`
+	Artifact struct {
+		URI string `json:"uri"`
+	} `json:"artifactLocation"`
+	Region *region `json:"region,omitempty"`
 }
 
 type region struct {
@@ -94,8 +90,9 @@ type Source struct {
 
 // Of returns the log of findings about lists that stand in a source.
 func Of(source Source, results []fleet.Linted) Log {
-	tool := driver{Name: "fairlead lint", Version: version.Version, InformationURI: project, Rules: []rule{}}
 	all := run{Results: []result{}}
+	tool := &all.Tool.Driver
+	*tool = driver{Name: "fairlead lint", Version: version.Version, InformationURI: project, Rules: []rule{}}
 	for _, of := range results {
 		for _, f := range of.Findings {
 			at := slices.IndexFunc(tool.Rules, func(r rule) bool { return r.ID == string(f.Code) })
@@ -109,7 +106,6 @@ func Of(source Source, results []fleet.Linted) Log {
 			})
 		}
 	}
-	all.Tool.Driver = tool
 	return Log{"2.1.0", schema, []run{all}}
 }
 
@@ -157,7 +153,8 @@ func (s Source) physical(e lint.Entry) *physical {
 	if filepath.IsAbs(s.File) {
 		uri.Scheme = "file"
 	}
-	at := &physical{Artifact: artifact{uri.String()}}
+	at := &physical{}
+	at.Artifact.URI = uri.String()
 	if line := s.line(e.Value); line > 0 && e.Object == s.File {
 		at.Region = &region{line}
 	}
@@ -166,16 +163,10 @@ func (s Source) physical(e lint.Entry) *physical {
 
 // line is the one that has the entry, where no other has, too.
 func (s Source) line(entry string) int {
-	found := 0
-	number := 0
-	for line := range bytes.Lines(s.Text) {
-		number++
-		if bytes.Contains(line, []byte(explain.Shown(entry))) {
-			if found > 0 {
-				return 0
-			}
-			found = number
-		}
+	before, after, found := bytes.Cut(s.Text, []byte(explain.Shown(entry)))
+	_, other, _ := bytes.Cut(after, []byte("\n"))
+	if !found || bytes.Contains(other, []byte(explain.Shown(entry))) {
+		return 0
 	}
-	return found
+	return bytes.Count(before, []byte("\n")) + 1
 }

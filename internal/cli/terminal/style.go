@@ -73,17 +73,9 @@ func (s Style) Paint(colour, text string) string {
 
 // Severity returns the colour of a severity, or of what was found: the worst is red.
 func Severity(found string) string {
-	switch found {
-	case "Error", "Password":
-		return red
-	case "Warning", "Outdated", "Uninjected":
-		return Yellow
-	case "Info":
-		return blue
-	case "Fine":
-		return green
-	}
-	return ""
+	return map[string]string{
+		"Error": red, "Password": red, "Warning": Yellow, "Outdated": Yellow, "Uninjected": Yellow, "Info": blue, "Fine": green,
+	}[found]
 }
 
 // Decision returns the colour of what a client does.

@@ -88,14 +88,9 @@ func (d Document) Title() string {
 	return fmt.Sprintf("%s %v/%v", d.Object.GetKind(), namespace, name)
 }
 
-// Is reports whether the document is of a kind, in any of the API versions.
-func (d Document) Is(kind string, apiVersions ...string) bool {
-	for _, version := range apiVersions {
-		if d.Object.GetKind() == kind && d.Object.GetAPIVersion() == version {
-			return true
-		}
-	}
-	return false
+// Is reports whether the document is of a kind, in an API version.
+func (d Document) Is(kind, apiVersion string) bool {
+	return d.Object.GetKind() == kind && d.Object.GetAPIVersion() == apiVersion
 }
 
 // DecodeForeign fills an object of a kind that is not ours. An unknown field is a

@@ -53,7 +53,7 @@ func (r *Result) Check(checker *explain.Checker, file string, data []byte) error
 	if len(rows) == 0 {
 		return errors.New("the list is empty: nothing would be checked")
 	}
-	var lines []int
+	lines := linesOf(data)
 	checked := File{Name: file}
 	for i, row := range rows {
 		found, err := checker.Check(row)
@@ -64,9 +64,6 @@ func (r *Result) Check(checker *explain.Checker, file string, data []byte) error
 		if found == nil {
 			r.Passed++
 		} else {
-			if lines == nil {
-				lines = linesOf(data)
-			}
 			r.Failed++
 			one.Mismatch = &Mismatch{file, i + 1, lines[i], *found}
 			r.Mismatches = append(r.Mismatches, *one.Mismatch)

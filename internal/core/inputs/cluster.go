@@ -4,6 +4,10 @@
 package inputs
 
 import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -30,9 +34,74 @@ func Override(o *v1alpha1.ProxyOverride) resolve.Override {
 	if o == nil {
 		return resolve.Override{}
 	}
-	override := resolve.Override{Direct: o.Spec.Mode == v1alpha1.ModeDirect, Exclude: o.Spec.Exclude}
-	for _, entry := range o.Spec.NoProxy {
-		override.NoProxy = append(override.NoProxy, entry.Value)
+	return resolve.Override{Direct: o.Spec.Mode == v1alpha1.ModeDirect, NoProxy: valuesOf(o.Spec.NoProxy), Exclude: o.Spec.Exclude}
+}
+
+func valuesOf(entries []v1alpha1.NoProxyEntry) []string {
+	var values []string
+	for _, entry := range entries {
+		values = append(values, entry.Value)
 	}
-	return override
+	return values
+}
+
+// Choose returns the installation that a cluster gets: that of its CorporateProxy. The error is a *resolve.Problem, or
+// comes from get.
+func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string, get DataGetter) (resolve.Installation, error) {
+	proxy, err := ChooseProxy(proxies, cluster, namespace)
+	if err != nil {
+		return resolve.Installation{}, err
+	}
+	return Installation(proxy, get)
+}
+
+// ChooseProxy returns the CorporateProxy of a cluster: the one which selects it, allows the labels of its namespace and
+// has the highest priority. The error is a *resolve.Problem.
+func ChooseProxy(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string) (*v1alpha1.CorporateProxy, error) {
+	name, err := resolve.Choose(Cluster(cluster), candidates(proxies, cluster.Labels, namespace))
+	if err != nil {
+		return nil, err
+	}
+	chosen := slices.IndexFunc(proxies, func(p v1alpha1.CorporateProxy) bool { return p.Name == name })
+	return &proxies[chosen], nil
+}
+
+// Selects reports whether the clusterSelector of a CorporateProxy matches the labels of a Cluster. One that cannot be
+// evaluated does, since it decides about every cluster that has no other.
+func Selects(proxy *v1alpha1.CorporateProxy, cluster map[string]string) bool {
+	selected, _, err := selectors(proxy)
+	return err != nil || selected.Matches(labels.Set(cluster))
+}
+
+func candidates(proxies []v1alpha1.CorporateProxy, cluster, namespace map[string]string) []resolve.Candidate {
+	all := make([]resolve.Candidate, len(proxies))
+	for i := range proxies {
+		selected, allowed, err := selectors(&proxies[i])
+		all[i] = resolve.Candidate{Name: proxies[i].Name, Priority: proxies[i].Spec.Priority, Broken: err}
+		if err == nil {
+			all[i].Selected, all[i].Allowed = selected.Matches(labels.Set(cluster)), allowed.Matches(labels.Set(namespace))
+		}
+	}
+	return all
+}
+
+// selectors compiles both selectors of a proxy. The error is a *resolve.Problem.
+func selectors(proxy *v1alpha1.CorporateProxy) (clusters, namespaces labels.Selector, err error) {
+	if clusters, err = selector(proxy, "spec.clusterSelector", proxy.Spec.ClusterSelector); err == nil {
+		namespaces, err = selector(proxy, "spec.allowedNamespaces", proxy.Spec.AllowedNamespaces)
+	}
+	return clusters, namespaces, err
+}
+
+// selector compiles one. Absent is what the CRD's default makes of it: it
+// selects everything.
+func selector(proxy *v1alpha1.CorporateProxy, field string, written *metav1.LabelSelector) (labels.Selector, error) {
+	if written == nil {
+		return labels.Everything(), nil
+	}
+	compiled, err := metav1.LabelSelectorAsSelector(written)
+	if err != nil {
+		return nil, invalid(object(proxy), field, "%v", err)
+	}
+	return compiled, nil
 }

@@ -25,7 +25,7 @@ func ProviderTable(builtin provider.Table, users []corev1.ConfigMap) (provider.T
 		for _, key := range sortedKeys(configMap.Data) {
 			more, err := provider.Parse(object+" "+key, []byte(configMap.Data[key]))
 			if err != nil {
-				return builtin, &resolve.Problem{Reason: resolve.ReasonInvalidFacts, Object: object, Field: "data." + key, Detail: err.Error()}
+				return builtin, resolve.NewProblem(resolve.ReasonInvalidFacts, object, "data."+key, "%v", err)
 			}
 			for _, row := range more {
 				// An edited row is another row: what was read by the old one is read again.
@@ -36,7 +36,7 @@ func ProviderTable(builtin provider.Table, users []corev1.ConfigMap) (provider.T
 	}
 	table, err := builtin.With(rows)
 	if err != nil {
-		return builtin, &resolve.Problem{Reason: resolve.ReasonInvalidFacts, Object: "ConfigMaps labelled " + v1alpha1.ProviderFactsLabel, Detail: err.Error()}
+		return builtin, resolve.NewProblem(resolve.ReasonInvalidFacts, "ConfigMaps labelled "+v1alpha1.ProviderFactsLabel, "", "%v", err)
 	}
 	return table, nil
 }
@@ -58,15 +58,11 @@ func FindFactsObject(c *clusterv1.Cluster, table provider.Table) (FactsObject, b
 			found = append(found, FactsObject{row, ref.Name})
 		}
 	}
-	for _, object := range found {
-		if len(object.Row.Facts) > 0 {
-			return object, true
-		}
-	}
 	if len(found) == 0 {
 		return FactsObject{}, false
 	}
-	return found[0], true
+	telling := slices.IndexFunc(found, func(o FactsObject) bool { return len(o.Row.Facts) > 0 })
+	return found[max(telling, 0)], true
 }
 
 // ReportedFacts is how facts are kept in the report.
@@ -79,10 +75,10 @@ func ReportedFacts(version, name string, facts provider.Facts) *v1alpha1.Reporte
 		reported.Problems = append(reported.Problems, fmt.Sprintf("%d of %d values are left out of the report", more, len(facts.Values)))
 		facts.Values = facts.Values[:maxValues]
 	}
+	if len(facts.Values) > 0 {
+		reported.Values = map[string][]string{}
+	}
 	for _, value := range facts.Values {
-		if reported.Values == nil {
-			reported.Values = map[string][]string{}
-		}
 		reported.Values[value.Fact] = append(reported.Values[value.Fact], value.Entry)
 	}
 	for _, problem := range facts.Problems {
@@ -97,11 +93,9 @@ func Facts(namespace string, reported *v1alpha1.ReportedFacts) resolve.Facts {
 		return resolve.Facts{}
 	}
 	object := reported.Kind + " " + namespace + "/" + reported.Name
-	written := func(field string, values []string) []resolve.Written {
-		source := noproxy.Source{Layer: noproxy.LayerProvider, Object: object, Field: field}
-		var list []resolve.Written
+	written := func(field string, values []string) (list []resolve.Written) {
 		for _, value := range values {
-			list = append(list, resolve.Written{Value: value, Source: source})
+			list = append(list, resolve.Written{Value: value, Source: noproxy.Source{Layer: noproxy.LayerProvider, Object: object, Field: field}})
 		}
 		return list
 	}
@@ -138,7 +132,10 @@ func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unr
 	}
 	AddProblem(found, unreadPrefix(found)+unread.Problem)
 	if unread.Reason == v1alpha1.ReasonObjectNotFound {
-		found.Missing = factNames(row)
+		found.Missing = nil
+		for _, fact := range row.Facts {
+			found.Missing = append(found.Missing, fact.Name)
+		}
 	}
 	if len(found.Missing) > 0 {
 		return found, message + "; nothing new is written without them: " + strings.Join(found.Missing, ", ")
@@ -149,18 +146,11 @@ func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unr
 // WasRead reports whether facts, which may be nil, are those of this object as it was read. Those of its row alone have a
 // problem beside them.
 func WasRead(facts *v1alpha1.ReportedFacts, from FactsObject) bool {
-	return facts != nil && facts.Kind == from.Row.Kind && facts.Name == from.Name && !slices.ContainsFunc(facts.Problems, func(problem string) bool { return strings.HasPrefix(problem, unreadPrefix(facts)) })
+	return facts != nil && facts.Kind == from.Row.Kind && facts.Name == from.Name &&
+		!slices.ContainsFunc(facts.Problems, func(problem string) bool { return strings.HasPrefix(problem, unreadPrefix(facts)) })
 }
 
 func unreadPrefix(facts *v1alpha1.ReportedFacts) string { return facts.Kind + ": " }
-
-func factNames(row provider.Row) []string {
-	var names []string
-	for _, fact := range row.Facts {
-		names = append(names, fact.Name)
-	}
-	return names
-}
 
 // AddProblem adds a problem unless there are too many already.
 func AddProblem(reported *v1alpha1.ReportedFacts, problem string) {

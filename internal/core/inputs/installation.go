@@ -1,7 +1,7 @@
 package inputs
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
@@ -26,13 +26,10 @@ func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Insta
 		Object: object(proxy),
 		Form:   resolve.Form(proxy.Spec.Form),
 		Delegation: resolve.Delegation{
-			NoProxy: resolve.Grant(proxy.Spec.Delegation.NoProxy),
+			NoProxy: cmp.Or(resolve.Grant(proxy.Spec.Delegation.NoProxy), resolve.GrantNarrow), // the CRD's default, for manifests that never met it
 			Direct:  proxy.Spec.Delegation.Direct == "Allowed",
 		},
 		ConfigMap: proxy.Spec.ClusterValues.ConfigMap,
-	}
-	if installation.Delegation.NoProxy == "" {
-		installation.Delegation.NoProxy = resolve.GrantNarrow // the CRD's default, for manifests that never met it
 	}
 	if _, _, err := selectors(proxy); err != nil {
 		return installation, err
@@ -46,44 +43,39 @@ func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Insta
 	}
 	var written []resolve.Written
 	switch source := proxy.Spec.Source; {
-	case source.ValuesRef != nil && source.URL != nil:
-		return installation, invalid(proxy, "spec.source", "takes exactly one of valuesRef and url")
+	case (source.ValuesRef == nil) == (source.URL == nil):
+		err = invalid(object(proxy), "spec.source", "takes exactly one of valuesRef and url")
 	case source.ValuesRef != nil:
 		written, err = readValues(&installation, proxy, get)
-	case source.URL != nil:
-		err = readURLs(&installation, proxy, get)
 	default:
-		return installation, invalid(proxy, "spec.source", "takes exactly one of valuesRef and url")
+		err = readURLs(&installation, proxy, get)
 	}
 	if err != nil {
 		return installation, err
 	}
-	for i, entry := range proxy.Spec.NoProxy {
-		written = append(written, resolve.Written{Value: entry.Value, Source: noproxy.Source{
-			Layer: noproxy.LayerInstallation, Object: object(proxy), Field: fmt.Sprintf("spec.noProxy[%d].value", i),
-		}})
-	}
+	own := noproxy.Source{Layer: noproxy.LayerInstallation, Object: object(proxy), Field: "spec.noProxy"}
+	written = append(written, resolve.Positioned(valuesOf(proxy.Spec.NoProxy), own, ".value")...)
 	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written)
 	return installation, err
 }
 
 func object(proxy *v1alpha1.CorporateProxy) string { return "CorporateProxy " + proxy.Name }
 
-func invalid(proxy *v1alpha1.CorporateProxy, field, detail string) error {
-	return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object(proxy), Field: field, Detail: detail}
+func invalid(object, field, format string, args ...any) error {
+	return resolve.NewProblem(resolve.ReasonInvalidProxy, object, field, format, args...)
 }
 
-// readValues reads the Secret that valuesRef names.
+const bothEmpty = "both proxy URLs are empty: set http, https or both"
+
 func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) ([]resolve.Written, error) {
 	ref := Reference{KindSecret, proxy.Spec.Source.ValuesRef.Name}
 	data, err := mustGet(proxy, "spec.source.valuesRef", ref, get)
 	if err != nil {
 		return nil, err
 	}
-	object := ref.String()
-	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: object, Field: "data." + keyNoProxy}
+	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: ref.String(), Field: "data." + keyNoProxy}
 	return resolve.SplitEntries(string(data[keyNoProxy]), source),
-		setURLs(installation, object, "data.", string(data[keyHTTP]), string(data[keyHTTPS]))
+		setURLs(installation, ref.String(), "data.", string(data[keyHTTP]), string(data[keyHTTPS]))
 }
 
 // setURLs parses the two URLs, which may hold credentials, of the fields http
@@ -96,15 +88,11 @@ func setURLs(installation *resolve.Installation, object, prefix, http, https str
 		return err
 	}
 	if installation.HTTP.IsZero() && installation.HTTPS.IsZero() {
-		return &resolve.Problem{
-			Reason: resolve.ReasonInvalidProxy, Object: object, Field: prefix + keyHTTP + ", " + prefix + keyHTTPS,
-			Detail: "both proxy URLs are empty: set http, https or both",
-		}
+		return invalid(object, prefix+keyHTTP+", "+prefix+keyHTTPS, bothEmpty)
 	}
 	return nil
 }
 
-// readURLs reads the URLs of the CorporateProxy and adds the credentials.
 func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) (err error) {
 	urls := proxy.Spec.Source.URL
 	if installation.HTTP, err = parsePlainURL(proxy, "spec.source.url.http", urls.HTTP); err != nil {
@@ -114,28 +102,20 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 		return err
 	}
 	if installation.HTTP.IsZero() && installation.HTTPS.IsZero() {
-		return invalid(proxy, "spec.source.url", "both proxy URLs are empty: set http, https or both")
+		return invalid(object(proxy), "spec.source.url", bothEmpty)
 	}
 	if urls.CredentialsRef == nil {
 		return nil
 	}
 	ref := Reference{KindSecret, urls.CredentialsRef.Name}
-	data, err := mustGet(proxy, "spec.source.url.credentialsRef", ref, get)
+	data, err := mustGet(proxy, "spec.source.url.credentialsRef", ref, get, keyUsername, keyPassword)
 	if err != nil {
 		return err
-	}
-	for _, key := range []string{keyUsername, keyPassword} {
-		if _, found := data[key]; !found {
-			return &resolve.Problem{
-				Reason: resolve.ReasonSourceMissing, Object: ref.String(), Field: "data." + key,
-				Detail: "the key is missing",
-			}
-		}
 	}
 	for _, url := range []*proxyurl.URL{&installation.HTTP, &installation.HTTPS} {
 		*url, err = url.WithCredentials(string(data[keyUsername]), string(data[keyPassword]))
 		if err != nil {
-			return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: ref.String(), Field: "data", Detail: err.Error()}
+			return invalid(ref.String(), "data", "%v", err)
 		}
 	}
 	return nil
@@ -146,7 +126,7 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 func parsePlainURL(proxy *v1alpha1.CorporateProxy, field, text string) (proxyurl.URL, error) {
 	url, err := parseURL(object(proxy), field, text)
 	if err == nil && url.HasCredentials() {
-		return proxyurl.URL{}, invalid(proxy, field, "must not contain user information: put it into the Secret that credentialsRef names")
+		return proxyurl.URL{}, invalid(object(proxy), field, "must not contain user information: put it into the Secret that credentialsRef names")
 	}
 	return url, err
 }
@@ -154,21 +134,23 @@ func parsePlainURL(proxy *v1alpha1.CorporateProxy, field, text string) (proxyurl
 func parseURL(object, field, text string) (proxyurl.URL, error) {
 	url, err := proxyurl.Parse(text)
 	if err != nil {
-		return url, &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object, Field: field, Detail: err.Error()}
+		return url, invalid(object, field, "%v", err)
 	}
 	return url, nil
 }
 
-// mustGet returns the data of an object that the CorporateProxy names in field.
-func mustGet(proxy *v1alpha1.CorporateProxy, field string, ref Reference, get DataGetter) (map[string][]byte, error) {
+// mustGet returns the data of an object that the CorporateProxy names in field, which has these keys.
+func mustGet(proxy *v1alpha1.CorporateProxy, field string, ref Reference, get DataGetter, keys ...string) (map[string][]byte, error) {
 	data, err := get(ref)
 	if err != nil {
 		return nil, err
 	}
 	if data == nil {
-		return nil, &resolve.Problem{
-			Reason: resolve.ReasonSourceMissing, Object: object(proxy), Field: field,
-			Detail: fmt.Sprintf("%s %q does not exist in the operator's namespace", ref.Kind, ref.Name),
+		return nil, resolve.NewProblem(resolve.ReasonSourceMissing, object(proxy), field, "%s %q does not exist in the operator's namespace", ref.Kind, ref.Name)
+	}
+	for _, key := range keys {
+		if _, found := data[key]; !found {
+			return nil, resolve.NewProblem(resolve.ReasonSourceMissing, ref.String(), "data."+key, "the key is missing")
 		}
 	}
 	return data, nil

@@ -1,11 +1,14 @@
 package inputs
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
@@ -29,19 +32,16 @@ var StaticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPod
 // Node reads what machines are to get. Object and prefix say where the fields
 // stand. The error is a *resolve.Problem.
 func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, error) {
-	invalid := func(field, format string, args ...any) error {
-		return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object, Field: prefix + field, Detail: fmt.Sprintf(format, args...)}
-	}
-	node := resolve.Node{StaticPods: resolve.StaticPods(spec.StaticPods), Base64Twins: spec.Base64Twins}
-	if node.StaticPods == "" {
-		node.StaticPods = resolve.StaticPodsStrip // the CRD's default
+	node := resolve.Node{
+		StaticPods:  cmp.Or(resolve.StaticPods(spec.StaticPods), resolve.StaticPodsStrip), // the CRD's default
+		Base64Twins: spec.Base64Twins,
 	}
 	if !slices.Contains(StaticPods, node.StaticPods) {
-		return node, invalid("staticPods", "%q is none of %s", spec.StaticPods, StaticPods)
+		return node, invalid(object, prefix+"staticPods", "%q is none of %s", spec.StaticPods, StaticPods)
 	}
 	for i, unit := range spec.Units {
 		if !unitName.MatchString(unit) || len(unit) > maxUnitName {
-			return node, invalid(fmt.Sprintf("units[%d]", i),
+			return node, invalid(object, fmt.Sprintf("%sunits[%d]", prefix, i),
 				"%q is not the name of a service, such as crio.service: letters, digits, \"-\", \"_\" and \".\", at most %d, no path and no template", unit, maxUnitName)
 		}
 		if unit != render.Containerd && unit != render.Kubelet && !slices.Contains(node.Units, unit) {
@@ -50,9 +50,43 @@ func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, erro
 	}
 	for i, file := range spec.Files {
 		if !slices.Contains(NodeFiles, resolve.NodeFile(file)) {
-			return node, invalid(fmt.Sprintf("files[%d]", i), "%q is none of %s", file, NodeFiles)
+			return node, invalid(object, fmt.Sprintf("%sfiles[%d]", prefix, i), "%q is none of %s", file, NodeFiles)
 		}
 		node.Files = append(node.Files, resolve.NodeFile(file))
 	}
 	return node, nil
+}
+
+func certificateReference(ref v1alpha1.CertificateReference) Reference {
+	return Reference{cmp.Or(ref.Kind, KindConfigMap), ref.Name} // the CRD's default, for manifests that never met it
+}
+
+// readTrustedCA reads the bundle that spec.trustedCARef names, if it does.
+func readTrustedCA(node *resolve.Node, proxy *v1alpha1.CorporateProxy, get DataGetter) error {
+	if proxy.Spec.TrustedCARef == nil {
+		return nil
+	}
+	ref, key := certificateReference(*proxy.Spec.TrustedCARef), cmp.Or(proxy.Spec.TrustedCARef.Key, "ca.crt") // the CRD's default, too
+	if ref.Kind != KindConfigMap && ref.Kind != KindSecret {
+		return invalid(object(proxy), "spec.trustedCARef.kind", "%q is neither %s nor %s", ref.Kind, KindConfigMap, KindSecret)
+	}
+	data, err := mustGet(proxy, "spec.trustedCARef", ref, get, key)
+	if err != nil {
+		return err
+	}
+	return AddTrustedCA(node, ref.String(), "data."+key, data[key])
+}
+
+// ErrTrustedCA is the cause of a problem with the content of a bundle.
+var ErrTrustedCA = errors.New("the bundle cannot be used")
+
+// AddTrustedCA adds a bundle to what machines get. The error is a
+// *resolve.Problem about this object and field.
+func AddTrustedCA(node *resolve.Node, object, field string, content []byte) error {
+	bundle, err := cabundle.Parse(content)
+	if err != nil {
+		return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: object, Field: field, Detail: err.Error(), Cause: ErrTrustedCA}
+	}
+	node.TrustedCA, node.Certificates = bundle.PEM, bundle.Certificates
+	return nil
 }

@@ -1,6 +1,8 @@
 package inputs
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -58,8 +60,6 @@ func ConfigMapData(configMap *corev1.ConfigMap) map[string][]byte {
 	for key, text := range configMap.Data {
 		data[key] = []byte(text)
 	}
-	for key, content := range configMap.BinaryData {
-		data[key] = content
-	}
+	maps.Copy(data, configMap.BinaryData)
 	return data
 }

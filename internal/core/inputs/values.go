@@ -3,7 +3,6 @@ package inputs
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"sigs.k8s.io/yaml"
 
@@ -18,23 +17,20 @@ import (
 // The name of the file is what messages call it.
 func Values(file string, data []byte) (resolve.Installation, error) {
 	installation := resolve.Installation{Name: file, Object: file, Delegation: resolve.Delegation{NoProxy: resolve.GrantNarrow}}
-	invalid := func(field, detail string) error {
-		return &resolve.Problem{Reason: resolve.ReasonInvalidProxy, Object: file, Field: field, Detail: detail}
-	}
 	if yamldoc.Several(data) {
-		return installation, invalid("", "has more than one document")
+		return installation, invalid(file, "", "has more than one document")
 	}
 	var top map[string]json.RawMessage
 	if err := yaml.Unmarshal(data, &top); err != nil {
 		// The parser's own words may quote the line, password included.
-		return installation, invalid("", "not valid YAML, or not a map")
+		return installation, invalid(file, "", "not valid YAML, or not a map")
 	}
 	if _, found := top["proxy"]; !found {
-		return installation, invalid("proxy", "the key is missing: expected proxy: {http, https, noProxy}")
+		return installation, invalid(file, "proxy", "the key is missing: expected proxy: {http, https, noProxy}")
 	}
 	var proxy map[string]json.RawMessage
 	if err := json.Unmarshal(top["proxy"], &proxy); err != nil {
-		return installation, invalid("proxy", "is not a map of http, https and noProxy")
+		return installation, invalid(file, "proxy", "is not a map of http, https and noProxy")
 	}
 	var urls [2]string
 	var written []resolve.Written
@@ -49,10 +45,10 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 			written, err = noProxyValue(file, proxy[key])
 		default:
 			// Not by its name: {http:http://me:secret@host:1}, a blank forgotten, is all key.
-			return installation, invalid("proxy", "has an unknown key: expected http, https and noProxy")
+			return installation, invalid(file, "proxy", "has an unknown key: expected http, https and noProxy")
 		}
 		if err != nil {
-			return installation, invalid("proxy."+key, err.Error())
+			return installation, invalid(file, "proxy."+key, "%v", err)
 		}
 	}
 	if err := setURLs(&installation, file, "proxy.", urls[0], urls[1]); err != nil {
@@ -80,10 +76,5 @@ func noProxyValue(file string, raw json.RawMessage) ([]resolve.Written, error) {
 	if json.Unmarshal(raw, &entries) != nil {
 		return nil, errors.New("is neither a string nor a list of strings")
 	}
-	written := make([]resolve.Written, len(entries))
-	for i, entry := range entries {
-		written[i] = resolve.Written{Value: entry, Source: source}
-		written[i].Source.Field = fmt.Sprintf("%s[%d]", source.Field, i)
-	}
-	return written, nil
+	return resolve.Positioned(entries, source, ""), nil
 }

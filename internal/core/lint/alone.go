@@ -20,12 +20,9 @@ func Alone(i resolve.Installation) Input {
 }
 
 // neededByAll is what pods of every cluster ask for without the proxy.
-var neededByAll = []struct {
-	code            Code
-	host, why, mend string
-}{
-	{MissingServices, "name.namespace.svc", "the names of services", "add .svc"},
-	{MissingServices, "name.namespace.svc.cluster.local", "the full names of services", "add .cluster.local, or the service domain that the cluster has"},
+var neededByAll = []struct{ host, why, mend string }{
+	{"name.namespace.svc", "the names of services", "add .svc"},
+	{"name.namespace.svc.cluster.local", "the full names of services", "add .cluster.local, or the service domain that the cluster has"},
 }
 
 // alone names what the list lacks for the pods of any cluster, and what depends on the cluster and is not known.
@@ -42,7 +39,7 @@ func alone(in Input) []Finding {
 	}}
 	for _, need := range neededByAll {
 		if !covers(list, need.host) {
-			findings = append(findings, Finding{Code: need.code, Severity: Error, Why: "does not cover " + need.why, Mend: need.mend})
+			findings = append(findings, Finding{Code: MissingServices, Severity: Error, Why: "does not cover " + need.why, Mend: need.mend})
 		}
 	}
 	if !loopback(in.Entries) {

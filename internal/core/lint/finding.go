@@ -114,32 +114,34 @@ func Listed(entries []Entry) string {
 }
 
 func entryOf(item noproxy.Item) Entry {
-	e := Entry{Value: item.Entry.String()}
-	if len(item.Sources) > 0 {
-		s := item.Sources[0]
-		e.Layer, e.Object, e.Field = string(s.Layer), s.Object, s.Field
+	if len(item.Sources) == 0 {
+		return Entry{Value: item.Entry.String()}
 	}
-	return e
+	return entryAt(item.Entry.String(), item.Sources[0])
+}
+
+func entryAt(value string, at noproxy.Source) Entry {
+	return Entry{Value: value, Layer: string(at.Layer), Object: at.Object, Field: at.Field}
 }
 
 // Worst returns the highest severity among findings, or "".
 func Worst(findings []Finding) Severity {
-	var worst Severity
-	for _, f := range findings {
-		if worst == "" || rank(f.Severity) < rank(worst) {
-			worst = f.Severity
-		}
+	if len(findings) == 0 {
+		return ""
 	}
-	return worst
+	return slices.MinFunc(findings, worseFirst).Severity
 }
 
-func rank(s Severity) int { return slices.Index([]Severity{Error, Warning, Info}, s) }
-
 // Compare is negative if a is worse than b.
-func Compare(a, b Severity) int { return cmp.Compare(rank(a), rank(b)) }
+func Compare(a, b Severity) int {
+	worst := []Severity{Error, Warning, Info}
+	return cmp.Compare(slices.Index(worst, a), slices.Index(worst, b))
+}
 
 // Sorted puts the worst first, and keeps the order within a severity.
 func Sorted(findings []Finding) []Finding {
-	slices.SortStableFunc(findings, func(a, b Finding) int { return Compare(a.Severity, b.Severity) })
+	slices.SortStableFunc(findings, worseFirst)
 	return findings
 }
+
+func worseFirst(a, b Finding) int { return Compare(a.Severity, b.Severity) }

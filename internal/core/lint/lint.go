@@ -48,19 +48,10 @@ func Run(in Input) []Finding {
 
 // Structure returns what is found in the list itself, the worst first.
 func Structure(in Input) []Finding {
-	findings := append([]Finding{}, in.Refusals...)
 	if in.Hidden {
-		return Sorted(findings)
+		return Sorted(slices.Clone(in.Refusals))
 	}
-	findings = append(findings, missing(in)...)
-	findings = append(findings, alone(in)...)
-	findings = append(findings, nodes(in)...)
-	findings = append(findings, providerAPI(in)...)
-	findings = append(findings, broad(in)...)
-	findings = append(findings, shadowed(in)...)
-	findings = append(findings, omitted(in)...)
-	findings = append(findings, tooLong(in)...)
-	return Sorted(findings)
+	return Sorted(slices.Concat(in.Refusals, missing(in), alone(in), nodes(in), providerAPI(in), broad(in), shadowed(in), omitted(in), tooLong(in)))
 }
 
 // Proxy returns what is found in the URLs and certificates, the worst first.

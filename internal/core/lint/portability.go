@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ const perClass = 8
 
 // Portability asks every client about the requests that the entries imply.
 func Portability(in Input) []Finding {
-	written := parse(in.Any)
+	written, _ := noproxy.ParseList(in.Any, noproxy.Source{}) // what cannot be read is in Refusals
 	if len(written) == 0 {
 		return nil
 	}
@@ -36,24 +37,20 @@ func Portability(in Input) []Finding {
 				continue // by another entry
 			}
 			for _, r := range all {
-				found = in.note(found, item, p, r, r.decide(target))
+				in.note(found, item, p, r, r.decide(target))
 			}
 		}
 	}
 	var findings []Finding
-	for _, code := range []Code{Breaks, Budget, Unmatched, IPv6Network, Port, Wildcard, IPv6Address, NetworkMembers, FinalDot, OverMatch, Apex} {
-		if d := found[code]; d != nil {
-			findings = append(findings, d.finding(code))
+	for _, text := range texts {
+		if d := found[text.code]; d != nil {
+			findings = append(findings, d.finding(text))
 		}
 	}
-	return wholeBudget(findings, in.Left)
-}
-
-// wholeBudget names all entries for which there was no room, not only those that clients were asked about.
-func wholeBudget(findings []Finding, left noproxy.List) []Finding {
+	// All entries for which there was no room, not only those that clients were asked about.
 	if at := slices.IndexFunc(findings, func(f Finding) bool { return f.Code == Budget }); at >= 0 {
 		findings[at].Entries = nil
-		for _, item := range left {
+		for _, item := range in.Left {
 			findings[at].Entries = append(findings[at].Entries, entryOf(item))
 		}
 	}
@@ -90,34 +87,33 @@ func sample(list noproxy.List, left map[string]bool) noproxy.List {
 
 // deviation is who decides otherwise than meant, on account of what.
 type deviation struct {
-	entries []Entry                             // all of them
-	today   []Entry                             // those on account of which a client does as of its newest behaviour
-	clients map[string]map[string]bool // by client, the behaviours that deviate, by their first version
+	entries []Entry // all of them
+	today   []Entry // those on account of which a client does as of its newest behaviour
+	clients affected
 }
 
-func (in Input) note(found map[Code]*deviation, item noproxy.Item, p probe, r reader, d dialect.Decision) map[Code]*deviation {
+func (in Input) note(found map[Code]*deviation, item noproxy.Item, p probe, r reader, d dialect.Decision) {
 	code := p.code
 	switch {
 	case d.Route == dialect.Fails:
 		code = Breaks
 		if !fails(r.choice, in.spelling(item), p.url) {
-			return found // another entry is to blame
+			return // another entry is to blame
 		}
 	case (d.Route == dialect.Direct) == p.direct:
-		return found
+		return
 	case isCluster(item) && code == Apex, isCluster(item) && p.url == "http://"+item.Entry.Name+"/":
-		return found // nobody is called svc or cluster.local
+		return // nobody is called svc or cluster.local
 	}
 	if found[code] == nil {
-		found[code] = &deviation{}
+		found[code] = &deviation{clients: affected{}}
 	}
 	f := found[code]
 	f.entries = with(f.entries, entryOf(item))
 	if r.choice.Since == r.choice.Client.Newest().Since {
 		f.today = with(f.today, entryOf(item))
 	}
-	f.add(r.choice)
-	return found
+	f.clients.add(r.choice)
 }
 
 func with(entries []Entry, entry Entry) []Entry {
@@ -127,25 +123,11 @@ func with(entries []Entry, entry Entry) []Entry {
 	return append(entries, entry)
 }
 
-func (d *deviation) add(choice dialect.Choice) {
-	if d.clients == nil {
-		d.clients = map[string]map[string]bool{}
-	}
-	if d.clients[choice.Client.Name] == nil {
-		d.clients[choice.Client.Name] = map[string]bool{}
-	}
-	d.clients[choice.Client.Name][choice.Since] = true
-}
-
 func (in Input) spelling(item noproxy.Item) string {
 	text := item.Entry.String()
-	if spelled, differs := in.Spelled[text]; differs {
-		return spelled
-	}
-	return text
+	return cmp.Or(in.Spelled[text], text)
 }
 
-// fails asks whether a client fails because of this entry alone.
 func fails(choice dialect.Choice, entry, url string) bool {
 	target, err := dialect.ParseTarget(url)
 	return err == nil && choice.Read(dialect.Uniform(anyProxy, anyProxy, entry, ""))(target).Route == dialect.Fails
@@ -159,21 +141,26 @@ func isCluster(item noproxy.Item) bool {
 
 // finding is no more than Info if only releases are affected that later ones
 // have superseded.
-func (d *deviation) finding(code Code) Finding {
-	text, entries := texts[code], d.today
+func (d *deviation) finding(text text) Finding {
+	entries := d.today
 	if len(d.today) == 0 {
 		text.severity, entries = Info, d.entries
 	}
-	return Finding{Code: code, Severity: text.severity, Entries: entries, Why: text.why, Mend: text.mend, Clients: d.names()}
+	return Finding{Code: text.code, Severity: text.severity, Entries: entries, Why: text.why, Mend: text.mend, Clients: d.clients.names()}
 }
 
-// names names each client, with the versions if not all of them deviate.
-func (d *deviation) names() []string {
+// affected are clients in one of their behaviours, by name and first version.
+type affected map[[2]string]bool
+
+func (a affected) add(choice dialect.Choice) { a[[2]string{choice.Client.Name, choice.Since}] = true }
+
+// names names each client, with the versions if not all of its behaviours are affected.
+func (a affected) names() []string {
 	var names []string
 	for _, client := range dialect.Clients() {
 		for i := 0; i < len(client.Behaviours); i++ {
 			first := i
-			for i < len(client.Behaviours) && d.clients[client.Name][client.Behaviours[i].Since] {
+			for i < len(client.Behaviours) && a[[2]string{client.Name, client.Behaviours[i].Since}] {
 				i++
 			}
 			if i > first {
@@ -186,54 +173,56 @@ func (d *deviation) names() []string {
 
 // text is what a finding says, whatever the entry.
 type text struct {
+	code      Code
 	severity  Severity
 	why, mend string
 }
 
-var texts = map[Code]text{
-	Breaks: {
-		Error, "makes these clients fail for every URL, not only for those that match",
+// texts are in the order of the findings of one severity.
+var texts = []text{
+	{
+		Breaks, Error, "makes these clients fail for every URL, not only for those that match",
 		"leave the entry out of what pods read; the drop-ins of nodes may have it",
 	},
-	Budget: {
-		Warning, fmt.Sprintf("the list would have more than its budget of %d bytes with what these clients need beside such entries: "+
+	{
+		Budget, Warning, fmt.Sprintf("the list would have more than its budget of %d bytes with what these clients need beside such entries: "+
 			"a domain with a leading dot, the addresses of a small network; it is left out, and they use the proxy", noproxy.Budget),
 		"list domains instead of hosts, and networks instead of addresses, until the list is shorter",
 	},
-	Unmatched: {
-		Warning, "these clients use the proxy for hosts that the entry should cover",
+	{
+		Unmatched, Warning, "these clients use the proxy for hosts that the entry should cover",
 		"list the domain and the domain with a leading dot, as form Portable/v2 does",
 	},
-	IPv6Network: {
-		Warning, "these clients do not read IPv6 networks, and use the proxy for the addresses in them",
+	{
+		IPv6Network, Warning, "these clients do not read IPv6 networks, and use the proxy for the addresses in them",
 		"use names, or list the addresses that matter",
 	},
-	Port: {
-		Warning, "these clients ignore an entry with a port, or read the port differently",
+	{
+		Port, Warning, "these clients ignore an entry with a port, or read the port differently",
 		"list the host without a port",
 	},
-	Wildcard: {
-		Warning, "these clients ignore the wildcard, and use the proxy for everything",
+	{
+		Wildcard, Warning, "these clients ignore the wildcard, and use the proxy for everything",
 		"set no proxy at all where none is wanted",
 	},
-	IPv6Address: {
-		Info, "these clients do not read a bare IPv6 address, and others do not read one in brackets",
+	{
+		IPv6Address, Info, "these clients do not read a bare IPv6 address, and others do not read one in brackets",
 		"reach the host by a name",
 	},
-	NetworkMembers: {
-		Info, "these clients do not read such networks, and use the proxy for addresses in them that are not listed",
+	{
+		NetworkMembers, Info, "these clients do not read such networks, and use the proxy for addresses in them that are not listed",
 		"use names, or list the addresses that matter beside the network",
 	},
-	FinalDot: {
-		Info, "these clients do not ignore the final dot of a name, and use the proxy for it",
+	{
+		FinalDot, Info, "these clients do not ignore the final dot of a name, and use the proxy for it",
 		"list the name with the final dot as well, where URLs have one",
 	},
-	OverMatch: {
-		Info, "these clients compare the end of the host only, and go direct to others, such as xexample.com for example.com",
+	{
+		OverMatch, Info, "these clients compare the end of the host only, and go direct to others, such as xexample.com for example.com",
 		"for a domain, list .example.com alone where the domain itself is not needed",
 	},
-	Apex: {
-		Info, "in these clients an entry with a leading dot covers the domain itself, too",
+	{
+		Apex, Info, "in these clients an entry with a leading dot covers the domain itself, too",
 		"",
 	},
 }

@@ -21,10 +21,12 @@ type probe struct {
 // probes returns the requests that tell whether a client reads an entry as it
 // is meant. A host's subdomains are not among them: no spelling excludes them.
 func probes(e noproxy.Entry, listed noproxy.List) []probe {
-	port, other := "", ""
-	unread := Unmatched
+	port, other, unread := "", ":8081", Unmatched
 	if e.Port != 0 {
-		port, other, unread = fmt.Sprintf(":%d", e.Port), fmt.Sprintf(":%d", otherPort(e.Port)), Port
+		port, unread = fmt.Sprintf(":%d", e.Port), Port
+	}
+	if port == other {
+		other = ":8082"
 	}
 	name := e.Name
 	if e.Rooted {
@@ -68,18 +70,11 @@ func probes(e noproxy.Entry, listed noproxy.List) []probe {
 			add(hostOf(member), "", true, code)
 		}
 	}
-	if other != "" && e.Kind != noproxy.CIDR {
+	if e.Port != 0 && e.Kind != noproxy.CIDR {
 		host := strings.TrimSuffix(strings.TrimPrefix(found[0].url, "http://"), port+"/")
 		add(host, other, false, Port)
 	}
 	return found
-}
-
-func otherPort(port uint16) uint16 {
-	if port == 8081 {
-		return 8082
-	}
-	return 8081
 }
 
 // unlisted returns an address of a network that is not listed on its own.

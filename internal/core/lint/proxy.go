@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
-// proxy looks at the URLs of the proxy.
 func proxy(in Input) []Finding {
 	var findings []Finding
 	list := dialect.CompileGo(in.Any)
-	for _, u := range distinct(in.HTTP, in.HTTPS) {
+	for _, u := range slices.CompactFunc([]proxyurl.URL{in.HTTP, in.HTTPS}, proxyurl.URL.Equal) {
+		if u.IsZero() {
+			continue
+		}
 		if covers(list, u.WithoutFinalDot().Host()) {
 			findings = append(findings, Finding{
 				Code: ProxyListed, Severity: Warning, Mend: "remove the entry that covers it",
@@ -33,17 +36,6 @@ func proxy(in Input) []Finding {
 	return findings
 }
 
-func distinct(urls ...proxyurl.URL) []proxyurl.URL {
-	var all []proxyurl.URL
-	for _, u := range urls {
-		if !u.IsZero() && !slices.ContainsFunc(all, u.Equal) {
-			all = append(all, u)
-		}
-	}
-	return all
-}
-
-// httpsProxy asks every client what it does with such a URL.
 func httpsProxy(u proxyurl.URL) Finding {
 	return Finding{
 		Code: HTTPSProxy, Severity: Warning, Mend: "offer the proxy over http:// as well, or accept that these clients do not reach it",
@@ -83,15 +75,15 @@ func password(u proxyurl.URL) []Finding {
 // clientsThat names the clients that do something with a proxy for https URLs,
 // and for http ones where they have no other.
 func clientsThat(deviates func(dialect.Decision) bool, proxy string) []string {
-	var d deviation
+	clients := affected{}
 	env := dialect.Uniform(proxy, proxy, "", "")
 	target, _ := dialect.ParseTarget("http://any.example/")
 	for _, choice := range choices() {
 		if deviates(choice.Read(env)(target)) {
-			d.add(choice)
+			clients.add(choice)
 		}
 	}
-	return d.names()
+	return clients.names()
 }
 
 // expanded is about charts and addons, which put the URL into variables of pods.
@@ -112,4 +104,26 @@ func oneProxy(in Input) Finding {
 		Code: OneProxy, Severity: Warning, Mend: "set both, to the same proxy if there is only one",
 		Why: fmt.Sprintf("only the %s proxy is set: Go, curl and others reach %s URLs without it, Ruby and apt with it", set, unset),
 	}
+}
+
+func certificates(in Input) []Finding {
+	if in.Now == 0 {
+		return nil
+	}
+	var findings []Finding
+	for _, c := range in.Certificates {
+		finding := Finding{Code: Certificate, Severity: Warning, Why: c.Says(c.At(in.Now))}
+		switch c.At(in.Now) {
+		case cabundle.Expired:
+			finding.Severity, finding.Mend = Error, "take it out; put its successor in, if there is one"
+		case cabundle.ExpiresSoon:
+			finding.Mend = "add its successor beside it"
+		case cabundle.NotYetValid:
+			finding.Mend = "keep the certificate that it replaces until then"
+		case cabundle.Valid:
+			continue
+		}
+		findings = append(findings, finding)
+	}
+	return findings
 }

@@ -28,11 +28,19 @@ func Read(list string, source noproxy.Source) Input {
 	}
 	var parts []noproxy.List
 	for _, element := range elements {
-		if finding, bad := readElement(element, list); bad {
-			in.Refusals = append(in.Refusals, finding)
-		}
+		where := []Entry{entryAt(noproxy.Refuse(element.Text, "", "").Value, element.Source)}
 		if element.Text == "" {
+			in.Refusals = append(in.Refusals, Finding{
+				Code: EmptyElement, Severity: Error, Entries: where, Mend: "remove the extra comma",
+				Why: "an empty element means every host to these clients", Clients: openedByEmpty(),
+			})
 			continue
+		}
+		if element.Text != list[element.Start:element.End] {
+			in.Refusals = append(in.Refusals, Finding{
+				Code: Blank, Severity: Warning, Entries: where, Mend: "separate entries with a comma and nothing else",
+				Why: "white space around it hides it from these clients", Clients: hiddenByBlanks(),
+			})
 		}
 		entry, err := noproxy.Parse(element.Text)
 		var refusal *noproxy.Refusal
@@ -58,50 +66,31 @@ func (in *Input) ReadProxy(field, text string) proxyurl.URL {
 	return u
 }
 
-// readElement judges what stands at a position before it is read.
-func readElement(element noproxy.Element, list string) (Finding, bool) {
-	at := element.Source
-	where := []Entry{{Value: noproxy.Refuse(element.Text, "", "").Value, Layer: string(at.Layer), Object: at.Object, Field: at.Field}}
-	switch {
-	case element.Text == "":
-		return Finding{
-			Code: EmptyElement, Severity: Error, Entries: where, Mend: "remove the extra comma",
-			Why: "an empty element means every host to these clients", Clients: openedByEmpty(),
-		}, true
-	case element.Text != list[element.Start:element.End]:
-		return Finding{
-			Code: Blank, Severity: Warning, Entries: where, Mend: "separate entries with a comma and nothing else",
-			Why: "white space around it hides it from these clients", Clients: hiddenByBlanks(),
-		}, true
-	}
-	return Finding{}, false
-}
-
 // openedByEmpty names the clients to which an empty element means every host.
 var openedByEmpty = sync.OnceValue(func() []string {
-	var d deviation
+	clients := affected{}
 	target, _ := dialect.ParseTarget("http://any.example/")
 	for _, r := range readers("a.invalid,,b.invalid", nil, false) {
 		if r.decide(target).Route == dialect.Direct {
-			d.add(r.choice)
+			clients.add(r.choice)
 		}
 	}
-	return d.names()
+	return clients.names()
 })
 
 // hiddenByBlanks names the clients that miss an entry with white space around it.
 var hiddenByBlanks = sync.OnceValue(func() []string {
-	var d deviation
+	clients := affected{}
 	target, _ := dialect.ParseTarget("http://a.example/")
 	plain := readers("b.example,a.example,c.example", nil, false)
 	for _, list := range []string{"b.example, a.example,c.example", "b.example,a.example ,c.example", "b.example,\na.example,c.example"} {
 		for i, r := range readers(list, nil, false) {
 			if plain[i].decide(target).Route == dialect.Direct && r.decide(target).Route != dialect.Direct {
-				d.add(r.choice)
+				clients.add(r.choice)
 			}
 		}
 	}
-	return d.names()
+	return clients.names()
 })
 
 // askedTokens bounds how many findings there are before clients are no longer
@@ -111,7 +100,7 @@ const askedTokens = 200
 func unreadable(token string, refusal *noproxy.Refusal, at noproxy.Source, ask bool) Finding {
 	f := Finding{
 		Code: Unreadable, Severity: Error, Why: refusal.Detail, Mend: "correct or remove it",
-		Entries: []Entry{{Value: refusal.Value, Layer: string(at.Layer), Object: at.Object, Field: at.Field}},
+		Entries: []Entry{entryAt(refusal.Value, at)},
 	}
 	if !ask {
 		return f
@@ -132,7 +121,7 @@ var listless = sync.OnceValue(func() []reader { return readers("", nil, false) }
 // understoodBy names the clients that go direct to a host which the token might
 // mean, and would not without it.
 func understoodBy(token string) []string {
-	var d deviation
+	clients := affected{}
 	with, without := readers(token, nil, false), listless()
 	for _, host := range hostLike.FindAllString(token, 4) {
 		target, err := dialect.ParseTarget("http://" + strings.Trim(strings.ReplaceAll(host, "*", "7"), ".") + "/")
@@ -141,9 +130,9 @@ func understoodBy(token string) []string {
 		}
 		for i, r := range with {
 			if r.decide(target).Route == dialect.Direct && without[i].decide(target).Route == dialect.Proxy {
-				d.add(r.choice)
+				clients.add(r.choice)
 			}
 		}
 	}
-	return d.names()
+	return clients.names()
 }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -10,17 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
-
-// parse reads a list as far as it can be read.
-func parse(list string) noproxy.List {
-	var parsed noproxy.List
-	for _, token := range noproxy.Split(list) {
-		if entry, err := noproxy.Parse(token); err == nil {
-			parsed = append(parsed, noproxy.Item{Entry: entry})
-		}
-	}
-	return parsed
-}
 
 // covers asks Go, which reads every entry as it is meant.
 func covers(list *dialect.GoList, host string) bool {
@@ -44,10 +34,7 @@ func missing(in Input) []Finding {
 			})
 		}
 	}
-	domain := strings.TrimSuffix(in.Cluster.ServiceDomain, ".")
-	if domain == "" {
-		domain = "cluster.local"
-	}
+	domain := cmp.Or(strings.TrimSuffix(in.Cluster.ServiceDomain, "."), "cluster.local")
 	lacks(MissingServices, "the names of services", "webhooks are called by them", "name.namespace.svc", ".svc")
 	lacks(MissingServices, "the full names of services", "spec.clusterNetwork.serviceDomain", "name.namespace.svc."+domain, "."+domain)
 	networks := func(code Code, what, field string, cidrs []string) {
@@ -111,7 +98,8 @@ func broad(in Input) []Finding {
 // where they are gone. An address in a listed network is not one of them.
 func shadowed(in Input) []Finding {
 	parents := map[string]noproxy.List{}
-	for _, item := range parse(in.Any) {
+	written, _ := noproxy.ParseList(in.Any, noproxy.Source{}) // what cannot be read is in Refusals
+	for _, item := range written {
 		if e := item.Entry; (e.Kind == noproxy.Subdomains || e.Kind == noproxy.Domain) && e.Port == 0 && !e.Rooted {
 			parents[e.Name] = append(parents[e.Name], item)
 		}
@@ -134,16 +122,12 @@ func closest(parents map[string]noproxy.List, e noproxy.Entry) noproxy.List {
 	if e.Rooted {
 		return nil
 	}
-	for name := e.Name; ; {
-		_, rest, found := strings.Cut(name, ".")
-		if !found {
-			return nil
-		}
-		if parent := parents[rest]; parent != nil {
+	for _, above, found := strings.Cut(e.Name, "."); found; _, above, found = strings.Cut(above, ".") {
+		if parent := parents[above]; parent != nil {
 			return parent
 		}
-		name = rest
 	}
+	return nil
 }
 
 // misses asks whether entries are missed, and remembers the answers by class:

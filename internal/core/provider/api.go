@@ -30,7 +30,7 @@ func (a API) Address(object map[string]any) string {
 		return "" // a test parses each
 	}
 	var address string
-	path.walk(object, "", func(_ string, value any) { address, _ = value.(string) }, func(string, string) {})
+	path.walk(object, "", func(_ string, value any) { address, _ = value.(string) }, func(string, error) {})
 	return address
 }
 

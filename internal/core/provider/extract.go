@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,7 +27,7 @@ func Extract(row Row, object map[string]any) Facts {
 		switch {
 		case found || !fact.Required:
 		case externallyManaged(object):
-			facts.problem(fact, strings.Join(fact.Paths, " or "), "is not there, and not waited for since the object is managed externally")
+			facts.problem(fact, strings.Join(fact.Paths, " or "), errors.New("is not there, and not waited for since the object is managed externally"))
 		default:
 			facts.Missing = append(facts.Missing, fact.Name)
 		}
@@ -40,12 +41,12 @@ func (f *Facts) read(fact Fact, object map[string]any) bool {
 	for _, text := range fact.Paths {
 		steps, err := parsePath(text)
 		if err != nil { // only in a row that Parse has not seen
-			f.problem(fact, text, err.Error())
+			f.problem(fact, text, err)
 			continue
 		}
 		steps.walk(object, "",
 			func(at string, value any) { f.value(fact, at, value) },
-			func(at, reason string) { f.problem(fact, at, reason) })
+			func(at string, err error) { f.problem(fact, at, err) })
 		if len(f.Values) > before {
 			return true
 		}
@@ -57,7 +58,7 @@ func (f *Facts) read(fact Fact, object map[string]any) bool {
 func (f *Facts) value(fact Fact, at string, value any) {
 	entry, err := fact.entry(value)
 	if err != nil {
-		f.problem(fact, at, err.Error())
+		f.problem(fact, at, err)
 		return
 	}
 	same := func(v Value) bool { return v.Fact == fact.Name && v.Entry == entry }
@@ -66,8 +67,8 @@ func (f *Facts) value(fact Fact, at string, value any) {
 	}
 }
 
-func (f *Facts) problem(fact Fact, at, reason string) {
-	f.Problems = append(f.Problems, Problem{Fact: fact.Name, Path: at, Reason: reason})
+func (f *Facts) problem(fact Fact, at string, err error) {
+	f.Problems = append(f.Problems, Problem{Fact: fact.Name, Path: at, Reason: err.Error()})
 }
 
 // entry makes the NO_PROXY entry of a value; "" for an empty one, which is how Go types write absence.
@@ -77,7 +78,7 @@ func (fact Fact) entry(value any) (string, error) {
 	}
 	text, ok := value.(string)
 	if !ok {
-		return "", fmt.Errorf("%s", wrongShape(value, "a string"))
+		return "", wrongShape(value, "a string")
 	}
 	if text == "" {
 		return "", nil
@@ -85,14 +86,18 @@ func (fact Fact) entry(value any) (string, error) {
 	if fact.Entry != "" {
 		text = strings.Replace(fact.Entry, placeholder, text, 1)
 	}
-	return fact.Type.canonical(text)
+	read, known := canonical[fact.Type]
+	if !known {
+		return "", fmt.Errorf("has the unknown type %q", string(fact.Type))
+	}
+	return read(text)
 }
 
 // cidr joins the address and the prefix length that an object holds in two fields.
 func (n Network) cidr(value any) (string, error) {
 	fields, ok := value.(map[string]any)
 	if !ok {
-		return "", fmt.Errorf("%s", wrongShape(value, "an object"))
+		return "", wrongShape(value, "an object")
 	}
 	address, ok := fields[n.Address].(string)
 	if !ok || address == "" {
@@ -123,4 +128,31 @@ func externallyManaged(object map[string]any) bool {
 	annotations, _ := metadata["annotations"].(map[string]any)
 	_, managed := annotations[managedBy]
 	return managed
+}
+
+// Facts are what is known of one cluster from its provider. The zero value is for a kind without a row.
+type Facts struct {
+	Source            string    // of the row: the table's version, or a user's ConfigMap
+	Group, Kind       string    // of the row
+	Metadata, Domains []string  // the row's entries, which hold for every cluster of the kind
+	Values            []Value   // the entries read from the object
+	Missing           []string  // required facts that the object does not have yet: as long as there are any, the list is half-known
+	Problems          []Problem // what the object has but cannot be used
+}
+
+// Value is one entry that an infrastructure object gave.
+type Value struct {
+	Fact  string
+	Path  string // where in the object it stood, with the indexes and keys: spec.network.subnets[1].cidrBlock
+	Entry string // of NO_PROXY
+}
+
+// Problem is a part of an object that was not understood. It never shows the value: a path that is wrong
+// may lead to something secret, and problems end up in conditions.
+type Problem struct {
+	Fact, Path, Reason string
+}
+
+func (p Problem) String() string {
+	return fmt.Sprintf("fact %s: %s %s", p.Fact, p.Path, p.Reason)
 }

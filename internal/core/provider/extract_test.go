@@ -159,7 +159,7 @@ func TestAnExternallyManagedObjectIsNotWaitedFor(t *testing.T) {
 func TestTheNumbersOfEveryDecoderAreRead(t *testing.T) {
 	for _, bits := range []any{int64(20), float64(20), 20} {
 		object := map[string]any{"spec": map[string]any{"pool": map[string]any{"first": "10.9.8.7", "bits": bits}}}
-		if got := provider.Extract(boatRow(), object).Named("pool"); len(got) != 1 || got[0].Entry != "10.9.0.0/20" {
+		if got := provider.Extract(boatRow(), object).Values; len(got) != 1 || got[0].Fact != "pool" || got[0].Entry != "10.9.0.0/20" {
 			t.Errorf("%T: %v", bits, got)
 		}
 	}

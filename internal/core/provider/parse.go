@@ -61,16 +61,10 @@ func readDocument(data []byte) (document, error) {
 		return doc, fmt.Errorf("not YAML: %w", err)
 	}
 	strict, err := kjson.UnmarshalStrict(text, &doc)
-	if err != nil {
-		return doc, err
+	if err = errors.Join(append(strict, err)...); err == nil && doc.Rows == nil {
+		err = errors.New("rows: is not there")
 	}
-	if err := errors.Join(strict...); err != nil {
-		return doc, err
-	}
-	if doc.Rows == nil {
-		return doc, errors.New("rows: is not there")
-	}
-	return doc, nil
+	return doc, err
 }
 
 func readRow(raw []byte) (Row, []error) {

@@ -44,7 +44,7 @@ func parsePath(text string) (path, error) {
 // walk calls found for every value that the path leads to from node, in the order of the lists and of
 // the sorted keys of the maps, and failed where the path meets a value of another shape. What is absent
 // or null is neither. at is where node is, for the calls.
-func (p path) walk(node any, at string, found func(at string, value any), failed func(at, reason string)) {
+func (p path) walk(node any, at string, found func(at string, value any), failed func(at string, err error)) {
 	switch {
 	case node == nil:
 	case len(p) == 0:
@@ -69,14 +69,13 @@ func (p path) walk(node any, at string, found func(at string, value any), failed
 		fields, ok := node.(map[string]any)
 		if !ok {
 			failed(at, wrongShape(node, "an object"))
-			return
 		}
 		p[1:].walk(fields[p[0].field], strings.TrimPrefix(at+"."+p[0].field, "."), found, failed)
 	}
 }
 
 // wrongShape describes a value without showing it: a wrong path may lead to a password.
-func wrongShape(value any, want string) string {
+func wrongShape(value any, want string) error {
 	is := "something else"
 	switch value.(type) {
 	case string:
@@ -90,5 +89,5 @@ func wrongShape(value any, want string) string {
 	case map[string]any:
 		is = "an object"
 	}
-	return fmt.Sprintf("is %s, not %s", is, want)
+	return fmt.Errorf("is %s, not %s", is, want)
 }

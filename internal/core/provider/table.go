@@ -1,3 +1,11 @@
+// Package provider knows what an infrastructure provider adds to NO_PROXY: the addresses and private
+// names that are the same for every cluster of a kind, and where in the cluster's infrastructure object
+// its networks are written. That knowledge is data (providers.yaml), not code: a provider is a row, and
+// users add rows of their own with the same schema.
+//
+// It is pure: plain values in and out. It must not import a Kubernetes client, apimachinery, a context,
+// a logger or a clock. Entries are plain strings; the caller reads them with its own NO_PROXY parser and
+// judges how broad they are, since an infrastructure object may be a tenant's to write.
 package provider
 
 import (
@@ -54,19 +62,17 @@ func (t Table) As(version string) Table { return Table{version: version, rows: t
 // the built-in table. It fails when two of the given rows are for one kind, as when two ConfigMaps
 // disagree: which of them wins is never a guess.
 func (t Table) With(rows []Row) (Table, error) {
-	merged := Table{version: t.version, rows: maps.Clone(t.rows)}
-	if merged.rows == nil {
-		merged.rows = map[groupKind]Row{}
-	}
+	merged := map[groupKind]Row{}
+	maps.Copy(merged, t.rows)
 	given := map[groupKind]string{}
 	for _, row := range rows {
 		if first, twice := given[row.key()]; twice {
 			return Table{}, fmt.Errorf("provider facts: %s has a row in %s and another in %s", row.key(), first, row.Source)
 		}
 		given[row.key()] = row.Source
-		merged.rows[row.key()] = row
+		merged[row.key()] = row
 	}
-	return merged, nil
+	return Table{t.version, merged}, nil
 }
 
 // Row returns the row of a kind. Without one nothing is known of the provider: there is nothing to add

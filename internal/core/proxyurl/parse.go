@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -51,25 +52,17 @@ func checkUserinfo(userinfo string) error {
 	if name, _, _ := strings.Cut(userinfo, ":"); name == "" {
 		return errors.New("the user information has no username")
 	}
-	for i := range len(userinfo) {
-		c := userinfo[i]
-		switch {
-		case isUnreserved(c), strings.IndexByte("!$&'()*+,;=:", c) >= 0:
-		case c == '%' && i+2 < len(userinfo) && isHex(userinfo[i+1]) && isHex(userinfo[i+2]):
-		case c == '%':
-			return fmt.Errorf("the user information has a %% at byte %d that starts no percent-encoding: write %%25", i+1)
-		default:
-			return fmt.Errorf("byte %d of the user information must be percent-encoded (RFC 3986)", i+1)
-		}
+	switch at := len(allowed.FindString(userinfo)); {
+	case at == len(userinfo):
+		return nil
+	case userinfo[at] == '%':
+		return fmt.Errorf("the user information has a %% at byte %d that starts no percent-encoding: write %%25", at+1)
+	default:
+		return fmt.Errorf("byte %d of the user information must be percent-encoded (RFC 3986)", at+1)
 	}
-	return nil
 }
 
-func isHex(c byte) bool { return strings.IndexByte("0123456789ABCDEFabcdef", c) >= 0 }
-
-func isUnreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
-}
+var allowed = regexp.MustCompile("^(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*")
 
 // parseAddress reads host:port. The port is not optional: the default is 80,
 // 443 or 1080, depending on the client.

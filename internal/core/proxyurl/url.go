@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -36,7 +37,6 @@ func newURL(p parts) URL {
 	return URL{&hidden}
 }
 
-// parts returns the parts, all empty for the zero value.
 func (u URL) parts() parts {
 	if u.hidden == nil {
 		return parts{}
@@ -116,10 +116,7 @@ func (u URL) WithCredentials(username, password string) (URL, error) {
 	return newURL(parts{u.parts().scheme, userinfo, u.parts().address}), nil
 }
 
-func trimLineEnd(s string) string {
-	s = strings.TrimSuffix(s, "\n")
-	return strings.TrimSuffix(s, "\r")
-}
+func trimLineEnd(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r") }
 
 func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
@@ -170,19 +167,9 @@ func (u URL) HasEncoded() bool { return strings.Contains(u.parts().userinfo, "%"
 
 // HasNonASCII reports whether the user information holds a byte outside ASCII,
 // which is percent-encoded.
-func (u URL) HasNonASCII() bool {
-	rest := u.parts().userinfo
-	for {
-		_, after, found := strings.Cut(rest, "%")
-		if !found || after == "" {
-			return false
-		}
-		if after[0] >= '8' {
-			return true
-		}
-		rest = after
-	}
-}
+func (u URL) HasNonASCII() bool { return nonASCII.MatchString(u.parts().userinfo) }
+
+var nonASCII = regexp.MustCompile("%[89A-Fa-f]")
 
 // HasPlus reports whether the user information holds a plus sign as such.
 func (u URL) HasPlus() bool { return strings.Contains(u.parts().userinfo, "+") }

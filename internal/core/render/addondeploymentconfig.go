@@ -1,35 +1,17 @@
 package render
 
 import (
+	"encoding/base64"
+	"maps"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// addOnDeploymentConfig is Open Cluster Management's, as far as it is about proxies
-// (open-cluster-management.io/api, addon/v1alpha1/types_addondeploymentconfig.go).
-type addOnDeploymentConfig struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
-		Name      string            `json:"name"`
-		Namespace string            `json:"namespace"`
-		Labels    map[string]string `json:"labels"`
-	} `json:"metadata"`
-	Spec struct {
-		// Without it the API server writes open-cluster-management-agent-addon, and
-		// addons that are elsewhere by themselves, such as cluster-proxy, move there.
-		AgentInstallNamespace string `json:"agentInstallNamespace"`
-		ProxyConfig           struct {
-			HTTPProxy  string `json:"httpProxy,omitempty"`
-			HTTPSProxy string `json:"httpsProxy,omitempty"`
-			NoProxy    string `json:"noProxy,omitempty"`
-			CABundle   []byte `json:"caBundle,omitempty"`
-		} `json:"proxyConfig"`
-	} `json:"spec"`
-}
-
-// AddOnDeploymentConfig returns the object for the hub, in the namespace that the hub
+// AddOnDeploymentConfig returns Open Cluster Management's object of that kind, as far
+// as it is about proxies (open-cluster-management.io/api,
+// addon/v1alpha1/types_addondeploymentconfig.go). It is for the hub, in the namespace that the hub
 // has for the managed cluster, which is named as the Cluster is. Many may read it: the
 // proxy's user and password are in it only if credentials says so. Without a proxy its
 // proxyConfig is empty. A proxy that speaks TLS itself is a Problem: to such a one the
@@ -47,10 +29,17 @@ func AddOnDeploymentConfig(e resolve.Effective, credentials bool) ([]byte, error
 	if !credentials {
 		http, https = http.WithoutCredentials(), https.WithoutCredentials()
 	}
-	c := addOnDeploymentConfig{APIVersion: "addon.open-cluster-management.io/v1alpha1", Kind: "AddOnDeploymentConfig"}
-	c.Metadata.Name, c.Metadata.Namespace = PodSecretName, e.Cluster
-	c.Metadata.Labels = map[string]string{ManagedLabel: Manager}
-	c.Spec.ProxyConfig.HTTPProxy, c.Spec.ProxyConfig.HTTPSProxy = literalURL(http), literalURL(https)
-	c.Spec.ProxyConfig.NoProxy, c.Spec.ProxyConfig.CABundle = e.NoProxy.Any.String(), e.Node.TrustedCA
-	return yaml.Marshal(c)
+	config := map[string]string{
+		"httpProxy": literalURL(http), "httpsProxy": literalURL(https), "noProxy": e.NoProxy.Any.String(),
+		"caBundle": base64.StdEncoding.EncodeToString(e.Node.TrustedCA),
+	}
+	maps.DeleteFunc(config, func(_, value string) bool { return value == "" })
+	return yaml.Marshal(map[string]any{
+		"apiVersion": "addon.open-cluster-management.io/v1alpha1",
+		"kind":       "AddOnDeploymentConfig",
+		"metadata":   map[string]any{"name": PodSecretName, "namespace": e.Cluster, "labels": map[string]string{ManagedLabel: Manager}},
+		// Without agentInstallNamespace the API server writes open-cluster-management-agent-addon, and
+		// addons that are elsewhere by themselves, such as cluster-proxy, move there.
+		"spec": map[string]any{"agentInstallNamespace": "", "proxyConfig": config},
+	})
 }

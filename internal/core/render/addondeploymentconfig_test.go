@@ -21,7 +21,11 @@ func TestAnAddOnDeploymentConfigHasNoPasswordUnlessToldTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var c addOnDeploymentConfig
+		var c struct {
+			Spec struct {
+				ProxyConfig struct{ HTTPProxy, HTTPSProxy, NoProxy string }
+			}
+		}
 		if err := yaml.Unmarshal(text, &c); err != nil || !strings.Contains(string(text), `namespace: "4711"`) {
 			t.Errorf("%v:\n%s", err, text)
 		}

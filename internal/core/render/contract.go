@@ -1,7 +1,8 @@
 // Package render writes an Effective configuration out as the contents of the
 // two Secrets of a cluster. It is the only package that reveals credentials.
-// Every sink has its own escaping function in its own file; templates never
-// escape.
+// Every sink has its own escaping function beside it; templates never escape.
+// The error for what a sink cannot carry is a *resolve.Problem that names the
+// file. A file of variables or options is empty where none is set.
 //
 // The package is pure: it imports neither a Kubernetes library nor anything
 // that reads a clock, a file or the network.

@@ -1,8 +1,7 @@
 package render
 
 import (
-	"bytes"
-	"text/template"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -11,8 +10,7 @@ import (
 
 // EnvironmentFile returns the file that units read with EnvironmentFile=. It is
 // meant for containerd and kubelet, so it has the list for Go. Unlike what stands
-// in Environment=, "systemctl show" does not show it to everyone. It is empty
-// where nothing is set. The error is a *resolve.Problem.
+// in Environment=, "systemctl show" does not show it to everyone.
 func EnvironmentFile(e resolve.Effective) ([]byte, error) {
 	return environmentFile(e, EnvironmentFileKey, environment(e, noproxy.AudienceGo))
 }
@@ -44,48 +42,77 @@ func rancherEnvironment(e resolve.Effective, key string) ([]byte, error) {
 }
 
 // CRIO returns the lines for /etc/sysconfig/crio, which crio.service reads with
-// EnvironmentFile=. The error is a *resolve.Problem.
+// EnvironmentFile=.
 func CRIO(e resolve.Effective) ([]byte, error) {
 	return environmentFile(e, "/etc/sysconfig/crio", environment(e, noproxy.AudienceGo))
 }
 
 func environmentFile(e resolve.Effective, field string, set []variable) ([]byte, error) {
-	assignments, err := assign(set, environmentFileAssignment)
-	if err != nil {
-		return nil, problemAt(e, field, err)
+	return fill(systemd.EnvironmentFile, e, field, set, environmentFileAssignment)
+}
+
+// environmentFileAssignment returns NAME="value" for a file that a unit reads
+// with EnvironmentFile=. It is another language than that of unit files
+// (systemd.exec(5), "EnvironmentFile="; src/basic/env-file.c,
+// parse_env_file_internal): there are no specifiers; inside double quotes a
+// backslash escapes \, ", ` and $ alone, and every other byte, line ends
+// included, stands for itself.
+//
+// Quoted texts without a blank between them are one, as in a shell. That is how
+// {{, {% and {# are kept away from jinja (see checkUserData): "{""{".
+func environmentFileAssignment(name, value string) (string, error) {
+	if err := checkVariable(name, value); err != nil {
+		return "", err
 	}
-	return execute(systemd.EnvironmentFile, assignments)
+	var b strings.Builder
+	b.WriteString(name + `="`)
+	for i := range len(value) {
+		switch c := value[i]; c {
+		case '\\', '"', '`', '$':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case '{':
+			b.WriteString(`{""`)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String(), nil
 }
 
 // EtcEnvironment returns what is appended to /etc/environment, which pam_env
 // reads at logins: of any client, so it has the list for any. It starts with an
-// empty line, since the file may lack its last line end. The error is a
-// *resolve.Problem.
+// empty line, since the file may lack its last line end.
 func EtcEnvironment(e resolve.Effective) ([]byte, error) {
-	assignments, err := assign(environment(e, noproxy.AudienceAny), pamAssignment)
-	if err != nil {
-		return nil, problemAt(e, EtcEnvironmentKey, err)
-	}
-	return execute(systemd.EtcEnvironment, assignments)
+	return fill(systemd.EtcEnvironment, e, EtcEnvironmentKey, environment(e, noproxy.AudienceAny), pamAssignment)
 }
 
-// assign writes each variable for a place.
-func assign(set []variable, write func(name, value string) (string, error)) ([]string, error) {
-	var assignments []string
-	for _, v := range set {
-		assignment, err := write(v.name, v.value)
-		if err != nil {
-			return nil, err
-		}
-		assignments = append(assignments, assignment)
-	}
-	return assignments, nil
-}
+// MaxPAMLine is the longest line, name and "=" included, that pam_env reads of
+// /etc/environment (Linux-PAM 1.4 and 1.5, measured: a longer one is dropped, and
+// everything after it is not read; 1.7 has no such limit).
+const MaxPAMLine = 8190
 
-// execute returns what a template makes; never nil, which would be null in the
-// Secret, and so no key.
-func execute(t *template.Template, data any) ([]byte, error) {
-	out := bytes.NewBuffer([]byte{})
-	err := t.Execute(out, data)
-	return out.Bytes(), err
+// pamAssignment returns NAME=value for /etc/environment, which pam_env(8) reads.
+// That language has no escapes (Linux-PAM, modules/pam_env/pam_env.c,
+// _parse_env_file): a # ends the value wherever it stands, quotes at the ends are
+// taken off, a backslash at the end joins lines, blanks at the ends are read in
+// more than one way. What it cannot carry is refused.
+func pamAssignment(name, value string) (string, error) {
+	line := name + "=" + value
+	switch {
+	case strings.ContainsFunc(value, isControl):
+		return "", notCarriable("%s contains a line end or another control character, which /etc/environment cannot carry", name)
+	case strings.Contains(value, "#"):
+		return "", notCarriable("%s contains a #, which ends a value in /etc/environment", name)
+	case strings.Trim(value, `"'`) != value:
+		return "", notCarriable("%s has a quote at an end, which /etc/environment loses", name)
+	case strings.HasSuffix(value, `\`):
+		return "", notCarriable("%s ends in a backslash, which joins lines in /etc/environment", name)
+	case strings.Trim(value, " ") != value:
+		return "", notCarriable("%s has a blank at an end, which /etc/environment loses", name)
+	case len(line) > MaxPAMLine:
+		return "", tooLong("%s makes a line of %d bytes; /etc/environment carries at most %d", name, len(line), MaxPAMLine)
+	}
+	return line, nil
 }

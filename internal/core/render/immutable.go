@@ -16,7 +16,6 @@ const (
 	proxyAnyEnvPath = "/etc/fairlead/proxy-any.env" // the list for any client, for all other units
 )
 
-// system is what differs between the operating systems.
 type system struct {
 	trustedCA string // path of the bundle; with %d, of each of its certificates
 	trust     string // the program that makes them trusted; empty where the system does so by itself
@@ -51,8 +50,7 @@ func Butane(e resolve.Effective, variant ignition.Variant) ([]byte, error) {
 	return ignition.Butane(variant, config)
 }
 
-// Ignition returns what Butane returns, as Ignition. The error is a
-// *resolve.Problem if the library refuses it.
+// Ignition returns what Butane returns, as Ignition.
 func Ignition(e resolve.Effective, variant ignition.Variant) ([]byte, error) {
 	config, err := machine(e, variant)
 	if err != nil {
@@ -67,12 +65,27 @@ func Ignition(e resolve.Effective, variant ignition.Variant) ([]byte, error) {
 
 func machine(e resolve.Effective, variant ignition.Variant) (ignition.Config, error) {
 	config := ignition.Config{Ignition: ownFetches(e)}
-	if err := addEnvironment(&config, e, noproxy.AudienceGo, proxyEnvPath, Containerd, Kubelet); err != nil {
-		return config, err
-	}
-	if len(e.Node.Units) > 0 {
-		if err := addEnvironment(&config, e, noproxy.AudienceAny, proxyAnyEnvPath, e.Node.Units...); err != nil {
+	for _, read := range []struct {
+		path     string
+		audience noproxy.Audience
+		units    []string
+	}{
+		{proxyEnvPath, noproxy.AudienceGo, []string{Containerd, Kubelet}},
+		{proxyAnyEnvPath, noproxy.AudienceAny, e.Node.Units},
+	} {
+		if len(read.units) == 0 {
+			continue
+		}
+		content, err := environmentFile(e, read.path, environment(e, read.audience))
+		if err != nil {
 			return config, err
+		}
+		config.Storage.Files = append(config.Storage.Files, file(read.path, 0o600, string(content)))
+		for _, unit := range read.units {
+			config.Systemd.Units = append(config.Systemd.Units, ignition.Unit{
+				Name:    unit,
+				DropIns: []ignition.DropIn{{Name: "http-proxy.conf", Contents: "[Service]\nEnvironmentFile=" + read.path + "\n"}},
+			})
 		}
 	}
 	if e.Node.TrustedCA != nil {
@@ -102,21 +115,6 @@ func ownFetches(e resolve.Effective) *ignition.Ignition {
 	return &own
 }
 
-func addEnvironment(config *ignition.Config, e resolve.Effective, audience noproxy.Audience, path string, units ...string) error {
-	content, err := environmentFile(e, path, environment(e, audience))
-	if err != nil {
-		return err
-	}
-	config.Storage.Files = append(config.Storage.Files, ignition.File{Path: path, Mode: 0o600, Contents: ignition.Contents{Inline: ignition.Text(content)}})
-	for _, unit := range units {
-		config.Systemd.Units = append(config.Systemd.Units, ignition.Unit{
-			Name:    unit,
-			DropIns: []ignition.DropIn{{Name: "http-proxy.conf", Contents: "[Service]\nEnvironmentFile=" + path + "\n"}},
-		})
-	}
-	return nil
-}
-
 func addTrustedCA(config *ignition.Config, e resolve.Effective, on system) {
 	config.Storage.Files = append(config.Storage.Files, on.files(string(e.Node.TrustedCA))...)
 	if on.trust == "" {
@@ -130,19 +128,19 @@ func addTrustedCA(config *ignition.Config, e resolve.Effective, on system) {
 	})
 }
 
-// files are those of a bundle.
 func (s system) files(bundle string) []ignition.File {
-	file := func(path, content string) ignition.File {
-		return ignition.File{Path: path, Mode: 0o644, Contents: ignition.Contents{Inline: ignition.Text(content)}}
-	}
 	if !strings.Contains(s.trustedCA, "%d") {
-		return []ignition.File{file(s.trustedCA, bundle)}
+		return []ignition.File{file(s.trustedCA, 0o644, bundle)}
 	}
 	var files []ignition.File
 	for certificate := range strings.SplitAfterSeq(bundle, "-----END CERTIFICATE-----\n") {
 		if certificate != "" {
-			files = append(files, file(fmt.Sprintf(s.trustedCA, len(files)+1), certificate))
+			files = append(files, file(fmt.Sprintf(s.trustedCA, len(files)+1), 0o644, certificate))
 		}
 	}
 	return files
+}
+
+func file(path string, mode ignition.Mode, content string) ignition.File {
+	return ignition.File{Path: path, Mode: mode, Contents: ignition.Contents{Inline: ignition.Text(content)}}
 }

@@ -11,8 +11,7 @@ import (
 // JavaToolOptions returns the value of the variable JAVA_TOOL_OPTIONS, which every
 // JVM reads, in one line: system properties for the proxy (java.net, "Networking
 // Properties"). They can hold no credential. Nor can they hold every entry of the
-// list: see [noproxy.NonProxyHosts]. It is empty where nothing is set. The error is
-// a *resolve.Problem.
+// list: see [noproxy.NonProxyHosts].
 func JavaToolOptions(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
 	var options []string
 	for _, protocol := range []struct {

@@ -39,7 +39,6 @@ func spellings(list noproxy.List) []string {
 	return set(texts)
 }
 
-// set sorts texts, and leaves each there once.
 func set(texts []string) []string {
 	slices.Sort(texts)
 	return slices.Compact(texts)

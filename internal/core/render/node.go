@@ -30,8 +30,7 @@ func UnitAudience(unit string) noproxy.Audience {
 	return noproxy.AudienceAny
 }
 
-// nodeFiles are the keys of each kind of file, and what writes them. An error is a
-// *resolve.Problem that names the file.
+// nodeFiles are the keys of each kind of file, and what writes them.
 var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte, error){
 	resolve.FileEnvironmentFile: {EnvironmentFileKey: EnvironmentFile, EnvironmentFileDropInKey: EnvironmentFileDropIn},
 	resolve.FileEtcEnvironment:  {EtcEnvironmentKey: EtcEnvironment},
@@ -74,17 +73,9 @@ func nodeData(e resolve.Effective) (map[string][]byte, error) {
 		}
 	}
 	if e.Node.Base64Twins {
-		addTwins(data)
+		for key, content := range maps.Clone(data) {
+			data[key+TwinSuffix] = []byte(base64.StdEncoding.EncodeToString(content))
+		}
 	}
 	return data, nil
-}
-
-func addTwins(data map[string][]byte) {
-	twins := map[string][]byte{}
-	for key, content := range data {
-		twins[key+TwinSuffix] = []byte(base64.StdEncoding.EncodeToString(content))
-	}
-	for key, twin := range twins {
-		data[key] = twin
-	}
 }

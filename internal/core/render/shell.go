@@ -9,20 +9,25 @@ import (
 
 // Shell returns commands that export the variables, for any POSIX shell: for the
 // machine on which a management cluster is made, before there is an operator. Its
-// programs are of any kind, so it is usually given the list for any client. It is
-// empty where nothing is set. The error is a *resolve.Problem.
+// programs are of any kind, so it is usually given the list for any client.
 //
 // It is not the language of "docker run --env-file", which has no quoting, so that
 // no shell can read it safely. Docker takes over what a shell has exported with
 // "--env NAME".
 func Shell(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
-	lines, err := assign(environment(e, audience), shellExport)
-	if err != nil {
-		return nil, problemAt(e, "env", err)
+	lines, err := assign(e, "env", environment(e, audience), shellExport)
+	if lines == nil {
+		return nil, err
 	}
-	var text strings.Builder
-	for _, line := range lines {
-		text.WriteString(line + "\n")
+	return []byte(strings.Join(lines, "\n") + "\n"), nil
+}
+
+// shellExport returns a command that exports a variable. Between single quotes
+// every byte stands for itself, and only a single quote cannot be there (POSIX.1,
+// Shell Command Language, 2.2.2). No environment holds a NUL byte.
+func shellExport(name, value string) (string, error) {
+	if strings.ContainsRune(value, 0) {
+		return "", notCarriable("%s contains a NUL byte, which no environment can carry", name)
 	}
-	return []byte(text.String()), nil
+	return "export " + name + "='" + strings.ReplaceAll(value, "'", `'\''`) + "'", nil
 }

@@ -2,7 +2,9 @@ package render
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -18,11 +20,9 @@ var copiedNames = []string{
 // staticPodPatch is a strategic merge patch of a pod: variables are merged by
 // name, and a name that is not there is deleted without complaint.
 type staticPodPatch struct {
-	Spec staticPodSpec `json:"spec"`
-}
-
-type staticPodSpec struct {
-	Containers []staticPodContainer `json:"containers"`
+	Spec struct {
+		Containers []staticPodContainer `json:"containers"`
+	} `json:"spec"`
 }
 
 type staticPodContainer struct {
@@ -43,7 +43,7 @@ type staticPodEnv struct {
 // Strip deletes every variable, Extend writes NO_PROXY alone and leaves the
 // proxies that kubeadm copied, Set writes all that are set and deletes the rest.
 // A cluster without a proxy gets Strip in any case: NO_PROXY would go and leave a
-// foreign proxy without it. The error is a *resolve.Problem.
+// foreign proxy without it.
 func StaticPodPatch(e resolve.Effective, component string) ([]byte, error) {
 	set := environment(e, noproxy.AudienceGo)
 	mode := e.Node.StaticPods
@@ -54,7 +54,8 @@ func StaticPodPatch(e resolve.Effective, component string) ([]byte, error) {
 	if err != nil {
 		return nil, problemAt(e, component+" patch", err)
 	}
-	patch := staticPodPatch{staticPodSpec{[]staticPodContainer{{component, env}}}}
+	var patch staticPodPatch
+	patch.Spec.Containers = []staticPodContainer{{component, env}}
 	text, err := json.MarshalIndent(patch, "", "  ")
 	return append(text, '\n'), err
 }
@@ -82,3 +83,40 @@ func staticPodEnvironment(set []variable, mode resolve.StaticPods) ([]staticPodE
 func staticPodPatchOf(component string) func(resolve.Effective) ([]byte, error) {
 	return func(e resolve.Effective) ([]byte, error) { return StaticPodPatch(e, component) }
 }
+
+// staticPodValue returns a value for env in a patch of a pod, as a JSON string.
+//
+// Kubernetes expands $(NAME) in it and takes $$ for $
+// (k8s.io/kubernetes/third_party/forked/golang/expansion), so every $ is doubled.
+// The patch passes jinja and YAML on its way to the machine (see checkUserData),
+// and kubeadm reads JSON as YAML, which knows no surrogate pairs: so { and all
+// outside printable ASCII is written as \uXXXX, but characters above U+FFFF stand
+// for themselves.
+//
+// The error says what is refused; see checkVariable. kubeadm itself cannot write
+// a manifest with some characters in it, or loses them (sigs.k8s.io/yaml reads its
+// own JSON as YAML 1.1: DEL, C1 controls and a BOM are errors, NEL is a line end).
+func staticPodValue(name, value string) (json.RawMessage, error) {
+	if err := checkVariable(name, value); err != nil {
+		return nil, err
+	}
+	if strings.ContainsFunc(value, isLostInManifest) {
+		return nil, notCarriable("%s contains a control character that kubeadm cannot write into a manifest", name)
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range value {
+		switch {
+		case r == '$':
+			b.WriteString("$$")
+		case r == '"', r == '\\', r == '{', isControl(r), r > 0x7f && r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return json.RawMessage(b.String()), nil
+}
+
+func isLostInManifest(r rune) bool { return r >= 0x7f && r <= 0x9f || r == 0xfeff }

@@ -9,36 +9,46 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// values is the layout of the key "values". Every key is always there: an
-// empty string overrides what a lower layer of Helm values may say, an absent
-// key would let it through.
-type values struct {
-	Cluster struct {
-		Proxy struct {
-			HTTP    string `json:"http"`
-			HTTPS   string `json:"https"`
-			NoProxy string `json:"noProxy"`
-		} `json:"proxy"`
-	} `json:"cluster"`
-	HTTPProxy  string `json:"http_proxy"`
-	HTTPSProxy string `json:"https_proxy"`
-	NoProxy    string `json:"no_proxy"`
-}
-
 // literalURL returns the URL as it can stand in a variable of a pod, in which kubelet
 // takes $$ for $ and $(NAME) for another variable: its only $, in the user
 // information, is percent-encoded, which every reader of URLs undoes.
 func literalURL(u proxyurl.URL) string { return strings.ReplaceAll(u.Reveal(), "$", "%24") }
 
-// Values returns the Helm values of a cluster as YAML. Quoting is the YAML
-// library's. Charts take the URLs into variables of pods, see resolve.Form.
+// Values returns the Helm values of a cluster as YAML. Every key is always there: an
+// empty string overrides what a lower layer of Helm values may say, an absent
+// key would let it through. Charts take the URLs into variables of pods, see resolve.Form.
 func Values(e resolve.Effective) ([]byte, error) {
-	var v values
-	v.Cluster.Proxy.HTTP, v.Cluster.Proxy.HTTPS = e.HTTP.Reveal(), e.HTTPS.Reveal()
+	http, https, list := e.HTTP.Reveal(), e.HTTPS.Reveal(), e.NoProxy.Any.String()
 	if e.Form.Literal() {
-		v.Cluster.Proxy.HTTP, v.Cluster.Proxy.HTTPS = literalURL(e.HTTP), literalURL(e.HTTPS)
+		http, https = literalURL(e.HTTP), literalURL(e.HTTPS)
 	}
-	v.Cluster.Proxy.NoProxy = e.NoProxy.Any.String()
-	v.HTTPProxy, v.HTTPSProxy, v.NoProxy = v.Cluster.Proxy.HTTP, v.Cluster.Proxy.HTTPS, v.Cluster.Proxy.NoProxy
-	return yaml.Marshal(v)
+	return yaml.Marshal(map[string]any{
+		"cluster":     map[string]any{"proxy": map[string]string{"http": http, "https": https, "noProxy": list}},
+		"http_proxy":  http,
+		"https_proxy": https,
+		"no_proxy":    list,
+	})
+}
+
+// ConfigMap is the content of the ConfigMap <cluster>-cluster-values. There is no
+// secret in it.
+type ConfigMap struct {
+	Namespace, Name string
+	Labels          map[string]string
+	Data            map[string]string
+}
+
+// ValuesConfigMap returns the ConfigMap that stands beside the Secret with the Helm
+// values. It is for what Secrets has carried: it fits wherever that does. There is no
+// URL in it, not even one without credentials: it would be merged with others into a
+// proxy that nobody has set.
+func ValuesConfigMap(e resolve.Effective) (ConfigMap, error) {
+	list := e.NoProxy.Any.String()
+	text, err := yaml.Marshal(map[string]any{
+		"cluster":  map[string]any{"proxy": map[string]string{"noProxy": list}},
+		"no_proxy": list,
+	})
+	labels := clusterLabels(e, ConfigMapLabel, ValuesRole)
+	labels[FluxWatchLabel] = FluxWatchEnabled
+	return ConfigMap{e.Namespace, e.Cluster + ValuesSuffix, labels, map[string]string{ValuesKey: string(text)}}, err
 }

@@ -22,7 +22,7 @@ type Candidate struct {
 // one that nothing selects.
 func Choose(cluster Cluster, candidates []Candidate) (string, error) {
 	if len(candidates) == 0 {
-		return "", problem(ReasonNoProxy, cluster.Object(), "", "no CorporateProxy exists")
+		return "", NewProblem(ReasonNoProxy, cluster.Object(), "", "no CorporateProxy exists")
 	}
 	// The answer, messages included, must not depend on the order of a cache.
 	candidates = slices.SortedFunc(slices.Values(candidates), func(a, b Candidate) int { return strings.Compare(a.Name, b.Name) })
@@ -46,14 +46,13 @@ func Choose(cluster Cluster, candidates []Candidate) (string, error) {
 	case len(best) == 1:
 		return best[0], nil
 	case len(best) > 1:
-		return "", problem(ReasonAmbiguous, cluster.Object(), "",
+		return "", NewProblem(ReasonAmbiguous, cluster.Object(), "",
 			"CorporateProxies %s both match with priority %d; give one of them a higher spec.priority", strings.Join(best, " and "), highest)
 	case len(barred) > 0:
-		return "", problem(ReasonNamespaceNotAllowed, cluster.Object(), "metadata.namespace",
+		return "", NewProblem(ReasonNamespaceNotAllowed, cluster.Object(), "metadata.namespace",
 			"namespace %q is not in spec.allowedNamespaces of CorporateProxy %s", cluster.Namespace, strings.Join(barred, ", "))
 	case broken != nil:
 		return "", broken
 	}
-	return "", problem(ReasonNotSelected, cluster.Object(), "metadata.labels",
-		"no CorporateProxy selects this cluster")
+	return "", NewProblem(ReasonNotSelected, cluster.Object(), "metadata.labels", "no CorporateProxy selects this cluster")
 }

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -38,7 +39,7 @@ func clusterNetwork(c Cluster) (noproxy.List, error) {
 				err = errors.New("a network such as 10.96.0.0/12 is expected here")
 			}
 			if err != nil {
-				return nil, problem(ReasonInvalidCluster, c.Object(), field, "%v", err)
+				return nil, NewProblem(ReasonInvalidCluster, c.Object(), field, "%v", err)
 			}
 			add(entry, blocks.layer, field)
 		}
@@ -47,7 +48,7 @@ func clusterNetwork(c Cluster) (noproxy.List, error) {
 	const field = "spec.controlPlaneEndpoint.host"
 	endpoint, err := noproxy.HostEntry(c.EndpointHost)
 	if err != nil {
-		return nil, problem(ReasonInvalidCluster, c.Object(), field, "%v", err)
+		return nil, NewProblem(ReasonInvalidCluster, c.Object(), field, "%v", err)
 	}
 	add(endpoint, noproxy.LayerEndpoint, field)
 	return list, nil
@@ -56,16 +57,12 @@ func clusterNetwork(c Cluster) (noproxy.List, error) {
 // serviceDomain accepts the domain with or without its final dot; it is never
 // rooted in the list, since lookups inside the cluster are not.
 func serviceDomain(c Cluster) (noproxy.Entry, error) {
-	text := c.ServiceDomain
-	if text == "" {
-		text = defaultServiceDomain
-	}
-	entry, err := noproxy.Parse(text)
+	entry, err := noproxy.Parse(cmp.Or(c.ServiceDomain, defaultServiceDomain))
 	if err == nil && (entry.Kind != noproxy.Domain || entry.Port != 0) {
 		err = errors.New("a domain such as cluster.local is expected here")
 	}
 	if err != nil {
-		return entry, problem(ReasonInvalidCluster, c.Object(), "spec.clusterNetwork.serviceDomain", "%v", err)
+		return entry, NewProblem(ReasonInvalidCluster, c.Object(), "spec.clusterNetwork.serviceDomain", "%v", err)
 	}
 	entry.Rooted = false
 	return entry, nil

@@ -24,65 +24,65 @@ func SplitEntries(list string, source noproxy.Source) []Written {
 	return written
 }
 
+// Positioned are the texts of a list as entries of that source; the field gets the
+// position of each, and what stands below it.
+func Positioned(texts []string, source noproxy.Source, below string) []Written {
+	written := make([]Written, len(texts))
+	for i, text := range texts {
+		written[i] = Written{text, source}
+		written[i].Source.Field = fmt.Sprintf("%s[%d]%s", source.Field, i, below)
+	}
+	return written
+}
+
 // ParseEntries parses all entries, in order. If any is refused, the error is a
 // *Problem with that reason which names every refused one: an entry that is
 // dropped silently is a host that nobody finds out about.
 func ParseEntries(reason Reason, written []Written) (noproxy.List, error) {
 	list := make(noproxy.List, 0, len(written))
-	var refused refusals
-	if refused.whole(written) {
-		return nil, refused.problem(reason)
-	}
-	for _, w := range written {
-		entry, err := noproxy.Parse(w.Value)
-		if err != nil {
-			refused.add(w.Source, err)
-			continue
-		}
+	err := eachEntry(reason, written, func(w Written, entry noproxy.Entry) error {
 		list = append(list, noproxy.Item{Entry: entry, Sources: []noproxy.Source{w.Source}})
-	}
-	if err := refused.problem(reason); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return list, nil
 }
 
-// refusals collects refused entries into one Problem.
-type refusals struct {
-	object string
-	fields []string
-	errs   []error
-}
-
-func (r *refusals) add(source noproxy.Source, err error) {
-	r.object = source.Object
-	r.fields = append(r.fields, source.Field)
-	r.errs = append(r.errs, err)
-}
-
-// whole refuses all entries at once if noproxy.Whole does.
-func (r *refusals) whole(written []Written) bool {
+// eachEntry parses entries and hands them over, in order. What cannot be parsed, and
+// what take refuses, is one *Problem; of a list that noproxy.Whole refuses it names
+// that one entry alone.
+func eachEntry(reason Reason, written []Written, take func(Written, noproxy.Entry) error) error {
+	p := &Problem{Reason: reason}
+	refuse := func(at noproxy.Source, err error) {
+		if len(p.Refusals) == 0 {
+			p.Field, p.Detail = at.Field, err.Error()
+		}
+		p.Object = at.Object
+		p.Refusals = append(p.Refusals, at.Field+": "+err.Error())
+	}
 	values := make([]string, len(written))
 	for i := range written {
 		values[i] = written[i].Value
 	}
-	at, refusal := noproxy.Whole(values)
-	if refusal != nil {
-		r.add(written[at].Source, refusal)
+	if at, refusal := noproxy.Whole(values); refusal != nil {
+		refuse(written[at].Source, refusal)
+		return p
 	}
-	return refusal != nil
-}
-
-// problem returns an untyped nil if nothing was refused.
-func (r *refusals) problem(reason Reason) error {
-	if len(r.errs) == 0 {
+	for _, w := range written {
+		entry, err := noproxy.Parse(w.Value)
+		if err == nil {
+			err = take(w, entry)
+		}
+		if err != nil {
+			refuse(w.Source, err)
+		}
+	}
+	switch more := len(p.Refusals) - 1; {
+	case more < 0:
 		return nil
-	}
-	p := problem(reason, r.object, r.fields[0], "%v", r.errs[0])
-	for i, err := range r.errs {
-		p.Refusals = append(p.Refusals, r.fields[i]+": "+err.Error())
-	}
-	if more := len(r.errs) - 1; more > 0 {
+	case more > 0:
 		p.Detail += fmt.Sprintf(" (and %d more refused)", more)
 	}
 	return p

@@ -57,6 +57,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s: %s: %s", p.Object, p.Field, p.Detail)
 }
 
-func problem(reason Reason, object, field, format string, args ...any) *Problem {
+// NewProblem returns a Problem without a cause.
+func NewProblem(reason Reason, object, field, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Object: object, Field: field, Detail: fmt.Sprintf(format, args...)}
 }

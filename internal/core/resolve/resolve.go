@@ -1,6 +1,18 @@
+// Package resolve decides: from one installation, one Cluster, the facts of its
+// infrastructure and its owner's wishes it makes the one [Effective] proxy
+// configuration of that cluster, or says in a [Problem] why there is none yet.
+//
+// The order of a list in form Exact, the first occurrence of an entry winning:
+//
+//	service domain, service CIDRs, pod CIDRs, control-plane endpoint host,
+//	entries of the installation, entries of the cluster, svc, 127.0.0.1, localhost
+//
+// The package is pure: plain values in and out, no Kubernetes library, context,
+// logger, clock, file or network.
 package resolve
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,23 +43,25 @@ func Resolve(in Input) (Effective, error) {
 		Cluster:   in.Cluster.Name,
 		Mode:      ModeProxied,
 		Proxy:     in.Installation.Name,
-		Form:      chooseForm(in),
+		// So that an upgrade does not change a cluster's form by itself: what the installation asks for, else what the
+		// cluster has.
+		Form:      cmp.Or(in.Installation.Form, in.PinnedForm, DefaultForm),
 		Node:      in.Installation.Node,
 		ConfigMap: in.Installation.ConfigMap,
 	}
-	if in.Override.Direct {
-		if err := checkDirect(in); err != nil {
-			return Effective{}, err
-		}
+	switch {
+	case in.Override.Direct && !in.Installation.Delegation.Direct:
+		return Effective{}, NewProblem(ReasonNotDelegated, overrideObject(in.Cluster), "spec.mode", "Direct is not delegated by %s", in.Installation.Object)
+	case in.Override.Direct:
 		effective.Mode = ModeDirect
 		return effective, nil
-	}
-	if in.Installation.HTTP.IsZero() && in.Installation.HTTPS.IsZero() {
-		return Effective{}, problem(ReasonInvalidProxy, in.Installation.Object, "",
-			"both proxy URLs are empty: set http, https or both")
-	}
-	if p := incomplete(in); p != nil {
-		return Effective{}, p
+	case in.Installation.HTTP.IsZero() && in.Installation.HTTPS.IsZero():
+		return Effective{}, NewProblem(ReasonInvalidProxy, in.Installation.Object, "", "both proxy URLs are empty: set http, https or both")
+	// A list that would be half-known is withheld: machines keep what they were built with.
+	case in.Cluster.EndpointHost == "":
+		return Effective{}, NewProblem(ReasonEndpointUnknown, in.Cluster.Object(), "spec.controlPlaneEndpoint.host", "not known yet")
+	case len(in.Facts.Missing) > 0:
+		return Effective{}, NewProblem(ReasonFactsPending, in.Facts.Object, "", "not known yet: %s", strings.Join(in.Facts.Missing, ", "))
 	}
 	list, err := entries(in, effective.Form)
 	if err != nil {
@@ -66,39 +80,6 @@ func Unproxied(cluster Cluster) Effective {
 	return Effective{Namespace: cluster.Namespace, Cluster: cluster.Name, Mode: ModeUnproxied}
 }
 
-// chooseForm keeps an upgrade from changing a cluster's form by itself: what
-// the installation asks for, else what the cluster has, else the default.
-func chooseForm(in Input) Form {
-	for _, form := range []Form{in.Installation.Form, in.PinnedForm} {
-		if form != "" {
-			return form
-		}
-	}
-	return DefaultForm
-}
-
-func checkDirect(in Input) error {
-	if in.Installation.Delegation.Direct {
-		return nil
-	}
-	return problem(ReasonNotDelegated, overrideObject(in.Cluster), "spec.mode",
-		"Direct is not delegated by %s", in.Installation.Object)
-}
-
-// incomplete withholds a list that would be half-known: machines keep what they
-// were built with.
-func incomplete(in Input) *Problem {
-	if in.Cluster.EndpointHost == "" {
-		return problem(ReasonEndpointUnknown, in.Cluster.Object(), "spec.controlPlaneEndpoint.host",
-			"not known yet")
-	}
-	if len(in.Facts.Missing) > 0 {
-		return problem(ReasonFactsPending, in.Facts.Object, "", "not known yet: %s", strings.Join(in.Facts.Missing, ", "))
-	}
-	return nil
-}
-
-// write writes a list in a form, for each audience.
 func write(list noproxy.List, form Form) noproxy.Lists {
 	if form == FormExact {
 		return noproxy.Lists{Any: list, Go: list}
@@ -132,7 +113,7 @@ func entries(in Input, form Form) (noproxy.List, error) {
 	}
 	list := noproxy.Merge(network, in.Installation.NoProxy, own, builtin)
 	if len(list) == 0 {
-		return nil, problem(ReasonInvalidOverride, overrideObject(in.Cluster), "spec.exclude",
+		return nil, NewProblem(ReasonInvalidOverride, overrideObject(in.Cluster), "spec.exclude",
 			"excludes every entry: a proxy without NO_PROXY cuts the cluster off from itself")
 	}
 	return list, nil
@@ -151,7 +132,7 @@ func factsEntries(in Input) (noproxy.List, error) {
 	}
 	read, err := ParseEntries(ReasonInvalidFacts, in.Facts.Read)
 	if err == nil && in.Installation.Delegation.NoProxy != GrantAny {
-		err = narrow(read, in.Facts.Read, ReasonInvalidFacts)
+		err = narrow(in.Facts.Read, ReasonInvalidFacts)
 	}
 	return slices.Concat(known, read), err
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -71,7 +72,7 @@ func (c *Checker) Check(row vector.Row) (*Mismatch, error) {
 }
 
 func (c *Checker) decider(choice dialect.Choice, row vector.Row) dialect.Decider {
-	key := question{client: choice.Client.Name, since: choice.Since, environment: environment(row.Env), listed: row.NoProxy != nil}
+	key := question{client: choice.Client.Name, since: choice.Since, environment: fmt.Sprintf("%t %q", row.Env != nil, row.Env), listed: row.NoProxy != nil}
 	if row.NoProxy != nil {
 		key.list = *row.NoProxy
 	}
@@ -99,22 +100,9 @@ func (c *Checker) nameOf(row vector.Row) string {
 
 // question is everything of a row that a client reads but the URL.
 type question struct {
-	client            string
-	since             string
+	client, since     string
 	list, environment string
 	listed            bool
-}
-
-func environment(env map[string]string) string {
-	if env == nil {
-		return "" // unlike an empty one
-	}
-	text := strings.Builder{}
-	text.WriteByte('\x00')
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		text.WriteString(name + "\x00" + env[name] + "\x00")
-	}
-	return text.String()
 }
 
 // withoutCredentials hides what an observation says of them.

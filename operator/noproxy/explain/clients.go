@@ -3,6 +3,7 @@ package explain
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
@@ -94,4 +95,87 @@ func label(choice dialect.Choice) string {
 func labelled(choice dialect.Choice) dialect.Choice {
 	choice.Version = strings.TrimSpace(strings.TrimPrefix(label(choice), choice.Client.Name))
 	return choice
+}
+
+// name is how people call a client in one of its behaviours: "curl" is the
+// newest, "curl@7.74" a version, "curl before 7.86" a behaviour.
+func name(choice dialect.Choice) string {
+	if isLabelled(choice) {
+		return label(choice)
+	}
+	return choice.String()
+}
+
+// isLabelled reports whether a behaviour was asked for as such, not by a version
+// that has it.
+func isLabelled(choice dialect.Choice) bool { return choice.Version == labelled(choice).Version }
+
+// place is which of its client's behaviours a choice is.
+func place(choice dialect.Choice) int {
+	return slices.IndexFunc(choice.Client.Behaviours, func(b dialect.Behaviour) bool { return b.Since == choice.Since })
+}
+
+// follows reports whether a choice is the behaviour after another of one client.
+func follows(choice, before dialect.Choice) bool {
+	return choice.Client.Name == before.Client.Name && isLabelled(choice) && isLabelled(before) && place(choice) == place(before)+1
+}
+
+// span names successive behaviours of one client; "curl" are all of them.
+func span(first, last dialect.Choice) string {
+	if first.String() == last.String() {
+		return name(first)
+	}
+	return first.Client.Between(place(first), place(last))
+}
+
+// names names clients, successive behaviours of one together.
+func names(answers []Answer) []string {
+	var all []string
+	for start := 0; start < len(answers); {
+		end := start + 1
+		for end < len(answers) && follows(answers[end].choice, answers[end-1].choice) {
+			end++
+		}
+		all = append(all, span(answers[start].choice, answers[end-1].choice))
+		start = end
+	}
+	return all
+}
+
+// Row is a client in one behaviour, or in successive ones that do the same.
+type Row struct {
+	Name      string
+	AlsoReads []string // well-known programs that are built on it
+	Measured  []string // versions that were run; none: read from source only
+	Answers   []Answer // one for each explanation
+}
+
+// Rows returns the answers by client. The explanations are about the same
+// clients in the same order.
+func Rows(explanations []Explanation) []Row {
+	if len(explanations) == 0 {
+		return nil
+	}
+	var rows []Row
+	var first dialect.Choice
+	for i, a := range explanations[0].Decisions {
+		if i > 0 && follows(a.choice, explanations[0].Decisions[i-1].choice) && sameAsBefore(explanations, i) {
+			last := &rows[len(rows)-1]
+			last.Name, last.Measured = span(first, a.choice), append(last.Measured, a.Measured...)
+			continue
+		}
+		first = a.choice
+		row := Row{Name: a.Name(), AlsoReads: a.choice.Client.AlsoReads, Measured: slices.Clone(a.Measured)}
+		for _, e := range explanations {
+			row.Answers = append(row.Answers, e.Decisions[i])
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func sameAsBefore(explanations []Explanation, i int) bool {
+	return !slices.ContainsFunc(explanations, func(e Explanation) bool {
+		return !e.groupOf(e.Decisions[i]).same(e.groupOf(e.Decisions[i-1]))
+	})
 }

@@ -124,22 +124,12 @@ func Shown(entry string) string {
 }
 
 func agree(answers []Answer) bool {
-	for _, a := range answers {
-		if a.route != answers[0].route || a.hop != answers[0].hop {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(answers, func(a Answer) bool { return a.route != answers[0].route || a.hop != answers[0].hop })
 }
 
 // Agree reports whether the clients agree on every URL.
 func Agree(explanations []Explanation) bool {
-	for _, e := range explanations {
-		if !e.Agree {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(explanations, func(e Explanation) bool { return !e.Agree })
 }
 
 // Source is where an entry was written.

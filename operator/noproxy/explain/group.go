@@ -49,7 +49,6 @@ func (g Group) same(other Group) bool {
 	return g.Decision == other.Decision && g.Entry == other.Entry && g.Reason == other.Reason && g.Source.String() == other.Source.String()
 }
 
-// rank puts direct first and fails last.
 func rank(decision string) int {
 	for _, route := range []dialect.Route{dialect.Direct, dialect.Proxy, dialect.Fails} {
 		if strings.HasPrefix(decision, route.String()) {

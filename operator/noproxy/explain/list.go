@@ -82,16 +82,8 @@ func (l List) origin(variable string, offset int, entry string) Entry {
 	if variable == nonProxyHosts {
 		return l.patterns[entry]
 	}
-	at, found := slices.BinarySearchFunc(l.elements, offset, func(e element, offset int) int {
-		if offset < e.start {
-			return 1
-		}
-		if offset >= e.end {
-			return -1
-		}
-		return 0
-	})
-	if !found {
+	at := slices.IndexFunc(l.elements, func(e element) bool { return e.start <= offset && offset < e.end })
+	if at < 0 {
 		return Entry{Text: entry}
 	}
 	return Entry{entry, l.elements[at].source}

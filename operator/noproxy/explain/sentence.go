@@ -34,13 +34,12 @@ func (s sentence) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// of returns the answers of one route.
 func (s sentence) of(route dialect.Route) []Answer {
 	return slices.DeleteFunc(slices.Clone(s.answers), func(a Answer) bool { return a.route != route })
 }
 
 func (s sentence) agreement() string {
-	text := who(s.answers) + " " + verb(s.answers)
+	text := do(s.answers)
 	if strings.HasPrefix(text, count(s.answers)) {
 		text = "All " + text
 	}
@@ -73,13 +72,9 @@ func (s sentence) direct() []string {
 		if len(entries) > 2 {
 			because = entries[0] + " or other entries"
 		}
-		parts = append(parts, who(byEntry)+" "+verb(byEntry)+" because of "+because)
+		parts = append(parts, do(byEntry)+" because of "+because)
 	}
-	for _, reason := range values(byRule, reasonOf) {
-		same := with(byRule, reasonOf, reason)
-		parts = append(parts, fmt.Sprintf("%s %s (%s)", who(same), verb(same), reason))
-	}
-	return parts
+	return append(parts, each(byRule, reasonOf, func(reason string, same []Answer) string { return do(same) + " (" + reason + ")" })...)
 }
 
 // proxied names those that use the proxy, and what the others read that they do not.
@@ -90,7 +85,7 @@ func (s sentence) proxied() []string {
 		return nil
 	}
 	if entry == "" {
-		return []string{who(answers) + " " + verb(answers)}
+		return []string{do(answers)}
 	}
 	claim := claimFor(entry, s.target)
 	words := make(map[string]string, len(answers))
@@ -98,16 +93,13 @@ func (s sentence) proxied() []string {
 		words[a.Name()] = claim.of(s.configuration, s.target, a.choice, entry)
 	}
 	wordsOf := func(a Answer) string { return words[a.Name()] }
-	var parts []string
-	for _, word := range values(answers, wordsOf) {
-		same := with(answers, wordsOf, word)
+	return each(answers, wordsOf, func(word string, same []Answer) string {
 		not := "do not"
 		if isOne(same) {
 			not = "does not"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s %s and %s", who(same), not, word, verb(same)))
-	}
-	return parts
+		return fmt.Sprintf("%s %s %s and %s", who(same), not, word, verb(same))
+	})
 }
 
 // decidingEntry is the one that most clients go direct because of; none where
@@ -122,29 +114,18 @@ func (s sentence) decidingEntry() string {
 
 // failing names those that fail, and the entry that they cannot read, if it is one.
 func (s sentence) failing() []string {
-	answers := s.of(dialect.Fails)
 	why := func(a Answer) string {
 		if a.Entry != "" {
 			return " because of " + entryOf(a) + ": " + a.Reason
 		}
 		return ": " + a.Reason
 	}
-	var parts []string
-	for _, reason := range values(answers, why) {
-		same := with(answers, why, reason)
-		parts = append(parts, who(same)+" "+verb(same)+reason)
-	}
-	return parts
+	return each(s.of(dialect.Fails), why, func(reason string, same []Answer) string { return do(same) + reason })
 }
 
 // proxies is for clients that all use a proxy, but not the same one.
 func (s sentence) proxies() []string {
-	var parts []string
-	for _, proxy := range values(s.answers, Answer.proxy) {
-		same := with(s.answers, Answer.proxy, proxy)
-		parts = append(parts, who(same)+" "+verb(same)+" "+proxy)
-	}
-	return parts
+	return each(s.answers, Answer.proxy, func(proxy string, same []Answer) string { return do(same) + " " + proxy })
 }
 
 func entryOf(a Answer) string  { return Shown(a.written) }
@@ -163,9 +144,18 @@ func values(answers []Answer, of func(Answer) string) []string {
 	return distinct
 }
 
-func with(answers []Answer, of func(Answer) string, value string) []Answer {
-	return slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool { return of(a) != value })
+// each words the answers that have a value in common, the most frequent value first.
+func each(answers []Answer, of func(Answer) string, words func(value string, same []Answer) string) []string {
+	var parts []string
+	for _, value := range values(answers, of) {
+		same := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool { return of(a) != value })
+		parts = append(parts, words(value, same))
+	}
+	return parts
 }
+
+// do says what clients do that decide alike: "curl and go use the proxy".
+func do(answers []Answer) string { return who(answers) + " " + verb(answers) }
 
 // who names up to three clients, and counts more.
 func who(answers []Answer) string {

@@ -38,11 +38,10 @@ func example(contents, comment string, list []string) ignition.Config {
 	for _, entry := range list {
 		noProxy = append(noProxy, ignition.Text(entry))
 	}
-	return ignition.Config{
-		Ignition: &ignition.Ignition{Proxy: &ignition.Proxy{HTTP: "http://proxy.example:3128", NoProxy: noProxy}},
-		Storage:  ignition.Storage{Files: []ignition.File{{Path: "/etc/x", Mode: 0o640, Contents: ignition.Contents{Inline: ignition.Text(contents)}}}},
-		Systemd:  ignition.Systemd{Units: []ignition.Unit{{Name: "x.service", DropIns: []ignition.DropIn{{Name: "a.conf", Contents: "[Service]\n# " + comment + "\n"}}}}},
-	}
+	c := ignition.Config{Ignition: &ignition.Ignition{Proxy: &ignition.Proxy{HTTP: "http://proxy.example:3128", NoProxy: noProxy}}}
+	c.Storage.Files = []ignition.File{{Path: "/etc/x", Mode: 0o640, Contents: ignition.Contents{Inline: ignition.Text(contents)}}}
+	c.Systemd.Units = []ignition.Unit{{Name: "x.service", DropIns: []ignition.DropIn{{Name: "a.conf", Contents: "[Service]\n# " + comment + "\n"}}}}
+	return c
 }
 
 // translated is what is looked at of an Ignition config.

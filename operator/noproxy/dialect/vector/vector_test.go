@@ -100,7 +100,7 @@ func TestEveryClientIsFoundByItsNames(t *testing.T) {
 				t.Errorf("%q is both %s and %s", name, other, client.Name)
 			}
 			seen[strings.ToLower(name)] = client.Name
-			if found, err := dialect.Find(name); err != nil || found != client {
+			if found, err := dialect.Find(name); err != nil || found.Name != client.Name {
 				t.Errorf("Find(%q) = %v, %v", name, found, err)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
-// view is what the template shows.
 type view struct {
 	Subject, Verdict string
 	Style            template.CSS

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fairlead-io/fairlead/internal/agents/pods"
+	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+)
+
+// offline are the flags that say how a cluster is asked, which nobody does where files are read.
+var offline = []string{"kubeconfig", "context", "request-timeout"}
+
+// clusterFlags adds kubectl's flags for the cluster that is asked, and the namespace.
+func clusterFlags(cmd *cobra.Command, into *cluster.Options) {
+	flags := cmd.Flags()
+	flags.StringVarP(&into.Namespace, "namespace", "n", "", "namespace (default: the context's). With -f: only this one, and objects without one")
+	flags.StringVar(&into.Kubeconfig, "kubeconfig", "", "kubeconfig file (default: as kubectl)")
+	flags.StringVar(&into.Context, "context", "", "context of the kubeconfig")
+	flags.StringVar(&into.Timeout, "request-timeout", "0", "limit of one request: 1s, 2m, 3h; 0 for none")
+}
+
+// listOptions are those of the verbs that list what is in a cluster or in files.
+type listOptions struct {
+	cluster.Options
+	files          []string
+	recursive      bool
+	output, failOn string
+}
+
+func (o *listOptions) flags(cmd *cobra.Command, files string) {
+	clusterFlags(cmd, &o.Options)
+	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "all namespaces")
+	filenameFlag(cmd, &o.files, files)
+	recursiveFlag(cmd.Flags(), &o.recursive)
+	outputFlag(cmd, &o.output, tableOutput, listOutputs)
+}
+
+func checkCluster(cmd *cobra.Command, opts cluster.Options, files bool) error {
+	if files && slices.ContainsFunc(offline, cmd.Flags().Changed) {
+		return errors.New("-f reads files: it takes no --kubeconfig, --context or --request-timeout")
+	}
+	return opts.Check()
+}
+
+func filenameFlag(cmd *cobra.Command, into *[]string, usage string) {
+	cmd.Flags().StringSliceVarP(into, "filename", "f", nil, usage)
+}
+
+func recursiveFlag(flags *pflag.FlagSet, into *bool) {
+	flags.BoolVarP(into, "recursive", "R", false, "include subfolders")
+}
+
+func oneOf(flag, given string, all []string) error {
+	if slices.Contains(all, given) {
+		return nil
+	}
+	return fmt.Errorf("%s is one of %s, not %q", flag, strings.Join(all, ", "), given)
+}
+
+// oneStdin refuses a second file that is standard input.
+func oneStdin(files []string) error {
+	if at := slices.Index(files, "-"); at >= 0 && slices.Contains(files[at+1:], "-") {
+		return errors.New("only one file can be standard input (-)")
+	}
+	return nil
+}
+
+// never is what --fail-on takes with every verb: findings do not change the exit status.
+const never = "never"
+
+// What --fail-on takes, spelled as the output has it.
+var (
+	severities       = []string{string(lint.Error), string(lint.Warning), string(lint.Info), never}
+	failExplain      = []string{"disagreement", never}
+	failNodes        = []string{"outdated", never}
+	failPods         = slices.Concat(texts([]pods.Class{pods.Password, pods.Outdated, pods.Uninjected}), texts(pods.Reasons), []string{never})
+	severityFailedOn = "exit with 1 for this severity or worse: " + strings.Join(severities, ", ")
+)
+
+func failOnFlag(cmd *cobra.Command, into *string, standard, usage string, all []string) {
+	cmd.Flags().StringVar(into, "fail-on", standard, usage)
+	complete(cmd, "fail-on", fixed(all...))
+}
+
+// checkFailOn refuses what is none of these, and spells the others as they are here: error is what scripts have for Error.
+func checkFailOn(given *string, all []string) error {
+	at := find(all, *given)
+	if at < 0 {
+		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(all, ", "), *given)
+	}
+	*given = all[at]
+	return nil
+}
+
+func find(all []string, given string) int {
+	return slices.IndexFunc(all, func(one string) bool { return strings.EqualFold(one, given) })
+}
+
+// severe says whether the worst of the findings is one that --fail-on names.
+func severe(worst lint.Severity, failOn string) bool {
+	return worst != "" && failOn != never && slices.Index(severities, string(worst)) <= slices.Index(severities, failOn)
+}
+
+// checkFailOnPods takes several, with commas.
+func checkFailOnPods(given string) ([]string, error) {
+	var chosen []string
+	for one := range strings.SplitSeq(given, ",") {
+		at := find(failPods, one)
+		if at < 0 {
+			return nil, fmt.Errorf("--fail-on has one of %s, not %q", strings.Join(failPods, ", "), one)
+		}
+		chosen = append(chosen, failPods[at])
+	}
+	if len(chosen) > 1 && slices.Contains(chosen, never) {
+		return nil, errors.New("--fail-on: " + never + " stands alone")
+	}
+	return chosen, nil
+}
