@@ -38,7 +38,7 @@ type Settings struct {
 
 // Proxy is the company's proxy, or none.
 type Proxy struct {
-	URL     proxyurl.URL // without credentials
+	URL     proxyurl.URL // the first of its credentials is in it, and is not printed
 	Address string       // host:port
 	// Credentials in the order in which they are tried; at least one, which may be none.
 	Credentials []Credential
@@ -167,7 +167,7 @@ func parseProxy(folder string, files map[string]string, current, previous string
 	if err != nil {
 		return Proxy{}, err
 	}
-	same := before.URL.Equal(proxy.URL) && !before.URL.IsZero()
+	same := !before.URL.IsZero() && before.URL.WithoutCredentials().Equal(proxy.URL.WithoutCredentials())
 	if same && before.Credentials[0].Header() != proxy.Credentials[0].Header() {
 		before.Credentials[0].Name = "previous"
 		proxy.Credentials = slices.Concat(proxy.Credentials, before.Credentials)
@@ -198,5 +198,5 @@ func NewProxy(u proxyurl.URL) (Proxy, error) {
 		header := "Basic " + base64.StdEncoding.EncodeToString([]byte(read.User.Username()+":"+password))
 		current.secret = &header
 	}
-	return Proxy{URL: u.WithoutCredentials(), Address: read.Host, Credentials: []Credential{current}}, nil
+	return Proxy{URL: u, Address: read.Host, Credentials: []Credential{current}}, nil
 }

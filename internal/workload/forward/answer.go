@@ -1,0 +1,69 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/fairlead-io/fairlead/internal/core/egress"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
+)
+
+// statuses of refusals; all others are 403.
+var statuses = map[egress.Reason]int{
+	egress.BadRequest: http.StatusBadRequest, egress.OddAddress: http.StatusBadRequest,
+	egress.NotSupported: http.StatusNotImplemented, egress.Itself: http.StatusLoopDetected,
+}
+
+// failed answers a request that goes nowhere, in words that have no credential. The proxy's 407 is never a client's: it has
+// no credential to send.
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return // the client is gone
+	}
+	status, result, way := classify(err)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Proxy-Status", fmt.Sprintf("fairlead-relay; error=%s; details=%q", proxyError(status), result)) // RFC 9209
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "fairlead-relay: %v\n", err)
+	if p.Observe != nil {
+		p.Observe(Outcome{way, result})
+	}
+	p.Log.Info("no way", "client", r.RemoteAddr, "method", r.Method, "host", r.Host, "status", status, "reason", err)
+}
+
+func classify(err error) (status int, result, way string) {
+	var refusal *egress.Refusal
+	var theirs *upstream.Refusal
+	var network net.Error
+	switch {
+	case errors.As(err, &refusal):
+		status = http.StatusForbidden
+		if known, found := statuses[refusal.Reason]; found {
+			status = known
+		}
+		return status, string(refusal.Reason), "refused"
+	case errors.As(err, &theirs):
+		return http.StatusBadGateway, fmt.Sprint(theirs.Status), "proxy"
+	case errors.Is(err, errTimeout), errors.As(err, &network) && network.Timeout():
+		return http.StatusGatewayTimeout, "timeout", "proxy"
+	}
+	return http.StatusBadGateway, "failed", "proxy"
+}
+
+// proxyError is the nearest of the types of RFC 9209, section 2.3.
+func proxyError(status int) string {
+	switch status {
+	case http.StatusBadRequest, http.StatusNotImplemented:
+		return "http_request_error"
+	case http.StatusForbidden:
+		return "http_request_denied"
+	case http.StatusLoopDetected:
+		return "proxy_loop_detected"
+	case http.StatusGatewayTimeout:
+		return "connection_timeout"
+	}
+	return "destination_unavailable"
+}

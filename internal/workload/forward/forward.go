@@ -1,0 +1,296 @@
+// Package forward is an HTTP forward proxy in front of the company's: it adds the credentials that its clients need not
+// have, and reads the settings again for each request.
+package forward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/fairlead-io/fairlead/internal/core/egress"
+	"github.com/fairlead-io/fairlead/internal/workload/pipe"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
+)
+
+// connectTimeout is for everything until there is a way: names, TCP, TLS, and the proxy's answer.
+const connectTimeout = 30 * time.Second
+
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
+
+// Options are what a proxy is made of.
+type Options struct {
+	Folder *upstream.Folder
+	Policy egress.Policy
+	Log    *slog.Logger
+	// Name stands in Via (RFC 9110, section 7.6.3), unlike that of any other: a request that has it has been here.
+	Name string
+	// Exists reports whether a name of a Service resolves. Nil: nobody knows of Services here.
+	Exists func(ctx context.Context, name string) bool
+	// Observe is told of each request how it ended.
+	Observe func(Outcome)
+}
+
+// Proxy answers requests. It is the handler of a server.
+type Proxy struct {
+	Options
+
+	dialer  *upstream.Dialer
+	plain   httputil.ReverseProxy
+	direct  *http.Transport
+	mutex   sync.Mutex
+	current *transports
+	tunnels sync.WaitGroup
+}
+
+// Outcome is how a request ended, for metrics.
+type Outcome struct {
+	Decision string // "proxy", "direct" or "refused"
+	Result   string // "ok", the reason of a refusal, or what failed
+}
+
+// transports are those for the settings as they are.
+type transports struct {
+	of   *upstream.Settings
+	http *upstream.Transport
+}
+
+// New returns a proxy that is ready to serve.
+func New(options Options) *Proxy {
+	proxy := &Proxy{Options: options}
+	proxy.dialer = upstream.NewDialer(proxy.dial)
+	proxy.direct = &http.Transport{
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return proxy.dialDirectly(ctx, address)
+		},
+		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+	}
+	proxy.plain = httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.Header.Add("Via", r.In.Proto[len("HTTP/"):]+" "+proxy.Name) },
+		Transport: transport(proxy.roundTrip), FlushInterval: -1, ErrorHandler: proxy.failed,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+	}
+	return proxy
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// ServeHTTP decides about a request and carries it.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		w.Header().Set("Connection", "close") // RFC 9112, section 6.1: there may have been a length, too
+	}
+	settings, err := p.Folder.Read()
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	decision, refusal := p.decide(r, settings)
+	switch {
+	case refusal != nil:
+		p.failed(w, r, refusal)
+	case r.Method == http.MethodConnect:
+		p.connect(w, r, settings, decision)
+	default:
+		p.plain.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, carried{settings, decision})))
+	}
+}
+
+type key struct{}
+
+// carried is what was decided of a request that a ReverseProxy carries.
+type carried struct {
+	settings *upstream.Settings
+	decision egress.Decision
+}
+
+func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Decision, *egress.Refusal) {
+	client, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err == nil {
+		if refusal := p.Policy.CheckSource(client.Addr()); refusal != nil {
+			return egress.Decision{}, refusal
+		}
+	}
+	if strings.Contains(strings.Join(r.Header.Values("Via"), ","), p.Name) {
+		return egress.Decision{}, &egress.Refusal{Reason: egress.Itself, Text: "the request has been here before: the proxy of this relay leads back to it"}
+	}
+	destination, refusal := destinationOf(r)
+	if refusal != nil {
+		return egress.Decision{}, refusal
+	}
+	request := egress.Request{Destination: destination, Namespace: namespaceOf(r), Listed: listed(r, destination, settings.NoProxy)}
+	if service := p.Policy.Service(destination, request.Namespace); service != "" && p.Exists != nil {
+		request.Service = p.Exists(r.Context(), service)
+	}
+	return p.Policy.Decide(request)
+}
+
+// destinationOf reads the authority of CONNECT, or the absolute URL of any other method (RFC 9112, section 3.2).
+func destinationOf(r *http.Request) (egress.Destination, *egress.Refusal) {
+	switch {
+	case r.Method == http.MethodConnect && (r.ContentLength != 0 || len(r.TransferEncoding) > 0):
+		return egress.Destination{}, &egress.Refusal{Reason: egress.BadRequest, Text: "CONNECT has no body"}
+	case r.Method == http.MethodConnect:
+		return egress.ParseDestination(r.RequestURI, 0)
+	case r.URL.Scheme == "":
+		return egress.Destination{}, &egress.Refusal{Reason: egress.BadRequest, Text: "this is a proxy: it takes CONNECT and requests with a whole URL"}
+	case r.URL.Scheme != "http":
+		return egress.Destination{}, &egress.Refusal{Reason: egress.NotSupported, Text: "for https, ask with CONNECT; other schemes are not known"}
+	case r.URL.User != nil:
+		return egress.Destination{}, &egress.Refusal{Reason: egress.BadRequest, Text: "the URL has user information (RFC 9110, section 4.2.4)"}
+	}
+	return egress.ParseDestination(r.URL.Host, 80)
+}
+
+// namespaceOf is the user that the client says, as the policy writes it into the variables. It is no authorisation.
+func namespaceOf(r *http.Request) string {
+	request := http.Request{Header: http.Header{"Authorization": r.Header.Values("Proxy-Authorization")}}
+	name, _, _ := request.BasicAuth()
+	return name
+}
+
+// listed reports whether NO_PROXY covers the destination, in Go's reading.
+func listed(r *http.Request, d egress.Destination, noProxy string) bool {
+	if noProxy == "" {
+		return false
+	}
+	scheme := "http"
+	if r.Method == http.MethodConnect {
+		scheme = "https"
+	}
+	config := httpproxy.Config{HTTPProxy: "http://proxy.invalid:3128", HTTPSProxy: "http://proxy.invalid:3128", NoProxy: noProxy} // any: it is about the list
+	found, err := config.ProxyFunc()(&url.URL{Scheme: scheme, Host: d.String()})
+	return err == nil && found == nil
+}
+
+// connect opens a tunnel and carries it until it ends.
+func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstream.Settings, decision egress.Decision) {
+	far, err := p.open(r.Context(), settings, decision)
+	if err != nil {
+		p.failed(w, r, err)
+		return
+	}
+	near, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		_ = far.Close()
+		return
+	}
+	early := make([]byte, buffered.Reader.Buffered())
+	_, _ = buffered.Read(early)
+	_ = near.SetDeadline(time.Time{})
+	if _, err := near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
+		_, _ = near.Close(), far.Close()
+		return
+	}
+	p.observe(decision, "ok")
+	p.tunnels.Go(func() {
+		pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far, Early: far.Early}, pipe.Linger)
+	})
+}
+
+func (p *Proxy) open(ctx context.Context, settings *upstream.Settings, decision egress.Decision) (upstream.Tunnel, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errTimeout)
+	defer cancel()
+	if decision.Direct {
+		conn, err := p.dialDirectly(ctx, decision.Dial)
+		return upstream.Tunnel{Conn: conn}, err
+	}
+	if settings.HTTPS.URL.IsZero() {
+		return upstream.Tunnel{}, errNoProxy
+	}
+	return p.dialer.Open(ctx, settings.HTTPS, settings.Authorities, decision.Dial)
+}
+
+var (
+	errTimeout = fmt.Errorf("no answer within %s", connectTimeout)
+	errNoProxy = errors.New("no proxy is set for this scheme")
+)
+
+// roundTrip sends a request for an http URL as it was decided.
+func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
+	is := r.Context().Value(key{}).(carried)
+	response, err := p.send(r, is)
+	if err == nil {
+		p.observe(is.decision, "ok")
+	}
+	return response, err
+}
+
+func (p *Proxy) send(r *http.Request, is carried) (*http.Response, error) {
+	switch {
+	case is.decision.Direct:
+		r.URL.Host = is.decision.Dial
+		return p.direct.RoundTrip(r)
+	case is.settings.HTTP.URL.IsZero():
+		return nil, errNoProxy
+	}
+	r.URL.Host = strings.TrimSuffix(is.decision.Dial, ":80")
+	return p.transport(is.settings).RoundTrip(r)
+}
+
+// transport returns the one for these settings. Connections with those of before are not used any more.
+func (p *Proxy) transport(settings *upstream.Settings) *upstream.Transport {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.current == nil || p.current.of != settings {
+		if p.current != nil {
+			p.current.http.Close()
+		}
+		p.current = &transports{settings, p.dialer.NewTransport(settings.HTTP, settings.Authorities)}
+	}
+	return p.current.http
+}
+
+// dial connects to the company's proxy.
+func (p *Proxy) dial(ctx context.Context, address string) (upstream.Conn, error) {
+	dialer := net.Dialer{KeepAliveConfig: keepAlive}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, upstream.InTime(ctx, err)
+	}
+	return conn.(*net.TCPConn), nil
+}
+
+// dialDirectly connects to a destination. Each address is checked right before the connection to it: a name may resolve to
+// another one the next time.
+func (p *Proxy) dialDirectly(ctx context.Context, address string) (upstream.Conn, error) {
+	dialer := net.Dialer{KeepAliveConfig: keepAlive, ControlContext: func(_ context.Context, _, found string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(found)
+		if err != nil {
+			return err
+		}
+		if refusal := egress.CheckAddress(at.Addr(), p.Policy.Denied); refusal != nil {
+			return refusal
+		}
+		return nil
+	}}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, upstream.InTime(ctx, err)
+	}
+	return conn.(*net.TCPConn), nil
+}
+
+func (p *Proxy) observe(decision egress.Decision, result string) {
+	if p.Observe == nil {
+		return
+	}
+	way := "proxy"
+	if decision.Direct {
+		way = "direct"
+	}
+	p.Observe(Outcome{way, result})
+}

@@ -1,0 +1,113 @@
+package upstream
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Transport sends requests for http URLs to a proxy (RFC 9112, section 3.2.2), as [Dialer.Open] does for tunnels.
+type Transport struct {
+	dialer *Dialer
+	proxy  Proxy
+	base   *http.Transport
+}
+
+// NewTransport returns one for a proxy. Close it when the settings have changed.
+func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error)) *Transport {
+	return &Transport{d, proxy, &http.Transport{
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address}), // what speaks TLS is below
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return d.connect(ctx, proxy, authorities)
+		},
+		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+	}}
+}
+
+// Close ends connections that are idle. Requests that are under way go on.
+func (t *Transport) Close() { t.base.CloseIdleConnections() }
+
+// RoundTrip sends the request. If the proxy refuses a credential, the next one is tried, unless the request has a body, which
+// is gone then. A refusal for want of a credential that it accepts is a *Refusal, never an answer.
+func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.roundTrip(request)
+	if err != nil {
+		return nil, fmt.Errorf("the proxy %s: %w", t.proxy.URL, err)
+	}
+	return response, nil
+}
+
+func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
+	var failed error
+	for from := 0; ; {
+		index, end, err := t.dialer.attempts.begin(request.Context(), t.proxy, from)
+		if err != nil {
+			if failed != nil {
+				err = failed
+			}
+			return nil, err
+		}
+		response, err := t.send(request, t.proxy.Credentials[index])
+		switch {
+		case err != nil:
+			end(unknown)
+			return nil, err
+		case response.StatusCode != http.StatusProxyAuthRequired:
+			end(accepted)
+			return response, nil
+		}
+		end(refused)
+		_ = response.Body.Close()
+		failed = refusal(response.StatusCode, textproto.MIMEHeader(response.Header), request.URL.Host, !t.proxy.Credentials[index].IsZero())
+		if from = index + 1; from == len(t.proxy.Credentials) || request.Body != nil && request.Body != http.NoBody {
+			return nil, failed
+		}
+	}
+}
+
+func (t *Transport) send(request *http.Request, credential Credential) (*http.Response, error) {
+	var conn net.Conn
+	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { conn = got.Conn }})
+	request = request.Clone(ctx)
+	if header := credential.Header(); header != "" {
+		request.Header.Set("Proxy-Authorization", header)
+	}
+	response, err := t.base.RoundTrip(request)
+	if err == nil && bindsConnection(response.Header) {
+		response.Body = endsConnection{response.Body, conn}
+	}
+	return response, err
+}
+
+// bindsConnection reports that somebody wants to authenticate a connection and not a request (RFC 4559, section 6): what is
+// sent on it afterwards counts as that client's, and so it must serve no other one.
+func bindsConnection(header http.Header) bool {
+	for _, name := range []string{"Proxy-Authenticate", "Www-Authenticate"} {
+		for _, value := range header.Values(name) {
+			scheme, _, _ := strings.Cut(value, " ")
+			if strings.EqualFold(scheme, "Negotiate") || strings.EqualFold(scheme, "NTLM") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+type endsConnection struct {
+	io.ReadCloser
+	conn net.Conn
+}
+
+func (e endsConnection) Close() error {
+	err := e.ReadCloser.Close()
+	_ = e.conn.Close()
+	return err
+}
