@@ -51,7 +51,8 @@ type Proxy struct {
 	direct  *http.Transport
 	mutex   sync.Mutex
 	current *transports
-	tunnels sync.WaitGroup
+
+	connections connections
 }
 
 // Outcome is how a request ended, for metrics.
@@ -106,6 +107,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.connect(w, r, settings, decision)
 	default:
 		p.plain.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, carried{settings, decision})))
+		if conn, is := r.Context().Value(connKey{}).(net.Conn); is && r.Header.Get("Upgrade") != "" {
+			p.connections.remove(conn) // if it was upgraded, the server does not say when it ends
+		}
 	}
 }
 
@@ -196,9 +200,10 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstre
 		return
 	}
 	p.observe(decision, "ok")
-	p.tunnels.Go(func() {
+	go func() { // the server's own goroutine has large buffers
+		defer p.connections.remove(near)
 		pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far, Early: far.Early}, pipe.Linger)
-	})
+	}()
 }
 
 func (p *Proxy) open(ctx context.Context, settings *upstream.Settings, decision egress.Decision) (upstream.Tunnel, error) {

@@ -1,0 +1,150 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Limits of a server. A machine has so many file descriptors, of which each tunnel takes two.
+type Limits struct {
+	Connections int // in all, tunnels among them
+	PerSource   int // of one address
+}
+
+// DefaultLimits are within 20,000 file descriptors.
+var DefaultLimits = Limits{Connections: 9000, PerSource: 2000}
+
+const (
+	headerTimeout = 10 * time.Second // for a request's header
+	idleTimeout   = time.Minute      // between requests; tunnels have none
+	maxHeader     = 64 << 10         // bytes
+)
+
+// Drain is how a server ends.
+type Drain struct {
+	Delay time.Duration // it goes on accepting for so long: who sends new connections here has not heard of the end yet
+	Grace time.Duration // after that, tunnels go on for so long
+}
+
+// Serve answers on the listeners until the context is done and the server is drained. The error says why a listener failed.
+func (p *Proxy) Serve(ctx context.Context, listeners []net.Listener, limits Limits, drain Drain) error {
+	server := &http.Server{
+		Handler: p, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // it shows what strangers send
+		ConnState: p.connections.state(limits),
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, conn)
+		},
+	}
+	failed := make(chan error, len(listeners))
+	for _, listener := range listeners {
+		go func() { failed <- server.Serve(listener) }()
+	}
+	select {
+	case err := <-failed:
+		_ = server.Close()
+		return err
+	case <-ctx.Done():
+	}
+	time.Sleep(drain.Delay)
+	p.Log.Info("draining", "connections", p.connections.count(), "grace", drain.Grace)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain.Grace)
+	defer cancel()
+	err := server.Shutdown(ending)
+	if err == nil {
+		err = p.connections.awaitNone(ending)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.Log.Info("ended with open connections", "connections", p.connections.count())
+		err = nil
+	}
+	return err
+}
+
+type connKey struct{}
+
+// connections counts the open ones, tunnels among them.
+type connections struct {
+	mutex    sync.Mutex
+	open     map[net.Conn]netip.Addr
+	bySource map[netip.Addr]int
+	none     chan struct{} // closed when there is none; nil if nobody waits
+}
+
+// state follows a server's connections. Those beyond the limits are closed before they are read.
+func (c *connections) state(limits Limits) func(net.Conn, http.ConnState) {
+	return func(conn net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			if !c.add(conn, limits) {
+				_ = conn.Close()
+			}
+		case http.StateClosed:
+			c.remove(conn)
+		case http.StateActive, http.StateIdle, http.StateHijacked: // a tunnel is removed when it ends
+		}
+	}
+}
+
+func (c *connections) add(conn net.Conn, limits Limits) bool {
+	at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
+	source := at.Addr().Unmap()
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if len(c.open) >= limits.Connections || c.bySource[source] >= limits.PerSource {
+		return false
+	}
+	if c.open == nil {
+		c.open, c.bySource = map[net.Conn]netip.Addr{}, map[netip.Addr]int{}
+	}
+	c.open[conn] = source
+	c.bySource[source]++
+	return true
+}
+
+func (c *connections) remove(conn net.Conn) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	source, found := c.open[conn]
+	if !found {
+		return
+	}
+	delete(c.open, conn)
+	if c.bySource[source]--; c.bySource[source] == 0 {
+		delete(c.bySource, source)
+	}
+	if c.none != nil && len(c.open) == 0 {
+		close(c.none)
+		c.none = nil
+	}
+}
+
+func (c *connections) count() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return len(c.open)
+}
+
+// awaitNone returns when the last connection has ended.
+func (c *connections) awaitNone(ctx context.Context) error {
+	c.mutex.Lock()
+	if len(c.open) == 0 {
+		c.mutex.Unlock()
+		return nil
+	}
+	none := make(chan struct{})
+	c.none = none
+	c.mutex.Unlock()
+	select {
+	case <-none:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
