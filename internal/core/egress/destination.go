@@ -79,7 +79,9 @@ func (d Destination) String() string {
 }
 
 func splitAuthority(authority string) (host, port string, bracketed, ok bool) {
-	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`@/?#\`, r) }
+	odd := func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`@/?#\`, r)
+	}
 	if strings.ContainsFunc(authority, odd) {
 		return "", "", false, false
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fairlead-io/fairlead/internal/core/egress"
 )
 
@@ -184,4 +186,37 @@ func FuzzParseDestination(f *testing.F) {
 			t.Fatalf("%q is %s, which is %s (%v)", text, d, again, refusal)
 		}
 	})
+}
+
+func TestAPolicyIsReadStrictly(t *testing.T) {
+	policy, err := egress.ParsePolicy([]byte(`
+serviceDomain: cluster.local.
+sources: [10.96.0.0/11, "2001:db8::/32"]
+denied: [10.0.0.0/24, 100.64.0.1]
+direct: {networks: [10.1.2.3/16], domains: [.Corp.example, git.lan], namespaces: [shop]}
+`))
+	want := egress.Policy{
+		Domain:  "cluster.local",
+		Sources: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/11"), netip.MustParsePrefix("2001:db8::/32")},
+		Denied:  []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("100.64.0.1/32")},
+		Direct: egress.Direct{
+			Networks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, Domains: []string{"corp.example", "git.lan"}, Namespaces: []string{"shop"},
+		},
+	}
+	if diff := cmp.Diff(want, policy, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for text, want := range map[string]string{
+		"sources: [10.0.0.0/33]":                     "sources[0]: ",
+		"denied: [10.0.0.1, node.example]":           "denied[1]: ",
+		"direct: {networks: [\"10.0.0.1:80\"]}":      "direct.networks[0]: ",
+		"direct: {domains: [a.example, 10.0.0.0/8]}": "direct.domains[1]: ",
+		"direct: {domains: [\"*\"]}":                 "direct.domains[0]: ",
+		"directs: {}":                                "directs",
+		"[]":                                         "cannot unmarshal",
+	} {
+		if _, err := egress.ParsePolicy([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 }

@@ -1,4 +1,5 @@
-// Command fairlead-relay is a sidecar for agents that cannot speak to the company's proxy: docs/relay.md.
+// Command fairlead-relay leads through the company's proxy, for programs that cannot speak to it or must not have its
+// password: docs/relay.md.
 package main
 
 import (
@@ -11,14 +12,17 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/version"
+	"github.com/fairlead-io/fairlead/internal/workload/forward"
 	"github.com/fairlead-io/fairlead/internal/workload/relay"
 )
 
-// memory is what the heap may take before the collector runs more often: what the policy gives the container, less what
-// the collector does not see.
+// memory is what the heap of a relay with targets may take before the collector runs more often: what the policy gives the
+// container, less what the collector does not see.
 const memory = 44 << 20
 
 // Statuses beside 0: it cannot do its work, it was called wrongly.
@@ -34,41 +38,77 @@ func main() {
 	os.Exit(status)
 }
 
+// options are the command line.
+type options struct {
+	forward     forward.Config
+	targets     []string
+	showVersion bool
+}
+
+func (o *options) define(flags *flag.FlagSet) {
+	several := func(into *[]string) func(string) error {
+		return func(text string) error { *into = append(*into, text); return nil }
+	}
+	flags.StringVar(&o.forward.Folder, "proxy", "", "folder with the keys of the Secret fairlead-proxy; read again for each connection")
+	flags.Func("target", "host:port to reach through the proxy; the relay listens at 127.0.0.1:port; may be repeated", several(&o.targets))
+	flags.Func("listen", "address of a forward proxy, such as 127.0.0.1:3128, or systemd for its sockets; may be repeated", several(&o.forward.Listen))
+	flags.StringVar(&o.forward.Policy, "policy", "", "with --listen: a file that says who may ask, and what is reached directly")
+	flags.StringVar(&o.forward.Health, "health-address", ":8099", "with --listen: address of /healthz, /readyz and /metrics")
+	flags.DurationVar(&o.forward.Drain.Delay, "drain-delay", 0, "with --listen: time to go on accepting after SIGTERM")
+	flags.DurationVar(&o.forward.Drain.Grace, "grace-period", 25*time.Second, "with --listen: time that tunnels have after that")
+	flags.BoolVar(&o.showVersion, "version", false, "print the version")
+}
+
+// check returns what is wrong, and the targets.
+func (o *options) check(args []string) ([]relay.Target, error) {
+	switch {
+	case len(args) > 0:
+		return nil, fmt.Errorf("%q is no flag", args[0])
+	case len(o.targets) > 0 && len(o.forward.Listen) > 0:
+		return nil, errors.New("--target and --listen are two ways: use one")
+	case len(o.forward.Listen) == 0:
+		targets, err := relay.ParseTargets(o.targets)
+		if err == nil && o.forward.Folder == "" {
+			err = errors.New("--proxy is missing: the folder in which the Secret fairlead-proxy is mounted")
+		}
+		return targets, err
+	case o.forward.Folder == "":
+		return nil, errors.New("--proxy is missing: the folder with the settings")
+	}
+	return nil, nil
+}
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	debug.SetMemoryLimit(memory)
 	flags := flag.NewFlagSet("fairlead-relay", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	folder := flags.String("proxy", "", "folder with the keys of the Secret fairlead-proxy; read again for each connection")
-	showVersion := flags.Bool("version", false, "print the version")
-	var texts []string
-	flags.Func("target", "host:port to reach through the proxy; the relay listens at 127.0.0.1:port; may be repeated", func(text string) error {
-		texts = append(texts, text)
-		return nil
-	})
+	var o options
+	o.define(flags)
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
 		}
 		return statusUsage
 	}
-	if *showVersion {
+	if len(o.forward.Listen) == 0 {
+		debug.SetMemoryLimit(memory)
+	}
+	if o.showVersion {
 		fmt.Fprintln(stdout, version.Version)
 		return 0
 	}
-	targets, err := relay.ParseTargets(texts)
-	switch {
-	case err != nil:
-	case flags.NArg() > 0:
-		err = fmt.Errorf("%q is no flag", flags.Arg(0))
-	case *folder == "":
-		err = errors.New("--proxy is missing: the folder in which the Secret fairlead-proxy is mounted")
-	}
+	targets, err := o.check(flags.Args())
 	if err != nil {
 		fmt.Fprintln(stderr, "fairlead-relay:", err)
 		return statusUsage
 	}
-	if err := relay.Run(ctx, *folder, targets, slog.New(slog.NewTextHandler(stderr, nil))); err != nil {
-		fmt.Fprintln(stderr, "fairlead-relay:", err)
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	if len(targets) > 0 {
+		err = relay.Run(ctx, o.forward.Folder, targets, log)
+	} else {
+		err = forward.Run(ctx, o.forward, log)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "fairlead-relay:", strings.TrimSpace(err.Error()))
 		return statusFailed
 	}
 	return 0

@@ -15,8 +15,9 @@ func TestACallThatIsWrongIsStatus2AndSaysWhy(t *testing.T) {
 		{"--proxy=/run/fairlead-proxy", "there is no target: say --target=host:port"},
 		{"--target=hub.example:443", "--proxy is missing"},
 		{"--proxy=/run/fairlead-proxy --target=hub.example", `target "hub.example": it is not host:port`},
+		{"--listen=127.0.0.1:3128", "--proxy is missing: the folder with the settings"},
 		{"--proxy=/run/fairlead-proxy --target=hub.example:443 hub.example:444", `"hub.example:444" is no flag`},
-		{"--proxy=/run/fairlead-proxy --target=hub.example:443 --listen=:443", "flag provided but not defined: -listen"},
+		{"--proxy=/run/fairlead-proxy --target=hub.example:443 --listen=:443", "--target and --listen are two ways: use one"},
 	} {
 		var stdout, stderr bytes.Buffer
 		if status := run(t.Context(), strings.Fields(row.args), &stdout, &stderr); status != statusUsage || !strings.Contains(stderr.String(), row.want) {

@@ -1,0 +1,158 @@
+package forward
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/activation"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+
+	"github.com/fairlead-io/fairlead/internal/core/egress"
+	"github.com/fairlead-io/fairlead/internal/version"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
+)
+
+// Config is what the command line says.
+type Config struct {
+	Listen []string // addresses; "systemd" for the sockets that systemd hands over (systemd.socket(5))
+	Folder string   // of the settings
+	Policy string   // a file; empty: nothing is opened
+	Health string   // address of /healthz, /readyz and /metrics
+	Drain  Drain
+}
+
+// maxProbes are answered at a time.
+const maxProbes = 64
+
+// Run serves until the context is done and the server is drained. The error says what of the configuration is wrong, or why
+// it cannot listen.
+func Run(ctx context.Context, config Config, log *slog.Logger) error {
+	policy, err := readPolicy(config.Policy)
+	if err != nil {
+		return err
+	}
+	listeners, err := listen(ctx, config.Listen)
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	proxy := New(Options{
+		Folder: upstream.NewFolder(config.Folder), Policy: policy, Log: log, Name: "fairlead-relay-" + rand.Text(),
+		Exists: existsIn(policy.Domain), Observe: observeIn(registry),
+	})
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "fairlead_relay_connections", Help: "Open connections of clients, tunnels among them.",
+	}, func() float64 { return float64(proxy.connections.count()) }))
+	health, err := net.Listen("tcp", config.Health)
+	if err != nil {
+		return fmt.Errorf("health: %w", err)
+	}
+	server := healthServer(proxy, registry, ctx)
+	go func() { _ = server.Serve(netutil.LimitListener(health, maxProbes)) }() // until it is closed
+	defer server.Close()                                                       //nolint:errcheck // nobody waits for an answer any more
+	log.Info("listening", "version", version.Version, "addresses", config.Listen)
+	return proxy.Serve(ctx, listeners, DefaultLimits, config.Drain)
+}
+
+func readPolicy(file string) (egress.Policy, error) {
+	if file == "" {
+		return egress.Policy{}, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return egress.Policy{}, err
+	}
+	policy, err := egress.ParsePolicy(text)
+	if err != nil {
+		return egress.Policy{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return policy, nil
+}
+
+// listen returns those listeners that there are, also with an error.
+func listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
+	var listeners []net.Listener
+	config := net.ListenConfig{KeepAliveConfig: keepAlive}
+	for _, address := range addresses {
+		if address == "systemd" {
+			handed, err := activation.Listeners()
+			if err == nil && len(handed) == 0 {
+				err = errors.New("systemd has handed over no socket")
+			}
+			if err != nil {
+				return listeners, err
+			}
+			listeners = append(listeners, handed...)
+			continue
+		}
+		l, err := config.Listen(ctx, "tcp", address)
+		if err != nil {
+			return listeners, err
+		}
+		listeners = append(listeners, l)
+	}
+	return listeners, nil
+}
+
+// lookupTimeout bounds what a slow DNS costs a request.
+const lookupTimeout = time.Second
+
+// existsIn looks names of Services up, where there is a cluster's domain. Whatever DNS does not say is no Service.
+func existsIn(domain string) func(context.Context, string) bool {
+	if domain == "" {
+		return nil
+	}
+	return func(ctx context.Context, name string) bool {
+		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+		defer cancel()
+		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name+".")
+		return err == nil && len(found) > 0
+	}
+}
+
+func observeIn(registry *prometheus.Registry) func(Outcome) {
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "fairlead_relay_requests_total",
+		Help: "Requests by decision (proxy, direct, refused) and result: ok, the reason of a refusal, the proxy's status, timeout, failed.",
+	}, []string{"decision", "result"})
+	registry.MustRegister(requests)
+	return func(o Outcome) { requests.WithLabelValues(o.Decision, o.Result).Inc() }
+}
+
+// healthServer has no patience: a probe is one short request. It is ready while it takes new connections and its settings
+// can be read.
+func healthServer(p *Proxy, registry *prometheus.Registry, ctx context.Context) *http.Server {
+	const patience = 5 * time.Second
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "it listens") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		_, err := p.Folder.Read()
+		if ctx.Err() != nil {
+			err = errors.New("it ends")
+		}
+		if err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprintln(w, err)
+			return
+		}
+		fmt.Fprintln(w, "it listens, and its settings can be read")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	server := &http.Server{Handler: mux, ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 4 << 10}
+	server.SetKeepAlivesEnabled(false)
+	return server
+}
