@@ -3,7 +3,7 @@ package dialect
 import (
 	"cmp"
 	"net/netip"
-	"strconv"
+	"regexp"
 	"strings"
 )
 
@@ -16,12 +16,12 @@ var curlKinds = map[string]Protocol{
 // the proxy is where the value has no scheme.
 func (r curlRelease) readProxy(value string, kind Protocol, scheme string) proxy {
 	u, ok := r.parseProxyURL(value)
-	if !ok || u.port == "0" { // to which nothing can connect
+	if !ok {
 		return proxy{failure: brokenProxy}
 	}
 	kind, ok = r.proxyKind(u, kind)
 	socks := kind != Connect && kind != TLS
-	unixSocket := socks && asciiLower(u.host) == "localhost" && u.hasPath && r >= curlUnixSockets
+	unixSocket := socks && asciiLower(u.host) == "localhost" && curlPath.MatchString(u.path) && r >= curlUnixSockets
 	host, decoded := urlDecode(u.host)
 	host, converted := toASCII(host)
 	address, found := proxyAddress(host, cmp.Or(u.port, r.defaultPort(kind)))
@@ -52,18 +52,17 @@ func (r curlRelease) defaultPort(kind Protocol) string {
 // guessed from the name, as for any URL, and a guess other than http is an
 // error; since 8.21 it is not looked at.
 func (r curlRelease) proxyKind(u urlParts, kind Protocol) (Protocol, bool) {
-	scheme := asciiLower(u.scheme)
-	if known, found := curlKinds[scheme]; found {
+	if known, found := curlKinds[u.scheme]; found {
 		return known, true
 	}
-	if scheme == "" && r < curlOwnDefaultPort {
+	if u.scheme == "" && r < curlOwnDefaultPort {
 		for _, guess := range []string{"ftp.", "dict.", "ldap.", "imap.", "smtp.", "pop3."} {
 			if strings.HasPrefix(asciiLower(u.host), guess) {
 				return "", false
 			}
 		}
 	}
-	return kind, scheme == "" || scheme == "http"
+	return kind, u.scheme == "" || u.scheme == "http"
 }
 
 // credential decodes user and password. From 7.76 to 8.17 a control character in
@@ -130,47 +129,24 @@ func isHostname(host string) bool {
 	return true
 }
 
-// parseProxyURL is curl_url_set when it may guess the scheme.
+var (
+	curlGrammar = regexp.MustCompile(`^(?:(?P<scheme>[a-zA-Z0-9+.-]+):/{1,3})?` + firstAt + hostPort)
+	curlPath    = regexp.MustCompile(`^/[^?#]`)
+)
+
+// parseProxyURL is curl_url_set when it may guess the scheme. A colon without a
+// port is fine after a scheme only.
 func (r curlRelease) parseProxyURL(text string) (urlParts, bool) {
-	var u urlParts
+	u, ok := cut(curlGrammar, text)
 	if hasControl(text) || strings.IndexByte(text, 0x7f) >= 0 || r >= curlNoBlanks && strings.IndexByte(text, ' ') >= 0 {
 		return u, false
 	}
-	authority := text
-	if scheme, rest, found := strings.Cut(text, ":/"); found && scheme != "" && skip(asciiLower(scheme), 0, schemeCharacters) == len(scheme) {
-		u.scheme = scheme
-		authority = strings.TrimLeft("/"+rest, "/")
-		if slashes := 1 + len(rest) - len(authority); slashes > 3 {
-			return u, false
-		}
+	if u.bracketed {
+		u.host = "[" + u.host + "]"
 	}
-	authority, path := cutAuthority(authority)
-	u.hasPath = strings.HasPrefix(path, "/") && len(path[:1+strings.IndexAny(path[1:]+"?", "?#")]) > 1
-	userinfo, authority, found := cutFirstAt(authority)
-	u.user, u.password, _ = strings.Cut(userinfo, ":")
-	u.hasUser = found && (r >= curlBrokenCIDR || userinfo != "" && userinfo != ":")
-	return u, r.parseHostPort(authority, &u)
-}
-
-const schemeCharacters = "abcdefghijklmnopqrstuvwxyz0123456789+-."
-
-// parseHostPort is Curl_parse_port and the host after it. A colon without a
-// port is fine after a scheme only.
-func (r curlRelease) parseHostPort(authority string, u *urlParts) bool {
-	host, port, bracketed, ok := splitHostPort(authority)
-	if !ok || port == "" && u.scheme == "" && strings.HasSuffix(authority, ":") {
-		return false
-	}
-	if u.port = port; bracketed {
-		host = "[" + host + "]"
-	}
-	if u.port != "" {
-		number, err := strconv.ParseUint(u.port, 10, 16)
-		if err != nil || !isDigits(u.port) || number == 0 && r < curlShortIPv6 {
-			return false
-		}
-		u.port = strconv.FormatUint(number, 10)
-	}
-	u.host, ok = r.parseHost(host)
-	return ok
+	u.hasUser = u.hasUser && (r >= curlBrokenCIDR || u.userinfo != "" && u.userinfo != ":")
+	u.port = trimZeros(u.port)
+	var valid bool
+	u.host, valid = r.parseHost(u.host)
+	return u, ok && valid && (isPort(u.port) || u.port == "" && (u.scheme != "" || !u.hasPort))
 }

@@ -21,10 +21,11 @@ type glibURL struct {
 // make it invalid. Blanks do not.
 func parseGlib(text string) (glibURL, bool) {
 	u := glibURL{port: anyPort}
-	colon := skip(asciiLower(text), 0, schemeCharacters)
-	if text == "" || strings.IndexByte("0123456789+-.", text[0]) >= 0 || colon == 0 || colon == len(text) || text[colon] != ':' {
+	scheme := uriScheme.FindString(text)
+	if scheme == "" {
 		return u, false
 	}
+	colon := len(scheme) - 1
 	u.scheme = asciiLower(text[:colon])
 	rest, hasAuthority := strings.CutPrefix(text[colon+1:], "//")
 	if !hasAuthority {
