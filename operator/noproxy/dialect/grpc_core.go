@@ -1,7 +1,9 @@
 package dialect
 
 import (
+	"cmp"
 	"net/netip"
+	"regexp"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
@@ -12,7 +14,7 @@ import (
 func grpcCoreRules(networks bool) rules {
 	const proxies = "grpc_proxy https_proxy http_proxy"
 	return rules{
-		find: Env.set, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy", readProxy: readGRPCProxy,
+		find: Env.set, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy", readProxy: func(v variable, _ string) proxy { return grpcURL.read(v, "https") },
 		host: func(t Target) (host, string) {
 			return host{name: asciiLower(t.Host), addr: literal(t.Host).WithZone("")}, ""
 		},
@@ -52,45 +54,39 @@ func grpcNetwork(text string) netip.Prefix {
 	return netip.PrefixFrom(addr.WithZone(""), min(portNumber(length), addr.BitLen()))
 }
 
-// readGRPCProxy is GetHttpProxyServer: http only, in lower case, and with a host.
-// A missing port is that of https, as for every target.
-func readGRPCProxy(v variable, _ string) proxy {
-	rest, found := strings.CutPrefix(v.value, "http://")
-	authority, rest := cutAuthority(rest)
-	query, fragment, _ := strings.Cut(rest, "#")
-	_, query, hasQuery := strings.Cut(query, "?")
-	userinfo, authority, _ := cutLastAt(authority)
-	authority = percent.Decode(authority)
-	if !found || authority == "" || hasQuery && query == "" || !isGRPCQuery(query) || !isGRPCQuery(fragment) {
-		return proxy{ignored: unusableProxy}
-	}
-	host, port, ok := splitGRPC(authority)
-	if !ok || host == "" || !isDigits(port) || portNumber(port) > 65535 {
-		return proxy{failure: brokenProxy}
-	}
-	hop := Hop{Protocol: Connect, Address: joinHostPort(host, port)}
-	if userinfo != "" {
-		hop.Auth = Sends(percent.Decode(userinfo))
-	}
-	return proxy{hop: hop}
+// grpcURL is GetHttpProxyServer: http only, in lower case, and with a host. A
+// missing port is that of https, as for every target.
+var grpcURL = proxyURL{
+	grammar: regexp.MustCompile(`^(?P<scheme>http)://` + lastAt + `(?P<host>[^@/?#]+)(?:/[^?#]*)?(?:\?` + grpcQuery + `+)?(?:#` + grpcQuery + `*)?$`),
+	host: func(u *urlParts) bool {
+		u.host, u.port = splitGRPC(percent.Decode(u.host))
+		return true
+	},
+	port:       func(written, _ string) (string, bool) { return written, true },
+	malformed:  proxy{ignored: unusableProxy},
+	schemes:    map[string]Protocol{"http": Connect},
+	sends:      func(u *urlParts) bool { return u.userinfo != "" },
+	credential: func(u *urlParts) (string, bool) { return percent.Decode(u.userinfo), true },
+	reach: func(host, port string) (string, bool) {
+		return joinHostPort(host, port), host != "" && isDigits(port) && portNumber(port) <= 65535
+	},
 }
 
-// isGRPCQuery tells whether a query or a fragment has no character that is not allowed.
-func isGRPCQuery(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"#<>[\\]^`{|}", r) })
-}
+const grpcQuery = "[!$-;=?-Z_a-z~]"
 
-// splitGRPC is SplitHostPort.
-func splitGRPC(text string) (host, port string, ok bool) {
-	if inner, bracketed := strings.CutPrefix(text, "["); bracketed {
-		host, port, ok = strings.Cut(inner, "]")
-		if port == "" {
-			port = ":443"
+// splitGRPC is SplitHostPort; what it cannot split has no host.
+func splitGRPC(text string) (host, port string) {
+	host, port, found := strings.Cut(text, ":")
+	inner, bracketed := strings.CutPrefix(text, "[")
+	switch {
+	case bracketed:
+		host, port, found = strings.Cut(inner, "]")
+		if port = cmp.Or(port, ":443"); !found || port[0] != ':' || !strings.Contains(host, ":") {
+			return "", ""
 		}
-		return host, port[1:], ok && port[0] == ':' && strings.Contains(host, ":")
+		return host, port[1:]
+	case found && !strings.Contains(port, ":"):
+		return host, port
 	}
-	if host, port, found := strings.Cut(text, ":"); found && !strings.Contains(port, ":") {
-		return host, port, true
-	}
-	return text, "443", true
+	return text, "443"
 }

@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -49,7 +51,7 @@ func (rule perlRule) read(env Env) Decider {
 			return always(fails(v.name, breaksPerl))
 		}
 	}
-	r := rules{readProxy: readLWPProxy, host: lwpHost, cut: cutPerl, entry: rule.entry}
+	r := rules{readProxy: lwpURL.read, host: lwpHost, cut: cutPerl, entry: rule.entry}
 	r.covers = func(e *entry, h host) string {
 		if h.name == "0" { // which is false
 			return ""
@@ -150,49 +152,44 @@ func lwpLabel(label string) (string, bool) {
 	return label, len(label) <= 63
 }
 
-func readLWPProxy(v variable, target string) proxy {
-	url := strings.TrimRightFunc(v.value, cSpace)
-	scheme, rest, _ := strings.Cut(url, ":")
-	scheme = strings.ToLower(scheme)
-	if webPorts[scheme] == "" {
-		return proxy{failure: unknownScheme}
-	}
-	authority, _ := cutAuthority(strings.TrimPrefix(rest, "//"))
-	userinfo, hostPort, found := cutLastAt(authority)
-	user, password, _ := strings.Cut(userinfo, ":")
-	user = percent.Decode(user)
-	address, ok := lwpAddress(hostPort, webPorts[scheme])
-	switch {
-	case strings.Contains(user, ":"):
-		return proxy{failure: "a user name with a colon cannot be sent"}
-	case !ok:
-		return proxy{failure: brokenProxy}
-	}
-	hop := Hop{Address: address}
-	if found {
-		hop.Auth = Sends(user + ":" + percent.Decode(password))
-	}
-	return proxy{hop: hop.through(scheme, target)}
+// lwpURL takes a user name that cannot be sent, with a colon, for an error.
+var lwpURL = proxyURL{
+	prepare: func(text string) string { return strings.TrimRightFunc(text, cSpace) },
+	grammar: regexp.MustCompile(`^(?P<scheme>[^:]*)(?:$|:(?://)?)` + lastAt + `(?P<host>[^@/?#]*?)(?::(?P<port>[0-9]+:?))?(?:[/?#]|$)`),
+	decode:  percent.Decode,
+	refuses: func(u *urlParts, _ string) string {
+		switch {
+		case webPorts[u.scheme] == "":
+			return unknownScheme
+		case strings.Contains(u.user, ":"):
+			return "a user name with a colon cannot be sent"
+		}
+		return ""
+	},
+	host:      lwpHostPort,
+	port:      func(written, by string) (string, bool) { return cmp.Or(strings.TrimLeft(written, "0"), by), true },
+	malformed: proxy{failure: brokenProxy},
+	schemes:   webSchemes, ports: webPorts,
+	sends: func(u *urlParts) bool { return u.hasUser },
+	reach: perlSocket,
 }
 
-// lwpAddress reads host and port as URI does, and then as IO::Socket::IP does,
-// which takes a port that is still in the host for the real one.
-func lwpAddress(text, defaultPort string) (string, bool) {
-	host, port := text, ""
-	if only, cut := cutPort(strings.TrimSuffix(text, ":")); cut {
-		host, port = only, text[len(only)+1:]
+// lwpHostPort reads the host as URI does, and then as IO::Socket::IP does, which
+// takes a port that is still in the host for the real one.
+func lwpHostPort(u *urlParts) bool {
+	u.host = strings.TrimSuffix(u.host, ":")
+	if inner, found := strings.CutPrefix(u.host, "["); found && strings.HasSuffix(inner, "]") {
+		u.host = strings.TrimSuffix(inner, "]")
 	}
-	host = strings.TrimSuffix(host, ":")
-	if inner, found := strings.CutPrefix(host, "["); found && strings.HasSuffix(inner, "]") {
-		host = strings.TrimSuffix(inner, "]")
+	u.host = percent.Decode(u.host)
+	if name, cut := cutPort(u.host); cut && !isIPv6Text(u.host) {
+		u.host, u.port = name, u.host[len(name)+1:]
 	}
-	host = percent.Decode(host)
-	if only, cut := cutPort(host); cut && !isIPv6Text(host) {
-		host, port = only, host[len(only)+1:]
-	}
-	if port = strings.TrimLeft(port, "0"); port == "" {
-		port = defaultPort
-	}
+	return true
+}
+
+// perlSocket is where IO::Socket connects to.
+func perlSocket(host, port string) (string, bool) {
 	plain := !strings.Contains(host, ":") || isIPv6Text(host)
 	return joinHostPort(host, port), plain && isPort(port) && resolvable(host)
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
@@ -24,13 +25,16 @@ var perlTiny = &Client{
 func readTiny(env Env) Decider {
 	vars, all := tinyVariables(env)
 	for _, v := range []variable{all, vars["http"], vars["https"]} { // all are checked before one is used
-		if _, valid := readTinyProxy(v.value, ""); v.name != "" && !valid {
-			return always(fails(v.name, breaksPerl))
+		if p := tinyURL.read(v, ""); v.name != "" && p.fatal != "" {
+			return always(fails(v.name, p.fatal))
 		}
 	}
 	r := rules{
 		readProxy: func(v variable, scheme string) proxy {
-			p, _ := readTinyProxy(v.value, scheme)
+			p := tinyURL.read(v, scheme)
+			if p.hop.Protocol == TLS && scheme == "https" {
+				p.failure = "this client cannot tunnel TLS in TLS"
+			}
 			return p
 		},
 		host: func(t Target) (host, string) {
@@ -74,40 +78,24 @@ func (e Env) perlTrue(names ...string) variable {
 	return variable{}
 }
 
-// readTinyProxy is _split_proxy and _proxy_connect. It takes any scheme, and no
-// path but a slash; the value is not valid otherwise.
-func readTinyProxy(value, target string) (p proxy, valid bool) {
-	scheme, rest, found := strings.Cut(value, "://")
-	rest, _, _ = strings.Cut(rest, "#")
-	authority, path := cutAuthority(rest)
-	userinfo, hostPort, _ := cutFirstAt(authority)
-	proxyScheme := strings.ToLower(scheme)
-	host, port := strings.TrimSuffix(hostPort, ":"), webPorts[proxyScheme]
-	if only, cut := cutPort(hostPort); cut {
-		host, port = only, hostPort[len(only)+1:]
-	}
-	valid = found && scheme != "" && !strings.ContainsAny(scheme, ":/?#") && port != "" && (path == "" || path == "/")
-	address, ok := tinyAddress(strings.ToLower(cmp.Or(host, "localhost")), port)
-	switch {
-	case !ok:
-		return proxy{failure: brokenProxy}, valid
-	case proxyScheme == "https" && target == "https":
-		return proxy{failure: "this client cannot tunnel TLS in TLS"}, valid
-	}
-	hop := Hop{Address: address}
-	if userinfo != "" {
-		hop.Auth = Sends(percent.Decode(userinfo))
-	}
-	return proxy{hop: hop.through(proxyScheme, target)}, valid
-}
-
-func tinyAddress(host, port string) (string, bool) {
-	if inner, found := strings.CutPrefix(host, "["); found {
-		host = strings.TrimSuffix(inner, "]")
-	} else if name, own, found := strings.Cut(host, ":"); found && isDigits(own) {
-		host, port = name, own // IO::Socket takes the port out of the host
-	}
-	port = strings.TrimLeft(port, "0")
-	plain := !strings.Contains(host, ":") || isIPv6Text(host)
-	return joinHostPort(host, port), plain && isPort(port) && resolvable(host)
+// tinyURL is _split_proxy and _proxy_connect. It takes any scheme, and no path but
+// a slash.
+var tinyURL = proxyURL{
+	grammar: regexp.MustCompile(`^(?P<scheme>[^:/?#]+)://` + firstAt + `(?P<host>[^/?#]*?)(?::(?P<port>[0-9]+)|:)?/?(?:#(?s:.*))?$`),
+	host: func(u *urlParts) (ok bool) {
+		ok = u.port != "" || webPorts[u.scheme] != ""
+		u.host = strings.ToLower(cmp.Or(u.host, "localhost"))
+		if inner, found := strings.CutPrefix(u.host, "["); found {
+			u.host = strings.TrimSuffix(inner, "]")
+		} else if name, own, found := strings.Cut(u.host, ":"); found && isDigits(own) {
+			u.host, u.port = name, own // IO::Socket takes the port out of the host
+		}
+		return ok
+	},
+	port:      func(written, by string) (string, bool) { return strings.TrimLeft(cmp.Or(written, by), "0"), true },
+	malformed: proxy{fatal: breaksPerl},
+	schemes:   map[string]Protocol{"https": TLS, anyScheme: Connect}, ports: webPorts,
+	sends:      func(u *urlParts) bool { return u.userinfo != "" },
+	credential: func(u *urlParts) (string, bool) { return percent.Decode(u.userinfo), true },
+	reach:      perlSocket,
 }

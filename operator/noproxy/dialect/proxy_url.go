@@ -61,6 +61,9 @@ const (
 	hostPort = `(?:\[(?P<address>[^\]/?#]*)\]|(?P<host>(?:[^\[:/?#][^:/?#]*)?))(?::(?P<port>[0-9]*))?(?P<path>[/?#](?s:.*))?$`
 )
 
+// anyScheme stands for every other one.
+const anyScheme = ""
+
 // webSchemes are those that a client knows, for what they are.
 var webSchemes = map[string]Protocol{"http": Connect, "https": TLS}
 
@@ -134,11 +137,11 @@ func (r *proxyURL) read(v variable, target string) proxy {
 	if failed != (proxy{}) {
 		return failed
 	}
-	protocol, known := r.schemes[u.scheme]
+	protocol := cmp.Or(r.schemes[u.scheme], r.schemes[anyScheme])
 	hop := Hop{Protocol: protocol}
 	var reached bool
 	hop.Address, reached = r.reach(u.host, u.port)
-	if !known || !reached {
+	if protocol == "" || !reached {
 		return proxy{failure: brokenProxy}
 	}
 	if r.sends(&u) {
