@@ -1,6 +1,9 @@
 package dialect
 
 import (
+	"net/netip"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
@@ -102,4 +105,121 @@ func (r rubyRules) auth(userinfo string) (string, bool) {
 // rubyUnescape is CGI.unescape.
 func rubyUnescape(text string) string {
 	return percent.Decode(strings.ReplaceAll(text, "+", " "))
+}
+
+var rubyEntries = regexp.MustCompile(`[^:,\s\v]+(?::[0-9]+)?`)
+
+// cutRuby is the pattern of URI::Generic.use_proxy?: anything but colons, commas
+// and white space is an entry, with or without a port. IPv6 addresses and
+// networks fall apart at their colons.
+func cutRuby(list string) []Span {
+	var spans []Span
+	for _, at := range rubyEntries.FindAllStringIndex(list, -1) {
+		spans = append(spans, Span{at[0], at[1]})
+	}
+	return spans
+}
+
+func (r rubyRules) entry(text string) (entry, bool) {
+	name, port, _ := strings.Cut(text, ":")
+	e := entry{text: strings.ToLower(name), port: trimZeros(port)}
+	e.network, _ = rubyIPAddr(name, r.oldIPAddr)
+	e.address = e.network.Bits() == 32
+	return e, true
+}
+
+// covers: for the old ipaddr an IPv4-mapped address is an IPv4 address.
+func (r rubyRules) covers(e *entry, h host) string {
+	how := exactly | below
+	if e.text[0] == '.' {
+		how = dotted
+	}
+	if reason := how.covers(e.text, h.name); reason != "" {
+		return reason
+	}
+	if r.oldIPAddr {
+		h.addr = h.addr.Unmap()
+	}
+	return e.contains(h)
+}
+
+// rubyIPAddr is IPAddr.new for IPv4, the only kind that an entry can hold: a
+// length or a netmask may follow.
+func rubyIPAddr(text string, old bool) (netip.Prefix, bool) {
+	left, mask, found := strings.Cut(text, "/")
+	addr, err := netip.ParseAddr(left)
+	if err != nil || !addr.Is4() {
+		return netip.Prefix{}, false
+	}
+	if old { // split drops what follows a second slash, and an empty length
+		mask, _, _ = strings.Cut(mask, "/")
+		found = mask != ""
+	}
+	if !found {
+		return netip.PrefixFrom(addr, 32), true
+	}
+	if netmask, err := netip.ParseAddr(mask); err == nil && netmask.Is4() {
+		return rubyNetmask(addr, netmask)
+	}
+	bits, err := strconv.ParseUint(mask, 10, 16)
+	if err != nil || bits > 32 || !old && len(mask) > 1 && mask[0] == '0' {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(addr, int(bits)).Masked(), true
+}
+
+// rubyNetmask makes a prefix of a netmask whose ones are all in front.
+func rubyNetmask(addr, netmask netip.Addr) (netip.Prefix, bool) {
+	var mask uint32
+	for _, b := range netmask.As4() {
+		mask = mask<<8 | uint32(b)
+	}
+	bits := 0
+	for mask<<bits>>31 == 1 {
+		bits++
+	}
+	if mask<<bits != 0 {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(addr, bits).Masked(), true
+}
+
+// rubyURI is what matters of a URI.
+type rubyURI struct {
+	scheme   string // in lower case
+	userinfo string
+	host     string // without brackets; none is empty
+	port     string // or the default one of the scheme; none is empty
+}
+
+// From ruby/uri lib/uri/rfc3986_parser.rb: everything is ASCII, and most odd
+// characters must be encoded.
+var rubyPattern = regexp.MustCompile(`^(?:([A-Za-z][+\-.0-9A-Za-z]*):)?` +
+	`(?://(?:((?:%[0-9A-Fa-f]{2}|[!$&-.0-;=A-Z_a-z~])*)@)?(\[[0-9A-Fa-f:.]+\]|(?:%[0-9A-Fa-f]{2}|[!$&-.0-9;=A-Z_a-z~])*)(?::([0-9]*))?(?:/(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?` +
+	`|(/?(?:(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~])(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?))` +
+	`(?:\?([^#]*))?(?:#(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/?])*)?$`)
+
+var rubyPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "ldap": "389", "ldaps": "636"}
+
+func parseRubyURI(text string) (rubyURI, bool) {
+	parts := rubyPattern.FindStringSubmatch(text)
+	if parts == nil || !isASCII(text) {
+		return rubyURI{}, false
+	}
+	scheme, path := parts[1], parts[5]
+	first, _, _ := strings.Cut(path, "/")
+	if scheme == "" && strings.Contains(first, ":") {
+		return rubyURI{}, false
+	}
+	uri := rubyURI{scheme: strings.ToLower(scheme), userinfo: parts[2], host: parts[3], port: strings.TrimLeft(parts[4], "0")}
+	if bracketed, found := strings.CutPrefix(uri.host, "["); found {
+		uri.host = strings.TrimSuffix(bracketed, "]")
+		if _, err := netip.ParseAddr(uri.host); err != nil {
+			return rubyURI{}, false
+		}
+	}
+	if parts[4] == "" {
+		uri.port = rubyPorts[uri.scheme]
+	}
+	return uri, true
 }
