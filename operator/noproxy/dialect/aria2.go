@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -70,18 +69,18 @@ func aria2Covers(e *entry, h host) string {
 // "@" that follows it; a user without one ends at the last "@". The first
 // character never ends the authority.
 var aria2URL = proxyURL{
-	grammar: regexp.MustCompile(`^(?:(?P<scheme>https?|ftp)://)?(?:` +
+	cut: grammar(`^(?:(?P<scheme>https?|ftp)://)?(?:` +
 		`(?P<userinfo>[^@:/\[][^:/?#\[]*:\[?[^@/?#\[]*)@(?:` + aria2Address + `|(?P<host>[^:\[/?#][^:/?#]*))` + aria2Port +
 		`|(?:(?P<userinfo>[^@:/\[][^:/?#\[]*)@)?` + aria2Address + aria2Port +
 		`|(?P<userinfo>[^@:/\[][^:/?#\[]*)@(?P<host>[^@:/?#\[]*)` + aria2Port +
 		`|(?P<host>[^@:/\[][^@:/?#\[]*)` + aria2Port + `)`),
-	decode:    aptDequote,
-	host:      func(u *urlParts) bool { return u.host != "" || u.hasPort || u.path != "" },
-	port:      aria2PortNumber,
-	malformed: proxy{ignored: unusableProxy},
-	schemes:   spokenPlain, ports: map[string]string{"http": "80", "https": "443", "ftp": "21"},
-	sends: func(u *urlParts) bool { return u.user != "" },
-	reach: proxyAddress,
+	decode:  aptDequote,
+	host:    func(u *urlParts) bool { return u.host != "" || u.hasPort || u.path != "" },
+	port:    aria2PortNumber,
+	schemes: spokenPlain, ports: map[string]string{"http": "80", "https": "443", "ftp": "21"},
+	sends:     func(u *urlParts) bool { return u.user != "" },
+	reach:     proxyAddress,
+	malformed: unused, broken: failing,
 }
 
 const (

@@ -65,24 +65,29 @@ func (r axiosRules) read(env Env) Decider {
 	}
 }
 
-// readProxy is setProxy. The credential is sent as it is written in the URL, and
+func (r axiosRules) readProxy(v variable, scheme string) proxy {
+	v = withScheme(v, scheme)
+	if scheme == "https" && r >= axios1161 {
+		return axiosURL.read(v, "https")
+	}
+	return axiosURL.read(v, "http")
+}
+
+// axiosURL is setProxy. The credential is sent as it is written in the URL, and
 // only with a user. Where the request itself goes to the proxy, an IPv6 address
 // keeps its brackets, and is looked up as a name.
-func (r axiosRules) readProxy(v variable, scheme string) proxy {
-	u, ok := parseWHATWG(withScheme(v.value, scheme))
-	tunnel := scheme == "https" && r >= axios1161
-	if !ok || u.host == "" || !tunnel && (!u.isHTTP() || strings.HasPrefix(u.host, "[")) {
-		return proxy{failure: brokenProxy}
-	}
-	auth := Auth{}
-	if u.username != "" {
-		auth = u.encodedAuth()
-	}
-	if tunnel {
-		return proxy{hop: u.hop(auth)}
-	}
-	return proxy{hop: u.hop(auth).toward("http")}
-}
+var axiosURL = jsURL(proxyURL{
+	refuses: func(u *urlParts, target string) (p proxy) {
+		if u.host == "" || target == "http" && (webPorts[u.scheme] == "" || u.host[0] == '[') {
+			p = failing
+		}
+		return p
+	},
+	schemes:   map[string]Protocol{"https": TLS, anyScheme: Connect},
+	ports:     map[string]string{"https": "443", anyScheme: "80"},
+	sends:     func(u *urlParts) bool { return u.user != "" },
+	malformed: failing, broken: failing,
+})
 
 // entry is an entry of NO_PROXY as shouldBypassProxy of axios reads it. An empty
 // name matches nothing.

@@ -132,14 +132,14 @@ func isHostname(host string) bool {
 }
 
 var (
-	curlGrammar = regexp.MustCompile(`^(?:(?P<scheme>[a-zA-Z0-9+.-]+):/{1,3})?` + firstAt + hostPort)
-	curlPath    = regexp.MustCompile(`^/[^?#]`)
+	cutCurlURL = grammar(`^(?:(?P<scheme>[a-zA-Z0-9+.-]+):/{1,3})?` + firstAt + hostPort)
+	curlPath   = regexp.MustCompile(`^/[^?#]`)
 )
 
 // parseProxyURL is curl_url_set when it may guess the scheme. A colon without a
 // port is fine after a scheme only.
 func (r curlRelease) parseProxyURL(text string) (urlParts, bool) {
-	u, ok := cut(curlGrammar, text)
+	u, ok := cutCurlURL(text)
 	if hasControl(text) || strings.IndexByte(text, 0x7f) >= 0 || r >= curlNoBlanks && strings.IndexByte(text, ' ') >= 0 {
 		return u, false
 	}

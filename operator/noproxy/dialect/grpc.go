@@ -3,7 +3,6 @@ package dialect
 import (
 	"cmp"
 	"net/netip"
-	"regexp"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
@@ -79,19 +78,19 @@ func grpcNetwork(text string) netip.Prefix {
 // grpcURL is GetHttpProxyServer: http only, in lower case, and with a host. A
 // missing port is that of https, as for every target.
 var grpcURL = proxyURL{
-	grammar: regexp.MustCompile(`^(?P<scheme>http)://` + lastAt + `(?P<host>[^@/?#]+)(?:/[^?#]*)?(?:\?` + grpcQuery + `+)?(?:#` + grpcQuery + `*)?$`),
+	cut: grammar(`^(?P<scheme>http)://` + lastAt + `(?P<host>[^@/?#]+)(?:/[^?#]*)?(?:\?` + grpcQuery + `+)?(?:#` + grpcQuery + `*)?$`),
 	host: func(u *urlParts) bool {
 		u.host, u.port = splitGRPC(percent.Decode(u.host))
 		return true
 	},
-	port:       func(written, _ string) (string, bool) { return written, true },
-	malformed:  proxy{ignored: unusableProxy},
+	port:       portAsWritten,
 	schemes:    map[string]Protocol{"http": Connect},
 	sends:      func(u *urlParts) bool { return u.userinfo != "" },
 	credential: func(u *urlParts) (string, bool) { return percent.Decode(u.userinfo), true },
 	reach: func(host, port string) (string, bool) {
 		return joinHostPort(host, port), host != "" && isDigits(port) && portNumber(port) <= 65535
 	},
+	malformed: unused, broken: failing,
 }
 
 const grpcQuery = "[!$-;=?-Z_a-z~]"
@@ -118,9 +117,10 @@ func splitGRPC(text string) (host, port string) {
 // that an empty one covers everything; before, only the host itself is compared.
 func grpcJSRules(decoded, networks bool) rules {
 	const proxies = "grpc_proxy https_proxy http_proxy"
+	url := grpcJSURL(decoded)
 	r := rules{
 		find: Env.nonEmpty, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy",
-		readProxy: func(v variable, _ string) proxy { return readGRPCJSProxy(v.value, decoded) },
+		readProxy: func(v variable, _ string) proxy { return url.read(v, "https") },
 		host: func(t Target) (host, string) {
 			return host{name: t.Host, addr: literal(t.Host).WithZone("")}, ""
 		},
@@ -133,26 +133,29 @@ func grpcJSRules(decoded, networks bool) rules {
 	return r
 }
 
-// readGRPCJSProxy is getProxyInfo. A user without a password is sent as it is
+// grpcJSURL is getProxyInfo. A user without a password is sent as it is
 // written, without a colon. What cannot be decoded fails whatever the list says.
-func readGRPCJSProxy(value string, decodes bool) proxy {
-	u, ok := parseWHATWG(value)
-	if !ok || u.scheme != "http" {
-		return proxy{ignored: unusableProxy}
-	}
-	auth, decoded := Auth{}, true
-	switch {
-	case u.username != "" && u.password == "":
-		auth = Sends(u.username)
-	case u.username != "" && decodes:
-		auth, decoded = u.decodedAuth()
-	case u.username != "":
-		auth = u.encodedAuth()
-	}
-	if !decoded {
-		return proxy{fatal: brokenProxy}
-	}
-	return proxy{hop: u.hop(auth)}
+func grpcJSURL(decodes bool) *proxyURL {
+	return jsURL(proxyURL{
+		refuses: func(u *urlParts, _ string) (p proxy) {
+			if u.scheme != "http" {
+				p = unused
+			}
+			return p
+		},
+		schemes: webSchemes, ports: webPorts,
+		sends: func(u *urlParts) bool { return u.user != "" },
+		credential: func(u *urlParts) (string, bool) {
+			switch {
+			case u.password == "":
+				return u.user, true
+			case decodes:
+				return decodedJS(u)
+			}
+			return u.user + ":" + u.password, true
+		},
+		malformed: unused, broken: dying,
+	})
 }
 
 // grpcJSNetwork is parseCIDR: IPv4 only, and the length ends where parseInt

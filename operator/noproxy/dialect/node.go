@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 )
@@ -101,18 +102,19 @@ func readNodeHTTP(undici undiciRules, boundary bool) func(Env) Decider {
 // Schemes count in lower case.
 func readNodeProxy(v variable, scheme string) proxy {
 	if strings.ContainsAny(v.value, "\r\n") {
-		return proxy{fatal: brokenProxy}
+		return dying
 	}
 	if !strings.HasPrefix(v.value, "http://") && !strings.HasPrefix(v.value, "https://") {
-		return proxy{ignored: unusableProxy}
+		return unused
 	}
-	u, ok := parseWHATWG(v.value)
-	p := u.proxy(u.username != "" || u.password != "", scheme)
-	if !ok || p.failure != "" {
-		return proxy{fatal: brokenProxy}
-	}
-	return p
+	return nodeURL.read(v, scheme)
 }
+
+var nodeURL = jsURL(proxyURL{
+	schemes: webSchemes, ports: webPorts,
+	sends: hasEither, credential: decodedJS,
+	malformed: dying, broken: dying,
+})
 
 // cutNode cuts at commas, trims, and keeps what is empty.
 func cutNode(list string) []Span {
@@ -175,34 +177,31 @@ func inNodeRange(text string, addr netip.Addr) bool {
 // invalidURL is why a client fails that parses URLs more strictly than others.
 const invalidURL = "the client does not accept the URL"
 
-func (u whatwgURL) isHTTP() bool { return u.scheme == "http" || u.scheme == "https" }
-
-func (u whatwgURL) portOr(port string) string {
-	if u.port != "" {
-		return u.port
+// jsURL is a row that reads URLs as the URL Standard says. An IPv6 address keeps
+// its brackets, and no port is too small.
+func jsURL(r proxyURL) *proxyURL {
+	r.port = portAsWritten
+	r.reach = func(host, port string) (string, bool) { return host + ":" + port, true }
+	r.cut = func(text string) (urlParts, bool) {
+		u, ok := parseWHATWG(text)
+		parts := urlParts{scheme: u.scheme, user: u.username, password: u.password, host: u.host, port: u.port}
+		if !u.bare {
+			parts.path = "more than a slash"
+		}
+		return parts, ok
 	}
-	return port
+	return &r
 }
 
-// hop is a tunnel through the proxy, or a TLS handshake with it. What is inside
-// the handshake cannot be seen, the credential included.
-func (u whatwgURL) hop(auth Auth) Hop {
-	if u.scheme == "https" {
-		return Hop{Address: u.host + ":" + u.portOr("443"), Protocol: TLS}
-	}
-	return Hop{Address: u.host + ":" + u.portOr("80"), Protocol: Connect, Auth: auth}
-}
+// hasEither tells whether there is a user or a password.
+func hasEither(u *urlParts) bool { return u.user != "" || u.password != "" }
 
-// proxy is a proxy of http or https, with a credential that is decoded.
-func (u whatwgURL) proxy(withAuth bool, scheme string) proxy {
-	auth, decoded := u.decodedAuth()
-	if !decoded {
-		return proxy{failure: brokenProxy}
-	}
-	if !withAuth {
-		auth = Auth{}
-	}
-	return proxy{hop: u.hop(auth).toward(scheme)}
+// decodedJS is the credential after decodeURIComponent, which throws where the
+// second result is false.
+func decodedJS(u *urlParts) (string, bool) {
+	user, ok := decodeURIComponent(u.user)
+	password, okToo := decodeURIComponent(u.password)
+	return user + ":" + password, ok && okToo
 }
 
 // whatwgTarget is the host of a URL, an IPv6 address in brackets.
@@ -211,16 +210,5 @@ func whatwgTarget(t Target) (host, string) {
 	if !ok {
 		return host{}, invalidURL
 	}
-	return host{name: u.host, port: u.portOr(whatwgPorts[u.scheme])}, ""
+	return host{name: u.host, port: cmp.Or(u.port, whatwgPorts[u.scheme])}, ""
 }
-
-// decodedAuth is the credential after decodeURIComponent, which throws where
-// the second result is false.
-func (u whatwgURL) decodedAuth() (Auth, bool) {
-	username, ok := decodeURIComponent(u.username)
-	password, okToo := decodeURIComponent(u.password)
-	return Sends(username + ":" + password), ok && okToo
-}
-
-// encodedAuth is the credential as the URL has it, still percent-encoded.
-func (u whatwgURL) encodedAuth() Auth { return Sends(u.username + ":" + u.password) }

@@ -154,24 +154,23 @@ func lwpLabel(label string) (string, bool) {
 
 // lwpURL takes a user name that cannot be sent, with a colon, for an error.
 var lwpURL = proxyURL{
-	prepare: func(text string) string { return strings.TrimRightFunc(text, cSpace) },
-	grammar: regexp.MustCompile(`^(?P<scheme>[^:]*)(?:$|:(?://)?)` + lastAt + `(?P<host>[^@/?#]*?)(?::(?P<port>[0-9]+:?))?(?:[/?#]|$)`),
-	decode:  percent.Decode,
-	refuses: func(u *urlParts, _ string) string {
+	cut:    grammar(`^(?P<scheme>[^:]*)(?:$|:(?://)?)` + lastAt + `(?P<host>[^@/?#]*?)(?::(?P<port>[0-9]+:?))?(?:[/?#]|[ \t-\r]*$)`),
+	decode: percent.Decode,
+	refuses: func(u *urlParts, _ string) (p proxy) {
 		switch {
 		case webPorts[u.scheme] == "":
-			return unknownScheme
+			p.failure = unknownScheme
 		case strings.Contains(u.user, ":"):
-			return "a user name with a colon cannot be sent"
+			p.failure = "a user name with a colon cannot be sent"
 		}
-		return ""
+		return p
 	},
-	host:      lwpHostPort,
-	port:      func(written, by string) (string, bool) { return cmp.Or(strings.TrimLeft(written, "0"), by), true },
-	malformed: proxy{failure: brokenProxy},
-	schemes:   webSchemes, ports: webPorts,
-	sends: func(u *urlParts) bool { return u.hasUser },
-	reach: perlSocket,
+	host:    lwpHostPort,
+	port:    func(written, by string) (string, bool) { return cmp.Or(strings.TrimLeft(written, "0"), by), true },
+	schemes: webSchemes, ports: webPorts,
+	sends:     func(u *urlParts) bool { return u.hasUser },
+	reach:     perlSocket,
+	malformed: failing, broken: failing,
 }
 
 // lwpHostPort reads the host as URI does, and then as IO::Socket::IP does, which
@@ -305,7 +304,7 @@ func (e Env) perlTrue(names ...string) variable {
 // tinyURL is _split_proxy and _proxy_connect. It takes any scheme, and no path but
 // a slash.
 var tinyURL = proxyURL{
-	grammar: regexp.MustCompile(`^(?P<scheme>[^:/?#]+)://` + firstAt + `(?P<host>[^/?#]*?)(?::(?P<port>[0-9]+)|:)?/?(?:#(?s:.*))?$`),
+	cut: grammar(`^(?P<scheme>[^:/?#]+)://` + firstAt + `(?P<host>[^/?#]*?)(?::(?P<port>[0-9]+)|:)?/?(?:#(?s:.*))?$`),
 	host: func(u *urlParts) (ok bool) {
 		ok = u.port != "" || webPorts[u.scheme] != ""
 		u.host = strings.ToLower(cmp.Or(u.host, "localhost"))
@@ -316,10 +315,10 @@ var tinyURL = proxyURL{
 		}
 		return ok
 	},
-	port:      func(written, by string) (string, bool) { return strings.TrimLeft(cmp.Or(written, by), "0"), true },
-	malformed: proxy{fatal: breaksPerl},
-	schemes:   map[string]Protocol{"https": TLS, anyScheme: Connect}, ports: webPorts,
+	port:    func(written, by string) (string, bool) { return strings.TrimLeft(cmp.Or(written, by), "0"), true },
+	schemes: map[string]Protocol{"https": TLS, anyScheme: Connect}, ports: webPorts,
 	sends:      func(u *urlParts) bool { return u.userinfo != "" },
 	credential: func(u *urlParts) (string, bool) { return percent.Decode(u.userinfo), true },
 	reach:      perlSocket,
+	malformed:  proxy{fatal: breaksPerl}, broken: failing,
 }

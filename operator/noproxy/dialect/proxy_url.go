@@ -6,26 +6,24 @@ import (
 	"strings"
 )
 
-// proxyURL is how a client reads the URL in a proxy variable, as a row. What it
-// does is in the sources that stand with the client's family. The steps follow
-// each other as the fields do; one that is nil is left out.
+// proxyURL is how a client reads the URL in a proxy variable, as a row. The
+// source of each row stands with the client's family. The steps follow each
+// other as the fields do.
 //
-// Some readers are no rows: the URL Standard (whatwg.go), net/url of Go, and
-// those that walk through the text in a way that no grammar describes (apt, rust).
+// No rows are net/url of Go, and what walks through a text in a way that no
+// grammar describes: apt, rust, GLib and urllib of Python.
 type proxyURL struct {
-	prepare func(text string) string // what is done to the text first
-	grammar *regexp.Regexp           // how it is taken apart: see cut
-	decode  func(string) string      // what is done to user and password
+	cut    func(text string) (u urlParts, ok bool) // a grammar, or cutWHATWG
+	decode func(string) string                     // what is done to user and password; nil: nothing
 
-	// refuses says why a proxy is not used, before anything else is looked at.
-	refuses func(u *urlParts, target string) (failure string)
+	// refuses says what becomes of a proxy that is not used, before anything else
+	// is looked at. Nil: nothing is refused.
+	refuses func(u *urlParts, target string) proxy
 
-	// host checks and normalizes the host, and port the port as it is written,
-	// where by is the default one (nil: decimalPort). Where one of them or the
-	// grammar fails, the proxy is malformed.
-	host      func(u *urlParts) bool
-	port      func(written, by string) (port string, ok bool)
-	malformed proxy
+	// host checks and normalizes the host (nil: it is fine), and port the port as
+	// it is written, where by is the default one (nil: decimalPort).
+	host func(u *urlParts) bool
+	port func(written, by string) (port string, ok bool)
 
 	// What a proxy is by its scheme, and its default port. Without a scheme it is
 	// one of http.
@@ -39,6 +37,9 @@ type proxyURL struct {
 
 	// reach is where a connection goes. It fails where nothing can be reached.
 	reach func(host, port string) (address string, ok bool)
+
+	malformed proxy // where it cannot be cut, or its host or port is not valid
+	broken    proxy // where anything else is wrong
 }
 
 // urlParts is a URL as a client takes it apart.
@@ -70,49 +71,53 @@ var webSchemes = map[string]Protocol{"http": Connect, "https": TLS}
 // spokenPlain are clients that know https, but speak http to every proxy.
 var spokenPlain = map[string]Protocol{"http": Connect, "https": Connect, "ftp": Connect}
 
-// cut takes a text apart by a grammar, whose groups are named after what they
-// hold: scheme, userinfo, host or address (a host in brackets), port and path.
-func cut(grammar *regexp.Regexp, text string) (u urlParts, ok bool) {
-	at := grammar.FindStringSubmatchIndex(text)
-	if at == nil {
-		return u, false
-	}
-	for i, name := range grammar.SubexpNames() {
-		if name == "" || at[2*i] < 0 {
-			continue
+// grammar is a regular expression that takes a text apart. Its groups are named
+// after what they hold, each maybe in several alternatives: scheme, userinfo,
+// host or address (a host in brackets), port and path.
+func grammar(pattern string) func(string) (urlParts, bool) {
+	expression := regexp.MustCompile(pattern)
+	return func(text string) (u urlParts, ok bool) {
+		at := expression.FindStringSubmatchIndex(text)
+		if at == nil {
+			return u, false
 		}
-		switch part := text[at[2*i]:at[2*i+1]]; name {
-		case "scheme":
-			u.scheme = asciiLower(part)
-		case "userinfo":
-			u.userinfo, u.hasUser = part, true
-			u.user, u.password, u.hasPassword = strings.Cut(part, ":")
-		case "host":
-			u.host = part
-		case "address":
-			u.host, u.bracketed = part, true
-		case "port":
-			u.port, u.hasPort = part, true
-		case "path":
-			u.path = part
+		for i, name := range expression.SubexpNames() {
+			if at[2*i] >= 0 {
+				u.set(name, text[at[2*i]:at[2*i+1]])
+			}
 		}
+		return u, true
 	}
-	return u, true
 }
 
-// parse takes a value apart and normalizes it.
-func (r *proxyURL) parse(value, target string) (u urlParts, failed proxy) {
-	if r.prepare != nil {
-		value = r.prepare(value)
+func (u *urlParts) set(name, part string) {
+	switch name {
+	case "scheme":
+		u.scheme = asciiLower(part)
+	case "userinfo":
+		u.userinfo, u.hasUser = part, true
+		u.user, u.password, u.hasPassword = strings.Cut(part, ":")
+	case "host":
+		u.host = part
+	case "address":
+		u.host, u.bracketed = part, true
+	case "port":
+		u.port, u.hasPort = part, true
+	case "path":
+		u.path = part
 	}
-	u, ok := cut(r.grammar, value)
+}
+
+// parse takes a value apart and normalizes it; what fails is not the zero proxy.
+func (r *proxyURL) parse(value, target string) (u urlParts, failed proxy) {
+	u, ok := r.cut(value)
 	u.scheme = cmp.Or(u.scheme, "http")
 	if r.decode != nil {
 		u.user, u.password = r.decode(u.user), r.decode(u.password)
 	}
 	if r.refuses != nil {
-		if failure := r.refuses(&u, target); failure != "" {
-			return u, proxy{failure: failure}
+		if failed = r.refuses(&u, target); failed != (proxy{}) {
+			return u, failed
 		}
 	}
 	if ok && r.host != nil {
@@ -123,7 +128,7 @@ func (r *proxyURL) parse(value, target string) (u urlParts, failed proxy) {
 		port = decimalPort
 	}
 	if ok {
-		u.port, ok = port(u.port, r.ports[u.scheme])
+		u.port, ok = port(u.port, cmp.Or(r.ports[u.scheme], r.ports[anyScheme]))
 	}
 	if !ok {
 		return u, r.malformed
@@ -137,20 +142,18 @@ func (r *proxyURL) read(v variable, target string) proxy {
 	if failed != (proxy{}) {
 		return failed
 	}
-	protocol := cmp.Or(r.schemes[u.scheme], r.schemes[anyScheme])
-	hop := Hop{Protocol: protocol}
-	var reached bool
-	hop.Address, reached = r.reach(u.host, u.port)
-	if protocol == "" || !reached {
-		return proxy{failure: brokenProxy}
+	hop := Hop{Protocol: cmp.Or(r.schemes[u.scheme], r.schemes[anyScheme])}
+	var ok bool
+	if hop.Address, ok = r.reach(u.host, u.port); !ok || hop.Protocol == "" {
+		return r.broken
 	}
 	if r.sends(&u) {
-		text, ok := u.user+":"+u.password, true
+		text := u.user + ":" + u.password
 		if r.credential != nil {
 			text, ok = r.credential(&u)
 		}
 		if hop.Auth = Sends(text); !ok {
-			return proxy{failure: brokenProxy}
+			return r.broken
 		}
 	}
 	return proxy{hop: hop.toward(target)}
@@ -161,3 +164,13 @@ func decimalPort(written, by string) (string, bool) {
 	port := cmp.Or(trimZeros(written), by)
 	return port, isPort(port)
 }
+
+// portAsWritten is a port as it is written.
+func portAsWritten(written, by string) (string, bool) { return cmp.Or(written, by), true }
+
+// What becomes of most proxies that cannot be used.
+var (
+	failing = proxy{failure: brokenProxy}
+	dying   = proxy{fatal: brokenProxy}
+	unused  = proxy{ignored: unusableProxy}
+)

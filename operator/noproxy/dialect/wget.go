@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
@@ -62,14 +61,13 @@ func wgetHost(host string) (string, bool) {
 // targets only, and speaks http to it. It sends no user without a password.
 func wgetURL(ends string) *proxyURL {
 	return &proxyURL{
-		prepare: func(text string) string { return wgetEscape(completeWget(text, ends)) },
-		grammar: wgetGrammar,
-		decode:  percentDecodeC,
-		refuses: func(u *urlParts, target string) string {
+		cut:    func(text string) (urlParts, bool) { return cutWgetURL(wgetEscape(completeWget(text, ends))) },
+		decode: percentDecodeC,
+		refuses: func(u *urlParts, target string) (p proxy) {
 			if u.scheme == "https" && target != "https" {
-				return brokenProxy
+				p = failing
 			}
-			return ""
+			return p
 		},
 		host: func(u *urlParts) (ok bool) {
 			ok = !u.bracketed || isIPv6(u.host)
@@ -77,14 +75,14 @@ func wgetURL(ends string) *proxyURL {
 			u.host, fine = wgetHost(u.host)
 			return ok && fine
 		},
-		malformed: proxy{failure: brokenProxy},
-		schemes:   spokenPlain, ports: webPorts,
-		sends: func(u *urlParts) bool { return u.hasPassword },
-		reach: proxyAddress,
+		schemes: spokenPlain, ports: webPorts,
+		sends:     func(u *urlParts) bool { return u.hasPassword },
+		reach:     proxyAddress,
+		malformed: failing, broken: failing,
 	}
 }
 
-var wgetGrammar = regexp.MustCompile(`^(?P<scheme>(?i:https?))://(?:(?P<userinfo>[\w\-.!~*'();&=+$,%][\w\-.!~*'();:&=+$,%]*)@)?` + hostPort)
+var cutWgetURL = grammar(`^(?P<scheme>(?i:https?))://(?:(?P<userinfo>[\w\-.!~*'();&=+$,%][\w\-.!~*'();:&=+$,%]*)@)?` + hostPort)
 
 // completeWget puts a scheme in front of a value that has none:
 // rewrite_shorthand_url, since 1.25 maybe_prepend_scheme. What it leaves alone

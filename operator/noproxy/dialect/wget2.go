@@ -3,7 +3,6 @@ package dialect
 import (
 	"cmp"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,19 +124,19 @@ func (w wget2Release) entry(text string) (entry, bool) {
 // A name that a colon and a digit follow is a host, not a scheme. The authority
 // is decoded before it is taken apart: an encoded "@" splits, too.
 var (
-	wget2Grammar = regexp.MustCompile(`^[ \t-\r]*(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):(?:/+(?P<host>[^/?#]*)|(?P<host>(?:[^/?#0-9][^/?#]*)?)(?:[/?#]|$))` +
+	cutWget2URL = grammar(`^[ \t-\r]*(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):(?:/+(?P<host>[^/?#]*)|(?P<host>(?:[^/?#0-9][^/?#]*)?)(?:[/?#]|$))` +
 		`|/*(?P<host>[^/?#]*))`)
-	wget2Authority = regexp.MustCompile(`(?s)^(?:[^@]*@)?(?:\[(?P<address>.*)\](?::(?P<port>[0-9]*))?|\[(?P<address>.*)|(?P<host>[^:]*)(?::(?P<port>[0-9]*))?)`)
+	cutWget2Authority = grammar(`(?s)^(?:[^@]*@)?(?:\[(?P<address>.*)\](?::(?P<port>[0-9]*))?|\[(?P<address>.*)|(?P<host>[^:]*)(?::(?P<port>[0-9]*))?)`)
 )
 
 // parse is wget_iri_parse. Until 1.99.1 any scheme is fine, and one that is not
 // known has no port. Without a host nothing can be reached, not even parsed if
 // the scheme is known.
 func (w wget2Release) parse(text string) (urlParts, bool) {
-	whole, _ := cut(wget2Grammar, text)
+	whole, _ := cutWget2URL(text)
 	authority, _, _ := strings.Cut(whole.host, "%00")
 	authority = percentDecodeC(authority)
-	u, _ := cut(wget2Authority, authority)
+	u, _ := cutWget2Authority(authority)
 	u.scheme = cmp.Or(whole.scheme, "http")
 	u.host = asciiLower(u.host)
 	if ascii, ok := toASCII(u.host); ok {
