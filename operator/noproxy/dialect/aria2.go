@@ -26,7 +26,7 @@ var aria2Family = []*Client{{
 }}
 
 var aria2Rules = rules{
-	find: Env.aria2, http: "http_proxy all_proxy", https: "https_proxy all_proxy", no: "no_proxy", readProxy: aria2URL.read, listFirst: true,
+	find: Env.nonEmpty, findProxy: aria2URL.finder(Env.nonEmpty), http: "http_proxy all_proxy", https: "https_proxy all_proxy", no: "no_proxy", readProxy: aria2URL.read, listFirst: true,
 	host: aria2Host,
 	cut:  commas(func(r rune) bool { return strings.ContainsRune("\r\n\t ", r) }), entry: aria2Entry, covers: aria2Covers,
 }
@@ -77,7 +77,7 @@ var aria2URL = proxyURL{
 	decode:  aptDequote,
 	host:    func(u *urlParts) bool { return u.host != "" || u.hasPort || u.path != "" },
 	port:    aria2PortNumber,
-	schemes: spokenPlain, ports: map[string]string{"http": "80", "https": "443", "ftp": "21"},
+	schemes: map[string]Protocol{anyScheme: Connect}, ports: map[string]string{anyScheme: "80", "https": "443", "ftp": "21"},
 	sends:     func(u *urlParts) bool { return u.user != "" },
 	reach:     proxyAddress,
 	malformed: unused, broken: failing,
@@ -94,15 +94,4 @@ func aria2PortNumber(written, by string) (string, bool) {
 		return by, true
 	}
 	return decimalPort(written, by)
-}
-
-// aria2 returns the first of the variables that can be parsed, or else the first
-// that is not empty.
-func (e Env) aria2(names ...string) variable {
-	for _, name := range names {
-		if _, failed := aria2URL.parse(e[name], ""); failed == (proxy{}) {
-			return variable{name, e[name]}
-		}
-	}
-	return e.nonEmpty(names...)
 }

@@ -1,8 +1,8 @@
 package dialect
 
 import (
+	"cmp"
 	"net/netip"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -39,18 +39,15 @@ func (r dotnetRules) read(env Env) Decider {
 	if _, cgi := env["GATEWAY_INTERFACE"]; cgi {
 		upper = ""
 	}
+	url := dotnetHTTP
+	if r.schemes {
+		url = dotnetEvery
+	}
 	return rules{
-		find: Env.set,
-		findProxy: func(env Env, names ...string) variable {
-			for _, name := range names {
-				if _, ok := r.readHop(env[name]); ok {
-					return variable{name, env[name]}
-				}
-			}
-			return env.set(names...)
-		},
-		http: "http_proxy " + upper + "all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
-		readProxy: r.readProxy,
+		find:      Env.set,
+		findProxy: url.finder(Env.set),
+		http:      "http_proxy " + upper + "all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
+		readProxy: url.read,
 		host:      dotnetHost,
 		cut:       commas(unicode.IsSpace), entry: r.entry, names: exactly | bare | dotted, networksLast: true,
 	}.read(env)
@@ -98,54 +95,30 @@ func dotnetPrefix(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, bits), true
 }
 
-// dotnetSchemes are what a proxy may start with, in any case.
-var dotnetSchemes = []struct {
-	prefix, port string
-	protocol     Protocol
-}{
-	{"http://", "80", Connect},
-	{"https://", "443", TLS},
-	{"socks4://", "80", Socks4},
-	{"socks5://", "80", Socks5Name},
-	{"socks4a://", "80", Socks4},
-}
+var dotnetHTTP, dotnetEvery = dotnetURL("http"), dotnetURL("https?|socks5|socks4a?")
 
-func (r dotnetRules) readProxy(v variable, scheme string) proxy {
-	if hop, ok := r.readHop(v.value); ok {
-		return proxy{hop: hop.toward(scheme)}
+// dotnetURL is GetUriFromString, where known are the schemes that count, in any
+// case. What comes before the last "@" is a credential, which is only sent after
+// the proxy has asked for one; a path is accepted, and what follows the digits of
+// the port is dropped.
+func dotnetURL(known string) *proxyURL {
+	return &proxyURL{
+		cut: grammar(`^(?:(?P<scheme>(?i:` + known + `))://)?(?:(?s:.*)@)?(?:` +
+			`(?P<host>[^@\]]*\][^@]*):(?P<port>[0-9]+)[^:@]*|(?P<host>[^@\]]*):(?P<port>[0-9]+)[^:@\]]*` +
+			`|(?P<host>[^@:]*)|(?P<host>[^@\]]*\][^:@]*))$`),
+		host: func(u *urlParts) bool {
+			u.host, _, _ = strings.Cut(u.host, "/")
+			return isDotnetHost(u.host)
+		},
+		port: func(written, by string) (string, bool) {
+			return cmp.Or(trimZeros(written), by), portNumber(written) <= 65535
+		},
+		schemes:   map[string]Protocol{anyScheme: Connect, "https": TLS, "socks4": Socks4, "socks4a": Socks4, "socks5": Socks5Name},
+		ports:     map[string]string{anyScheme: "80", "https": "443"},
+		sends:     func(*urlParts) bool { return false },
+		reach:     func(host, port string) (string, bool) { return host + ":" + port, true },
+		malformed: unused,
 	}
-	return proxy{ignored: unusableProxy}
-}
-
-// readHop is GetUriFromString. What comes before the last "@" is a
-// credential, which is only sent after the proxy has asked for one; what
-// follows the digits of the port is dropped.
-func (r dotnetRules) readHop(value string) (Hop, bool) {
-	hop, port := Hop{Protocol: Connect}, "80"
-	for i, scheme := range dotnetSchemes {
-		if (i == 0 || r.schemes) && len(value) >= len(scheme.prefix) && strings.EqualFold(value[:len(scheme.prefix)], scheme.prefix) {
-			value, port, hop.Protocol = value[len(scheme.prefix):], scheme.port, scheme.protocol
-			break
-		}
-	}
-	host := value[strings.LastIndexByte(value, '@')+1:]
-	if colon := strings.LastIndexByte(host, ':'); colon >= 0 && colon > strings.IndexByte(host, ']') {
-		digits := host[colon+1:]
-		if end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
-			digits = digits[:end]
-		}
-		number, err := strconv.ParseUint(digits, 10, 16)
-		if err != nil {
-			return Hop{}, false
-		}
-		host, port = host[:colon], strconv.FormatUint(number, 10)
-	}
-	host, _, _ = strings.Cut(host, "/") // a path is accepted
-	if !isDotnetHost(host) {
-		return Hop{}, false
-	}
-	hop.Address = host + ":" + port
-	return hop, true
 }
 
 // isDotnetHost tells whether UriBuilder accepts a host.

@@ -25,8 +25,7 @@ type proxyURL struct {
 	host func(u *urlParts) bool
 	port func(written, by string) (port string, ok bool)
 
-	// What a proxy is by its scheme, and its default port. Without a scheme it is
-	// one of http.
+	// What a proxy is by its scheme, and its default port.
 	schemes map[string]Protocol
 	ports   map[string]string
 
@@ -62,14 +61,11 @@ const (
 	hostPort = `(?:\[(?P<address>[^\]/?#]*)\]|(?P<host>(?:[^\[:/?#][^:/?#]*)?))(?::(?P<port>[0-9]*))?(?P<path>[/?#](?s:.*))?$`
 )
 
-// anyScheme stands for every other one.
+// anyScheme stands for every other one, and for none.
 const anyScheme = ""
 
 // webSchemes are those that a client knows, for what they are.
 var webSchemes = map[string]Protocol{"http": Connect, "https": TLS}
-
-// spokenPlain are clients that know https, but speak http to every proxy.
-var spokenPlain = map[string]Protocol{"http": Connect, "https": Connect, "ftp": Connect}
 
 // grammar is a regular expression that takes a text apart. Its groups are named
 // after what they hold, each maybe in several alternatives: scheme, userinfo,
@@ -111,7 +107,6 @@ func (u *urlParts) set(name, part string) {
 // parse takes a value apart and normalizes it; what fails is not the zero proxy.
 func (r *proxyURL) parse(value, target string) (u urlParts, failed proxy) {
 	u, ok := r.cut(value)
-	u.scheme = cmp.Or(u.scheme, "http")
 	if r.decode != nil {
 		u.user, u.password = r.decode(u.user), r.decode(u.password)
 	}
@@ -157,6 +152,18 @@ func (r *proxyURL) read(v variable, target string) proxy {
 		}
 	}
 	return proxy{hop: hop.toward(target)}
+}
+
+// finder finds the first of the variables that can be cut, or else what otherwise finds.
+func (r *proxyURL) finder(otherwise func(Env, ...string) variable) func(Env, ...string) variable {
+	return func(env Env, names ...string) variable {
+		for _, name := range names {
+			if _, failed := r.parse(env[name], ""); failed == (proxy{}) {
+				return variable{name, env[name]}
+			}
+		}
+		return otherwise(env, names...)
+	}
 }
 
 // decimalPort is a number from 1 to 65535, without the zeros in front.

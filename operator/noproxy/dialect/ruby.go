@@ -49,7 +49,7 @@ func (r rubyRules) read(env Env) Decider {
 		https = http
 	}
 	return rules{
-		find: Env.set, http: http, https: https, no: "no_proxy NO_PROXY", readProxy: r.readProxy,
+		find: Env.set, http: http, https: https, no: "no_proxy NO_PROXY", readProxy: r.url().read,
 		host:     rubyHost,
 		loopback: func(h host) bool { return h.addr.IsLoopback() && !h.addr.Is4In6() },
 		cut:      cutRuby, entry: r.entry, covers: r.covers,
@@ -58,7 +58,7 @@ func (r rubyRules) read(env Env) Decider {
 
 // rubyHost has the address that IPSocket.getaddress finds, as far as it is known.
 func rubyHost(t Target) (host, string) {
-	if uri, ok := parseRubyURI(t.URL); !ok || uri.host == "" {
+	if u, ok := cutRubyURL(t.URL); !ok || u.host == "" {
 		return host{}, "the URL is not valid for this client"
 	}
 	h := host{name: strings.ToLower(t.Host), port: trimZeros(t.EffectivePort())}
@@ -70,36 +70,33 @@ func rubyHost(t Target) (host, string) {
 	return h, ""
 }
 
-func (r rubyRules) readProxy(v variable, scheme string) proxy {
-	uri, ok := parseRubyURI(v.value)
-	switch {
-	case !ok || !isPort(uri.port) || uri.host != "" && !resolvable(uri.host):
-		return proxy{failure: brokenProxy}
-	case !r.netHTTP && uri.scheme != "http":
-		return proxy{failure: "the proxy URL must start with http:// for this client"}
-	}
-	hop := Hop{Address: joinHostPort(uri.host, uri.port)}
-	if auth, sends := r.auth(uri.userinfo); sends {
-		hop.Auth = Sends(auth)
-	}
-	return proxy{hop: hop.plain(scheme)}
-}
-
-// auth reads credentials. Net::HTTP cuts them at the first colon; open-uri at
+// url reads credentials, too: Net::HTTP cuts them at the first colon; open-uri at
 // every one, drops empty parts at the end, and needs two.
-func (r rubyRules) auth(userinfo string) (string, bool) {
-	user, password, _ := strings.Cut(userinfo, ":")
-	if r.netHTTP {
-		if r.decodes {
-			user, password = rubyUnescape(user), rubyUnescape(password)
+func (r rubyRules) url() *proxyURL {
+	row := proxyURL{
+		cut: cutRubyURL,
+		host: func(u *urlParts) bool {
+			_, err := netip.ParseAddr(u.host)
+			return (!u.bracketed || err == nil) && (u.host == "" || resolvable(u.host))
+		},
+		schemes: map[string]Protocol{anyScheme: Connect}, ports: rubyPorts,
+		sends:     func(u *urlParts) bool { return u.userinfo != "" },
+		reach:     func(host, port string) (string, bool) { return joinHostPort(host, port), true },
+		malformed: failing,
+	}
+	if r.decodes {
+		row.decode = rubyUnescape
+	}
+	if !r.netHTTP {
+		row.schemes = map[string]Protocol{"http": Connect}
+		row.sends = func(u *urlParts) bool { return strings.Trim(u.password, ":") != "" }
+		row.credential = func(u *urlParts) (string, bool) {
+			password, _, _ := strings.Cut(u.password, ":")
+			return u.user + ":" + password, true
 		}
-		return user + ":" + password, userinfo != ""
+		row.broken.failure = "the proxy URL must start with http:// for this client"
 	}
-	if strings.Trim(password, ":") == "" {
-		return "", false
-	}
-	password, _, _ = strings.Cut(password, ":")
-	return user + ":" + password, true
+	return &row
 }
 
 // rubyUnescape is CGI.unescape.
@@ -184,42 +181,11 @@ func rubyNetmask(addr, netmask netip.Addr) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, bits).Masked(), true
 }
 
-// rubyURI is what matters of a URI.
-type rubyURI struct {
-	scheme   string // in lower case
-	userinfo string
-	host     string // without brackets; none is empty
-	port     string // or the default one of the scheme; none is empty
-}
-
 // From ruby/uri lib/uri/rfc3986_parser.rb: everything is ASCII, and most odd
 // characters must be encoded.
-var rubyPattern = regexp.MustCompile(`^(?:([A-Za-z][+\-.0-9A-Za-z]*):)?` +
-	`(?://(?:((?:%[0-9A-Fa-f]{2}|[!$&-.0-;=A-Z_a-z~])*)@)?(\[[0-9A-Fa-f:.]+\]|(?:%[0-9A-Fa-f]{2}|[!$&-.0-9;=A-Z_a-z~])*)(?::([0-9]*))?(?:/(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?` +
-	`|(/?(?:(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~])(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?))` +
-	`(?:\?([^#]*))?(?:#(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/?])*)?$`)
+var cutRubyURL = grammar(`^(?:(?P<scheme>[A-Za-z][+\-.0-9A-Za-z]*):)?` +
+	`(?://(?:(?P<userinfo>(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=A-Z_a-z~])*)@)?(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<host>(?:%[0-9A-Fa-f]{2}|[!$&-.0-9;=A-Z_a-z~])*))(?::(?P<port>[0-9]*))?(?:/(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?` +
+	`|/?(?:(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~])(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?)` +
+	`(?:\?[\x00-"$-\x7f]*)?(?:#(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/?])*)?$`)
 
 var rubyPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "ldap": "389", "ldaps": "636"}
-
-func parseRubyURI(text string) (rubyURI, bool) {
-	parts := rubyPattern.FindStringSubmatch(text)
-	if parts == nil || !isASCII(text) {
-		return rubyURI{}, false
-	}
-	scheme, path := parts[1], parts[5]
-	first, _, _ := strings.Cut(path, "/")
-	if scheme == "" && strings.Contains(first, ":") {
-		return rubyURI{}, false
-	}
-	uri := rubyURI{scheme: strings.ToLower(scheme), userinfo: parts[2], host: parts[3], port: strings.TrimLeft(parts[4], "0")}
-	if bracketed, found := strings.CutPrefix(uri.host, "["); found {
-		uri.host = strings.TrimSuffix(bracketed, "]")
-		if _, err := netip.ParseAddr(uri.host); err != nil {
-			return rubyURI{}, false
-		}
-	}
-	if parts[4] == "" {
-		uri.port = rubyPorts[uri.scheme]
-	}
-	return uri, true
-}

@@ -75,7 +75,7 @@ func wgetURL(ends string) *proxyURL {
 			u.host, fine = wgetHost(u.host)
 			return ok && fine
 		},
-		schemes: spokenPlain, ports: webPorts,
+		schemes: map[string]Protocol{"http": Connect, "https": Connect}, ports: webPorts,
 		sends:     func(u *urlParts) bool { return u.hasPassword },
 		reach:     proxyAddress,
 		malformed: failing, broken: failing,
