@@ -162,6 +162,13 @@ func (r yarlRules) hostPort(text string) (host, port string, ok bool) {
 	return strings.ToLower(host), strconv.Itoa(number), host != "" && isNumber && number >= 0 && number <= 65535
 }
 
+// bracketsFit is the check of brackets in urlsplit of the standard library: only
+// around a host (gh-103848, also in the security updates of older releases).
+func bracketsFit(authority string, at int) bool {
+	return strings.Contains(authority, "[") == strings.Contains(authority, "]") &&
+		!strings.ContainsAny(authority[:max(at, 0)], "[]")
+}
+
 // yarlUnquote leaves bytes encoded that are not UTF-8.
 func yarlUnquote(text string) string {
 	var decoded strings.Builder

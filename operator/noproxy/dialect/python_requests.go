@@ -32,7 +32,7 @@ func (r requestsRules) read(env Env) Decider {
 	vars := pythonGetproxies(env)
 	proxies := map[string]proxy{}
 	for _, scheme := range []string{"http", "https"} {
-		proxies[scheme] = vars.proxy(env, func(v variable) proxy { return readRequestsProxy(v.value, scheme) }, scheme, "all")
+		proxies[scheme] = vars.proxy(env, func(v variable) proxy { return requestsURL.read(v, scheme) }, scheme, "all")
 	}
 	own := rules{cut: commas(blank), entry: r.entry, covers: r.covers}.readList(env.nonEmpty("no_proxy", "NO_PROXY"))
 	return rules{host: requestsHost, listFirst: true}.decider(proxies, own, urllibRules{}.list(vars["no"]))
@@ -125,64 +125,46 @@ func requestsCIDR(text string) (netip.Prefix, bool) {
 // From urllib3/urllib3 util/url.py; a $ of Python also matches before a newline
 // at the end.
 var (
-	urllib3Scheme   = regexp.MustCompile(`^(?:[a-zA-Z][a-zA-Z0-9+-]*:|/)`)
-	urllib3URI      = regexp.MustCompile(`^(?s:(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?://([^\\/?#]*))?)`)
-	urllib3HostPort = regexp.MustCompile(`^(?s:((?:[^\[\]%:/?#]|%[a-fA-F0-9]{2})*|\[[0-9a-fA-F:.]+\])(?::0*([0-9]{0,5}))?\n?)$`)
-	urllib3Name     = regexp.MustCompile(`^(?s:[^\[\]%:/?#]|%[a-fA-F0-9]{2})*$`)
+	urllib3Scheme = regexp.MustCompile(`^(?:[a-zA-Z][a-zA-Z0-9+-]*:|/)`)
+	urllib3Name   = regexp.MustCompile(`^(?s:[^\[\]%:/?#]|%[a-fA-F0-9]{2})*$`)
+	cutURLLib3    = grammar(`^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?://(?:(?P<userinfo>[^\\/?#\[\]]*)@)?` +
+		`(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<host>(?:[^\[\]%:/?#\\@]|%[a-fA-F0-9]{2})*))(?::0*(?P<port>[0-9]{0,5}))?\n?(?:[\\/?#]|$))?`)
 )
 
-// readRequestsProxy reads a proxy variable as requests and urllib3 do: parse_url,
-// ProxyManager, get_auth_from_url.
-func readRequestsProxy(value, target string) proxy {
-	if !urllib3Scheme.MatchString(value) {
-		value = "//" + value
-	}
-	parts := urllib3URI.FindStringSubmatch(value)
-	scheme := cmp.Or(strings.ToLower(parts[1]), "http")
-	switch {
-	case strings.HasPrefix(scheme, "socks"):
-		return proxy{failure: needsAddOn}
-	case webPorts[scheme] == "":
-		return proxy{failure: unknownScheme}
-	}
-	userinfo, hostPort, _ := cutLastAt(parts[2])
-	address, ok := urllib3Address(hostPort, scheme)
-	auth, sendable := urllib3Auth(userinfo)
-	if !ok || !sendable || !bracketsFit(parts[2], len(userinfo)) {
-		return proxy{failure: brokenProxy}
-	}
-	return proxy{hop: Hop{Address: address, Auth: auth}.through(scheme, target)}
-}
-
-// bracketsFit is the check of brackets in urlsplit of the standard library: only
-// around a host (gh-103848, also in the security updates of older releases).
-func bracketsFit(authority string, at int) bool {
-	return strings.Contains(authority, "[") == strings.Contains(authority, "]") &&
-		!strings.ContainsAny(authority[:max(at, 0)], "[]")
-}
-
-func urllib3Address(hostPort, scheme string) (string, bool) {
-	parts := urllib3HostPort.FindStringSubmatch(hostPort)
-	if parts == nil {
-		return "", false
-	}
-	host, ok := urllib3NormalizeHost(parts[1])
-	if address, bracketed := strings.CutPrefix(host, "["); bracketed {
-		host = strings.TrimSuffix(address, "]")
-		ok = isIPv6Text(host)
-	}
-	port := cmp.Or(parts[2], webPorts[scheme])
-	return joinHostPort(host, port), ok && isPort(port) && resolvable(host)
-}
-
-// urllib3Auth reads credentials: sent if there is a user and a colon, in Latin-1.
-func urllib3Auth(userinfo string) (Auth, bool) {
-	user, password, colon := strings.Cut(urllib3Encode(userinfo), ":")
-	if user == "" || !colon {
-		return Auth{}, true
-	}
-	auth, ok := latin1Bytes(pythonUnquote(user) + ":" + pythonUnquote(password))
-	return Sends(auth), ok
+// requestsURL is what requests and urllib3 do: parse_url, ProxyManager,
+// get_auth_from_url. A credential is sent if there is a user and a colon, in
+// Latin-1.
+var requestsURL = proxyURL{
+	cut: func(text string) (urlParts, bool) {
+		if !urllib3Scheme.MatchString(text) {
+			text = "//" + text
+		}
+		return cutURLLib3(text)
+	},
+	refuses: func(u *urlParts, _ string) (p proxy) {
+		if strings.HasPrefix(u.scheme, "socks") {
+			p.failure = needsAddOn
+		} else if u.scheme != "" && webPorts[u.scheme] == "" {
+			p.failure = unknownScheme
+		}
+		return p
+	},
+	host: func(u *urlParts) (ok bool) {
+		if u.bracketed {
+			u.host = strings.ToLower(u.host)
+			return isIPv6Text(u.host)
+		}
+		u.host, ok = urllib3NormalizeHost(u.host)
+		return ok
+	},
+	schemes: map[string]Protocol{anyScheme: Connect, "https": TLS}, ports: map[string]string{anyScheme: "80", "https": "443"},
+	sends: func(u *urlParts) bool { return u.user != "" && u.hasPassword },
+	credential: func(u *urlParts) (string, bool) {
+		user, password, _ := strings.Cut(urllib3Encode(u.userinfo), ":")
+		return latin1Bytes(pythonUnquote(user) + ":" + pythonUnquote(password))
+	},
+	reach:     func(host, port string) (string, bool) { return joinHostPort(host, port), resolvable(host) },
+	malformed: failing, broken: failing,
 }
 
 // urllib3Encode is _encode_invalid_chars: a percent sign stays one only if all
