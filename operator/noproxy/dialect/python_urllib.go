@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -136,40 +137,28 @@ func (p urllibProxy) through(protocol Protocol, defaultPort string) proxy {
 	return proxy{hop: Hop{Address: address, Protocol: protocol, Auth: p.auth}}
 }
 
+// The scheme is whatever stands before the first colon, if no slash comes before
+// (splittype). Without two slashes the whole value is the authority.
+var (
+	cutUrllibURL   = grammar(`(?s)^(?:(?:(?P<scheme>[^/:]+):)?//(?:(?P<userinfo>[^/]*)@)?(?P<host>[^/@]*)` + urllibNoSlashes)
+	cutUrllibSlash = grammar(`(?s)^(?:(?:(?P<scheme>[^/:]+):)?//(?:(?P<userinfo>[^@]*(?:@[^/]*)?)@)?(?P<host>[^/@]*)` + urllibNoSlashes)
+	urllibOneSlash = regexp.MustCompile(`^(?:[^/:]+:)?/(?:[^/]|$)`)
+)
+
+const urllibNoSlashes = `|(?:(?P<userinfo>.*)@)?(?P<host>[^@]*)$)`
+
 func (r urllibRules) parseProxy(v variable) urllibProxy {
-	proxy := urllibProxy{}
-	authority := v.value
-	scheme, rest, found := splitURLType(v.value)
-	if !found {
-		rest = v.value
+	cut := cutUrllibURL
+	if r.slash {
+		cut = cutUrllibSlash
 	}
-	if strings.HasPrefix(rest, "/") {
-		if !strings.HasPrefix(rest, "//") {
-			proxy.broken = true
-			return proxy
-		}
-		proxy.scheme = scheme
-		authority = urllibAuthority(rest, r)
+	u, _ := cut(v.value)
+	proxy := urllibProxy{broken: urllibOneSlash.MatchString(v.value), scheme: u.scheme, hostPort: r.unquote(u.host)}
+	if u.user != "" && u.password != "" {
+		proxy.auth = Sends(r.unquote(u.user) + ":" + r.unquote(u.password))
 	}
-	userinfo, hostPort, _ := cutLastAt(authority)
-	user, password, _ := strings.Cut(userinfo, ":")
-	if user != "" && password != "" {
-		proxy.auth = Sends(r.unquote(user) + ":" + r.unquote(password))
-	}
-	proxy.hostPort = r.unquote(hostPort)
 	proxy.unsendable = r.bytes && !isASCII(proxy.hostPort)
 	return proxy
-}
-
-func urllibAuthority(rest string, rules urllibRules) string {
-	from := 2
-	if at := strings.IndexByte(rest, '@'); at >= 0 && rules.slash {
-		from = at
-	}
-	if slash := strings.IndexByte(rest[from:], '/'); slash >= 0 {
-		return rest[2 : from+slash]
-	}
-	return rest[2:]
 }
 
 func (r urllibRules) unquote(text string) string {
@@ -177,16 +166,6 @@ func (r urllibRules) unquote(text string) string {
 		return percent.Decode(text)
 	}
 	return pythonUnquote(text)
-}
-
-// splitURLType is splittype: the scheme is whatever stands before the first
-// colon, if no slash comes before.
-func splitURLType(url string) (scheme, rest string, found bool) {
-	colon := strings.IndexAny(url, "/:")
-	if colon < 1 || url[colon] == '/' {
-		return "", "", false
-	}
-	return strings.ToLower(url[:colon]), url[colon+1:], true
 }
 
 // urllibHostPort is where a connection to the host is made.
