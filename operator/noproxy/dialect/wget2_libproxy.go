@@ -127,54 +127,34 @@ type glibURL struct {
 // nothing, bytes that are not UTF-8 once decoded, or a port that is no number
 // make it invalid. Blanks do not.
 func parseGlib(text string) (glibURL, bool) {
-	u := glibURL{port: anyPort}
-	scheme := uriScheme.FindString(text)
-	if scheme == "" {
-		return u, false
-	}
-	colon := len(scheme) - 1
-	u.scheme = asciiLower(text[:colon])
-	rest, hasAuthority := strings.CutPrefix(text[colon+1:], "//")
-	if !hasAuthority {
-		u.text = u.scheme + ":" + rest
-		return u, glibDecodes(rest)
-	}
-	authority, rest := cutAuthority(rest)
-	u.text = u.scheme + "://"
-	if userinfo, after, found := strings.Cut(authority, "@"); found {
-		if !glibDecodes(userinfo) {
-			return u, false
+	parts, ok := cutGlibURL(text)
+	u := glibURL{scheme: parts.scheme, port: anyPort, text: parts.scheme + ":"}
+	if strings.HasPrefix(text[min(len(u.text), len(text)):], "//") {
+		var valid bool
+		u.host, valid = parseGlibHost(parts.host, parts.bracketed)
+		ok = ok && valid && glibDecodes(parts.userinfo)
+		u.text += "//"
+		if parts.hasUser {
+			u.text += glibEscape(percentDecodeC(parts.userinfo)) + "@"
 		}
-		u.text += glibEscape(percentDecodeC(userinfo)) + "@"
-		authority = after
+		if literal(u.host).Is6() {
+			u.text += "[" + u.host + "]"
+		} else {
+			u.text += glibEscape(u.host)
+		}
 	}
-	ok := u.parseHostPort(authority) && glibDecodes(rest)
-	u.text += rest
-	return u, ok
+	if parts.port != "" {
+		u.port = atoi(parts.port)
+		u.text += ":" + strconv.Itoa(u.port)
+	}
+	u.text += parts.path
+	return u, ok && u.port <= 65535 && glibDecodes(parts.path)
 }
 
-func (u *glibURL) parseHostPort(authority string) bool {
-	host, port, bracketed, ok := splitHostPort(authority)
-	if !ok {
-		return false
-	}
-	if u.host, ok = parseGlibHost(host, bracketed); !ok {
-		return false
-	}
-	written := glibEscape(u.host)
-	if literal(u.host).Is6() {
-		written = "[" + u.host + "]"
-	}
-	u.text += written
-	if port == "" {
-		return true
-	}
-	if u.port = atoi(port); !isDigits(port) || u.port > 65535 {
-		return false
-	}
-	u.text += ":" + strconv.Itoa(u.port)
-	return true
-}
+// User information ends at the first "@"; a second one is in the host.
+var cutGlibURL = grammar(`^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):(?://(?:(?P<userinfo>[^@/?#]*)@` + hostPort +
+	`|(?:\[(?P<address>[^\]/?#]*)\]|(?P<host>(?:[^@\[:/?#][^@:/?#]*)?))(?::(?P<port>[0-9]*))?(?P<path>[/?#](?s:.*))?$)` +
+	`|(?P<path>/?|/?[^/](?s:.*))$)`)
 
 // parseGlibHost is parse_host: what is an address only once decoded is invalid.
 func parseGlibHost(host string, bracketed bool) (string, bool) {
