@@ -115,8 +115,6 @@ func dotnetURL(known string) *proxyURL {
 		},
 		schemes:   map[string]Protocol{anyScheme: Connect, "https": TLS, "socks4": Socks4, "socks4a": Socks4, "socks5": Socks5Name},
 		ports:     map[string]string{anyScheme: "80", "https": "443"},
-		sends:     func(*urlParts) bool { return false },
-		reach:     func(host, port string) (string, bool) { return host + ":" + port, true },
 		malformed: unused,
 	}
 }

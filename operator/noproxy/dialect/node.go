@@ -181,7 +181,6 @@ const invalidURL = "the client does not accept the URL"
 // its brackets, and no port is too small.
 func jsURL(r proxyURL) *proxyURL {
 	r.port = portAsWritten
-	r.reach = func(host, port string) (string, bool) { return host + ":" + port, true }
 	r.cut = func(text string) (urlParts, bool) {
 		u, ok := parseWHATWG(text)
 		parts := urlParts{scheme: u.scheme, user: u.username, password: u.password, host: u.host, port: u.port}

@@ -29,12 +29,13 @@ type proxyURL struct {
 	schemes map[string]Protocol
 	ports   map[string]string
 
-	// sends tells whether a credential is sent, and credential what (nil: user,
-	// colon and password); it may be one that cannot be sent.
+	// sends tells whether a credential is sent (nil: never), and credential what
+	// (nil: user, colon and password); it may be one that cannot be sent.
 	sends      func(u *urlParts) bool
 	credential func(u *urlParts) (text string, ok bool)
 
-	// reach is where a connection goes. It fails where nothing can be reached.
+	// reach is where a connection goes (nil: to whatever is written). It fails where
+	// nothing can be reached.
 	reach func(host, port string) (address string, ok bool)
 
 	malformed proxy // where it cannot be cut, or its host or port is not valid
@@ -137,12 +138,14 @@ func (r *proxyURL) read(v variable, target string) proxy {
 	if failed != (proxy{}) {
 		return failed
 	}
-	hop := Hop{Protocol: cmp.Or(r.schemes[u.scheme], r.schemes[anyScheme])}
-	var ok bool
-	if hop.Address, ok = r.reach(u.host, u.port); !ok || hop.Protocol == "" {
+	hop, ok := Hop{Protocol: cmp.Or(r.schemes[u.scheme], r.schemes[anyScheme]), Address: joinHostPort(u.host, u.port)}, true
+	if r.reach != nil {
+		hop.Address, ok = r.reach(u.host, u.port)
+	}
+	if !ok || hop.Protocol == "" {
 		return r.broken
 	}
-	if r.sends(&u) {
+	if r.sends != nil && r.sends(&u) {
 		text := u.user + ":" + u.password
 		if r.credential != nil {
 			text, ok = r.credential(&u)

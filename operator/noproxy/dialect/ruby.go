@@ -81,7 +81,6 @@ func (r rubyRules) url() *proxyURL {
 		},
 		schemes: map[string]Protocol{anyScheme: Connect}, ports: rubyPorts,
 		sends:     func(u *urlParts) bool { return u.userinfo != "" },
-		reach:     func(host, port string) (string, bool) { return joinHostPort(host, port), true },
 		malformed: failing,
 	}
 	if r.decodes {
