@@ -26,9 +26,9 @@ func (e Env) set(names ...string) variable {
 	return variable{}
 }
 
-// joinHostPort puts an IPv6 host into brackets, if it has none.
+// joinHostPort puts an IPv6 host into brackets.
 func joinHostPort(host, port string) string {
-	if strings.Contains(host, ":") && host[0] != '[' {
+	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
 	return host + ":" + port

@@ -7,35 +7,38 @@ import (
 )
 
 // proxyURL is how a client reads the URL in a proxy variable, as a row. The
-// source of each row stands with the client's family. The steps follow each
-// other as the fields do.
+// source of a row stands with the client's family; a field names one whose code
+// shows why it is there. The steps follow each other as the fields do.
 //
-// No rows are net/url of Go, and what walks through a text in a way that no
-// grammar describes: apt, rust, GLib and urllib of Python.
+// curl, wget2, GLib, urllib and httpx only cut by a grammar: what they do next is
+// too much their own. No grammar describes the URL Standard (whatwg.go), net/url
+// of Go, and what walks through the text (apt, rust).
 type proxyURL struct {
-	cut    func(text string) (u urlParts, ok bool) // a grammar, or cutWHATWG
+	cut    func(text string) (u urlParts, ok bool) // mostly a grammar: uri_split of aria2, RFC3986_URI of Ruby
 	decode func(string) string                     // what is done to user and password; nil: nothing
 
 	// refuses says what becomes of a proxy that is not used, before anything else
-	// is looked at. Nil: nothing is refused.
+	// is looked at: getproxy of wget, getProxyInfo of grpc-js. Nil: none is.
 	refuses func(u *urlParts, target string) proxy
 
-	// host checks and normalizes the host (nil: it is fine), and port the port as
-	// it is written, where by is the default one (nil: decimalPort).
+	// host checks and normalizes the host (_normalize_host of urllib3; nil: it is
+	// fine), and port the port as it is written, where by is the default one
+	// (GetUriFromString of .NET; nil: decimalPort).
 	host func(u *urlParts) bool
 	port func(written, by string) (port string, ok bool)
 
-	// What a proxy is by its scheme, and its default port.
+	// What a proxy is by its scheme, and its default port: proxies of proxy-agent.
 	schemes map[string]Protocol
 	ports   map[string]string
 
 	// sends tells whether a credential is sent (nil: never), and credential what
-	// (nil: user, colon and password); it may be one that cannot be sent.
+	// (nil: user, colon and password); it may be one that cannot be sent, as in
+	// get_auth_from_url of requests.
 	sends      func(u *urlParts) bool
 	credential func(u *urlParts) (text string, ok bool)
 
 	// reach is where a connection goes (nil: to whatever is written). It fails where
-	// nothing can be reached.
+	// nothing can be reached: IO::Socket of Perl, getaddrinfo of the C library.
 	reach func(host, port string) (address string, ok bool)
 
 	malformed proxy // where it cannot be cut, or its host or port is not valid
@@ -138,9 +141,12 @@ func (r *proxyURL) read(v variable, target string) proxy {
 	if failed != (proxy{}) {
 		return failed
 	}
-	hop, ok := Hop{Protocol: cmp.Or(r.schemes[u.scheme], r.schemes[anyScheme]), Address: joinHostPort(u.host, u.port)}, true
+	hop, ok := Hop{Protocol: cmp.Or(r.schemes[u.scheme], r.schemes[anyScheme])}, true
 	if r.reach != nil {
 		hop.Address, ok = r.reach(u.host, u.port)
+	} else {
+		host, _ := inBrackets(u.host)
+		hop.Address = joinHostPort(host, u.port)
 	}
 	if !ok || hop.Protocol == "" {
 		return r.broken
@@ -157,7 +163,8 @@ func (r *proxyURL) read(v variable, target string) proxy {
 	return proxy{hop: hop.toward(target)}
 }
 
-// finder finds the first of the variables that can be cut, or else what otherwise finds.
+// finder finds the first of the variables that can be read, or else what
+// otherwise finds.
 func (r *proxyURL) finder(otherwise func(Env, ...string) variable) func(Env, ...string) variable {
 	return func(env Env, names ...string) variable {
 		for _, name := range names {
@@ -175,7 +182,7 @@ func decimalPort(written, by string) (string, bool) {
 	return port, isPort(port)
 }
 
-// portAsWritten is a port as it is written.
+// portAsWritten is the port as it is written, or the default one.
 func portAsWritten(written, by string) (string, bool) { return cmp.Or(written, by), true }
 
 // What becomes of most proxies that cannot be used.
