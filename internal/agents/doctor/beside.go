@@ -38,7 +38,7 @@ func newNeighbours(documents []document.Document) *neighbours {
 	for _, d := range documents {
 		if d.Is("NetworkPolicy", "networking.k8s.io/v1") {
 			n.policies = append(n.policies, neighbourPolicy{d.Object.GetNamespace(), sync.OnceValues(func() (tunnel.Policy, error) {
-				policy, err := tunnel.ReadPolicy(d.Object.Object)
+				policy, err := tunnel.Read[tunnel.Policy](d.Object.Object)
 				if err != nil {
 					return policy, fmt.Errorf("%s: %w", d.Name(), err)
 				}

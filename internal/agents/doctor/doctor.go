@@ -211,7 +211,7 @@ func (e *Examination) configurations() ([]tunnel.Configuration, error) {
 		if !isOCM(d, "ManagedProxyConfiguration") {
 			continue
 		}
-		m, err := tunnel.ReadManagedProxy(d.Object.Object)
+		m, err := tunnel.Read[tunnel.ManagedProxy](d.Object.Object)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Name(), err)
 		}
@@ -222,7 +222,7 @@ func (e *Examination) configurations() ([]tunnel.Configuration, error) {
 		if !isOCM(d, "AddOnDeploymentConfig") {
 			continue
 		}
-		a, err := tunnel.ReadAddOnDeployment(d.Object.Object)
+		a, err := tunnel.Read[tunnel.AddOnDeployment](d.Object.Object)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Name(), err)
 		}

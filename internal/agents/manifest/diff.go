@@ -21,7 +21,7 @@ func (e *editor) diff(node *yamlv3.Node, have, want any, at place) error {
 	if reflect.DeepEqual(have, want) {
 		return nil
 	}
-	if node.Kind == yamlv3.AliasNode {
+	if !shows(node, have) {
 		return errShape
 	}
 	switch have := have.(type) {
@@ -35,6 +35,17 @@ func (e *editor) diff(node *yamlv3.Node, have, want any, at place) error {
 		}
 	}
 	return e.replaceValue(node, want, at)
+}
+
+// shows reports whether a value stands in its node. It does not behind an alias, nor in the first of two equal keys.
+func shows(node *yamlv3.Node, value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		return node.Kind == yamlv3.MappingNode
+	case []any:
+		return node.Kind == yamlv3.SequenceNode && len(node.Content) == len(value)
+	}
+	return node.Kind == yamlv3.ScalarNode
 }
 
 // replaceValue puts another value in the place of a node.

@@ -148,6 +148,10 @@ func TestAnEditKeepsWhatPeopleWrote(t *testing.T) {
 			"# head\n--- {a: 1, a: 2, spec: {containers: [{name: x}]}}\n",
 			"# head\n---\na: 2\nspec:\n  containers:\n  - name: x\n    env:\n    - name: A\n      value: b\n",
 		},
+		"a list whose key occurs twice, at first without it": {
+			"spec:\n  containers:\n  - name: x\n    env:\n    image: i\n    env:\n    - name: B\n",
+			"spec:\n  containers:\n  - name: x\n    env:\n    - name: B\n    - name: A\n      value: b\n    image: i\n",
+		},
 		"an anchor elsewhere": {
 			"metadata: {labels: &l {a: b}}\nspec:\n  containers:\n  - {name: x}\n  selector: *l\n",
 			"metadata: {labels: &l {a: b}}\nspec:\n  containers:\n  - {name: x, env: [{name: A, value: b}]}\n  selector: *l\n",

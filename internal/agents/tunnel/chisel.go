@@ -30,7 +30,7 @@ func (j *judge) hubOfChisel() (hub, string) {
 	if value, found := flags.flag("--proxy", "-proxy"); found {
 		left := j.env.expand(value) // a variable that is not known
 		left.value = value
-		j.configured = &setting{value: left, name: "--proxy", where: "argument --proxy"}
+		j.configured = &setting{"--proxy", "argument --proxy", left}
 	} else if (line{words: rest}).has("--proxy") {
 		j.say(OtherVariable, lint.Error, "--proxy stands behind the server, where chisel does not read it", "put it right behind client")
 	}
@@ -42,10 +42,8 @@ func (j *judge) hubOfChisel() (hub, string) {
 
 func (j *judge) beatOfChisel() int {
 	flags, _ := j.line.client()
-	if text, found := flags.flag("--keepalive", "-keepalive"); found {
-		if duration, ok := parseDuration(text); ok {
-			return duration
-		}
+	if duration, ok := parseDuration(flags.flagOr("", "--keepalive", "-keepalive")); ok {
+		return duration
 	}
 	return 25
 }

@@ -1,7 +1,9 @@
 package tunnel
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,7 +18,6 @@ type Objects struct {
 type variable struct {
 	value   string
 	unknown bool   // it, or a part of it, is not known
-	plain   bool   // it stands in the pod
 	missing bool   // the object is there, and the key is not
 	source  string // for people; empty: the pod
 }
@@ -35,7 +36,8 @@ type missingSource struct{ source, prefix string }
 func readEnvironment(c Container, objects Objects) environment {
 	e := environment{variables: map[string]variable{}}
 	for _, from := range c.EnvFrom {
-		e.addSource(from, objects)
+		e.add(from.Prefix, "ConfigMap", from.ConfigMapRef, objects.ConfigMaps)
+		e.add(from.Prefix, "Secret", from.SecretRef, objects.Secrets)
 	}
 	for _, v := range c.Env {
 		switch {
@@ -52,84 +54,52 @@ func readEnvironment(c Container, objects Objects) environment {
 	return e
 }
 
-func (e *environment) addSource(from EnvSource, objects Objects) {
-	add := func(kind string, ref *KeyRef, all map[string]map[string]string) {
-		if ref == nil {
-			return
-		}
-		source := kind + " " + ref.Name
-		content, given := all[ref.Name]
-		if !given {
-			e.notGiven = append(e.notGiven, missingSource{source, from.Prefix})
-		}
-		for key, value := range content {
-			e.variables[from.Prefix+key] = variable{value: value, source: source}
-		}
+func (e *environment) add(prefix, kind string, ref *KeyRef, all map[string]map[string]string) {
+	if ref == nil {
+		return
 	}
-	add("ConfigMap", from.ConfigMapRef, objects.ConfigMaps)
-	add("Secret", from.SecretRef, objects.Secrets)
+	source := kind + " " + ref.Name
+	content, given := all[ref.Name]
+	if !given {
+		e.notGiven = append(e.notGiven, missingSource{source, prefix})
+	}
+	for key, value := range content {
+		e.variables[prefix+key] = variable{value: value, source: source}
+	}
 }
 
 func (e *environment) refer(name, kind string, ref KeyRef, all map[string]map[string]string) {
-	source := fmt.Sprintf("%s %s, key %s", kind, ref.Name, ref.Key)
 	content, given := all[ref.Name]
 	value, there := content[ref.Key]
-	switch {
-	case !given:
-		e.variables[name] = variable{unknown: true, source: source}
-	case there:
-		e.variables[name] = variable{value: value, source: source}
-	case !ref.Optional:
-		e.variables[name] = variable{missing: true, source: source}
+	if !given || there || !ref.Optional {
+		source := fmt.Sprintf("%s %s, key %s", kind, ref.Name, ref.Key)
+		e.variables[name] = variable{value: value, unknown: !given, missing: given && !there, source: source}
 	}
 }
+
+var reference = regexp.MustCompile(`\$\$|\$\([^)]*\)`)
 
 // expand replaces $(NAME) by a variable, and $$ by $; what is none, or not known, stays as it is.
 func (e environment) expand(text string) variable {
-	out := variable{plain: true}
-	var b strings.Builder
-	for text != "" {
-		at := strings.IndexByte(text, '$')
-		if at < 0 || at+1 == len(text) {
-			break
+	var all variable
+	all.value = reference.ReplaceAllStringFunc(text, func(match string) string {
+		if match == "$$" {
+			return "$"
 		}
-		b.WriteString(text[:at])
-		text = text[at:]
-		end := strings.IndexByte(text, ')')
-		switch {
-		case text[1] == '$':
-			b.WriteByte('$')
-			text = text[2:]
-		case text[1] == '(' && end > 0:
-			v, found := e.variables[text[2:end]]
-			if found && !v.unknown {
-				b.WriteString(v.value)
-			} else {
-				b.WriteString(text[:end+1])
-			}
-			if found {
-				out.unknown = out.unknown || v.unknown
-				out.plain = out.plain && v.plain
-				if out.source == "" {
-					out.source = v.source
-				}
-			}
-			text = text[end+1:]
-		default:
-			b.WriteByte('$')
-			text = text[1:]
+		v, found := e.variables[match[2:len(match)-1]]
+		all.unknown = all.unknown || v.unknown
+		all.source = cmp.Or(all.source, v.source)
+		if !found || v.unknown {
+			return match
 		}
-	}
-	out.value = b.String() + text
-	return out
+		return v.value
+	})
+	return all
 }
-
-// value returns what is known of a variable.
-func (e environment) value(name string) string { return e.variables[name].value }
 
 // mayHave says whether a source that nobody has given is likely to set one of these variables, by the rule of the policies:
 // its name is about proxies, and its prefix begins a variable's.
-func (e environment) mayHave(names ...string) (string, bool) {
+func (e environment) mayHave(names []string) (string, bool) {
 	for _, missing := range e.notGiven {
 		begins := func(name string) bool { return strings.HasPrefix(name, missing.prefix) }
 		if strings.Contains(missing.source, "proxy") && slices.ContainsFunc(names, begins) {

@@ -13,55 +13,47 @@ type file struct {
 }
 
 // find returns the file at a path. Not found, but with a source, is one in an object that nobody has given.
-func (p Pod) find(c Container, at string, objects Objects) (file, bool) {
+func (in Input) find(c Container, at string) (file, bool) {
 	at = path.Clean(at)
 	for _, mount := range c.VolumeMounts {
-		relative, below := strings.CutPrefix(at, strings.TrimSuffix(path.Clean(mount.MountPath), "/")+"/")
+		folder := path.Clean(mount.MountPath)
+		relative, below := strings.CutPrefix(at, strings.TrimSuffix(folder, "/")+"/")
 		switch {
-		case at == path.Clean(mount.MountPath) && mount.SubPath != "":
+		case at == folder && mount.SubPath != "":
 			relative = mount.SubPath
 		case !below:
 			continue
 		case mount.SubPath != "":
 			relative = path.Join(mount.SubPath, relative)
 		}
-		for _, volume := range p.Spec.Volumes {
-			if volume.Name != mount.Name {
-				continue
+		for _, volume := range in.Pod.Spec.Volumes {
+			if volume.Name == mount.Name {
+				return volume.find(relative, in.Objects)
 			}
-			return volume.find(relative, objects)
 		}
 	}
 	return file{}, false
 }
 
 // find returns the file that a volume has at a path.
-func (v Volume) find(at string, objects Objects) (file, bool) {
-	var found file
-	from := func(kind string, p *Projection, all map[string]map[string]string) bool {
-		if p == nil {
-			return false
+func (v Volume) find(at string, objects Objects) (found file, there bool) {
+	from := func(kind string, p *Projection, all map[string]map[string]string) {
+		if p == nil || there {
+			return
 		}
-		key, has := p.key(at)
-		if !has {
-			return false
-		}
-		found = file{content: all[p.Name][key], source: kind + " " + p.Name + ", key " + key, plain: kind == "ConfigMap"}
-		_, there := all[p.Name][key]
-		return there
-	}
-	if v.Secret != nil && from("Secret", &Projection{v.Secret.SecretName, v.Secret.Items}, objects.Secrets) || from("ConfigMap", v.ConfigMap, objects.ConfigMaps) {
-		return found, true
-	}
-	if v.Projected == nil {
-		return found, false
-	}
-	for _, source := range v.Projected.Sources {
-		if from("Secret", source.Secret, objects.Secrets) || from("ConfigMap", source.ConfigMap, objects.ConfigMaps) {
-			return found, true
+		if key, has := p.key(at); has {
+			found = file{source: kind + " " + p.Name + ", key " + key, plain: kind == "ConfigMap"}
+			found.content, there = all[p.Name][key]
 		}
 	}
-	return found, false
+	if v.Secret != nil {
+		from("Secret", &Projection{v.Secret.SecretName, v.Secret.Items}, objects.Secrets)
+	}
+	for _, source := range append([]Source{{ConfigMap: v.ConfigMap}}, v.Projected.Sources...) {
+		from("Secret", source.Secret, objects.Secrets)
+		from("ConfigMap", source.ConfigMap, objects.ConfigMaps)
+	}
+	return found, there
 }
 
 // key returns which one is at a path.

@@ -17,26 +17,21 @@ import (
 // as TOML, YAML or JSON (serverAddr, transport.proxyURL, since 0.52). What the configuration says of the proxy comes
 // before the environment, and there is no argument for it.
 func (j *judge) hubOfFRPC() (hub, string) {
-	at, found := j.line.flag("-c", "--config")
-	if found {
+	if at, found := j.line.flag("-c", "--config"); found {
 		return j.hubOfConfig(at)
 	}
 	j.protocol, _ = j.line.flag("-p", "--protocol")
-	port, found := j.line.flag("-P", "--server_port", "--server-port")
-	if !found {
-		port = "7000"
-	}
 	host, found := j.line.flag("-s", "--server_addr", "--server-addr")
 	if !found {
 		return hub{}, "a configuration that nobody names in its arguments"
 	}
-	return splitHub(host, port), ""
+	return splitHub(host, j.line.flagOr("7000", "-P", "--server_port", "--server-port")), ""
 }
 
 func (j *judge) hubOfConfig(at string) (hub, string) {
-	f, found := j.in.Pod.find(j.container, at, j.in.Objects)
+	f, where, found := j.configuration(at)
 	if !found {
-		return hub{}, strings.TrimSuffix(at+", of "+f.source, ", of ")
+		return hub{}, where
 	}
 	config, err := readFRPC(j.fill(f.content))
 	if err != nil {
@@ -44,7 +39,7 @@ func (j *judge) hubOfConfig(at string) (hub, string) {
 	}
 	j.protocol = config.Transport.Protocol
 	if proxy := config.Transport.Proxy; proxy != "" {
-		j.configured = &setting{value: variable{value: proxy, plain: f.plain, source: f.source}, name: "transport.proxyURL", where: "transport.proxyURL in " + f.source}
+		j.configured = &setting{"transport.proxyURL", "transport.proxyURL in " + f.source, variable{value: proxy, source: f.source}}
 		if f.plain && password.InValue(proxy) {
 			j.say(Password, lint.Error, f.source+" has the proxy's password", "{{ .Envs.http_proxy }} there, and the variable from a Secret")
 		}
@@ -65,7 +60,7 @@ var (
 // known and of other actions; a line that has no value for that reason is left out.
 func (j *judge) fill(text string) string {
 	text = frpTemplate.ReplaceAllStringFunc(text, func(match string) string {
-		return j.env.value(frpTemplate.FindStringSubmatch(match)[1])
+		return j.env.variables[frpTemplate.FindStringSubmatch(match)[1]].value
 	})
 	return frpNoValue.ReplaceAllString(frpAction.ReplaceAllString(text, ""), "")
 }

@@ -37,12 +37,12 @@ func FuzzAnyManifestIsAnswered(f *testing.F) {
 		if template, is := spec["template"].(map[string]any); is {
 			object = template
 		}
-		m, _ := tunnel.ReadManagedProxy(object)
+		m, _ := tunnel.Read[tunnel.ManagedProxy](object)
 		m.Judge("", 900)
-		if a, err := tunnel.ReadAddOnDeployment(object); err == nil {
+		if a, err := tunnel.Read[tunnel.AddOnDeployment](object); err == nil {
 			a.Judge("", []tunnel.ManagedProxy{m})
 		}
-		policy, _ := tunnel.ReadPolicy(object)
+		policy, _ := tunnel.Read[tunnel.Policy](object)
 		if pod, findings, err := tunnel.ReadPod(object); err == nil {
 			tunnel.Judge(tunnel.Input{Pod: pod, Read: findings, Policies: []tunnel.Policy{policy}, IdleTimeout: 900})
 		}

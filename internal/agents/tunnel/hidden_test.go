@@ -15,7 +15,7 @@ func TestNoPartOfAPasswordIsNamedAsTheEntryThatCoversTheHub(t *testing.T) {
 	pod := read(t, "kind: Pod\nmetadata: {name: p, labels: {app: konnectivity-agent}}\nspec:\n  containers:\n  - name: konnectivity-agent\n"+
 		"    args: [--proxy-server-host="+"a."+hub+", --proxy-server-port=443]\n"+
 		"    env: [{name: HTTPS_PROXY, value: 'http://10.0.0.9:3128'}, {name: NO_PROXY, value: '"+list+"'}]\n")
-	a, err := tunnel.ReadAddOnDeployment(parse(t, "spec: {proxyConfig: {httpsProxy: 'http://10.0.0.9:3128', noProxy: '"+list+"'}}"))
+	a, err := tunnel.Read[tunnel.AddOnDeployment](parse(t, "spec: {proxyConfig: {httpsProxy: 'http://10.0.0.9:3128', noProxy: '"+list+"'}}"))
 	if err != nil {
 		t.Fatal(err)
 	}

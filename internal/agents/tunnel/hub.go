@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -58,15 +59,8 @@ func hubOfURL(text, scheme string) hub {
 	if err != nil {
 		return hub{}
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "ws": "80", "https": "443", "wss": "443"}[u.Scheme]
-	}
-	return hub{u.Hostname(), port}
-}
-
-func noHub(where string) func(*judge) (hub, string) {
-	return func(*judge) (hub, string) { return hub{}, where }
+	ports := map[string]string{"http": "80", "ws": "80", "https": "443", "wss": "443"}
+	return hub{u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme])}
 }
 
 func (j *judge) hubOfProxyAgent() (hub, string) {
@@ -74,25 +68,20 @@ func (j *judge) hubOfProxyAgent() (hub, string) {
 	if !found {
 		return hub{}, "its arguments, which lack --proxy-server-host"
 	}
-	port, found := j.line.flag("--proxy-server-port")
-	if !found {
-		port = "8091" // cmd/agent/app/options
-	}
-	return hub{host, port}, ""
+	return hub{host, j.line.flagOr("8091", "--proxy-server-port")}, "" // cmd/agent/app/options
+}
+
+// configuration returns a file, and where it is.
+func (j *judge) configuration(at string) (f file, where string, found bool) {
+	f, found = j.in.find(j.container, at)
+	return f, strings.TrimSuffix(at+", of "+f.source, ", of "), found
 }
 
 // hubOfKubeconfig looks into the kubeconfig of the hub, if its Secret is given.
 func (j *judge) hubOfKubeconfig() (hub, string) {
-	at, found := j.line.flag("--hub-kubeconfig", "--bootstrap-kubeconfig")
+	f, where, found := j.configuration(j.line.flagOr("/spoke/hub-kubeconfig/kubeconfig", "--hub-kubeconfig", "--bootstrap-kubeconfig"))
 	if !found {
-		at = "/spoke/hub-kubeconfig/kubeconfig"
-	}
-	f, found := j.in.Pod.find(j.container, at, j.in.Objects)
-	if !found {
-		if f.source != "" {
-			at += ", of " + f.source
-		}
-		return hub{}, "the kubeconfig " + at + ", whose proxy-url would come first"
+		return hub{}, "the kubeconfig " + where + ", whose proxy-url would come first"
 	}
 	var config struct {
 		Clusters []struct {
@@ -107,24 +96,30 @@ func (j *judge) hubOfKubeconfig() (hub, string) {
 	}
 	cluster := config.Clusters[0].Cluster
 	if cluster.Proxy != "" { // client-go: before the environment
-		j.configured = &setting{value: variable{value: cluster.Proxy, source: f.source}, name: "proxy-url", where: "proxy-url of the kubeconfig in " + f.source}
+		j.configured = &setting{"proxy-url", "proxy-url of the kubeconfig in " + f.source, variable{value: cluster.Proxy, source: f.source}}
 	}
 	return hubOfURL(cluster.Server, "https"), ""
 }
 
-func (j *judge) hubOfVPNShoot() (hub, string) {
-	host, port := j.env.value("ENDPOINT"), j.env.value("OPENVPN_PORT")
-	if port == "" {
-		port = "8132" // gardener/vpn2 pkg/config
+// hubOfOpenVPN reads the proxy's host and port, which are words of their own.
+func (j *judge) hubOfOpenVPN() (hub, string) {
+	if words := append(j.line.behind("--http-proxy"), ""); len(words) > 1 { // no port is ""
+		proxy := hub{words[0], words[1]}
+		j.configured = &setting{"--http-proxy", "argument --http-proxy", variable{value: "http://" + proxy.String()}}
 	}
+	return hub{}, "its configuration"
+}
+
+func (j *judge) hubOfVPNShoot() (hub, string) {
+	host := j.env.variables["ENDPOINT"].value
 	if host == "" {
 		return hub{}, "its variable ENDPOINT"
 	}
-	return hub{host, port}, ""
+	return hub{host, cmp.Or(j.env.variables["OPENVPN_PORT"].value, "8132")}, "" // gardener/vpn2 pkg/config
 }
 
 func (j *judge) hubOfRancher() (hub, string) {
-	server := j.env.value("CATTLE_SERVER")
+	server := j.env.variables["CATTLE_SERVER"].value
 	if server == "" {
 		return hub{}, "its variable CATTLE_SERVER"
 	}
@@ -133,13 +128,9 @@ func (j *judge) hubOfRancher() (hub, string) {
 
 // hubOfTeleport looks into its configuration, if its ConfigMap is given.
 func (j *judge) hubOfTeleport() (hub, string) {
-	at, found := j.line.flag("--config", "-c")
+	f, where, found := j.configuration(j.line.flagOr("/etc/teleport/teleport.yaml", "--config", "-c"))
 	if !found {
-		at = "/etc/teleport/teleport.yaml"
-	}
-	f, found := j.in.Pod.find(j.container, at, j.in.Objects)
-	if !found {
-		return hub{}, strings.TrimSuffix(at+", of "+f.source, ", of ")
+		return hub{}, where
 	}
 	var config struct {
 		Teleport struct {
@@ -152,10 +143,9 @@ func (j *judge) hubOfTeleport() (hub, string) {
 		return hub{}, f.source + ", which cannot be read"
 	}
 	t := config.Teleport
-	for _, server := range slices.Concat([]string{t.ProxyServer, t.AuthServer}, t.AuthServers) {
-		if server != "" {
-			return splitHub(server, "3080"), ""
-		}
+	server := cmp.Or(slices.Concat([]string{t.ProxyServer, t.AuthServer}, t.AuthServers)...)
+	if server == "" {
+		return hub{}, f.source
 	}
-	return hub{}, f.source
+	return splitHub(server, "3080"), ""
 }

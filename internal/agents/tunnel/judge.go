@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,60 +64,29 @@ func (r Report) HasAgent() bool {
 // Judge says of each container whether it is an agent, and how its tunnel leaves.
 func Judge(in Input) Report {
 	report := Report{Object: in.Object, Findings: slices.Clone(in.Read)}
-	agents := 0
-	for _, c := range slices.Concat(in.Pod.Spec.InitContainers, in.Pod.Spec.Containers) {
-		env := readEnvironment(c, in.Objects)
-		l := commandLine(c, env)
-		family := in.family(c)
-		program := recognize(c, l, family)
-		if c.Name == RelayName {
-			program = nil
-		}
-		verdict := Verdict{Container: c.Name, Findings: []Finding{}}
-		if program != nil {
-			for name, value := range l.exported {
-				env.variables[name] = variable{value: value, plain: true, source: "the shell's script"}
-			}
-			j := &judge{in: in, container: c, env: env, line: l, program: program, verdict: verdict}
-			verdict = j.run(family)
-			agents++
-		}
-		report.Containers = append(report.Containers, verdict)
+	for _, c := range in.Pod.containers() {
+		report.Containers = append(report.Containers, in.judge(c))
 	}
-	if agents == 0 {
+	m := in.Pod.Metadata
+	switch {
+	case !report.HasAgent():
 		report.Findings = append(report.Findings, Finding{
 			Code: NoAgent, Severity: lint.Error,
 			Why:  "no container is the agent of a reverse tunnel that Fairlead knows, by what it runs or by the labels and names of tunnels.families",
 			Mend: "add a family to tunnels.families of the chart fairlead-policies, if one is",
 		})
+	case m.Labels[selection.Key] == selection.Exclude || m.Annotations[selection.Key] == selection.Exclude:
+		report.Findings = append(report.Findings, Finding{Code: Excluded, Severity: lint.Info, Why: selection.Key + "=exclude: the policies leave the pod alone"})
 	}
-	report.Findings = append(report.Findings, in.excluded(agents)...)
 	lint.Sorted(report.Findings)
 	return report
-}
-
-func (in Input) family(c Container) *Family {
-	for i := range in.Families {
-		if in.Families[i].selects(in.Pod, c.Name) {
-			return &in.Families[i]
-		}
-	}
-	return nil
-}
-
-func (in Input) excluded(agents int) []Finding {
-	m := in.Pod.Metadata
-	if agents == 0 || m.Labels[selection.Key] != selection.Exclude && m.Annotations[selection.Key] != selection.Exclude {
-		return nil
-	}
-	return []Finding{{Code: Excluded, Severity: lint.Info, Why: selection.Key + "=exclude: the policies leave the pod alone"}}
 }
 
 // setting is what tells an agent its proxy.
 type setting struct {
 	name  string
 	where string // name and source, for people
-	value variable
+	variable
 }
 
 // judge looks at one container.
@@ -125,6 +95,7 @@ type judge struct {
 	container  Container
 	env        environment
 	line       line
+	family     *Family // nil if it is of none
 	program    *program
 	hub        hub
 	configured *setting // by arguments or a file, which come before the environment
@@ -136,17 +107,29 @@ func (j *judge) say(code Code, severity lint.Severity, why, mend string) {
 	j.verdict.Findings = append(j.verdict.Findings, Finding{Code: code, Severity: severity, Why: why, Mend: mend})
 }
 
-func (j *judge) run(family *Family) Verdict {
+func (in Input) judge(c Container) Verdict {
+	j := judge{in: in, container: c, env: readEnvironment(c, in.Objects), verdict: Verdict{Container: c.Name, Findings: []Finding{}}}
 	v := &j.verdict
+	j.line = commandLine(c, j.env)
+	if i := slices.IndexFunc(in.Families, func(f Family) bool { return f.selects(in.Pod, c.Name) }); i >= 0 {
+		j.family = &in.Families[i]
+	}
+	j.program = recognize(c, j.line, j.family)
+	if j.program == nil || c.Name == RelayName {
+		return *v
+	}
+	for name, value := range j.line.exported {
+		j.env.variables[name] = variable{value: value, source: "the shell's script"}
+	}
 	v.Agent, v.Version = j.program.name, j.version()
-	if family != nil {
-		v.Family = family.Name
+	if j.family != nil {
+		v.Family = j.family.Name
 	}
 	if j.line.shell {
 		j.say(Shell, lint.Info, "a shell starts it: what is said here of its arguments and variables is a guess", "")
 	}
 	var where string
-	if j.hub, where = j.program.hub(j); strings.Contains(j.hub.String(), "$(") {
+	if j.hub, where = j.program.hub(&j); strings.Contains(j.hub.String(), "$(") {
 		j.hub, where = hub{}, j.hub.String()+", of which a variable is not known"
 	}
 	if where != "" {
@@ -158,7 +141,7 @@ func (j *judge) run(family *Family) Verdict {
 	j.place()
 	j.keepalive()
 	j.passwords()
-	j.policy(family)
+	j.policy()
 	lint.Sorted(v.Findings)
 	return *v
 }
@@ -188,24 +171,21 @@ func (j *judge) byEnvironment() {
 		j.unset()
 		return
 	}
-	if s.value.unknown {
-		j.unknown(s)
+	if s.unknown {
+		j.notGiven(s)
 		return
 	}
-	env := dialect.Env{s.name: s.value.value}
+	env := dialect.Env{s.name: s.value}
 	list, given := j.chosen("NO_PROXY", "no_proxy")
 	if given {
-		env[list.name] = list.value.value
+		env[list.name] = list.value
 	}
-	target := dialect.Target{URL: "https://" + j.hub.String(), Scheme: "https", Host: j.hub.host, Port: j.hub.port}
-	if j.hub.host == "" {
-		target.Host = "hub.invalid"
-	}
+	target := dialect.Target{URL: "https://" + j.hub.String(), Scheme: "https", Host: cmp.Or(j.hub.host, "hub.invalid"), Port: j.hub.port}
 	goes := golang(env)(target)
 	if goes.Route != dialect.Direct || goes.Variable == s.name {
 		j.through(s)
-		if given && list.value.unknown {
-			j.say(NotGiven, lint.Info, "whether "+list.name+" covers the hub cannot be told: "+list.value.source+" is not given", giveSettings)
+		if given && list.unknown {
+			j.say(NotGiven, lint.Info, "whether "+list.name+" covers the hub cannot be told: "+list.source+" is not given", giveSettings)
 		}
 		return
 	}
@@ -220,12 +200,19 @@ var golang = func() func(dialect.Env) dialect.Decider {
 	return client.Newest().Read
 }()
 
+// listed asks Go's reading of a NO_PROXY list whether it covers the hub.
+func (h hub) listed(list string) (dialect.Decision, bool) {
+	env := dialect.Env{"HTTPS_PROXY": "http://proxy.invalid:3128", "NO_PROXY": list}
+	goes := golang(env)(dialect.Target{Scheme: "https", Host: h.host, Port: h.port})
+	return goes, goes.Route == dialect.Direct
+}
+
 // listed is where NO_PROXY, or Go's rule for the loopback interface, leads past the proxy.
 func (j *judge) listed(list setting, goes dialect.Decision) {
 	if j.relayed() {
 		return
 	}
-	entry := noproxy.Shown(list.value.value, goes.Entry.Of(list.value.value))
+	entry := noproxy.Shown(list.value, goes.Entry.Of(list.value))
 	v := &j.verdict
 	v.Through, v.Setting = Direct, list.where
 	switch {
@@ -250,65 +237,43 @@ func (j *judge) byHTTPProxy() {
 		j.say(NoSetting, lint.Error, "its protocol is "+j.protocol+", which is UDP: no HTTP proxy carries it", "transport.protocol tcp, or wss")
 	case !found:
 		j.unset()
-	case s.value.unknown:
-		j.unknown(s)
+	case s.unknown:
+		j.notGiven(s)
 	default:
 		j.through(s)
-		if list, given := j.chosen("NO_PROXY", "no_proxy"); given && j.configured == nil && !list.value.unknown && j.hub.host != "" {
-			target := dialect.Target{Scheme: "https", Host: j.hub.host, Port: j.hub.port}
-			if goes := golang(dialect.Env{"HTTPS_PROXY": standIn, "NO_PROXY": list.value.value})(target); goes.Route == dialect.Direct {
-				j.say(HubListed, lint.Info, "NO_PROXY covers the hub, and frpc does not read it", "http_proxy without a value, if the hub is to be reached past the proxy")
-			}
+		list, given := j.chosen("NO_PROXY", "no_proxy")
+		if _, listed := j.hub.listed(list.value); listed && given && j.configured == nil && !list.unknown && j.hub.host != "" {
+			j.say(HubListed, lint.Info, "NO_PROXY covers the hub, and frpc does not read it", "http_proxy without a value, if the hub is to be reached past the proxy")
 		}
 	}
 }
 
-// standIn is where only the list matters.
-const standIn = "http://proxy.invalid:3128"
-
 // byArgument is what reads no variable.
 func (j *judge) byArgument() {
-	if words := j.line.behind("--http-proxy"); len(words) > 0 && j.program.name == "openvpn" { // host and port
-		at := hub{host: words[0]}
-		if len(words) > 1 {
-			at.port = words[1]
-		}
-		j.configured = &setting{name: "--http-proxy", where: "argument --http-proxy", value: variable{value: "http://" + at.String()}}
-	}
-	if j.configured == nil {
-		argument := map[string]string{"chisel": "--proxy", "openvpn": "--http-proxy"}[j.program.name]
+	argument := j.program.argument
+	switch s := j.configured; {
+	case s == nil:
 		j.unproxied(NoProxy, "it has no argument "+argument+", and reads no variable", "give it "+argument+", with the value from a variable: $(HTTPS_PROXY)")
-		return
-	}
-	if j.configured.value.unknown {
-		j.unknown(*j.configured)
-		return
-	}
-	if j.configured.value.value == "" {
-		j.unproxied(EmptyValue, j.configured.where+" is empty", "a proxy's URL")
-		return
-	}
-	j.through(*j.configured)
-	if j.program.name == "chisel" && strings.Contains(j.configured.value.value, "@") {
-		j.say(LogsPassword, lint.Warning, "chisel writes the proxy's URL, with the password, into its log", "a proxy that knows its clients by their address, or a relay")
+	case s.unknown:
+		j.notGiven(*s)
+	case s.value == "":
+		j.unproxied(EmptyValue, s.where+" is empty", "a proxy's URL")
+	default:
+		j.through(*s)
+		if j.program.name == "chisel" && strings.Contains(s.value, "@") {
+			j.say(LogsPassword, lint.Warning, "chisel writes the proxy's URL, with the password, into its log", "a proxy that knows its clients by their address, or a relay")
+		}
 	}
 }
 
 // chosen is the first of these variables that has a value, as Go and frpc choose.
 func (j *judge) chosen(names ...string) (setting, bool) {
 	for _, name := range names {
-		if v, there := j.env.variables[name]; there && (v.unknown || v.value != "") {
-			return setting{name: name, where: where(name, v), value: v}, true
+		if v := j.env.variables[name]; v.unknown || v.value != "" {
+			return setting{name, strings.TrimSuffix("variable "+name+", of "+v.source, ", of "), v}, true
 		}
 	}
 	return setting{}, false
-}
-
-func where(name string, v variable) string {
-	if v.source == "" {
-		return "variable " + name
-	}
-	return "variable " + name + ", of " + v.source
 }
 
 // unset is where no variable has a value.
@@ -321,7 +286,7 @@ func (j *judge) unset() {
 	if _, there := j.in.Pod.relay(); there {
 		mend = "the hub's host:port in the annotation fairlead.io/relay-targets"
 	}
-	if source, may := j.env.mayHave(reads...); may {
+	if source, may := j.env.mayHave(reads); may {
 		j.verdict.Through, j.verdict.Setting = Unknown, source
 		j.say(NotGiven, lint.Info, "whether "+source+" sets "+reads[0]+" cannot be told: it is not given", "")
 		return
@@ -341,11 +306,9 @@ func (j *judge) unset() {
 			return
 		}
 	}
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		if v := j.env.variables[name]; v.value != "" || v.unknown {
-			j.unproxied(OtherVariable, fmt.Sprintf("it reads %s, and has %s alone", wants, name), mend)
-			return
-		}
+	if other, has := j.chosen("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"); has {
+		j.unproxied(OtherVariable, fmt.Sprintf("it reads %s, and has %s alone", wants, other.name), mend)
+		return
 	}
 	j.unproxied(NoProxy, "it reads "+wants+", and has none of that", mend)
 }
@@ -370,7 +333,7 @@ func (j *judge) unproxied(code Code, why, mend string) {
 	}
 }
 
-func (j *judge) unknown(s setting) {
+func (j *judge) notGiven(s setting) {
 	j.verdict.Through, j.verdict.Setting = Unknown, s.where
-	j.say(NotGiven, lint.Info, "the value of "+s.name+" cannot be told: "+s.value.source+" is not given", giveSettings)
+	j.say(NotGiven, lint.Info, "the value of "+s.name+" cannot be told: "+s.source+" is not given", giveSettings)
 }

@@ -53,7 +53,7 @@ func read(t *testing.T, manifest string) tunnel.Input {
 			in.Objects.Secrets[object.Metadata.Name] = object.StringData
 			continue
 		case "NetworkPolicy":
-			policy, err := tunnel.ReadPolicy(all)
+			policy, err := tunnel.Read[tunnel.Policy](all)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,8 +2,8 @@ package tunnel
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
@@ -21,15 +21,15 @@ func (j *judge) beatOfProxyAgent() int {
 		return defaultKeepalive
 	}
 	duration, ok := parseDuration(text)
-	if !ok {
+	switch {
+	case !ok:
 		j.say(Keepalive, lint.Error, "--keepalive-time is no duration: the agent does not start", "--keepalive-time=30s")
-		return 0
-	}
-	if duration < leastKeepalive {
+	case duration < leastKeepalive:
 		j.say(Keepalive, lint.Error, fmt.Sprintf("--keepalive-time=%s is below the 30 seconds of the server, which answers too_many_pings and hangs up", text), "--keepalive-time=30s")
-		return 0
+	default:
+		return duration
 	}
-	return duration
+	return 0
 }
 
 // keepalive compares how long the agent is silent with how long the proxy is patient.
@@ -55,32 +55,27 @@ func (j *judge) keepalive() {
 	j.say(Keepalive, lint.Warning, why, mend)
 }
 
+var (
+	units        = map[string]float64{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+	durationPart = regexp.MustCompile(`([0-9.]+)([^0-9.]+)`)
+)
+
 // parseDuration reads a duration as Go writes it, in whole seconds.
 func parseDuration(text string) (int, bool) {
-	units := map[string]float64{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
-	total := 0.0
 	if text == "0" {
 		return 0, true
 	}
-	for rest := text; rest != ""; {
-		digits := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-		if digits <= 0 {
-			return 0, false
-		}
-		number, err := strconv.ParseFloat(rest[:digits], 64)
-		rest = rest[digits:]
-		end := strings.IndexAny(rest, "0123456789.")
-		if end < 0 {
-			end = len(rest)
-		}
-		unit, known := units[rest[:end]]
+	total, read := 0.0, ""
+	for _, part := range durationPart.FindAllStringSubmatch(text, -1) {
+		number, err := strconv.ParseFloat(part[1], 64)
+		unit, known := units[part[2]]
 		if err != nil || !known {
 			return 0, false
 		}
 		total += number * unit
-		rest = rest[end:]
+		read += part[0]
 	}
-	return int(total), text != ""
+	return int(total), text != "" && read == text
 }
 
 // span writes seconds for people.

@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,16 +14,19 @@ type line struct {
 	exported map[string]string
 }
 
+// written is the command line as it stands in the pod.
+func (c Container) written() line { return line{words: slices.Concat(c.Command, c.Args)} }
+
 // commandLine returns what a container runs. Its image may name the program and more.
 func commandLine(c Container, env environment) line {
-	var all []string
-	for _, word := range slices.Concat(c.Command, c.Args) {
-		all = append(all, env.expand(word).value)
+	all := c.written()
+	for i, word := range all.words {
+		all.words[i] = env.expand(word).value
 	}
-	if script, ok := shellScript(all); ok {
+	if script, ok := shellScript(all.words); ok {
 		return readScript(script)
 	}
-	return line{words: all}
+	return all
 }
 
 var shells = []string{"sh", "bash", "ash", "dash"}
@@ -45,31 +49,23 @@ func readScript(script string) line {
 	l := line{shell: true, exported: map[string]string{}}
 	script = strings.NewReplacer("\\\n", " ", "\n", ";", "&&", ";", "||", ";", "|", ";").Replace(script)
 	for command := range strings.SplitSeq(script, ";") {
-		all := words(command)
-		for len(all) > 0 {
+		for all := words(command); len(all) > 0; all = all[1:] {
 			name, value, assigns := strings.Cut(all[0], "=")
-			switch {
-			case assigns && isName(name):
+			if assigns && variableName.MatchString(name) {
 				l.exported[name] = value
-			case all[0] != "exec" && all[0] != "export" && all[0] != "env":
+			} else if !slices.Contains([]string{"exec", "export", "env"}, all[0]) {
 				if recognize(Container{}, line{words: all}, nil) != nil {
 					l.words = all
 					return l
 				}
-				all = nil
-				continue
+				break
 			}
-			all = all[1:]
 		}
 	}
 	return l
 }
 
-func isName(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	})
-}
+var variableName = regexp.MustCompile(`^\w+$`)
 
 // words cuts a text at white space, and takes quotes away.
 func words(text string) []string {
@@ -108,22 +104,39 @@ func (l line) program() string {
 	return path.Base(l.words[0])
 }
 
-// flag returns the last value of one of these flags: "--f=v", "--f v", or "-fv" of a short one that takes any.
-func (l line) flag(names ...string) (string, bool) {
-	value, found := "", false
+// values are those of these flags: "--f=v", "--f v", or "-fv" of a short one that takes any.
+func (l line) values(names ...string) []string {
+	var all []string
 	for i, word := range l.words {
 		for _, name := range names {
 			switch {
 			case strings.HasPrefix(word, name+"="):
-				value, found = word[len(name)+1:], true
+				all = append(all, word[len(name)+1:])
 			case word == name && i+1 < len(l.words):
-				value, found = l.words[i+1], true
+				all = append(all, l.words[i+1])
 			case len(name) == 2 && len(word) > 2 && strings.HasPrefix(word, name) && word[1] != '-':
-				value, found = word[2:], true
+				all = append(all, word[2:])
 			}
 		}
 	}
-	return value, found
+	return all
+}
+
+// flag returns the last value of one of these flags.
+func (l line) flag(names ...string) (string, bool) {
+	all := l.values(names...)
+	if len(all) == 0 {
+		return "", false
+	}
+	return all[len(all)-1], true
+}
+
+// flagOr returns a default where there is none.
+func (l line) flagOr(otherwise string, names ...string) string {
+	if value, found := l.flag(names...); found {
+		return value
+	}
+	return otherwise
 }
 
 // behind returns the words between the last one that is this flag and the next flag.

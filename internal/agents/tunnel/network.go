@@ -23,25 +23,23 @@ func (j *judge) network(u proxyurl.URL) {
 	address, err := netip.ParseAddr(u.Host())
 	named := err != nil
 	var names []string
-	blocks := false
+	forSomebody := false
 	for _, policy := range j.in.Policies {
 		if !policy.aboutEgress() || !policy.Spec.PodSelector.matches(pod.Metadata.Labels) {
 			continue
 		}
 		names = append(names, policy.Metadata.Name)
 		for _, rule := range policy.Spec.Egress {
-			if !rule.allowsPort(port) {
-				continue
-			}
-			if len(rule.To) == 0 || !named && slices.ContainsFunc(rule.To, func(p Peer) bool { return p.has(address) }) {
+			allowed := rule.allowsPort(port)
+			if allowed && (len(rule.To) == 0 || !named && slices.ContainsFunc(rule.To, func(p Peer) bool { return p.has(address) })) {
 				return
 			}
-			blocks = blocks || named
+			forSomebody = forSomebody || allowed
 		}
 	}
 	switch {
 	case len(names) == 0:
-	case blocks: // a rule with the port, for somebody
+	case named && forSomebody:
 		j.say(NetworkPolicy, lint.Warning, fmt.Sprintf("whether NetworkPolicy %s lets it reach the proxy %s cannot be told: rules have addresses, and the proxy a name", list(names), u.Host()), "")
 	default:
 		j.say(NetworkPolicy, lint.Error, fmt.Sprintf("NetworkPolicy %s lets it out, but not to the proxy: %s port %d", list(names), u.Host(), port),
@@ -85,11 +83,8 @@ func (s Selector) matches(labels map[string]string) bool {
 	}
 	for _, e := range s.MatchExpressions {
 		value, found := labels[e.Key]
-		holds := map[string]bool{
-			"In": found && slices.Contains(e.Values, value), "NotIn": !found || !slices.Contains(e.Values, value),
-			"Exists": found, "DoesNotExist": !found,
-		}[e.Operator]
-		if !holds {
+		in := found && slices.Contains(e.Values, value)
+		if holds := map[string]bool{"In": in, "NotIn": !in, "Exists": found, "DoesNotExist": !found}; !holds[e.Operator] {
 			return false
 		}
 	}

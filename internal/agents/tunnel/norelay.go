@@ -13,21 +13,18 @@ import (
 
 // norelay is an agent that gets through by a relay alone, where policies/tunnel-relay can add none.
 func (j *judge) norelay() {
-	v := &j.verdict
-	if v.Through == Relay || j.hub.loopback() || j.hub.inside() || !j.takesRelay() {
+	_, there := j.in.Pod.relay() // RelayTarget says what is wrong with that
+	if there || j.verdict.Through == Relay || j.hub.loopback() || j.hub.inside() || !j.takesRelay() {
 		return
-	}
-	if _, there := j.in.Pod.relay(); there {
-		return // RelayTarget says what is wrong with that
 	}
 	why, mend := j.relayless()
 	if why == "" {
 		return
 	}
 	j.say(NoRelay, lint.Error, "it takes a relay, and no policy adds one: "+why, mend)
-	for i := range v.Findings {
-		if v.Findings[i].Mend == installPolicies {
-			v.Findings[i].Mend = "what NoRelay says"
+	for i, f := range j.verdict.Findings {
+		if f.Mend == installPolicies {
+			j.verdict.Findings[i].Mend = "what NoRelay says"
 		}
 	}
 }
@@ -37,13 +34,12 @@ func (j *judge) takesRelay() bool {
 	if slices.ContainsFunc(j.verdict.Findings, func(f Finding) bool { return f.Code == ProxyScheme && f.Severity == lint.Error }) {
 		return true
 	}
-	family := j.in.family(j.container)
-	if j.verdict.Through == Proxy || family == nil {
+	if j.verdict.Through == Proxy || j.family == nil {
 		return false
 	}
-	way := family.Through
-	if overTLS := strings.HasPrefix(strings.TrimSpace(j.in.Objects.Secrets["fairlead-proxy"]["HTTPS_PROXY"]), "https://"); overTLS && family.ThroughTLS != "" {
-		way = family.ThroughTLS
+	way := j.family.Through
+	if strings.HasPrefix(strings.TrimSpace(j.in.Objects.Secrets["fairlead-proxy"]["HTTPS_PROXY"]), "https://") {
+		way = cmp.Or(j.family.ThroughTLS, way)
 	}
 	return way == "Relay"
 }
@@ -77,19 +73,22 @@ var relayable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([
 
 // targetless is why nothing names a target for the relay; empty if something does.
 func (j *judge) targetless() (why, mend string) {
-	flags := line{words: slices.Concat(j.container.Command, j.container.Args)} // as a policy sees them
+	flags := j.container.written() // as a policy sees them
 	host, named := flags.flag("--proxy-server-host")
 	port, _ := flags.flag("--proxy-server-port")
-	given := j.givenTargets()
-	targets := slices.Clone(given)
+	targets := j.givenTargets()
+	given := len(targets) > 0
 	if named {
 		targets = append(targets, strings.ToLower(host)+":"+cmp.Or(port, "8091"))
 	}
-	targets = slices.DeleteFunc(targets, func(t string) bool { return !j.canRelay(t) })
+	slices.Sort(targets)
 	var ports []string
-	for _, target := range slices.Compact(slices.Sorted(slices.Values(targets))) {
+	for _, target := range slices.Compact(targets) {
 		_, port, _ := strings.Cut(target, ":")
-		if slices.Contains(ports, port) {
+		switch {
+		case !j.canRelay(target):
+			continue
+		case slices.Contains(ports, port):
 			return "the relay listens once on a port, and two targets have the port " + port, "another port of one of them"
 		}
 		ports = append(ports, port)
@@ -101,7 +100,7 @@ func (j *judge) targetless() (why, mend string) {
 		return fmt.Sprintf("the hub, %s, is no name and port that can be relayed", j.hub), "a name for the hub"
 	case len(ports) > 0:
 		return "", ""
-	case len(given) > 0:
+	case given:
 		return "the annotation fairlead.io/relay-targets names nothing that can be relayed: host:port, the host a name", annotate(j.hub)
 	case strings.Contains(host+port, "$("):
 		return "the hub is in a variable, $(…), and a policy does not see what that becomes", annotate(j.hub)
@@ -114,8 +113,8 @@ func (j *judge) targetless() (why, mend string) {
 // givenTargets are those of the annotation and of the family.
 func (j *judge) givenTargets() []string {
 	var all []string
-	if family := j.in.family(j.container); family != nil {
-		all = slices.Clone(family.Targets)
+	if j.family != nil {
+		all = slices.Clone(j.family.Targets)
 	}
 	for target := range strings.SplitSeq(j.in.Pod.Metadata.Annotations["fairlead.io/relay-targets"], ",") {
 		if target = strings.ToLower(strings.TrimSpace(target)); target != "" {
@@ -137,9 +136,5 @@ func (j *judge) canRelay(target string) bool {
 const relayHealth = 8099
 
 func annotate(h hub) string {
-	at := h.String()
-	if at == "" {
-		at = "host:port of the hub"
-	}
-	return "the annotation fairlead.io/relay-targets: " + at
+	return "the annotation fairlead.io/relay-targets: " + cmp.Or(h.String(), "host:port of the hub")
 }

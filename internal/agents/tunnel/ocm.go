@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
 // Configuration is what is said of an object by which a hub of Open Cluster Management deploys its agents.
@@ -46,12 +45,6 @@ type ManagedProxy struct {
 	} `json:"spec"`
 }
 
-// ReadManagedProxy reads one, parsed.
-func ReadManagedProxy(object map[string]any) (ManagedProxy, error) {
-	var m ManagedProxy
-	return m, convert(object, &m)
-}
-
 // hub is where agents are told to dial; nothing if the object does not say.
 func (m ManagedProxy) hub() hub {
 	e := m.Spec.ProxyServer.Entrypoint
@@ -78,15 +71,17 @@ func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 		}
 	}
 	m.judgeKeepalive(&c, idleTimeout)
-	switch e := m.Spec.ProxyServer.Entrypoint; {
+	e := m.Spec.ProxyServer.Entrypoint
+	forwards := e != nil && e.Type == "PortForward"
+	switch {
 	case e == nil:
 		c.say(HubUnknown, lint.Info, "spec.proxyServer.entrypoint is not set", "type Hostname")
-	case e.Type == "PortForward":
+	case forwards:
 		c.say(PortForward, lint.Info, "proxy-agent dials addon-agent, which carries the tunnel to the hub's API server: its proxy decides, and squid has to allow the port of that", "")
 	case e.Type == "LoadBalancerService":
 		c.say(HubAddress, lint.Warning, "agents get the address of a load balancer: a relay cannot take its place, proxies that allow names refuse it, and networks in NO_PROXY may cover it", "type Hostname")
 	}
-	if port := m.port(); port != 443 && !m.forwards() {
+	if port := m.port(); port != 443 && !forwards {
 		c.say(HubPort, lint.Warning, fmt.Sprintf("spec.proxyServer.entrypoint.port %d: squid as it is delivered refuses CONNECT to all ports but 443 (acl SSL_ports)", port), "port 443 in front of the proxy server, or have the proxy allow it")
 	}
 	if n := m.Spec.NetworkPolicies; n != nil && n.Enabled {
@@ -96,31 +91,24 @@ func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 	return c
 }
 
-func (m ManagedProxy) forwards() bool {
-	e := m.Spec.ProxyServer.Entrypoint
-	return e != nil && e.Type == "PortForward"
-}
-
 // judgeKeepalive: either end keeps the tunnel alive. The agent is where squid is.
 func (m ManagedProxy) judgeKeepalive(c *Configuration, idleTimeout int) {
 	const flag, mend = "--keepalive-time", "--keepalive-time=30s"
 	text, given := line{words: m.Spec.ProxyAgent.AdditionalArgs}.flag(flag)
 	beat, ok := parseDuration(text)
+	hubText, _ := line{words: m.Spec.ProxyServer.AdditionalArgs}.flag(flag)
+	hubBeat, hubOK := parseDuration(hubText)
 	switch {
-	case given && ok && beat >= leastKeepalive && beat < idleTimeout:
-		return
 	case given && (!ok || beat < leastKeepalive):
 		c.say(Keepalive, lint.Error, fmt.Sprintf("spec.proxyAgent.additionalArgs has %s=%s, and the server takes no less than 30 seconds", flag, text), mend)
+	case given && beat < idleTimeout:
+		return
 	case given:
 		c.say(Keepalive, lint.Warning, fmt.Sprintf("spec.proxyAgent.additionalArgs has %s=%s, and a proxy cuts what is idle for %s", flag, text, span(idleTimeout)), mend)
+	case hubOK && hubBeat < idleTimeout:
+		c.say(Keepalive, lint.Info, fmt.Sprintf("spec.proxyServer.additionalArgs has %s=%s, which keeps tunnels alive from the hub's end", flag, hubText), mend)
 	default:
-		severity, why := lint.Warning, fmt.Sprintf("spec.proxyAgent.additionalArgs lacks %s: agents are silent for 1h, and a proxy cuts what is idle for %s", flag, span(idleTimeout))
-		if text, given := (line{words: m.Spec.ProxyServer.AdditionalArgs}).flag(flag); given {
-			if beat, ok := parseDuration(text); ok && beat < idleTimeout {
-				severity, why = lint.Info, fmt.Sprintf("spec.proxyServer.additionalArgs has %s=%s, which keeps tunnels alive from the hub's end", flag, text)
-			}
-		}
-		c.say(Keepalive, severity, why, mend)
+		c.say(Keepalive, lint.Warning, fmt.Sprintf("spec.proxyAgent.additionalArgs lacks %s: agents are silent for 1h, and a proxy cuts what is idle for %s", flag, span(idleTimeout)), mend)
 	}
 	c.AdditionalArgs = append(without(c.AdditionalArgs, flag), mend)
 }
@@ -148,12 +136,6 @@ type AddOnDeployment struct {
 	} `json:"spec"`
 }
 
-// ReadAddOnDeployment reads one, parsed.
-func ReadAddOnDeployment(object map[string]any) (AddOnDeployment, error) {
-	var a AddOnDeployment
-	return a, convert(object, &a)
-}
-
 // Judge says what the object means for cluster-proxy, whose entrypoint one of the others may name.
 func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Configuration {
 	c := Configuration{Object: object, Findings: []Finding{}}
@@ -163,33 +145,21 @@ func (a AddOnDeployment) Judge(object string, entrypoints []ManagedProxy) Config
 			c.say(Password, lint.Error, "spec.proxyConfig."+field.name+" has a password, which many may read, and so has every pod made of it", "the URL without it: the policy of the family cluster-proxy gives agents the one of the Secret")
 		}
 	}
-	a.judgeURL(&c)
+	switch u, err := proxyurl.Parse(proxy.HTTPSProxy); {
+	case proxy.HTTPSProxy == "":
+		c.say(NoProxy, lint.Error, "spec.proxyConfig.httpsProxy is empty: gRPC reads no other", "http://host:port")
+	case err != nil:
+		c.say(ProxyURL, lint.Error, "spec.proxyConfig.httpsProxy: "+err.Error(), "http://host:port")
+	case u.Scheme() == "https":
+		c.say(ProxyScheme, lint.Error, "gRPC does not speak TLS to a proxy: whatever caBundle has, the agent of upstream sends its CONNECT in plain text", "http://, or a relay: throughTLS of the family")
+	}
 	for _, m := range entrypoints {
 		h := m.hub()
-		if h.host == "" || proxy.NoProxy == "" {
-			continue
-		}
-		target := dialect.Target{Scheme: "https", Host: h.host, Port: h.port}
-		if goes := golang(dialect.Env{"HTTPS_PROXY": standIn, "NO_PROXY": proxy.NoProxy})(target); goes.Route == dialect.Direct {
+		if goes, listed := h.listed(proxy.NoProxy); listed && h.host != "" && proxy.NoProxy != "" {
 			c.say(HubListed, lint.Error, fmt.Sprintf("spec.proxyConfig.noProxy covers the entrypoint %s with %q", h, noproxy.Shown(proxy.NoProxy, goes.Entry.Of(proxy.NoProxy))), "take the entry out")
 		}
 	}
 	c.say(ProxyAgentAlone, lint.Info, "for cluster-proxy it reaches the container proxy-agent alone: addon-agent and service-proxy, which dial the hub's API server, get nothing", "the policy of the family cluster-proxy, for all three")
 	lint.Sorted(c.Findings)
 	return c
-}
-
-func (a AddOnDeployment) judgeURL(c *Configuration) {
-	text := a.Spec.ProxyConfig.HTTPSProxy
-	if text == "" {
-		c.say(NoProxy, lint.Error, "spec.proxyConfig.httpsProxy is empty: gRPC reads no other", "http://host:port")
-		return
-	}
-	u, err := proxyurl.Parse(text)
-	switch {
-	case err != nil:
-		c.say(ProxyURL, lint.Error, "spec.proxyConfig.httpsProxy: "+err.Error(), "http://host:port")
-	case u.Scheme() == "https":
-		c.say(ProxyScheme, lint.Error, "gRPC does not speak TLS to a proxy: whatever caBundle has, the agent of upstream sends its CONNECT in plain text", "http://, or a relay: throughTLS of the family")
-	}
 }

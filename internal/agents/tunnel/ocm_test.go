@@ -21,7 +21,7 @@ func parse(t *testing.T, text string) map[string]any {
 
 func managedProxy(t *testing.T, spec string) tunnel.ManagedProxy {
 	t.Helper()
-	m, err := tunnel.ReadManagedProxy(parse(t, "spec: {"+spec+"}"))
+	m, err := tunnel.Read[tunnel.ManagedProxy](parse(t, "spec: {"+spec+"}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestWhatAnAddOnDeploymentConfigMeans(t *testing.T) {
 		"a password, and no id": {"httpProxy: 'me:" + password + "@10.0.0.9:3128', httpsProxy: 'http://10.0.0.9:3128'", "Error Password"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := tunnel.ReadAddOnDeployment(parse(t, "spec: {proxyConfig: {"+test.proxy+"}}"))
+			a, err := tunnel.Read[tunnel.AddOnDeployment](parse(t, "spec: {proxyConfig: {"+test.proxy+"}}"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
 // RelayName is the container that policies/tunnel-relay adds.
@@ -46,50 +45,37 @@ func (p Pod) alias(name string) (string, bool) {
 	return "", false
 }
 
+func (p Pod) containers() []Container {
+	return slices.Concat(p.Spec.InitContainers, p.Spec.Containers)
+}
+
 func (p Pod) relay() (Container, bool) {
-	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
-		if c.Name == RelayName {
-			return c, true
-		}
+	all := p.containers()
+	at := slices.IndexFunc(all, func(c Container) bool { return c.Name == RelayName })
+	if at < 0 {
+		return Container{}, false
 	}
-	return Container{}, false
+	return all[at], true
 }
 
 // targets of a relay: host:port.
-func (c Container) targets() []string {
-	all := line{words: slices.Concat(c.Command, c.Args)}
-	var targets []string
-	for i, word := range all.words {
-		if value, found := strings.CutPrefix(word, "--target="); found {
-			targets = append(targets, value)
-		} else if word == "--target" && i+1 < len(all.words) {
-			targets = append(targets, all.words[i+1])
-		}
-	}
-	return targets
-}
+func (c Container) targets() []string { return c.written().values("--target") }
 
-// atRelay says whether what dials the hub reaches the relay, and the relay the hub.
-func (j *judge) atRelay() bool {
-	relay, there := j.in.Pod.relay()
-	ip, aliased := j.in.Pod.alias(j.hub.host)
-	return there && aliased && hub{host: ip}.loopback() && slices.Contains(relay.targets(), j.hub.String())
-}
-
-// relayed takes a tunnel that uses no proxy itself, if there is a relay for it.
+// relayed takes a tunnel that uses no proxy itself, if what dials the hub reaches a relay, and the relay the hub.
 func (j *judge) relayed() bool {
-	if !j.atRelay() {
+	relay, _ := j.in.Pod.relay()
+	ip, _ := j.in.Pod.alias(j.hub.host)
+	if !(hub{host: ip}).loopback() || !slices.Contains(relay.targets(), j.hub.String()) {
 		return false
 	}
-	relay, _ := j.in.Pod.relay()
-	v := &j.verdict
-	v.Through, v.Setting = Relay, RelayName+" --target="+j.hub.String()
-	folder, found := line{words: slices.Concat(relay.Command, relay.Args)}.flag("--proxy")
+	j.verdict.Through, j.verdict.Setting = Relay, RelayName+" --target="+j.hub.String()
+	folder, found := relay.written().flag("--proxy")
 	if !found {
 		j.fails(NoProxy, RelayName+" has no --proxy", "--proxy=/run/fairlead-proxy, where the Secret fairlead-proxy is")
 		return true
 	}
-	f, found := j.in.Pod.find(relay, folder+"/HTTPS_PROXY", j.in.Objects)
+	f, found := j.in.find(relay, folder+"/HTTPS_PROXY")
+	u, err := proxyurl.Parse(f.content)
 	switch {
 	case f.source == "":
 		j.fails(NoProxy, RelayName+" has no Secret at "+folder, "mount the Secret fairlead-proxy there")
@@ -97,13 +83,10 @@ func (j *judge) relayed() bool {
 		j.say(NotGiven, lint.Info, "the proxy of the relay cannot be told: "+f.source+" is not given", giveSettings)
 	case strings.TrimSpace(f.content) == "":
 		j.fails(EmptyValue, "the relay has no proxy: "+f.source+" is empty", "")
+	case err != nil:
+		j.fails(ProxyURL, f.source+": "+err.Error(), "http://user:password@host:port")
 	default:
-		u, err := proxyurl.Parse(f.content)
-		if err != nil {
-			j.fails(ProxyURL, f.source+": "+err.Error(), "http://user:password@host:port")
-			return true
-		}
-		v.Proxy = u.WithoutCredentials().String()
+		j.verdict.Proxy = u.WithoutCredentials().String()
 		if !j.relayListed(relay, folder) {
 			j.network(u)
 		}
@@ -113,13 +96,10 @@ func (j *judge) relayed() bool {
 
 // relayListed is a hub that the relay dials past the proxy: it reads NO_PROXY as Go does.
 func (j *judge) relayListed(relay Container, folder string) bool {
-	f, found := j.in.Pod.find(relay, folder+"/NO_PROXY", j.in.Objects)
+	f, _ := j.in.find(relay, folder+"/NO_PROXY")
 	list := strings.TrimSpace(f.content)
-	if !found || list == "" {
-		return false
-	}
-	goes := golang(dialect.Env{"HTTPS_PROXY": standIn, "NO_PROXY": list})(dialect.Target{Scheme: "https", Host: j.hub.host, Port: j.hub.port})
-	if goes.Route != dialect.Direct {
+	goes, listed := j.hub.listed(list)
+	if list == "" || !listed {
 		return false
 	}
 	j.verdict.Through, j.verdict.Setting = Direct, "NO_PROXY, of "+f.source
@@ -162,13 +142,13 @@ func list(texts []string) string {
 }
 
 // policy says whether the policies would help, where help is needed.
-func (j *judge) policy(family *Family) {
-	v := &j.verdict
-	if family != nil || v.Through == Relay || j.program.way != byEnvironment && j.program.way != byHTTPProxy {
+func (j *judge) policy() {
+	through := j.verdict.Through
+	if j.family != nil || through == Relay || j.program.way != byEnvironment && j.program.way != byHTTPProxy {
 		return
 	}
 	severity := lint.Warning
-	if v.Through == Proxy {
+	if through == Proxy {
 		severity = lint.Info
 	}
 	j.say(NoPolicy, severity, "no policy is for it: no family of tunnels.families has labels of the pod and the container's name",

@@ -1,9 +1,22 @@
 package tunnel
 
-// Pod is what matters here of a pod, or of the template of a workload.
+// Pod is what matters here of a pod, or of the template of a workload, as core/v1 has it.
 type Pod struct {
 	Metadata Metadata `json:"metadata"`
-	Spec     PodSpec  `json:"spec"`
+	Spec     struct {
+		InitContainers []Container `json:"initContainers"`
+		Containers     []Container `json:"containers"`
+		HostAliases    []struct {
+			IP        string   `json:"ip"`
+			Hostnames []string `json:"hostnames"`
+		} `json:"hostAliases"`
+		HostNetwork bool     `json:"hostNetwork"`
+		Volumes     []Volume `json:"volumes"`
+		OS          struct {
+			Name string `json:"name"`
+		} `json:"os"`
+		NodeSelector map[string]string `json:"nodeSelector"`
+	} `json:"spec"`
 }
 
 // Metadata of an object.
@@ -14,37 +27,26 @@ type Metadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// PodSpec as core/v1 has it.
-type PodSpec struct {
-	InitContainers []Container `json:"initContainers"`
-	Containers     []Container `json:"containers"`
-	HostAliases    []HostAlias `json:"hostAliases"`
-	HostNetwork    bool        `json:"hostNetwork"`
-	Volumes        []Volume    `json:"volumes"`
-	OS             struct {
-		Name string `json:"name"`
-	} `json:"os"`
-	NodeSelector map[string]string `json:"nodeSelector"`
-}
-
-// HostAlias as core/v1 has it.
-type HostAlias struct {
-	IP        string   `json:"ip"`
-	Hostnames []string `json:"hostnames"`
-}
-
-// Container as core/v1 has it.
+// Container of a pod.
 type Container struct {
-	Name         string        `json:"name"`
-	Image        string        `json:"image"`
-	Command      []string      `json:"command"`
-	Args         []string      `json:"args"`
-	Env          []EnvVar      `json:"env"`
-	EnvFrom      []EnvSource   `json:"envFrom"`
-	VolumeMounts []VolumeMount `json:"volumeMounts"`
+	Name    string   `json:"name"`
+	Image   string   `json:"image"`
+	Command []string `json:"command"`
+	Args    []string `json:"args"`
+	Env     []EnvVar `json:"env"`
+	EnvFrom []struct {
+		Prefix       string  `json:"prefix"`
+		ConfigMapRef *KeyRef `json:"configMapRef"`
+		SecretRef    *KeyRef `json:"secretRef"`
+	} `json:"envFrom"`
+	VolumeMounts []struct {
+		Name      string `json:"name"`
+		MountPath string `json:"mountPath"`
+		SubPath   string `json:"subPath"`
+	} `json:"volumeMounts"`
 }
 
-// EnvVar as core/v1 has it.
+// EnvVar of a container.
 type EnvVar struct {
 	Name      string `json:"name"`
 	Value     string `json:"value"`
@@ -54,25 +56,11 @@ type EnvVar struct {
 	} `json:"valueFrom"`
 }
 
-// KeyRef refers to a key of a Secret or ConfigMap.
+// KeyRef refers to a key of a Secret or ConfigMap, or to all of it.
 type KeyRef struct {
 	Name     string `json:"name"`
 	Key      string `json:"key"`
 	Optional bool   `json:"optional"`
-}
-
-// EnvSource as core/v1 has it.
-type EnvSource struct {
-	Prefix       string  `json:"prefix"`
-	ConfigMapRef *KeyRef `json:"configMapRef"`
-	SecretRef    *KeyRef `json:"secretRef"`
-}
-
-// VolumeMount as core/v1 has it.
-type VolumeMount struct {
-	Name      string `json:"name"`
-	MountPath string `json:"mountPath"`
-	SubPath   string `json:"subPath"`
 }
 
 // Volume of the kinds whose content may be given.
@@ -83,12 +71,15 @@ type Volume struct {
 		SecretName string    `json:"secretName"`
 		Items      []KeyPath `json:"items"`
 	} `json:"secret"`
-	Projected *struct {
-		Sources []struct {
-			ConfigMap *Projection `json:"configMap"`
-			Secret    *Projection `json:"secret"`
-		} `json:"sources"`
+	Projected struct {
+		Sources []Source `json:"sources"`
 	} `json:"projected"`
+}
+
+// Source of a projected volume.
+type Source struct {
+	ConfigMap *Projection `json:"configMap"`
+	Secret    *Projection `json:"secret"`
 }
 
 // Projection is an object, and what of it; all if there are no items.

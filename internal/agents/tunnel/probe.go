@@ -27,24 +27,19 @@ func (j *judge) probed() {
 	if !asked {
 		return
 	}
+	signs, schemes := j.signs(probe), strings.Join(probe.Schemes, ", ")
 	switch {
 	case len(probe.Schemes) > 0:
-		schemes := strings.Join(probe.Schemes, ", ")
 		j.say(ProxyAuthentication, lint.Error, fmt.Sprintf("the proxy asks for %s, and agents and the relay know Basic alone: to answer takes an account of the domain, which a pod has not", schemes),
 			fmt.Sprintf("tell the network team: For CONNECT to %s from our clusters' nodes, please accept Basic authentication with a service account, or let the nodes' addresses through without any. These are programs without a domain account: they cannot answer %s.", j.hub, schemes))
-		return
 	case probe.Refused != "":
 		j.say(ProxyAnswer, lint.Error, "asked for the way to "+j.hub.String()+", the proxy said "+probe.Refused, "")
-		return
-	}
-	if signs := j.signs(probe); len(signs) > 0 {
+	case len(signs) > 0:
 		j.say(ProxyInspects, lint.Error, "somebody on the way looks into TLS: "+strings.Join(signs, "; "),
 			fmt.Sprintf("tell the network team: Please do not decrypt TLS to %s: tunnel it through unchanged (splice, bypass TLS inspection; by SNI or by the name in CONNECT). %s Traffic that is decrypted on its way is refused, whatever authorities we install.", j.hub, j.reasons()))
-		return
-	}
-	if probe.NoTLS != "" {
+	case probe.NoTLS != "":
 		j.say(ProxyAnswer, lint.Warning, "the proxy opens a tunnel to "+j.hub.String()+", and there is no TLS in it: "+probe.NoTLS, "")
-	} else if probe.Authority != "" {
+	case probe.Authority != "":
 		j.say(ProxyInspects, lint.Warning, fmt.Sprintf("the certificate of %s is signed by %s, an authority of the company (trustedCA): if the hub is not the company's own, somebody on the way looks into TLS", j.hub, ascii(probe.Authority)),
 			"give the Secret with the hub's authority, so that it can be compared; or ask the network team whether they decrypt TLS to this name")
 	}
@@ -57,7 +52,7 @@ func (j *judge) signs(probe Probe) []string {
 		return nil
 	}
 	if authority, given := j.agentsAuthority(); given && !Signed(probe.Chain, authority) {
-		signs = append(signs, fmt.Sprintf("the certificate that is shown for the hub is of %q, which is not the authority that the agent is given", issuer(probe)))
+		signs = append(signs, fmt.Sprintf("the certificate that is shown for the hub is of %q, which is not the authority that the agent is given", ascii(probe.Chain[0].Issuer.String())))
 	}
 	if j.mutual() && !probe.AsksClient {
 		signs = append(signs, "nobody asks for the agent's certificate (mTLS), as its hub does")
@@ -92,7 +87,7 @@ func (j *judge) agentsAuthority() (*x509.CertPool, bool) {
 	if !found {
 		return nil, false
 	}
-	f, found := j.in.Pod.find(j.container, at, j.in.Objects)
+	f, found := j.in.find(j.container, at)
 	pool := x509.NewCertPool()
 	return pool, found && pool.AppendCertsFromPEM([]byte(f.content))
 }
@@ -108,8 +103,6 @@ func Signed(chain []*x509.Certificate, authorities *x509.CertPool) bool {
 	})
 	return err == nil
 }
-
-func issuer(p Probe) string { return ascii(p.Chain[0].Issuer.String()) }
 
 // ascii has no letter that a terminal could take for something else: others have chosen the text.
 func ascii(text string) string {

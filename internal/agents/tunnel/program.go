@@ -1,9 +1,7 @@
 package tunnel
 
 import (
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
@@ -31,7 +29,9 @@ type program struct {
 	// beat is after how many seconds of silence it says something, 0 if that is not known.
 	beat func(*judge) int
 	// image is the base name of images whose tag is the version of the agent.
-	images []string
+	image string
+	// argument is that of byArgument.
+	argument string
 	// cannot says why, for byNothing.
 	cannot, instead string
 }
@@ -49,7 +49,8 @@ func runs(names ...string) func(line, Container) bool {
 		if program := l.program(); program != "" && !slices.Contains(subcommands, program) {
 			return slices.Contains(names, program)
 		}
-		return slices.Contains(names, imageName(c.Image))
+		name, _ := c.image()
+		return slices.Contains(names, name)
 	}
 }
 
@@ -65,8 +66,8 @@ var programs = []*program{
 	{
 		// kubernetes-sigs/apiserver-network-proxy cmd/agent: konnectivity-agent, and OCM's proxy-agent.
 		name: proxyAgent, grpc: true, hub: (*judge).hubOfProxyAgent, beat: (*judge).beatOfProxyAgent,
-		is:     func(l line, c Container) bool { return l.has("--proxy-server-host") || runs("proxy-agent")(l, c) },
-		images: []string{"proxy-agent"},
+		is:    func(l line, c Container) bool { return l.has("--proxy-server-host") || runs("proxy-agent")(l, c) },
+		image: "proxy-agent",
 	},
 	{
 		// open-cluster-management.io/cluster-proxy cmd/addon-agent and cmd/cluster-proxy: client-go to the hub.
@@ -83,12 +84,12 @@ var programs = []*program{
 	},
 	{
 		// fatedier/frp: HTTP_PROXY, HTTPS_PROXY and NO_PROXY are not read (pkg/config: os.Getenv("http_proxy")).
-		name: "frpc", way: byHTTPProxy, hub: (*judge).hubOfFRPC, is: runs("frpc"), images: []string{"frpc"},
+		name: "frpc", way: byHTTPProxy, hub: (*judge).hubOfFRPC, is: runs("frpc"), image: "frpc",
 		beat: seconds(30), // pkg/config: tcpMuxKeepaliveInterval
 	},
 	{
 		// jpillora/chisel client: a dialer of its own, without the environment.
-		name: "chisel", way: byArgument, hub: (*judge).hubOfChisel, beat: (*judge).beatOfChisel, images: []string{"chisel"},
+		name: "chisel", way: byArgument, argument: "--proxy", hub: (*judge).hubOfChisel, beat: (*judge).beatOfChisel, image: "chisel",
 		is: func(l line, c Container) bool { return runs("chisel")(l, c) && slices.Contains(l.words, "client") },
 	},
 	{
@@ -105,7 +106,7 @@ var programs = []*program{
 		instead: "a relay in front of it, put in where the manifest is made",
 	},
 	{
-		name: "openvpn", way: byArgument, hub: noHub("its configuration"), is: runs("openvpn"),
+		name: "openvpn", way: byArgument, argument: "--http-proxy", hub: (*judge).hubOfOpenVPN, is: runs("openvpn"),
 	},
 	{
 		name: "teleport", hub: (*judge).hubOfTeleport, is: runs("teleport", "teleport-distroless", "teleport-ent", "teleport-ent-distroless"),
@@ -135,24 +136,14 @@ func recognize(c Container, l line, f *Family) *program {
 	if f == nil {
 		return nil
 	}
-	p := &program{name: f.Name, hub: noHub("its configuration")}
-	for _, known := range programs {
-		if known.name == "frpc" && slices.Equal(f.Reads, []string{"http_proxy"}) {
-			p = known
-		}
+	if slices.Equal(f.Reads, []string{"http_proxy"}) {
+		return programs[slices.IndexFunc(programs, func(p *program) bool { return p.name == "frpc" })]
 	}
-	return p
+	return &program{name: f.Name, hub: func(*judge) (hub, string) { return hub{}, "its configuration" }}
 }
 
 func hasVariable(c Container, name string) bool {
 	return slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == name })
-}
-
-// imageName is the last part of an image's path, without tag and digest.
-func imageName(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	name, _, _ := strings.Cut(path.Base(image), ":")
-	return name
 }
 
 // Family is a row of tunnels.families of charts/fairlead-policies.
@@ -167,6 +158,6 @@ type Family struct {
 }
 
 // selects says whether the family's policy is for such a container.
-func (f *Family) selects(pod Pod, container string) bool {
+func (f Family) selects(pod Pod, container string) bool {
 	return selection.Lacking(f.Labels, pod.Metadata.Labels) == "" && f.Through != "None" && (len(f.Containers) == 0 || slices.Contains(f.Containers, container))
 }

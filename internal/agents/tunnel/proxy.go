@@ -1,7 +1,6 @@
 package tunnel
 
 import (
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,13 +13,13 @@ import (
 // through is an agent that uses a proxy; whether that can work is another question.
 func (j *judge) through(s setting) {
 	j.verdict.Through, j.verdict.Setting = Proxy, s.where
-	u, err := proxyurl.Parse(s.value.value)
+	u, err := proxyurl.Parse(s.value)
 	if err != nil {
 		j.unusable(s, err)
 		return
 	}
 	j.verdict.Proxy = u.WithoutCredentials().String()
-	if address, err := netip.ParseAddr(u.Host()); strings.TrimSuffix(u.Host(), ".") == "localhost" || err == nil && address.IsLoopback() {
+	if u.Host() == "localhost." || (hub{host: u.Host()}).loopback() {
 		j.loopbackProxy()
 	}
 	if u.Scheme() == "https" {
@@ -31,7 +30,7 @@ func (j *judge) through(s setting) {
 
 // unusable tells a URL without a port from others.
 func (j *judge) unusable(s setting, err error) {
-	u, parseErr := url.Parse(s.value.value)
+	u, parseErr := url.Parse(s.value)
 	if parseErr != nil || u.Hostname() == "" || u.Port() != "" || u.Scheme != "http" && u.Scheme != "https" {
 		j.fails(ProxyURL, s.where+": "+err.Error(), "http://user:password@host:port")
 		return
@@ -59,7 +58,7 @@ func (j *judge) fails(code Code, why, mend string) {
 func (j *judge) overTLS() {
 	const relay = "http://, or a relay: throughTLS of the family"
 	switch {
-	case j.program.grpc && j.env.value("ROOT_CA_CERT") != "":
+	case j.program.grpc && j.env.variables["ROOT_CA_CERT"].value != "":
 		j.fails(ProxyScheme, "gRPC does not speak TLS to a proxy; only the agent of stolostron's fork does, and ROOT_CA_CERT alone does not make it one", relay)
 	case j.program.grpc:
 		j.fails(ProxyScheme, "gRPC does not speak TLS to a proxy: it sends its CONNECT in plain text", relay)
@@ -93,10 +92,7 @@ func (j *judge) passwords() {
 			j.say(Password, lint.Error, "variable "+e.Name+" has a password, for all to read who may read pods", mend)
 		}
 	}
-	for _, word := range slices.Concat(j.container.Command, j.container.Args) {
-		if password.InArgument(word) {
-			j.say(Password, lint.Error, "an argument has a password, for all to read who may read pods", mend)
-			return
-		}
+	if slices.ContainsFunc(j.container.written().words, password.InArgument) {
+		j.say(Password, lint.Error, "an argument has a password, for all to read who may read pods", mend)
 	}
 }

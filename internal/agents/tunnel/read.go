@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,18 +16,16 @@ import (
 // Kubernetes would refuse, but can be understood, is a finding: a command line as one text, a number that should be a
 // text, such as a cluster named 4711 without quotes. What cannot be understood is an error, which quotes nothing.
 func ReadPod(object map[string]any) (Pod, []Finding, error) {
-	object, _ = clone(object).(map[string]any)
+	object, err := clone(object)
+	if err != nil {
+		return Pod{}, nil, err
+	}
 	var r reader
 	if metadata, ok := object["metadata"].(map[string]any); ok {
-		for _, field := range []string{"name", "namespace"} {
-			r.text(metadata, field, "metadata."+field)
-		}
+		r.texts(metadata, "metadata.%s", "name", "namespace")
 		for _, field := range []string{"labels", "annotations"} {
-			if all, ok := metadata[field].(map[string]any); ok {
-				for _, key := range slices.Sorted(maps.Keys(all)) {
-					r.text(all, key, fmt.Sprintf("metadata.%s[%s]", field, key))
-				}
-			}
+			all, _ := metadata[field].(map[string]any)
+			r.texts(all, "metadata."+field+"[%s]", slices.Sorted(maps.Keys(all))...)
 		}
 	}
 	spec, ok := object["spec"].(map[string]any)
@@ -43,108 +42,81 @@ func ReadPod(object map[string]any) (Pod, []Finding, error) {
 			if !ok {
 				return Pod{}, nil, fmt.Errorf("spec.%s[%d] is no object", list, i)
 			}
-			r.container(container, fmt.Sprintf("spec.%s[%d]", list, i))
+			r.container(container, fmt.Sprintf("spec.%s[%d].", list, i))
 		}
 	}
-	var pod Pod
-	return pod, r.findings, convert(object, &pod)
+	pod, err := Read[Pod](object)
+	return pod, r.findings, err
 }
 
-// ReadPolicy reads a NetworkPolicy, parsed.
-func ReadPolicy(object map[string]any) (Policy, error) {
-	var policy Policy
-	return policy, convert(object, &policy)
-}
-
-// convert names the field that is wrong, and no value.
-func convert(object map[string]any, into any) error {
+// Read reads an object, parsed. An error names the field that is wrong, and no value.
+func Read[T any](object map[string]any) (T, error) {
+	var into T
 	text, err := json.Marshal(object)
 	if err == nil {
-		err = json.Unmarshal(text, into)
+		err = json.Unmarshal(text, &into)
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s is a %s, which it cannot be", wrong.Field, strings.Fields(wrong.Value)[0])
+		err = fmt.Errorf("%s is a %s, which it cannot be", wrong.Field, strings.Fields(wrong.Value)[0])
 	}
-	return err
+	return into, err
 }
 
-// clone copies what JSON can hold, so that the caller's stays as it is.
-func clone(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		copied := make(map[string]any, len(v))
-		for key, one := range v {
-			copied[key] = clone(one)
-		}
-		return copied
-	case []any:
-		copied := make([]any, len(v))
-		for i, one := range v {
-			copied[i] = clone(one)
-		}
-		return copied
+// clone lets the caller's object stay as it is, and numbers as they are written.
+func clone(object map[string]any) (map[string]any, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
 	}
-	return value
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var copied map[string]any
+	err = decoder.Decode(&copied)
+	return copied, err
 }
 
 // reader mends what it can, and says so.
 type reader struct{ findings []Finding }
 
 func (r *reader) container(c map[string]any, at string) {
-	r.text(c, "name", at+".name")
+	r.texts(c, at+"%s", "name")
 	for _, field := range []string{"command", "args"} {
 		switch line := c[field].(type) {
 		case string:
-			r.say(at+"."+field, "is one text, and Kubernetes takes a list; it is read as words", "one list element for each word")
-			c[field] = toAny(words(line))
+			r.say(at+field, "is one text, and Kubernetes takes a list; it is read as words", "one list element for each word")
+			c[field] = words(line)
 		case []any:
-			for i := range line {
-				r.element(line, i, fmt.Sprintf("%s.%s[%d]", at, field, i))
+			for i, word := range line {
+				line[i] = r.text(word, fmt.Sprintf("%s%s[%d]", at, field, i))
 			}
 		}
 	}
 	env, _ := c["env"].([]any)
 	for i, one := range env {
-		if variable, ok := one.(map[string]any); ok {
-			r.text(variable, "value", fmt.Sprintf("%s.env[%d].value", at, i))
+		variable, _ := one.(map[string]any)
+		r.texts(variable, fmt.Sprintf("%senv[%d].%%s", at, i), "value")
+	}
+}
+
+// texts mends values of an object; at is where they are, by their keys.
+func (r *reader) texts(object map[string]any, at string, keys ...string) {
+	for _, key := range keys {
+		if value, there := object[key]; there {
+			object[key] = r.text(value, fmt.Sprintf(at, key))
 		}
 	}
 }
 
-func (r *reader) text(object map[string]any, key, at string) {
-	if mended, changed := asText(object[key]); changed {
+func (r *reader) text(value any, at string) any {
+	switch value.(type) {
+	case json.Number, bool:
 		r.say(at, "is a number or a truth value, and Kubernetes takes a text", "quote it")
-		object[key] = mended
+		return fmt.Sprint(value)
 	}
-}
-
-func (r *reader) element(list []any, i int, at string) {
-	if mended, changed := asText(list[i]); changed {
-		r.say(at, "is a number or a truth value, and Kubernetes takes a text", "quote it")
-		list[i] = mended
-	}
+	return value
 }
 
 func (r *reader) say(at, why, mend string) {
 	r.findings = append(r.findings, Finding{Code: NotText, Severity: lint.Error, Why: at + " " + why, Mend: mend})
-}
-
-func asText(value any) (string, bool) {
-	switch v := value.(type) {
-	case int64, int, bool:
-		return fmt.Sprint(v), true
-	case float64:
-		text, _ := json.Marshal(v)
-		return string(text), true
-	}
-	return "", false
-}
-
-func toAny(words []string) []any {
-	all := make([]any, len(words))
-	for i, word := range words {
-		all[i] = word
-	}
-	return all
 }

@@ -4,24 +4,23 @@ import (
 	"cmp"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
 
 var versionTag = regexp.MustCompile(`^v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+.].*)?$`)
 
-// imageTag is what stands behind the colon of an image.
-func imageTag(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	_, tag, _ := strings.Cut(path.Base(image), ":")
-	return tag
+// image is the last part of the path of the container's image, and its tag.
+func (c Container) image() (name, tag string) {
+	image, _, _ := strings.Cut(c.Image, "@")
+	name, tag, _ = strings.Cut(path.Base(image), ":")
+	return name, tag
 }
 
 // version is that of the agent, where the image's tag is it.
 func (j *judge) version() string {
-	tag := imageTag(j.container.Image)
-	if !slices.Contains(j.program.images, imageName(j.container.Image)) || !versionTag.MatchString(tag) {
+	name, tag := j.container.image()
+	if name != j.program.image || !versionTag.MatchString(tag) {
 		return ""
 	}
 	return tag

@@ -26,7 +26,7 @@ var aria2Family = []*Client{{
 }}
 
 var aria2Rules = rules{
-	find: Env.aria2, http: "http_proxy all_proxy", https: "https_proxy all_proxy", no: "no_proxy", readProxy: readAria2Proxy, listFirst: true,
+	find: Env.nonEmpty, findProxy: aria2URL.finder(Env.nonEmpty), http: "http_proxy all_proxy", https: "https_proxy all_proxy", no: "no_proxy", readProxy: aria2URL.read, listFirst: true,
 	host: aria2Host,
 	cut:  commas(func(r rune) bool { return strings.ContainsRune("\r\n\t ", r) }), entry: aria2Entry, covers: aria2Covers,
 }
@@ -63,30 +63,35 @@ func aria2Covers(e *entry, h host) string {
 	return exactly.covers(e.text, h.name)
 }
 
-// readAria2Proxy: a value that cannot be parsed is as good as none.
-func readAria2Proxy(v variable, scheme string) proxy {
-	u, ok := parseAria2(v.value)
-	if !ok {
-		return proxy{ignored: unusableProxy}
-	}
-	address, found := proxyAddress(u.host, u.port)
-	if !found {
-		return proxy{failure: brokenProxy}
-	}
-	hop := Hop{Address: address}
-	if user := aptDequote(u.user); user != "" {
-		hop.Auth = Sends(user + ":" + aptDequote(u.password))
-	}
-	return proxy{hop: hop.plain(scheme)}
+// aria2URL is uri_split of src/uri_split.c. A value that does not start with a
+// scheme it knows, in lower case, has none, so that another scheme makes it
+// invalid; then it is as good as none. A password is told from a port by the
+// "@" that follows it; a user without one ends at the last "@". The first
+// character never ends the authority.
+var aria2URL = proxyURL{
+	cut: grammar(`^(?:(?P<scheme>https?|ftp)://)?(?:` +
+		`(?P<userinfo>[^@:/\[][^:/?#\[]*:\[?[^@/?#\[]*)@(?:` + aria2Address + `|(?P<host>[^:\[/?#][^:/?#]*))` + aria2Port +
+		`|(?:(?P<userinfo>[^@:/\[][^:/?#\[]*)@)?` + aria2Address + aria2Port +
+		`|(?P<userinfo>[^@:/\[][^:/?#\[]*)@(?P<host>[^@:/?#\[]*)` + aria2Port +
+		`|(?P<host>[^@:/\[][^@:/?#\[]*)` + aria2Port + `)`),
+	decode:  aptDequote,
+	host:    func(u *urlParts) bool { return u.host != "" || u.hasPort || u.path != "" },
+	port:    aria2PortNumber,
+	schemes: map[string]Protocol{anyScheme: Connect}, ports: map[string]string{anyScheme: "80", "https": "443", "ftp": "21"},
+	sends:     func(u *urlParts) bool { return u.user != "" },
+	reach:     proxyAddress,
+	malformed: unused, broken: failing,
 }
 
-// aria2 returns the first of the variables that can be parsed, or else the first
-// that is not empty.
-func (e Env) aria2(names ...string) variable {
-	for _, name := range names {
-		if _, ok := parseAria2(e[name]); ok {
-			return variable{name, e[name]}
-		}
+const (
+	aria2Address = `\[(?P<address>[^\]/?#]+)\]`
+	aria2Port    = `(?::(?P<port>[0-9]+))?(?P<path>[/?#](?s:.*))?$`
+)
+
+// aria2PortNumber: 0 is no port.
+func aria2PortNumber(written, by string) (string, bool) {
+	if atoi(written) == 0 {
+		return by, true
 	}
-	return e.nonEmpty(names...)
+	return decimalPort(written, by)
 }

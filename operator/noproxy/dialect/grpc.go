@@ -1,5 +1,13 @@
 package dialect
 
+import (
+	"cmp"
+	"net/netip"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
+)
+
 // gRPC: the core, which is behind C++, Python, Ruby and PHP, and the one of
 // Node.js; grpc-go is net/http (go.go). Both look at the same lower-case
 // variables for every target, whether it is secure or not, and make a tunnel.
@@ -21,3 +29,147 @@ var grpcFamily = []*Client{{
 }}
 
 const grpcJSSource = "grpc/grpc-node packages/grpc-js/src/http_proxy.ts, "
+
+// grpcCoreRules is HttpProxyMapper. Of the proxy variables the first that is
+// set counts, for every target, and if it is empty there is no proxy.
+func grpcCoreRules(networks bool) rules {
+	const proxies = "grpc_proxy https_proxy http_proxy"
+	return rules{
+		find: Env.set, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy", readProxy: func(v variable, _ string) proxy { return grpcURL.read(v, "https") },
+		host: func(t Target) (host, string) {
+			return host{name: asciiLower(t.Host), addr: literal(t.Host).WithZone("")}, ""
+		},
+		cut: cutGRPC, names: exactly | dotted | ends,
+		entry: func(text string) (entry, bool) {
+			e := entry{text: asciiLower(text)}
+			if networks {
+				e.network = grpcNetwork(e.text)
+			}
+			return e, true
+		},
+	}
+}
+
+// cutGRPC drops empty elements, but not those of white space only: they become
+// the end of every host.
+func cutGRPC(list string) []Span {
+	spans := commas(nothing)(list)
+	for i := range spans {
+		spans[i] = spans[i].trimFunc(list, cSpace)
+	}
+	return spans
+}
+
+// grpcNetwork is ServerInCIDRRange: a length beyond the address is that of the
+// address, and only an IPv6 address may have brackets.
+func grpcNetwork(text string) netip.Prefix {
+	base, length, _ := strings.Cut(text, "/")
+	if inner, found := inBrackets(base); found && strings.Contains(inner, ":") {
+		base = inner
+	}
+	addr := literal(base)
+	length = strings.TrimPrefix(strings.TrimSpace(length), "+")
+	if !addr.IsValid() || !isDigits(length) {
+		return netip.Prefix{}
+	}
+	return netip.PrefixFrom(addr.WithZone(""), min(portNumber(length), addr.BitLen()))
+}
+
+// grpcURL is GetHttpProxyServer: http only, in lower case, and with a host. A
+// missing port is that of https, as for every target.
+var grpcURL = proxyURL{
+	cut: grammar(`^(?P<scheme>http)://` + lastAt + `(?P<host>[^@/?#]+)(?:/[^?#]*)?(?:\?` + grpcQuery + `+)?(?:#` + grpcQuery + `*)?$`),
+	host: func(u *urlParts) bool {
+		u.host, u.port = splitGRPC(percent.Decode(u.host))
+		return true
+	},
+	port:       portAsWritten,
+	schemes:    map[string]Protocol{"http": Connect},
+	sends:      func(u *urlParts) bool { return u.userinfo != "" },
+	credential: func(u *urlParts) (string, bool) { return percent.Decode(u.userinfo), true },
+	reach: func(host, port string) (string, bool) {
+		return joinHostPort(host, port), host != "" && isDigits(port) && portNumber(port) <= 65535
+	},
+	malformed: unused, broken: failing,
+}
+
+const grpcQuery = "[!$-;=?-Z_a-z~]"
+
+// splitGRPC is SplitHostPort; what it cannot split has no host.
+func splitGRPC(text string) (host, port string) {
+	host, port, found := strings.Cut(text, ":")
+	inner, bracketed := strings.CutPrefix(text, "[")
+	switch {
+	case bracketed:
+		host, port, found = strings.Cut(inner, "]")
+		if port = cmp.Or(port, ":443"); !found || port[0] != ':' || !strings.Contains(host, ":") {
+			return "", ""
+		}
+		return host, port[1:]
+	case found && !strings.Contains(port, ":"):
+		return host, port
+	}
+	return text, "443"
+}
+
+// grpcJSRules is mapProxyName: of the variables the first that is not empty
+// counts. Nothing is trimmed. With networks an entry is how the host ends, so
+// that an empty one covers everything; before, only the host itself is compared.
+func grpcJSRules(decoded, networks bool) rules {
+	const proxies = "grpc_proxy https_proxy http_proxy"
+	url := grpcJSURL(decoded)
+	r := rules{
+		find: Env.nonEmpty, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy",
+		readProxy: func(v variable, _ string) proxy { return url.read(v, "https") },
+		host: func(t Target) (host, string) {
+			return host{name: t.Host, addr: literal(t.Host).WithZone("")}, ""
+		},
+		cut: elementsOf, names: exactly,
+	}
+	if networks {
+		r.names = exactly | dotted | ends
+		r.entry = func(text string) (entry, bool) { return entry{text: text, network: grpcJSNetwork(text)}, true }
+	}
+	return r
+}
+
+// grpcJSURL is getProxyInfo. A user without a password is sent as it is
+// written, without a colon. What cannot be decoded fails whatever the list says.
+func grpcJSURL(decodes bool) *proxyURL {
+	return jsURL(proxyURL{
+		refuses: func(u *urlParts, _ string) (p proxy) {
+			if u.scheme != "http" {
+				p = unused
+			}
+			return p
+		},
+		schemes: webSchemes, ports: webPorts,
+		sends: func(u *urlParts) bool { return u.user != "" },
+		credential: func(u *urlParts) (string, bool) {
+			switch {
+			case u.password == "":
+				return u.user, true
+			case decodes:
+				return decodedJS(u)
+			}
+			return u.user + ":" + u.password, true
+		},
+		malformed: unused, broken: dying,
+	})
+}
+
+// grpcJSNetwork is parseCIDR: IPv4 only, and the length ends where parseInt
+// ends. A shift by 32 bits is one by none, so that /0 is the address itself.
+func grpcJSNetwork(text string) netip.Prefix {
+	base, length, _ := strings.Cut(text, "/")
+	length = strings.TrimPrefix(strings.TrimLeftFunc(length, isJSSpace), "+")
+	digits := length[:len(length)-len(strings.TrimLeft(length, "0123456789"))]
+	addr, bits := literal(base), portNumber(digits)
+	if !addr.Is4() || digits == "" || strings.Contains(length, "/") || bits > 32 {
+		return netip.Prefix{}
+	}
+	if bits == 0 {
+		bits = 32
+	}
+	return netip.PrefixFrom(addr, bits)
+}

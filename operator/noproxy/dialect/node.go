@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 )
@@ -101,18 +102,19 @@ func readNodeHTTP(undici undiciRules, boundary bool) func(Env) Decider {
 // Schemes count in lower case.
 func readNodeProxy(v variable, scheme string) proxy {
 	if strings.ContainsAny(v.value, "\r\n") {
-		return proxy{fatal: brokenProxy}
+		return dying
 	}
 	if !strings.HasPrefix(v.value, "http://") && !strings.HasPrefix(v.value, "https://") {
-		return proxy{ignored: unusableProxy}
+		return unused
 	}
-	u, ok := parseWHATWG(v.value)
-	p := u.proxy(u.username != "" || u.password != "", scheme)
-	if !ok || p.failure != "" {
-		return proxy{fatal: brokenProxy}
-	}
-	return p
+	return nodeURL.read(v, scheme)
 }
+
+var nodeURL = jsURL(proxyURL{
+	schemes: webSchemes, ports: webPorts,
+	sends: hasEither, credential: decodedJS,
+	malformed: dying, broken: dying,
+})
 
 // cutNode cuts at commas, trims, and keeps what is empty.
 func cutNode(list string) []Span {
@@ -168,4 +170,44 @@ func nodeRange(text string) (first, last netip.Addr) {
 func inNodeRange(text string, addr netip.Addr) bool {
 	first, last := nodeRange(text)
 	return addr.Is4() && !addr.Less(first) && !last.Less(addr)
+}
+
+// What the clients that run in Node.js do with a parsed proxy URL.
+
+// invalidURL is why a client fails that parses URLs more strictly than others.
+const invalidURL = "the client does not accept the URL"
+
+// jsURL is a row that reads URLs as the URL Standard says. An IPv6 address keeps
+// its brackets, and no port is too small.
+func jsURL(r proxyURL) *proxyURL {
+	r.port = portAsWritten
+	r.cut = func(text string) (urlParts, bool) {
+		u, ok := parseWHATWG(text)
+		parts := urlParts{scheme: u.scheme, user: u.username, password: u.password, host: u.host, port: u.port}
+		if !u.bare {
+			parts.path = "more than a slash"
+		}
+		return parts, ok
+	}
+	return &r
+}
+
+// hasEither tells whether there is a user or a password.
+func hasEither(u *urlParts) bool { return u.user != "" || u.password != "" }
+
+// decodedJS is the credential after decodeURIComponent, which throws where the
+// second result is false.
+func decodedJS(u *urlParts) (string, bool) {
+	user, ok := decodeURIComponent(u.user)
+	password, okToo := decodeURIComponent(u.password)
+	return user + ":" + password, ok && okToo
+}
+
+// whatwgTarget is the host of a URL, an IPv6 address in brackets.
+func whatwgTarget(t Target) (host, string) {
+	u, ok := parseWHATWG(t.URL)
+	if !ok {
+		return host{}, invalidURL
+	}
+	return host{name: u.host, port: cmp.Or(u.port, whatwgPorts[u.scheme])}, ""
 }

@@ -17,7 +17,7 @@ var proxyFromEnvFamily = []*Client{{
 func proxyFromEnvRules(npm bool) rules {
 	r := rules{
 		find: Env.nonEmpty, http: "http_proxy HTTP_PROXY all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
-		readProxy: func(v variable, scheme string) proxy { return readAgentProxy(withScheme(v.value, scheme), scheme) },
+		readProxy: func(v variable, scheme string) proxy { return agentURL.read(withScheme(v, scheme), scheme) },
 		host:      whatwgTarget,
 		cut:       cutJS, entry: proxyFromEnvEntry, covers: func(e *entry, h host) string { return matchProxyFromEnv(e.text, h.name) },
 	}
@@ -31,11 +31,11 @@ func proxyFromEnvRules(npm bool) rules {
 }
 
 // withScheme adds the scheme of the URL to a proxy that has none.
-func withScheme(value, scheme string) string {
-	if strings.Contains(value, "://") {
-		return value
+func withScheme(v variable, scheme string) variable {
+	if !strings.Contains(v.value, "://") {
+		v.value = scheme + "://" + v.value
 	}
-	return scheme + "://" + value
+	return v
 }
 
 func proxyFromEnvEntry(text string) (entry, bool) {
@@ -74,20 +74,14 @@ func legacyTarget(t Target) (host, string) {
 	return h, failure
 }
 
-// readAgentProxy is a proxy as proxy-agent uses it.
-func readAgentProxy(value, scheme string) proxy {
-	u, ok := parseWHATWG(value)
-	if !ok {
-		return proxy{failure: brokenProxy}
-	}
-	if u.isHTTP() {
-		return u.proxy(u.username != "" || u.password != "", scheme)
-	}
-	protocol, known := map[string]Protocol{
+// agentURL is a proxy as proxy-agent uses it.
+var agentURL = jsURL(proxyURL{
+	schemes: map[string]Protocol{
+		"http": Connect, "https": TLS,
 		"socks": Socks5Name, "socks5h": Socks5Name, "socks5": Socks5Local, "socks4": Socks4, "socks4a": Socks4,
-	}[u.scheme]
-	if !known {
-		return proxy{failure: brokenProxy}
-	}
-	return proxy{hop: Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: protocol}}
-}
+	},
+	ports:      map[string]string{"http": "80", "https": "443", anyScheme: "1080"},
+	sends:      func(u *urlParts) bool { return webPorts[u.scheme] != "" && hasEither(u) },
+	credential: decodedJS,
+	malformed:  failing, broken: failing,
+})

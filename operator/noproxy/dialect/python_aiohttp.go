@@ -37,8 +37,8 @@ func (r yarlRules) read(env Env) Decider {
 	proxies, broken := map[string]proxy{}, variable{}
 	for _, scheme := range []string{"http", "https", "ws", "wss"} {
 		proxies[scheme] = vars.proxy(env, func(v variable) proxy {
-			p, ok := r.readProxy(v.value, scheme)
-			if !ok {
+			p := r.readProxy(v, scheme)
+			if p.fatal != "" {
 				broken = v
 			}
 			return p
@@ -89,77 +89,59 @@ var (
 	yarlDecode = idna.New(idna.Transitional(false), idna.StrictDomainName(false), idna.ValidateLabels(true))
 )
 
-// readProxy tells whether the value can be read at all.
-func (r yarlRules) readProxy(value, target string) (p proxy, readable bool) {
-	url := strings.TrimLeftFunc(value, func(r rune) bool { return r <= ' ' })
-	url = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(url)
-	scheme, rest := splitScheme(url)
-	authority, found := strings.CutPrefix(rest, "//")
-	authority, _ = cutAuthority(authority)
-	p, readable = proxy{failure: brokenProxy}, true
-	if found && authority != "" {
-		p, readable = r.readAuthority(authority, scheme)
+// cutYarlURL is urlsplit, and what yarl does to the authority. Brackets stand only
+// around a host (gh-103848, also in the security updates of older releases).
+var cutYarlURL = grammar(`(?s)^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9.+-]*):)?(?:` +
+	`//(?:(?P<userinfo>[^/?#\[\]]*)@)?(?:[^\[/?#@]*\[(?P<address>[^\]/?#@]*)\][^:/?#@]*(?::(?P<port>[^/?#@]*))?` +
+	`|(?P<host>[^\[\]:/?#@]+)(?::(?P<port>[^\[\]/?#@]*))?)(?:[/?#].*)?|(?P<path>/{0,2}|(?:/?[^/]|//[/?#]).*))$`)
+
+// url reads credentials in Latin-1, and without a colon in the user. A URL without
+// an authority can be read, but not used.
+func (r yarlRules) url() *proxyURL {
+	return &proxyURL{
+		cut: func(text string) (urlParts, bool) {
+			text = strings.TrimLeftFunc(text, func(r rune) bool { return r <= ' ' })
+			return cutYarlURL(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text))
+		},
+		decode: yarlUnquote,
+		host: func(u *urlParts) bool {
+			u.host = strings.ToLower(u.host)
+			whole := u.scheme != "" || !uriScheme.MatchString(u.path)
+			return whole && !strings.Contains(u.user, ":") && (!u.bracketed || isIPv6Text(u.host))
+		},
+		port:    r.port,
+		schemes: map[string]Protocol{anyScheme: Connect}, ports: map[string]string{"http": "80", "ws": "80", "ftp": "21"},
+		sends:      func(u *urlParts) bool { return u.user != "" || u.hasPassword && !r.userFirst },
+		credential: func(u *urlParts) (string, bool) { return latin1Bytes(u.user + ":" + u.password) },
+		reach: func(host, port string) (string, bool) {
+			return joinHostPort(host, port), port != "" && port != "0" && resolvable(host)
+		},
+		malformed: dying, broken: failing,
 	}
+}
+
+func (r yarlRules) port(written, by string) (string, bool) {
+	number, ok := pythonInt(written)
 	switch {
-	case scheme == "https" || scheme == "wss":
+	case written == "", number == 0 && r.strictPort && isDigits(written):
+		return by, true
+	case r.strictPort && !isDigits(written):
+		return "", false
+	}
+	return strconv.Itoa(number), ok && number >= 0 && number <= 65535
+}
+
+// readProxy: what cannot be read at all is fatal.
+func (r yarlRules) readProxy(v variable, target string) proxy {
+	url := r.url()
+	p := url.read(v, target)
+	switch u, _ := url.parse(v.value, target); {
+	case u.scheme == "https" || u.scheme == "wss":
 		p.ignored = "a proxy that speaks TLS itself is not supported, and it goes direct"
-	case rest == "" || rest == "//":
+	case u.host == "" && (u.path == "" || u.path == "//"):
 		p.ignored = unusableProxy // a URL that is false
 	}
-	p.hop = p.hop.plain(target)
-	return p, readable
-}
-
-// splitScheme is the part of urlsplit that cuts off a scheme.
-func splitScheme(url string) (scheme, rest string) {
-	colon := strings.IndexByte(url, ':')
-	if colon < 1 {
-		return "", url
-	}
-	if !uriScheme.MatchString(url[:colon+1]) {
-		return "", url
-	}
-	return strings.ToLower(url[:colon]), url[colon+1:]
-}
-
-// readAuthority reads credentials in Latin-1, and without a colon in the user.
-func (r yarlRules) readAuthority(authority, scheme string) (p proxy, readable bool) {
-	userinfo, hostPort, _ := cutLastAt(authority)
-	host, port, ok := r.hostPort(hostPort)
-	if port == "" || port == "0" && r.strictPort {
-		port = map[string]string{"http": "80", "ws": "80", "ftp": "21"}[scheme]
-	}
-	p.hop.Address = joinHostPort(host, port)
-	if port == "" || port == "0" || !resolvable(host) {
-		p.failure = brokenProxy
-	}
-	user, password, colon := strings.Cut(userinfo, ":")
-	user = yarlUnquote(user)
-	if user != "" || colon && !r.userFirst {
-		auth, latin1 := latin1Bytes(user + ":" + yarlUnquote(password))
-		if p.hop.Auth = Sends(auth); !latin1 {
-			p.failure = brokenProxy
-		}
-	}
-	return p, ok && bracketsFit(authority, len(userinfo)) && !strings.Contains(user, ":")
-}
-
-func (r yarlRules) hostPort(text string) (host, port string, ok bool) {
-	host, port, _ = strings.Cut(text, ":")
-	if _, bracketed, found := strings.Cut(text, "["); found {
-		if host, port, found = strings.Cut(bracketed, "]"); !found || !isIPv6Text(host) {
-			return "", "", false
-		}
-		_, port, _ = strings.Cut(port, ":")
-	}
-	if port == "" {
-		return strings.ToLower(host), "", host != ""
-	}
-	number, isNumber := pythonInt(port)
-	if r.strictPort && strings.Trim(port, "0123456789") != "" {
-		isNumber = false
-	}
-	return strings.ToLower(host), strconv.Itoa(number), host != "" && isNumber && number >= 0 && number <= 65535
+	return p
 }
 
 // yarlUnquote leaves bytes encoded that are not UTF-8.

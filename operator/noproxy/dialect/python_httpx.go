@@ -159,7 +159,7 @@ func (h *httpx) mount(pattern string, proxy *proxy, entry Span) bool {
 	if !ok {
 		return false
 	}
-	m := httpxMount{scheme: u.scheme, host: u.host, kind: thisHost, port: u.port, proxy: proxy, entry: entry}
+	m := httpxMount{scheme: u.scheme, host: u.name, kind: thisHost, port: u.number, proxy: proxy, entry: entry}
 	if m.scheme == "all" {
 		m.scheme = ""
 	}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
@@ -16,53 +18,55 @@ const noPort = -1 << 31
 
 var defaultPorts = map[string]string{"ftp": "21", "http": "80", "https": "443", "ws": "80", "wss": "443"}
 
-// httpxURL is what matters of a URL.
+// httpxURL is a URL with its host as it is connected to, and what matters beside.
 type httpxURL struct {
-	scheme   string
-	userinfo string
-	host     string // without brackets; names that start with "xn--" decoded
-	address  string // the host as it is connected to
-	port     int
+	urlParts
+	name   string // the host without brackets; names that start with "xn--" decoded
+	number int    // of the port, or noPort
 }
 
-// From encode/httpx httpx/_urlparse.py; the second reads an authority before
-// 0.26.0, in which user information ends at the first "@".
+// From encode/httpx httpx/_urlparse.py, for 0.26.0 and before; and from
+// python-hyper/rfc3986 1.5.0: abnf_regexp.py, iri.py, normalizers.py, where an
+// authority that cannot be read counts as none. A $ of Python also matches before
+// a newline at the end.
 var (
-	httpxSplit       = regexp.MustCompile(`^(?:((?:[a-zA-Z][a-zA-Z0-9+.-]*)?):)?(?://([^/?#]*))?`)
-	httpxAuthority   = regexp.MustCompile(`^(?:(.*)@)?(\[.*\]|[^:@]*):?(.*)`)
-	httpxFirstAt     = regexp.MustCompile(`^(?:([^@]*)@)?(\[.*\]|[^:]*):?(.*)`)
+	cutHTTPXURL     = grammar(httpxScheme + `(?://(?:(?P<userinfo>[^/?#]*)@)?(?P<host>\[[^/?#]*\]|[^:@/?#]*):?(?P<port>[^/?#]*))?`)
+	cutHTTPXFirstAt = grammar(httpxScheme + `(?://(?:(?P<userinfo>[^@/?#]*)@)?(?P<host>\[[^/?#]*\]|[^:/?#]*):?(?P<port>[^/?#]*))?`)
+	cutRFC3986      = grammar(`^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?://(?:(?P<userinfo>(?:[:` + rfc3986Characters + `]|%[A-Fa-f0-9]{2})+)@)?` +
+		`(?P<host>(?:[` + rfc3986Characters + `]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:.]+\]):?(?P<port>[0-9]{1,5})?\n?(?:[\\/?#]|$))?`)
 	dottedNumbers    = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$`)
 	anyDottedNumbers = regexp.MustCompile(`^[0-9]+.[0-9]+.[0-9]+.[0-9]+$`)
 )
 
-func (r httpxRules) parse(url string) (httpxURL, bool) {
-	if r.rfc3986 {
+const (
+	httpxScheme       = `^(?:(?P<scheme>(?:[a-zA-Z][a-zA-Z0-9+.-]*)?):)?`
+	rfc3986Characters = `A-Za-z0-9._~\-\x{a0}-\x{d7ff}\x{f900}-\x{fdcf}\x{fdf0}-\x{ffef}\x{10000}-\x{efffd}!$&'()*+,;=`
+)
+
+func (r httpxRules) parse(url string) (u httpxURL, ok bool) {
+	u.number = noPort
+	switch {
+	case r.rfc3986:
 		return parseRFC3986(url)
-	}
-	if hasControl(url) || strings.Contains(url, "\x7f") {
-		return httpxURL{}, false
-	}
-	split := httpxSplit.FindStringSubmatch(url)
-	authority := httpxAuthority.FindStringSubmatch(split[2])
-	if r.firstAt {
-		authority = httpxFirstAt.FindStringSubmatch(split[2])
-	}
-	u := httpxURL{scheme: strings.ToLower(split[1]), userinfo: authority[1], port: noPort}
-	if r.firstAt {
+	case hasControl(url) || strings.Contains(url, "\x7f"):
+		return u, false
+	case r.firstAt:
+		u.urlParts, _ = cutHTTPXFirstAt(url)
 		u.userinfo = urllib3Encode(u.userinfo)
+	default:
+		u.urlParts, _ = cutHTTPXURL(url)
 	}
-	if authority[3] != "" {
-		number, ok := pythonInt(authority[3])
+	if u.port != "" {
+		number, ok := pythonInt(u.port)
 		if !ok {
 			return u, false
 		}
-		u.port = defaultedPort(strconv.Itoa(number), split[1])
+		u.number = defaultedPort(strconv.Itoa(number), url[:len(u.scheme)])
 	}
-	var ok bool
-	if u.address, ok = r.encodeHost(authority[2]); !ok {
+	if u.host, ok = r.encodeHost(u.host); !ok {
 		return u, false
 	}
-	u.host, ok = httpxHost(u.address)
+	u.name, ok = httpxHost(u.host)
 	return u, ok
 }
 
@@ -104,7 +108,7 @@ func (h *httpx) host(t Target) (string, bool) {
 	}
 	if h.rules.rfc3986 {
 		u, ok := parseRFC3986(t.Scheme + "://" + t.Host)
-		return u.host, ok && u.host != ""
+		return u.name, ok && u.name != ""
 	}
 	encoded, ok := h.rules.encodeHost(t.Host)
 	if !ok || encoded == "" {
@@ -130,15 +134,89 @@ func (r httpxRules) readProxy(v variable) proxy {
 		p.fatal = unknownScheme
 	}
 	port := webPorts[u.scheme]
-	if u.port != noPort && u.port != 0 {
-		port = strconv.Itoa(u.port)
+	if u.number != noPort && u.number != 0 {
+		port = strconv.Itoa(u.number)
 	}
-	if !isPort(port) || !resolvable(u.address) {
+	if !isPort(port) || !resolvable(u.host) {
 		p.failure = brokenProxy
 	}
-	p.hop = Hop{Address: joinHostPort(u.address, port)}.through(u.scheme, "https")
+	p.hop = Hop{Address: joinHostPort(u.host, port)}.through(u.scheme, "https")
 	if user, password, _ := strings.Cut(u.userinfo, ":"); p.hop.Protocol == Connect && (user != "" || password != "") {
 		p.hop.Auth = Sends(pythonUnquote(user) + ":" + pythonUnquote(password))
 	}
 	return p
+}
+
+// parseRFC3986 is httpx.URL up to 0.23. An authority that cannot be read counts
+// as none; a name that is not valid IDNA is an error.
+func parseRFC3986(url string) (u httpxURL, ok bool) {
+	u.urlParts, _ = cutRFC3986(url)
+	u.number = writtenPort(u.port, u.scheme)
+	if dottedNumbers.MatchString(u.host) && !quads.MatchString(u.host) {
+		return httpxURL{urlParts: urlParts{scheme: u.scheme}, number: noPort}, true
+	}
+	if bracketed, found := strings.CutPrefix(u.host, "["); found {
+		if u.host = strings.ToLower(strings.TrimSuffix(bracketed, "]")); !isIPv6Text(u.host) {
+			u.host = ""
+		}
+		u.name = u.host
+		return u, true
+	}
+	if u.host, ok = urllib3NormalizeHost(u.host); !ok {
+		return u, false
+	}
+	u.name, ok = httpxHost(u.host)
+	return u, ok
+}
+
+// writtenPort returns a port as a number, or noPort if it is written as the
+// default one is: 080 is not.
+func writtenPort(port, scheme string) int {
+	number, err := strconv.Atoi(port)
+	if err != nil || port == defaultPorts[scheme] {
+		return noPort
+	}
+	return number
+}
+
+// quads are four numbers up to 255, leading zeros allowed.
+var quads = regexp.MustCompile(`^(?:0*(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})\.){3}0*(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})$`)
+
+// The package idna of Python (kjd/idna) does IDNA 2008 without mapping: upper
+// case, symbols and emoji are errors. The nearest of Go is the profile for
+// registration, which lets symbols pass.
+var idnaStrict = idna.New(idna.ValidateForRegistration())
+
+// idna2008 encodes one label.
+func idna2008(label string) (string, bool) {
+	for _, r := range label {
+		if r >= utf8.RuneSelf && !unicode.In(r, letterDigits...) && !strings.ContainsRune(contextual, r) {
+			return "", false
+		}
+	}
+	encoded, err := idnaStrict.ToASCII(label)
+	return encoded, err == nil && !strings.ContainsRune(label, '.')
+}
+
+// letterDigits are the categories of RFC 5892, 2.1 without upper case, which is
+// not stable under folding; contextual are the exceptions of 2.6 beside them.
+var letterDigits = []*unicode.RangeTable{unicode.Ll, unicode.Lo, unicode.Lm, unicode.Mn, unicode.Mc, unicode.Nd}
+
+const contextual = "\u00b7\u0375\u05f3\u05f4\u06fd\u06fe\u0f0b\u3007\u30fb\u200c\u200d"
+
+// idna2008Name encodes a name with characters that are not ASCII: then every
+// label must be valid, and the dots of other scripts are dots.
+func idna2008Name(name string) (string, bool) {
+	labels := strings.Split(strings.NewReplacer("。", ".", "．", ".", "｡", ".").Replace(name), ".")
+	for i, label := range labels {
+		if label == "" && i == len(labels)-1 && i > 0 {
+			break
+		}
+		encoded, ok := idna2008(label)
+		if !ok || encoded == "" {
+			return "", false
+		}
+		labels[i] = encoded
+	}
+	return strings.Join(labels, "."), true
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -136,40 +137,28 @@ func (p urllibProxy) through(protocol Protocol, defaultPort string) proxy {
 	return proxy{hop: Hop{Address: address, Protocol: protocol, Auth: p.auth}}
 }
 
+// The scheme is whatever stands before the first colon, if no slash comes before
+// (splittype). Without two slashes the whole value is the authority.
+var (
+	cutUrllibURL   = grammar(`(?s)^(?:(?:(?P<scheme>[^/:]+):)?//(?:(?P<userinfo>[^/]*)@)?(?P<host>[^/@]*)` + urllibNoSlashes)
+	cutUrllibSlash = grammar(`(?s)^(?:(?:(?P<scheme>[^/:]+):)?//(?:(?P<userinfo>[^@]*(?:@[^/]*)?)@)?(?P<host>[^/@]*)` + urllibNoSlashes)
+	urllibOneSlash = regexp.MustCompile(`^(?:[^/:]+:)?/(?:[^/]|$)`)
+)
+
+const urllibNoSlashes = `|(?:(?P<userinfo>.*)@)?(?P<host>[^@]*)$)`
+
 func (r urllibRules) parseProxy(v variable) urllibProxy {
-	proxy := urllibProxy{}
-	authority := v.value
-	scheme, rest, found := splitURLType(v.value)
-	if !found {
-		rest = v.value
+	cut := cutUrllibURL
+	if r.slash {
+		cut = cutUrllibSlash
 	}
-	if strings.HasPrefix(rest, "/") {
-		if !strings.HasPrefix(rest, "//") {
-			proxy.broken = true
-			return proxy
-		}
-		proxy.scheme = scheme
-		authority = urllibAuthority(rest, r)
+	u, _ := cut(v.value)
+	proxy := urllibProxy{broken: urllibOneSlash.MatchString(v.value), scheme: u.scheme, hostPort: r.unquote(u.host)}
+	if u.user != "" && u.password != "" {
+		proxy.auth = Sends(r.unquote(u.user) + ":" + r.unquote(u.password))
 	}
-	userinfo, hostPort, _ := cutLastAt(authority)
-	user, password, _ := strings.Cut(userinfo, ":")
-	if user != "" && password != "" {
-		proxy.auth = Sends(r.unquote(user) + ":" + r.unquote(password))
-	}
-	proxy.hostPort = r.unquote(hostPort)
 	proxy.unsendable = r.bytes && !isASCII(proxy.hostPort)
 	return proxy
-}
-
-func urllibAuthority(rest string, rules urllibRules) string {
-	from := 2
-	if at := strings.IndexByte(rest, '@'); at >= 0 && rules.slash {
-		from = at
-	}
-	if slash := strings.IndexByte(rest[from:], '/'); slash >= 0 {
-		return rest[2 : from+slash]
-	}
-	return rest[2:]
 }
 
 func (r urllibRules) unquote(text string) string {
@@ -177,16 +166,6 @@ func (r urllibRules) unquote(text string) string {
 		return percent.Decode(text)
 	}
 	return pythonUnquote(text)
-}
-
-// splitURLType is splittype: the scheme is whatever stands before the first
-// colon, if no slash comes before.
-func splitURLType(url string) (scheme, rest string, found bool) {
-	colon := strings.IndexAny(url, "/:")
-	if colon < 1 || url[colon] == '/' {
-		return "", "", false
-	}
-	return strings.ToLower(url[:colon]), url[colon+1:], true
 }
 
 // urllibHostPort is where a connection to the host is made.
@@ -212,4 +191,66 @@ func cutUrllibPort(text string) (host, port string, ok bool) {
 		host = host[1 : len(host)-1]
 	}
 	return host, port, ok || port == ""
+}
+
+// list is a NO_PROXY list as urllib reads it (proxy_bypass_environment). requests
+// and aiohttp ask it, too.
+func (r urllibRules) list(v variable) list {
+	space := pythonSpace
+	if r.bytes {
+		space = cSpace
+	}
+	l := rules{cut: commas(space), covers: r.covers, entry: func(text string) (entry, bool) {
+		return entry{text: r.lower(strings.TrimLeft(text, "."))}, true
+	}}
+	if v.value == "*" {
+		l.covers = func(*entry, host) string { return everything }
+	}
+	read := l.readList(v)
+	read.see = r.see
+	return read
+}
+
+// lower is lower(); bytes have no case but in ASCII.
+func (r urllibRules) lower(text string) string {
+	if r.bytes {
+		return asciiLower(text)
+	}
+	return strings.ToLower(text)
+}
+
+// see: a port belongs to the host as it is written in the URL, and entries match
+// with and without it. An IPv6 address without brackets also loses its last group,
+// if that has only decimal digits: it passes for a port.
+func (r urllibRules) see(h host) host {
+	h.withPort = r.lower(h.name)
+	var cut bool
+	if h.name, cut = cutPort(h.withPort); !cut {
+		h.name = strings.TrimSuffix(h.name, ":")
+	}
+	return h
+}
+
+func (r urllibRules) covers(e *entry, h host) string {
+	if reason := r.coversName(e.text, h.withPort); reason != "" || h.name == h.withPort {
+		return reason
+	}
+	return r.coversName(e.text, h.name)
+}
+
+func (r urllibRules) coversName(entry, name string) string {
+	reason := (exactly | below).covers(entry, name)
+	if reason == belowName && r.dotted && len(name) == len(entry)+1 {
+		return ""
+	}
+	return reason
+}
+
+// cutPort is splitport: digits after the last colon.
+func cutPort(host string) (string, bool) {
+	colon := strings.LastIndexByte(host, ':')
+	if colon < 0 || !isDigits(host[colon+1:]) {
+		return host, false
+	}
+	return host[:colon], true
 }

@@ -1,6 +1,9 @@
 package dialect
 
 import (
+	"net/netip"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
@@ -46,7 +49,7 @@ func (r rubyRules) read(env Env) Decider {
 		https = http
 	}
 	return rules{
-		find: Env.set, http: http, https: https, no: "no_proxy NO_PROXY", readProxy: r.readProxy,
+		find: Env.set, http: http, https: https, no: "no_proxy NO_PROXY", readProxy: r.url().read,
 		host:     rubyHost,
 		loopback: func(h host) bool { return h.addr.IsLoopback() && !h.addr.Is4In6() },
 		cut:      cutRuby, entry: r.entry, covers: r.covers,
@@ -55,7 +58,7 @@ func (r rubyRules) read(env Env) Decider {
 
 // rubyHost has the address that IPSocket.getaddress finds, as far as it is known.
 func rubyHost(t Target) (host, string) {
-	if uri, ok := parseRubyURI(t.URL); !ok || uri.host == "" {
+	if u, ok := cutRubyURL(t.URL); !ok || u.host == "" {
 		return host{}, "the URL is not valid for this client"
 	}
 	h := host{name: strings.ToLower(t.Host), port: trimZeros(t.EffectivePort())}
@@ -67,39 +70,121 @@ func rubyHost(t Target) (host, string) {
 	return h, ""
 }
 
-func (r rubyRules) readProxy(v variable, scheme string) proxy {
-	uri, ok := parseRubyURI(v.value)
-	switch {
-	case !ok || !isPort(uri.port) || uri.host != "" && !resolvable(uri.host):
-		return proxy{failure: brokenProxy}
-	case !r.netHTTP && uri.scheme != "http":
-		return proxy{failure: "the proxy URL must start with http:// for this client"}
-	}
-	hop := Hop{Address: joinHostPort(uri.host, uri.port)}
-	if auth, sends := r.auth(uri.userinfo); sends {
-		hop.Auth = Sends(auth)
-	}
-	return proxy{hop: hop.plain(scheme)}
-}
-
-// auth reads credentials. Net::HTTP cuts them at the first colon; open-uri at
+// url reads credentials, too: Net::HTTP cuts them at the first colon; open-uri at
 // every one, drops empty parts at the end, and needs two.
-func (r rubyRules) auth(userinfo string) (string, bool) {
-	user, password, _ := strings.Cut(userinfo, ":")
-	if r.netHTTP {
-		if r.decodes {
-			user, password = rubyUnescape(user), rubyUnescape(password)
+func (r rubyRules) url() *proxyURL {
+	row := proxyURL{
+		cut: cutRubyURL,
+		host: func(u *urlParts) bool {
+			_, err := netip.ParseAddr(u.host)
+			return (!u.bracketed || err == nil) && (u.host == "" || resolvable(u.host))
+		},
+		schemes: map[string]Protocol{anyScheme: Connect}, ports: rubyPorts,
+		sends:     func(u *urlParts) bool { return u.userinfo != "" },
+		malformed: failing,
+	}
+	if r.decodes {
+		row.decode = rubyUnescape
+	}
+	if !r.netHTTP {
+		row.schemes = map[string]Protocol{"http": Connect}
+		row.sends = func(u *urlParts) bool { return strings.Trim(u.password, ":") != "" }
+		row.credential = func(u *urlParts) (string, bool) {
+			password, _, _ := strings.Cut(u.password, ":")
+			return u.user + ":" + password, true
 		}
-		return user + ":" + password, userinfo != ""
+		row.broken.failure = "the proxy URL must start with http:// for this client"
 	}
-	if strings.Trim(password, ":") == "" {
-		return "", false
-	}
-	password, _, _ = strings.Cut(password, ":")
-	return user + ":" + password, true
+	return &row
 }
 
 // rubyUnescape is CGI.unescape.
 func rubyUnescape(text string) string {
 	return percent.Decode(strings.ReplaceAll(text, "+", " "))
 }
+
+var rubyEntries = regexp.MustCompile(`[^:,\s\v]+(?::[0-9]+)?`)
+
+// cutRuby is the pattern of URI::Generic.use_proxy?: anything but colons, commas
+// and white space is an entry, with or without a port. IPv6 addresses and
+// networks fall apart at their colons.
+func cutRuby(list string) []Span {
+	var spans []Span
+	for _, at := range rubyEntries.FindAllStringIndex(list, -1) {
+		spans = append(spans, Span{at[0], at[1]})
+	}
+	return spans
+}
+
+func (r rubyRules) entry(text string) (entry, bool) {
+	name, port, _ := strings.Cut(text, ":")
+	e := entry{text: strings.ToLower(name), port: trimZeros(port)}
+	e.network, _ = rubyIPAddr(name, r.oldIPAddr)
+	e.address = e.network.Bits() == 32
+	return e, true
+}
+
+// covers: for the old ipaddr an IPv4-mapped address is an IPv4 address.
+func (r rubyRules) covers(e *entry, h host) string {
+	how := exactly | below
+	if e.text[0] == '.' {
+		how = dotted
+	}
+	if reason := how.covers(e.text, h.name); reason != "" {
+		return reason
+	}
+	if r.oldIPAddr {
+		h.addr = h.addr.Unmap()
+	}
+	return e.contains(h)
+}
+
+// rubyIPAddr is IPAddr.new for IPv4, the only kind that an entry can hold: a
+// length or a netmask may follow.
+func rubyIPAddr(text string, old bool) (netip.Prefix, bool) {
+	left, mask, found := strings.Cut(text, "/")
+	addr, err := netip.ParseAddr(left)
+	if err != nil || !addr.Is4() {
+		return netip.Prefix{}, false
+	}
+	if old { // split drops what follows a second slash, and an empty length
+		mask, _, _ = strings.Cut(mask, "/")
+		found = mask != ""
+	}
+	if !found {
+		return netip.PrefixFrom(addr, 32), true
+	}
+	if netmask, err := netip.ParseAddr(mask); err == nil && netmask.Is4() {
+		return rubyNetmask(addr, netmask)
+	}
+	bits, err := strconv.ParseUint(mask, 10, 16)
+	if err != nil || bits > 32 || !old && len(mask) > 1 && mask[0] == '0' {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(addr, int(bits)).Masked(), true
+}
+
+// rubyNetmask makes a prefix of a netmask whose ones are all in front.
+func rubyNetmask(addr, netmask netip.Addr) (netip.Prefix, bool) {
+	var mask uint32
+	for _, b := range netmask.As4() {
+		mask = mask<<8 | uint32(b)
+	}
+	bits := 0
+	for mask<<bits>>31 == 1 {
+		bits++
+	}
+	if mask<<bits != 0 {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(addr, bits).Masked(), true
+}
+
+// From ruby/uri lib/uri/rfc3986_parser.rb: everything is ASCII, and most odd
+// characters must be encoded.
+var cutRubyURL = grammar(`^(?:(?P<scheme>[A-Za-z][+\-.0-9A-Za-z]*):)?` +
+	`(?://(?:(?P<userinfo>(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=A-Z_a-z~])*)@)?(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<host>(?:%[0-9A-Fa-f]{2}|[!$&-.0-9;=A-Z_a-z~])*))(?::(?P<port>[0-9]*))?(?:/(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?` +
+	`|/?(?:(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~])(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?)` +
+	`(?:\?[\x00-"$-\x7f]*)?(?:#(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/?])*)?$`)
+
+var rubyPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "ldap": "389", "ldaps": "636"}

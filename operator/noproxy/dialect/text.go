@@ -106,12 +106,6 @@ func hasControl(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < ' ' })
 }
 
-// urlParts is the URL of a proxy as a client takes it apart.
-type urlParts struct {
-	scheme, user, password, host, port string
-	hasUser, hasPassword, hasPath      bool
-}
-
 // cutAuthority cuts what follows "//" where the authority ends.
 func cutAuthority(text string) (authority, rest string) {
 	if end := strings.IndexAny(text, "/?#"); end >= 0 {

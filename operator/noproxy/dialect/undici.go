@@ -92,49 +92,113 @@ func (r undiciRules) host(t Target) (host, string) {
 	return h, failure
 }
 
-// readProxy is the constructor of ProxyAgent, and the Pool that it makes, which
-// accepts a path in no proxy but a SOCKS one. The credential for SOCKS is as it
-// stands in the URL after parsing, where that for HTTP is decoded, and none
-// unless both parts are there.
+// readProxy is the constructor of ProxyAgent, and the Pool that it makes.
 func (r undiciRules) readProxy(v variable, own, scheme string) proxy {
-	p := proxy{variable: v}
-	value := v.value
-	if value == "" {
-		p.ignored = proxyOff
-		return p
+	if v.value == "" {
+		return proxy{variable: v, ignored: proxyOff}
 	}
-	if before, _, found := strings.Cut(value, "://"); r == undici800 && (!found || !isScheme(before)) {
-		value = own + "://" + value
+	given := v
+	if before, _, found := strings.Cut(v.value, "://"); r == undici800 && (!found || !isScheme(before)) {
+		given.value = own + "://" + v.value
 	}
-	u, ok := parseWHATWG(value)
-	if ok && r >= undici723 && (u.scheme == "socks5" || u.scheme == "socks") {
-		p.hop = Hop{Address: u.host + ":" + u.portOr("1080"), Protocol: Socks5Name}
-		if u.username != "" && u.password != "" {
-			p.hop.Auth = u.encodedAuth()
-		}
-		tooLong := max(len(u.username), len(u.password)) > 255 && !p.hop.Auth.IsZero() // RFC 1929
-		if tooLong || strings.HasPrefix(u.host, "[") {                                 // it looks up the brackets, too
-			p.failure = brokenProxy
-		}
-		if _, decoded := u.decodedAuth(); !decoded && r.sendsAuth(u) {
-			p.fatal = brokenProxy
-		}
-		return p
+	if r < undici87 {
+		scheme = "https" // everything is tunnelled
 	}
-	auth, decoded := Auth{}, true
-	if r.sendsAuth(u) {
-		auth, decoded = u.decodedAuth()
-	}
-	if !ok || !decoded || !u.isHTTP() || !u.bare || u.port == "0" {
-		p.fatal = brokenProxy
-		return p
-	}
-	if p.hop = u.hop(auth); r >= undici87 {
-		p.hop = p.hop.toward(scheme)
-	}
+	p := r.url().read(given, scheme)
+	p.variable = v
 	return p
 }
 
-func (r undiciRules) sendsAuth(u whatwgURL) bool {
-	return u.username != "" && (u.password != "" || r >= undici82)
+// url accepts a path in no proxy but a SOCKS one. The credential for SOCKS is as
+// it stands in the URL after parsing, where that for HTTP is decoded, and none
+// unless both parts are there; RFC 1929 limits their length. Brackets are looked
+// up with a SOCKS host, too.
+func (r undiciRules) url() *proxyURL {
+	row := proxyURL{schemes: webSchemes, ports: webPorts, malformed: dying, broken: dying}
+	if r >= undici723 {
+		row.schemes = map[string]Protocol{"http": Connect, "https": TLS, "socks": Socks5Name, "socks5": Socks5Name}
+		row.ports = map[string]string{"http": "80", "https": "443", anyScheme: "1080"}
+	}
+	isSocks := func(u *urlParts) bool { return row.schemes[u.scheme] == Socks5Name }
+	row.refuses = func(u *urlParts, _ string) proxy {
+		both, socks := u.user != "" && u.password != "", isSocks(u)
+		_, decoded := decodedJS(u)
+		switch {
+		case !decoded && r.sends(u), !socks && (u.path != "" || u.port == "0"):
+			return dying
+		case socks && (both && max(len(u.user), len(u.password)) > 255 || strings.HasPrefix(u.host, "[")):
+			return failing
+		}
+		return proxy{}
+	}
+	row.sends = func(u *urlParts) bool { return r.sends(u) && (!isSocks(u) || u.password != "") }
+	row.credential = func(u *urlParts) (string, bool) {
+		if isSocks(u) {
+			return u.user + ":" + u.password, true
+		}
+		return decodedJS(u)
+	}
+	return jsURL(row)
+}
+
+func (r undiciRules) sends(u *urlParts) bool {
+	return u.user != "" && (u.password != "" || r >= undici82)
+}
+
+// entry is an entry of parseNoProxy. The text is in lower case; a wildcard
+// covers no name itself since 8.11.
+func (r undiciRules) entry(text string) (entry, bool) {
+	name, port := splitPort(text)
+	if r >= undici810 {
+		name, port = splitUndici(text)
+	}
+	if r >= undici722 {
+		name = trimWildcard(name)
+	}
+	if r >= undici8101 {
+		name = trimFinalDot(name)
+	}
+	return entry{text: strings.ToLower(name), port: port, wildcard: text[0] == '*'}, true
+}
+
+func (r undiciRules) covers(e *entry, h host) string {
+	switch {
+	case r < undici722:
+		return matchProxyFromEnv(e.text, h.name)
+	case r < undici811:
+		return (exactly | below).covers(e.text, h.name)
+	case e.wildcard:
+		return (star | below).covers(e.text, h.name)
+	}
+	return (star | exactly | below).covers(e.text, h.name)
+}
+
+// splitUndici cuts a port off: after brackets, or after the only colon.
+func splitUndici(text string) (host, port string) {
+	host, port = splitPort(text)
+	if inner, found := inBrackets(host); found && host != text {
+		return inner, port
+	}
+	if inner, found := inBrackets(text); found {
+		text = inner
+	}
+	if strings.Count(text, ":") != 1 {
+		return text, ""
+	}
+	return splitPort(text)
+}
+
+// trimWildcard takes off one "*." or one dot.
+func trimWildcard(host string) string {
+	if rest, found := strings.CutPrefix(host, "*."); found {
+		return rest
+	}
+	return strings.TrimPrefix(host, ".")
+}
+
+func trimFinalDot(name string) string {
+	if len(name) > 1 {
+		return strings.TrimSuffix(name, ".")
+	}
+	return name
 }

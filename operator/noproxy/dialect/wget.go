@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
@@ -24,7 +23,7 @@ var wgetFamily = []*Client{{
 func wgetRules(ends string) rules {
 	return rules{
 		find: Env.set, http: "http_proxy", https: "https_proxy", no: "no_proxy", listFirst: true,
-		readProxy: func(v variable, scheme string) proxy { return readWgetProxy(v.value, scheme, ends) },
+		readProxy: wgetURL(ends).read,
 		host: func(t Target) (host, string) {
 			if name, ok := wgetHost(t.Host); ok {
 				return named(name)
@@ -57,20 +56,33 @@ func wgetHost(host string) (string, bool) {
 	return host, fine
 }
 
-// readWgetProxy: wget takes an https URL for https targets only, and speaks
-// http to it. It sends no user without a password.
-func readWgetProxy(value, scheme, ends string) proxy {
-	u, ok := parseWgetURL(completeWget(value, ends))
-	address, found := proxyAddress(u.host, u.port)
-	if !ok || !found || u.port == "0" || u.scheme == "https" && scheme != "https" {
-		return proxy{failure: brokenProxy}
+// wgetURL is url_parse: user information is what RFC 2396 allows in front of
+// the first "@" (url_skip_credentials). wget takes an https URL for https
+// targets only, and speaks http to it. It sends no user without a password.
+func wgetURL(ends string) *proxyURL {
+	return &proxyURL{
+		cut:    func(text string) (urlParts, bool) { return cutWgetURL(wgetEscape(completeWget(text, ends))) },
+		decode: percentDecodeC,
+		refuses: func(u *urlParts, target string) (p proxy) {
+			if u.scheme == "https" && target != "https" {
+				p = failing
+			}
+			return p
+		},
+		host: func(u *urlParts) (ok bool) {
+			ok = !u.bracketed || isIPv6(u.host)
+			var fine bool
+			u.host, fine = wgetHost(u.host)
+			return ok && fine
+		},
+		schemes: map[string]Protocol{"http": Connect, "https": Connect}, ports: webPorts,
+		sends:     func(u *urlParts) bool { return u.hasPassword },
+		reach:     proxyAddress,
+		malformed: failing, broken: failing,
 	}
-	hop := Hop{Address: address}
-	if u.hasPassword {
-		hop.Auth = Sends(u.user + ":" + u.password)
-	}
-	return proxy{hop: hop.plain(scheme)}
 }
+
+var cutWgetURL = grammar(`^(?P<scheme>(?i:https?))://(?:(?P<userinfo>[\w\-.!~*'();&=+$,%][\w\-.!~*'();:&=+$,%]*)@)?` + hostPort)
 
 // completeWget puts a scheme in front of a value that has none:
 // rewrite_shorthand_url, since 1.25 maybe_prepend_scheme. What it leaves alone
@@ -92,37 +104,6 @@ func completeWget(value, ends string) string {
 		return value
 	}
 	return "http://" + value
-}
-
-// parseWgetURL is url_parse.
-func parseWgetURL(text string) (urlParts, bool) {
-	scheme, rest, _ := strings.Cut(wgetEscape(text), "://")
-	u := urlParts{scheme: asciiLower(scheme)}
-	u.port = webPorts[u.scheme]
-	if u.port == "" {
-		return u, false
-	}
-	// user information ends at the first "@", if nothing but what RFC 2396 allows
-	// stands before it (url_skip_credentials)
-	if at := skip(asciiLower(rest), 0, "abcdefghijklmnopqrstuvwxyz0123456789-_.!~*'();:&=+$,%"); at < len(rest) && rest[at] == '@' {
-		u.user, u.password, u.hasPassword = strings.Cut(rest[:at], ":")
-		if rest = rest[at+1:]; u.user == "" {
-			return u, false
-		}
-		u.user, u.password = percentDecodeC(u.user), percentDecodeC(u.password)
-	}
-	authority, _ := cutAuthority(rest)
-	return u, u.parseWget(authority)
-}
-
-func (u *urlParts) parseWget(authority string) bool {
-	host, port, bracketed, ok := splitHostPort(authority)
-	if !ok || bracketed && !isIPv6(host) || port != "" && (!isDigits(port) || atoi(port) > 65535) {
-		return false
-	}
-	u.port = cmp.Or(trimZeros(port), u.port)
-	u.host, ok = wgetHost(host)
-	return ok && u.host != ""
 }
 
 // wgetEscape is reencode_escapes: it encodes what no URL may hold, and percent

@@ -1,8 +1,10 @@
 package dialect
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -117,4 +119,42 @@ func (w wget2Release) entry(text string) (entry, bool) {
 		e.network = netip.PrefixFrom(addr, atoi(length)).Masked()
 	}
 	return e, true
+}
+
+// A name that a colon and a digit follow is a host, not a scheme. The authority
+// is decoded before it is taken apart: an encoded "@" splits, too.
+var (
+	cutWget2URL = grammar(`^[ \t-\r]*(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):(?:/+(?P<host>[^/?#]*)|(?P<host>(?:[^/?#0-9][^/?#]*)?)(?:[/?#]|$))` +
+		`|/*(?P<host>[^/?#]*))`)
+	cutWget2Authority = grammar(`(?s)^(?:[^@]*@)?(?:\[(?P<address>.*)\](?::(?P<port>[0-9]*))?|\[(?P<address>.*)|(?P<host>[^:]*)(?::(?P<port>[0-9]*))?)`)
+)
+
+// parse is wget_iri_parse. Until 1.99.1 any scheme is fine, and one that is not
+// known has no port. Without a host nothing can be reached, not even parsed if
+// the scheme is known.
+func (w wget2Release) parse(text string) (urlParts, bool) {
+	whole, _ := cutWget2URL(text)
+	authority, _, _ := strings.Cut(whole.host, "%00")
+	authority = percentDecodeC(authority)
+	u, _ := cutWget2Authority(authority)
+	u.scheme = cmp.Or(whole.scheme, "http")
+	u.host = asciiLower(u.host)
+	if ascii, ok := toASCII(u.host); ok {
+		u.host = ascii
+	}
+	number, known := atoi(u.port), webPorts[u.scheme]
+	written := u.port != ""
+	u.port = cmp.Or(known, "0")
+	switch {
+	case known == "" && w.knowsSchemes:
+		return u, false
+	case authority == "":
+		u.port = "0"
+		return u, known == ""
+	case number > 0 && number < 65536:
+		u.port = strconv.Itoa(number)
+	case written && w.checksPorts:
+		return u, false
+	}
+	return u, true
 }

@@ -4,6 +4,9 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // wget2 built with libproxy, as Debian's is since 2.2. libproxy decides from the
@@ -14,7 +17,7 @@ import (
 // Rules: rockdaboot/wget2 v2.2.0 libwget/http.c wget_http_open; libproxy/libproxy
 // 0.5.9 src/backend/plugins/config-env/config-env.c and src/backend/px-manager.c
 // (ignore_hostname, ignore_domain, ignore_ip); GLib 2.84, for the URLs of target
-// and proxy (glib.go).
+// and proxy.
 var wget2WithLibproxy = &Client{
 	Name:    "wget2-libproxy",
 	Aliases: []string{"wget2(built with libproxy 0.5.9)", "wget2(built with libproxy)"},
@@ -111,4 +114,89 @@ func libproxyDomain(name, host string) string {
 		return belowName
 	}
 	return ""
+}
+
+// glibURL is a URL as GLib's g_uri_parse takes it apart without any flags.
+type glibURL struct {
+	scheme, host string
+	port         int    // anyPort where there is none
+	text         string // as g_uri_to_string writes it, but for what is escaped after the host
+}
+
+// parseGlib parses an absolute URL strictly: a percent sign that encodes
+// nothing, bytes that are not UTF-8 once decoded, or a port that is no number
+// make it invalid. Blanks do not.
+func parseGlib(text string) (glibURL, bool) {
+	parts, ok := cutGlibURL(text)
+	u := glibURL{scheme: parts.scheme, port: anyPort, text: parts.scheme + ":"}
+	if strings.HasPrefix(text[min(len(u.text), len(text)):], "//") {
+		var valid bool
+		u.host, valid = parseGlibHost(parts.host, parts.bracketed)
+		ok = ok && valid && glibDecodes(parts.userinfo)
+		u.text += "//"
+		if parts.hasUser {
+			u.text += glibEscape(percentDecodeC(parts.userinfo)) + "@"
+		}
+		if literal(u.host).Is6() {
+			u.text += "[" + u.host + "]"
+		} else {
+			u.text += glibEscape(u.host)
+		}
+	}
+	if parts.port != "" {
+		u.port = atoi(parts.port)
+		u.text += ":" + strconv.Itoa(u.port)
+	}
+	u.text += parts.path
+	return u, ok && u.port <= 65535 && glibDecodes(parts.path)
+}
+
+// User information ends at the first "@"; a second one is in the host.
+var cutGlibURL = grammar(`^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):(?://(?:(?P<userinfo>[^@/?#]*)@` + hostPort +
+	`|(?:\[(?P<address>[^\]/?#]*)\]|(?P<host>(?:[^@\[:/?#][^@:/?#]*)?))(?::(?P<port>[0-9]*))?(?P<path>[/?#](?s:.*))?$)` +
+	`|(?P<path>/?|/?[^/](?s:.*))$)`)
+
+// parseGlibHost is parse_host: what is an address only once decoded is invalid.
+func parseGlibHost(host string, bracketed bool) (string, bool) {
+	if bracketed {
+		address, zone, zoned := strings.Cut(host, "%")
+		if zoned && (len(zone) < 3 || zone[:2] != "25" || !glibDecodes(zone)) || !isIPv6(address) {
+			return "", false
+		}
+		if zoned {
+			address += "%" + percentDecodeC(zone[2:])
+		}
+		return address, true
+	}
+	decoded := percentDecodeC(host)
+	if !glibDecodes(host) || decoded != host && literal(decoded).IsValid() {
+		return "", false
+	}
+	return toASCII(decoded)
+}
+
+// glibDecodes reports whether uri_decoder accepts a part of a URL.
+func glibDecodes(part string) bool {
+	return percent.Valid(part) && utf8.ValidString(percentDecodeC(part)) && !strings.Contains(part, "%00")
+}
+
+// glibEscape is g_string_append_uri_escaped, as far as what reads the result
+// could tell the difference.
+func glibEscape(text string) string {
+	return percent.Encode(text, func(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte("%/?#[]@\"<>\\^`{|}", c) >= 0 })
+}
+
+// parseGlibNetwork is g_inet_address_mask_new_from_string: the address must not
+// have bits beyond the length.
+func parseGlibNetwork(text string) netip.Prefix {
+	address, length, slash := strings.Cut(text, "/")
+	addr := literal(address)
+	if !slash || !isDigits(length) || addr.Zone() != "" {
+		return netip.Prefix{}
+	}
+	network := netip.PrefixFrom(addr, atoi(length))
+	if network.Masked().Addr() != addr {
+		return netip.Prefix{}
+	}
+	return network
 }
