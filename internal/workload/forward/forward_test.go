@@ -118,7 +118,7 @@ func start(t *testing.T, files map[string]string, change func(*Options)) *starte
 	}
 	s := &started{}
 	options := Options{
-		Folder: upstream.NewFolder(folder), Log: slog.New(slog.DiscardHandler), Name: "relay-under-test",
+		Folder: upstream.NewFolder(folder, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler), Name: "relay-under-test",
 		Policy: egress.Policy{Domain: "cluster.local"},
 		Observe: func(o Outcome) {
 			s.mutex.Lock()

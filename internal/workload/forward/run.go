@@ -51,7 +51,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 	}
 	registry := prometheus.NewRegistry()
 	proxy := New(Options{
-		Folder: upstream.NewFolder(config.Folder), Policy: policy, Log: log, Name: "fairlead-relay-" + rand.Text(),
+		Folder: upstream.NewFolder(config.Folder, log), Policy: policy, Log: log, Name: "fairlead-relay-" + rand.Text(),
 		Exists: existsIn(policy.Domain), Observe: observeIn(registry),
 	})
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
