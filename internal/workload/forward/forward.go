@@ -40,6 +40,8 @@ type Options struct {
 	Exists func(ctx context.Context, name string) bool
 	// Observe is told of each request how it ended.
 	Observe func(Outcome)
+	// Access has a line for each request that goes somewhere, when it has ended. Nil: none.
+	Access *slog.Logger
 }
 
 // Proxy answers requests. It is the handler of a server.
@@ -106,7 +108,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		p.connect(w, r, settings, decision)
 	default:
-		p.plain.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, carried{settings, decision})))
+		p.plain.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, carried{settings, decision, accessOf(r, decision)})))
 		if conn, is := r.Context().Value(connKey{}).(net.Conn); is && r.Header.Get("Upgrade") != "" {
 			p.connections.remove(conn) // if it was upgraded, the server does not say when it ends
 		}
@@ -119,6 +121,7 @@ type key struct{}
 type carried struct {
 	settings *upstream.Settings
 	decision egress.Decision
+	line     access
 }
 
 func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Decision, *egress.Refusal) {
@@ -200,9 +203,18 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstre
 		return
 	}
 	p.observe(decision, "ok")
-	go func() { // the server's own goroutine has large buffers
+	var line access
+	if p.Access != nil {
+		line = accessOf(r, decision)
+	}
+	release := p.dialer.Hold(far)
+	go func() { //nolint:gosec // the server's own goroutine has large buffers, and its context would hold the request
 		defer p.connections.remove(near)
-		pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far, Early: far.Early}, pipe.Linger)
+		defer release()
+		traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far, Early: far.Early}, pipe.Linger)
+		if p.Access != nil {
+			p.log(line, http.StatusOK, traffic.FromFirst, traffic.FromSecond)
+		}
 	}()
 }
 
@@ -230,6 +242,7 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 	response, err := p.send(r, is)
 	if err == nil {
 		p.observe(is.decision, "ok")
+		p.counted(response, is.line)
 	}
 	return response, err
 }
@@ -293,9 +306,12 @@ func (p *Proxy) observe(decision egress.Decision, result string) {
 	if p.Observe == nil {
 		return
 	}
-	way := "proxy"
+	p.Observe(Outcome{wayOf(decision), result})
+}
+
+func wayOf(decision egress.Decision) string {
 	if decision.Direct {
-		way = "direct"
+		return "direct"
 	}
-	p.Observe(Outcome{way, result})
+	return "proxy"
 }

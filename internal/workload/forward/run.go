@@ -28,6 +28,8 @@ type Config struct {
 	Policy string   // a file; empty: nothing is opened
 	Health string   // address of /healthz, /readyz and /metrics
 	Drain  Drain
+	// AccessLog has a line for each request.
+	AccessLog bool
 }
 
 // maxProbes are answered at a time.
@@ -49,14 +51,17 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	registry := prometheus.NewRegistry()
-	proxy := New(Options{
+	options := Options{
 		Folder: upstream.NewFolder(config.Folder, log), Policy: policy, Log: log, Name: "fairlead-relay-" + rand.Text(),
-		Exists: existsIn(policy.Domain), Observe: observeIn(registry),
-	})
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "fairlead_relay_connections", Help: "Open connections of clients, tunnels among them.",
-	}, func() float64 { return float64(proxy.connections.count()) }))
+		Exists: existsIn(policy.Domain),
+	}
+	if config.AccessLog {
+		options.Access = log
+	}
+	proxy := New(options)
+	metrics, registry := newMetrics(proxy), prometheus.NewRegistry()
+	proxy.Observe = metrics.observe
+	registry.MustRegister(metrics)
 	health, err := net.Listen("tcp", config.Health)
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
@@ -124,15 +129,6 @@ func existsIn(domain string) func(context.Context, string) bool {
 	}
 }
 
-func observeIn(registry *prometheus.Registry) func(Outcome) {
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "fairlead_relay_requests_total",
-		Help: "Requests by decision (proxy, direct, refused) and result: ok, the reason of a refusal, the proxy's status, timeout, failed.",
-	}, []string{"decision", "result"})
-	registry.MustRegister(requests)
-	return func(o Outcome) { requests.WithLabelValues(o.Decision, o.Result).Inc() }
-}
-
 // healthServer has no patience: a probe is one short request. It is ready while it takes new connections and its settings
 // can be read.
 func healthServer(p *Proxy, registry *prometheus.Registry, ctx context.Context) *http.Server {
@@ -144,12 +140,15 @@ func healthServer(p *Proxy, registry *prometheus.Registry, ctx context.Context) 
 		if ctx.Err() != nil {
 			err = errors.New("it ends")
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintln(w, err)
-			return
+		case p.Folder.Problem() != nil:
+			fmt.Fprintln(w, "it listens with the settings of before:", p.Folder.Problem())
+		default:
+			fmt.Fprintln(w, "it listens, and its settings can be read")
 		}
-		fmt.Fprintln(w, "it listens, and its settings can be read")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	server := &http.Server{Handler: mux, ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 4 << 10}

@@ -103,7 +103,7 @@ func (f *Folder) stampNow() string {
 	return stamp.String()
 }
 
-var names = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, NoProxyFile, CAFile}
+var names = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, NoProxyFile, KeyFile, CAFile}
 
 // readFiles reads all files behind one look at the link ..data, which is switched over to others. Where that happens
 // meanwhile, what it led to is gone, and it is read again.

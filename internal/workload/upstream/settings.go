@@ -22,6 +22,7 @@ const (
 	HTTPPreviousFile  = "HTTP_PROXY_PREVIOUS"  // the same proxy with the credentials of before; may be missing
 	HTTPSPreviousFile = "HTTPS_PROXY_PREVIOUS" //
 	NoProxyFile       = "NO_PROXY"             // may be missing, as it was not projected once
+	KeyFile           = "FINGERPRINT_KEY"      // of the fingerprints of credentials in metrics; may be missing
 	CAFile            = "ca.crt"               // a file: authorities of an https:// proxy beside the system's; may be missing
 	SettingsFile      = "settings"             // all but the authorities, as systemd's EnvironmentFile= reads them without quotes
 )
@@ -30,6 +31,7 @@ const (
 type Settings struct {
 	HTTP, HTTPS Proxy
 	NoProxy     string
+	Key         string // of fingerprints; empty: one of this process
 	// Authorities are those by which an https:// proxy is known: the system's and the folder's. A company's bundle takes
 	// hundreds of kilobytes, and is read once.
 	Authorities func() (*x509.CertPool, error)
@@ -67,7 +69,7 @@ func (c Credential) Header() string {
 }
 
 func parse(folder string, files map[string]string) (*Settings, error) {
-	s := &Settings{NoProxy: strings.TrimSpace(files[NoProxyFile])}
+	s := &Settings{NoProxy: strings.TrimSpace(files[NoProxyFile]), Key: strings.TrimSpace(files[KeyFile])}
 	var err error
 	if s.HTTPS, err = parseProxy(folder, files, HTTPSFile, HTTPSPreviousFile); err != nil {
 		return nil, err

@@ -24,6 +24,8 @@ type Tunnel struct {
 	Conn
 	Early      []byte     // what came right behind the proxy's answer
 	Credential Credential // that the proxy accepted
+
+	by attempted
 }
 
 // Dialer reaches destinations through proxies, and remembers which credentials they refuse.
@@ -85,7 +87,7 @@ func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509
 		_ = conn.Close()
 		return Tunnel{}, err
 	}
-	return Tunnel{conn, early, credential}, nil
+	return Tunnel{conn, early, credential, attempted{proxy.Address, credential.Header()}}, nil
 }
 
 // connect connects to the proxy, with TLS if its URL says so.
@@ -104,10 +106,18 @@ func (d *Dialer) connect(ctx context.Context, proxy Proxy, authorities func() (*
 	})
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, InTime(ctx, inTLS(err))
+		return nil, InTime(ctx, &TLSError{inTLS(err)})
 	}
 	return secured, nil
 }
+
+// TLSError is why there is no TLS with a proxy.
+type TLSError struct{ why error }
+
+func (e *TLSError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *TLSError) Unwrap() error { return e.why }
 
 func inTLS(err error) error {
 	var header tls.RecordHeaderError
