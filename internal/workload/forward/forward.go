@@ -80,7 +80,7 @@ func New(options Options) *Proxy {
 		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
 	}
 	proxy.plain = httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.Header.Add("Via", r.In.Proto[len("HTTP/"):]+" "+proxy.Name) },
+		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.Header.Set("Via", proxy.via(r.In)) },
 		Transport: transport(proxy.roundTrip), FlushInterval: -1, ErrorHandler: proxy.failed,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
@@ -131,7 +131,7 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 			return egress.Decision{}, refusal
 		}
 	}
-	if strings.Contains(strings.Join(r.Header.Values("Via"), ","), p.Name) {
+	if via := strings.Join(r.Header.Values("Via"), ","); strings.Contains(via, p.Name) || strings.Count(via, pseudonym) > maxRelays {
 		return egress.Decision{}, &egress.Refusal{Reason: egress.Itself, Text: "the request has been here before: the proxy of this relay leads back to it"}
 	}
 	destination, refusal := destinationOf(r)
@@ -143,6 +143,18 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 		request.Service = p.Exists(r.Context(), service)
 	}
 	return p.Policy.Decide(request)
+}
+
+// maxRelays are before this one on an honest way: one beside an agent, one of the cluster, one of the machine. Behind a Service
+// that leads back to itself, there may be thousands.
+const maxRelays = 3
+
+// pseudonym begins the name of each relay.
+const pseudonym = "fairlead-relay-"
+
+// via is the header of that name, with this relay at its end.
+func (p *Proxy) via(r *http.Request) string {
+	return strings.Join(append(r.Header.Values("Via"), strings.TrimPrefix(r.Proto, "HTTP/")+" "+p.Name), ", ")
 }
 
 // destinationOf reads the authority of CONNECT, or the absolute URL of any other method (RFC 9112, section 3.2).
@@ -185,7 +197,7 @@ func listed(r *http.Request, d egress.Destination, noProxy string) bool {
 
 // connect opens a tunnel and carries it until it ends.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstream.Settings, decision egress.Decision) {
-	far, err := p.open(r.Context(), settings, decision)
+	far, err := p.open(r.Context(), r, settings, decision)
 	if err != nil {
 		p.failed(w, r, err)
 		return
@@ -218,7 +230,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstre
 	}()
 }
 
-func (p *Proxy) open(ctx context.Context, settings *upstream.Settings, decision egress.Decision) (upstream.Tunnel, error) {
+func (p *Proxy) open(ctx context.Context, r *http.Request, settings *upstream.Settings, decision egress.Decision) (upstream.Tunnel, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errTimeout)
 	defer cancel()
 	if decision.Direct {
@@ -228,7 +240,7 @@ func (p *Proxy) open(ctx context.Context, settings *upstream.Settings, decision 
 	if settings.HTTPS.URL.IsZero() {
 		return upstream.Tunnel{}, errNoProxy
 	}
-	return p.dialer.Open(ctx, settings.HTTPS, settings.Authorities, decision.Dial)
+	return p.dialer.Open(ctx, settings.HTTPS, settings.Authorities, decision.Dial, p.via(r))
 }
 
 var (

@@ -52,7 +52,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 		return err
 	}
 	options := Options{
-		Folder: upstream.NewFolder(config.Folder, log), Policy: policy, Log: log, Name: "fairlead-relay-" + rand.Text(),
+		Folder: upstream.NewFolder(config.Folder, log), Policy: policy, Log: log, Name: pseudonym + rand.Text(),
 		Exists: existsIn(policy.Domain),
 	}
 	if config.AccessLog {
@@ -111,22 +111,6 @@ func listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
 		listeners = append(listeners, l)
 	}
 	return listeners, nil
-}
-
-// lookupTimeout bounds what a slow DNS costs a request.
-const lookupTimeout = time.Second
-
-// existsIn looks names of Services up, where there is a cluster's domain. Whatever DNS does not say is no Service.
-func existsIn(domain string) func(context.Context, string) bool {
-	if domain == "" {
-		return nil
-	}
-	return func(ctx context.Context, name string) bool {
-		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-		defer cancel()
-		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name+".")
-		return err == nil && len(found) > 0
-	}
 }
 
 // healthServer has no patience: a probe is one short request. It is ready while it takes new connections and its settings

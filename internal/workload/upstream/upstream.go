@@ -40,16 +40,16 @@ func NewDialer(dial func(ctx context.Context, address string) (Conn, error)) *Di
 }
 
 // Open opens a tunnel to host:port with CONNECT (RFC 9110, section 9.3.6). If the proxy refuses a credential, the next one is
-// tried. The error may be a *Refusal, and has no password.
-func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string) (Tunnel, error) {
-	tunnel, err := d.open(ctx, proxy, authorities, target)
+// tried. Via is that header's value, or empty. The error may be a *Refusal, and has no password.
+func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string) (Tunnel, error) {
+	tunnel, err := d.open(ctx, proxy, authorities, target, via)
 	if err != nil {
 		return Tunnel{}, fmt.Errorf("the proxy %s: %w", proxy.URL, err)
 	}
 	return tunnel, nil
 }
 
-func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string) (Tunnel, error) {
+func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string) (Tunnel, error) {
 	var failed error
 	for from := 0; ; {
 		index, end, err := d.attempts.begin(ctx, proxy, from)
@@ -57,7 +57,7 @@ func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x50
 			return Tunnel{}, cmp.Or(failed, err)
 		}
 		credential := proxy.Credentials[index]
-		tunnel, err := d.ask(ctx, proxy, authorities, target, credential)
+		tunnel, err := d.ask(ctx, proxy, authorities, target, via, credential)
 		var refusal *Refusal
 		switch {
 		case err == nil:
@@ -77,12 +77,12 @@ func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x50
 	}
 }
 
-func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string, credential Credential) (Tunnel, error) {
+func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string, credential Credential) (Tunnel, error) {
 	conn, err := d.connect(ctx, proxy, authorities)
 	if err != nil {
 		return Tunnel{}, err
 	}
-	early, err := connect(ctx, conn, target, credential.Header())
+	early, err := connect(ctx, conn, target, credential.Header(), via)
 	if err != nil {
 		_ = conn.Close()
 		return Tunnel{}, err
