@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -103,7 +104,11 @@ func (f *Folder) stampNow() string {
 	return stamp.String()
 }
 
-var names = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, NoProxyFile, KeyFile, CAFile}
+// Keys are those of the Secret fairlead-source, in the order of the lines of SettingsFile.
+var Keys = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, KeyFile, NoProxyFile}
+
+// Parse reads files by their names, as a folder would have them. The error shows no value.
+func Parse(files map[string]string) (*Settings, error) { return parse("", files) }
 
 // readFiles reads all files behind one look at the link ..data, which is switched over to others. Where that happens
 // meanwhile, what it led to is gone, and it is read again.
@@ -122,7 +127,7 @@ func readFiles(folder string) (map[string]string, error) {
 }
 
 func readAll(from, shown string) (map[string]string, error) {
-	files, keys := map[string]string{}, names
+	files, keys := map[string]string{}, append(slices.Clone(Keys), CAFile)
 	content, err := os.ReadFile(filepath.Join(from, SettingsFile))
 	switch {
 	case err == nil:
