@@ -19,6 +19,7 @@ const (
 	ClusterRoleAggregation = "clusterrole-aggregation-controller"
 	ServiceAccounts        = "serviceaccount-controller"
 	ServiceAccountTokens   = "serviceaccount-token-controller"
+	EndpointSlices         = "endpointslice-controller"
 	RootCAPublisher        = "root-ca-certificate-publisher-controller"
 )
 

@@ -56,6 +56,10 @@ var (
 		Name: "kubeadm", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kubeadm",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "30 seconds",
 	}
+	KubeProxy = Tool{
+		Name: "kube-proxy", Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/kube-proxy",
+		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "30 seconds",
+	}
 	Kubectl = Tool{
 		Name: "kubectl", Module: "kubectl", Package: "k8s.io/kubernetes/cmd/kubectl",
 		Version: kubernetesVersion, LDFlags: kubernetesLDFlags, Duration: "30 seconds",
@@ -166,6 +170,10 @@ var (
 		Name: "prometheus-clients", Module: "prometheus", Package: "./clients",
 		Version: "v0.305.0", Duration: "30 seconds",
 	}
+	CoreDNS = Tool{
+		Name: "coredns", Module: "coredns", Package: "./server",
+		Version: "v1.14.0", Duration: "1 minute",
+	}
 	Expand = Tool{
 		Name: "expand", Module: "kubernetes", Package: "./expand",
 		Version: kubernetesVersion, Duration: "1 second",
@@ -179,9 +187,9 @@ var (
 // All lists every program, for building them ahead of the tests.
 func All() []Tool {
 	return []Tool{
-		Etcd, KubeAPIServer, KubeControllerManager, Kubeadm, Kubectl,
+		Etcd, KubeAPIServer, KubeControllerManager, KubeProxy, Kubeadm, Kubectl,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl,
-		UserData, Expand, IgnitionValidate,
+		UserData, Expand, IgnitionValidate, CoreDNS,
 		Kyverno, KyvernoReports, KyvernoCLI, Helm, FluxHelmController, PrometheusClients,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
 		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034, ANPTestClient034,
