@@ -30,7 +30,7 @@ deps: ## install the Debian packages that tests need
 			/usr/sbin/squid:squid docker-registry:docker-registry openssl:openssl /usr/sbin/update-ca-certificates:ca-certificates \
 			/usr/lib/dracut/modules.d/30ignition/ignition:ignition \
 			$(python)/jinja2:python3-jinja2 $(python)/yaml:python3-yaml $(python)/libdnf:python3-libdnf \
-			$(python)/requests:python3-requests node:nodejs runc:runc; do \
+			$(python)/requests:python3-requests node:nodejs runc:runc nft:nftables; do \
 		command -v $${need%:*} >/dev/null || [ -d $${need%:*} ] || echo $${need#*:}; done); $(install)
 
 python := /usr/lib/python3/dist-packages

@@ -8,7 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
@@ -40,6 +43,9 @@ const maxProbes = 64
 func Run(ctx context.Context, config Config, log *slog.Logger) error {
 	policy, err := readPolicy(config.Policy)
 	if err != nil {
+		return err
+	}
+	if policy.Denied, err = deniedHere(policy.Denied, os.Getenv); err != nil {
 		return err
 	}
 	listeners, err := listen(ctx, config.Listen)
@@ -86,6 +92,25 @@ func readPolicy(file string) (egress.Policy, error) {
 		return egress.Policy{}, fmt.Errorf("%s: %w", file, err)
 	}
 	return policy, nil
+}
+
+// deniedHere adds what only the pod knows: the addresses of its node, which the chart hands in, and of the API server, which
+// every pod has.
+func deniedHere(denied []netip.Prefix, getenv func(string) string) ([]netip.Prefix, error) {
+	denied = slices.Clone(denied)
+	for _, name := range []string{"KUBERNETES_SERVICE_HOST", "HOST_IPS"} {
+		for text := range strings.SplitSeq(getenv(name), ",") {
+			if text = strings.TrimSpace(text); text == "" {
+				continue
+			}
+			addr, err := netip.ParseAddr(text)
+			if err != nil {
+				return nil, fmt.Errorf("the variable %s: %q is not an address", name, text)
+			}
+			denied = append(denied, netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()))
+		}
+	}
+	return denied, nil
 }
 
 // listen returns those listeners that there are, also with an error.

@@ -1,0 +1,188 @@
+package fabric_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+)
+
+const nothingDirect = "serviceDomain: cluster.local\nsources: [10.244.0.0/16]\n"
+
+func TestPodsOnTheRelay(t *testing.T) {
+	f := newFabric(t)
+	first, client := f.wire(system, "relay-1"), f.wire("shop", "web")
+	first.startRelay(nothingDirect, "--drain-delay=5s", "--grace-period=5s")
+	first.publish("fairlead-relay")
+	t.Run("Clients", func(t *testing.T) { testClients(t, client) })
+	t.Run("ShortNames", func(t *testing.T) { testShortNames(t, f, client) })
+	t.Run("Never", func(t *testing.T) { testNever(t, f, client) })
+	t.Run("Upgrade", func(t *testing.T) { testUpgrade(t, f, first, client) })
+}
+
+// Programs of a pod, with the variables that the policy writes.
+func testClients(t *testing.T, client *pod) {
+	for name, command := range map[string][]string{
+		"curl":   {"curl", "-sSk"},
+		"wget":   {"wget", "-qO-", "--no-check-certificate"},
+		"python": {"python3", "-c", "import sys,requests; print(requests.get(sys.argv[1], verify=False).text)"},
+	} {
+		if _, err := exec.LookPath(command[0]); err != nil {
+			controlplanetest.Require(t, err)
+		}
+		for _, scheme := range []string{"http", "https"} {
+			out, err := client.fabric.network.Run(t.Context(), client.network(), variables("shop"), append(command, scheme+"://"+machine.InternetName+"/")...)
+			if err != nil || strings.TrimSpace(string(out)) != "the internet" {
+				t.Errorf("%s, %s: %q, %v", name, scheme, out, err)
+			}
+		}
+	}
+}
+
+// A short name is refused by what to write, and leads to the Service where its namespace is opted in.
+func testShortNames(t *testing.T, f *fabric, client *pod) {
+	for _, namespace := range []string{"shop", "other"} {
+		backend := f.wire(namespace, "backend-"+namespace)
+		f.serve(backend.listen(8080), "backend of "+namespace)
+		f.newService(namespace, "backend", 80, 8080)
+		backend.publish("backend")
+	}
+	ask := func(name string) string {
+		out, err := f.network.Run(t.Context(), client.network(), variables("shop"), "curl", "-sS", "-w", " %{http_code}", "http://"+name+"/")
+		controlplanetest.Require(t, err)
+		return string(out)
+	}
+	for name, write := range map[string]string{"backend": "backend.shop.svc", "backend.other": "backend.other.svc"} {
+		if said := ask(name); !strings.Contains(said, "write "+write) || !strings.HasSuffix(said, " 403") {
+			t.Errorf("%s: %s", name, said)
+		}
+		if said := ask(write); !strings.HasPrefix(said, "backend of ") {
+			t.Errorf("%s, as the relay has said: %s", write, said)
+		}
+	}
+	opened := f.wire(system, "relay-opened")
+	opened.startRelay(nothingDirect + "direct: {namespaces: [shop, other]}\n")
+	for name, want := range map[string]string{"backend": "backend of shop 200", "backend.other": "backend of other 200"} {
+		out, err := f.network.Run(t.Context(), client.network(), nil, "curl", "-sS", "-w", " %{http_code}", "-x", "http://shop@"+opened.address+":3128", "http://"+name+"/")
+		if err != nil || string(out) != want {
+			t.Errorf("%s, opted in: %s, %v", name, out, err)
+		}
+	}
+}
+
+// What no pod reaches through a relay, whatever is opted in.
+func testNever(t *testing.T, f *fabric, client *pod) {
+	relay := f.wire(system, "relay-open")
+	relay.startRelay("serviceDomain: cluster.local\nsources: [10.244.0.0/16]\n" +
+		"direct: {networks: [0.0.0.0/0, '::/0'], domains: [corp.example, svc, local], namespaces: [default, shop]}\n")
+	for host, want := range map[string]string{
+		"127.0.0.1": "Loopback", "localhost": "Loopback", "[::1]": "Loopback", "loopback.corp.example": "Loopback",
+		"169.254.1.1": "LinkLocal", "[fe80::1]": "LinkLocal",
+		"169.254.169.254": "Metadata", "168.63.129.16": "Metadata", "100.100.100.200": "Metadata", "[fd00:ec2::254]": "Metadata",
+		"metadata.google.internal": "Metadata", "metadata.corp.example": "Metadata",
+		"[::ffff:169.254.169.254]": "Metadata", "[64:ff9b::a9fe:a9fe]": "Metadata", "[2002:a9fe:a9fe::1]": "Metadata",
+		"0251.0376.0251.0376": "OddAddress", "2852039166": "OddAddress", "0x7f.1": "OddAddress", "[fe80::1%25eth0]": "OddAddress",
+		"0.0.0.0": "Special", "224.0.0.1": "Special",
+		machine.CorpAddress: "Denied", "node.corp.example": "Denied",
+		api: "Denied", "kubernetes.default.svc": "Denied", "kubernetes.default": "Denied", "api.corp.example": "Denied",
+	} {
+		for _, kind := range []string{"CONNECT %[1]s:443 HTTP/1.1\r\nHost: %[1]s:443\r\n\r\n", "GET http://%[1]s/ HTTP/1.1\r\nHost: %[1]s\r\n\r\n"} {
+			before := relay.counted(want)
+			status, text := relay.answer(t, client.network(), fmt.Sprintf(kind, host))
+			if status != http.StatusForbidden && status != http.StatusBadRequest || relay.counted(want) != before+1 {
+				t.Errorf("%.7s %s: %d %q, counted as %s %d times", kind, host, status, text, want, relay.counted(want)-before)
+			}
+		}
+	}
+	before := relay.counted("Source")
+	if status, text := relay.answer(t, machine.DMZ, "CONNECT registry.example:443 HTTP/1.1\r\nHost: registry.example:443\r\n\r\n"); status != http.StatusForbidden || relay.counted("Source") != before+1 {
+		t.Errorf("from outside the networks: %d %q", status, text)
+	}
+	if status, _ := relay.answer(t, client.network(), "CONNECT registry.example:443 HTTP/1.1\r\nHost: registry.example:443\r\n\r\n"); status != http.StatusOK {
+		t.Errorf("the internet: %d", status)
+	}
+}
+
+// A second relay comes, and the first one goes, under load: no new request fails, and tunnels that end are counted. Then one
+// is killed: what fails ends with its endpoint.
+func testUpgrade(t *testing.T, f *fabric, first, client *pod) {
+	under := client.load(4)
+	var tunnels []net.Conn
+	for range 5 {
+		tunnels = append(tunnels, client.tunnel())
+	}
+	under.await(t, 50)
+
+	second := f.wire(system, "relay-2")
+	second.startRelay(nothingDirect, "--drain-delay=5s", "--grace-period=5s")
+	second.publish("fairlead-relay")
+	first.ends()
+	controlplanetest.Require(t, syscall.Kill(-first.process.PID(), syscall.SIGTERM))
+	first.awaitProgrammed(false)
+	controlplanetest.Require(t, first.process.Wait(t.Context()))
+	under.await(t, 50)
+	if under.failed.Load() != 0 {
+		t.Errorf("of %d requests in an upgrade %d failed: %s", under.done.Load(), under.failed.Load(), <-under.failures)
+	}
+	ended := 0
+	for _, tunnel := range tunnels {
+		_ = tunnel.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := tunnel.Read(make([]byte, 1)); err != nil && !isTimeout(err) {
+			ended++
+		}
+	}
+	t.Logf("in an upgrade: %d requests, %d failed; of %d open tunnels %d ended", under.done.Load(), under.failed.Load(), len(tunnels), ended)
+	if ended != len(tunnels) {
+		t.Errorf("%d tunnels go on without a relay", len(tunnels)-ended)
+	}
+
+	third := f.wire(system, "relay-3")
+	third.startRelay(nothingDirect)
+	third.publish("fairlead-relay")
+	second.process.Kill()
+	second.fails()
+	second.awaitProgrammed(false)
+	failed := under.failed.Load()
+	under.await(t, 4) // those that were under way
+	atEnd := under.failed.Load()
+	under.await(t, 50)
+	under.stop()
+	t.Logf("killed: %d requests, %d failed until the endpoint was gone", under.done.Load(), failed)
+	if under.failed.Load() > atEnd {
+		t.Errorf("%d failed after that", under.failed.Load()-atEnd)
+	}
+}
+
+func isTimeout(err error) bool {
+	network, is := err.(net.Error) //nolint:errorlint // of a connection
+	return is && network.Timeout()
+}
+
+// answer sends a request to this relay itself.
+func (p *pod) answer(t *testing.T, from machine.Namespace, request string) (status int, text string) {
+	t.Helper()
+	conn, err := p.fabric.network.Dial(t.Context(), from, p.address+":3128")
+	controlplanetest.Require(t, err)
+	defer conn.Close()
+	return exchange(t, conn, request)
+}
+
+// counted reads a metric.
+func (p *pod) counted(reason string) int {
+	out, err := p.fabric.network.Run(p.fabric.t.Context(), p.network(), nil, "curl", "-sS", "http://127.0.0.1:8099/metrics")
+	controlplanetest.Require(p.fabric.t, err)
+	for line := range strings.Lines(string(out)) {
+		var count int
+		if _, err := fmt.Sscanf(line, `fairlead_relay_requests_total{decision="refused",result="`+reason+`"} %d`, &count); err == nil {
+			return count
+		}
+	}
+	return 0
+}
