@@ -128,6 +128,7 @@ func (p *pod) startRelay(policy string, args ...string) {
 
 // httptestCertificate is one that nobody verifies.
 func httptestCertificate(t *testing.T) tls.Certificate {
+	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS()
 	t.Cleanup(server.Close)

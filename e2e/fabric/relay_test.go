@@ -29,6 +29,7 @@ func TestPodsOnTheRelay(t *testing.T) {
 
 // Programs of a pod, with the variables that the policy writes.
 func testClients(t *testing.T, client *pod) {
+	t.Helper()
 	for name, command := range map[string][]string{
 		"curl":   {"curl", "-sSk"},
 		"wget":   {"wget", "-qO-", "--no-check-certificate"},
@@ -48,6 +49,7 @@ func testClients(t *testing.T, client *pod) {
 
 // A short name is refused by what to write, and leads to the Service where its namespace is opted in.
 func testShortNames(t *testing.T, f *fabric, client *pod) {
+	t.Helper()
 	for _, namespace := range []string{"shop", "other"} {
 		backend := f.wire(namespace, "backend-"+namespace)
 		f.serve(backend.listen(8080), "backend of "+namespace)
@@ -79,6 +81,7 @@ func testShortNames(t *testing.T, f *fabric, client *pod) {
 
 // What no pod reaches through a relay, whatever is opted in.
 func testNever(t *testing.T, f *fabric, client *pod) {
+	t.Helper()
 	relay := f.wire(system, "relay-open")
 	relay.startRelay("serviceDomain: cluster.local\nsources: [10.244.0.0/16]\n" +
 		"direct: {networks: [0.0.0.0/0, '::/0'], domains: [corp.example, svc, local], namespaces: [default, shop]}\n")
@@ -113,6 +116,7 @@ func testNever(t *testing.T, f *fabric, client *pod) {
 // A second relay comes, and the first one goes, under load: no new request fails, and tunnels that end are counted. Then one
 // is killed: what fails ends with its endpoint.
 func testUpgrade(t *testing.T, f *fabric, first, client *pod) {
+	t.Helper()
 	under := client.load(4)
 	var tunnels []net.Conn
 	for range 5 {
@@ -170,7 +174,7 @@ func (p *pod) answer(t *testing.T, from machine.Namespace, request string) (stat
 	t.Helper()
 	conn, err := p.fabric.network.Dial(t.Context(), from, p.address+":3128")
 	controlplanetest.Require(t, err)
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // it has been read
 	return exchange(t, conn, request)
 }
 
