@@ -33,11 +33,11 @@
 {{- fail (printf "%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS" $path) -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.source.existing (ne .Values.carry "Relay") -}}
+{{- if and ((.Values.source).existing) (ne .Values.carry "Relay") -}}
 {{- fail (printf "source.existing needs carry Relay: with carry %s the chart itself writes the URLs of its values" .Values.carry) -}}
 {{- end -}}
 {{- /* Its URLs are not known here. Without a list, a cluster is Direct. */ -}}
-{{- $existing := and .Values.source.existing (trimAll ", " $found.noProxy) (not (or $found.http $found.https)) -}}
+{{- $existing := and ((.Values.source).existing) (trimAll ", " $found.noProxy) (not (or $found.http $found.https)) -}}
 {{- $_ := set $found "existing" (not (empty $existing)) -}}
 {{- if not (or $found.http $found.https $existing) -}}
 {{- $_ := set $found "noProxy" "" -}}
