@@ -217,7 +217,11 @@ func (c Cluster) outdated(pod *corev1.Pod, one container, s setting) string {
 	case len(s.relayed) > 0 && c.Policy != nil:
 		return "goes through a relay as the policy no longer says: replace the pod"
 	case s.refers && s.injected() && c.Policy.Relays():
-		return "refers to the Secret " + proxysecret.Name + ", which is no longer renewed: replace the pod"
+		remedy := "replace the pod"
+		if pod.Spec.HostNetwork && !c.Policy.machines {
+			remedy = "its node has no relay that it could go through"
+		}
+		return "refers to the Secret " + proxysecret.Name + ", which is no longer renewed: " + remedy
 	case c.Policy.Literal():
 		if len(s.own) > 0 && s.hasAll() && born(pod, one).Before(c.Policy.Changed) {
 			return "has other values than the policy, which has changed since: replace the pod"

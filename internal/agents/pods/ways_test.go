@@ -68,6 +68,7 @@ func TestAPodThatGoesThroughTheRelayIsFineAsLongAsThePolicySaysSo(t *testing.T) 
 		"before it had an address":     {byAddress, toRelay("shop", service), false, "Outdated goes through a relay as"},
 		"relay, and now references":    {policy(t, nil), toRelay("shop", service), false, "Outdated goes through a relay as"},
 		"references, and now a relay":  {relay, references(), false, "Outdated refers to the Secret fairlead-proxy"},
+		"references on such a machine": {relay, references(), true, "Outdated refers to the Secret fairlead-proxy, which is no longer renewed: its node has no relay"},
 		"references":                   {policy(t, nil), references(), false, "Fine "},
 		"on a machine with a relay":    {onMachines, toRelay("shop", "127.0.0.1"), true, "Fine "},
 		"on a machine without a relay": {relay, nil, true, "Uninjected is on the network of its node, which has no relay"},
