@@ -24,7 +24,7 @@ func TestTheRelayTakesItsTaintFromItsOwnNodeAndChangesNothingElse(t *testing.T) 
 	admin, err := client.New(cp.Admin(), client.Options{})
 	controlplanetest.Require(t, err)
 	taints := []corev1.Taint{
-		{Key: "fairlead.io/relay", Effect: corev1.TaintEffectNoSchedule}, {Key: "dedicated", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "fairlead.io/relay", Effect: corev1.TaintEffectNoSchedule}, {Key: "fairlead.io/relay", Effect: corev1.TaintEffectNoExecute}, {Key: "dedicated", Effect: corev1.TaintEffectNoSchedule},
 	}
 	for _, name := range []string{"own", "other"} {
 		controlplanetest.Require(t, admin.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: taints}}))
@@ -57,6 +57,8 @@ func TestTheRelayTakesItsTaintFromItsOwnNodeAndChangesNothingElse(t *testing.T) 
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	const one = `{"spec": {"taints": [{"key": "fairlead.io/relay", "effect": "NoExecute"}, {"key": "dedicated", "effect": "NoSchedule"}, ` + notReady + `]}}`
+	controlplanetest.Require(t, patch("own", one)) // each by itself
 	controlplanetest.Require(t, patch("own", without))
 	if err := relay.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "own"}}); !apierrors.IsForbidden(err) {
 		t.Errorf("it may take nodes away: %v", err)
