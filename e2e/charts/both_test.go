@@ -236,22 +236,27 @@ func TestPodSecurityRestrictedAdmitsThePods(t *testing.T) {
 	tried := 0
 	for chart := range both {
 		for _, file := range variants(t, chart) {
-			deployment := template(t, chart, read(t, file)).deployment(t)
-			if deployment == nil {
+			objects := template(t, chart, read(t, file))
+			var pod corev1.PodTemplateSpec
+			if deployment := objects.deployment(t); deployment != nil {
+				pod = deployment.Spec.Template
+			} else if objects["DaemonSet/fairlead-relay"] != nil {
+				pod = objects.relay(t).Spec.Template
+			} else {
 				continue // carry Literal
 			}
 			tried++
-			if err := try(deployment.Spec.Template); err != nil {
+			if err := try(pod); err != nil {
 				t.Errorf("%s, %s: %v", chart, filepath.Base(file), err)
 			}
-			deployment.Spec.Template.Spec.Containers[0].SecurityContext = nil
-			if err := try(deployment.Spec.Template); err == nil || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) {
+			pod.Spec.Containers[0].SecurityContext = nil
+			if err := try(pod); err == nil || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) {
 				t.Errorf("the judge is asleep: %v", err)
 			}
 		}
 	}
-	if tried != 6 {
-		t.Errorf("%d Deployments", tried)
+	if tried != 7 {
+		t.Errorf("%d Deployments and DaemonSets", tried)
 	}
 }
 

@@ -229,7 +229,7 @@ func combinations() []values {
 	all := []values{policies.Values()}
 	for _, choice := range [][]values{
 		{{"engine": "Kyverno"}, {"engine": "Native"}},
-		{{"carry": "SecretRef"}, {"carry": "Literal"}},
+		{{"carry": "SecretRef"}, {"carry": "Literal"}, {"carry": "Relay"}},
 		{{"failurePolicy": "Fail", "optIn": false}, {"failurePolicy": "Ignore", "optIn": true}},
 		{{}, {"trustedCA": values{"enabled": true, "bundle": certificate}}},
 		{{}, {"exclude": values{"namespaces": []string{}, "names": []string{}, "labels": []string{}}}},
@@ -258,7 +258,7 @@ func (s server) testCombinations(t *testing.T) {
 	}
 	tried := 0
 	for _, given := range combinations() {
-		if given["carry"] == "Literal" && given["trustedCA"] != nil {
+		if given["carry"] != "SecretRef" && given["trustedCA"] != nil {
 			continue // is refused
 		}
 		tried++
@@ -269,7 +269,7 @@ func (s server) testCombinations(t *testing.T) {
 			}
 		}
 	}
-	if tried != 24 {
+	if tried != 32 {
 		t.Errorf("%d combinations", tried)
 	}
 }

@@ -63,7 +63,15 @@ proxy: {http: "http://u:$(p)&<@proxy.example:3128", https: "http://u:p@proxy.exa
 managementCluster: {enabled: true, endpointRanges: [.svc, 192.0.2.0/24], tunnelNamespaces: [hub]}`},
 	"literally, with none": {"carry: Literal"},
 	"literally, by TLS":    {`{carry: Literal, proxy: {https: "https://proxy.example:1", noProxy: a}}`},
-	"a proxy for HTTP":     {`{proxy: {http: "http://proxy.example:1", noProxy: a}}`},
+	"by the shared relay": {`
+carry: Relay
+proxy: {http: "http://u:p@proxy.example:3128", https: "https://u:p@proxy.example:3129", noProxy: '.svc,<$a>&', previous: {https: "https://u:old@proxy.example:3129"}}`},
+	"by the shared relay for HTTPS alone, and by that of machines": {`
+{carry: Relay, relay: {onMachines: true, clusterIP: "fd00::a", accessLog: true}, proxy: {https: "http://proxy.example:1", noProxy: a}}`},
+	"by the shared relay, with no proxy":          {"carry: Relay"},
+	"by the shared relay, with somebody's Secret": {"{carry: Relay, source: {existing: true}, cluster: {proxy: {noProxy: a}}}"},
+	"by the shared relay, with an empty Secret":   {"{carry: Relay, source: {existing: true}, relay: {clusterIP: 10.96.0.7}}"},
+	"a proxy for HTTP":                            {`{proxy: {http: "http://proxy.example:1", noProxy: a}}`},
 	"the files of a team over those of the company": {`
 proxy: {https: "http://proxy.example:3128", noProxy: a}
 optIn: true
@@ -167,6 +175,11 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"{carry: Literal, proxy: {http: 'http://proxy.example:1', noProxy: '" + long[:90000] + "'}}",
 		"{carry: Literal, proxy: {http: 'http://proxy.example:1', noProxy: '" + long + "'}}",
 		"carry: Both",
+		`{carry: Relay, proxy: {http: "http://proxy.example:1", noProxy: a, previous: {http: "proxy.example:1"}}}`,
+		`{carry: Relay, source: {existing: true}, proxy: {https: "http://proxy.example:1"}}`,
+		"source: {existing: true}",
+		"relay: {clusterIP: fairlead-relay}",
+		"{carry: Relay, proxy: {http: 'http://proxy.example:1', noProxy: '" + long[:90000] + "'}}",
 		"exclude: {names: null}",
 		"tunnels: {families: {frpc: {through: null}}}",
 		`{carry: Literal, managementCluster: {enabled: true}, proxy: {http: "http://proxy.example:1", noProxy: a}}`,

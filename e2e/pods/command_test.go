@@ -114,6 +114,13 @@ owners:
   pods:
   - evil
   reason: Excluded
+ways:
+  relay:
+    namespaces: []
+    pods: 0
+  secret:
+    namespaces: []
+    pods: 0
 `
 	for output, want := range map[string]string{"table": want, "yaml": data} {
 		if got, err := f.run(f.cp.Admin(), "-n", "forged", "-o", output); err != nil || got != want {

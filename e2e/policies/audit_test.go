@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -198,6 +199,11 @@ func auditedAgents() []audited {
 			watch: leftOut + "its namespace kube-system is excluded",
 		},
 		{pod: unset("unset", ""), agent: unsetAgent + "the pod is older than the policy: replace the pod", mend: "container agent" + missing},
+		{
+			pod:   changed(unset("unset-on-its-node", ""), func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }),
+			agent: unsetAgent + "the pod is older than the policy: replace the pod",
+			watch: leftOut + "it is on the network of its node, and does not ask for them",
+		},
 		{pod: agent("by-environment", "agent", environment)},
 		{pod: konnectivity("hub-inside", "--proxy-server-host=hub.tunnels.svc")},
 		{
@@ -304,6 +310,47 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 			}
 		})
 	}
+	t.Run("with carry Relay", func(t *testing.T) {
+		through := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "through-the-relay", Namespace: namespace}, Spec: pods[0].pod.Spec}
+		through.Spec.Containers = []corev1.Container{{Name: "web", Image: "web", Env: byRelay.entries(namespace, false)}}
+		uids := map[string]string{string(createPod(t, clients, through).UID): through.Name}
+		for uid, a := range expected {
+			uids[uid] = a.pod.Name
+		}
+		controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), overTLS, byRelay.values))
+		const noRelay = "it is on the network of its node, which has no relay"
+		const copied = "refers to the Secret fairlead-proxy, whose copies nobody renews any more: "
+		pass := result{"pass", "success"}
+		want := map[string]map[string]result{
+			"through-the-relay": {"audit-proxy-env": pass, "audit-proxy-unreached": pass, "audit-tunnels": pass},
+			"injected": {
+				"audit-proxy-env":       {"fail", "container web: " + copied + "replace the pod, so that it goes through fairlead-relay"},
+				"audit-proxy-unreached": pass, "audit-tunnels": pass,
+			},
+			"on-the-node-asking": {"audit-proxy-env": pass, "audit-proxy-unreached": {"warn", leftOut + noRelay}, "audit-tunnels": pass},
+			"hub-at-443": {
+				"audit-proxy-env":       {"fail", "container konnectivity-agent: " + copied + "on its node there is no relay that it could go through"},
+				"audit-proxy-unreached": {"warn", leftOut + noRelay}, "audit-tunnels": pass,
+			},
+			"unset-on-its-node": {
+				"audit-proxy-env": pass, "audit-proxy-unreached": {"warn", leftOut + noRelay},
+				"audit-tunnels": {"fail", "container agent: is to read the proxy from HTTPS_PROXY or https_proxy and has none: " + noRelay},
+			},
+		}
+		controlplanetest.Await(t, "reports by the changed policies", func(ctx context.Context) (bool, error) {
+			reports, err := readReports(ctx, c)
+			got := map[string]map[string]result{}
+			for uid, report := range reports {
+				if name := uids[uid]; want[name] != nil {
+					got[name] = report
+				}
+			}
+			if diff := gocmp.Diff(want, got, gocmp.AllowUnexported(result{})); err == nil && diff != "" {
+				err = fmt.Errorf("-want +got:\n%s", diff)
+			}
+			return err == nil, err
+		})
+	})
 	t.Run("at no cost for new pods", func(t *testing.T) {
 		controlplanetest.Require(t, k.Await(t.Context(), policies.InjectProxyEnv)) // Kyverno has been round
 		var configurations admissionv1.ValidatingWebhookConfigurationList

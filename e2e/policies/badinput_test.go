@@ -59,7 +59,7 @@ func TestPodsThatAreWrittenOddly(t *testing.T) {
 				post := e.clients.CoreV1().RESTClient().Post().Namespace(secretRef.namespace(plainNamespace)).Resource("pods")
 				controlplanetest.Require(t, post.Body([]byte(raw)).Do(t.Context()).Into(pod))
 				for _, one := range pod.Spec.Containers {
-					if n := len(one.Env); n < 6 || cmp.Diff(secretRef.entries(), one.Env[n-6:]) != "" {
+					if n := len(one.Env); n < 6 || cmp.Diff(secretRef.entries("", false), one.Env[n-6:]) != "" {
 						t.Errorf("%s has %v", one.Name, one.Env)
 					}
 				}

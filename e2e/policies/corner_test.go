@@ -50,6 +50,11 @@ func (c corner) isOld() bool { return c.places[0] == ephemeral || c.places[0] ==
 func (c corner) old() string { return c.selection.name + "-" + c.places[0] }
 
 func (c corner) injected() bool {
+	if pod := (corev1.Pod{}); c.variant.name == byRelay.name && c.selection.change != nil {
+		if c.selection.change(&pod); pod.Spec.HostNetwork {
+			return false // there is no relay
+		}
+	}
 	if c.variant.optIn {
 		return c.selection.optedIn
 	}
@@ -131,12 +136,12 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 		r, isRow := rows[name]
 		switch {
 		case !isRow:
-		case r.below && c.variant.values["carry"] != "Literal":
+		case r.below && c.variant.values["carry"] == nil:
 			secret := corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}}
 			*envFrom = slices.Concat([]corev1.EnvFromSource{{SecretRef: &secret}}, *envFrom)
 			*env = slices.Concat(*env, []corev1.EnvVar{{Name: policies.TrustedCAKey}}) // hides the Secret's key
 		default:
-			*env = slices.Concat(*env, r.adds(c.variant.entries()))
+			*env = slices.Concat(*env, r.adds(c.variant.entries(c.namespace(), pod.Spec.HostNetwork)))
 		}
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {

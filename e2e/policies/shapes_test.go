@@ -85,7 +85,7 @@ func TestNothingOfAPodIsLost(t *testing.T) {
 						if want.Spec.HostNetwork {
 							continue
 						}
-						list[i].Env = append(list[i].Env, secretRef.entries()...)
+						list[i].Env = append(list[i].Env, secretRef.entries("", false)...)
 					}
 				}
 				want, err := normalized(want)
@@ -173,7 +173,7 @@ func onlyOurs(pod *corev1.Pod) error {
 		containers = append(containers, corev1.Container(one.EphemeralContainerCommon))
 	}
 	for _, one := range containers {
-		if diff := cmp.Diff(secretRef.entries(), one.Env); diff != "" {
+		if diff := cmp.Diff(secretRef.entries("", false), one.Env); diff != "" {
 			return fmt.Errorf("container %s: %s", one.Name, diff)
 		}
 	}

@@ -19,11 +19,12 @@ import (
 // tunnelDifference puts a row before an engine, and says where the stored pod differs from the expected one. Who is
 // created a second time, as stored, must not change again.
 func (e *engine) tunnelDifference(ctx context.Context, v tunnelVariant, r tunnelRow) (string, error) {
-	want := r.expected(v.entries())
+	entries := v.entries(r.pod().Spec.HostNetwork)
+	want := r.expected(entries)
 	if v.inject != "" && !want.Spec.HostNetwork { // else inject-proxy-env leaves it out
 		for _, list := range [][]corev1.Container{want.Spec.Containers, want.Spec.InitContainers} {
 			for i := range list {
-				injectedToo(&list[i], v.entries())
+				injectedToo(&list[i], entries)
 			}
 		}
 	}
@@ -125,7 +126,7 @@ func TestAgentsAreFoundInAllPlacesAndTheirNeighboursLeftAlone(t *testing.T) {
 				for _, one := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
 					var want []corev1.EnvVar
 					if slices.Contains(reached, one.Name) {
-						want = led.entries()
+						want = led.entries(false)
 					}
 					if diff := gocmp.Diff(want, one.Env); diff != "" {
 						t.Errorf("%s: %s", one.Name, diff)

@@ -69,7 +69,7 @@ func mustMutate(t *testing.T, fairlead string, v tunnelVariant, rows []tunnelRow
 		controlplanetest.Require(t, err)
 		fmt.Fprintf(&stream, "---\n%s", text)
 	}
-	args := []string{"mutate"}
+	args := []string{"mutate", "--namespace", v.name}
 	for i, values := range []any{policies.Values(), v.values} {
 		text, err := json.Marshal(values)
 		controlplanetest.Require(t, err)

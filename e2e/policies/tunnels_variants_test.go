@@ -36,7 +36,11 @@ type tunnelVariant struct {
 var (
 	led          = tunnelVariant{name: "led", text: tunnelEnvironment, families: []string{konnectivity, clusterProxy, frpc, byLabel}}
 	ledLiterally = tunnelVariant{name: "led-literally", text: tunnelEnvironment, families: []string{konnectivity}, values: literal.values}
-	relayed      = tunnelVariant{name: "relayed", text: tunnelRelay, families: []string{konnectivity, clusterProxy, frpc}, values: overTLS}
+	// Machines have a relay here, which is theirs that are on its network.
+	ledByRelay = tunnelVariant{name: "led-by-relay", text: tunnelEnvironment, families: []string{konnectivity, frpc}, values: map[string]any{
+		"carry": "Relay", "relay": map[string]any{"onMachines": true}, "proxy": overTLS["proxy"],
+	}}
+	relayed = tunnelVariant{name: "relayed", text: tunnelRelay, families: []string{konnectivity, clusterProxy, frpc}, values: overTLS}
 
 	// twoWays are policies of either way, which a pod can be for.
 	twoWays = tunnelVariant{name: "two-ways", text: tunnelRelay, families: []string{konnectivity, "relay", "teleport"}}
@@ -55,7 +59,7 @@ var (
 const relayPullSecret = "relay-registry"
 
 func tunnelVariants() []tunnelVariant {
-	all := []tunnelVariant{led, ledLiterally, relayed}
+	all := []tunnelVariant{led, ledLiterally, ledByRelay, relayed}
 	for _, v := range []tunnelVariant{led, relayed} {
 		v.families = []string{konnectivity}
 		for name, inject := range map[string]string{"after": "a-inject", "before": "z-inject"} {
@@ -67,7 +71,9 @@ func tunnelVariants() []tunnelVariant {
 	return all
 }
 
-func (v tunnelVariant) entries() []corev1.EnvVar { return variant{values: v.values}.entries() }
+func (v tunnelVariant) entries(onItsNode bool) []corev1.EnvVar {
+	return variant{values: v.values}.entries(v.name, onItsNode)
+}
 
 // policies are those of the variant among what the chart has rendered, narrowed to its namespaces.
 func (v tunnelVariant) policies(rendered []byte) ([]*unstructured.Unstructured, error) {

@@ -29,7 +29,8 @@ var (
 	secretRef = variant{name: "secretref"}
 	literal   = variant{name: "literal", values: map[string]any{"carry": "Literal"}}
 	optIn     = variant{name: "optin", values: map[string]any{"optIn": true}, optIn: true}
-	healthy   = []variant{secretRef, literal, optIn}
+	byRelay   = variant{name: "relay", values: map[string]any{"carry": "Relay"}}
+	healthy   = []variant{secretRef, literal, byRelay, optIn}
 
 	// The policy that lets pods run without, and one that also fails, though only at containers called falter.
 	lenient   = variant{name: "lenient", values: map[string]any{"failurePolicy": "Ignore"}}
@@ -66,12 +67,20 @@ func broken(engine string) []variant {
 	return all
 }
 
-// entries are what a container without a wish of its own gets.
-func (v variant) entries() []corev1.EnvVar {
-	if v.values["carry"] == "Literal" {
+// entries are what a container without a wish of its own gets, in a pod of some place.
+func (v variant) entries(namespace string, onItsNode bool) []corev1.EnvVar {
+	if carry := v.values["carry"]; carry != nil {
 		proxy := policies.Values()["cluster"].(map[string]any)["proxy"].(map[string]any)
 		value := func(name, setting string) corev1.EnvVar {
-			return corev1.EnvVar{Name: name, Value: proxy[setting].(string)}
+			value := proxy[setting].(string)
+			switch {
+			case carry == "Literal" || setting == "noProxy":
+			case onItsNode:
+				value = "http://" + namespace + "@127.0.0.1:3128"
+			default:
+				value = "http://" + namespace + "@fairlead-relay.fairlead-system.svc:3128"
+			}
+			return corev1.EnvVar{Name: name, Value: value}
 		}
 		return []corev1.EnvVar{
 			value("HTTPS_PROXY", "https"), value("HTTP_PROXY", "http"), value("NO_PROXY", "noProxy"),

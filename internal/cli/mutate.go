@@ -30,7 +30,7 @@ type mutateOptions struct {
 
 var (
 	mutateOutputs = []string{"manifests", "policies"}
-	carries       = []string{mutation.CarrySecretRef, mutation.CarryLiteral}
+	carries       = []string{mutation.CarrySecretRef, mutation.CarryLiteral, mutation.CarryRelay}
 )
 
 func mutateCommand() *cobra.Command {
@@ -46,7 +46,7 @@ ReplicaSets, Jobs and CronJobs, also in a List or a ManifestWork. Everything els
 stays the same, to the byte. It evaluates the policies with the values of the
 chart fairlead-policies (--policy-values). A cluster's settings (--values or
 --proxy, with --cluster) have lower precedence; they are needed for a proxy that
-speaks TLS, and for --carry Literal.
+speaks TLS, and for --carry Literal and Relay.
 
 If the API server reaches the policies' webhook through the tunnel, it refuses the
 agent while the webhook is down. --exclude-from-admission labels the agent's pods

@@ -40,8 +40,12 @@ is named below the table. Pods that have finished or are being deleted, and
 finished debug containers, are listed for passwords only. With -f it reads the same from files;
 Outdated then needs managedFields, or the replicator's copies.
 
+With carry Relay, or with pods that go through fairlead-relay, it counts these, and
+those that still refer to the Secret fairlead-proxy.
+
 -o json and -o yaml print "owners", each with namespace, owner, finding, reason
-(of Uninjected), message, containers and pods, and "notes". Messages may change;
+(of Uninjected), message, containers and pods; "ways" with relay and secret, each
+with pods (a number) and namespaces; and "notes". Messages may change;
 reasons are Static, KubeSystem, Excluded, OwnValue, OwnEnvFrom, NoPolicy,
 OlderThanPolicy, PolicyNotReady and Unknown.
 
@@ -74,6 +78,7 @@ is wrong.`,
 
 type podsReport struct {
 	Owners []podsOwner `json:"owners"`
+	Ways   pods.Ways   `json:"ways"`
 	Notes  []string    `json:"notes"` // what could not be read, and what that means
 }
 
@@ -96,7 +101,7 @@ func runPods(cmd *cobra.Command, opts podsOptions) error {
 	if err != nil {
 		return err
 	}
-	report := podsReport{Owners: []podsOwner{}, Notes: read.Notes}
+	report := podsReport{Owners: []podsOwner{}, Ways: read.Ways(), Notes: read.Notes}
 	for _, row := range read.Rows() {
 		if row.Class == pods.Fine && !opts.all {
 			continue
@@ -111,7 +116,7 @@ func runPods(cmd *cobra.Command, opts podsOptions) error {
 	} else {
 		total := terminal.Plural(len(read.Pods), "pod") + inside(namespace)
 		err = printFound(cmd.OutOrStdout(), opts.output, report, func(s terminal.Style) []byte {
-			return podsText(s, report, opts.output == wideOutput, total)
+			return podsText(s, report, opts.output == wideOutput, total, read.Policy.Relays())
 		})
 	}
 	if err == nil && (report.has(opts.chosen) || read.Blind && slices.ContainsFunc(opts.chosen, depends)) {
@@ -146,14 +151,26 @@ func (r podsReport) has(failOn []string) bool {
 	})
 }
 
-// podsText has a line for each owner and finding, and below what could not be read.
-func podsText(s terminal.Style, report podsReport, wide bool, total string) []byte {
+// podsText has a line for each owner and finding, below how many leave by which way, where there is a relay, and what
+// could not be read.
+func podsText(s terminal.Style, report podsReport, wide bool, total string, relayed bool) []byte {
 	text := []byte("Nothing is found in " + total + ".\n")
 	if len(report.Owners) > 0 {
 		text = podsTable(s, report, wide)
 	}
+	if relayed || report.Ways.Relay.Pods > 0 {
+		text = fmt.Appendf(text, "\nThrough fairlead-relay: %s\nBy the Secret fairlead-proxy: %s\n", waysText(report.Ways.Relay), waysText(report.Ways.Secret))
+	}
 	if len(report.Notes) > 0 {
 		text = append(text, "\n"+s.Notes(report.Notes)...)
+	}
+	return text
+}
+
+func waysText(c pods.Count) string {
+	text := terminal.Plural(c.Pods, "pod")
+	if c.Pods > 0 {
+		text += " (" + short(c.Namespaces) + ")"
 	}
 	return text
 }

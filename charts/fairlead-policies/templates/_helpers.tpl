@@ -7,17 +7,18 @@
 {{- fail (printf "unknown key cluster.%s: the settings are cluster.proxy.http, https and noProxy" $key) -}}
 {{- end -}}
 {{- end -}}
-{{- $found := dict "http" "" "https" "" "noProxy" "" -}}
+{{- $found := dict "http" "" "https" "" "noProxy" "" "httpPrevious" "" "httpsPrevious" "" -}}
 {{- $paths := dict -}}
 {{- range $path := list "cluster.proxy" "proxy" -}}
 {{- $given := $.Values -}}
 {{- range splitList "." $path }}{{ $given = get $given . | default dict }}{{ end -}}
+{{- $given = merge (dict "httpPrevious" (dig "previous" "http" "" $given) "httpsPrevious" (dig "previous" "https" "" $given)) $given -}}
 {{- range $key := keys $found -}}
 {{- $value := get $given $key | default "" -}}
 {{- if kindIs "slice" $value }}{{ $value = join "," $value }}{{ end -}}
 {{- if trim $value -}}
 {{- $_ := set $found $key (trim $value) -}}
-{{- $_ := set $paths $key (printf "%s.%s" $path $key) -}}
+{{- $_ := set $paths $key (printf "%s.%s" $path (get (dict "httpPrevious" "previous.http" "httpsPrevious" "previous.https") $key | default $key)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -32,7 +33,13 @@
 {{- fail (printf "%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS" $path) -}}
 {{- end -}}
 {{- end -}}
-{{- if not (or $found.http $found.https) -}}
+{{- if and ((.Values.source).existing) (ne .Values.carry "Relay") -}}
+{{- fail (printf "source.existing needs carry Relay: with carry %s the chart itself writes the URLs of its values" .Values.carry) -}}
+{{- end -}}
+{{- /* Its URLs are not known here. Without a list, a cluster is Direct. */ -}}
+{{- $existing := and ((.Values.source).existing) (trimAll ", " $found.noProxy) (not (or $found.http $found.https)) -}}
+{{- $_ := set $found "existing" (not (empty $existing)) -}}
+{{- if not (or $found.http $found.https $existing) -}}
 {{- $_ := set $found "noProxy" "" -}}
 {{- else if not (trimAll ", " $found.noProxy) -}}
 {{- fail (printf "cluster.proxy.noProxy (or proxy.noProxy) is empty while %s is set: everything inside the cluster would go through the proxy" (or $paths.http $paths.https)) -}}
@@ -67,20 +74,68 @@
 {{- dict "HTTP_PROXY" $proxy.http "http_proxy" $proxy.http "HTTPS_PROXY" $proxy.https "https_proxy" $proxy.https "NO_PROXY" $noProxy "no_proxy" $noProxy | toJson -}}
 {{- end -}}
 
-{{/* How agents get the six variables, as CEL, for carry Literal; nothing otherwise, and the text's own references hold. */}}
+{{/* How agents get the six variables, as CEL, unless by reference; then nothing, and the text's own references hold. */}}
 {{- define "fairlead-policies.entries" -}}
-{{- if eq .Values.carry "Literal" -}}
-{{- /* kubelet expands $(NAME) in a value and reads $$ as $ (k8s.io/kubernetes, third_party/forked/golang/expansion). */ -}}
+{{- if ne .Values.carry "SecretRef" -}}
+{{- $proxy := include "fairlead-policies.proxy" . | fromJson -}}
+{{- $relay := eq .Values.carry "Relay" -}}
 {{- $entries := list -}}
 {{- range $name, $value := include "fairlead-policies.environment" . | fromJson -}}
-{{- $entries = append $entries (dict "name" $name "value" ($value | replace "$" "$$")) -}}
+{{- $noProxy := eq (upper $name) "NO_PROXY" -}}
+{{- if and $relay (not $noProxy) (or $value $proxy.existing) -}}
+{{- $entries = append $entries (printf "{\"name\": dyn(%s), \"value\": dyn(%s)}" (toJson $name) (include "fairlead-policies.relayURL" $)) -}}
+{{- else -}}
+{{- /* kubelet expands $(NAME) in a value and reads $$ as $ (k8s.io/kubernetes, third_party/forked/golang/expansion). */ -}}
+{{- $entry := dict "name" $name "value" ($value | replace "$" "$$") | toJson -}}
+{{- $entries = append $entries ($relay | ternary (printf "{\"name\": dyn(%s), \"value\": dyn(%s)}" (toJson $name) ($value | replace "$" "$$" | toJson)) $entry) -}}
 {{- end -}}
+{{- end -}}
+{{- $text := printf "[%s]" (join "," $entries) -}}
 {{- /* The API server refuses a longer expression, and its message shows it, password included. */ -}}
-{{- if gt (len (toJson $entries)) 100000 -}}
-{{- fail "noProxy is too long for carry Literal: the policy holds it twice, in an expression of at most 100000 characters; take carry SecretRef" -}}
+{{- if gt (len $text) 100000 -}}
+{{- fail (printf "noProxy is too long for carry %s: the policy holds it twice, in an expression of at most 100000 characters; take carry SecretRef" .Values.carry) -}}
 {{- end -}}
-{{- toJson $entries -}}
+{{- $text -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The host of the relay's Service, in a URL. */}}
+{{- define "fairlead-policies.relayHost" -}}
+{{- $address := .Values.relay.clusterIP -}}
+{{- if contains ":" $address }}[{{ $address }}]{{ else }}{{ $address | default (printf "fairlead-relay.%s.svc" .Release.Namespace) }}{{ end -}}
+{{- end -}}
+
+{{/* The relay as a pod names it, as CEL. The user name is for who reads metrics, and authorises nothing. */}}
+{{- define "fairlead-policies.relayURL" -}}
+{{- $host := printf "%s:3128" (include "fairlead-policies.relayHost" .) | quote -}}
+{{- if .Values.relay.onMachines }}{{ $host = printf "(object.spec.?hostNetwork.orValue(false) ? \"127.0.0.1:3128\" : %s)" $host }}{{ end -}}
+"http://" + namespaceObject.metadata.name + "@" + {{ $host }}
+{{- end -}}
+
+{{/* Whether pods on the network of their node reach what the variables name, as CEL: DNS of the cluster and its Services
+     are not theirs. */}}
+{{- define "fairlead-policies.machines" -}}
+{{- $proxy := include "fairlead-policies.proxy" . | fromJson -}}
+{{- toString (or (ne .Values.carry "Relay") (not (empty .Values.relay.onMachines)) (not (or $proxy.http $proxy.https $proxy.existing))) -}}
+{{- end -}}
+
+{{/* Whether the relay is installed; empty if not. */}}
+{{- define "fairlead-policies.relayInstalled" -}}
+{{- if or (eq .Values.carry "Relay") .Values.relay.enabled }}true{{ end -}}
+{{- end -}}
+
+{{- define "fairlead-policies.relaySelectorLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: relay
+{{- end -}}
+
+{{/* Of everything that is the relay's. Pods that run name it: it outlives the release. */}}
+{{- define "fairlead-policies.relayMetadata" -}}
+labels:
+  app.kubernetes.io/component: relay
+  {{- include "fairlead-policies.labels" . | nindent 2 }}
+annotations:
+  helm.sh/resource-policy: keep
 {{- end -}}
 
 {{/* The settings of every policy about who is selected, as JSON: variable name to CEL expression. */}}
@@ -88,6 +143,7 @@
 {{- dict
   "optIn" (toString .Values.optIn)
   "hostNetwork" (toString (ne (toString .Values.exclude.hostNetwork) "false"))
+  "machines" (include "fairlead-policies.machines" .)
   "excludedNames" (include "fairlead-policies.patterns" .Values.exclude.names)
   "excludedLabels" (include "fairlead-policies.patterns" .Values.exclude.labels) | toJson -}}
 {{- end -}}
@@ -118,8 +174,8 @@
 
 {{/* Why there is no relay, if there is none: what it reads is the Secret's HTTPS_PROXY. */}}
 {{- define "fairlead-policies.noRelay" -}}
-{{- if eq .Values.carry "Literal" -}}
-carry Literal makes no Secret for it: take carry SecretRef
+{{- if ne .Values.carry "SecretRef" -}}
+carry {{ .Values.carry }} makes no Secret for it: take carry SecretRef
 {{- else if not (include "fairlead-policies.proxy" . | fromJson).https -}}
 it leads to cluster.proxy.https, which is empty
 {{- end -}}
@@ -127,7 +183,8 @@ it leads to cluster.proxy.https, which is empty
 
 {{/* The families of tunnels that go some way, as JSON: a list of them with name and way. */}}
 {{- define "fairlead-policies.tunnels" -}}
-{{- $tls := hasPrefix "https://" (lower (include "fairlead-policies.proxy" . | fromJson).https) -}}
+{{- /* The relay speaks plain HTTP with agents, whatever the proxy does. */ -}}
+{{- $tls := and (ne .Values.carry "Relay") (hasPrefix "https://" (lower (include "fairlead-policies.proxy" . | fromJson).https)) -}}
 {{- $tunnels := list -}}
 {{- range $name, $family := .Values.tunnels.enabled | ternary .Values.tunnels.families dict -}}
 {{- $way := $tls | ternary ($family.throughTLS | default $family.through) $family.through -}}

@@ -17,7 +17,7 @@
 {{- $bundle := trim .Values.trustedCA.bundle -}}
 {{- if .Values.trustedCA.enabled -}}
 {{- if and (ne .Values.carry "SecretRef") (ne (include "fairlead-policies.trustedCAThrough" .) "ClusterTrustBundle") -}}
-{{- fail "trustedCA.enabled needs carry SecretRef: with carry Literal there is no replicator, which keeps the bundle in the namespaces of pods; or trustedCA.through ClusterTrustBundle" -}}
+{{- fail (printf "trustedCA.enabled needs carry SecretRef: with carry %s there is no replicator, which keeps the bundle in the namespaces of pods; or trustedCA.through ClusterTrustBundle" .Values.carry) -}}
 {{- else if not $bundle -}}
 {{- fail "trustedCA.bundle is empty while trustedCA.enabled is true" -}}
 {{- end -}}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -42,7 +43,12 @@ func (e *entries) UnmarshalJSON(data []byte) error {
 }
 
 // proxySettings are the three settings, checked.
-type proxySettings struct{ http, https, noProxy string }
+type proxySettings struct {
+	http, https, noProxy string
+	existing             bool // there are URLs, and somebody else brings them
+}
+
+func (s proxySettings) given() bool { return s.http != "" || s.https != "" || s.existing }
 
 // speaksTLS tells whether the proxy itself does.
 func (s proxySettings) speaksTLS() bool {
@@ -57,13 +63,16 @@ func (v Values) proxy() (proxySettings, error) {
 		path   string
 		values proxyValues
 	}{{"cluster.proxy.", v.Cluster.Proxy}, {"proxy.", v.Proxy}} {
-		for key, value := range map[string]string{"http": from.values.HTTP, "https": from.values.HTTPS, "noProxy": string(from.values.NoProxy)} {
+		for key, value := range map[string]string{
+			"http": from.values.HTTP, "https": from.values.HTTPS, "noProxy": string(from.values.NoProxy),
+			"previous.http": from.values.Previous.HTTP, "previous.https": from.values.Previous.HTTPS,
+		} {
 			if value = strings.TrimSpace(value); value != "" {
 				found[key], paths[key] = value, from.path+key
 			}
 		}
 	}
-	for _, key := range []string{"http", "https", "noProxy"} {
+	for _, key := range []string{"http", "previous.http", "https", "previous.https", "noProxy"} { // as Go's templates go through a map
 		switch value := found[key]; {
 		case value == "":
 		case control.MatchString(value):
@@ -74,10 +83,15 @@ func (v Values) proxy() (proxySettings, error) {
 			return proxySettings{}, fmt.Errorf("%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS", paths[key])
 		}
 	}
-	settings := proxySettings{found["http"], found["https"], found["noProxy"]}
-	if settings.http == "" && settings.https == "" {
+	if v.Source.Existing && v.Carry != CarryRelay {
+		return proxySettings{}, fmt.Errorf("source.existing needs carry Relay: with carry %s the chart itself writes the URLs of its values", v.Carry)
+	}
+	settings := proxySettings{http: found["http"], https: found["https"], noProxy: found["noProxy"]}
+	listed := strings.Trim(settings.noProxy, ", ") != ""
+	settings.existing = v.Source.Existing && listed && !settings.given()
+	if !settings.given() {
 		settings.noProxy = ""
-	} else if strings.Trim(settings.noProxy, ", ") == "" {
+	} else if !listed {
 		return proxySettings{}, fmt.Errorf("cluster.proxy.noProxy (or proxy.noProxy) is empty while %s is set: everything inside the cluster would go through the proxy", cmp.Or(paths["http"], paths["https"]))
 	}
 	return settings, nil
@@ -86,13 +100,13 @@ func (v Values) proxy() (proxySettings, error) {
 // HasProxy tells whether the proxy is set.
 func (v Values) HasProxy() bool {
 	proxy, err := v.proxy()
-	return err == nil && (proxy.http != "" || proxy.https != "")
+	return err == nil && proxy.given()
 }
 
 // CheckCarried refuses to carry what is not there.
 func (v Values) CheckCarried() error {
-	if v.Carry == CarryLiteral && !v.HasProxy() {
-		return errors.New("carry is Literal, and no proxy is set: give --values or --proxy, and --cluster")
+	if v.Carry != CarrySecretRef && !v.HasProxy() {
+		return fmt.Errorf("carry is %s, and no proxy is set: give --values or --proxy, and --cluster", v.Carry)
 	}
 	return nil
 }
@@ -134,22 +148,66 @@ func (v Values) environment() (map[string]string, error) {
 	}, nil
 }
 
-// literals are the six variables with their values, as CEL.
-func (v Values) literals() (string, error) {
+// Namespace is that of the chart's release, as every page has it: here is no release.
+const Namespace = "fairlead-system"
+
+// entries are the six variables, as CEL, unless they are references: fairlead-policies.entries in the chart's _helpers.tpl.
+func (v Values) entries() (string, error) {
+	if v.Carry == CarrySecretRef {
+		return "", nil
+	}
 	environment, err := v.environment()
 	if err != nil {
 		return "", err
 	}
-	var list []map[string]string
+	proxy, err := v.proxy()
+	if err != nil {
+		return "", err
+	}
+	var list []string
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} { // as Go's templates go through a map
-		// kubelet expands $(NAME) in a value and reads $$ as $ (k8s.io/kubernetes, third_party/forked/golang/expansion).
-		list = append(list, map[string]string{"name": name, "value": strings.ReplaceAll(environment[name], "$", "$$")})
+		entry, err := v.entry(name, environment[name], proxy.existing)
+		if err != nil {
+			return "", err
+		}
+		list = append(list, entry)
 	}
-	text, err := cel(list)
-	if err == nil && len(text) > longestExpression {
-		err = errors.New("noProxy is too long for carry Literal: the policy holds it twice, in an expression of at most 100000 characters; take carry SecretRef")
+	text := "[" + strings.Join(list, ",") + "]"
+	if len(text) > longestExpression {
+		return "", fmt.Errorf("noProxy is too long for carry %s: the policy holds it twice, in an expression of at most 100000 characters; take carry SecretRef", v.Carry)
 	}
-	return text, err
+	return text, nil
+}
+
+func (v Values) entry(name, value string, existing bool) (string, error) {
+	// kubelet expands $(NAME) in a value and reads $$ as $ (k8s.io/kubernetes, third_party/forked/golang/expansion).
+	value = strings.ReplaceAll(value, "$", "$$")
+	if v.Carry == CarryLiteral {
+		return cel(map[string]string{"name": name, "value": value})
+	}
+	expression, err := cel(value)
+	if !strings.EqualFold(name, "NO_PROXY") && (value != "" || existing) {
+		expression = v.relayURL()
+	}
+	return fmt.Sprintf(`{"name": dyn(%q), "value": dyn(%s)}`, name, expression), err
+}
+
+// relayURL is the relay as a pod names it, as CEL.
+func (v Values) relayURL() string {
+	host := cmp.Or(v.Relay.ClusterIP, "fairlead-relay."+Namespace+".svc")
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	host = strconv.Quote(host + ":3128")
+	if v.Relay.OnMachines {
+		host = `(object.spec.?hostNetwork.orValue(false) ? "127.0.0.1:3128" : ` + host + ")"
+	}
+	return `"http://" + namespaceObject.metadata.name + "@" + ` + host
+}
+
+// machines tells whether pods on the network of their node reach what the variables name.
+func (v Values) machines(proxy proxySettings) bool {
+	return v.Carry != CarryRelay || v.Relay.OnMachines || !proxy.given()
 }
 
 // cel writes data as CEL, which JSON is: as Sprig's toJson does, with the characters of HTML escaped.

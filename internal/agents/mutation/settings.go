@@ -39,13 +39,12 @@ func (v Values) Made() ([]Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries := ""
-	if v.Carry == CarryLiteral {
-		if entries, err = v.literals(); err != nil {
-			return nil, err
-		}
+	entries, err := v.entries()
+	if err != nil {
+		return nil, err
 	}
-	inject, err := v.injectProxyEnv(entries)
+	machines := strconv.FormatBool(v.machines(proxy))
+	inject, err := v.injectProxyEnv(entries, machines)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +54,7 @@ func (v Values) Made() ([]Made, error) {
 		if tunnel.Through == ThroughRelay && noRelay != "" {
 			continue
 		}
-		one, err := v.tunnel(tunnel, entries)
+		one, err := v.tunnel(tunnel, entries, machines)
 		if err != nil {
 			return nil, err
 		}
@@ -109,8 +108,8 @@ func (v Values) Unrelayed() ([]Tunnel, string) {
 // noRelay is why there is no relay, if there is none: fairlead-policies.noRelay in the chart's _helpers.tpl.
 func (v Values) noRelay(proxy proxySettings) string {
 	switch {
-	case v.Carry == CarryLiteral:
-		return "carry Literal makes no Secret for it: take carry SecretRef"
+	case v.Carry != CarrySecretRef:
+		return "carry " + v.Carry + " makes no Secret for it: take carry SecretRef"
 	case proxy.https == "":
 		return "it leads to cluster.proxy.https, which is empty"
 	}
@@ -126,7 +125,7 @@ func (v Values) tunnels(proxy proxySettings) []Tunnel {
 	for _, name := range slices.Sorted(maps.Keys(v.Tunnels.Families)) {
 		tunnel := Tunnel{Name: name, Family: v.Tunnels.Families[name]}
 		tunnel.Through = tunnel.Family.Through
-		if proxy.speaksTLS() && tunnel.ThroughTLS != "" {
+		if v.Carry != CarryRelay && proxy.speaksTLS() && tunnel.ThroughTLS != "" {
 			tunnel.Through = tunnel.ThroughTLS
 		}
 		if tunnel.Through != ThroughNone {
@@ -162,7 +161,7 @@ func (m Made) read() ([]byte, error) {
 	return policies.Files.ReadFile(m.From + "/" + m.From + ".yaml")
 }
 
-func (v Values) injectProxyEnv(entries string) (Made, error) {
+func (v Values) injectProxyEnv(entries, machines string) (Made, error) {
 	names, err := patterns(v.Exclude.Names)
 	if err != nil {
 		return Made{}, err
@@ -174,7 +173,7 @@ func (v Values) injectProxyEnv(entries string) (Made, error) {
 	}
 	variables := map[string]string{
 		"optIn": strconv.FormatBool(v.OptIn), "hostNetwork": strconv.FormatBool(v.Exclude.HostNetwork == nil || *v.Exclude.HostNetwork),
-		"excludedNames": names, "excludedLabels": labels,
+		"machines": machines, "excludedNames": names, "excludedLabels": labels,
 	}
 	if entries != "" {
 		variables["entries"], variables["sources"] = entries, "[]"
@@ -211,7 +210,7 @@ func excludedLabels(given []string) (requirements []metav1.LabelSelectorRequirem
 	return requirements, rest
 }
 
-func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
+func (v Values) tunnel(tunnel Tunnel, entries, machines string) (Made, error) {
 	data := map[string]any{"agents": nonNil(tunnel.Containers), "arguments": nonNil(tunnel.Arguments)}
 	text := "tunnel-environment"
 	if tunnel.Through == ThroughRelay {
@@ -244,8 +243,11 @@ func (v Values) tunnel(tunnel Tunnel, entries string) (Made, error) {
 		}
 		variables[name] = expression
 	}
-	if entries != "" && tunnel.Through != ThroughRelay {
-		variables["entries"] = entries
+	if tunnel.Through != ThroughRelay {
+		variables["machines"] = machines
+		if entries != "" {
+			variables["entries"] = entries
+		}
 	}
 	excluded := slices.DeleteFunc(slices.Clone(v.Exclude.Namespaces), func(name string) bool { return slices.Contains(v.Tunnels.Namespaces, name) })
 	return Made{From: text, Tunnel: &tunnel, Settings: Settings{

@@ -26,6 +26,7 @@ const (
 const (
 	CarrySecretRef = "SecretRef"
 	CarryLiteral   = "Literal"
+	CarryRelay     = "Relay"
 )
 
 // Values are those of charts/fairlead-policies, as far as they are about the policies here.
@@ -64,6 +65,10 @@ type Values struct {
 		TunnelNamespaces []string `json:"tunnelNamespaces"`
 	} `json:"managementCluster"`
 	TrustedCA trustedCA `json:"trustedCA"`
+	Source    struct {
+		Existing bool `json:"existing"`
+	} `json:"source"`
+	Relay sharedRelay `json:"relay"`
 
 	// Not about the policies here.
 	Global        any    `json:"global"`
@@ -103,9 +108,29 @@ func (t trustedCA) mounted() string {
 }
 
 type proxyValues struct {
-	HTTP    string  `json:"http"`
-	HTTPS   string  `json:"https"`
-	NoProxy entries `json:"noProxy"`
+	HTTP     string  `json:"http"`
+	HTTPS    string  `json:"https"`
+	NoProxy  entries `json:"noProxy"`
+	Previous struct {
+		HTTP  string `json:"http"`
+		HTTPS string `json:"https"`
+	} `json:"previous"`
+}
+
+// sharedRelay is what pods with carry Relay name. The rest of it is not about the policies.
+type sharedRelay struct {
+	OnMachines bool
+	ClusterIP  string
+}
+
+func (r *sharedRelay) UnmarshalJSON(data []byte) error {
+	var known struct {
+		OnMachines bool   `json:"onMachines"`
+		ClusterIP  string `json:"clusterIP"`
+	}
+	err := json.Unmarshal(data, &known)
+	*r = sharedRelay(known)
+	return err
 }
 
 // quantity is a text or a number, and a text in CEL, which has no map of both.
@@ -286,8 +311,8 @@ func valuesError(err error) error {
 
 // check is what the chart's schema says.
 func (v Values) check() error {
-	if v.Carry != CarrySecretRef && v.Carry != CarryLiteral {
-		return fmt.Errorf("carry is SecretRef or Literal, not %q", v.Carry)
+	if carries := []string{CarrySecretRef, CarryLiteral, CarryRelay}; !slices.Contains(carries, v.Carry) {
+		return fmt.Errorf("carry is one of %s, not %q", strings.Join(carries, ", "), v.Carry)
 	}
 	if err := v.checkTexts(); err != nil {
 		return err
@@ -311,14 +336,15 @@ func (v Values) check() error {
 
 // The forms of texts, as the schema has them.
 var (
-	namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	familyName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`)
-	notEmpty      = regexp.MustCompile(`(?s)^.+$`)
-	labelPattern  = regexp.MustCompile(`^[^=]+=`)
-	listEntry     = regexp.MustCompile(`^[^\s,]+$`)
-	relayTarget   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?:[1-9][0-9]{0,4}$`)
-	imageDigest   = regexp.MustCompile(`^(sha256:[0-9a-f]{64})?$`)
-	proxyVariable = regexp.MustCompile(`^(HTTP_PROXY|http_proxy|HTTPS_PROXY|https_proxy)$`)
+	namespaceName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	familyName     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?$`)
+	notEmpty       = regexp.MustCompile(`(?s)^.+$`)
+	labelPattern   = regexp.MustCompile(`^[^=]+=`)
+	listEntry      = regexp.MustCompile(`^[^\s,]+$`)
+	relayTarget    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?:[1-9][0-9]{0,4}$`)
+	clusterAddress = regexp.MustCompile(`^[0-9a-fA-F.:]*$`)
+	imageDigest    = regexp.MustCompile(`^(sha256:[0-9a-f]{64})?$`)
+	proxyVariable  = regexp.MustCompile(`^(HTTP_PROXY|http_proxy|HTTPS_PROXY|https_proxy)$`)
 )
 
 func (v Values) checkTexts() error {
@@ -327,6 +353,7 @@ func (v Values) checkTexts() error {
 		ofForm("managementCluster.tunnelNamespaces", v.ManagementCluster.TunnelNamespaces, namespaceName),
 		ofForm("managementCluster.endpointRanges", v.ManagementCluster.EndpointRanges, listEntry),
 		ofForm("exclude.names", v.Exclude.Names, notEmpty), ofForm("exclude.labels", v.Exclude.Labels, labelPattern),
+		ofForm("relay.clusterIP", []string{v.Relay.ClusterIP}, clusterAddress),
 		ofForm("tunnels.relay.image.digest", []string{v.Tunnels.Relay.Image.Digest}, imageDigest),
 	)
 }

@@ -24,7 +24,7 @@ func TestTheValuesThatTheChartTakesAreRead(t *testing.T) {
 		values, err := mutation.ReadValues(content)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
-		} else if values.Cluster.Proxy.HTTPS+values.Proxy.HTTPS == "" {
+		} else if !values.HasProxy() {
 			t.Errorf("%s: the proxy is lost", file)
 		}
 	}

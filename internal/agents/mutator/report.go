@@ -144,8 +144,11 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 			continue
 		}
 		source := "from the Secret fairlead-proxy"
-		if s.m.literal {
+		switch s.m.carry {
+		case mutation.CarryLiteral:
 			source = "with their values, password included"
+		case mutation.CarryRelay:
+			source = "with the address of the Service fairlead-relay"
 		}
 		s.say("container %s: %s %s", a.Name, strings.Join(names, ", "), source)
 		s.ofVersion(a)

@@ -56,20 +56,25 @@ type setting struct {
 	may       []string // of envFrom, which may have some
 	owns      []string // groups that the container has of its own
 	mayOwn    []string // groups that those sources may have
+	relayed   []string // names that have another value, which names a relay
+	refers    bool     // to the Secret fairlead-proxy
 	below     bool     // has all of ours from the Secret as a whole, of which other sources win
 	passwords []string // names whose value has a password that is not the policy's, and the fields of the command line that have one
 }
 
-func settings(c container, policy *Policy) setting {
+func settings(c container, policy *Policy, where place) setting {
 	var s setting
+	s.refers = refers(c.Container)
 	for _, e := range c.Env {
 		group := strings.ToUpper(e.Name)
 		switch {
 		case !slices.Contains(groups, group):
 			continue
-		case policy.gives(e):
+		case policy.isOurs(e, where):
 			s.ours = append(s.ours, e.Name)
 			continue
+		case leadsToRelay(e, where.namespace):
+			s.relayed = append(s.relayed, e.Name)
 		case password.InValue(e.Value):
 			s.passwords = append(s.passwords, e.Name)
 		}

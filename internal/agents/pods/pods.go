@@ -68,7 +68,7 @@ func (c Cluster) Judge(pod *corev1.Pod) []Finding {
 	var all findings
 	left := c.leftOut(pod)
 	for _, container := range containers(pod) {
-		s := settings(container, c.Policy)
+		s := settings(container, c.Policy, placeOf(pod))
 		if len(s.passwords) > 0 {
 			all.add(Password, "", "in "+join(s.passwords)+", for all to read who may read pods", container.Name)
 		}

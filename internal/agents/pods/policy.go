@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -37,11 +40,20 @@ type Policy struct {
 
 	namespaces, objects *metav1.LabelSelector
 	optIn, hostNetwork  bool
+	machines            bool // pods on the network of their node are not left out in any case
 	names, labels       []*regexp.Regexp
-	entries             map[string]corev1.EnvVar
+	entries             func(place) (map[string]corev1.EnvVar, error)
 }
 
-// Literal says whether the policy carries a value itself.
+// place is what of a pod the variables can depend on.
+type place struct {
+	namespace   string
+	hostNetwork bool
+}
+
+func placeOf(pod *corev1.Pod) place { return place{pod.Namespace, pod.Spec.HostNetwork} }
+
+// Literal says whether the policy carries a value itself, be it that of a relay.
 func (p *Policy) Literal() bool {
 	return p.any(func(e corev1.EnvVar) bool { return e.ValueFrom == nil })
 }
@@ -52,21 +64,51 @@ func (p *Policy) ShowsPassword() bool {
 }
 
 func (p *Policy) any(is func(corev1.EnvVar) bool) bool {
-	return p != nil && slices.ContainsFunc(slices.Collect(maps.Values(p.entries)), is)
+	return slices.ContainsFunc(slices.Collect(maps.Values(p.gives(place{}))), is)
 }
 
-// gives says whether the policy adds exactly this variable, or the default one does.
-func (p *Policy) gives(e corev1.EnvVar) bool {
+// gives returns the variables that the policy adds, by name.
+func (p *Policy) gives(where place) map[string]corev1.EnvVar {
+	if p == nil || p.entries == nil {
+		return nil
+	}
+	entries, err := p.entries(where)
+	if err != nil { // it has been read once
+		return nil
+	}
+	return entries
+}
+
+// Relays says whether the policy leads pods to a relay.
+func (p *Policy) Relays() bool {
+	return p.any(func(e corev1.EnvVar) bool { return leadsToRelay(e, "") })
+}
+
+// leadsToRelay says whether a variable names a relay, as the policy writes it for a namespace: by the name of its Service
+// or by an address.
+func leadsToRelay(e corev1.EnvVar, namespace string) bool {
+	rest, found := strings.CutPrefix(e.Value, "http://"+namespace+"@")
+	host, port, err := net.SplitHostPort(rest)
+	if !found || err != nil || port != "3128" {
+		return false
+	}
+	_, err = netip.ParseAddr(host)
+	return err == nil || strings.HasPrefix(host, "fairlead-relay.") && strings.HasSuffix(host, ".svc")
+}
+
+// isOurs says whether the policy adds exactly this variable, or the default one does.
+func (p *Policy) isOurs(e corev1.EnvVar, where place) bool {
 	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name {
 		return e.ValueFrom.SecretKeyRef.Key == e.Name
 	}
-	return p != nil && reflect.DeepEqual(e, p.entries[e.Name])
+	entry, found := p.gives(where)[e.Name]
+	return found && reflect.DeepEqual(e, entry)
 }
 
 // ReadPolicy reads an object of one of the kinds. Settings that are more than a plain value, as no installation of ours
 // has them, are an error, which has no part of them.
 func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
-	p := &Policy{Kind: object.GetKind(), Created: object.GetCreationTimestamp().Time, entries: map[string]corev1.EnvVar{}}
+	p := &Policy{Kind: object.GetKind(), Created: object.GetCreationTimestamp().Time, machines: true}
 	p.Changed = changed(object.GetManagedFields(), p.Created)
 	var content struct {
 		Spec struct {
@@ -109,6 +151,8 @@ func (p *Policy) readSetting(name, expression string) error {
 		return evaluate(expression, &p.optIn)
 	case "hostNetwork":
 		return evaluate(expression, &p.hostNetwork)
+	case "machines":
+		return evaluate(expression, &p.machines)
 	case "entries":
 		return p.readEntries(expression)
 	case "excludedNames":
@@ -133,39 +177,70 @@ func (p *Policy) readSetting(name, expression string) error {
 }
 
 func (p *Policy) readEntries(expression string) error {
-	var entries []corev1.EnvVar
-	if err := evaluate(expression, &entries); err != nil {
+	program, err := compile(expression)
+	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		p.entries[e.Name] = e
+	known := map[place]map[string]corev1.EnvVar{} // pods of a place are many
+	p.entries = func(where place) (map[string]corev1.EnvVar, error) {
+		if entries, found := known[where]; found {
+			return entries, nil
+		}
+		var list []corev1.EnvVar
+		err := program.value(map[string]any{
+			"namespaceObject": map[string]any{"metadata": map[string]any{"name": where.namespace}},
+			"object":          map[string]any{"spec": map[string]any{"hostNetwork": where.hostNetwork}},
+		}, &list)
+		entries := map[string]corev1.EnvVar{}
+		for _, e := range list {
+			entries[e.Name] = e
+		}
+		known[where] = entries
+		return entries, err
 	}
-	return nil
+	_, err = p.entries(place{})
+	return err
 }
 
-// evaluate gives the value of a CEL expression that refers to nothing. CEL's own errors would quote the expression,
-// which can have a password in it.
+// evaluate gives the value of a CEL expression that refers to nothing.
 func evaluate(expression string, into any) error {
-	environment, err := cel.NewEnv()
+	program, err := compile(expression)
 	if err != nil {
 		return err
 	}
-	notPlain := errors.New("not a plain value")
+	return program.value(map[string]any{}, into)
+}
+
+type program struct{ cel.Program }
+
+// errNotPlain stands for CEL's own errors: they would quote the expression, which can have a password in it.
+var errNotPlain = errors.New("not a plain value")
+
+func compile(expression string) (program, error) {
+	environment, err := cel.NewEnv(cel.OptionalTypes(), cel.Variable("namespaceObject", cel.DynType), cel.Variable("object", cel.DynType))
+	if err != nil {
+		return program{}, err
+	}
 	ast, issues := environment.Compile(expression)
 	if issues.Err() != nil {
-		return notPlain
+		return program{}, errNotPlain
 	}
-	program, err := environment.Program(ast)
+	compiled, err := environment.Program(ast)
 	if err != nil {
-		return notPlain
+		return program{}, errNotPlain
 	}
-	result, _, err := program.Eval(cel.NoVars())
+	return program{compiled}, nil
+}
+
+// value is what comes of an expression where its variables are these.
+func (p program) value(variables map[string]any, into any) error {
+	result, _, err := p.Eval(variables)
 	if err != nil {
-		return notPlain
+		return errNotPlain
 	}
 	value, err := result.ConvertToNative(reflect.TypeFor[*structpb.Value]())
 	if err != nil {
-		return notPlain
+		return errNotPlain
 	}
 	return decode(value, into)
 }

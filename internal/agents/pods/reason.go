@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
@@ -86,6 +87,12 @@ func (c Cluster) leftOut(pod *corev1.Pod) because {
 			return ""
 		},
 		func() string { return c.outByPattern(pod) },
+		func() string {
+			if c.Policy != nil && !c.Policy.machines && pod.Spec.HostNetwork {
+				return "is on the network of its node, which has no relay"
+			}
+			return ""
+		},
 		func() string { return c.notAsked(pod, namespace) },
 	} {
 		if message := rule(); message != "" {
@@ -206,7 +213,16 @@ func (c Cluster) notAsked(pod *corev1.Pod, namespace map[string]string) string {
 // outdated says since when a container has old values; empty if it has not, or that is not known. One that does not
 // run reads them when it starts.
 func (c Cluster) outdated(pod *corev1.Pod, one container, s setting) string {
-	if c.Policy.Literal() {
+	switch {
+	case len(s.relayed) > 0 && c.Policy != nil:
+		return "goes through a relay as the policy no longer says: replace the pod"
+	case s.refers && s.injected() && c.Policy.Relays():
+		remedy := "replace the pod"
+		if pod.Spec.HostNetwork && !c.Policy.machines {
+			remedy = "its node has no relay that it could go through"
+		}
+		return "refers to the Secret " + proxysecret.Name + ", which is no longer renewed: " + remedy
+	case c.Policy.Literal():
 		if len(s.own) > 0 && s.hasAll() && born(pod, one).Before(c.Policy.Changed) {
 			return "has other values than the policy, which has changed since: replace the pod"
 		}

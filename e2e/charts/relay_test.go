@@ -1,0 +1,177 @@
+package charts_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/helm"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+const (
+	relayName = "fairlead-relay"
+	source    = "fairlead-source"
+)
+
+// as reads an object that is rendered.
+func as[T any](t *testing.T, objects rendered, name string) *T {
+	t.Helper()
+	found := new(T)
+	if objects[name] == nil {
+		t.Fatalf("no %s is rendered", name)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(objects[name].Object, found, true); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return found
+}
+
+func (r rendered) relay(t *testing.T) *appsv1.DaemonSet {
+	t.Helper()
+	return as[appsv1.DaemonSet](t, r, "DaemonSet/"+relayName)
+}
+
+func relayed(more values) values {
+	given := values{"carry": "Relay", "proxy": proxy(url, otherURL, "a")}
+	for key, value := range more {
+		given[key] = value
+	}
+	return given
+}
+
+func TestTheSourceHasThePasswordAndNothingElseHas(t *testing.T) {
+	before := values{"http": "http://me:before@proxy.example:3128", "https": "https://me:before@proxy.example:3129"}
+	given := relayed(values{"cluster": values{"proxy": values{"previous": before}}})
+	for _, engine := range []string{"Native", "Kyverno"} {
+		objects := render(t, given, values{"engine": engine})
+		want := map[string]string{
+			"HTTP_PROXY": url, "HTTPS_PROXY": otherURL, "NO_PROXY": "a", "HTTP_PROXY_PREVIOUS": before["http"].(string), "HTTPS_PROXY_PREVIOUS": before["https"].(string),
+		}
+		if diff := cmp.Diff(want, objects.data(t, "Secret/"+source)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		for name, object := range objects {
+			text, err := yaml.Marshal(object.Object)
+			controlplanetest.Require(t, err)
+			if name != "Secret/"+source && (strings.Contains(string(text), "proxy.example") || strings.Contains(string(text), "//me:")) {
+				t.Errorf("%s has it, too", name)
+			}
+			if strings.Contains(name, "replicator") || name == "Secret/"+policies.Secret {
+				t.Errorf("%s is there", name)
+			}
+		}
+	}
+	if got := render(t, relayed(nil)).data(t, "Secret/"+source); len(got) != 3 {
+		t.Errorf("without credentials of before: %v", got)
+	}
+	if got := render(t, values{"carry": "Relay"}).data(t, "Secret/"+source); !cmp.Equal(got, map[string]string{"HTTP_PROXY": "", "HTTPS_PROXY": "", "NO_PROXY": ""}) {
+		t.Errorf("without a proxy: %v", got)
+	}
+	if render(t, relayed(values{"source": values{"existing": true}}))["Secret/"+source] != nil {
+		t.Error("there are two who bring it")
+	}
+}
+
+func TestWhatTheRelayNeedsToLiveOutlivesTheRelease(t *testing.T) {
+	given := relayed(values{"relay": values{"startupTaint": true}, "trustedCA": values{"bundle": certificate}})
+	needed := 0
+	for name, object := range render(t, given) {
+		if !strings.HasPrefix(name, "MutatingPolicy/") && !strings.HasPrefix(name, "ValidatingPolicy/") {
+			needed++
+			if object.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+				t.Errorf("%s goes", name)
+			}
+		}
+	}
+	if needed != 14 {
+		t.Errorf("%d objects of the relay's", needed)
+	}
+}
+
+// With another carry, nothing of it is there, unless it is asked for: before, and after.
+func TestTheRelayIsThereForWhoAsks(t *testing.T) {
+	for _, carry := range []string{"SecretRef", "Literal"} {
+		given := values{"carry": carry, "proxy": proxy(url, url, "a")}
+		for name := range render(t, given) {
+			if strings.Contains(name, relayName) || strings.Contains(name, source) {
+				t.Errorf("%s: %s", carry, name)
+			}
+		}
+		objects := render(t, given, values{"relay": values{"enabled": true}})
+		objects.relay(t)
+		if got := objects.data(t, "Secret/"+source)["HTTPS_PROXY"]; got != url {
+			t.Errorf("%s: the source has %q", carry, got)
+		}
+	}
+}
+
+func TestOnlyTheSidecarMayAskTheAPIServerAndForTwoObjects(t *testing.T) {
+	objects := render(t, relayed(nil))
+	want := []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{source}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{policies.TrustedCA}, Verbs: []string{"get", "list", "watch"}},
+	}
+	if diff := cmp.Diff(want, as[rbacv1.Role](t, objects, "Role/"+relayName).Rules); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if objects["ClusterRole/"+relayName] != nil {
+		t.Error("it may do something in the cluster")
+	}
+	pod := objects.relay(t).Spec.Template.Spec
+	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+		t.Error("each container gets a token")
+	}
+	mounted := map[string][]string{}
+	for _, c := range append(pod.InitContainers, pod.Containers...) {
+		for _, m := range c.VolumeMounts {
+			mounted[m.Name] = append(mounted[m.Name], c.Name)
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{"settings": {"follow", "relay"}, "policy": {"relay"}, "token": {"follow"}}, mounted); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTheRelaysPodsAreReplacedBeforeTheyEnd(t *testing.T) {
+	objects := render(t, relayed(nil))
+	daemon := objects.relay(t)
+	update := daemon.Spec.UpdateStrategy.RollingUpdate
+	if update.MaxSurge.String() != "1" || update.MaxUnavailable.String() != "0" {
+		t.Errorf("%v", update)
+	}
+	pod := daemon.Spec.Template
+	if pod.Spec.HostNetwork || pod.Labels["policies.kyverno.io/inject-proxy-env"] != "exclude" {
+		t.Errorf("%v", pod)
+	}
+	selector := as[corev1.Service](t, objects, "Service/"+relayName).Spec.Selector
+	if diff := cmp.Diff(daemon.Spec.Selector.MatchLabels, selector); diff != "" {
+		t.Errorf("the Service selects other pods:\n%s", diff)
+	}
+	changed := render(t, relayed(values{"relay": values{"denied": []string{"192.0.2.0/24"}}})).relay(t).Spec.Template.Annotations
+	if cmp.Equal(pod.Annotations, changed) {
+		t.Error("a changed policy replaces no pod, and the relay reads it at its start")
+	}
+}
+
+func TestTheServicePrefersTheSameNodeWhereKubernetesKnowsThat(t *testing.T) {
+	for version, want := range map[string]string{"1.30.4": "", "1.31.0": "PreferClose", "1.34.2": "PreferClose", "1.35.0": "PreferSameNode", "1.36.1-gke.5": "PreferSameNode"} {
+		manifest, err := helm.Run(t.Context(), "template", policies.Release, policies.Chart(), "--set", "carry=Relay", "--kube-version", version)
+		controlplanetest.Require(t, err)
+		spec := as[corev1.Service](t, parse(t, manifest), "Service/"+relayName).Spec
+		got := ""
+		if spec.TrafficDistribution != nil {
+			got = *spec.TrafficDistribution
+		}
+		if got != want || spec.InternalTrafficPolicy != nil {
+			t.Errorf("%s: %q", version, got)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package pods
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+)
+
+// Ways says by which objects of Fairlead the pods leave: as long as a pod does, they are needed.
+type Ways struct {
+	Relay  Count `json:"relay"`  // variables that name a relay
+	Secret Count `json:"secret"` // references to the Secret fairlead-proxy, by variables, sources or volumes
+}
+
+// Count is how many pods there are, and where.
+type Count struct {
+	Pods       int      `json:"pods"`
+	Namespaces []string `json:"namespaces"`
+}
+
+func (c *Count) add(namespace string) {
+	c.Pods++
+	if at, found := slices.BinarySearch(c.Namespaces, namespace); !found {
+		c.Namespaces = slices.Insert(c.Namespaces, at, namespace)
+	}
+}
+
+// Ways counts the pods that can still start a container.
+func (c Cluster) Ways() Ways {
+	ways := Ways{Relay: Count{Namespaces: []string{}}, Secret: Count{Namespaces: []string{}}}
+	for i := range c.Pods {
+		pod := &c.Pods[i]
+		if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		all := containers(pod)
+		if slices.ContainsFunc(all, func(one container) bool {
+			return slices.ContainsFunc(one.Env, func(e corev1.EnvVar) bool { return leadsToRelay(e, pod.Namespace) })
+		}) {
+			ways.Relay.add(pod.Namespace)
+		}
+		if slices.ContainsFunc(all, func(one container) bool { return refers(one.Container) }) || slices.ContainsFunc(pod.Spec.Volumes, mounts) {
+			ways.Secret.add(pod.Namespace)
+		}
+	}
+	return ways
+}
+
+// refers says whether a container does not start without the Secret fairlead-proxy.
+func refers(c corev1.Container) bool {
+	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name
+	}) || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool {
+		return from.SecretRef != nil && from.SecretRef.Name == proxysecret.Name
+	})
+}
+
+func mounts(v corev1.Volume) bool {
+	if v.Secret != nil {
+		return v.Secret.SecretName == proxysecret.Name
+	}
+	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool {
+		return s.Secret != nil && s.Secret.Name == proxysecret.Name
+	})
+}
