@@ -35,8 +35,8 @@ func TestARelayIsWhereTheDefaultSaysUnlessItIsElsewhere(t *testing.T) {
 	}{
 		{v1alpha1.NodeSettings{Delivery: "Relay"}, resolve.MachineRelay{Binary: "/opt/fairlead/bin/fairlead-relay"}},
 		{
-			v1alpha1.NodeSettings{Delivery: "Relay", Relay: v1alpha1.MachineRelay{Image: "ghcr.io/fairlead-io/fairlead-relay:1@sha256:ab", Binary: "/opt/bin/relay"}},
-			resolve.MachineRelay{Image: "ghcr.io/fairlead-io/fairlead-relay:1@sha256:ab", Binary: "/opt/bin/relay"},
+			v1alpha1.NodeSettings{Delivery: "Relay", Relay: v1alpha1.MachineRelay{Image: "registry.example/fairlead-relay:1@sha256:ab", Binary: "/opt/bin/relay"}},
+			resolve.MachineRelay{Image: "registry.example/fairlead-relay:1@sha256:ab", Binary: "/opt/bin/relay"},
 		},
 		{v1alpha1.NodeSettings{Relay: v1alpha1.MachineRelay{Binary: "/opt/bin/relay"}}, resolve.MachineRelay{}}, // as if it were not there
 	} {
@@ -71,7 +71,7 @@ func TestNodeSettingsThatCannotBeAreRefusedByField(t *testing.T) {
 		"an unknown way":      {v1alpha1.NodeSettings{StaticPods: "strip"}, "spec.node.staticPods"},
 		"a unit of no script": {units("crio.service; rm -rf /"), "spec.node.units[0]"},
 		"an unknown delivery": {v1alpha1.NodeSettings{Delivery: "relay"}, "spec.node.delivery"},
-		"no image":            {relay("ghcr.io/relay:1; reboot", ""), "spec.node.relay.image"},
+		"no image":            {relay("registry.example/relay:1; reboot", ""), "spec.node.relay.image"},
 		"an image by flag":    {relay("--plain-http", ""), "spec.node.relay.image"},
 		"no absolute path":    {relay("", "bin/fairlead-relay"), "spec.node.relay.binary"},
 		"a path that goes up": {relay("", "/opt/../fairlead-relay"), "spec.node.relay.binary"},

@@ -76,7 +76,7 @@ func TestWithARelayNothingButItsSettingsHasThePassword(t *testing.T) {
 // Machines read each of these texts at their boot.
 func TestTheRelaysFilesAreWrittenAsTheyAreRead(t *testing.T) {
 	_, relayed := secrets(t, example(t, byRelay, withPrevious(t), func(e *resolve.Effective) {
-		e.Node.Relay.Image = "ghcr.io/fairlead-io/fairlead-relay:1.0.0"
+		e.Node.Relay.Image = "registry.example/fairlead-relay:1.0.0"
 		e.NoProxy = noproxy.Lists{Any: list("any.example"), Go: list("go.example", "10.0.0.0/8")}
 	}))
 	const settings = "HTTP_PROXY=" + exampleURL + "\nHTTPS_PROXY=" + exampleURL + "\nHTTP_PROXY_PREVIOUS=" + previousURL +
@@ -99,7 +99,7 @@ func TestTheRelaysFilesAreWrittenAsTheyAreRead(t *testing.T) {
 			t.Errorf("%s lacks %s:\n%s", key, want, relayed.Data[key])
 		}
 	}
-	if install := string(relayed.Data["relayInstallService"]); strings.Count(install, "ghcr.io/fairlead-io/fairlead-relay:1.0.0") != 3 {
+	if install := string(relayed.Data["relayInstallService"]); strings.Count(install, "registry.example/fairlead-relay:1.0.0") != 3 {
 		t.Errorf("it fetches another image:\n%s", install)
 	}
 }
