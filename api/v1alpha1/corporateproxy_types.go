@@ -65,7 +65,8 @@ type CorporateProxySpec struct {
 // ProxySource is exactly one of its fields.
 type ProxySource struct {
 	// valuesRef names a Secret in the operator's namespace with the keys http, https and noProxy. Credentials are
-	// part of the URLs, percent-encoded.
+	// part of the URLs, percent-encoded. httpPrevious and httpsPrevious, if there, are the same URLs with the
+	// credentials of before, for relays.
 	// +optional
 	ValuesRef *SecretReference `json:"valuesRef,omitempty"`
 
@@ -88,6 +89,7 @@ type ProxyURLs struct {
 	HTTPS string `json:"https,omitempty"`
 
 	// credentialsRef names a Secret in the operator's namespace with the keys username and password, not encoded.
+	// previousUsername and previousPassword, if there, are the credentials of before, for relays.
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 }
@@ -159,6 +161,35 @@ type NodeSettings struct {
 	// +kubebuilder:default=Never
 	// +kubebuilder:validation:Enum=Never;Rolling
 	Rollout string `json:"rollout,omitempty"`
+
+	// delivery is how programs on the machine reach the proxy. Literal writes its URLs, with the password, into every
+	// file. Relay writes http://127.0.0.1:3128 there, and adds keys for fairlead-relay, which alone has the password and
+	// reads it again when it changes.
+	// +optional
+	// +kubebuilder:default=Literal
+	// +kubebuilder:validation:Enum=Literal;Relay
+	Delivery string `json:"delivery,omitempty"`
+
+	// relay is for delivery Relay.
+	// +optional
+	Relay MachineRelay `json:"relay,omitempty,omitzero"`
+}
+
+// MachineRelay says where a machine has fairlead-relay, and from where.
+type MachineRelay struct {
+	// image has the program. If set, a machine without it fetches it with containerd's ctr, through the proxy. If not, the
+	// machine's own image must have it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][A-Za-z0-9_.:/@-]*$`
+	Image string `json:"image,omitempty"`
+
+	// binary is the program's path.
+	// +optional
+	// +kubebuilder:default="/opt/fairlead/bin/fairlead-relay"
+	// +kubebuilder:validation:MaxLength=200
+	// +kubebuilder:validation:Pattern=`^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`
+	Binary string `json:"binary,omitempty"`
 }
 
 // ClusterValuesSettings says what is written for charts.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
@@ -49,17 +50,20 @@ func TestAnExampleWithAWrongFieldIsNotTaken(t *testing.T) {
 
 func TestEveryKeyThatAnExampleNamesIsInTheSecret(t *testing.T) {
 	f := newFleet(t)
-	cluster := f.cluster("mycluster")
-	f.setEndpoint(cluster)
-	f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
-	secret := f.awaitSystemdSecret(cluster)
+	secrets := map[bool]*corev1.Secret{}
+	for _, of := range []string{"kubeadm-debian.yaml", "kubeadm-debian-relay.yaml"} {
+		cluster := f.clusterOf(of, strings.TrimSuffix(of, ".yaml"))
+		f.setEndpoint(cluster)
+		f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
+		secrets[withRelay(of)] = f.awaitSystemdSecret(cluster)
+	}
 	for _, example := range exampleNames(f) {
 		objects, err := readExample(example)
 		f.must(err)
 		files, err := proxyFiles(objects)
 		f.must(err)
 		for _, file := range files {
-			if len(secret.Data[file.key]) == 0 {
+			if len(secrets[withRelay(example)].Data[file.key]) == 0 {
 				t.Errorf("%s: %s comes from %s, which the Secret lacks", example, file.path, file.key)
 			}
 			if twin := file.key != plain(file.key); twin != (file.encoding == "base64") {
@@ -77,12 +81,12 @@ func TestFilesOfTheExamplesAreForRootAlone(t *testing.T) {
 		f.must(err)
 		files, err := proxyFiles(objects)
 		f.must(err)
-		if len(files) == 0 && example != "corporateproxy.yaml" {
+		if len(files) == 0 && !strings.HasPrefix(example, "corporateproxy") {
 			t.Errorf("%s takes no file from the Secret", example)
 		}
 		for _, file := range files {
 			want := "0600"
-			if plain(file.key) == "trustedCA" {
+			if plain(file.key) == "trustedCA" || withRelay(example) && withoutPassword[plain(file.key)] {
 				want = "0644"
 			}
 			if file.permissions != want {
@@ -90,6 +94,12 @@ func TestFilesOfTheExamplesAreForRootAlone(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withoutPassword are the keys that with a relay anybody may read.
+var withoutPassword = map[string]bool{
+	"containerdProxy": true, "kubeletProxy": true, "relayPolicy": true, "relaySocket": true, "relayService": true, "relayInstallService": true,
+	"relayUpdatePath": true, "relayUpdateService": true,
 }
 
 func exampleNames(f *fleet) (names []string) {

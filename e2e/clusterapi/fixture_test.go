@@ -3,6 +3,7 @@ package clusterapi_test
 import (
 	"context"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -47,7 +48,7 @@ func newFleet(t *testing.T) *fleet {
 	return &fleet{TB: t, cp: cp, client: c, namespace: controlplanetest.Namespace(t, cp)}
 }
 
-// startAll also applies the CorporateProxy of the examples, which is every cluster's here.
+// startAll also applies the CorporateProxies of the examples, one of which every cluster has here.
 func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
 	if err := operator.Install(ctx, cp); err != nil {
 		return err
@@ -66,14 +67,16 @@ func startAll(ctx context.Context, cp *controlplane.ControlPlane) error {
 			return err
 		}
 	}
-	proxy, err := readExample("corporateproxy.yaml")
-	if err != nil {
-		return err
+	for _, example := range []string{"corporateproxy.yaml", "corporateproxy-relay.yaml"} {
+		proxy, err := readExample(example)
+		if err != nil {
+			return err
+		}
+		if err := cp.ApplyObjects(ctx, proxy...); err != nil {
+			return err
+		}
 	}
-	if err := cp.ApplyObjects(ctx, proxy...); err != nil {
-		return err
-	}
-	_, err = operator.Start(ctx, cp, operator.Options{Args: []string{"--leader-elect=false"}})
+	_, err := operator.Start(ctx, cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	return err
 }
 
@@ -87,8 +90,21 @@ func (f *fleet) must(err error) {
 // cluster creates one without a control-plane endpoint.
 func (f *fleet) cluster(name string) *clusterv1.Cluster {
 	f.Helper()
+	return f.clusterOf("", name)
+}
+
+// withRelay tells of the examples whose clusters the CorporateProxy with a relay selects.
+func withRelay(example string) bool { return strings.HasSuffix(example, "-relay.yaml") }
+
+// clusterOf creates one with the labels of an example's.
+func (f *fleet) clusterOf(example, name string) *clusterv1.Cluster {
+	f.Helper()
+	labels := map[string]string{}
+	if withRelay(example) {
+		labels["delivery"] = "relay"
+	}
 	cluster := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name, Labels: labels},
 		Spec: clusterv1.ClusterSpec{
 			ClusterNetwork: clusterv1.ClusterNetwork{
 				Services: clusterv1.NetworkRanges{CIDRBlocks: []string{serviceCIDR}},

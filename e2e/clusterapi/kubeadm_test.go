@@ -18,9 +18,11 @@ import (
 
 // kubeadmExamples are those whose bootstrap data the kubeadm provider makes, and its format.
 var kubeadmExamples = map[string]string{
-	"kubeadm-debian.yaml":  "cloud-config",
-	"kubeadm-inline.yaml":  "cloud-config",
-	"kubeadm-flatcar.yaml": "ignition",
+	"kubeadm-debian.yaml":        "cloud-config",
+	"kubeadm-debian-relay.yaml":  "cloud-config",
+	"kubeadm-inline.yaml":        "cloud-config",
+	"kubeadm-flatcar.yaml":       "ignition",
+	"kubeadm-flatcar-relay.yaml": "ignition",
 }
 
 // The way is the whole one: webhooks, controllers of the core and of both kubeadm providers, and the operator. Only
@@ -47,7 +49,7 @@ func TestTheKubeadmExamplesGiveWorkersTheirFiles(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
-			cluster := f.cluster("mycluster")
+			cluster := f.clusterOf(example, "mycluster")
 			f.setEndpoint(cluster)
 			f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
 			_, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "worker", f.workersSpec(example))

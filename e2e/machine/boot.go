@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
@@ -32,6 +33,8 @@ type Options struct {
 	// Programs are files here that the machine has in /usr/local/bin from the start. They must not need
 	// libraries that it does not have.
 	Programs []string
+	// Baked are files here that the machine's image has at these paths, for everybody to execute.
+	Baked map[string]string
 	// Hostname is "node" if not set.
 	Hostname string
 	// Progress is told what takes long.
@@ -91,6 +94,26 @@ func (m *Machine) makeDisk(ctx context.Context, debian string, options Options) 
 	defer inside.Close() //nolint:errcheck // nothing is written through it any more
 	if err := writeSeed(inside, options); err != nil {
 		return fmt.Errorf("write the seed: %w", err)
+	}
+	if err := bake(inside, options.Baked); err != nil {
+		return fmt.Errorf("bake the image: %w", err)
+	}
+	return nil
+}
+
+func bake(root *os.Root, files map[string]string) error {
+	for path, from := range files {
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		inside := strings.TrimPrefix(path, "/")
+		if err := root.MkdirAll(filepath.Dir(inside), 0o755); err != nil {
+			return err
+		}
+		if err := root.WriteFile(inside, content, 0o755); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,16 +1,24 @@
 package machine
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/google/go-containerregistry/pkg/crane"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -58,10 +66,19 @@ http: {addr: "%[2]s", tls: {certificate: %[1]s/tls.crt, key: %[1]s/tls.key}}
 	return &Registry{network: n, where: where, address: address, authority: authority}, err
 }
 
-// Push makes an image of one file and puts it into the registry, from the registry's own network. The name
-// is such as hello:1.
+// Push makes an image of one file and puts it into the registry, see PushFiles. The name is such as hello:1.
 func (r *Registry) Push(ctx context.Context, name string) error {
-	image, err := crane.Image(map[string][]byte{"hello": []byte("#!/bin/sh\necho hello\n")})
+	return r.PushFiles(ctx, name, map[string][]byte{"hello": []byte("#!/bin/sh\necho hello\n")})
+}
+
+// PushFiles makes an image of files, which anybody may execute, and puts it into the registry, from the registry's own
+// network.
+func (r *Registry) PushFiles(ctx context.Context, name string, files map[string][]byte) error {
+	layer, err := layerOf(files)
+	if err != nil {
+		return fmt.Errorf("make an image: %w", err)
+	}
+	image, err := mutate.AppendLayers(empty.Image, layer)
 	if err != nil {
 		return fmt.Errorf("make an image: %w", err)
 	}
@@ -85,4 +102,21 @@ func (r *Registry) Push(ctx context.Context, name string) error {
 		return fmt.Errorf("push an image: %w", err)
 	}
 	return nil
+}
+
+func layerOf(files map[string][]byte) (v1.Layer, error) {
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(files[name]))}); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(files[name]); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
 }

@@ -44,6 +44,9 @@ func (m *Machine) WriteFile(name string, content []byte, mode os.FileMode) error
 	return inside.WriteFile(strings.TrimPrefix(name, "/"), content, mode)
 }
 
+// Path is where this process sees a file of the running machine, mounts in it included. It is gone with the machine.
+func (m *Machine) Path(name string) string { return m.path(name) }
+
 // path is where this process sees a file of the machine, mounts in it included.
 func (m *Machine) path(name string) string { return fmt.Sprintf("/proc/%d/root%s", m.leader, name) }
 

@@ -94,8 +94,14 @@ func (s *Squid) Kill() { s.process.Kill() }
 
 // SetPassword gives its user another one and returns when the old one is refused. Tunnels stay open.
 func (s *Squid) SetPassword(ctx context.Context, password string) error {
-	if err := s.writeUser(ctx, password); err != nil {
-		return fmt.Errorf("change squid's password: %w", err)
+	return s.SetUsers(ctx, map[string]string{s.user: password})
+}
+
+// SetUsers has these users with their passwords in the place of all that it had, and returns when those are refused.
+// Tunnels stay open.
+func (s *Squid) SetUsers(ctx context.Context, passwords map[string]string) error {
+	if err := s.writeUsers(ctx, passwords); err != nil {
+		return fmt.Errorf("change squid's users: %w", err)
 	}
 	select {
 	case <-time.After(2 * credentialsTTL): // it shows nobody what it remembers
@@ -131,7 +137,7 @@ func (s *Squid) configure(ctx context.Context, options SquidOptions) error {
 			return err
 		}
 	}
-	return s.writeUser(ctx, options.Password)
+	return s.writeUsers(ctx, map[string]string{s.user: options.Password})
 }
 
 // config is squid.conf with what the options change of it.
@@ -169,14 +175,18 @@ func (o SquidOptions) hosts() string {
 	return lines
 }
 
-// writeUser writes the password as basic_ncsa_auth understands it, which reads the file again when its time, in
-// seconds, has changed. It is on no command line.
-func (s *Squid) writeUser(ctx context.Context, password string) error {
-	hash, err := output(ctx, password+"\n", "openssl", "passwd", "-apr1", "-stdin")
-	if err != nil {
-		return err
+// writeUsers writes passwords as basic_ncsa_auth understands them, which reads the file again when its time, in
+// seconds, has changed. They are on no command line.
+func (s *Squid) writeUsers(ctx context.Context, passwords map[string]string) error {
+	var lines strings.Builder
+	for _, user := range slices.Sorted(maps.Keys(passwords)) {
+		hash, err := output(ctx, passwords[user]+"\n", "openssl", "passwd", "-apr1", "-stdin")
+		if err != nil {
+			return err
+		}
+		lines.WriteString(user + ":" + strings.TrimSpace(string(hash)) + "\n")
 	}
-	if err := os.WriteFile(s.file("users"), []byte(s.user+":"+strings.TrimSpace(string(hash))+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(s.file("users"), []byte(lines.String()), 0o644); err != nil {
 		return err
 	}
 	s.written++

@@ -15,15 +15,24 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
-// bootstrapData has a management cluster make the data of the first machine of the cluster mycluster.
-func bootstrapData(t *testing.T, authority []byte, spec bootstrapv1.KubeadmConfigSpec) clusterapi.BootstrapData {
+// fleet is a management cluster with the cluster mycluster.
+type fleet struct {
+	cp        *controlplane.ControlPlane
+	client    client.Client // an administrator's
+	namespace string
+	cluster   *clusterv1.Cluster
+}
+
+// newFleet has one whose machines get these settings.
+func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet {
 	t.Helper()
-	cp := controlplanetest.Shared(t)
+	cp := controlplanetest.Start(t, controlplane.Options{})
 	controlplanetest.Require(t, operator.Install(t.Context(), cp))
 	_, err := clusterapi.StartBootstrapProvider(t.Context(), cp, clusterapi.Options{Progress: os.Stderr})
 	controlplanetest.Require(t, err)
@@ -49,25 +58,39 @@ func bootstrapData(t *testing.T, authority []byte, spec bootstrapv1.KubeadmConfi
 			},
 		},
 	}
-	for _, object := range append(corporateProxy(authority), cluster) {
+	for _, object := range append(corporateProxy(authority, node), cluster) {
 		controlplanetest.Require(t, c.Create(t.Context(), object))
 	}
 	controlplanetest.Require(t, clusterapi.SetInfrastructureProvisioned(t.Context(), c, cluster))
-	controlplanetest.Await(t, "the Secret", func(ctx context.Context) (bool, error) { // the provider asks again ever later
-		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "mycluster-systemd-proxy"}, &corev1.Secret{})
-		return err == nil, err
-	})
-	config, err := clusterapi.CreateControlPlaneMachine(t.Context(), c, cluster, "first", spec)
+	return &fleet{cp, c, namespace, cluster}
+}
+
+// bootstrapData is that of the cluster's first machine.
+func (f *fleet) bootstrapData(t *testing.T, spec bootstrapv1.KubeadmConfigSpec) clusterapi.BootstrapData {
+	t.Helper()
+	f.awaitSecret(t, "mycluster-systemd-proxy", func(*corev1.Secret) bool { return true }) // the provider asks again ever later
+	config, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, f.cluster, "first", spec)
 	controlplanetest.Require(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	data, err := clusterapi.AwaitBootstrapData(ctx, c, config)
+	data, err := clusterapi.AwaitBootstrapData(ctx, f.client, config)
 	controlplanetest.Require(t, err)
 	return data
 }
 
+// awaitSecret awaits a Secret of the cluster that is as it should be.
+func (f *fleet) awaitSecret(t *testing.T, name string, is func(*corev1.Secret) bool) *corev1.Secret {
+	t.Helper()
+	secret := &corev1.Secret{}
+	controlplanetest.Await(t, "the Secret "+name, func(ctx context.Context) (bool, error) {
+		err := f.client.Get(ctx, client.ObjectKey{Namespace: f.namespace, Name: name}, secret)
+		return err == nil && is(secret), err
+	})
+	return secret
+}
+
 // corporateProxy is squid, with its credentials and the authority.
-func corporateProxy(authority []byte) []client.Object {
+func corporateProxy(authority []byte, node v1alpha1.NodeSettings) []client.Object {
 	inOperators := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: operator.Namespace, Name: name}
 	}
@@ -84,7 +107,7 @@ func corporateProxy(authority []byte) []client.Object {
 					HTTP: proxyURL(), HTTPS: proxyURL(), CredentialsRef: &v1alpha1.SecretReference{Name: "corporate-proxy"},
 				}},
 				TrustedCARef: &v1alpha1.CertificateReference{Name: "corporate-ca"},
-				Node:         v1alpha1.NodeSettings{Files: []string{"EnvironmentFile", "StaticPods"}, Base64Twins: true},
+				Node:         node,
 			},
 		},
 	}

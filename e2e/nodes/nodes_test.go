@@ -15,6 +15,7 @@ import (
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
@@ -31,10 +32,11 @@ const (
 
 func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 	site := newSite(t)
-	data := bootstrapData(t, site.authority.PEM(), exampleSpec(t))
+	fleet := newFleet(t, site.authority.PEM(), v1alpha1.NodeSettings{Files: []string{"EnvironmentFile", "StaticPods"}, Base64Twins: true})
+	data := fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian.yaml"))
 
 	t.Run("not without its drop-in", func(t *testing.T) {
-		m := site.boot(t, data)
+		m := site.boot(t, data, nil)
 		run(t, m, "rm /etc/systemd/system/containerd.service.d/http-proxy.conf; systemctl daemon-reload; systemctl restart containerd")
 		if err := m.Pull(t.Context(), machine.InternetName+"/"+image); err == nil || !strings.Contains(err.Error(), "network is unreachable") {
 			t.Errorf("pulling from the internet: %v", err)
@@ -46,7 +48,7 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 		}
 	})
 	t.Run("not without its authority", func(t *testing.T) {
-		m := site.boot(t, data)
+		m := site.boot(t, data, nil)
 		run(t, m, "rm /usr/local/share/ca-certificates/fairlead.crt; update-ca-certificates --fresh; systemctl restart containerd")
 		if err := m.Pull(t.Context(), machine.InternetName+"/"+image); err == nil || !strings.Contains(err.Error(), "unknown authority") {
 			t.Errorf("pulling from the internet: %v", err)
@@ -54,7 +56,7 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 		controlplanetest.Require(t, m.PowerOff(t.Context()))
 	})
 	t.Run("as it is", func(t *testing.T) {
-		m := site.boot(t, data)
+		m := site.boot(t, data, nil)
 		for _, host := range []string{machine.ServiceAddress, machine.EndpointAddress, machine.InternetName} {
 			controlplanetest.Require(t, m.Pull(t.Context(), host+"/"+image))
 		}
@@ -75,10 +77,10 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 	})
 }
 
-// exampleSpec is what examples/nodes/kubeadm-debian.yaml says of its control plane.
-func exampleSpec(t *testing.T) bootstrapv1.KubeadmConfigSpec {
+// exampleSpec is what an example in examples/nodes says of its control plane.
+func exampleSpec(t *testing.T, name string) bootstrapv1.KubeadmConfigSpec {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "examples", "nodes", "kubeadm-debian.yaml"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "examples", "nodes", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +165,7 @@ type site struct {
 	network   *machine.Network
 	squid     *machine.Squid
 	authority *machine.Authority
+	internet  *machine.Registry
 }
 
 func newSite(t *testing.T) *site {
@@ -183,6 +186,9 @@ func newSite(t *testing.T) *site {
 		registry, err := n.StartRegistry(t.Context(), where, address, s.authority, machine.InternetName)
 		controlplanetest.Require(t, err)
 		controlplanetest.Require(t, registry.Push(t.Context(), image))
+		if where == machine.Internet {
+			s.internet = registry
+		}
 	}
 	if conn, err := n.Dial(t.Context(), machine.Corp, net.JoinHostPort(machine.InternetAddress, "443")); err == nil {
 		conn.Close() //nolint:errcheck // the test fails
@@ -193,12 +199,12 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// boot starts a machine from the very bytes of the bootstrap data.
-func (s *site) boot(t *testing.T, data clusterapi.BootstrapData) *machine.Machine {
+// boot starts a machine from the very bytes of the bootstrap data, with these files in its image.
+func (s *site) boot(t *testing.T, data clusterapi.BootstrapData, baked map[string]string) *machine.Machine {
 	t.Helper()
 	kubeadm, err := tools.Build(t.Context(), tools.Kubeadm, os.Stderr)
 	controlplanetest.Require(t, err)
-	m, err := s.network.Boot(t.Context(), machine.Options{UserData: data.Value, Programs: []string{kubeadm}, Progress: os.Stderr})
+	m, err := s.network.Boot(t.Context(), machine.Options{UserData: data.Value, Programs: []string{kubeadm}, Baked: baked, Progress: os.Stderr})
 	controlplanetest.Require(t, err)
 	t.Cleanup(func() { _ = m.Kill() }) // if the test has failed: the next one has a machine of its own
 	result, err := m.AwaitCloudInit(t.Context())

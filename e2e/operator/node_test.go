@@ -25,7 +25,8 @@ import (
 var nodeKeys = []string{
 	"containerdProxy", "crioProxy", "environmentFile", "environmentFileDropIn", "etcEnvironment", "fcosButane", "fcosIgnition",
 	"flatcarButane", "flatcarIgnition", "k3sEnvironment", "kubeAPIServerPatch", "kubeControllerManagerPatch", "kubeSchedulerPatch",
-	"kubeletProxy", "rke2Environment", "trustedCA",
+	"kubeletProxy", "relayInstallService", "relayPolicy", "relayService", "relaySettings", "relaySocket", "relayUpdatePath", "relayUpdateService",
+	"rke2Environment", "trustedCA",
 }
 
 func TestEveryKeyThatMachinesCanGetIsWrittenByTheOperatorAndGoesAgain(t *testing.T) {
@@ -35,7 +36,7 @@ func TestEveryKeyThatMachinesCanGetIsWrittenByTheOperatorAndGoesAgain(t *testing
 		p.Spec.Node = v1alpha1.NodeSettings{
 			Units:       []string{"crio.service"},
 			Files:       []string{"EnvironmentFile", "EtcEnvironment", "RKE2", "K3s", "StaticPods", "Flatcar", "FedoraCoreOS"},
-			Base64Twins: true,
+			Base64Twins: true, Delivery: "Relay", Relay: v1alpha1.MachineRelay{Image: "registry.example/fairlead-relay:1"},
 		}
 	})
 	f.cluster("c1")

@@ -30,7 +30,7 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"kubeconfig": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 	"form":       fixed(forms...), "audience": fixed(audiences...), "variant": fixed(variants...),
 	"carry": fixed(carries...),
-	"file":  fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...),
+	"file":  fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...), "delivery": fixed(texts(inputs.Deliveries)...),
 	"client": completeClients, "policy": completePolicies,
 	"namespace": completeNamespaces, "context": completeContexts,
 	// Nobody knows these but who types them.

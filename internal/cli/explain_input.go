@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
@@ -39,11 +40,15 @@ func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
 	if effective.Mode != resolve.ModeProxied {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: Cluster %s/%s has no proxy: its mode is %s\n", effective.Namespace, effective.Cluster, effective.Mode)
 	}
+	has := effective
+	if o.audience == string(noproxy.AudienceGo) { // programs of machines
+		has = render.OnMachine(effective)
+	}
 	return subject{
 		title: o.titleOf(effective),
 		configuration: explain.Configuration{
-			HTTP:  effective.HTTP.WithoutCredentials().String(),
-			HTTPS: effective.HTTPS.WithoutCredentials().String(),
+			HTTP:  has.HTTP.WithoutCredentials().String(),
+			HTTPS: has.HTTPS.WithoutCredentials().String(),
 			List:  explain.Rendered(effective.NoProxy.For(noproxy.Audience(o.audience))),
 		},
 	}, nil

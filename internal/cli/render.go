@@ -85,6 +85,7 @@ the last.`,
   fairlead render --values secret-values.yaml --cluster cluster.yaml --unit crio.service --key crioProxy
   fairlead render --values secret-values.yaml --cluster cluster.yaml --file EtcEnvironment --key etcEnvironment
   fairlead render --values secret-values.yaml --cluster cluster.yaml --file StaticPods --static-pods Extend --key kubeAPIServerPatch
+  fairlead render --values secret-values.yaml --cluster cluster.yaml --delivery Relay --key relaySettings
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o apt
 
   # a machine's config
@@ -243,6 +244,7 @@ type manifestList struct {
 type nodeOptions struct {
 	units, files []string
 	staticPods   string
+	delivery     string
 	key          string
 }
 
@@ -250,11 +252,12 @@ func (o *nodeOptions) flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.units, "unit", nil, "add a drop-in for this systemd unit, such as crio.service; may be repeated")
 	flags.StringArrayVar(&o.files, "file", nil, "add a file for machines: EnvironmentFile, EtcEnvironment, RKE2, K3s, StaticPods, ...; may be repeated")
 	flags.StringVar(&o.staticPods, "static-pods", "", "what --file StaticPods does, instead of the CorporateProxy's: Strip, Extend or Set")
+	flags.StringVar(&o.delivery, "delivery", "", "how programs on machines reach the proxy, instead of the CorporateProxy's: Literal or Relay")
 	flags.StringVar(&o.key, "key", "", "print this key of the Secret <cluster>-systemd-proxy, decoded")
 }
 
 func (o nodeOptions) read() (resolve.Node, error) {
-	return inputs.Node(v1alpha1.NodeSettings{Units: o.units, Files: o.files, StaticPods: o.staticPods}, "command line", "")
+	return inputs.Node(v1alpha1.NodeSettings{Units: o.units, Files: o.files, StaticPods: o.staticPods, Delivery: o.delivery}, "command line", "")
 }
 
 // add adds to what a cluster's machines get. What was checked on the command line
@@ -263,6 +266,9 @@ func (o nodeOptions) add(to *resolve.Node) {
 	more, _ := o.read()
 	if o.staticPods != "" {
 		to.StaticPods = more.StaticPods
+	}
+	if o.delivery != "" {
+		to.Delivery, to.Relay = more.Delivery, cmp.Or(to.Relay, more.Relay)
 	}
 	to.Units = union(to.Units, more.Units)
 	to.Files = union(to.Files, more.Files)

@@ -20,4 +20,14 @@ var (
 	EtcEnvironment        = parse("etc-environment.tmpl")       // appended to /etc/environment
 )
 
+// The relay's. Their data is where its program is, and the image that has it.
+var (
+	RelayPolicy         = parse("relay-policy.yaml.tmpl")
+	RelaySocket         = parse("fairlead-relay.socket.tmpl")
+	RelayService        = parse("fairlead-relay.service.tmpl")
+	RelayUpdatePath     = parse("fairlead-relay-update.path.tmpl")
+	RelayUpdateService  = parse("fairlead-relay-update.service.tmpl")
+	RelayInstallService = parse("fairlead-relay-install.service.tmpl")
+)
+
 func parse(name string) *template.Template { return template.Must(template.ParseFS(files, name)) }

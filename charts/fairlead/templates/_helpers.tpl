@@ -33,12 +33,18 @@ app.kubernetes.io/component: operator
 {{- $value := get ($.Values.proxy | default dict) $key | default "" -}}
 {{- $_ := set $proxy $key (kindIs "slice" $value | ternary (join "," $value) (toString $value) | trim) -}}
 {{- end -}}
+{{- $previous := get ($.Values.proxy | default dict) "previous" | default dict -}}
 {{- range $key := list "http" "https" -}}
-{{- $url := get $proxy $key -}}
+{{- with get $previous $key | default "" | toString | trim -}}
+{{- $_ := set $proxy (printf "%sPrevious" $key) . -}}
+{{- end -}}
+{{- end -}}
+{{- range $key, $field := dict "http" "http" "https" "https" "httpPrevious" "previous.http" "httpsPrevious" "previous.https" -}}
+{{- $url := get $proxy $key | default "" -}}
 {{- if regexMatch "[[:cntrl:]]" $url -}}
-{{- fail (printf "proxy.%s has a line end or another control character in it" $key) -}}
+{{- fail (printf "proxy.%s has a line end or another control character in it" $field) -}}
 {{- else if and $url (not (regexMatch "^(?i)https?://(.*@)?[^@/ ]+:[0-9]{1,5}/?$" $url)) -}}
-{{- fail (printf "proxy.%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS" $key) -}}
+{{- fail (printf "proxy.%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS" $field) -}}
 {{- end -}}
 {{- end -}}
 {{- if regexMatch "[\\x00-\\x09\\x0b\\x0c\\x0e-\\x1f\\x7f]" $proxy.noProxy -}}

@@ -81,6 +81,7 @@ func TestTheCRDTakesTheSameNodeSettings(t *testing.T) {
 	}{
 		"files[0]":   {v1alpha1.NodeSettings{Files: []string{"x"}}, node["files"].Items.Enum},
 		"staticPods": {v1alpha1.NodeSettings{StaticPods: "x"}, node["staticPods"].Enum},
+		"delivery":   {v1alpha1.NodeSettings{Delivery: "x"}, node["delivery"].Enum},
 	} {
 		_, err := inputs.Node(test.settings, "here", "")
 		if want := fmt.Sprintf(`here: %s: "x" is none of %s`, field, test.values); err == nil || err.Error() != want {
@@ -94,15 +95,17 @@ func policyKeys(t *testing.T) *regexp.Regexp {
 	t.Helper()
 	_, text, _ := strings.Cut(string(manifest(t, "rbac/admission_policy.yaml")), "'systemd-proxy': '")
 	text, _, found := strings.Cut(text, "}[")
-	first, second, continued := strings.Cut(strings.TrimRight(strings.TrimSpace(text), "'"), "' +")
-	if !found || !continued {
+	parts := regexp.MustCompile(`'\s*\+\s*'`)
+	if !found || !parts.MatchString(text) {
 		t.Fatal("the policy looks otherwise")
 	}
-	return regexp.MustCompile(first + strings.TrimLeft(strings.TrimSpace(second), "'"))
+	return regexp.MustCompile(parts.ReplaceAllString(strings.TrimRight(strings.TrimSpace(text), "'"), ""))
 }
 
 func TestEveryKeyThatIsWrittenIsTakenBySecretsAndByTheAdmissionPolicy(t *testing.T) {
-	settings := v1alpha1.NodeSettings{Files: nodeSchema(t)["files"].Items.Enum, Base64Twins: true}
+	settings := v1alpha1.NodeSettings{
+		Files: nodeSchema(t)["files"].Items.Enum, Base64Twins: true, Delivery: "Relay", Relay: v1alpha1.MachineRelay{Image: "registry.example/relay:1"},
+	}
 	for _, unit := range unitNames {
 		if _, err := inputs.Node(v1alpha1.NodeSettings{Units: []string{unit}}, "", ""); err == nil {
 			settings.Units = append(settings.Units, unit)
@@ -119,7 +122,7 @@ func TestEveryKeyThatIsWrittenIsTakenBySecretsAndByTheAdmissionPolicy(t *testing
 		t.Fatal(err)
 	}
 	written := slices.Sorted(maps.Keys(secrets[1].Data))
-	if want := 2 * (2 + len(settings.Units) + 12 + 1); len(written) != want {
+	if want := 2 * (2 + len(settings.Units) + 12 + 7 + 1); len(written) != want {
 		t.Errorf("%d keys, want %d: %s", len(written), want, written)
 	}
 	taken := policyKeys(t)
@@ -128,7 +131,7 @@ func TestEveryKeyThatIsWrittenIsTakenBySecretsAndByTheAdmissionPolicy(t *testing
 			t.Errorf("%s is refused: %s", key, validation.IsConfigMapKey(key))
 		}
 	}
-	for _, key := range []string{"another", "value", "trustedCA.base64.base64", "xEnvironment", "Proxy", "..aProxy", "tls.key"} {
+	for _, key := range []string{"another", "value", "trustedCA.base64.base64", "xEnvironment", "Proxy", "..aProxy", "tls.key", "relay", "relayPath"} {
 		if taken.MatchString(key) {
 			t.Errorf("the policy takes %s", key)
 		}

@@ -16,6 +16,11 @@ const (
 	keyNoProxy  = "noProxy"
 	keyUsername = "username"
 	keyPassword = "password"
+
+	keyHTTPPrevious     = "httpPrevious"
+	keyHTTPSPrevious    = "httpsPrevious"
+	keyPreviousUsername = "previousUsername"
+	keyPreviousPassword = "previousPassword"
 )
 
 // Installation reads a CorporateProxy and the objects it names. A *resolve.Problem
@@ -74,8 +79,31 @@ func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporatePro
 		return nil, err
 	}
 	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: ref.String(), Field: "data." + keyNoProxy}
-	return resolve.SplitEntries(string(data[keyNoProxy]), source),
-		setURLs(installation, ref.String(), "data.", string(data[keyHTTP]), string(data[keyHTTPS]))
+	written := resolve.SplitEntries(string(data[keyNoProxy]), source)
+	if err := setURLs(installation, ref.String(), "data.", string(data[keyHTTP]), string(data[keyHTTPS])); err != nil {
+		return nil, err
+	}
+	previous := &installation.Previous
+	if previous.HTTP, err = parsePrevious(ref.String(), "data."+keyHTTPPrevious, string(data[keyHTTPPrevious]), installation.HTTP); err != nil {
+		return nil, err
+	}
+	previous.HTTPS, err = parsePrevious(ref.String(), "data."+keyHTTPSPrevious, string(data[keyHTTPSPrevious]), installation.HTTPS)
+	return written, err
+}
+
+// parsePrevious parses the URL with the credentials of before. A relay sends them to the proxy of now, so both must be the
+// same proxy.
+func parsePrevious(object, field, text string, current proxyurl.URL) (proxyurl.URL, error) {
+	url, err := parseURL(object, field, text)
+	switch {
+	case err != nil || url.IsZero():
+		return url, err
+	case !url.HasCredentials():
+		err = invalid(object, field, "has no user information: it is for the credentials of before, so remove it where there were none")
+	case !url.WithoutCredentials().Equal(current.WithoutCredentials()):
+		err = invalid(object, field, "is for another proxy than the URL of now: the credentials of before are for the same scheme, host and port; remove it")
+	}
+	return url, err
 }
 
 // setURLs parses the two URLs, which may hold credentials, of the fields http
@@ -112,6 +140,9 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 	if err != nil {
 		return err
 	}
+	if err := setPrevious(installation, ref.String(), data); err != nil {
+		return err
+	}
 	for _, url := range []*proxyurl.URL{&installation.HTTP, &installation.HTTPS} {
 		*url, err = url.WithCredentials(string(data[keyUsername]), string(data[keyPassword]))
 		if err != nil {
@@ -119,6 +150,21 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 		}
 	}
 	return nil
+}
+
+// setPrevious adds the credentials of before, if there are any, to the URLs, which have none yet.
+func setPrevious(installation *resolve.Installation, object string, data map[string][]byte) (err error) {
+	username, password := string(data[keyPreviousUsername]), string(data[keyPreviousPassword])
+	if username == "" && password == "" {
+		return nil
+	}
+	if installation.Previous.HTTP, err = installation.HTTP.WithCredentials(username, password); err == nil {
+		installation.Previous.HTTPS, err = installation.HTTPS.WithCredentials(username, password)
+	}
+	if err != nil {
+		err = invalid(object, "data."+keyPreviousUsername+", data."+keyPreviousPassword, "%v", err)
+	}
+	return err
 }
 
 // parsePlainURL refuses credentials, which the CRD refuses as well; a manifest

@@ -154,6 +154,63 @@ func TestAnInstallationThatCannotBeUsedIsToldWhy(t *testing.T) {
 	}
 }
 
+func TestCredentialsOfBeforeAreReadBesideThoseOfNow(t *testing.T) {
+	for name, test := range map[string]struct {
+		proxy       *v1alpha1.CorporateProxy
+		data        map[string]string
+		http, https string
+	}{
+		"URLs":     {corporateProxy(valuesRef()), map[string]string{"http": "http://p:1", "https": "http://me:new@q:2", "httpPrevious": "http://me:old@p:1\n", "httpsPrevious": "http://you:old@q:2/"}, "http://me:old@p:1", "http://you:old@q:2"},
+		"one URL":  {corporateProxy(valuesRef()), map[string]string{"http": "http://p:1", "https": "http://me:new@q:2", "httpsPrevious": "http://me:old@q:2"}, "", "http://me:old@q:2"},
+		"empty":    {corporateProxy(valuesRef()), map[string]string{"http": "http://p:1", "httpPrevious": "", "httpsPrevious": "\n"}, "", ""},
+		"a login":  {corporateProxy(urlSource("http://p:1", "http://q:2", "corporate-proxy")), map[string]string{"username": "me", "password": "new", "previousUsername": "me", "previousPassword": "o@d\n"}, "http://me:o%40d@p:1", "http://me:o%40d@q:2"},
+		"no login": {corporateProxy(urlSource("http://p:1", "http://q:2", "corporate-proxy")), map[string]string{"username": "me", "password": "new", "previousUsername": "", "previousPassword": ""}, "", ""},
+		"of one":   {corporateProxy(urlSource("", "http://q:2", "corporate-proxy")), map[string]string{"username": "me", "password": "new", "previousUsername": "me", "previousPassword": "old"}, "", "http://me:old@q:2"},
+	} {
+		got, err := inputs.Installation(test.proxy, getter("corporate-proxy", test.data))
+		if err != nil || got.Previous.HTTP.Reveal() != test.http || got.Previous.HTTPS.Reveal() != test.https {
+			t.Errorf("%s: %q, %q (%v)", name, got.Previous.HTTP.Reveal(), got.Previous.HTTPS.Reveal(), err)
+		}
+	}
+}
+
+func TestCredentialsOfBeforeThatNoRelayCanUseAreRefusedWithoutBeingShown(t *testing.T) {
+	const object = "Secret corporate-proxy"
+	values := func(key, previous string) map[string]string {
+		return map[string]string{"http": "http://me:new@p:1", "https": "http://me:new@p:1", key: previous}
+	}
+	login := func(username, password string) map[string]string {
+		return map[string]string{"username": "me", "password": "new", "previousUsername": username, "previousPassword": password}
+	}
+	for name, test := range map[string]struct {
+		url         bool
+		data        map[string]string
+		field, want string
+	}{
+		"another host":         {false, values("httpPrevious", "http://me:S3CRET@q:1"), "data.httpPrevious", "another proxy"},
+		"another port":         {false, values("httpsPrevious", "http://me:S3CRET@p:2"), "data.httpsPrevious", "another proxy"},
+		"another scheme":       {false, values("httpsPrevious", "https://me:S3CRET@p:1"), "data.httpsPrevious", "another proxy"},
+		"no proxy of now":      {false, map[string]string{"http": "http://p:1", "httpsPrevious": "http://me:S3CRET@p:1"}, "data.httpsPrevious", "another proxy"},
+		"no credentials":       {false, values("httpsPrevious", "http://p:1"), "data.httpsPrevious", "no user information"},
+		"no port":              {false, values("httpPrevious", "http://me:S3CRET@p"), "data.httpPrevious", "port is missing"},
+		"a bad password":       {false, values("httpPrevious", "http://me:S3%CRET@p:1"), "data.httpPrevious", "starts no percent-encoding"},
+		"no username":          {true, login("", "S3CRET"), "data.previousUsername, data.previousPassword", "no username"},
+		"a control character":  {true, login("me", "S3CRET\nx"), "data.previousUsername, data.previousPassword", "control character"},
+		"a colon in the login": {true, login("S3CRET:x", "y"), "data.previousUsername, data.previousPassword", "colon"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := corporateProxy(valuesRef())
+			if test.url {
+				proxy = corporateProxy(urlSource("http://p:1", "http://p:1", "corporate-proxy"))
+			}
+			_, err := inputs.Installation(proxy, getter("corporate-proxy", test.data))
+			if detail := problem(t, err, resolve.ReasonInvalidProxy, object, test.field); !strings.Contains(detail, test.want) {
+				t.Errorf("%s, want %q", detail, test.want)
+			}
+		})
+	}
+}
+
 // An API server that does not answer is no fault of the CorporateProxy.
 func TestAnErrorOfTheGetterIsPassedOn(t *testing.T) {
 	broken := errors.New("no answer")

@@ -29,12 +29,46 @@ var NodeFiles = []resolve.NodeFile{
 // StaticPods are all that patches of static pods can do.
 var StaticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPodsExtend, resolve.StaticPodsSet}
 
+// Deliveries are all ways in which programs on a machine reach the proxy.
+var Deliveries = []resolve.Delivery{resolve.DeliveryLiteral, resolve.DeliveryRelay}
+
+// DefaultBinary is where a machine has fairlead-relay.
+const DefaultBinary = "/opt/fairlead/bin/fairlead-relay"
+
+// As in the CRD: both stand in units, and in a script in one.
+var (
+	imageName  = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9_.:/@-]*$`)
+	binaryPath = regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+$`)
+)
+
+// machineRelay reads what is needed of the relay on machines that have one.
+func machineRelay(spec v1alpha1.MachineRelay, object, prefix string) (resolve.MachineRelay, error) {
+	relay := resolve.MachineRelay{Image: spec.Image, Binary: cmp.Or(spec.Binary, DefaultBinary)}
+	switch {
+	case relay.Image != "" && !imageName.MatchString(relay.Image):
+		return relay, invalid(object, prefix+"relay.image", "%q is not the name of an image", relay.Image)
+	case !binaryPath.MatchString(relay.Binary):
+		return relay, invalid(object, prefix+"relay.binary", "%q is not a path such as %s", relay.Binary, DefaultBinary)
+	}
+	return relay, nil
+}
+
 // Node reads what machines are to get. Object and prefix say where the fields
 // stand. The error is a *resolve.Problem.
 func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, error) {
 	node := resolve.Node{
 		StaticPods:  cmp.Or(resolve.StaticPods(spec.StaticPods), resolve.StaticPodsStrip), // the CRD's default
 		Base64Twins: spec.Base64Twins,
+		Delivery:    cmp.Or(resolve.Delivery(spec.Delivery), resolve.DeliveryLiteral), // the CRD's default, too
+	}
+	if !slices.Contains(Deliveries, node.Delivery) {
+		return node, invalid(object, prefix+"delivery", "%q is none of %s", spec.Delivery, Deliveries)
+	}
+	if node.Delivery == resolve.DeliveryRelay {
+		var err error
+		if node.Relay, err = machineRelay(spec.Relay, object, prefix); err != nil {
+			return node, err
+		}
 	}
 	if !slices.Contains(StaticPods, node.StaticPods) {
 		return node, invalid(object, prefix+"staticPods", "%q is none of %s", spec.StaticPods, StaticPods)

@@ -62,6 +62,13 @@ func TestTheConfigRepositorysPatchIsRead(t *testing.T) {
 	}
 }
 
+func TestThePatchMayHaveTheCredentialsOfBefore(t *testing.T) {
+	got, err := inputs.Values("values.yaml", []byte("proxy: {http: 'http://me:new@p:1', https: 'http://me:new@p:1', previous: {https: 'http://me:old@p:1'}}"))
+	if err != nil || !got.Previous.HTTP.IsZero() || got.Previous.HTTPS.Reveal() != "http://me:old@p:1" {
+		t.Errorf("%q, %q (%v)", got.Previous.HTTP.Reveal(), got.Previous.HTTPS.Reveal(), err)
+	}
+}
+
 func TestEveryEntryOfThePatchNamesItsPlace(t *testing.T) {
 	for name, text := range map[string]string{
 		"a string": "proxy: {http: 'http://p:1', noProxy: 'a, b'}",
@@ -92,7 +99,7 @@ func TestAPatchThatIsWrongIsToldWhereWithoutBeingShown(t *testing.T) {
 		"the same, alone":               {"proxy:\n  http:http://me:S3CRET@p:1\n", "proxy", "is not a map"},
 		"the same, between braces":      {"proxy: {http:http://me:S3CRET@p:1}", "proxy", "unknown key"},
 		"a key that starts with an at":  {"proxy: {@S3CRET}", "", "not valid YAML"},
-		"an unknown key":                {"proxy: {http: 'http://p:1', no_proxy: a}", "proxy", "unknown key: expected http, https and noProxy"},
+		"an unknown key":                {"proxy: {http: 'http://p:1', no_proxy: a}", "proxy", "unknown key: expected http, https, noProxy and previous"},
 		"another case":                  {"proxy: {HTTP: 'http://me:S3CRET@p:1'}", "proxy", "unknown key"},
 		"a proxy that is a list":        {"proxy: ['http://me:S3CRET@p:1']", "proxy", "is not a map"},
 		"a URL that is a map":           {"proxy: {http: {S3CRET: 1}}", "proxy.http", "is not a string"},
@@ -106,6 +113,10 @@ func TestAPatchThatIsWrongIsToldWhereWithoutBeingShown(t *testing.T) {
 		"a bad entry of a list":         {"proxy: {http: 'http://p:1', noProxy: [a, 'a,b']}", "proxy.noProxy[1]", "cannot be part"},
 		"an empty entry of a list":      {"proxy: {http: 'http://p:1', noProxy: [a, '']}", "proxy.noProxy[1]", "empty entry"},
 		"the URL in the place of NO_..": {"proxy: {http: 'http://p:1', noProxy: 'http://me:S3CRET@p:1'}", "proxy.noProxy[0]", "hidden: a URL"},
+		"a previous text":               {"proxy: {http: 'http://p:1', previous: 'http://me:S3CRET@p:1'}", "proxy.previous", "is not a map"},
+		"a previous of another proxy":   {"proxy: {http: 'http://p:1', previous: {http: 'http://me:S3CRET@q:1'}}", "proxy.previous.http", "another proxy"},
+		"a previous number":             {"proxy: {http: 'http://p:1', previous: {http: 1}}", "proxy.previous", "not a string"},
+		"an unknown previous":           {"proxy: {http: 'http://p:1', previous: {password: S3CRET}}", "proxy.previous", "unknown key"},
 		"two proxies in the file":       {"proxy: {http: 'http://p:1'}\n---\nproxy: {http: 'http://me:S3CRET@p:2'}", "", "more than one document"},
 	} {
 		t.Run(name, func(t *testing.T) {

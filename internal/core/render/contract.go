@@ -39,6 +39,15 @@ const (
 	FCOSButaneKey      = "fcosButane"
 	FCOSIgnitionKey    = "fcosIgnition"
 
+	// With delivery Relay.
+	RelaySettingsKey       = "relaySettings"       // /etc/fairlead/relay/settings, the only one with the password
+	RelayPolicyKey         = "relayPolicy"         // /etc/fairlead/relay/policy.yaml
+	RelaySocketKey         = "relaySocket"         // fairlead-relay.socket
+	RelayServiceKey        = "relayService"        // fairlead-relay.service
+	RelayUpdatePathKey     = "relayUpdatePath"     // fairlead-relay-update.path
+	RelayUpdateServiceKey  = "relayUpdateService"  // fairlead-relay-update.service
+	RelayInstallServiceKey = "relayInstallService" // fairlead-relay-install.service, where the relay is fetched
+
 	TrustedCAKey = "trustedCA" // PEM bundle
 	TwinSuffix   = ".base64"   // <key>.base64 holds the same in base64
 

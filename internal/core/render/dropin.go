@@ -17,7 +17,7 @@ import (
 // empty one means; so the drop-in of an unproxied cluster is an empty [Service]
 // section.
 func DropIn(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
-	return fill(systemd.HTTPProxy, e, "drop-in", environment(e, audience), systemdAssignment)
+	return fill(systemd.HTTPProxy, e, "drop-in", machineEnvironment(e, audience), systemdAssignment)
 }
 
 type variable struct{ name, value string }
@@ -36,6 +36,11 @@ func environment(e resolve.Effective, audience noproxy.Audience) []variable {
 		}
 	}
 	return set
+}
+
+// machineEnvironment are those of a program on a machine, which may have a relay.
+func machineEnvironment(e resolve.Effective, audience noproxy.Audience) []variable {
+	return environment(OnMachine(e), audience)
 }
 
 func fill(

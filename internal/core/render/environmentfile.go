@@ -12,7 +12,7 @@ import (
 // meant for containerd and kubelet, so it has the list for Go. Unlike what stands
 // in Environment=, "systemctl show" does not show it to everyone.
 func EnvironmentFile(e resolve.Effective) ([]byte, error) {
-	return environmentFile(e, EnvironmentFileKey, environment(e, noproxy.AudienceGo))
+	return environmentFile(e, EnvironmentFileKey, machineEnvironment(e, noproxy.AudienceGo))
 }
 
 // EnvironmentFileDropIn returns the drop-in with which any unit reads that file.
@@ -34,7 +34,7 @@ func RKE2Environment(e resolve.Effective) ([]byte, error) { return rancherEnviro
 func K3sEnvironment(e resolve.Effective) ([]byte, error) { return rancherEnvironment(e, K3sKey) }
 
 func rancherEnvironment(e resolve.Effective, key string) ([]byte, error) {
-	set := environment(e, noproxy.AudienceGo)
+	set := machineEnvironment(e, noproxy.AudienceGo)
 	for _, v := range set {
 		set = append(set, variable{"CONTAINERD_" + v.name, v.value})
 	}
@@ -85,7 +85,7 @@ func environmentFileAssignment(name, value string) (string, error) {
 // reads at logins: of any client, so it has the list for any. It starts with an
 // empty line, since the file may lack its last line end.
 func EtcEnvironment(e resolve.Effective) ([]byte, error) {
-	return fill(systemd.EtcEnvironment, e, EtcEnvironmentKey, environment(e, noproxy.AudienceAny), pamAssignment)
+	return fill(systemd.EtcEnvironment, e, EtcEnvironmentKey, machineEnvironment(e, noproxy.AudienceAny), pamAssignment)
 }
 
 // MaxPAMLine is the longest line, name and "=" included, that pam_env reads of

@@ -76,7 +76,7 @@ func machine(e resolve.Effective, variant ignition.Variant) (ignition.Config, er
 		if len(read.units) == 0 {
 			continue
 		}
-		content, err := environmentFile(e, read.path, environment(e, read.audience))
+		content, err := environmentFile(e, read.path, machineEnvironment(e, read.audience))
 		if err != nil {
 			return config, err
 		}
@@ -88,14 +88,45 @@ func machine(e resolve.Effective, variant ignition.Variant) (ignition.Config, er
 			})
 		}
 	}
+	if err := addRelay(&config, e); err != nil {
+		return config, err
+	}
 	if e.Node.TrustedCA != nil {
 		addTrustedCA(&config, e, systems[variant])
 	}
 	return config, nil
 }
 
+// addRelay adds the relay of the machine, if it has one.
+func addRelay(config *ignition.Config, e resolve.Effective) error {
+	files := relayFilesOf(e)
+	if len(files) == 0 {
+		return nil
+	}
+	settings, err := RelaySettings(e)
+	if err != nil {
+		return err
+	}
+	config.Storage.Files = append(config.Storage.Files, file(relayFolder+"settings", 0o600, string(settings)))
+	if e.Node.TrustedCA != nil {
+		config.Storage.Files = append(config.Storage.Files, file(relayFolder+"ca.crt", 0o644, string(e.Node.TrustedCA)))
+	}
+	for _, f := range files {
+		content, err := f.content(e)
+		if err != nil {
+			return err
+		}
+		if f.unit {
+			config.Systemd.Units = append(config.Systemd.Units, ignition.Unit{Name: f.name, Enabled: f.enabled, Contents: string(content)})
+		} else {
+			config.Storage.Files = append(config.Storage.Files, file(relayFolder+f.name, 0o644, string(content)))
+		}
+	}
+	return nil
+}
+
 // ownFetches is for Ignition itself, a Go program. It fetches before there is any
-// file. Nil if there is nothing to say. Butane refuses an entry that stands twice,
+// file, and any relay. Nil if there is nothing to say. Butane refuses an entry that stands twice,
 // which none does in a merged list.
 func ownFetches(e resolve.Effective) *ignition.Ignition {
 	var own ignition.Ignition

@@ -13,18 +13,20 @@ import (
 // Meaning returns what a machine is told, in a canonical text that is only good
 // for comparing, and holds the password. Two configurations of one meaning need
 // no machine to be replaced: the order of a list is not in it, nor in which
-// further keys of the Secret the same is written.
+// further keys of the Secret the same is written, nor what a machine's relay reads
+// again while it runs.
 //
 // The text is compared with that of earlier versions of Fairlead. What is added to
 // it, leave out while it is empty: an upgrade would be a change for every fleet.
 func Meaning(e resolve.Effective) ([]byte, error) {
+	told := OnMachine(e)
 	return json.Marshal(struct {
 		HTTP, HTTPS string
 		Go, Any     []string
 		TrustedCA   []string
 		StaticPods  resolve.StaticPods
 	}{
-		e.HTTP.Reveal(), e.HTTPS.Reveal(),
+		told.HTTP.Reveal(), told.HTTPS.Reveal(),
 		spellings(e.NoProxy.Go), spellings(e.NoProxy.Any),
 		set(strings.SplitAfter(string(e.Node.TrustedCA), "-----END CERTIFICATE-----\n")),
 		cmp.Or(e.Node.StaticPods, resolve.StaticPodsStrip),

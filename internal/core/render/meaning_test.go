@@ -59,6 +59,8 @@ func TestHowItIsWrittenDoesNotChangeTheMeaning(t *testing.T) {
 		},
 		"the mode of pods, by default": func(e *resolve.Effective) { e.Node.StaticPods = "" },
 		"twins in base64":              func(e *resolve.Effective) { e.Node.Base64Twins = true },
+		"the delivery, by default":     func(e *resolve.Effective) { e.Node.Delivery = resolve.DeliveryLiteral },
+		"previous credentials":         withPrevious(t),
 		"the name of the proxy":        func(e *resolve.Effective) { e.Proxy = "other" },
 		"who asked for an entry": func(e *resolve.Effective) {
 			e.NoProxy.Go[0].Sources = []noproxy.Source{{Layer: noproxy.LayerCluster}}
@@ -66,6 +68,39 @@ func TestHowItIsWrittenDoesNotChangeTheMeaning(t *testing.T) {
 	} {
 		if after := meaning(t, change); !bytes.Equal(before, after) {
 			t.Errorf("%s: the meaning is another: %s", name, after)
+		}
+	}
+}
+
+// What the relay of a machine reads anew is no reason to replace the machine.
+func TestWhatOnlyTheRelayReadsDoesNotChangeTheMeaning(t *testing.T) {
+	relayed := func(changes ...func(*resolve.Effective)) []byte {
+		return meaning(t, func(e *resolve.Effective) {
+			byRelay(e)
+			for _, change := range changes {
+				change(e)
+			}
+		})
+	}
+	before := relayed()
+	for name, change := range map[string]func(*resolve.Effective){
+		"the password":     func(e *resolve.Effective) { e.HTTP = url(t, "http://myProxyUser:other@192.168.52.220:3128") },
+		"the proxy":        func(e *resolve.Effective) { e.HTTPS = url(t, "https://192.168.52.221:3129") },
+		"previous":         withPrevious(t),
+		"the relay itself": func(e *resolve.Effective) { e.Node.Relay.Image = "registry.example/relay:2" },
+	} {
+		if after := relayed(change); !bytes.Equal(before, after) {
+			t.Errorf("%s: the meaning is another: %s", name, after)
+		}
+	}
+	for name, change := range map[string]func(*resolve.Effective){
+		"no proxy for https": func(e *resolve.Effective) { e.HTTPS = proxyurl.URL{} },
+		"an entry for Go":    func(e *resolve.Effective) { e.NoProxy.Go = list("a.example") },
+		"certificates":       func(e *resolve.Effective) { e.Node.TrustedCA = []byte("two") },
+		"the delivery":       func(e *resolve.Effective) { e.Node.Delivery = resolve.DeliveryLiteral },
+	} {
+		if bytes.Equal(before, relayed(change)) {
+			t.Errorf("%s: the meaning is the same", name)
 		}
 	}
 }

@@ -45,9 +45,26 @@ var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte,
 	resolve.FileFedoraCoreOS: immutable(ignition.FedoraCoreOS, FCOSButaneKey, FCOSIgnitionKey),
 }
 
+// relayData returns the keys for a machine's relay, if it has one.
+func relayData(e resolve.Effective) (data map[string][]byte, err error) {
+	data = map[string][]byte{}
+	for _, file := range relayFilesOf(e) {
+		if data[file.key], err = file.content(e); err != nil {
+			return nil, err
+		}
+	}
+	if len(data) > 0 {
+		data[RelaySettingsKey], err = RelaySettings(e)
+	}
+	return data, err
+}
+
 // nodeData returns every key of the Secret <cluster>-systemd-proxy.
 func nodeData(e resolve.Effective) (map[string][]byte, error) {
-	data := map[string][]byte{}
+	data, err := relayData(e)
+	if err != nil {
+		return nil, err
+	}
 	for _, unit := range append([]string{Containerd, Kubelet}, e.Node.Units...) {
 		content, err := DropIn(e, UnitAudience(unit))
 		if err != nil {

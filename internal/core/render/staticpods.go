@@ -45,7 +45,7 @@ type staticPodEnv struct {
 // A cluster without a proxy gets Strip in any case: NO_PROXY would go and leave a
 // foreign proxy without it.
 func StaticPodPatch(e resolve.Effective, component string) ([]byte, error) {
-	set := environment(e, noproxy.AudienceGo)
+	set := machineEnvironment(e, noproxy.AudienceGo)
 	mode := e.Node.StaticPods
 	if len(set) == 0 {
 		mode = resolve.StaticPodsStrip

@@ -14,7 +14,14 @@ import (
 // information, is percent-encoded, which every reader of URLs undoes.
 func literalURL(u proxyurl.URL) string { return strings.ReplaceAll(u.Reveal(), "$", "%24") }
 
-// Values returns the Helm values of a cluster as YAML. Every key is always there: an
+func previousValues(e resolve.Effective) map[string]string {
+	if e.Form.Literal() {
+		return map[string]string{"http": literalURL(e.Previous.HTTP), "https": literalURL(e.Previous.HTTPS)}
+	}
+	return map[string]string{"http": e.Previous.HTTP.Reveal(), "https": e.Previous.HTTPS.Reveal()}
+}
+
+// Values returns the Helm values of a cluster as YAML. Every key but previous is always there: an
 // empty string overrides what a lower layer of Helm values may say, an absent
 // key would let it through. Charts take the URLs into variables of pods, see resolve.Form.
 func Values(e resolve.Effective) ([]byte, error) {
@@ -22,8 +29,12 @@ func Values(e resolve.Effective) ([]byte, error) {
 	if e.Form.Literal() {
 		http, https = literalURL(e.HTTP), literalURL(e.HTTPS)
 	}
+	proxy := map[string]any{"http": http, "https": https, "noProxy": list}
+	if !e.Previous.IsZero() {
+		proxy["previous"] = previousValues(e)
+	}
 	return yaml.Marshal(map[string]any{
-		"cluster":     map[string]any{"proxy": map[string]string{"http": http, "https": https, "noProxy": list}},
+		"cluster":     map[string]any{"proxy": proxy},
 		"http_proxy":  http,
 		"https_proxy": https,
 		"no_proxy":    list,

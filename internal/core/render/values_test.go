@@ -65,6 +65,20 @@ func TestEveryKeyOfTheValuesIsAlwaysThere(t *testing.T) {
 	}
 }
 
+// A chart that knows no credentials of before gets the values that it has always had.
+func TestTheCredentialsOfBeforeAreInTheValuesOnlyWhereThereAreSome(t *testing.T) {
+	want := wantValues(exampleURL, exampleURL, exampleList)
+	want["cluster"].(map[string]any)["proxy"].(map[string]any)["previous"] = map[string]any{"http": "", "https": "http://former:a$b@192.168.52.220:3128"}
+	e := example(t, func(e *resolve.Effective) { e.Previous.HTTPS = url(t, "http://former:a$b@192.168.52.220:3128") })
+	if diff := cmp.Diff(want, readValues(t, e)); diff != "" {
+		t.Error(diff)
+	}
+	e.Form = resolve.FormPortable2
+	if text, err := render.Values(e); err != nil || !strings.Contains(string(text), "https: http://former:a%24b@192.168.52.220:3128\n") {
+		t.Errorf("%s (%v)", text, err)
+	}
+}
+
 // writable removes what the YAML library does not quote although it reads it
 // otherwise: DEL, NEL, C1 controls. No list and no URL has them: both are
 // printable ASCII once they are parsed (FuzzParse, FuzzParseURL).

@@ -75,6 +75,7 @@ type Installation struct {
 	Name        string
 	Object      string       // what messages call it
 	HTTP, HTTPS proxyurl.URL // one alone means that one alone
+	Previous    Previous
 	NoProxy     noproxy.List
 	Form        Form // empty: the cluster's pinned form, or the default
 	Delegation  Delegation
@@ -131,6 +132,7 @@ type Effective struct {
 	Mode               Mode
 	Proxy              string // name of the CorporateProxy; empty when Unproxied
 	HTTP, HTTPS        proxyurl.URL
+	Previous           Previous
 	Form               Form
 	Entries            noproxy.List  // what is meant, merged in the documented order
 	NoProxy            noproxy.Lists // how it is written
@@ -138,12 +140,21 @@ type Effective struct {
 	ConfigMap          bool          // charts get a ConfigMap, too; false when Unproxied
 }
 
+// Previous are the URLs with the credentials of before, which relays try where the proxy refuses those of now. Zero: there
+// are none.
+type Previous struct{ HTTP, HTTPS proxyurl.URL }
+
+// IsZero reports whether there are none.
+func (p Previous) IsZero() bool { return p.HTTP.IsZero() && p.HTTPS.IsZero() }
+
 // Node is what machines get beside the drop-ins of containerd and kubelet.
 type Node struct {
 	Units       []string // systemd units with a drop-in of their own, name.service
 	Files       []NodeFile
 	StaticPods  StaticPods
 	Base64Twins bool
+	Delivery    Delivery
+	Relay       MachineRelay
 	TrustedCA   []byte // PEM bundle; nil where there is none
 
 	Certificates []cabundle.Certificate // those in TrustedCA, for whoever looks at their dates
@@ -162,6 +173,21 @@ const (
 	FileFlatcar         NodeFile = "Flatcar"
 	FileFedoraCoreOS    NodeFile = "FedoraCoreOS"
 )
+
+// Delivery is how programs on a machine reach the proxy.
+type Delivery string
+
+// The ways: every file has the proxy's URL, or that of the relay on the machine. Empty is Literal.
+const (
+	DeliveryLiteral Delivery = "Literal"
+	DeliveryRelay   Delivery = "Relay"
+)
+
+// MachineRelay is the relay on a machine.
+type MachineRelay struct {
+	Image  string // from which a machine without the program fetches it; empty: it does not
+	Binary string // path of the program
+}
 
 // StaticPods is what becomes of the proxy variables that kubeadm copies from
 // its own environment into the pods of the control plane.

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -67,9 +68,11 @@ func Resolve(in Input) (Effective, error) {
 	if err != nil {
 		return Effective{}, err
 	}
-	effective.HTTP, effective.HTTPS = in.Installation.HTTP, in.Installation.HTTPS
+	effective.HTTP, effective.HTTPS, effective.Previous = in.Installation.HTTP, in.Installation.HTTPS, in.Installation.Previous
 	if !effective.Form.KeepsFinalDot() {
-		effective.HTTP, effective.HTTPS = effective.HTTP.WithoutFinalDot(), effective.HTTPS.WithoutFinalDot()
+		for _, u := range []*proxyurl.URL{&effective.HTTP, &effective.HTTPS, &effective.Previous.HTTP, &effective.Previous.HTTPS} {
+			*u = u.WithoutFinalDot()
+		}
 	}
 	effective.Entries, effective.NoProxy = list, write(list, effective.Form)
 	return effective, nil
