@@ -51,7 +51,9 @@ func (r tunnelRow) lead(one *corev1.Container, entries []corev1.EnvVar) {
 		}
 	}
 	r.set(one, entries)
-	one.EnvFrom = slices.DeleteFunc(one.EnvFrom, func(from corev1.EnvFromSource) bool { return from.SecretRef != nil && from.SecretRef.Name == policies.Secret })
+	one.EnvFrom = slices.DeleteFunc(one.EnvFrom, func(from corev1.EnvFromSource) bool {
+		return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
+	})
 	for _, line := range []*[]string{&one.Command, &one.Args} {
 		if at := slices.Index(*line, "client"); at >= 0 && slices.Contains(r.gets, "flag") {
 			*line = slices.Insert(slices.Clone(*line), at+1, "--proxy="+url)

@@ -62,7 +62,9 @@ func (p Pod) relay() (Container, bool) {
 func (c Container) targets() []string { return c.written().values("--target") }
 
 // forwards says whether a relay is a forward proxy at an address.
-func (c Container) forwards(at string) bool { return slices.Contains(c.written().values("--listen"), at) }
+func (c Container) forwards(at string) bool {
+	return slices.Contains(c.written().values("--listen"), at)
+}
 
 // relayed takes a tunnel that uses no proxy itself, if what dials the hub reaches a relay, and the relay the hub.
 func (j *judge) relayed() bool {
