@@ -247,7 +247,7 @@ func TestTheWallAroundThePurePackagesStops(t *testing.T) {
 // command line lists, by package cluster alone.
 func TestOnlyTheOperatorHasAKubernetesClient(t *testing.T) {
 	clients := []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go"}
-	may := []string{"internal/write/apply", "internal/manager/controller", "internal/write/cage", "internal/workload/replicator", "operator/cmd/fairlead-operator", "internal/cli/cluster"}
+	may := []string{"internal/write/apply", "internal/manager/controller", "internal/write/cage", "internal/workload/replicator", "internal/workload/follow", "operator/cmd/fairlead-operator", "internal/cli/cluster"}
 	found := 0
 	for _, p := range list(t, "./...") {
 		for _, path := range p.Imports {

@@ -45,6 +45,7 @@ type stage struct {
 	entries  map[string][]string
 	asked    string // of fairlead
 	answer   string
+	rotation rotation
 }
 
 type kyvernoStarted struct {
@@ -119,6 +120,8 @@ func (s *stage) steps() []act {
 		{"create the agent of a reverse tunnel", s.createAgent, s.showAgent},
 		{"change noProxy in one place: both clusters follow", s.upgrade, s.showUpgrade},
 		{"ask which clients of mycluster use the proxy", s.explain, s.showAnswer},
+		{"change carry to Relay: pods name a relay, and no password", s.useRelay, s.showRelay},
+		{"change the password while a pod's program asks", s.rotate, s.showRotation},
 		{"ask which pods the policies have not reached", s.pods, s.showAnswer},
 	}
 }

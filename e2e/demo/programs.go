@@ -18,7 +18,7 @@ import (
 // build makes the programs before the clock of the demo itself starts.
 func (s *stage) build(ctx context.Context) error {
 	theirs := []tools.Tool{tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager, tools.Helm, tools.Kyverno}
-	ours := []string{"fairlead-operator", "fairlead"}
+	ours := []string{"fairlead-operator", "fairlead", "fairlead-relay"}
 	count := len(theirs) + len(ours)
 	for i, tool := range theirs {
 		path, err := tools.Build(ctx, tool, numbered{s.screen, i + 1, count})

@@ -31,12 +31,13 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Observe != nil {
 		p.Observe(Outcome{way, result})
 	}
-	p.Log.Info("no way", "client", r.RemoteAddr, "method", r.Method, "host", r.Host, "status", status, "reason", err)
+	p.Log.Info("no way", "client", r.RemoteAddr, "method", r.Method, "namespace", namespaceOf(r), "host", shownHost(r), "status", status, "reason", err)
 }
 
 func classify(err error) (status int, result, way string) {
 	var refusal *egress.Refusal
 	var theirs *upstream.Refusal
+	var handshake *upstream.TLSError
 	var network net.Error
 	switch {
 	case errors.As(err, &refusal):
@@ -49,6 +50,10 @@ func classify(err error) (status int, result, way string) {
 		return http.StatusBadGateway, fmt.Sprint(theirs.Status), "proxy"
 	case errors.Is(err, errTimeout), errors.As(err, &network) && network.Timeout():
 		return http.StatusGatewayTimeout, "timeout", "proxy"
+	case errors.As(err, &handshake):
+		return http.StatusBadGateway, "tls", "proxy"
+	case errors.Is(err, upstream.ErrBackoff):
+		return http.StatusBadGateway, "backoff", "proxy"
 	}
 	return http.StatusBadGateway, "failed", "proxy"
 }

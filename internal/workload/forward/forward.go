@@ -40,6 +40,8 @@ type Options struct {
 	Exists func(ctx context.Context, name string) bool
 	// Observe is told of each request how it ended.
 	Observe func(Outcome)
+	// Access has a line for each request that goes somewhere, when it has ended. Nil: none.
+	Access *slog.Logger
 }
 
 // Proxy answers requests. It is the handler of a server.
@@ -78,7 +80,7 @@ func New(options Options) *Proxy {
 		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
 	}
 	proxy.plain = httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.Header.Add("Via", r.In.Proto[len("HTTP/"):]+" "+proxy.Name) },
+		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.Header.Set("Via", proxy.via(r.In)) },
 		Transport: transport(proxy.roundTrip), FlushInterval: -1, ErrorHandler: proxy.failed,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
@@ -106,7 +108,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		p.connect(w, r, settings, decision)
 	default:
-		p.plain.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, carried{settings, decision})))
+		p.plain.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, carried{settings, decision, accessOf(r, decision)})))
 		if conn, is := r.Context().Value(connKey{}).(net.Conn); is && r.Header.Get("Upgrade") != "" {
 			p.connections.remove(conn) // if it was upgraded, the server does not say when it ends
 		}
@@ -119,6 +121,7 @@ type key struct{}
 type carried struct {
 	settings *upstream.Settings
 	decision egress.Decision
+	line     access
 }
 
 func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Decision, *egress.Refusal) {
@@ -128,7 +131,7 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 			return egress.Decision{}, refusal
 		}
 	}
-	if strings.Contains(strings.Join(r.Header.Values("Via"), ","), p.Name) {
+	if via := strings.Join(r.Header.Values("Via"), ","); strings.Contains(via, p.Name) || strings.Count(via, pseudonym) > maxRelays {
 		return egress.Decision{}, &egress.Refusal{Reason: egress.Itself, Text: "the request has been here before: the proxy of this relay leads back to it"}
 	}
 	destination, refusal := destinationOf(r)
@@ -140,6 +143,18 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 		request.Service = p.Exists(r.Context(), service)
 	}
 	return p.Policy.Decide(request)
+}
+
+// maxRelays are before this one on an honest way: one beside an agent, one of the cluster, one of the machine. Behind a Service
+// that leads back to itself, there may be thousands.
+const maxRelays = 3
+
+// pseudonym begins the name of each relay.
+const pseudonym = "fairlead-relay-"
+
+// via is the header of that name, with this relay at its end.
+func (p *Proxy) via(r *http.Request) string {
+	return strings.Join(append(r.Header.Values("Via"), strings.TrimPrefix(r.Proto, "HTTP/")+" "+p.Name), ", ")
 }
 
 // destinationOf reads the authority of CONNECT, or the absolute URL of any other method (RFC 9112, section 3.2).
@@ -182,7 +197,7 @@ func listed(r *http.Request, d egress.Destination, noProxy string) bool {
 
 // connect opens a tunnel and carries it until it ends.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstream.Settings, decision egress.Decision) {
-	far, err := p.open(r.Context(), settings, decision)
+	far, err := p.open(r.Context(), r, settings, decision)
 	if err != nil {
 		p.failed(w, r, err)
 		return
@@ -200,13 +215,22 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstre
 		return
 	}
 	p.observe(decision, "ok")
-	go func() { // the server's own goroutine has large buffers
+	var line access
+	if p.Access != nil {
+		line = accessOf(r, decision)
+	}
+	release := p.dialer.Hold(far)
+	go func() { //nolint:gosec // the server's own goroutine has large buffers, and its context would hold the request
 		defer p.connections.remove(near)
-		pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far, Early: far.Early}, pipe.Linger)
+		defer release()
+		traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far, Early: far.Early}, pipe.Linger)
+		if p.Access != nil {
+			p.log(line, http.StatusOK, traffic.FromFirst, traffic.FromSecond)
+		}
 	}()
 }
 
-func (p *Proxy) open(ctx context.Context, settings *upstream.Settings, decision egress.Decision) (upstream.Tunnel, error) {
+func (p *Proxy) open(ctx context.Context, r *http.Request, settings *upstream.Settings, decision egress.Decision) (upstream.Tunnel, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errTimeout)
 	defer cancel()
 	if decision.Direct {
@@ -216,7 +240,7 @@ func (p *Proxy) open(ctx context.Context, settings *upstream.Settings, decision 
 	if settings.HTTPS.URL.IsZero() {
 		return upstream.Tunnel{}, errNoProxy
 	}
-	return p.dialer.Open(ctx, settings.HTTPS, settings.Authorities, decision.Dial)
+	return p.dialer.Open(ctx, settings.HTTPS, settings.Authorities, decision.Dial, p.via(r))
 }
 
 var (
@@ -230,6 +254,7 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 	response, err := p.send(r, is)
 	if err == nil {
 		p.observe(is.decision, "ok")
+		p.counted(response, is.line)
 	}
 	return response, err
 }
@@ -293,9 +318,12 @@ func (p *Proxy) observe(decision egress.Decision, result string) {
 	if p.Observe == nil {
 		return
 	}
-	way := "proxy"
+	p.Observe(Outcome{wayOf(decision), result})
+}
+
+func wayOf(decision egress.Decision) string {
 	if decision.Direct {
-		way = "direct"
+		return "direct"
 	}
-	p.Observe(Outcome{way, result})
+	return "proxy"
 }

@@ -61,7 +61,7 @@ func newCompany(t *testing.T, far string, passwords ...string) *company {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
-			defer response.Body.Close() //nolint:errcheck // it has been read
+			defer response.Body.Close()
 			_, _ = io.Copy(w, response.Body)
 		}
 	}))
@@ -118,7 +118,7 @@ func start(t *testing.T, files map[string]string, change func(*Options)) *starte
 	}
 	s := &started{}
 	options := Options{
-		Folder: upstream.NewFolder(folder), Log: slog.New(slog.DiscardHandler), Name: "relay-under-test",
+		Folder: upstream.NewFolder(folder, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler), Name: "relay-under-test",
 		Policy: egress.Policy{Domain: "cluster.local"},
 		Observe: func(o Outcome) {
 			s.mutex.Lock()
@@ -150,7 +150,7 @@ func (s *started) client(namespace string) *http.Client {
 	if namespace != "" {
 		proxy.User = url.User(namespace)
 	}
-	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the far server is of a test
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 }
 
 func get(t *testing.T, client *http.Client, url string) (int, string) {
@@ -159,7 +159,7 @@ func get(t *testing.T, client *http.Client, url string) (int, string) {
 	if err != nil {
 		return 0, err.Error()
 	}
-	defer response.Body.Close() //nolint:errcheck // it has been read
+	defer response.Body.Close()
 	body, _ := io.ReadAll(response.Body)
 	return response.StatusCode, strings.TrimSpace(string(body))
 }
@@ -272,7 +272,7 @@ func raw(t *testing.T, address, request string) (status int, header http.Header,
 	if err != nil {
 		t.Fatalf("%q: %v", request, err)
 	}
-	defer response.Body.Close() //nolint:errcheck // it has been read
+	defer response.Body.Close()
 	content, _ := io.ReadAll(response.Body)
 	return response.StatusCode, response.Header, string(content)
 }

@@ -28,6 +28,8 @@ type Config struct {
 	Policy string   // a file; empty: nothing is opened
 	Health string   // address of /healthz, /readyz and /metrics
 	Drain  Drain
+	// AccessLog has a line for each request.
+	AccessLog bool
 }
 
 // maxProbes are answered at a time.
@@ -49,14 +51,17 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	registry := prometheus.NewRegistry()
-	proxy := New(Options{
-		Folder: upstream.NewFolder(config.Folder), Policy: policy, Log: log, Name: "fairlead-relay-" + rand.Text(),
-		Exists: existsIn(policy.Domain), Observe: observeIn(registry),
-	})
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "fairlead_relay_connections", Help: "Open connections of clients, tunnels among them.",
-	}, func() float64 { return float64(proxy.connections.count()) }))
+	options := Options{
+		Folder: upstream.NewFolder(config.Folder, log), Policy: policy, Log: log, Name: pseudonym + rand.Text(),
+		Exists: existsIn(policy.Domain),
+	}
+	if config.AccessLog {
+		options.Access = log
+	}
+	proxy := New(options)
+	metrics, registry := newMetrics(proxy), prometheus.NewRegistry()
+	proxy.Observe = metrics.observe
+	registry.MustRegister(metrics)
 	health, err := net.Listen("tcp", config.Health)
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
@@ -108,31 +113,6 @@ func listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-// lookupTimeout bounds what a slow DNS costs a request.
-const lookupTimeout = time.Second
-
-// existsIn looks names of Services up, where there is a cluster's domain. Whatever DNS does not say is no Service.
-func existsIn(domain string) func(context.Context, string) bool {
-	if domain == "" {
-		return nil
-	}
-	return func(ctx context.Context, name string) bool {
-		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-		defer cancel()
-		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name+".")
-		return err == nil && len(found) > 0
-	}
-}
-
-func observeIn(registry *prometheus.Registry) func(Outcome) {
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "fairlead_relay_requests_total",
-		Help: "Requests by decision (proxy, direct, refused) and result: ok, the reason of a refusal, the proxy's status, timeout, failed.",
-	}, []string{"decision", "result"})
-	registry.MustRegister(requests)
-	return func(o Outcome) { requests.WithLabelValues(o.Decision, o.Result).Inc() }
-}
-
 // healthServer has no patience: a probe is one short request. It is ready while it takes new connections and its settings
 // can be read.
 func healthServer(p *Proxy, registry *prometheus.Registry, ctx context.Context) *http.Server {
@@ -144,12 +124,15 @@ func healthServer(p *Proxy, registry *prometheus.Registry, ctx context.Context) 
 		if ctx.Err() != nil {
 			err = errors.New("it ends")
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintln(w, err)
-			return
+		case p.Folder.Problem() != nil:
+			fmt.Fprintln(w, "it listens with the settings of before:", p.Folder.Problem())
+		default:
+			fmt.Fprintln(w, "it listens, and its settings can be read")
 		}
-		fmt.Fprintln(w, "it listens, and its settings can be read")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	server := &http.Server{Handler: mux, ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 4 << 10}

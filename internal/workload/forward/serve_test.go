@@ -121,4 +121,3 @@ func TestASourceHasSoManyConnectionsAndGetsThemBack(t *testing.T) {
 	tunnel(t, address)
 	_ = two
 }
-

@@ -51,7 +51,7 @@ func (r *relay) openTunnel(ctx context.Context, target Target) (tunnel, error) {
 		conn, err := r.dial(ctx, target.String(), strings.TrimPrefix(way, "direct: "))
 		return tunnel{upstream.Tunnel{Conn: conn}, way}, err
 	}
-	opened, err := r.upstream.Open(ctx, settings.HTTPS, settings.Authorities, target.String())
+	opened, err := r.upstream.Open(ctx, settings.HTTPS, settings.Authorities, target.String(), "")
 	return tunnel{opened, way}, err
 }
 
@@ -64,7 +64,7 @@ func Ask(ctx context.Context, proxy proxyurl.URL, authorities *x509.CertPool, ta
 	if err != nil {
 		return nil, err
 	}
-	return newRelay("", nil, nil).upstream.Open(ctx, asked, func() (*x509.CertPool, error) { return authorities, nil }, target.String())
+	return newRelay("", nil, nil).upstream.Open(ctx, asked, func() (*x509.CertPool, error) { return authorities, nil }, target.String(), "")
 }
 
 // wayTo decides as the agent's own client would, if it had the variables: in Go's way.

@@ -367,7 +367,7 @@ func TestStrangersWhoKnockAtTheProbesTakeNoMemory(t *testing.T) {
 
 func TestTunnelsToTheSameProxyShareItsAuthorities(t *testing.T) {
 	path := t.TempDir()
-	folder := upstream.NewFolder(path)
+	folder := upstream.NewFolder(path, slog.New(slog.DiscardHandler))
 	read := func(files map[string]string) (*x509.CertPool, error) {
 		t.Helper()
 		files[upstream.HTTPSFile] = "https://proxy.invalid:3128"

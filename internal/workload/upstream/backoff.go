@@ -30,11 +30,13 @@ type attempt struct {
 	accepted bool          // by the latest answer
 	refused  int           // times in a row
 	rests    time.Time     // until then it is not tried
+	last     time.Time     // when it was accepted
+	tunnels  int           // open ones
 	trying   chan struct{} // closed when the one request that tries it is answered; nil if there is none
 }
 
-// errRests says that no credential may be tried now.
-var errRests = errors.New("it has refused the user or the password, and is not asked again before")
+// ErrBackoff says that no credential may be tried now.
+var ErrBackoff = errors.New("it has refused the user or the password, and is not asked again before")
 
 // begin returns a credential to ask with, and what is to be told of the answer. Of one that is not known to be accepted,
 // only one request at a time finds out; the others wait for it, or take the next one that is accepted.
@@ -77,7 +79,7 @@ func (a *attempts) pick(proxy Proxy, from int) (index int, wait chan struct{}, e
 		}
 	}
 	if wait == nil {
-		err = fmt.Errorf("%w %s", errRests, soonest.UTC().Format(time.TimeOnly+" MST"))
+		err = fmt.Errorf("%w %s", ErrBackoff, soonest.UTC().Format(time.TimeOnly+" MST"))
 	}
 	return 0, wait, err
 }
@@ -97,14 +99,14 @@ func (a *attempts) end(proxy Proxy, index int, got answer) {
 	state := a.state(proxy, index)
 	switch got {
 	case accepted:
-		state.accepted, state.refused, state.rests = true, 0, time.Time{}
+		state.accepted, state.refused, state.rests, state.last = true, 0, time.Time{}, a.now()
 	case refused:
 		if state.rests.After(a.now()) {
 			break // one of several that were under way
 		}
 		pause := min(firstPause<<min(state.refused, 10), longestPause)
 		state.accepted, state.refused = false, state.refused+1
-		state.rests = a.now().Add(pause + rand.N(pause/2)) //nolint:gosec // it is no secret
+		state.rests = a.now().Add(pause + rand.N(pause/2))
 	case unknown:
 	}
 	if state.trying != nil {
@@ -113,14 +115,17 @@ func (a *attempts) end(proxy Proxy, index int, got answer) {
 	}
 }
 
-// state forgets nothing but with the process: a rotation is one more.
 func (a *attempts) state(proxy Proxy, index int) *attempt {
-	key := attempted{proxy.Address, proxy.Credentials[index].Header()}
+	return a.stateOf(attempted{proxy.Address, proxy.Credentials[index].Header()})
+}
+
+// stateOf forgets nothing but with the process: a rotation is one more.
+func (a *attempts) stateOf(of attempted) *attempt {
 	if a.known == nil {
 		a.known = map[attempted]*attempt{}
 	}
-	if a.known[key] == nil {
-		a.known[key] = &attempt{}
+	if a.known[of] == nil {
+		a.known[of] = &attempt{}
 	}
-	return a.known[key]
+	return a.known[of]
 }

@@ -22,10 +22,10 @@ const maxHeader = 16 << 10
 
 // connect asks the proxy for the way to the target (RFC 9110, section 9.3.6), and returns what the target has sent
 // already.
-func connect(ctx context.Context, proxy net.Conn, target, authorization string) ([]byte, error) {
+func connect(ctx context.Context, proxy net.Conn, target, authorization, via string) ([]byte, error) {
 	past := time.Unix(1, 0)
 	release := context.AfterFunc(ctx, func() { _ = proxy.SetDeadline(past) })
-	_, err := io.WriteString(proxy, request(target, authorization))
+	_, err := io.WriteString(proxy, request(target, authorization, via))
 	if err != nil {
 		err = fmt.Errorf("it does not take the request: %w", err)
 	}
@@ -40,11 +40,15 @@ func connect(ctx context.Context, proxy net.Conn, target, authorization string) 
 }
 
 // request has the credentials from the beginning: a proxy that asks for them first ends the connection.
-func request(target, authorization string) string {
+// Via (RFC 9110, section 7.6.3) shows a proxy that leads back that it does.
+func request(target, authorization, via string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\nUser-Agent: fairlead-relay/%[2]s\r\n", target, version.Version)
 	if authorization != "" {
 		b.WriteString("Proxy-Authorization: " + authorization + "\r\n")
+	}
+	if via != "" {
+		b.WriteString("Via: " + via + "\r\n")
 	}
 	b.WriteString("\r\n")
 	return b.String()

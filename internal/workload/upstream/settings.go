@@ -5,10 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,20 +14,24 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 )
 
-// The files of a folder. Those of the Secret fairlead-proxy that are not here are its lower-case twins.
+// What a folder has: a file for each, or lines of its file SettingsFile. The keys of the Secret fairlead-proxy that are not
+// here are its lower-case twins.
 const (
 	HTTPFile          = "HTTP_PROXY"           // the proxy for http URLs; may be missing
 	HTTPSFile         = "HTTPS_PROXY"          // the proxy for everything else
 	HTTPPreviousFile  = "HTTP_PROXY_PREVIOUS"  // the same proxy with the credentials of before; may be missing
 	HTTPSPreviousFile = "HTTPS_PROXY_PREVIOUS" //
 	NoProxyFile       = "NO_PROXY"             // may be missing, as it was not projected once
-	CAFile            = "ca.crt"               // authorities of an https:// proxy beside the system's; may be missing
+	KeyFile           = "FINGERPRINT_KEY"      // of the fingerprints of credentials in metrics; may be missing
+	CAFile            = "ca.crt"               // a file: authorities of an https:// proxy beside the system's; may be missing
+	SettingsFile      = "settings"             // all but the authorities, as systemd's EnvironmentFile= reads them without quotes
 )
 
 // Settings are what a folder says.
 type Settings struct {
 	HTTP, HTTPS Proxy
 	NoProxy     string
+	Key         string // of fingerprints; empty: one of this process
 	// Authorities are those by which an https:// proxy is known: the system's and the folder's. A company's bundle takes
 	// hundreds of kilobytes, and is read once.
 	Authorities func() (*x509.CertPool, error)
@@ -67,76 +68,8 @@ func (c Credential) Header() string {
 	return *c.secret
 }
 
-// Folder is where the settings are: a mounted Secret, or the files of a machine. It is read again each time, and all that
-// read the same share one Settings.
-type Folder struct {
-	path  string
-	mutex sync.Mutex
-	files map[string]string
-	last  *Settings
-}
-
-// NewFolder returns the folder of that path.
-func NewFolder(path string) *Folder { return &Folder{path: path} }
-
-// Read returns the settings as they are now, of one moment: the kubelet replaces all files of a volume in one step. The
-// error names the file, and nothing of what is in it but its shape.
-func (f *Folder) Read() (*Settings, error) {
-	f.mutex.Lock() // while files are read, too: hundreds of connections come at once
-	defer f.mutex.Unlock()
-	files, err := readFiles(f.path)
-	if err != nil {
-		return nil, err
-	}
-	if f.last != nil && maps.Equal(files, f.files) {
-		return f.last, nil
-	}
-	settings, err := parse(f.path, files)
-	if err == nil {
-		f.files, f.last = files, settings
-	}
-	return settings, err
-}
-
-var names = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, NoProxyFile, CAFile}
-
-// readFiles reads all files behind one look at the link ..data, which the kubelet and fairlead-node switch over. Where they
-// do that meanwhile, what it led to is gone, and it is read again.
-func readFiles(folder string) (map[string]string, error) {
-	for {
-		now := filepath.Join(folder, "..data")
-		target, err := os.Readlink(now)
-		if err != nil {
-			return readAll(folder, folder)
-		}
-		files, err := readAll(filepath.Join(folder, target), folder)
-		if again, _ := os.Readlink(now); again == target {
-			return files, err
-		}
-	}
-}
-
-func readAll(from, shown string) (map[string]string, error) {
-	files := map[string]string{}
-	for _, name := range names {
-		content, err := os.ReadFile(filepath.Join(from, name))
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && name != HTTPSFile:
-		case err != nil:
-			var path *fs.PathError
-			if errors.As(err, &path) {
-				path.Path = filepath.Join(shown, name)
-			}
-			return nil, err
-		default:
-			files[name] = string(content)
-		}
-	}
-	return files, nil
-}
-
 func parse(folder string, files map[string]string) (*Settings, error) {
-	s := &Settings{NoProxy: strings.TrimSpace(files[NoProxyFile])}
+	s := &Settings{NoProxy: strings.TrimSpace(files[NoProxyFile]), Key: strings.TrimSpace(files[KeyFile])}
 	var err error
 	if s.HTTPS, err = parseProxy(folder, files, HTTPSFile, HTTPSPreviousFile); err != nil {
 		return nil, err

@@ -24,6 +24,8 @@ type Tunnel struct {
 	Conn
 	Early      []byte     // what came right behind the proxy's answer
 	Credential Credential // that the proxy accepted
+
+	by attempted
 }
 
 // Dialer reaches destinations through proxies, and remembers which credentials they refuse.
@@ -38,16 +40,16 @@ func NewDialer(dial func(ctx context.Context, address string) (Conn, error)) *Di
 }
 
 // Open opens a tunnel to host:port with CONNECT (RFC 9110, section 9.3.6). If the proxy refuses a credential, the next one is
-// tried. The error may be a *Refusal, and has no password.
-func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string) (Tunnel, error) {
-	tunnel, err := d.open(ctx, proxy, authorities, target)
+// tried. Via is that header's value, or empty. The error may be a *Refusal, and has no password.
+func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string) (Tunnel, error) {
+	tunnel, err := d.open(ctx, proxy, authorities, target, via)
 	if err != nil {
 		return Tunnel{}, fmt.Errorf("the proxy %s: %w", proxy.URL, err)
 	}
 	return tunnel, nil
 }
 
-func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string) (Tunnel, error) {
+func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string) (Tunnel, error) {
 	var failed error
 	for from := 0; ; {
 		index, end, err := d.attempts.begin(ctx, proxy, from)
@@ -55,7 +57,7 @@ func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x50
 			return Tunnel{}, cmp.Or(failed, err)
 		}
 		credential := proxy.Credentials[index]
-		tunnel, err := d.ask(ctx, proxy, authorities, target, credential)
+		tunnel, err := d.ask(ctx, proxy, authorities, target, via, credential)
 		var refusal *Refusal
 		switch {
 		case err == nil:
@@ -75,17 +77,17 @@ func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x50
 	}
 }
 
-func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target string, credential Credential) (Tunnel, error) {
+func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string, credential Credential) (Tunnel, error) {
 	conn, err := d.connect(ctx, proxy, authorities)
 	if err != nil {
 		return Tunnel{}, err
 	}
-	early, err := connect(ctx, conn, target, credential.Header())
+	early, err := connect(ctx, conn, target, credential.Header(), via)
 	if err != nil {
 		_ = conn.Close()
 		return Tunnel{}, err
 	}
-	return Tunnel{conn, early, credential}, nil
+	return Tunnel{conn, early, credential, attempted{proxy.Address, credential.Header()}}, nil
 }
 
 // connect connects to the proxy, with TLS if its URL says so.
@@ -104,10 +106,18 @@ func (d *Dialer) connect(ctx context.Context, proxy Proxy, authorities func() (*
 	})
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, InTime(ctx, inTLS(err))
+		return nil, InTime(ctx, &TLSError{inTLS(err)})
 	}
 	return secured, nil
 }
+
+// TLSError is why there is no TLS with a proxy.
+type TLSError struct{ why error }
+
+func (e *TLSError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *TLSError) Unwrap() error { return e.why }
 
 func inTLS(err error) error {
 	var header tls.RecordHeaderError

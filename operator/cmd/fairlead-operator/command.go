@@ -62,7 +62,7 @@ func command() *cobra.Command {
 	flags.StringVar(&management, "management-cluster", "", "namespace/name of the Cluster that is the management cluster: its report shows whether it reaches the other endpoints directly")
 	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(replicateCommand())
+	cmd.AddCommand(replicateCommand(), followCommand())
 	return cmd
 }
 

@@ -42,6 +42,7 @@ func main() {
 type options struct {
 	forward     forward.Config
 	targets     []string
+	install     string
 	showVersion bool
 }
 
@@ -56,6 +57,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.forward.Health, "health-address", ":8099", "with --listen: address of /healthz, /readyz and /metrics")
 	flags.DurationVar(&o.forward.Drain.Delay, "drain-delay", 0, "with --listen: time to go on accepting after SIGTERM")
 	flags.DurationVar(&o.forward.Drain.Grace, "grace-period", 25*time.Second, "with --listen: time that tunnels have after that")
+	flags.BoolVar(&o.forward.AccessLog, "access-log", false, "with --listen: a line for each request: namespace, host, port, decision, bytes")
+	flags.StringVar(&o.install, "install", "", "write this program to a path, if another one or none is there, and end")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version")
 }
 
@@ -94,6 +97,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if o.showVersion {
 		fmt.Fprintln(stdout, version.Version)
+		return 0
+	}
+	if o.install != "" {
+		if err := install(o.install); err != nil {
+			fmt.Fprintln(stderr, "fairlead-relay:", err)
+			return statusFailed
+		}
 		return 0
 	}
 	targets, err := o.check(flags.Args())

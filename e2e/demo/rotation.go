@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/deployment"
+)
+
+// The company's accounts, before and after the rotation.
+const (
+	firstUser, firstPassword   = "first", "spring"
+	secondUser, secondPassword = "second", "summer"
+)
+
+// rotation is what the part with the relay has running.
+type rotation struct {
+	company *company
+	relay   *deployment.Relay
+	shopper *shopper
+	rows    [][]string
+}
+
+// useRelay has the policies name a relay, and starts a pod of it.
+func (s *stage) useRelay(ctx context.Context) error {
+	company, err := startCompany()
+	if err != nil {
+		return err
+	}
+	s.running = append(s.running, company)
+	s.rotation.company = company
+	company.allow(map[string]string{firstUser: firstPassword})
+	if err := s.setRelay(ctx, s.proxyOf(firstUser, firstPassword), ""); err != nil {
+		return err
+	}
+	relay, err := deployment.StartRelay(ctx, s.cp, system)
+	if err != nil {
+		return err
+	}
+	s.running = append(s.running, relay)
+	s.rotation.relay = relay
+	return s.createCart(ctx)
+}
+
+func (s *stage) proxyOf(user, password string) string {
+	return (&url.URL{Scheme: "http", User: url.UserPassword(user, password), Host: s.rotation.company.address}).String()
+}
+
+// setRelay upgrades the chart with the URL, and the one of before.
+func (s *stage) setRelay(ctx context.Context, current, previous string) error {
+	_, err := s.run(ctx, nil, "helm", "upgrade", "fairlead-policies", "charts/fairlead-policies", "-n", system, "--reset-then-reuse-values",
+		"--set=carry=Relay", "--set=proxy.http="+current, "--set=proxy.https="+current,
+		"--set=proxy.previous.http="+previous, "--set=proxy.previous.https="+previous)
+	return err
+}
+
+func cart() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "cart"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "cart", Image: "registry.example/cart:1"}}},
+	}
+}
+
+// createCart awaits that the API server asks the changed policy.
+func (s *stage) createCart(ctx context.Context) error {
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		try := cart()
+		err := s.client.Create(ctx, try, client.DryRunAll)
+		return err == nil && len(try.Spec.Containers[0].Env) > 0 && try.Spec.Containers[0].Env[0].Value != "", err
+	})
+	if err != nil {
+		return err
+	}
+	return s.client.Create(ctx, cart())
+}
+
+func (s *stage) showRelay(ctx context.Context) error {
+	pod, err := s.stored(ctx, shop, "cart")
+	if err != nil {
+		return err
+	}
+	s.command("helm upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values --set carry=Relay ...")
+	s.say("The variables of a new pod, as stored: no password, and nothing that will ever change.\n")
+	rows := [][]string{{"variable", "value"}}
+	for _, env := range pod.Spec.Containers[0].Env {
+		rows = append(rows, []string{env.Name, shortened(env.Value)})
+	}
+	s.table(rows)
+	return nil
+}
+
+// rotate changes the password while a program of the pod goes on.
+func (s *stage) rotate(ctx context.Context) error {
+	r := &s.rotation
+	r.rows = [][]string{{"what happens", "process of the relay", "requests", "failed", "account at the proxy"}}
+	r.shopper = startShopper(r.relay.Address)
+	defer r.shopper.end()
+	if err := s.seen(ctx, "the first password", firstUser); err != nil {
+		return err
+	}
+	r.company.allow(map[string]string{firstUser: firstPassword, secondUser: secondPassword})
+	if err := s.setRelay(ctx, s.proxyOf(secondUser, secondPassword), s.proxyOf(firstUser, firstPassword)); err != nil {
+		return err
+	}
+	if err := s.seen(ctx, "the second one is set", secondUser); err != nil {
+		return err
+	}
+	r.company.allow(map[string]string{secondUser: secondPassword})
+	return s.seen(ctx, "the first one is revoked", secondUser)
+}
+
+// seen adds a row once the proxy has served more requests of a user.
+func (s *stage) seen(ctx context.Context, what, user string) error {
+	r := &s.rotation
+	before := r.company.count(user)
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return r.company.count(user) > before+20, nil
+	})
+	r.rows = append(r.rows, []string{what, fmt.Sprint(r.relay.Relay.PID()), fmt.Sprint(r.shopper.done.Load()), fmt.Sprint(r.shopper.failed.Load()), user})
+	return err
+}
+
+func (s *stage) showRotation(context.Context) error {
+	s.say("A program of the pod asks all the time. A stand-in plays the company's proxy here; the tests have squid.\n")
+	s.table(s.rotation.rows)
+	s.say("\nNo pod was restarted, no machine replaced. Only the Secret fairlead-source has changed.")
+	return nil
+}
+
+// shopper is the pod's program. There is no network of pods: it connects to the relay where the Service would lead it.
+type shopper struct {
+	end          context.CancelFunc
+	done, failed atomic.Int64
+}
+
+func startShopper(relay string) *shopper {
+	ctx, end := context.WithCancel(context.Background())
+	s := &shopper{end: end}
+	proxy := &url.URL{Scheme: "http", User: url.User(shop), Host: relay}
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}, Timeout: 10 * time.Second}
+	go func() {
+		for ctx.Err() == nil {
+			if err := ask(ctx, client); err != nil && ctx.Err() == nil {
+				s.failed.Add(1)
+			}
+			s.done.Add(1)
+		}
+	}()
+	return s
+}
+
+func ask(ctx context.Context, client *http.Client) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.net/", nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %w", response.Status, err)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package follow
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
+)
+
+// filesOf returns what is to be written, or why nothing can be. The error names the object and the key, and shows no value.
+func filesOf(namespace string, secret *corev1.Secret, bundle *corev1.ConfigMap) (map[string]string, error) {
+	files, err := keysOf(secret)
+	if err == nil {
+		_, err = upstream.Parse(files)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("secret %s/%s: %w", namespace, SecretName, err)
+	}
+	if bundle == nil || bundle.Data[upstream.CAFile] == "" {
+		return files, nil
+	}
+	files[upstream.CAFile] = bundle.Data[upstream.CAFile]
+	settings, err := upstream.Parse(files)
+	if err == nil {
+		_, err = settings.Authorities()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("configmap %s/%s: %w", namespace, ConfigMapName, err)
+	}
+	return files, nil
+}
+
+func keysOf(secret *corev1.Secret) (map[string]string, error) {
+	if secret == nil {
+		return nil, errors.New("it does not exist")
+	}
+	files := map[string]string{}
+	for _, name := range upstream.Keys {
+		value, found := secret.Data[name]
+		switch {
+		case !found && (name == upstream.HTTPSFile || name == upstream.NoProxyFile):
+			return nil, fmt.Errorf("it has no key %s", name)
+		case !found:
+		case bytes.ContainsAny(value, "\n\r\x00"):
+			return nil, fmt.Errorf("%s: it has more than one line", name)
+		default:
+			files[name] = string(value)
+		}
+	}
+	return files, nil
+}
+
+// writeSettings writes the file of settings, and the authorities before it: the new proxy may need them. It reports whether
+// something was different.
+func writeSettings(folder string, files map[string]string) (bool, error) {
+	var lines strings.Builder
+	for _, name := range upstream.Keys { // NO_PROXY is the last
+		if value, found := files[name]; found {
+			fmt.Fprintf(&lines, "%s=%s\n", name, value)
+		}
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return false, err
+	}
+	authorities := false
+	if bundle, found := files[upstream.CAFile]; found {
+		var err error
+		if authorities, err = replace(filepath.Join(folder, upstream.CAFile), bundle); err != nil {
+			return false, err
+		}
+	}
+	settings, err := replace(filepath.Join(folder, upstream.SettingsFile), lines.String())
+	return settings || authorities, err
+}
+
+// replace writes beside the file and renames: whoever reads it has one or the other, also after a power failure.
+func replace(path, content string) (bool, error) {
+	if there, err := os.ReadFile(path); err == nil && string(there) == content {
+		return false, nil
+	}
+	beside, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // with mode 0600
+	if err != nil {
+		return false, err
+	}
+	_, err = beside.WriteString(content)
+	err = errors.Join(err, beside.Sync(), beside.Close())
+	if err == nil {
+		err = os.Rename(beside.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(beside.Name())
+	}
+	return err == nil, err
+}
+
+// data is the link that is switched over, as in a volume of the kubelet.
+const data = "..data"
+
+// writeVolume writes a file for each key into a new folder, and switches the link ..data over to it: all of them are new at
+// once. It reports whether something was different.
+func writeVolume(folder string, files map[string]string) (bool, error) {
+	link := filepath.Join(folder, data)
+	before, err := os.Readlink(link)
+	if err == nil && same(filepath.Join(folder, before), files) {
+		return false, nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return false, err
+	}
+	next, err := os.MkdirTemp(folder, "..settings-")
+	if err != nil {
+		return false, err
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(next, name), []byte(content), 0o600); err != nil {
+			return false, errors.Join(err, os.RemoveAll(next))
+		}
+	}
+	if err := switchTo(link, filepath.Base(next)); err != nil {
+		return false, errors.Join(err, os.RemoveAll(next))
+	}
+	return true, removeOthers(folder, filepath.Base(next))
+}
+
+func switchTo(link, target string) error {
+	beside := link + "_tmp"
+	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Symlink(target, beside); err != nil {
+		return err
+	}
+	return os.Rename(beside, link)
+}
+
+// removeOthers removes the folders of before, also those of a run that was killed.
+func removeOthers(folder, current string) error {
+	found, err := filepath.Glob(filepath.Join(folder, "..settings-*"))
+	for _, path := range found {
+		if filepath.Base(path) != current {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+	}
+	return err
+}
+
+func same(folder string, files map[string]string) bool {
+	there, err := os.ReadDir(folder)
+	if err != nil || len(there) != len(files) {
+		return false
+	}
+	for name, content := range files {
+		if found, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(found) != content {
+			return false
+		}
+	}
+	return true
+}

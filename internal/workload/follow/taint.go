@@ -1,0 +1,61 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fairlead-io/fairlead/internal/write/apply"
+)
+
+// Taint is one that the kubelet registers a node with (--register-with-taints): without a relay, pods there would reach
+// nothing.
+type Taint struct {
+	Node, Key string
+	Relay     string // URL of the relay's /readyz
+}
+
+// look is how often the relay is asked while it is not ready.
+const look = 2 * time.Second
+
+// remove removes the taint once, as soon as the relay has settings and answers. A node that is made anew gets a new pod.
+func (t Taint) remove(ctx context.Context, clients kubernetes.Interface, hasSettings func() error, log *slog.Logger) {
+	said := ""
+	_ = wait.PollUntilContextCancel(ctx, look, true, func(ctx context.Context) (bool, error) {
+		err := hasSettings()
+		if err == nil {
+			err = t.askRelay(ctx)
+		}
+		if err == nil {
+			err = apply.RemoveTaint(ctx, clients, t.Node, t.Key)
+		}
+		if err != nil && said != err.Error() {
+			said = err.Error()
+			log.Info("the node keeps its taint", "node", t.Node, "taint", t.Key, "reason", err)
+		}
+		return err == nil, nil
+	})
+}
+
+func (t Taint) askRelay(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Relay, nil)
+	if err != nil {
+		return err
+	}
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		return err
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the relay is not ready: %s", response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package forward
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are what a proxy tells of itself.
+type metrics struct {
+	requests *prometheus.CounterVec
+	proxy    *Proxy
+}
+
+var (
+	connectionsDesc  = prometheus.NewDesc("fairlead_relay_connections", "Open connections of clients, tunnels among them.", nil, nil)
+	staleDesc        = prometheus.NewDesc("fairlead_relay_settings_stale", "1 while the settings cannot be read, and those of before count on.", nil, nil)
+	credentialDesc   = prometheus.NewDesc("fairlead_relay_credential_configured", "1 for each credential in the settings, by its place there (current, previous) and its keyed fingerprint.", []string{"credential", "fingerprint"}, nil)
+	lastAcceptedDesc = prometheus.NewDesc("fairlead_relay_credential_last_accepted_timestamp_seconds", "When the proxy accepted a credential last, by its keyed fingerprint.", []string{"fingerprint"}, nil)
+	tunnelsDesc      = prometheus.NewDesc("fairlead_relay_credential_tunnels", "Open tunnels that a credential was accepted for, by its keyed fingerprint.", []string{"fingerprint"}, nil)
+)
+
+func newMetrics(proxy *Proxy) *metrics {
+	return &metrics{proxy: proxy, requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "fairlead_relay_requests_total",
+		Help: "Requests by decision (proxy, direct, refused) and result: ok, the reason of a refusal, the proxy's status, backoff, tls, timeout, failed.",
+	}, []string{"decision", "result"})}
+}
+
+func (m *metrics) observe(o Outcome) { m.requests.WithLabelValues(o.Decision, o.Result).Inc() }
+
+// Describe sends the descriptions of all metrics.
+func (m *metrics) Describe(to chan<- *prometheus.Desc) {
+	m.requests.Describe(to)
+	for _, desc := range []*prometheus.Desc{connectionsDesc, staleDesc, credentialDesc, lastAcceptedDesc, tunnelsDesc} {
+		to <- desc
+	}
+}
+
+// Collect sends them as they are now. No label has a credential, or what a client can choose.
+func (m *metrics) Collect(to chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	m.requests.Collect(to)
+	gauge(connectionsDesc, float64(m.proxy.connections.count()))
+	settings, err := m.proxy.Folder.Read()
+	stale := 0.
+	if err != nil || m.proxy.Folder.Problem() != nil {
+		stale = 1
+	}
+	gauge(staleDesc, stale)
+	key := ""
+	if settings != nil {
+		key = settings.Key
+		for name, mark := range settings.Fingerprints() {
+			gauge(credentialDesc, 1, name, mark)
+		}
+	}
+	for _, usage := range m.proxy.dialer.Usage(key) {
+		gauge(tunnelsDesc, float64(usage.Tunnels), usage.Fingerprint)
+		if !usage.LastAccepted.IsZero() {
+			gauge(lastAcceptedDesc, float64(usage.LastAccepted.UnixMilli())/float64(time.Second/time.Millisecond), usage.Fingerprint)
+		}
+	}
+}
