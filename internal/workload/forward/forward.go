@@ -286,12 +286,12 @@ func (p *Proxy) transport(settings *upstream.Settings) *upstream.Transport {
 
 // dial connects to the company's proxy.
 func (p *Proxy) dial(ctx context.Context, address string) (upstream.Conn, error) {
-	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, upstream.InTime(ctx, err)
+		return nil, err
 	}
-	return conn.(*net.TCPConn), nil
+	dialer := net.Dialer{KeepAliveConfig: keepAlive}
+	return upstream.DialTCP(ctx, &dialer, host, port, upstream.Hosted(upstream.HostsFile, host))
 }
 
 // dialDirectly connects to a destination. Each address is checked right before the connection to it: a name may resolve to
