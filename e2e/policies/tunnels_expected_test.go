@@ -126,7 +126,7 @@ func (r tunnelRow) targets() []string {
 
 // addSidecar adds a relay that is a forward proxy.
 func addSidecar(pod *corev1.Pod, address string) {
-	addRelayWith(pod, []string{"--listen=" + address}, "HTTP_PROXY", "NO_PROXY", "HTTPS_PROXY_PREVIOUS", "HTTP_PROXY_PREVIOUS")
+	addRelayWith(pod, []string{"--listen=" + address, "--direct"}, "HTTP_PROXY", "NO_PROXY", "HTTPS_PROXY_PREVIOUS", "HTTP_PROXY_PREVIOUS")
 }
 
 // addRelayWith adds a relay that has keys of the Secret beside HTTPS_PROXY.

@@ -36,11 +36,10 @@ type cluster struct {
 	programs  map[string]string
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, cp *controlplane.ControlPlane) *cluster {
 	t.Helper()
 	authority, err := machine.NewAuthority("Example Corp")
 	controlplanetest.Require(t, err)
-	cp := controlplanetest.Shared(t)
 	c := &cluster{cp: cp, clients: controlplanetest.Clients(t, cp), authority: authority, programs: programs(t)}
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	_, err = kyverno.Start(t.Context(), cp, kyverno.Options{})

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 func TestAgentsThatCannotSpeakToTheProxyGoThroughTheRelay(t *testing.T) {
 	tunnels.Complete(t)
-	c := newCluster(t)
+	c := newCluster(t, controlplanetest.Shared(t))
 	t.Run("apiserver-network-proxy", func(t *testing.T) {
 		t.Parallel()
 		s := c.site(t, proxyURL(credential), 8091)

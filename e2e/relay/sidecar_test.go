@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -20,7 +21,7 @@ const (
 
 func TestAgentsGoThroughASidecarAndARotationRestartsNothing(t *testing.T) {
 	tunnels.Complete(t)
-	c := newCluster(t)
+	c := newCluster(t, controlplanetest.Start(t, controlplane.Options{})) // it has Kyverno to itself
 	for name, url := range map[string]func(string) string{"https": proxyURL, "http": plainURLOf} {
 		t.Run("apiserver-network-proxy, "+name, func(t *testing.T) {
 			t.Parallel()
@@ -28,6 +29,7 @@ func TestAgentsGoThroughASidecarAndARotationRestartsNothing(t *testing.T) {
 			s.konnectivityServer(t)
 			pod := s.create(t, s.namespace, konnectivity("led", bySidecar), relayed)
 			s.checkSidecar(t, pod, url, granted("8091"))
+			s.checkSidecarDirect(t, pod, url)
 			tunnels.Record(t, konnectivitySidecarRow(tunnels.Kyverno))
 		})
 		t.Run("chisel, "+name, func(t *testing.T) {
@@ -100,4 +102,23 @@ func (s *site) checkSidecar(t *testing.T, pod *corev1.Pod, url func(string) stri
 			t.Errorf("squid was asked for %+v", r)
 		}
 	}
+}
+
+// checkSidecarDirect: a list that covers the hub by now, and no proxy at all, leave a running agent its way.
+func (s *site) checkSidecarDirect(t *testing.T, pod *corev1.Pod, url func(string) string) {
+	t.Helper()
+	s.reachable(t, 8091)
+	s.start(t, pod)
+	s.awaitTunnel(t)
+	s.noProxy = "100.64.0.0/13," + machine.HubName
+	s.change(t, pod, url(nextCredential))
+	s.squid.Kill()
+	s.awaitTunnel(t)
+
+	controlplanetest.Require(t, s.agent.Stop())
+	s.noProxy = ""
+	s.change(t, pod, "")
+	s.agent = s.run(t, pod, pod.Spec.Containers[0].Name)
+	s.awaitTunnel(t)
+	s.stop(t)
 }
