@@ -258,10 +258,10 @@ func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
 		none  []string
 		why   string
 	}{
-		"Literal":          {values{"carry": "Literal", "proxy": proxy(url, url, "a")}, []string{"relay"}, `"carry Literal makes no Secret`},
-		"Literal, by TLS":  {values{"carry": "Literal", "proxy": byTLS["proxy"]}, []string{"relay", "frpc", "cluster-proxy"}, `"carry Literal makes no Secret`},
-		"no proxy":         {values{}, []string{"relay"}, ""},
-		"a proxy for HTTP": {values{"proxy": proxy(url, "", "a")}, []string{"relay"}, `"it leads to cluster.proxy.https`},
+		"Literal":          {values{"carry": "Literal", "proxy": proxy(url, url, "a")}, []string{"relay", "sidecar", "chisel"}, `"carry Literal makes no Secret`},
+		"Literal, by TLS":  {values{"carry": "Literal", "proxy": byTLS["proxy"]}, []string{"relay", "sidecar", "chisel", "frpc", "cluster-proxy"}, `"carry Literal makes no Secret`},
+		"no proxy":         {values{}, []string{"relay", "sidecar", "chisel"}, ""},
+		"a proxy for HTTP": {values{"proxy": proxy(url, "", "a")}, []string{"relay", "sidecar", "chisel"}, `"it leads to cluster.proxy.https`},
 		"a proxy":          {values{"proxy": proxy(url, url, "a")}, nil, `""`},
 		"a proxy by TLS":   {byTLS, nil, `""`},
 	} {
@@ -269,7 +269,7 @@ func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
 			objects := render(t, test.given, values{"tunnels": values{"families": values{"mine": values{
 				"labels": values{"app": []string{"mine"}}, "containers": []string{}, "through": "Relay",
 			}}}})
-			for _, family := range []string{"relay", "mine", "frpc", "cluster-proxy", "environment", "klusterlet"} {
+			for _, family := range []string{"relay", "sidecar", "chisel", "mine", "frpc", "cluster-proxy", "environment", "klusterlet"} {
 				none := slices.Contains(test.none, family) || family == "mine" && test.none != nil
 				if policy := objects["MutatingPolicy/tunnel-"+family]; (policy == nil) != none {
 					t.Errorf("family %s has %v", family, policy)
@@ -293,10 +293,10 @@ func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
 func TestWhatAProxyThatSpeaksTLSChangesIsTheWayOfAgents(t *testing.T) {
 	for url, relayed := range map[string]bool{url: false, otherURL: true, "HTTPS://proxy.example:3129": true} {
 		objects := render(t, values{"proxy": proxy(url, url, "a")})
-		for name, can := range map[string]bool{"frpc": true, "konnectivity-agent": true, "cluster-proxy": true, "klusterlet": false, "rancher": false, "relay": true} {
+		for name, can := range map[string]bool{"frpc": true, "konnectivity-agent": true, "cluster-proxy": true, "klusterlet": false, "rancher": false, "chisel": true} {
 			text, _ := yaml.Marshal(objects["MutatingPolicy/tunnel-"+name].Object)
-			if got := bytes.Contains(text, []byte("name: relayed")); got != (can && (relayed || name == "relay")) {
-				t.Errorf("with %s, %s goes through a relay: %t", url, name, got)
+			if got := bytes.Contains(text, []byte("name: led")); got != (can && (relayed || name == "chisel")) {
+				t.Errorf("with %s, %s goes through a sidecar: %t", url, name, got)
 			}
 		}
 	}
@@ -307,7 +307,7 @@ func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
 	objects := render(t, policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}})
 	maps.Copy(objects, render(t, policies.Values())) // there, no relay waits for a bundle, and none is to be kept from being a variable
 	files, err := filepath.Glob(filepath.Join(policies.Folder(), "*", "*.yaml"))
-	if err != nil || len(files) != 7 {
+	if err != nil || len(files) != 8 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
@@ -398,7 +398,7 @@ func TestNativeHasABindingForEachPolicy(t *testing.T) {
 			bound[policy] = true
 		}
 	}
-	for _, one := range []string{"inject-proxy-env", "inject-trusted-ca", "tunnel-environment", "tunnel-relay"} {
+	for _, one := range []string{"inject-proxy-env", "inject-trusted-ca", "tunnel-environment", "tunnel-relay", "tunnel-sidecar"} {
 		if !all[one] {
 			t.Errorf("no %s", one)
 		}

@@ -34,6 +34,7 @@ func TestFrpcCarriesAnAPIServerThroughSquidAsItsPodIsMutated(t *testing.T) {
 			tunnels.Record(t, v.row(tunnels.Kyverno))
 			s.checkFairleadMutate(t, pod)
 			tunnels.Record(t, v.row(tunnels.Mutate))
+			s.checkSidecar(t)
 			s.checkRelay(t)
 			s.checkTLSProxy(t)
 			if v.name == v061.name {

@@ -46,7 +46,7 @@ type change struct {
 	mutate    bool // by fairlead mutate, to begin with
 	unmutated bool // by the policies
 	env       []corev1.EnvVar
-	relay     bool // asked for by label
+	tunnel    string // the way, asked for by label
 	config    func(string) string
 }
 
@@ -72,8 +72,8 @@ func (s *site) deploy(t *testing.T, variant string, c change) *corev1.Pod {
 	if c.unmutated {
 		template.Labels[exclude] = "exclude"
 	}
-	if c.relay {
-		template.Labels = map[string]string{variantLabel: variant, "fairlead.io/tunnel": "relay"}
+	if c.tunnel != "" {
+		template.Labels = map[string]string{variantLabel: variant, "fairlead.io/tunnel": c.tunnel}
 		template.Annotations = map[string]string{"fairlead.io/relay-targets": s.hub()}
 		deployment.Spec.Selector.MatchLabels = map[string]string{variantLabel: variant}
 	}

@@ -23,7 +23,7 @@ const relay = "fairlead-relay"
 // checkRelay: frpc that is told of no proxy leaves by the relay, which its pod has asked Kyverno's policy for.
 func (s *site) checkRelay(t *testing.T) {
 	t.Helper()
-	pod := s.deploy(t, "relayed", change{relay: true})
+	pod := s.deploy(t, "relayed", change{tunnel: "relay"})
 	for _, e := range pod.Spec.Containers[0].Env {
 		if e.Name == "http_proxy" {
 			t.Errorf("frpc is told of the proxy: %+v", e)
@@ -41,6 +41,22 @@ func (s *site) checkTLSProxy(t *testing.T) {
 	awaitEnd(t, s.start(t, pod), "ProxyType must be http or socks5 or ntlm, not [https]")
 	s.checkRelayed(t, s.podBehindTLS(t, "Relay"))
 	tunnels.Record(t, s.relayRow(tunnels.Mutate, "passes with an `https://` proxy"))
+	s.checkRelayed(t, s.podBehindTLS(t, "Sidecar"))
+	tunnels.Record(t, s.sidecarRow(tunnels.Mutate, "passes with an `https://` proxy"))
+}
+
+// checkSidecar: frpc is told of the sidecar, which its pod has asked Kyverno's policy for.
+func (s *site) checkSidecar(t *testing.T) {
+	t.Helper()
+	s.checkRelayed(t, s.deploy(t, "led", change{tunnel: "sidecar"}))
+	tunnels.Record(t, s.sidecarRow(tunnels.Kyverno, "passes"))
+}
+
+func (s *site) sidecarRow(engine tunnels.Engine, result string) tunnels.Row {
+	return tunnels.Row{
+		Agent: "frpc", Version: s.version.name, Way: tunnels.Sidecar, Set: "`http_proxy`, without a password",
+		CannotWork: "UDP: kcp and quic", Engine: engine, Result: result,
+	}
 }
 
 func (s *site) relayRow(engine tunnels.Engine, result string) tunnels.Row {

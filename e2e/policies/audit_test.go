@@ -124,17 +124,21 @@ func auditedPods() []audited {
 	}
 }
 
-// auditedAgents are pods of tunnels, with variables, and the findings about them. In this test the families go through the
-// relay, because the proxy speaks TLS.
+// auditedAgents are pods of tunnels, with variables, and the findings about them. In this test konnectivity-agent goes
+// through a relay with targets.
 func auditedAgents() []audited {
 	const (
 		byRelay   = ". Where it dials a name by TCP, fairlead-relay can lead it: label fairlead.io/tunnel: relay, annotation fairlead.io/relay-targets: host:port"
 		unrelayed = "is to go through fairlead-relay and has none: "
 		annotate  = ": write host:port into the annotation fairlead.io/relay-targets"
 
+		alone = ": is to go through a sidecar fairlead-relay and has none: "
+
 		unsetAgent = "container agent: is to read the proxy from HTTPS_PROXY or https_proxy and has none: "
 	)
 	environment := map[string]string{"fairlead.io/tunnel": "environment"}
+	sidecars := map[string]string{"fairlead.io/tunnel": "sidecar"}
+	chisels := map[string]string{"app": "chisel"}
 	agent := func(name, container string, labels map[string]string, args ...string) corev1.Pod {
 		return corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
@@ -204,6 +208,26 @@ func auditedAgents() []audited {
 			agent: unsetAgent + "the pod is older than the policy: replace the pod",
 			watch: leftOut + "it is on the network of its node, and does not ask for them",
 		},
+		{pod: agent("no-sidecar", "agent", sidecars), agent: "container agent" + alone + "the pod is older than the policy: replace the pod"},
+		{
+			pod: changed(agent("sidecar-windows", "agent", sidecars), func(pod *corev1.Pod) {
+				pod.Spec.NodeSelector = map[string]string{"kubernetes.io/os": "windows"}
+			}),
+			agent: "container agent" + alone + "it runs on Windows, and the relay on Linux alone: take a proxy by http://",
+		},
+		{
+			pod: changed(agent("sidecar-volume", "agent", sidecars), func(pod *corev1.Pod) {
+				pod.Spec.Volumes = []corev1.Volume{{Name: policies.Secret, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+			}),
+			agent: "container agent" + alone + "there is a volume fairlead-proxy already: give that another name",
+		},
+		{pod: changed(agent("decided-alone", "agent", sidecars), func(pod *corev1.Pod) {
+			pod.Spec.Containers[0].Env[2] = corev1.EnvVar{Name: "HTTPS_PROXY", Value: "http://own.example:8080"}
+		})},
+		{pod: changed(agent("with-sidecar", "agent", sidecars), func(pod *corev1.Pod) { addSidecar(pod, "127.0.0.1:3128") })},
+		{pod: agent("chisel-alone", "chisel", chisels, "client", "https://hub.example"), agent: "container chisel" + alone + "the pod is older than the policy: replace the pod"},
+		{pod: agent("chisel-told", "chisel", chisels, "client", "-proxy", "http://own.example:8080", "https://hub.example")},
+		{pod: agent("chisel-server", "chisel", chisels, "server")},
 		{pod: agent("by-environment", "agent", environment)},
 		{pod: konnectivity("hub-inside", "--proxy-server-host=hub.tunnels.svc")},
 		{
@@ -266,7 +290,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	controlplanetest.Require(t, err)
 	_, err = k.StartReports(t.Context())
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), overTLS))
+	controlplanetest.Require(t, policies.Install(t.Context(), cp, policies.Values(), toTargets))
 
 	c, err := client.New(cp.Admin(), client.Options{})
 	controlplanetest.Require(t, err)

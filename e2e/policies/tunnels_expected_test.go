@@ -18,25 +18,58 @@ func (r tunnelRow) expected(entries []corev1.EnvVar) *corev1.Pod {
 	pod := r.pod()
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
-			if r.text == tunnelRelay {
+			switch r.text {
+			case tunnelRelay:
 				r.settle(&list[i])
-			} else {
+			case tunnelSidecar:
+				r.lead(&list[i], entries)
+			default:
 				r.equip(&list[i], entries)
 			}
 			r.extend(&list[i])
 		}
 	}
-	if targets := r.targets(); len(targets) > 0 {
+	switch targets := r.targets(); {
+	case len(targets) > 0 && r.text == tunnelSidecar:
+		addSidecar(pod, targets[0])
+	case len(targets) > 0:
 		addRelay(pod, targets, slices.Contains(r.gets, "sysctl"))
 	}
 	return pod
 }
 
-// equip sets the variables that the row names, by their group or to the letter.
-func (r tunnelRow) equip(one *corev1.Container, entries []corev1.EnvVar) {
-	if one.Name != agentOf[r.family] {
+// lead tells an agent that the row names of the sidecar.
+func (r tunnelRow) lead(one *corev1.Container, entries []corev1.EnvVar) {
+	if !slices.Contains(r.gets, one.Name) {
 		return
 	}
+	url := "http://" + r.targets()[0]
+	entries = slices.Clone(entries)
+	for i, entry := range entries {
+		if strings.ToUpper(entry.Name) != "NO_PROXY" {
+			entries[i] = corev1.EnvVar{Name: entry.Name, Value: url}
+		}
+	}
+	r.set(one, entries)
+	one.EnvFrom = slices.DeleteFunc(one.EnvFrom, func(from corev1.EnvFromSource) bool {
+		return from.SecretRef != nil && from.SecretRef.Name == policies.Secret
+	})
+	for _, line := range []*[]string{&one.Command, &one.Args} {
+		if at := slices.Index(*line, "client"); at >= 0 && slices.Contains(r.gets, "flag") {
+			*line = slices.Insert(slices.Clone(*line), at+1, "--proxy="+url)
+			return
+		}
+	}
+}
+
+// equip sets the variables that the row names, by their group or to the letter.
+func (r tunnelRow) equip(one *corev1.Container, entries []corev1.EnvVar) {
+	if one.Name == agentOf[r.family] {
+		r.set(one, entries)
+	}
+}
+
+func (r tunnelRow) set(one *corev1.Container, entries []corev1.EnvVar) {
 	for _, entry := range entries {
 		group := strings.ToUpper(entry.Name)
 		if group != "NO_PROXY" {
@@ -91,21 +124,39 @@ func (r tunnelRow) targets() []string {
 	return targets
 }
 
-func addRelay(pod *corev1.Pod, targets []string, sysctl bool) {
-	pod.Spec.InitContainers = append([]corev1.Container{relayFor(targets)}, pod.Spec.InitContainers...)
+// addSidecar adds a relay that is a forward proxy.
+func addSidecar(pod *corev1.Pod, address string) {
+	addRelayWith(pod, []string{"--listen=" + address, "--direct"}, "HTTP_PROXY", "NO_PROXY", "HTTPS_PROXY_PREVIOUS", "HTTP_PROXY_PREVIOUS")
+}
+
+// addRelayWith adds a relay that has keys of the Secret beside HTTPS_PROXY.
+func addRelayWith(pod *corev1.Pod, arguments []string, keys ...string) {
+	pod.Spec.InitContainers = append([]corev1.Container{relayWith(arguments)}, pod.Spec.InitContainers...)
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, policies.TrustedCALabel, "configmap")
-	secret := func(key string, optional *bool) corev1.VolumeProjection {
+	secret := func(optional *bool, keys ...string) corev1.VolumeProjection {
+		var items []corev1.KeyToPath
+		for _, key := range keys {
+			items = append(items, corev1.KeyToPath{Key: key, Path: key})
+		}
 		return corev1.VolumeProjection{Secret: &corev1.SecretProjection{
-			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Items: []corev1.KeyToPath{{Key: key, Path: key}}, Optional: optional,
+			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Items: items, Optional: optional,
 		}}
 	}
 	authorities := corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
 		LocalObjectReference: corev1.LocalObjectReference{Name: policies.TrustedCA}, Items: caItems, Optional: ptr.To(true),
 	}}
 	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: policies.Secret, VolumeSource: corev1.VolumeSource{
-		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret("HTTPS_PROXY", nil), secret("NO_PROXY", ptr.To(true)), authorities}},
+		Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{secret(nil, "HTTPS_PROXY"), secret(ptr.To(true), keys...), authorities}},
 	}})
 	pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: relayPullSecret})
+}
+
+func addRelay(pod *corev1.Pod, targets []string, sysctl bool) {
+	var arguments []string
+	for _, target := range targets {
+		arguments = append(arguments, "--target="+target)
+	}
+	addRelayWith(pod, arguments, "NO_PROXY")
 	at := slices.IndexFunc(pod.Spec.HostAliases, func(a corev1.HostAlias) bool { return a.IP == "127.0.0.1" })
 	if at < 0 {
 		at = len(pod.Spec.HostAliases)
@@ -122,12 +173,12 @@ func addRelay(pod *corev1.Pod, targets []string, sysctl bool) {
 	}
 }
 
-func relayFor(targets []string) corev1.Container {
-	one := corev1.Container{
+func relayWith(arguments []string) corev1.Container {
+	return corev1.Container{
 		Name:          "fairlead-relay",
 		Image:         "ghcr.io/fairlead-io/fairlead-relay:0.1.0",
 		RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways),
-		Args:          []string{"--proxy=/run/fairlead-proxy"},
+		Args:          append([]string{"--proxy=/run/fairlead-proxy"}, arguments...),
 		Env:           []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{"cpu": resource.MustParse("5m"), "memory": resource.MustParse("16Mi")},
@@ -145,10 +196,6 @@ func relayFor(targets []string) corev1.Container {
 			{Name: policies.Secret, MountPath: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true},
 		},
 	}
-	for _, target := range targets {
-		one.Args = append(one.Args, "--target="+target)
-	}
-	return one
 }
 
 func asks(path string) corev1.ProbeHandler {

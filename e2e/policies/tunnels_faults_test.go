@@ -46,6 +46,16 @@ var tunnelFaults = []tunnelFault{
 	{of: relayed, family: konnectivity, fault: fault{what: "Windows pods get it", in: "selected", old: "'kubernetes.io/os'", new: "'nothing'", row: "40"}},
 	{of: relayed, family: konnectivity, fault: fault{what: "own pull secrets are lost", in: "mutations", old: "'/spec/imagePullSecrets/-'", new: "'/spec/imagePullSecrets/0'", row: "41"}},
 	{of: relayed, family: clusterProxy, fault: fault{what: "others lose their proxy", in: "settled", old: "n.path == c.path &&", new: "", row: "30"}},
+
+	{of: beside, family: konnectivity, fault: fault{what: "references to our Secret count", in: "agentsFound", old: "!= 'fairlead-proxy'\n", new: "!= ''\n", row: "7"}},
+	{of: beside, family: konnectivity, fault: fault{what: "the password stays in a source", in: "agentsFound", old: "prefix.orValue('') == '')", new: "prefix.orValue('') == 'x')", row: "8"}},
+	{of: beside, family: konnectivity, fault: fault{what: "any port", in: "port", old: "int(p) >= 1024 &&", new: "", row: "12"}},
+	{of: beside, family: konnectivity, fault: fault{what: "the machine's port", in: "port", old: "'3129'", new: "'3128'", row: "14"}},
+	{of: beside, family: konnectivity, fault: fault{what: "Windows pods get it", in: "able", old: "'kubernetes.io/os'", new: "'nothing'", row: "16"}},
+	{of: beside, family: konnectivity, fault: fault{what: "it is last", in: "mutations", old: "/spec/initContainers/0", new: "/spec/initContainers/-", row: "19"}},
+	{of: beside, family: clusterProxy, fault: fault{what: "URLs with credentials do not count", in: "agentsFound", old: "[^@]*$", new: ".*$", row: "22"}},
+	{of: beside, family: "chisel", fault: fault{what: "each place gets the flag", in: "led", old: "c.places[0]", new: "c.places[size(c.places) - 1]", row: "26"}},
+	{of: beside, family: "chisel", fault: fault{what: "own flags are doubled", in: "led", old: "a.startsWith('-')", new: "false", row: "27"}},
 }
 
 // brokenTunnels has a variant for each of them.

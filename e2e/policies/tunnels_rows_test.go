@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 const (
 	tunnelEnvironment = "tunnel-environment"
 	tunnelRelay       = "tunnel-relay"
+	tunnelSidecar     = "tunnel-sidecar"
 
 	konnectivity = "konnectivity-agent"
 	clusterProxy = "cluster-proxy"
@@ -33,9 +35,10 @@ var (
 		frpc:         {"app": "frpc"},
 		byLabel:      {"fairlead.io/tunnel": "environment"},
 		"relay":      {"fairlead.io/tunnel": "relay"},
+		"chisel":     {"app": "chisel"},
 		"teleport":   {"app": "teleport-agent"},
 	}
-	agentOf = map[string]string{konnectivity: "konnectivity-agent", clusterProxy: "proxy-agent", frpc: "frpc", byLabel: "any", "relay": "any", "teleport": "teleport"}
+	agentOf = map[string]string{konnectivity: "konnectivity-agent", clusterProxy: "proxy-agent", frpc: "frpc", byLabel: "any", "relay": "any", "chisel": "chisel", "teleport": "teleport"}
 )
 
 // tunnelRow is one of the decision table in the README of such a policy.
@@ -96,7 +99,7 @@ func parseTunnelRows(text, readme string) ([]tunnelRow, error) {
 
 // parse reads an agent, or a whole pod.
 func (r *tunnelRow) parse(agent, has string) error {
-	if r.text == tunnelRelay {
+	if r.text != tunnelEnvironment {
 		return yaml.UnmarshalStrict([]byte(has), &r.has)
 	}
 	one := corev1.Container{}
@@ -112,7 +115,7 @@ func (r *tunnelRow) parse(agent, has string) error {
 func (r tunnelRow) pod() *corev1.Pod {
 	pod := &corev1.Pod{Spec: *r.has.DeepCopy()}
 	pod.Name = r.name()
-	pod.Labels = tunnelLabels[r.family]
+	pod.Labels = maps.Clone(tunnelLabels[r.family])
 	pod.Annotations = r.has.Annotations
 	return pod
 }

@@ -3,6 +3,7 @@ package policies_test
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -198,6 +199,28 @@ func TestAnAgentOfTwoWaysHasTheRelayAlone(t *testing.T) {
 				want := []corev1.EnvVar{{Name: "NO_PROXY", Value: "*"}, {Name: "no_proxy", Value: "*"}}
 				if diff := gocmp.Diff(want, pod.Spec.Containers[0].Env); diff != "" || len(pod.Spec.InitContainers) != 1 {
 					t.Errorf("it has %d relays, and variables -want +got:\n%s", len(pod.Spec.InitContainers), diff)
+				}
+			})
+		}
+	}
+}
+
+// With a sidecar of its family's way, it is the selectors that leave it to the other policy.
+func TestWhoAsksForTargetsGetsNoForwardProxy(t *testing.T) {
+	for _, e := range tunnelEngines(t) {
+		for _, agent := range []string{konnectivity, "chisel"} {
+			t.Run(e.name+"/"+agent, func(t *testing.T) {
+				pod := &corev1.Pod{
+					ObjectMeta: metav1.ObjectMeta{
+						GenerateName: "both-", Labels: map[string]string{"fairlead.io/tunnel": "relay"},
+						Annotations: map[string]string{"fairlead.io/relay-targets": "hub.example:8132"},
+					},
+					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: agent, Image: "agent", Args: []string{"client", "https://hub.example"}}}},
+				}
+				maps.Copy(pod.Labels, tunnelLabels[agent])
+				controlplanetest.Require(t, e.create(t.Context(), twoRelays.name, pod))
+				if len(pod.Spec.InitContainers) != 1 || !slices.Contains(pod.Spec.InitContainers[0].Args, "--target=hub.example:8132") || len(pod.Spec.Containers[0].Args) != 2 {
+					t.Errorf("it has %+v, %+v", pod.Spec.InitContainers, pod.Spec.Containers)
 				}
 			})
 		}

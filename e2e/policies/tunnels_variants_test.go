@@ -40,27 +40,40 @@ var (
 	ledByRelay = tunnelVariant{name: "led-by-relay", text: tunnelEnvironment, families: []string{konnectivity, frpc}, values: map[string]any{
 		"carry": "Relay", "relay": map[string]any{"onMachines": true}, "proxy": overTLS["proxy"],
 	}}
-	relayed = tunnelVariant{name: "relayed", text: tunnelRelay, families: []string{konnectivity, clusterProxy, frpc}, values: overTLS}
+	relayed = tunnelVariant{name: "relayed", text: tunnelRelay, families: []string{konnectivity, clusterProxy, frpc}, values: toTargets}
+	beside  = tunnelVariant{name: "sidecar", text: tunnelSidecar, families: []string{konnectivity, clusterProxy, frpc, "chisel"}, values: overTLS}
 
-	// twoWays are policies of either way, which a pod can be for.
-	twoWays = tunnelVariant{name: "two-ways", text: tunnelRelay, families: []string{konnectivity, "relay", "teleport"}}
+	// twoWays are policies of two ways, which a pod can be for, and so are twoRelays.
+	twoWays   = tunnelVariant{name: "two-ways", text: tunnelRelay, families: []string{konnectivity, "relay", "teleport"}}
+	twoRelays = tunnelVariant{name: "two-relays", text: tunnelSidecar, families: []string{konnectivity, "relay", "chisel"}, values: overTLS}
 
 	// overTLS is a proxy that itself speaks TLS.
-	overTLS = map[string]any{
+	overTLS = behindTLS(map[string]any{})
+
+	// toTargets are users who have families go through the relay.
+	toTargets = behindTLS(map[string]any{
+		konnectivity: map[string]any{"throughTLS": "Relay"},
+		clusterProxy: map[string]any{"throughTLS": "Relay"},
+		frpc:         map[string]any{"throughTLS": "Relay", "targets": []string{"frps.example:7000"}},
+	})
+)
+
+func behindTLS(families map[string]any) map[string]any {
+	return map[string]any{
 		"proxy": map[string]any{"https": "https://myProxyUser:mySuperSecretPassword@proxy.example:3129"},
 		"tunnels": map[string]any{
-			"families": map[string]any{frpc: map[string]any{"targets": []string{"frps.example:7000"}}},
+			"families": families,
 			"relay":    map[string]any{"imagePullSecrets": []map[string]any{{"name": relayPullSecret}}},
 		},
 	}
-)
+}
 
 // relayPullSecret is for the image of the relay.
 const relayPullSecret = "relay-registry"
 
 func tunnelVariants() []tunnelVariant {
-	all := []tunnelVariant{led, ledLiterally, ledByRelay, relayed}
-	for _, v := range []tunnelVariant{led, relayed} {
+	all := []tunnelVariant{led, ledLiterally, ledByRelay, relayed, beside}
+	for _, v := range []tunnelVariant{led, relayed, beside} {
 		v.families = []string{konnectivity}
 		for name, inject := range map[string]string{"after": "a-inject", "before": "z-inject"} {
 			v := v
@@ -148,7 +161,7 @@ var theTunnels = sync.OnceValues(func() ([]*engine, error) {
 
 // prepareTunnels makes the namespaces and policies of all variants, on the cheap engine those with a fault, too.
 func (e *engine) prepareTunnels(ctx context.Context) error {
-	variants := append(tunnelVariants(), twoWays)
+	variants := append(tunnelVariants(), twoWays, twoRelays)
 	if e.name == native {
 		variants = append(variants, brokenTunnels()...)
 	}
@@ -195,12 +208,12 @@ func (e *engine) awaitTunnels(ctx context.Context, v tunnelVariant) error {
 		canary := tunnelRow{text: v.text, family: family, number: "canary", has: tunnelPod{
 			Annotations: map[string]string{"fairlead.io/relay-targets": "canary.example:8000"},
 			PodSpec: corev1.PodSpec{Containers: []corev1.Container{{
-				Name: agentOf[family], Image: "agent", Args: []string{"--proxy-server-host=hub.example"},
+				Name: agentOf[family], Image: "agent", Args: []string{"client", "--proxy-server-host=hub.example"},
 			}}},
 		}}
 		if err := e.awaitChange(ctx, v.name, canary.pod(), func(stored *corev1.Pod) bool {
 			agent := stored.Spec.Containers[0]
-			return len(stored.Spec.InitContainers) > 0 || len(agent.Args) > 1 || v.inject == "" && len(agent.Env) > 0
+			return len(stored.Spec.InitContainers) > 0 || len(agent.Args) > 2 || v.inject == "" && len(agent.Env) > 0
 		}); err != nil {
 			return fmt.Errorf("%s: %w", family, err)
 		}

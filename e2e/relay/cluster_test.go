@@ -36,11 +36,10 @@ type cluster struct {
 	programs  map[string]string
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T, cp *controlplane.ControlPlane) *cluster {
 	t.Helper()
 	authority, err := machine.NewAuthority("Example Corp")
 	controlplanetest.Require(t, err)
-	cp := controlplanetest.Shared(t)
 	c := &cluster{cp: cp, clients: controlplanetest.Clients(t, cp), authority: authority, programs: programs(t)}
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	_, err = kyverno.Start(t.Context(), cp, kyverno.Options{})
@@ -56,8 +55,15 @@ func (c *cluster) values() map[string]any {
 			"http": proxyURL(credential), "https": proxyURL(credential), "noProxy": "100.64.0.0/13,127.0.0.1,localhost,.svc,cluster.local",
 		}},
 		"trustedCA": map[string]any{"enabled": true, "bundle": string(c.authority.PEM())},
+		"tunnels":   map[string]any{"families": map[string]any{"konnectivity-agent-app": map[string]any{"throughTLS": "Relay"}}},
 	}
 }
+
+// Labels of konnectivity agents that go through a relay in the hub's place, and through a forward proxy of their own.
+var (
+	byTarget  = map[string]string{"app": "konnectivity-agent"}
+	bySidecar = map[string]string{"k8s-app": "konnectivity-agent"}
+)
 
 // programs are the commands of the agents, and the one of the relay, which is its image's.
 func programs(t *testing.T) map[string]string {
@@ -80,7 +86,9 @@ func proxyURL(credential string) string {
 }
 
 // plainURL is that of its other port.
-func plainURL() string {
+func plainURL() string { return plainURLOf(credential) }
+
+func plainURLOf(credential string) string {
 	return fmt.Sprintf("http://%s@%s:%d", credential, machine.ProxyAddress, machine.ProxyPort)
 }
 

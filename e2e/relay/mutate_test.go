@@ -70,18 +70,21 @@ func (s *site) checkTwin(t *testing.T, pod *corev1.Pod) {
 	s.stop(t)
 }
 
-func TestTheManifestInTheDocumentIsWhatThePolicyMakes(t *testing.T) {
+func TestTheManifestsInTheDocumentAreWhatThePoliciesMake(t *testing.T) {
 	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "relay.md"))
 	controlplanetest.Require(t, err)
-	_, rest, _ := strings.Cut(string(document), "```yaml\napiVersion:")
-	manifest, _, found := strings.Cut("apiVersion:"+rest, "```")
-	if !found {
-		t.Fatal("there is no manifest in it")
-	}
-	var written corev1.Pod
-	controlplanetest.Require(t, yaml.UnmarshalStrict([]byte(manifest), &written))
-	mutated := mutate(t, chiselRelayed("chisel"), policies.Values())
-	if diff := cmp.Diff(mutated, &written); diff != "" {
-		t.Errorf("the pod as the policy makes it (-) and as it is written (+):\n%s", diff)
+	rest := string(document)
+	for _, pod := range []*corev1.Pod{chisel("chisel", map[string]string{"app": "chisel"}), chiselRelayed("chisel")} {
+		_, rest, _ = strings.Cut(rest, "```yaml\napiVersion:")
+		manifest, _, found := strings.Cut("apiVersion:"+rest, "```")
+		if !found {
+			t.Fatal("a manifest is missing in it")
+		}
+		var written corev1.Pod
+		controlplanetest.Require(t, yaml.UnmarshalStrict([]byte(manifest), &written))
+		mutated := mutate(t, pod, policies.Values())
+		if diff := cmp.Diff(mutated, &written); diff != "" {
+			t.Errorf("the pod as the policy makes it (-) and as it is written (+):\n%s", diff)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 
 func TestAgentsThatCannotSpeakToTheProxyGoThroughTheRelay(t *testing.T) {
 	tunnels.Complete(t)
-	c := newCluster(t)
+	c := newCluster(t, controlplanetest.Shared(t))
 	t.Run("apiserver-network-proxy", func(t *testing.T) {
 		t.Parallel()
 		s := c.site(t, proxyURL(credential), 8091)
@@ -50,7 +51,7 @@ func TestAgentsThatCannotSpeakToTheProxyGoThroughTheRelay(t *testing.T) {
 		t.Parallel()
 		s := c.site(t, proxyURL(credential), 8091)
 		s.konnectivityServer(t)
-		s.checkTwin(t, konnectivity("twin", map[string]string{"k8s-app": "konnectivity-agent"}))
+		s.checkTwin(t, konnectivity("twin", byTarget))
 		s.awaitRequests(t, granted("8091"))
 		tunnels.Record(t, konnectivityRow(tunnels.Mutate))
 	})
@@ -122,7 +123,7 @@ func (s *site) checkKonnectivityWithout(t *testing.T) {
 func (s *site) checkKonnectivity(t *testing.T) {
 	t.Helper()
 	s.setSecret(t, s.namespace, proxyURL(wrong))
-	pod := s.create(t, s.namespace, konnectivity("relayed", map[string]string{"k8s-app": "konnectivity-agent"}), relayed)
+	pod := s.create(t, s.namespace, konnectivity("relayed", byTarget), relayed)
 	s.start(t, pod)
 	tunnel := granted("8091")
 
@@ -235,13 +236,17 @@ func (s *site) checkSecrecy(t *testing.T, pod *corev1.Pod) {
 	}
 	basic := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 	for place, text := range places {
-		for _, secret := range []string{password, credential, wrong, basic} {
+		for _, secret := range []string{password, credential, wrong, basic, next, nextCredential} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%q is in %s", secret, place)
 			}
 		}
 	}
-	if environ := places["the agent's environ"]; !strings.Contains(environ, "NO_PROXY=*") || strings.Contains(environ, machine.ProxyName) {
+	told := "NO_PROXY=*"
+	if slices.Contains(pod.Spec.InitContainers[0].Args, "--listen=127.0.0.1:3128") {
+		told = "HTTPS_PROXY=http://127.0.0.1:3128\x00"
+	}
+	if environ := places["the agent's environ"]; !strings.Contains(environ, told) || strings.Contains(environ, machine.ProxyName) {
 		t.Errorf("the agent's environment is %q", environ)
 	}
 }

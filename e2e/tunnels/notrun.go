@@ -6,7 +6,7 @@ var unavailable = []line{
 		agent: "stolostron cluster-proxy-addon", version: "0.1.6-patch-03", way: string(Environment),
 		set:     "six variables; `https://` proxies too",
 		cannot:  "no CA of the proxy's own but the one in `ROOT_CA_CERT`",
-		kyverno: notRun + ": its fork of gRPC could not be had",
+		kyverno: notRun + ": its fork of gRPC could not be had; read in stolostron/grpc-go, `internal/transport/proxy.go`",
 	},
 	{
 		agent: "Spectro Proxy (frpc)", version: "0.44.0 (branch tls-1.2)", way: string(Environment),
@@ -18,13 +18,13 @@ var unavailable = []line{
 		agent: "Rancher cattle-cluster-agent", version: "since 2020", way: string(Environment),
 		set:     "six variables",
 		cannot:  "`https://` proxies with remotedialer before 0.5.0",
-		kyverno: notRun + ": rancher/rancher-agent could not be had",
+		kyverno: notRun + ": rancher/rancher could not be had; read in rancher/remotedialer, `client.go` (http.ProxyFromEnvironment)",
 	},
 	{
 		agent: "Teleport agent", version: "any", way: string(Environment),
 		set:     "six variables",
-		cannot:  "a proxy at localhost, so no relay",
-		kyverno: notRun + ": it is no Go module that can be built by itself",
+		cannot:  "a proxy at localhost, so no sidecar",
+		kyverno: notRun + ": it is no Go module that can be built by itself; read in gravitational/teleport, `api/client/proxy/proxy.go`",
 	},
 	{
 		agent: "OCM klusterlet", version: "any", way: string(Environment),

@@ -24,6 +24,7 @@ type Way string
 // The ways of the policies, and that of agents no setting helps.
 const (
 	Environment Way = "environment"
+	Sidecar     Way = "sidecar"
 	Relay       Way = "relay"
 	None        Way = "none"
 )

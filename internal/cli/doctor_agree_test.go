@@ -77,15 +77,15 @@ func agentsOf(t *testing.T, answer said) []string {
 // what stands in the way.
 func TestDoctorAgreesWithThePolicies(t *testing.T) {
 	samples := []struct{ file, plain, tls string }{
-		{"cluster-proxy.yaml", "Proxy Proxy Proxy", "Relay Direct Direct"}, // where addon-agent dials, only a kubeconfig says
-		{"konnectivity.yaml", "Proxy", "Direct"},                           // an address, which no relay can take the place of
-		{"hypershift.yaml", "Proxy", "Direct"},                             // port 443 on the host's network
-		{"frpc.yaml", "Proxy", "Direct"},                                   // its hub is in no argument that the policy knows
-		{"frpc-toml.yaml", "Proxy", "Direct"},
+		{"cluster-proxy.yaml", "Proxy Proxy Proxy", "Relay Relay Relay"},
+		{"konnectivity.yaml", "Proxy", "Relay"}, // to an address
+		{"hypershift.yaml", "Proxy", "Relay"},   // on the host's network
+		{"frpc.yaml", "Proxy", "Relay"},
+		{"frpc-toml.yaml", "Proxy", "Relay"},
 		{"teleport.yaml", "Proxy", "Proxy"},
 		{"rancher.yaml", "Proxy", "Proxy"},
 		{"klusterlet.yaml", "Proxy", "Proxy"},
-		{"chisel.yaml", "Direct", "Direct"},
+		{"chisel.yaml", "Relay", "Relay"},
 		{"cloudflared.yaml", "Direct", "Direct"},
 		{"vpn-shoot.yaml", "Direct", "Direct"},
 	}

@@ -88,7 +88,10 @@ func Families(values mutation.Values) []tunnel.Family {
 	var all []tunnel.Family
 	for _, name := range slices.Sorted(maps.Keys(values.Tunnels.Families)) {
 		family := values.Tunnels.Families[name]
-		all = append(all, tunnel.Family{Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, ThroughTLS: family.ThroughTLS, Reads: family.Reads, Targets: family.Targets})
+		all = append(all, tunnel.Family{
+			Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, ThroughTLS: family.ThroughTLS,
+			Reads: family.Reads, Flag: family.Flag, Targets: family.Targets, ReplacesBareURLs: family.ReplacesBareURLs,
+		})
 	}
 	return all
 }

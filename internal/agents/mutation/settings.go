@@ -29,9 +29,12 @@ type Made struct {
 // Tunnel is whom a policy is for.
 type Tunnel struct {
 	Name    string // of the family
-	Through string // ThroughEnvironment or ThroughRelay
+	Through string // ThroughEnvironment, ThroughSidecar or ThroughRelay
 	Family
 }
+
+// TakesRelay says whether its pods get fairlead-relay.
+func (t Tunnel) TakesRelay() bool { return t.Through == ThroughRelay || t.Through == ThroughSidecar }
 
 // Made returns the policies that the chart makes of these values, by name: what its templates do, as data.
 func (v Values) Made() ([]Made, error) {
@@ -51,7 +54,7 @@ func (v Values) Made() ([]Made, error) {
 	made := []Made{inject}
 	noRelay := v.noRelay(proxy)
 	for _, tunnel := range v.tunnels(proxy) {
-		if tunnel.Through == ThroughRelay && noRelay != "" {
+		if tunnel.TakesRelay() && noRelay != "" {
 			continue
 		}
 		one, err := v.tunnel(tunnel, entries, machines)
@@ -95,14 +98,14 @@ func (v Values) Choose(names []string) ([]Made, error) {
 	return chosen, nil
 }
 
-// Unrelayed are the families whose way is Relay and that get no policy, with the reason.
+// Unrelayed are the families whose agents would get fairlead-relay and that get no policy, with the reason.
 func (v Values) Unrelayed() ([]Tunnel, string) {
 	proxy, err := v.proxy()
 	why := v.noRelay(proxy)
 	if err != nil || why == "" {
 		return nil, ""
 	}
-	return slices.DeleteFunc(v.tunnels(proxy), func(t Tunnel) bool { return t.Through != ThroughRelay }), why
+	return slices.DeleteFunc(v.tunnels(proxy), func(t Tunnel) bool { return !t.TakesRelay() }), why
 }
 
 // noRelay is why there is no relay, if there is none: fairlead-policies.noRelay in the chart's _helpers.tpl.
@@ -212,28 +215,18 @@ func excludedLabels(given []string) (requirements []metav1.LabelSelectorRequirem
 
 func (v Values) tunnel(tunnel Tunnel, entries, machines string) (Made, error) {
 	data := map[string]any{"agents": nonNil(tunnel.Containers), "arguments": nonNil(tunnel.Arguments)}
-	text := "tunnel-environment"
-	if tunnel.Through == ThroughRelay {
-		text = "tunnel-relay"
-		image, err := v.relayImage()
-		if err != nil {
+	if tunnel.TakesRelay() {
+		if err := v.relay(data); err != nil {
 			return Made{}, err
 		}
-		resources := v.Tunnels.Relay.Resources
-		if resources == nil {
-			resources = map[string]map[string]quantity{} // null in JSON
-		}
-		data["image"], data["resources"], data["targets"] = image, resources, nonNil(tunnel.Targets)
-		data["through"], data["optional"] = v.TrustedCA.mounted(), strings.TrimSpace(v.TrustedCA.Bundle) == ""
-		if secrets := v.Tunnels.Relay.ImagePullSecrets; len(secrets) > 0 {
-			names := []string{}
-			for _, secret := range secrets {
-				names = append(names, secret.Name)
-			}
-			data["pullSecrets"] = names
-		}
+	}
+	if tunnel.Through == ThroughRelay {
+		data["targets"] = nonNil(tunnel.Targets)
 	} else {
-		data["reads"], data["replacesBareURLs"] = tunnel.Reads, tunnel.ReplacesBareURLs
+		data["reads"], data["replacesBareURLs"] = nonNil(tunnel.Reads), tunnel.ReplacesBareURLs
+	}
+	if tunnel.Through == ThroughSidecar {
+		data["flag"] = nonNil(tunnel.Flag)
 	}
 	variables := map[string]string{}
 	for name, value := range data {
@@ -243,16 +236,38 @@ func (v Values) tunnel(tunnel Tunnel, entries, machines string) (Made, error) {
 		}
 		variables[name] = expression
 	}
-	if tunnel.Through != ThroughRelay {
+	if tunnel.Through == ThroughEnvironment {
 		variables["machines"] = machines
 		if entries != "" {
 			variables["entries"] = entries
 		}
 	}
 	excluded := slices.DeleteFunc(slices.Clone(v.Exclude.Namespaces), func(name string) bool { return slices.Contains(v.Tunnels.Namespaces, name) })
-	return Made{From: text, Tunnel: &tunnel, Settings: Settings{
+	return Made{From: "tunnel-" + strings.ToLower(tunnel.Through), Tunnel: &tunnel, Settings: Settings{
 		Name: "tunnel-" + tunnel.Name, Labels: tunnel.Labels, Variables: variables, ExcludedNamespaces: nonNil(excluded),
 	}}, nil
+}
+
+// relay adds the settings of fairlead-relay.
+func (v Values) relay(data map[string]any) error {
+	image, err := v.relayImage()
+	if err != nil {
+		return err
+	}
+	resources := v.Tunnels.Relay.Resources
+	if resources == nil {
+		resources = map[string]map[string]quantity{} // null in JSON
+	}
+	data["image"], data["resources"] = image, resources
+	data["through"], data["optional"] = v.TrustedCA.mounted(), strings.TrimSpace(v.TrustedCA.Bundle) == ""
+	if secrets := v.Tunnels.Relay.ImagePullSecrets; len(secrets) > 0 {
+		names := []string{}
+		for _, secret := range secrets {
+			names = append(names, secret.Name)
+		}
+		data["pullSecrets"] = names
+	}
+	return nil
 }
 
 func (v Values) relayImage() (string, error) {

@@ -18,6 +18,7 @@ import (
 // Ways in which the agents of a family leave.
 const (
 	ThroughEnvironment = "Environment"
+	ThroughSidecar     = "Sidecar"
 	ThroughRelay       = "Relay"
 	ThroughNone        = "None"
 )
@@ -89,6 +90,7 @@ type Family struct {
 	ThroughTLS       string              `json:"throughTLS"`
 	Reads            []string            `json:"reads"`
 	ReplacesBareURLs bool                `json:"replacesBareURLs"`
+	Flag             []string            `json:"flag"`
 	Arguments        [][]string          `json:"arguments"`
 	Targets          []string            `json:"targets"`
 }
@@ -367,7 +369,7 @@ func ofForm(field string, texts []string, form *regexp.Regexp) error {
 }
 
 func (f Family) check() error {
-	ways := []string{ThroughEnvironment, ThroughRelay, ThroughNone}
+	ways := []string{ThroughEnvironment, ThroughSidecar, ThroughRelay, ThroughNone}
 	if !slices.Contains(ways, f.Through) {
 		return fmt.Errorf("through is one of %s, not %q", strings.Join(ways, ", "), f.Through)
 	}
@@ -377,10 +379,19 @@ func (f Family) check() error {
 	if len(f.Labels) == 0 {
 		return errors.New("labels is empty: the policy would be for every pod")
 	}
-	if len(f.Reads) == 0 && (f.Through == ThroughEnvironment || f.ThroughTLS == ThroughEnvironment) {
+	goes := func(way string) bool { return f.Through == way || f.ThroughTLS == way }
+	switch {
+	case len(f.Reads) == 0 && goes(ThroughEnvironment):
 		return errors.New("reads is missing: which variables the agent reads")
+	case len(f.Reads) == 0 && len(f.Flag) == 0 && goes(ThroughSidecar):
+		return errors.New("reads or flag is missing: which variables the agent reads, or its flag")
+	case len(f.Flag) != 0 && len(f.Flag) != 2:
+		return errors.New("flag is not a flag and the word before it")
 	}
-	if err := errors.Join(ofForm("reads", f.Reads, proxyVariable), ofForm("targets", f.Targets, relayTarget), ofForm("containers", f.Containers, notEmpty)); err != nil {
+	if err := errors.Join(
+		ofForm("reads", f.Reads, proxyVariable), ofForm("targets", f.Targets, relayTarget),
+		ofForm("containers", f.Containers, notEmpty), ofForm("flag", f.Flag, notEmpty),
+	); err != nil {
 		return err
 	}
 	for key, values := range f.Labels {

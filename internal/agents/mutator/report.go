@@ -101,9 +101,12 @@ func (m *Mutator) say(name, policy string, object *unstructured.Unstructured, op
 		fmt.Fprintln(m.opts.Report, "the proxy is taken to be an http:// one: neither --values nor --proxy says more")
 		m.tlsUnknown = false // said once
 	}
-	if tunnel.Through == mutation.ThroughRelay {
+	switch tunnel.Through {
+	case mutation.ThroughRelay:
 		s.relay(found)
-	} else {
+	case mutation.ThroughSidecar:
+		s.sidecar(found, tunnel)
+	default:
 		s.environment(found, tunnel)
 	}
 	s.arguments(found, tunnel)
@@ -206,31 +209,95 @@ func (s statement) arguments(found []agent, tunnel *mutation.Tunnel) {
 	}
 }
 
-// relay says where the sidecar leads, or why there is none.
+// relay says where the relay leads, or why there is none.
 func (s statement) relay(found []agent) {
+	switch targets := strings.Join(s.relayAdded("--target="), ", "); {
+	case targets != "":
+		s.say("sidecar fairlead-relay to %s; its name leads there, and no proxy is in the containers", targets)
+		if s.pod.Spec.HostNetwork {
+			s.warn("hostNetwork: the ports of %s and 8099 must be free on the node", targets)
+		}
+	case s.hasRelay():
+		s.say("fairlead-relay is there: nothing to do")
+	default:
+		s.warn("no fairlead-relay is added: %s", s.whyNoTarget(found))
+	}
+}
+
+// relayAdded are the values of a flag of the relay that is added.
+func (s statement) relayAdded(flag string) []string {
+	var values []string
 	for _, operation := range s.operations {
-		sidecar, is := operation.Value.(map[string]any)
-		if !is || sidecar["name"] != "fairlead-relay" {
+		added, _ := operation.Value.(map[string]any)
+		if added["name"] != "fairlead-relay" {
 			continue
 		}
-		arguments, _ := sidecar["args"].([]any)
-		var targets []string
+		arguments, _ := added["args"].([]any)
 		for _, argument := range arguments {
-			if target, is := strings.CutPrefix(fmt.Sprint(argument), "--target="); is {
-				targets = append(targets, target)
+			if value, is := strings.CutPrefix(fmt.Sprint(argument), flag); is {
+				values = append(values, value)
 			}
 		}
-		s.say("sidecar fairlead-relay to %s; its name leads there, and no proxy is in the containers", strings.Join(targets, ", "))
+	}
+	return values
+}
+
+func (s statement) hasRelay() bool {
+	return slices.ContainsFunc(s.pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == "fairlead-relay" })
+}
+
+// sidecar says what the agents are told of their own proxy, or why there is none.
+func (s statement) sidecar(found []agent, tunnel *mutation.Tunnel) {
+	at := strings.Join(s.relayAdded("--listen="), ", ")
+	why := s.whyNoSidecar()
+	switch {
+	case at != "":
+		s.say("sidecar fairlead-relay at %s, a proxy without a password", at)
 		if s.pod.Spec.HostNetwork {
-			s.warn("hostNetwork: the ports of %s and 8099 must be free on the node", strings.Join(targets, ", "))
+			s.warn("hostNetwork: %s and port 8099 must be free on the node", at)
 		}
+	case why == "":
+	case s.hasRelay():
+		s.say("%s", why)
+		return
+	default:
+		s.warn("no fairlead-relay is added: %s", why)
 		return
 	}
-	if slices.ContainsFunc(s.pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == "fairlead-relay" }) {
-		s.say("fairlead-relay is there: nothing to do")
-		return
+	for _, a := range found {
+		if names := s.addedNames(a.path + "/env"); len(names) > 0 {
+			s.say("container %s: %s, for the sidecar", a.Name, strings.Join(names, ", "))
+		} else if len(tunnel.Flag) == 2 {
+			s.warn("container %s: %s", a.Name, whyNoFlag(a, tunnel.Flag))
+		} else {
+			s.say("container %s: %s", a.Name, whyKept(a, tunnel))
+		}
 	}
-	s.warn("no fairlead-relay is added: %s", s.whyNoTarget(found))
+}
+
+func (s statement) whyNoSidecar() string {
+	if s.hasRelay() {
+		return "fairlead-relay is there: nothing to do"
+	}
+	return s.whyNoRoom()
+}
+
+func whyNoFlag(a agent, flag []string) string {
+	if a.has(flag[0]) || a.has(strings.TrimPrefix(flag[0], "-")) {
+		return fmt.Sprintf("it has %s, which is kept", flag[0])
+	}
+	return fmt.Sprintf("no word of its command line is %s: %s is not added", flag[1], flag[0])
+}
+
+// whyNoRoom says why a pod can have no relay at all.
+func (s statement) whyNoRoom() string {
+	if slices.ContainsFunc(s.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "fairlead-proxy" }) {
+		return "there is a volume fairlead-proxy already, and it is kept"
+	}
+	if os := s.pod.Spec.OS; os != nil && os.Name == corev1.Windows || s.pod.Spec.NodeSelector[corev1.LabelOSStable] == string(corev1.Windows) {
+		return "the pod is for Windows, and the relay runs on Linux alone"
+	}
+	return ""
 }
 
 // Names of the cluster's own, and addresses, as the policy tells them.
@@ -241,11 +308,8 @@ var (
 
 func (s statement) whyNoTarget(found []agent) string {
 	const instead = "name the target in the annotation fairlead.io/relay-targets: host:port"
-	if slices.ContainsFunc(s.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "fairlead-proxy" }) {
-		return "there is a volume fairlead-proxy already, and it is kept"
-	}
-	if os := s.pod.Spec.OS; os != nil && os.Name == corev1.Windows || s.pod.Spec.NodeSelector[corev1.LabelOSStable] == string(corev1.Windows) {
-		return "the pod is for Windows, and the relay runs on Linux alone"
+	if why := s.whyNoRoom(); why != "" {
+		return why
 	}
 	if s.pod.Annotations["fairlead.io/relay-targets"] != "" {
 		return "the annotation fairlead.io/relay-targets names nothing that can be relayed: host:port, the host a name"

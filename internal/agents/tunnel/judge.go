@@ -283,7 +283,7 @@ func (j *judge) unset() {
 	}
 	reads := j.program.reads()
 	mend := installPolicies
-	if _, there := j.in.Pod.relay(); there {
+	if relay, _ := j.in.Pod.relay(); len(relay.targets()) > 0 {
 		mend = "the hub's host:port in the annotation fairlead.io/relay-targets"
 	}
 	if source, may := j.env.mayHave(reads); may {

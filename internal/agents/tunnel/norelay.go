@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
-// norelay is an agent that gets through by a relay alone, where policies/tunnel-relay can add none.
+// norelay is an agent that gets through by a relay alone, where policies/tunnel-relay or tunnel-sidecar can add none.
 func (j *judge) norelay() {
 	_, there := j.in.Pod.relay() // RelayTarget says what is wrong with that
 	if there || j.verdict.Through == Relay || j.hub.loopback() || j.hub.inside() || !j.takesRelay() {
@@ -37,14 +37,22 @@ func (j *judge) takesRelay() bool {
 	if j.verdict.Through == Proxy || j.family == nil {
 		return false
 	}
-	way := j.family.Through
-	if strings.HasPrefix(strings.TrimSpace(j.in.Objects.Secrets["fairlead-proxy"]["HTTPS_PROXY"]), "https://") {
-		way = cmp.Or(j.family.ThroughTLS, way)
-	}
-	return way == "Relay"
+	way := j.way()
+	return way == "Relay" || way == "Sidecar"
 }
 
-// relayless is why there can be none, by the rules of policies/tunnel-relay, which a test evaluates; empty if there can.
+// way is that of the family, for the proxy that is known.
+func (j *judge) way() string {
+	switch secret := strings.TrimSpace(j.in.Objects.Secrets["fairlead-proxy"]["HTTPS_PROXY"]); {
+	case j.family == nil:
+		return ""
+	case strings.HasPrefix(secret, "https://"), strings.HasPrefix(j.verdict.Proxy, "https://"):
+		return cmp.Or(j.family.ThroughTLS, j.family.Through)
+	}
+	return j.family.Through
+}
+
+// relayless is why there can be none, by the rules of the policies, which a test evaluates; empty if there can.
 func (j *judge) relayless() (why, mend string) {
 	const plain = "a proxy by http://"
 	spec := j.in.Pod.Spec
@@ -56,6 +64,8 @@ func (j *judge) relayless() (why, mend string) {
 		return "the pod is for Windows, and the relay runs on Linux alone", plain
 	case slices.ContainsFunc(spec.Volumes, func(v Volume) bool { return v.Name == "fairlead-proxy" }):
 		return "there is a volume fairlead-proxy already, and it is kept", "another name for the volume"
+	case j.way() == "Sidecar":
+		return j.decided()
 	case address:
 		return fmt.Sprintf("the hub, %s, is an address, and host aliases lead names alone to the relay", j.hub.host), "a name for the hub, or " + plain
 	case spec.HostNetwork && number > 0 && number < 1024:
@@ -66,6 +76,43 @@ func (j *judge) relayless() (why, mend string) {
 		return fmt.Sprintf("hostAliases point %s to %s, and are kept", j.hub.host, alias), "take the alias out"
 	}
 	return j.targetless()
+}
+
+// decided is why an agent is not told of a sidecar: it has a proxy of its own, or its flag has no place.
+func (j *judge) decided() (why, mend string) {
+	if flag := j.family.Flag; len(flag) == 2 {
+		words := j.container.written()
+		switch {
+		case words.has(flag[0]) || words.has(strings.TrimPrefix(flag[0], "-")):
+			return "it has " + flag[0] + " of its own, which is kept", "take it out"
+		case !slices.Contains(words.words, flag[1]):
+			return "no word of its arguments is " + flag[1] + ", behind which " + flag[0] + " stands", "write the arguments into the pod"
+		}
+		return "", ""
+	}
+	for _, e := range j.container.Env {
+		if slices.Contains(j.family.Reads, e.Name) && j.owns(e) {
+			return e.Name + " has a value of its own, which is kept", "take it out"
+		}
+	}
+	for _, from := range j.container.EnvFrom {
+		source := cmp.Or(from.ConfigMapRef, from.SecretRef, &KeyRef{}).Name
+		begins := func(name string) bool { return strings.HasPrefix(name, from.Prefix) }
+		if (from.SecretRef == nil || source != "fairlead-proxy") && strings.Contains(source, "proxy") && slices.ContainsFunc(j.family.Reads, begins) {
+			return "its variables come from " + source + ", which is kept", "take it out"
+		}
+	}
+	return "", ""
+}
+
+var bareURL = regexp.MustCompile(`^https?://[^@]*$`)
+
+// owns says that a variable has a value that the policy does not replace.
+func (j *judge) owns(e EnvVar) bool {
+	if e.ValueFrom != nil {
+		return e.ValueFrom.SecretKeyRef == nil || e.ValueFrom.SecretKeyRef.Name != "fairlead-proxy"
+	}
+	return e.Value != "" && (!j.family.ReplacesBareURLs || !bareURL.MatchString(e.Value))
 }
 
 // relayable are the targets that the relay can have, in small letters: names outside the cluster, with a port.

@@ -61,6 +61,11 @@ func (p Pod) relay() (Container, bool) {
 // targets of a relay: host:port.
 func (c Container) targets() []string { return c.written().values("--target") }
 
+// forwards says whether a relay is a forward proxy at an address.
+func (c Container) forwards(at string) bool {
+	return slices.Contains(c.written().values("--listen"), at)
+}
+
 // relayed takes a tunnel that uses no proxy itself, if what dials the hub reaches a relay, and the relay the hub.
 func (j *judge) relayed() bool {
 	relay, _ := j.in.Pod.relay()
@@ -68,11 +73,17 @@ func (j *judge) relayed() bool {
 	if !(hub{host: ip}).loopback() || !slices.Contains(relay.targets(), j.hub.String()) {
 		return false
 	}
-	j.verdict.Through, j.verdict.Setting = Relay, RelayName+" --target="+j.hub.String()
+	j.byRelay(relay, RelayName+" --target="+j.hub.String(), j.relayListed)
+	return true
+}
+
+// byRelay judges what a relay reads. Past says that it dials the hub itself.
+func (j *judge) byRelay(relay Container, setting string, past func(relay Container, folder string) bool) {
+	j.verdict.Through, j.verdict.Setting = Relay, setting
 	folder, found := relay.written().flag("--proxy")
 	if !found {
 		j.fails(NoProxy, RelayName+" has no --proxy", "--proxy=/run/fairlead-proxy, where the Secret fairlead-proxy is")
-		return true
+		return
 	}
 	f, found := j.in.find(relay, folder+"/HTTPS_PROXY")
 	u, err := proxyurl.Parse(f.content)
@@ -87,11 +98,10 @@ func (j *judge) relayed() bool {
 		j.fails(ProxyURL, f.source+": "+err.Error(), "http://user:password@host:port")
 	default:
 		j.verdict.Proxy = u.WithoutCredentials().String()
-		if !j.relayListed(relay, folder) {
+		if !past(relay, folder) {
 			j.network(u)
 		}
 	}
-	return true
 }
 
 // relayListed is a hub that the relay dials past the proxy: it reads NO_PROXY as Go does.
@@ -114,6 +124,7 @@ func (j *judge) aliases() {
 		return
 	}
 	relay, there := j.in.Pod.relay()
+	there = there && len(relay.targets()) > 0
 	ip, aliased := j.in.Pod.alias(j.hub.host)
 	local := aliased && hub{host: ip}.loopback()
 	severity := lint.Error

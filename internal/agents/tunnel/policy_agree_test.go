@@ -1,6 +1,7 @@
 package tunnel_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -25,11 +26,20 @@ func randomAgent(r *rand.Rand) map[string]any {
 	if port := pick(r, "", "443", "8132", "8099", "$(PORT)", "70000"); port != "" {
 		args = append(args, "--proxy-server-port", port)
 	}
+	container := map[string]any{"name": "agent", "image": "proxy-agent:v0.31.0", "command": []any{"/proxy-agent"}, "args": args}
+	switch r.IntN(8) {
+	case 0:
+		container["env"] = []any{map[string]any{"name": "HTTPS_PROXY", "value": "https://own.example:3129"}}
+	case 1:
+		container["env"] = []any{map[string]any{"name": "HTTPS_PROXY", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": pick(r, "fairlead-proxy", "own"), "key": "HTTPS_PROXY"}}}}
+	case 2:
+		container["envFrom"] = []any{map[string]any{"secretRef": map[string]any{"name": pick(r, "fairlead-proxy", "own-proxy", "own")}}}
+	}
 	metadata := map[string]any{"name": "p", "namespace": "n", "labels": map[string]any{"app": "agent"}}
 	if targets := pick(r, "", "", "", "hub.corp.example:443", "other.example:8443", "192.0.2.1:443", "hub"); targets != "" {
 		metadata["annotations"] = map[string]any{"fairlead.io/relay-targets": targets}
 	}
-	spec := map[string]any{"containers": []any{map[string]any{"name": "agent", "image": "proxy-agent:v0.31.0", "command": []any{"/proxy-agent"}, "args": args}}}
+	spec := map[string]any{"containers": []any{container}}
 	switch r.IntN(12) {
 	case 0:
 		spec["os"] = map[string]any{"name": "windows"}
@@ -49,15 +59,25 @@ func randomAgent(r *rand.Rand) map[string]any {
 
 // Whether a relay is added is decided by the policy, which is evaluated here as an API server does.
 func TestNoRelayIsSaidWhereThePolicyAddsNone(t *testing.T) {
-	text, err := policies.Files.ReadFile("tunnel-relay/tunnel-relay.yaml")
+	t.Run("Relay", func(t *testing.T) { checkNoRelay(t, "Relay", serves) })
+	t.Run("Sidecar", func(t *testing.T) {
+		checkNoRelay(t, "Sidecar", func(operations []mutation.Operation, _ string) bool { return serves(operations, "") })
+	})
+}
+
+func checkNoRelay(t *testing.T, way string, serves func([]mutation.Operation, string) bool) {
+	t.Helper()
+	text, err := policies.Files.ReadFile(fmt.Sprintf("tunnel-%[1]s/tunnel-%[1]s.yaml", strings.ToLower(way)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := mutation.Compile(text, mutation.Settings{Labels: map[string][]string{"app": {"agent"}}, Variables: map[string]string{"agents": `["agent"]`}})
+	variables := map[string]string{"agents": `["agent"]`}
+	policy, err := mutation.Compile(text, mutation.Settings{Labels: map[string][]string{"app": {"agent"}}, Variables: variables})
 	if err != nil {
 		t.Fatal(err)
 	}
-	family := tunnel.Family{Name: "agent", Labels: map[string][]string{"app": {"agent"}}, Containers: []string{"agent"}, Through: "Relay", Reads: []string{"HTTPS_PROXY"}}
+	family := tunnel.Family{Name: "agent", Labels: map[string][]string{"app": {"agent"}}, Containers: []string{"agent"}, Through: way, Reads: []string{"HTTPS_PROXY", "https_proxy"}}
+	objects := tunnel.Objects{Secrets: map[string]map[string]string{"fairlead-proxy": {"HTTPS_PROXY": "https://proxy.example:3129"}}}
 	r := rand.New(rand.NewPCG(1, 2))
 	added := map[bool]int{}
 	for range 3000 {
@@ -66,7 +86,7 @@ func TestNoRelayIsSaidWhereThePolicyAddsNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report := tunnel.Judge(tunnel.Input{Object: "Pod p", Pod: pod, Read: findings, Families: []tunnel.Family{family}, IdleTimeout: 900})
+		report := tunnel.Judge(tunnel.Input{Object: "Pod p", Pod: pod, Read: findings, Families: []tunnel.Family{family}, Objects: objects, IdleTimeout: 900})
 		said := slices.ContainsFunc(report.Containers[0].Findings, func(f tunnel.Finding) bool { return f.Code == tunnel.NoRelay })
 		admitted, err := mutation.Pod(object, "", "n")
 		if err != nil {
@@ -79,7 +99,7 @@ func TestNoRelayIsSaidWhereThePolicyAddsNone(t *testing.T) {
 		adds := serves(operations, strings.ToLower(report.Containers[0].Hub))
 		added[adds]++
 		if said == adds {
-			t.Errorf("NoRelay: %v, and the policy adds one: %v\n%v\n%+v", said, adds, object, report.Containers[0].Findings)
+			t.Errorf("NoRelay: %v, and the policy adds one: %v\n%v\n%+v", said, adds, object, report.Containers[0])
 		}
 	}
 	if added[true] < 100 || added[false] < 100 {

@@ -154,7 +154,10 @@ type Family struct {
 	Through    string   // None: it is for nobody
 	ThroughTLS string   // instead, where the proxy speaks TLS; empty: the same
 	Reads      []string
+	Flag       []string // instead of Reads, and the word behind which it stands
 	Targets    []string // of the relay, beside what command lines name
+
+	ReplacesBareURLs bool
 }
 
 // selects says whether the family's policy is for such a container.

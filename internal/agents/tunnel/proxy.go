@@ -19,6 +19,12 @@ func (j *judge) through(s setting) {
 		return
 	}
 	j.verdict.Proxy = u.WithoutCredentials().String()
+	at := strings.TrimPrefix(j.verdict.Proxy, "http://")
+	if relay, _ := j.in.Pod.relay(); relay.forwards(at) && j.program.name != "teleport" {
+		never := func(Container, string) bool { return false } // it has no policy that opens anything
+		j.byRelay(relay, s.where+", and "+RelayName+" --listen="+at, never)
+		return
+	}
 	if u.Host() == "localhost." || (hub{host: u.Host()}).loopback() {
 		j.loopbackProxy()
 	}

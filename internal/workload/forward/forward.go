@@ -38,6 +38,9 @@ type Options struct {
 	Name string
 	// Exists reports whether a name of a Service resolves. Nil: nobody knows of Services here.
 	Exists func(ctx context.Context, name string) bool
+	// Direct has it dial itself what NO_PROXY covers, and everything while there is no proxy, as its client would: it is beside
+	// one, in the same network.
+	Direct bool
 	// Observe is told of each request how it ended.
 	Observe func(Outcome)
 	// Access has a line for each request that goes somewhere, when it has ended. Nil: none.
@@ -142,7 +145,18 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 	if service := p.Policy.Service(destination, request.Namespace); service != "" && p.Exists != nil {
 		request.Service = p.Exists(r.Context(), service)
 	}
-	return p.Policy.Decide(request)
+	decision, refusal := p.Policy.Decide(request)
+	if refusal == nil && p.Direct {
+		decision.Direct = decision.Direct || request.Listed || proxyFor(r, settings).URL.IsZero()
+	}
+	return decision, refusal
+}
+
+func proxyFor(r *http.Request, settings *upstream.Settings) upstream.Proxy {
+	if r.Method == http.MethodConnect {
+		return settings.HTTPS
+	}
+	return settings.HTTP
 }
 
 // maxRelays are before this one on an honest way: one beside an agent, one of the cluster, one of the machine. Behind a Service
@@ -286,12 +300,12 @@ func (p *Proxy) transport(settings *upstream.Settings) *upstream.Transport {
 
 // dial connects to the company's proxy.
 func (p *Proxy) dial(ctx context.Context, address string) (upstream.Conn, error) {
-	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, upstream.InTime(ctx, err)
+		return nil, err
 	}
-	return conn.(*net.TCPConn), nil
+	dialer := net.Dialer{KeepAliveConfig: keepAlive}
+	return upstream.DialTCP(ctx, &dialer, host, port, upstream.Hosted(upstream.HostsFile, host))
 }
 
 // dialDirectly connects to a destination. Each address is checked right before the connection to it: a name may resolve to
@@ -307,11 +321,15 @@ func (p *Proxy) dialDirectly(ctx context.Context, address string) (upstream.Conn
 		}
 		return nil
 	}}
-	conn, err := dialer.DialContext(ctx, "tcp", address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, upstream.InTime(ctx, err)
+		return nil, err
 	}
-	return conn.(*net.TCPConn), nil
+	var hosted []netip.Addr
+	if p.Direct {
+		hosted = upstream.Hosted(upstream.HostsFile, host)
+	}
+	return upstream.DialTCP(ctx, &dialer, host, port, hosted)
 }
 
 func (p *Proxy) observe(decision egress.Decision, result string) {

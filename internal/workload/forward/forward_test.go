@@ -299,3 +299,37 @@ func TestADirectNameIsCheckedByTheAddressThatItHasWhenItIsDialled(t *testing.T) 
 		t.Errorf("%v", err)
 	}
 }
+
+// A relay beside one client does what that would without it. What is never reached is not reached so either.
+func TestARelayBesideOneClientDialsDirectlyWhatTheListCovers(t *testing.T) {
+	for _, row := range []struct {
+		proxy, target    string
+		direct, answered bool
+	}{
+		{"http://proxy.example:3128", "hub.example:443", false, true},
+		{"http://proxy.example:3128", "hub.listed.example:443", true, true},
+		{"", "hub.example:443", true, true},
+		{"", "169.254.169.254:443", false, false},
+		{"", "localhost:443", false, false},
+	} {
+		for _, beside := range []bool{true, false} {
+			folder := t.TempDir()
+			for name, content := range map[string]string{upstream.HTTPSFile: row.proxy, upstream.NoProxyFile: ".listed.example"} {
+				if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			proxy := New(Options{Folder: upstream.NewFolder(folder, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler), Name: pseudonym, Direct: beside})
+			settings, err := proxy.Folder.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest(http.MethodConnect, "http://"+row.target, nil)
+			r.RequestURI = row.target
+			decision, refusal := proxy.decide(r, settings)
+			if decision.Direct != (row.direct && beside) || (refusal == nil) != row.answered {
+				t.Errorf("%+v, beside one client %v: %+v, %v", row, beside, decision, refusal)
+			}
+		}
+	}
+}

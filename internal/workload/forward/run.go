@@ -29,6 +29,7 @@ type Config struct {
 	Listen []string // addresses; "systemd" for the sockets that systemd hands over (systemd.socket(5))
 	Folder string   // of the settings
 	Policy string   // a file; empty: nothing is opened
+	Direct bool     // see Options
 	Health string   // address of /healthz, /readyz and /metrics
 	Drain  Drain
 	// AccessLog has a line for each request.
@@ -58,7 +59,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 		return err
 	}
 	options := Options{
-		Folder: upstream.NewFolder(config.Folder, log), Policy: policy, Log: log, Name: pseudonym + rand.Text(),
+		Folder: upstream.NewFolder(config.Folder, log), Policy: policy, Direct: config.Direct, Log: log, Name: pseudonym + rand.Text(),
 		Exists: existsIn(policy.Domain),
 	}
 	if config.AccessLog {

@@ -1,23 +1,16 @@
 package relay
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
-
-// hostsFile is what the kubelet writes: the pod's hostAliases, or the node's own file with hostNetwork.
-const hostsFile = "/etc/hosts"
 
 // dial connects to host:port. The pod's host aliases are the relay's too, and those of a target lead here: they do not
 // count, so that a hub is found where DNS has it. The image tells Go's resolver the same (hosts: dns); where
@@ -37,43 +30,12 @@ func (r *relay) dial(ctx context.Context, address, reason string) (upstream.Conn
 			return err
 		},
 	}
-	addresses := []string{address}
-	if aliases := r.aliases(host); len(aliases) > 0 {
-		addresses = aliases
-		for i := range addresses {
-			addresses[i] = net.JoinHostPort(addresses[i], port)
-		}
-	}
-	var failed []error
-	for _, one := range addresses {
-		conn, err := dialer.DialContext(ctx, "tcp", one)
-		if err == nil {
-			return conn.(*net.TCPConn), nil
-		}
-		failed = append(failed, err)
-	}
-	return nil, upstream.InTime(ctx, errors.Join(failed...))
+	return upstream.DialTCP(ctx, &dialer, host, port, r.aliases(host))
 }
 
 // aliases are the addresses that the hosts file has for a name, without those that lead a target here.
-func (r *relay) aliases(name string) []string {
-	content, err := os.ReadFile(r.hosts)
-	if err != nil {
-		return nil
-	}
-	var found []string
-	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
-		line, _, _ := strings.Cut(lines.Text(), "#")
-		words := strings.Fields(line)
-		if len(words) < 2 || !slices.ContainsFunc(words[1:], func(word string) bool { return strings.EqualFold(word, name) }) {
-			continue
-		}
-		address, err := netip.ParseAddr(words[0])
-		if err == nil && (!isHere(address.Unmap()) || !r.isTarget(name)) {
-			found = append(found, words[0])
-		}
-	}
-	return found
+func (r *relay) aliases(name string) []netip.Addr {
+	return slices.DeleteFunc(upstream.Hosted(r.hosts, name), func(a netip.Addr) bool { return isHere(a.Unmap()) && r.isTarget(name) })
 }
 
 func (r *relay) isTarget(name string) bool {

@@ -103,7 +103,7 @@ func TestOtherHostAliasesCount(t *testing.T) {
 	}
 	r := newRelay("", []Target{hub}, nil)
 	r.hosts = hostsOf(t, "127.0.0.1 hub.invalid\n192.0.2.7 hub.invalid\n::1 hub.invalid\n")
-	if found := r.aliases("hub.invalid"); len(found) != 1 || found[0] != "192.0.2.7" {
+	if found := r.aliases("hub.invalid"); len(found) != 1 || found[0].String() != "192.0.2.7" {
 		t.Errorf("of a target: %q", found)
 	}
 }

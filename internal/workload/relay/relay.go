@@ -64,7 +64,7 @@ func Run(ctx context.Context, folder string, targets []Target, log *slog.Logger)
 
 func newRelay(folder string, targets []Target, log *slog.Logger) *relay {
 	r := &relay{
-		folder: upstream.NewFolder(folder, log), targets: targets, log: log, hosts: hostsFile, timeout: connectTimeout, grace: grace, linger: pipe.Linger,
+		folder: upstream.NewFolder(folder, log), targets: targets, log: log, hosts: upstream.HostsFile, timeout: connectTimeout, grace: grace, linger: pipe.Linger,
 		readiness: readiness{targets: targets, last: map[Target]error{}}, slots: make(chan struct{}, maxTunnels),
 	}
 	r.upstream = upstream.NewDialer(func(ctx context.Context, address string) (upstream.Conn, error) {

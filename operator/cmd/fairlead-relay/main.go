@@ -54,6 +54,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.Func("target", "host:port to reach through the proxy; the relay listens at 127.0.0.1:port; may be repeated", several(&o.targets))
 	flags.Func("listen", "address of a forward proxy, such as 127.0.0.1:3128, or systemd for its sockets; may be repeated", several(&o.forward.Listen))
 	flags.StringVar(&o.forward.Policy, "policy", "", "with --listen: a file that says who may ask, and what is reached directly")
+	flags.BoolVar(&o.forward.Direct, "direct", false, "with --listen, beside one client: dial directly what NO_PROXY covers, and everything while no proxy is set")
 	flags.StringVar(&o.forward.Health, "health-address", ":8099", "with --listen: address of /healthz, /readyz and /metrics")
 	flags.DurationVar(&o.forward.Drain.Delay, "drain-delay", 0, "with --listen: time to go on accepting after SIGTERM")
 	flags.DurationVar(&o.forward.Drain.Grace, "grace-period", 25*time.Second, "with --listen: time that tunnels have after that")
