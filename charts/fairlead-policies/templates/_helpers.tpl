@@ -183,11 +183,12 @@ it leads to cluster.proxy.https, which is empty
 
 {{/* The families of tunnels that go some way, as JSON: a list of them with name and way. */}}
 {{- define "fairlead-policies.tunnels" -}}
-{{- /* The relay speaks plain HTTP with agents, whatever the proxy does. */ -}}
+{{- /* The relay of the cluster speaks plain HTTP with agents, whatever the proxy does, and there is no Secret for one of their own. */ -}}
 {{- $tls := and (ne .Values.carry "Relay") (hasPrefix "https://" (lower (include "fairlead-policies.proxy" . | fromJson).https)) -}}
 {{- $tunnels := list -}}
 {{- range $name, $family := .Values.tunnels.enabled | ternary .Values.tunnels.families dict -}}
 {{- $way := $tls | ternary ($family.throughTLS | default $family.through) $family.through -}}
+{{- if and (eq $.Values.carry "Relay") (eq $way "Sidecar") $family.reads }}{{ $way = "Environment" }}{{ end -}}
 {{- if ne $way "None" -}}
 {{- $tunnels = append $tunnels (merge (dict "name" $name "way" $way) $family) -}}
 {{- end -}}

@@ -131,6 +131,9 @@ func (v Values) tunnels(proxy proxySettings) []Tunnel {
 		if v.Carry != CarryRelay && proxy.speaksTLS() && tunnel.ThroughTLS != "" {
 			tunnel.Through = tunnel.ThroughTLS
 		}
+		if v.Carry == CarryRelay && tunnel.Through == ThroughSidecar && len(tunnel.Reads) > 0 {
+			tunnel.Through = ThroughEnvironment
+		}
 		if tunnel.Through != ThroughNone {
 			all = append(all, tunnel)
 		}

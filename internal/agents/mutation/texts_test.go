@@ -35,8 +35,8 @@ func expressions(t *testing.T, name string) map[string]string {
 func TestTheTextsOfTunnelsSayTheSameOfWhatTheyHaveInCommon(t *testing.T) {
 	sidecar := expressions(t, "tunnel-sidecar")
 	own := map[string][]string{
-		"tunnel-relay":       {"selected", "agentsFound", "relay"}, // it finds its targets in arguments
-		"tunnel-environment": {"entries", "agentsFound", "relay"},  // it refers to the Secret
+		"tunnel-relay":       {"selected", "agentsFound", "relay"},            // it finds its targets in arguments
+		"tunnel-environment": {"selected", "entries", "agentsFound", "relay"}, // it refers to the Secret, and knows the network of nodes
 	}
 	for name, differ := range own {
 		other := expressions(t, name)
