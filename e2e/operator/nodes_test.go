@@ -218,6 +218,38 @@ func TestWhatTellsMachinesNothingNewMakesNoneOutdated(t *testing.T) {
 	f.awaitReport("c1", "another since", func(r *v1alpha1.ProxyReport) bool { return counted.Before(r.Status.Nodes.Since) })
 }
 
+// The relay of a machine reads it while it runs. The move to a relay, and back, is a change of what machines are told.
+func TestWithARelayANewPasswordMakesNoMachineOutdated(t *testing.T) {
+	f := newFixture(t)
+	proxy := f.exampleProxy()
+	f.cluster("c1")
+	f.report("c1", "Applied")
+	f.machine("c1", "m", nil)
+	f.awaitNodes("c1", 1, 0, 0, 0)
+	deliver := func(delivery string) {
+		t.Helper()
+		modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Node.Delivery = delivery })
+	}
+	deliver("Relay")
+	counted := f.awaitNodes("c1", 1, 1, 0, 0).Since
+
+	f.nextSecond("c1")
+	f.changeSource("c1", otherPassword("first"))
+	f.changeSource("c1", func(data map[string][]byte) {
+		data["httpPrevious"] = []byte("http://former:second@192.168.52.220:3128")
+	})
+	if settings := string(f.secret("c1-systemd-proxy").Data["relaySettings"]); !strings.Contains(settings, "HTTP_PROXY_PREVIOUS=http://former:second@") {
+		t.Errorf("the settings are %s", settings)
+	}
+	if nodes := f.reapply("c1", "a new password").Status.Nodes; !nodes.Since.Equal(counted) {
+		t.Errorf("since was %v and is %v", counted, nodes.Since)
+	}
+
+	f.nextSecond("c1")
+	deliver("Literal")
+	f.awaitReport("c1", "another since", func(r *v1alpha1.ProxyReport) bool { return counted.Before(r.Status.Nodes.Since) })
+}
+
 func TestALostWriteMemoryMakesNoMachineOutdatedAndALaterChangeDoes(t *testing.T) {
 	f := newOwnFixture(t)
 	f.exampleProxy()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ import (
 const (
 	plantedInURL = "pl4nted-In_Url"
 	plantedRaw   = "pl4nted %&\"'{{ $raw@"
+	plantedOld   = "pl4nted-Of_Before"
 )
 
 // canary is planted where a leak would be, to prove that the search finds.
@@ -38,7 +40,7 @@ func TestNoPasswordIsFoundWhereItNeedNotBe(t *testing.T) {
 		if strings.TrimSpace(text) == "" {
 			t.Errorf("%s is empty, so nothing was searched", name)
 		}
-		for _, needle := range append(spellings(plantedInURL), spellings(plantedRaw)...) {
+		for _, needle := range slices.Concat(spellings(plantedInURL), spellings(plantedRaw), spellings(plantedOld)) {
 			if at := strings.Index(text, needle); at >= 0 {
 				t.Errorf("%s contains the password: %s", name, text[max(0, at-200):min(len(text), at+60)])
 			}
@@ -52,7 +54,7 @@ func TestNoPasswordIsFoundWhereItNeedNotBe(t *testing.T) {
 		}
 	}
 	values, _ := f.secrets(canary)
-	if !strings.Contains(string(values.Data[render.ValuesKey]), plantedInURL) {
+	if text := string(values.Data[render.ValuesKey]); !strings.Contains(text, plantedInURL) || !strings.Contains(text, plantedOld) {
 		t.Error("the password never reached the Secrets, so nothing could leak")
 	}
 }
@@ -61,7 +63,9 @@ func TestNoPasswordIsFoundWhereItNeedNotBe(t *testing.T) {
 // rival, a taken name, bad sources of each kind, refused requests.
 func (f *fixture) liveThrough() {
 	f.Helper()
-	good := map[string]string{"http": "http://user:" + plantedInURL + "@proxy.example:3128", "noProxy": exampleNoProxy}
+	good := map[string]string{
+		"http": "http://user:" + plantedInURL + "@proxy.example:3128", "httpPrevious": "http://user:" + plantedOld + "@proxy.example:3128", "noProxy": exampleNoProxy,
+	}
 	source := f.source("values", good)
 	f.proxy("values")
 	f.cluster(canary)
@@ -93,6 +97,8 @@ func (f *fixture) liveThrough() {
 		{"http": "http://user:" + plantedInURL + "%@proxy.example:3128"},
 		{"http": "user:" + plantedInURL + "@proxy.example:3128"},
 		{"http": good["http"], "noProxy": good["http"]},
+		{"http": good["http"], "httpPrevious": "http://user:" + plantedOld + "@other.example:3128"},
+		{"http": good["http"], "httpPrevious": "http://user:" + plantedOld + "@proxy.example"},
 	} {
 		modify(f, source, func(s *corev1.Secret) { s.Data, s.StringData = nil, bad })
 		f.report(canary, "InvalidProxy")
