@@ -27,7 +27,7 @@ func startCompany() (*company, error) {
 		return nil, err
 	}
 	c := &company{address: listener.Addr().String(), accounts: map[string]string{}, served: map[string]int{}}
-	c.Server = &http.Server{Handler: c} //nolint:gosec // on the loopback interface, for a minute
+	c.Server = &http.Server{Handler: c}
 	go func() { _ = c.Serve(listener) }()
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,30 +81,55 @@ var shown = []string{
 	`All \d+ clients use the proxy: no entry matches`,
 	`shop Pod/orders 1 Uninjected orders older than the policy: .*`,
 	`shop Pod/web 1 Fine web -`,
-	`make demo-stop`,
-	`The demo took [\d.]+ s, building before it [\d.]+ s.`,
+}
+
+// Of a demo that is kept, and of one that is not.
+var (
+	shownKept = []string{
+		`make demo-stop`,
+		`The demo took [\d.]+ s, building before it [\d.]+ s.`,
+	}
+	shownWithRelay = []string{
+		`HTTPS_PROXY http://shop@fairlead-relay.fairlead-system.svc:3128`,
+		`the first password \d+ \d+ 0 first`,
+		`the second one is set \d+ \d+ 0 second`,
+		`the first one is revoked \d+ \d+ 0 second`,
+		`\[\d+/\d+\] take everything down .*`,
+	}
+)
+
+func check(t *testing.T, text string, err error, lines ...string) {
+	t.Helper()
+	controlplanetest.Require(t, err)
+	text = regexp.MustCompile(` +`).ReplaceAllString(text, " ")
+	for _, line := range lines {
+		if !regexp.MustCompile(`(?m)^ ?` + line + `$`).MatchString(text) {
+			t.Errorf("no line is as %s", line)
+		}
+	}
+	for _, never := range []string{"mySuperSecretPassword", firstPassword, secondPassword, "\x1b"} {
+		if strings.Contains(text, never) {
+			t.Errorf("it shows %q", never)
+		}
+	}
+	if t.Failed() {
+		t.Logf("\n%s", text)
+	}
+}
+
+func TestTheDemoEndsWithARotationAndLeavesNothing(t *testing.T) {
+	dir := short(t)
+	var out bytes.Buffer
+	err := demo(t.Context(), newScreen(&out), false)
+	check(t, out.String(), err, append(slices.Clone(shown), shownWithRelay...)...)
+	checkNothingIsLeft(t, dir)
 }
 
 func TestTheDemoShowsWhatItPromisesAndIsEndedByDemoStop(t *testing.T) {
 	dir := short(t)
 	var out bytes.Buffer
 	err := demo(t.Context(), newScreen(&out), true)
-	if !t.Run("Shown", func(t *testing.T) {
-		controlplanetest.Require(t, err)
-		text := regexp.MustCompile(` +`).ReplaceAllString(out.String(), " ")
-		for _, line := range shown {
-			if !regexp.MustCompile(`(?m)^ ?` + line + `$`).MatchString(text) {
-				t.Errorf("no line is as %s", line)
-			}
-		}
-		for _, never := range []string{"mySuperSecretPassword", "\x1b"} {
-			if strings.Contains(text, never) {
-				t.Errorf("it shows %q", never)
-			}
-		}
-	}) {
-		t.Logf("\n%s", &out)
-	}
+	check(t, out.String(), err, append(slices.Clone(shown), shownKept...)...)
 	if running := runningIn(t, dir); len(running) != 6 {
 		t.Errorf("kept are %q", running)
 	}

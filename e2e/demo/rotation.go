@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,7 +41,7 @@ func (s *stage) useRelay(ctx context.Context) error {
 	s.running = append(s.running, company)
 	s.rotation.company = company
 	company.allow(map[string]string{firstUser: firstPassword})
-	if err := s.setRelay(ctx, s.proxyOf(firstUser, firstPassword), ""); err != nil {
+	if err := s.setRelay(ctx, s.proxyOf(firstUser, firstPassword), "", "--set=relay.enabled=true"); err != nil {
 		return err
 	}
 	relay, err := deployment.StartRelay(ctx, s.cp, system)
@@ -49,6 +50,9 @@ func (s *stage) useRelay(ctx context.Context) error {
 	}
 	s.running = append(s.running, relay)
 	s.rotation.relay = relay
+	if err := s.setRelay(ctx, s.proxyOf(firstUser, firstPassword), "", "--set=carry=Relay"); err != nil {
+		return err
+	}
 	return s.createCart(ctx)
 }
 
@@ -57,10 +61,12 @@ func (s *stage) proxyOf(user, password string) string {
 }
 
 // setRelay upgrades the chart with the URL, and the one of before.
-func (s *stage) setRelay(ctx context.Context, current, previous string) error {
-	_, err := s.run(ctx, nil, "helm", "upgrade", "fairlead-policies", "charts/fairlead-policies", "-n", system, "--reset-then-reuse-values",
-		"--set=carry=Relay", "--set=proxy.http="+current, "--set=proxy.https="+current,
-		"--set=proxy.previous.http="+previous, "--set=proxy.previous.https="+previous)
+func (s *stage) setRelay(ctx context.Context, current, previous string, more ...string) error {
+	_, err := s.run(ctx, nil, "helm", append([]string{
+		"upgrade", "fairlead-policies", "charts/fairlead-policies", "-n", system, "--reset-then-reuse-values",
+		"--set=proxy.http=" + current, "--set=proxy.https=" + current,
+		"--set=proxy.previous.http=" + previous, "--set=proxy.previous.https=" + previous,
+	}, more...)...)
 	return err
 }
 
@@ -89,8 +95,9 @@ func (s *stage) showRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.command("helm upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values --set carry=Relay ...")
-	s.say("The variables of a new pod, as stored: no password, and nothing that will ever change.\n")
+	s.command("helm upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values --set relay.enabled=true --wait\n" +
+		"helm upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values --set carry=Relay")
+	s.say("The variables of a new pod, as stored: no password.\n")
 	rows := [][]string{{"variable", "value"}}
 	for _, env := range pod.Spec.Containers[0].Env {
 		rows = append(rows, []string{env.Name, shortened(env.Value)})
@@ -127,7 +134,10 @@ func (s *stage) seen(ctx context.Context, what, user string) error {
 		return r.company.count(user) > before+20, nil
 	})
 	r.rows = append(r.rows, []string{what, fmt.Sprint(r.relay.Relay.PID()), fmt.Sprint(r.shopper.done.Load()), fmt.Sprint(r.shopper.failed.Load()), user})
-	return err
+	if err != nil {
+		return fmt.Errorf("%s: %w; of %d requests %d failed: %v", what, err, r.shopper.done.Load(), r.shopper.failed.Load(), r.shopper.why.Load())
+	}
+	return nil
 }
 
 func (s *stage) showRotation(context.Context) error {
@@ -141,6 +151,7 @@ func (s *stage) showRotation(context.Context) error {
 type shopper struct {
 	end          context.CancelFunc
 	done, failed atomic.Int64
+	why          atomic.Value // error of the latest that failed
 }
 
 func startShopper(relay string) *shopper {
@@ -152,6 +163,7 @@ func startShopper(relay string) *shopper {
 		for ctx.Err() == nil {
 			if err := ask(ctx, client); err != nil && ctx.Err() == nil {
 				s.failed.Add(1)
+				s.why.Store(err)
 			}
 			s.done.Add(1)
 		}
@@ -169,8 +181,9 @@ func ask(ctx context.Context, client *http.Client) error {
 		return err
 	}
 	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %w", response.Status, err)
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
 	}
-	return nil
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
 }

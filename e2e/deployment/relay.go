@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/ports"
@@ -50,7 +51,11 @@ func StartRelay(ctx context.Context, cp *controlplane.ControlPlane, namespace st
 	if err := os.MkdirAll(r.Folder, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(policy, []byte(config.Data["policy.yaml"]), 0o600); err != nil {
+	text, err := withLoopback(config.Data["policy.yaml"])
+	if err == nil {
+		err = os.WriteFile(policy, text, 0o600)
+	}
+	if err != nil {
 		return nil, err
 	}
 	var reserved [3]*ports.Port
@@ -86,6 +91,17 @@ func StartRelay(ctx context.Context, cp *controlplane.ControlPlane, namespace st
 		return nil, errors.Join(err, r.Follow.Stop())
 	}
 	return r, nil
+}
+
+// withLoopback lets in clients of this machine: there are no pods with addresses of their own.
+func withLoopback(policy string) ([]byte, error) {
+	var fields map[string]any
+	if err := yaml.Unmarshal([]byte(policy), &fields); err != nil {
+		return nil, err
+	}
+	sources, _ := fields["sources"].([]any)
+	fields["sources"] = append(sources, "127.0.0.0/8")
+	return yaml.Marshal(fields)
 }
 
 // start runs a container's program, with these flags in the place of its own.
