@@ -80,6 +80,7 @@ type Values struct {
 	FailurePolicy string `json:"failurePolicy"`
 	Replicator    any    `json:"replicator"`
 	Audit         any    `json:"audit"`
+	Node          any    `json:"node"`
 }
 
 // Family is a row of tunnels.families; values.yaml of the chart says what each field means.
