@@ -67,11 +67,12 @@ func newFabric(t *testing.T) *fabric {
 	f.run(machine.DMZ, "ip", "route", "add", pods, "via", machine.CorpAddress)
 	f.startInternet()
 	f.startNode(cp)
-	f.settings(password)
 	for _, namespace := range []string{system, "shop", "other"} {
 		_, err := f.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 		controlplanetest.Require(t, err)
 	}
+	f.setSource(account(user, password), "")
+	f.startFollow(cp)
 	f.service = f.newService(system, "fairlead-relay", port, port)
 	return f
 }
@@ -162,18 +163,6 @@ func (f *fabric) program(where machine.Namespace, tool tools.Tool, ready func(co
 		}
 	})
 	return p
-}
-
-// settings writes those of the relays, which share a folder.
-func (f *fabric) settings(password string) {
-	proxy := (&url.URL{Scheme: "http", User: url.UserPassword(user, password), Host: fmt.Sprintf("%s:%d", machine.ProxyAddress, machine.ProxyPort)}).String()
-	if f.folder == "" {
-		f.folder = f.t.TempDir()
-	}
-	text := fmt.Sprintf("HTTP_PROXY=%s\nHTTPS_PROXY=%s\nNO_PROXY=.svc,.cluster.local,172.16.0.0/16,corp.example\n", proxy, proxy)
-	beside := f.folder + "/beside"
-	controlplanetest.Require(f.t, os.WriteFile(beside, []byte(text), 0o600))
-	controlplanetest.Require(f.t, os.Rename(beside, f.folder+"/settings"))
 }
 
 // newService makes one that selects the pods with its name as label, and returns its address.

@@ -1,0 +1,234 @@
+package fabric_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/ports"
+	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// The second account.
+const nextUser, nextPassword = "corp-2", "s3cond"
+
+// account is one at the proxy, as the source has it.
+func account(user, password string) string {
+	return (&url.URL{Scheme: "http", User: url.UserPassword(user, password), Host: fmt.Sprintf("%s:%d", machine.ProxyAddress, machine.ProxyPort)}).String()
+}
+
+// setSource makes or changes the Secret fairlead-source.
+func (f *fabric) setSource(current, previous string) {
+	f.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-source"}, Data: map[string][]byte{
+		"HTTP_PROXY": []byte(current), "HTTPS_PROXY": []byte(current), "NO_PROXY": []byte(".svc,.cluster.local,172.16.0.0/16,corp.example"),
+	}}
+	if previous != "" {
+		secret.Data["HTTP_PROXY_PREVIOUS"], secret.Data["HTTPS_PROXY_PREVIOUS"] = []byte(previous), []byte(previous)
+	}
+	of := f.clients.CoreV1().Secrets(system)
+	_, err := of.Create(f.t.Context(), secret, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		_, err = of.Update(f.t.Context(), secret, metav1.UpdateOptions{})
+	}
+	controlplanetest.Require(f.t, err)
+}
+
+// startFollow keeps the folder of all relays as the Secret says.
+func (f *fabric) startFollow(cp *controlplane.ControlPlane) {
+	f.t.Helper()
+	f.folder = f.t.TempDir()
+	program, err := tools.Program(f.t.Context(), "fairlead-operator")
+	controlplanetest.Require(f.t, err)
+	health, err := ports.Reserve()
+	controlplanetest.Require(f.t, err)
+	p, err := cp.Run(f.t.Context(), process.Spec{
+		Name: "follow", Path: program,
+		Args: []string{"follow", "--kubeconfig=" + cp.AdminKubeconfig(), "--namespace=" + system, "--folder=" + f.folder, "--health-address=" + health.Address()},
+		Ready: func(ctx context.Context) error {
+			_, err := process.Get(ctx, "http://"+health.Address()+"/readyz")
+			return err
+		},
+	})
+	controlplanetest.Require(f.t, err)
+	f.t.Cleanup(p.Kill)
+}
+
+// Programs of pods that ask for ever, and write the status of each answer.
+var askers = map[string][]string{
+	"curl": {"sh", "-c", `while :; do curl -sk -o /dev/null -w '%{http_code}\n' https://` + machine.InternetName + `/; sleep 0.2; done`},
+	"python": {"python3", "-u", "-c", `
+import time, warnings, requests
+warnings.simplefilter("ignore")
+session = requests.Session()
+while True:
+    print(session.get("https://` + machine.InternetName + `/", verify=False).status_code)
+    time.sleep(0.2)
+`},
+	"node": {"node", "-e", `
+const http = require("http"), proxy = new URL(process.env.http_proxy)
+const ask = () => http.get({host: proxy.hostname, port: proxy.port, path: "http://` + machine.InternetName + `/", headers: {host: "` + machine.InternetName + `"}},
+  answer => { answer.resume(); console.log(answer.statusCode); setTimeout(ask, 200) }).on("error", e => { console.log(e.message); setTimeout(ask, 200) })
+ask()
+`},
+}
+
+// Running pods go on while the password changes and the old one is revoked, and so does a tunnel, which connects again by
+// itself.
+func testRotation(t *testing.T, f *fabric, client *pod) {
+	t.Helper()
+	running := map[string]*process.Process{}
+	for name, command := range askers {
+		p, err := f.network.Start(t.Context(), client.network(), process.Spec{Name: "asker-" + name, Path: command[0], Args: command[1:], Env: variables("shop")})
+		controlplanetest.Require(t, err)
+		t.Cleanup(p.Kill)
+		running[name] = p
+	}
+	tunnel := f.startFrp(t, client)
+	running["frpc"] = tunnel.agent
+	under := client.load(2)
+	answersGoOn(t, running)
+	pids := pidsOf(running)
+
+	began := time.Now()
+	controlplanetest.Require(t, f.squid.SetUsers(t.Context(), map[string]string{user: password, nextUser: nextPassword}))
+	set := time.Now()
+	f.setSource(account(nextUser, nextPassword), account(user, password))
+	f.awaitUser(t, nextUser)
+	t.Logf("the first request with the new account came %.1f s after the change of the Secret", time.Since(set).Seconds())
+
+	controlplanetest.Require(t, f.squid.SetUsers(t.Context(), map[string]string{nextUser: nextPassword}))
+	f.setSource(account(nextUser, nextPassword), "")
+	answersGoOn(t, running)
+	tunnel.check(t)
+	tunnel.restartServer(t)
+	tunnel.check(t)
+	under.stop()
+	if under.failed.Load() != 0 {
+		t.Errorf("of %d requests %d failed: %s", under.done.Load(), under.failed.Load(), <-under.failures)
+	}
+	for name, p := range running {
+		log, err := p.Log()
+		controlplanetest.Require(t, err)
+		if answers := strings.ReplaceAll(log, "200\n", ""); name != "frpc" && answers != "" {
+			t.Errorf("%s: %s", name, answers)
+		}
+	}
+	if now := pidsOf(running); now != pids {
+		t.Errorf("processes were %s and are %s", pids, now)
+	}
+	requests, err := f.squid.Requests()
+	controlplanetest.Require(t, err)
+	refused := 0
+	for _, request := range requests {
+		if request.Status == 407 {
+			refused++
+		}
+	}
+	t.Logf("a rotation of %.0f s: %d requests, none failed; squid has refused %d", time.Since(began).Seconds(), under.done.Load(), refused)
+}
+
+func pidsOf(running map[string]*process.Process) string {
+	pids := map[string]int{}
+	for name, p := range running {
+		select {
+		case <-p.Done():
+			pids[name] = 0
+		default:
+			pids[name] = p.PID()
+		}
+	}
+	return fmt.Sprint(pids)
+}
+
+// answersGoOn returns when each program has written more answers.
+func answersGoOn(t *testing.T, running map[string]*process.Process) {
+	t.Helper()
+	for name, p := range running {
+		if name == "frpc" {
+			continue
+		}
+		from, err := p.Log()
+		controlplanetest.Require(t, err)
+		controlplanetest.Await(t, "more answers of "+name, func(context.Context) (bool, error) {
+			log, err := p.Log()
+			return strings.Count(log, "\n") > strings.Count(from, "\n")+3, err
+		})
+	}
+}
+
+// awaitUser returns when squid has served a request of this user.
+func (f *fabric) awaitUser(t *testing.T, user string) {
+	t.Helper()
+	controlplanetest.Await(t, "a request of "+user, func(context.Context) (bool, error) {
+		requests, err := f.squid.Requests()
+		for _, request := range requests {
+			if request.User == user && request.Status == 200 {
+				return true, nil
+			}
+		}
+		return false, err
+	})
+}
+
+// frp is a reverse tunnel, whose agent is in a pod, and whose server in the internet.
+type frp struct {
+	fabric        *fabric
+	agent, server *process.Process
+	serverSpec    process.Spec
+}
+
+func (f *fabric) startFrp(t *testing.T, client *pod) *frp {
+	t.Helper()
+	paths := map[string]string{}
+	for name, tool := range map[string]tools.Tool{"frps": tools.FRPS061, "frpc": tools.FRPC061} {
+		path, err := tools.Build(t.Context(), tool, nil)
+		controlplanetest.Require(t, err)
+		paths[name] = path
+	}
+	folder := t.TempDir()
+	write(t, folder+"/frps.toml", fmt.Sprintf("bindAddr = %q\nbindPort = 443\n", machine.HubAddress))
+	write(t, folder+"/frpc.toml", fmt.Sprintf("serverAddr = %q\nserverPort = 443\nloginFailExit = false\n[[proxies]]\nname = \"web\"\ntype = \"tcp\"\nlocalIP = %q\nlocalPort = 9000\nremotePort = 7000\n", machine.HubName, client.address))
+	f.serve(client.listen(9000), "from inside")
+	tunnel := &frp{fabric: f, serverSpec: process.Spec{Name: "frps", Path: paths["frps"], Args: []string{"-c", folder + "/frps.toml"}}}
+	var err error
+	tunnel.server, err = f.network.Start(t.Context(), machine.Internet, tunnel.serverSpec)
+	controlplanetest.Require(t, err)
+	tunnel.agent, err = f.network.Start(t.Context(), client.network(), process.Spec{
+		Name: "frpc", Path: paths["frpc"], Args: []string{"-c", folder + "/frpc.toml"}, Env: variables("shop"),
+	})
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() { tunnel.agent.Kill(); tunnel.server.Kill() })
+	tunnel.check(t)
+	return tunnel
+}
+
+// check asks through the tunnel, from the internet.
+func (f *frp) check(t *testing.T) {
+	t.Helper()
+	controlplanetest.Await(t, "an answer through the tunnel", func(ctx context.Context) (bool, error) {
+		out, err := f.fabric.network.Run(ctx, machine.Internet, nil, "curl", "-sS", "--max-time", "2", "http://"+net.JoinHostPort(machine.HubAddress, "7000")+"/")
+		return string(out) == "from inside", err
+	})
+}
+
+// restartServer has the agent connect again.
+func (f *frp) restartServer(t *testing.T) {
+	t.Helper()
+	f.server.Kill()
+	var err error
+	f.server, err = f.fabric.network.Start(t.Context(), machine.Internet, f.serverSpec)
+	controlplanetest.Require(t, err)
+}
