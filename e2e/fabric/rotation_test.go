@@ -129,15 +129,7 @@ func testRotation(t *testing.T, f *fabric, client *pod) {
 	if now := pidsOf(running); now != pids {
 		t.Errorf("processes were %s and are %s", pids, now)
 	}
-	requests, err := f.squid.Requests()
-	controlplanetest.Require(t, err)
-	refused := 0
-	for _, request := range requests {
-		if request.Status == 407 {
-			refused++
-		}
-	}
-	t.Logf("a rotation of %.0f s: %d requests, none failed; squid has refused %d", time.Since(began).Seconds(), under.done.Load(), refused)
+	t.Logf("a rotation of %.0f s: %d requests, none failed; squid has refused %d", time.Since(began).Seconds(), under.done.Load(), f.refusals(t))
 }
 
 func pidsOf(running map[string]*process.Process) string {
