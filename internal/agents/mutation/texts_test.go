@@ -1,6 +1,7 @@
 package mutation_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,23 +10,28 @@ import (
 	"github.com/fairlead-io/fairlead/policies"
 )
 
-// expressions are the variables of a policy's text.
-func expressions(t *testing.T, name string) map[string]string {
+type variable struct{ Name, Expression string }
+
+// variables are those of a policy's text, in its order.
+func variables(t *testing.T, name string) []variable {
 	t.Helper()
 	text, err := policies.Files.ReadFile(name + "/" + name + ".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var policy struct {
-		Spec struct {
-			Variables []struct{ Name, Expression string }
-		}
+		Spec struct{ Variables []variable }
 	}
 	if err := yaml.Unmarshal(text, &policy); err != nil {
 		t.Fatal(err)
 	}
+	return policy.Spec.Variables
+}
+
+func expressions(t *testing.T, name string) map[string]string {
+	t.Helper()
 	all := map[string]string{}
-	for _, v := range policy.Spec.Variables {
+	for _, v := range variables(t, name) {
 		all[v.Name] = v.Expression
 	}
 	return all
@@ -35,8 +41,8 @@ func expressions(t *testing.T, name string) map[string]string {
 func TestTheTextsOfTunnelsSayTheSameOfWhatTheyHaveInCommon(t *testing.T) {
 	sidecar := expressions(t, "tunnel-sidecar")
 	own := map[string][]string{
-		"tunnel-relay":       {"selected", "agentsFound", "relay"},            // it finds its targets in arguments
-		"tunnel-environment": {"selected", "entries", "agentsFound", "relay"}, // it refers to the Secret, and knows the network of nodes
+		"tunnel-relay":       {"selected", "agentsFound", "relay"}, // it finds its targets in arguments
+		"tunnel-environment": {"selected", "agentsFound"},          // it refers to the Secret, and knows the network of nodes
 	}
 	for name, differ := range own {
 		other := expressions(t, name)
@@ -58,5 +64,28 @@ func TestTheTextsOfTunnelsSayTheSameOfWhatTheyHaveInCommon(t *testing.T) {
 	listening := strings.Replace(expressions(t, "tunnel-relay")["relay"], "] + variables.relayed.map(t, '--target=' + t)", ", '--listen=' + variables.address, '--direct']", 1)
 	if listening != sidecar["relay"] {
 		t.Errorf("the container is\n%s\nwant\n%s", sidecar["relay"], listening)
+	}
+}
+
+// A family that goes another way has another text under the same name. The API server merges variables by their names, keeps
+// those that stay where they are, and takes no expression before what it uses: all texts have them in one order.
+func TestTheTextsOfTunnelsHaveVariablesInOneOrder(t *testing.T) {
+	texts := []string{"tunnel-environment", "tunnel-sidecar", "tunnel-relay"}
+	for _, one := range texts {
+		for _, other := range texts {
+			common := func(of, with string) []string {
+				known := expressions(t, with)
+				var names []string
+				for _, v := range variables(t, of) {
+					if _, is := known[v.Name]; is {
+						names = append(names, v.Name)
+					}
+				}
+				return names
+			}
+			if a, b := common(one, other), common(other, one); !slices.Equal(a, b) {
+				t.Errorf("%s has %v, and %s %v", one, a, other, b)
+			}
+		}
 	}
 }

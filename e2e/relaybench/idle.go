@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/process"
+)
+
+// idleTunnels are within the limit of 20,000 file descriptors of a process on many machines.
+const idleTunnels = 4000
+
+// usage is what a process and its network take.
+type usage struct {
+	resident, descriptors int // KiB, count
+	kernel                int // KiB of socket buffers in the network
+}
+
+// idle prints what open tunnels take that carry nothing.
+func (l *lab) idle(ctx context.Context) error {
+	if err := l.startRelay(ctx, true); err != nil {
+		return err
+	}
+	if _, err := l.load(ctx, load{What: "CONNECT", Clients: 16, Seconds: 1, Proxy: relayAt}); err != nil { // the heap has grown
+		return err
+	}
+	before, err := l.usage()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(load{What: "idle", Clients: idleTunnels, Proxy: relayAt})
+	if err != nil {
+		return err
+	}
+	client, err := l.Start(ctx, machine.Corp, process.Spec{Name: "idle", Path: l.self, Args: []string{"load", string(text)}})
+	if err != nil {
+		return err
+	}
+	defer client.Kill()
+	if err := opened(ctx, client); err != nil {
+		return err
+	}
+	after, err := l.usage()
+	if err != nil {
+		return err
+	}
+	per := func(kib int) float64 { return float64(kib) / idleTunnels }
+	fmt.Printf("\n%d idle tunnels, each: %.1f KiB resident, %.1f KiB of socket buffers, %.2f descriptors; the relay without them: %.1f MiB resident\n", idleTunnels,
+		per(after.resident-before.resident), per(after.kernel-before.kernel), per(after.descriptors-before.descriptors), float64(before.resident)/1024)
+	return nil
+}
+
+func opened(ctx context.Context, client *process.Process) error {
+	for range 600 {
+		if log, err := client.Log(); err == nil && strings.Contains(log, "open") {
+			return nil
+		} else if log != "" {
+			return errors.New(log)
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return errors.New("the tunnels do not open")
+}
+
+func (l *lab) usage() (usage, error) {
+	pid, err := l.relayPID()
+	if err != nil {
+		return usage{}, err
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return usage{}, err
+	}
+	descriptors, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return usage{}, err
+	}
+	sockets, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/sockstat", pid))
+	if err != nil {
+		return usage{}, err
+	}
+	number := func(text []byte, pattern string) int {
+		found := regexp.MustCompile(pattern).FindSubmatch(text)
+		if found == nil {
+			return 0
+		}
+		value, _ := strconv.Atoi(string(found[1])) // digits
+		return value
+	}
+	pages := os.Getpagesize() / 1024
+	return usage{number(status, `VmRSS:\s+(\d+) kB`), len(descriptors), number(sockets, `TCP: .* mem (\d+)`) * pages}, nil
+}
+
+// relayPID is the process below those that have entered the network.
+func (l *lab) relayPID() (int, error) {
+	found, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		return 0, err
+	}
+	for _, link := range found {
+		if program, err := os.Readlink(link); err == nil && strings.HasSuffix(program, "/fairlead-relay") {
+			if pid, err := strconv.Atoi(strings.Split(link, "/")[2]); err == nil && l.below(pid) {
+				return pid, nil
+			}
+		}
+	}
+	return 0, errors.New("there is no relay")
+}
+
+// below reports that a process is of our group.
+func (l *lab) below(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && strings.Contains(string(text), l.folder)
+}

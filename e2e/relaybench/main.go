@@ -1,0 +1,205 @@
+// Command relaybench measures fairlead-relay next to squid: each alone to the same destination, alternating, then the relay in
+// front of squid. Client, proxy and destination are processes of their own, in networks of their own. docs/reference/relay.md
+// has the figures.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "relaybench:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole, or a part in one of its networks.
+func run(ctx context.Context, args []string) error {
+	switch {
+	case len(args) == 0:
+		return bench(ctx)
+	case args[0] == "serve":
+		return serve(args[1])
+	}
+	var l load
+	if err := json.Unmarshal([]byte(args[1]), &l); err != nil {
+		return err
+	}
+	found, err := l.run(ctx)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(found)
+}
+
+const (
+	user, password = "bench", "bench"
+	relayPort      = 3130
+	rounds         = 3
+)
+
+var (
+	destination = net.JoinHostPort(machine.InternetAddress, "8080")
+	squidAt     = net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(machine.ProxyPort))
+	relayAt     = net.JoinHostPort(machine.ProxyAddress, strconv.Itoa(relayPort))
+)
+
+// lab is what runs in the networks.
+type lab struct {
+	*machine.Network
+	self, folder string
+	relay        *process.Process
+}
+
+func bench(ctx context.Context) error {
+	network, err := machine.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer network.Close() //nolint:errcheck // all has been said
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "relaybench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
+	l := &lab{Network: network, self: self, folder: folder}
+	if err := l.start(ctx); err != nil {
+		return err
+	}
+	return l.measure(ctx)
+}
+
+func (l *lab) start(ctx context.Context) error {
+	_, err := l.StartSquid(ctx, machine.SquidOptions{User: user, Password: password, Ports: []int{8080}})
+	if err != nil {
+		return err
+	}
+	_, err = l.Start(ctx, machine.Internet, process.Spec{
+		Name: "destination", Path: l.self, Args: []string{"serve", destination}, Ready: l.Answers(machine.DMZ, destination),
+	})
+	return err
+}
+
+// startRelay starts it anew: to the destination directly, or through squid.
+func (l *lab) startRelay(ctx context.Context, direct bool) error {
+	if l.relay != nil {
+		if err := l.relay.Stop(); err != nil {
+			return err
+		}
+	}
+	proxy, list := "http://"+user+":"+password+"@"+squidAt, ""
+	if direct {
+		list = machine.InternetAddress
+	}
+	for name, text := range map[string]string{
+		"settings":    fmt.Sprintf("HTTP_PROXY=%[1]s\nHTTPS_PROXY=%[1]s\nNO_PROXY=%[2]s\n", proxy, list),
+		"policy.yaml": "direct: {networks: [" + machine.InternetAddress + "]}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(l.folder, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	program, err := tools.Program(ctx, "fairlead-relay")
+	if err != nil {
+		return err
+	}
+	l.relay, err = l.Start(ctx, machine.DMZ, process.Spec{
+		Name: "relay", Path: program,
+		Args: []string{
+			"--listen=" + relayAt, "--proxy=" + l.folder, "--policy=" + filepath.Join(l.folder, "policy.yaml"), "--health-address=127.0.0.1:8099", "--grace-period=0s",
+		},
+		Ready: l.Answers(machine.Corp, relayAt),
+	})
+	return err
+}
+
+// subject is what is measured.
+type subject struct {
+	name, address string
+	relayed       bool
+	direct        bool
+}
+
+var subjects = []subject{
+	{name: "squid", address: squidAt},
+	{name: "relay", address: relayAt, relayed: true, direct: true},
+	{name: "relay, squid", address: relayAt, relayed: true},
+}
+
+var loads = []load{
+	{What: "GET", Clients: 16, Seconds: 3},
+	{What: "GET", Clients: 1, Seconds: 3},
+	{What: "CONNECT", Clients: 16, Seconds: 3},
+	{What: "CONNECT", Clients: 1, Seconds: 3},
+	{What: "bytes", Clients: 1, Seconds: 3},
+	{What: "bytes", Clients: 100, Seconds: 3},
+}
+
+func (l *lab) measure(ctx context.Context) error {
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "WHAT\tCLIENTS\tTHROUGH\tPER SECOND\tP50\tP99\tMIB PER SECOND")
+	for _, load := range loads {
+		for _, s := range subjects {
+			var best found
+			for range rounds {
+				now, err := l.one(ctx, s, load)
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", s.name, load.What, err)
+				}
+				if now.Rate+now.MiB > best.Rate+best.MiB {
+					best = now
+				}
+			}
+			fmt.Fprintf(table, "%s\t%d\t%s\t%.0f\t%s\t%s\t%.0f\n", load.What, load.Clients, s.name, best.Rate, best.P50.Round(time.Microsecond), best.P99.Round(time.Microsecond), best.MiB)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return l.idle(ctx)
+}
+
+func (l *lab) one(ctx context.Context, s subject, load load) (found, error) {
+	if s.relayed {
+		if err := l.startRelay(ctx, s.direct); err != nil {
+			return found{}, err
+		}
+	}
+	load.Proxy = s.address
+	return l.load(ctx, load)
+}
+
+// load runs a client in the network of corp.
+func (l *lab) load(ctx context.Context, load load) (found, error) {
+	text, err := json.Marshal(load)
+	if err != nil {
+		return found{}, err
+	}
+	out, err := l.Run(ctx, machine.Corp, nil, l.self, "load", string(text))
+	if err != nil {
+		return found{}, err
+	}
+	var f found
+	return f, json.Unmarshal(out, &f)
+}
