@@ -25,6 +25,7 @@ func TestPodsOnTheRelay(t *testing.T) {
 	t.Run("ShortNames", func(t *testing.T) { testShortNames(t, f, client) })
 	t.Run("Never", func(t *testing.T) { testNever(t, f, client) })
 	t.Run("Rotation", func(t *testing.T) { testRotation(t, f, client) })
+	t.Run("Smuggling", func(t *testing.T) { testSmuggling(t, f, client) })
 	t.Run("WrongPassword", func(t *testing.T) { testWrongPassword(t, f, client) })
 	t.Run("Upgrade", func(t *testing.T) { testUpgrade(t, f, first, client) })
 }

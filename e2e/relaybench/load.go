@@ -48,7 +48,7 @@ func serve(address string) error {
 			left -= n
 		}
 	})
-	return (&http.Server{Addr: address, Handler: handler}).ListenAndServe() //nolint:gosec // of a benchmark
+	return (&http.Server{Addr: address, Handler: handler}).ListenAndServe()
 }
 
 func (l load) run(ctx context.Context) (found, error) {

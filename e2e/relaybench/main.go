@@ -82,7 +82,7 @@ func bench(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder) //nolint:errcheck // a temporary folder
+	defer os.RemoveAll(folder)
 	l := &lab{Network: network, self: self, folder: folder}
 	if err := l.start(ctx); err != nil {
 		return err
