@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -191,12 +192,16 @@ func (l load) download(end time.Time) ([]time.Duration, int64, error) {
 
 // idle opens tunnels and keeps them until it is ended.
 func (l load) idle(ctx context.Context) error {
+	var open []net.Conn // one that nobody refers to is closed
 	for range l.Clients {
-		if _, _, err := l.open(); err != nil {
+		conn, _, err := l.open()
+		if err != nil {
 			return err
 		}
+		open = append(open, conn)
 	}
 	fmt.Println("open")
 	<-ctx.Done()
+	runtime.KeepAlive(open)
 	return nil
 }

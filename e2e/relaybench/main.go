@@ -91,6 +91,12 @@ func bench(ctx context.Context) error {
 }
 
 func (l *lab) start(ctx context.Context) error {
+	for _, network := range []machine.Namespace{machine.Corp, machine.DMZ, machine.Internet} {
+		// Else the ports of ended connections run out after a second, and looking for a free one is all that is measured.
+		if _, err := l.Run(ctx, network, nil, "sh", "-c", "echo 0 > /proc/sys/net/ipv4/tcp_max_tw_buckets"); err != nil {
+			return err
+		}
+	}
 	_, err := l.StartSquid(ctx, machine.SquidOptions{User: user, Password: password, Ports: []int{8080}})
 	if err != nil {
 		return err

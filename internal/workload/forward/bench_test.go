@@ -51,7 +51,9 @@ func BenchmarkConnect(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	go func() { _ = proxy.Serve(b.Context(), []net.Listener{listener}, Limits{1 << 20, 1 << 20}, Drain{}) }()
+	go func() {
+		_ = proxy.Serve(b.Context(), []net.Listener{listener}, Limits{Connections: 1 << 20, PerSource: 1 << 20, Header: time.Minute}, Drain{})
+	}()
 	b.SetParallelism(8)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

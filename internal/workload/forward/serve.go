@@ -13,17 +13,17 @@ import (
 
 // Limits of a server. A machine has so many file descriptors, of which each tunnel takes two.
 type Limits struct {
-	Connections int // in all, tunnels among them
-	PerSource   int // of one address
+	Connections int           // in all, tunnels among them
+	PerSource   int           // of one address
+	Header      time.Duration // for a request's header
 }
 
 // DefaultLimits are within 20,000 file descriptors.
-var DefaultLimits = Limits{Connections: 9000, PerSource: 2000}
+var DefaultLimits = Limits{Connections: 9000, PerSource: 2000, Header: 10 * time.Second}
 
 const (
-	headerTimeout = 10 * time.Second // for a request's header
-	idleTimeout   = time.Minute      // between requests; tunnels have none
-	maxHeader     = 64 << 10         // bytes
+	idleTimeout = time.Minute // between requests; tunnels have none
+	maxHeader   = 64 << 10    // bytes
 )
 
 // Drain is how a server ends.
@@ -35,7 +35,7 @@ type Drain struct {
 // Serve answers on the listeners until the context is done and the server is drained. The error says why a listener failed.
 func (p *Proxy) Serve(ctx context.Context, listeners []net.Listener, limits Limits, drain Drain) error {
 	server := &http.Server{
-		Handler: p, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: p, ReadHeaderTimeout: limits.Header, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // it shows what strangers send
 		ConnState: p.connections.state(limits),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {

@@ -70,8 +70,12 @@ func Both(ctx context.Context, first, second End, linger time.Duration) Traffic 
 // carry takes what a side says to the other one, and says there that it has ended.
 func carry(to, from End, index int) ended {
 	end := ended{from: index}
-	written, err := to.Conn.Write(from.Early)
-	end.bytes = int64(written)
+	var err error
+	if len(from.Early) > 0 {
+		var written int
+		written, err = to.Conn.Write(from.Early)
+		end.bytes = int64(written)
+	}
 	if err == nil {
 		var copied int64
 		copied, err = move(to.Conn, from.Conn)

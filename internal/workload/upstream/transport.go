@@ -28,7 +28,7 @@ func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, e
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return d.connect(ctx, proxy, authorities)
 		},
-		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
 	}}
 }
 
