@@ -92,9 +92,10 @@ fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz ta
 		package=$$(grep -rlE "^func $$target\b" --include=*_test.go operator internal | xargs dirname); \
 		go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done
 
-bench: ## benchmarks of the pure core, and what the creation of a pod costs under each policy (docs/reference/admission-cost.md)
+bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/reference/admission-cost.md), the relay beside squid (docs/reference/relay.md)
 	go test ./operator/... ./internal/... -run='^$$' -bench=. -benchmem
 	cd e2e && go run ./cost
+	cd e2e && go run ./relaybench
 
 scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0, docs/reference/scale.md)
 	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0)

@@ -371,7 +371,7 @@ func TestTheRelayDependsOnLittle(t *testing.T) {
 	others := []string{
 		"golang.org/x/net", "golang.org/x/text", "golang.org/x/sys", "github.com/coreos/go-systemd/v22/activation",
 		"github.com/prometheus/", "google.golang.org/protobuf", "github.com/beorn7/perks", "github.com/cespare/xxhash", "github.com/munnerz/goautoneg",
-		"sigs.k8s.io/yaml", "go.yaml.in/yaml",
+		"sigs.k8s.io/yaml", "go.yaml.in/yaml", "github.com/KimMachineGun/automemlimit", "github.com/pbnjay/memory",
 	}
 	for _, p := range list(t, "-deps", "./operator/cmd/fairlead-relay") {
 		own := slices.Contains(ours, strings.TrimPrefix(p.ImportPath, module))

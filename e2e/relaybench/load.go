@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"runtime"
@@ -22,6 +23,7 @@ type load struct {
 	Clients int
 	Seconds int
 	Proxy   string
+	Sources []string // addresses; none: whatever there is
 }
 
 // found is what they have seen.
@@ -114,7 +116,11 @@ func (l load) client(end time.Time) (took []time.Duration, bytes int64, err erro
 var authorization = "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password)) + "\r\n"
 
 func (l load) dial() (net.Conn, *bufio.Reader, error) {
-	conn, err := net.Dial("tcp", l.Proxy)
+	var dialer net.Dialer
+	if len(l.Sources) > 0 {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(l.Sources[rand.N(len(l.Sources))])}
+	}
+	conn, err := dialer.Dial("tcp", l.Proxy)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,8 +10,10 @@ import (
 type Policy struct {
 	Sources []netip.Prefix // of clients; none: every address may ask
 	Denied  []netip.Prefix // destinations that nobody reaches: nodes, the API server
-	Direct  Direct
-	Domain  string // of Services, such as cluster.local
+	// DeniedNames are destinations that nobody reaches by that name, in lower case.
+	DeniedNames []string
+	Direct      Direct
+	Domain      string // of Services, such as cluster.local
 }
 
 // Direct are the destinations to which the relay may connect itself, of those that NO_PROXY covers, and the namespaces
@@ -21,6 +23,9 @@ type Direct struct {
 	Networks   []netip.Prefix
 	Domains    []string // each with all names below it
 	Namespaces []string
+	// Listed are all that NO_PROXY covers, Services among them: for a relay beside one client, in the same network, which may
+	// connect to them itself.
+	Listed bool
 }
 
 // Request is what is known of one before it is decided.
@@ -73,6 +78,9 @@ func (p Policy) Decide(r Request) (Decision, *Refusal) {
 	if refusal := p.checkDestination(r.Destination); refusal != nil {
 		return Decision{}, refusal
 	}
+	if p.Direct.Listed && r.Listed {
+		return Decision{Direct: true, Dial: r.String()}, nil
+	}
 	if service := p.Service(r.Destination, r.Namespace); service != "" && (r.Service || isServiceName(r.Name, p.Domain)) {
 		return p.toService(r, service)
 	}
@@ -97,6 +105,8 @@ func (p Policy) checkDestination(d Destination) *Refusal {
 		return refuse(Loopback, "%s is the loopback interface of whoever connects: no relay leads there", name)
 	case slices.Contains(metadataNames, name):
 		return refuse(Metadata, "%s is a metadata service: no relay leads there", name)
+	case slices.Contains(p.DeniedNames, name):
+		return refuse(Denied, "%s is a destination that the relay's configuration denies", name)
 	}
 	return nil
 }

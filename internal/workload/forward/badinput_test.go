@@ -57,7 +57,7 @@ func TestARequestInPiecesIsARequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // of a test
 	for _, b := range []byte("GET http://example.com/a HTTP/1.1\r\nHost: example.com\r\n\r\n") {
 		if _, err := conn.Write([]byte{b}); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestALengthInTheAnswerToCONNECTIsNoBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // of a test
 	fmt.Fprint(conn, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n")
 	said, err := io.ReadAll(conn)
 	if err != nil || !bytes.HasSuffix(said, []byte("\r\n\r\nhello from afar")) || bytes.Contains(said, []byte("Content-Length")) {
@@ -156,7 +156,7 @@ func answering(t *testing.T, answer string) string {
 				return
 			}
 			go func() {
-				defer conn.Close()
+				defer conn.Close() //nolint:errcheck // of a test
 				_, _ = http.ReadRequest(bufio.NewReader(conn))
 				_, _ = io.WriteString(conn, answer)
 			}()

@@ -21,7 +21,7 @@ func BenchmarkConnect(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer company.Close()
+	defer company.Close() //nolint:errcheck // of a test
 	go func() {
 		for {
 			conn, err := company.Accept()
@@ -29,7 +29,7 @@ func BenchmarkConnect(b *testing.B) {
 				return
 			}
 			go func() {
-				defer conn.Close()
+				defer conn.Close() //nolint:errcheck // of a test
 				reader := bufio.NewReader(conn)
 				if _, err := http.ReadRequest(reader); err != nil {
 					return

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -51,6 +52,7 @@ type Options struct {
 type Proxy struct {
 	Options
 
+	policy  atomic.Pointer[egress.Policy] // as it is now
 	dialer  *upstream.Dialer
 	plain   httputil.ReverseProxy
 	direct  *http.Transport
@@ -75,20 +77,52 @@ type transports struct {
 // New returns a proxy that is ready to serve.
 func New(options Options) *Proxy {
 	proxy := &Proxy{Options: options}
+	proxy.SetPolicy(options.Policy)
 	proxy.dialer = upstream.NewDialer(proxy.dial)
 	proxy.direct = &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errTimeout)
+			defer cancel()
 			return proxy.dialDirectly(ctx, address)
 		},
 		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
 	}
 	proxy.plain = httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.Header.Set("Via", proxy.via(r.In)) },
-		Transport: transport(proxy.roundTrip), FlushInterval: -1, ErrorHandler: proxy.failed,
+		Rewrite: proxy.rewrite, Transport: transport(proxy.roundTrip), FlushInterval: -1, ErrorHandler: proxy.failed, BufferPool: &buffers{},
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	return proxy
 }
+
+// SetPolicy has requests from now on decided by another policy.
+func (p *Proxy) SetPolicy(policy egress.Policy) {
+	policy.Direct.Listed = p.Direct
+	p.policy.Store(&policy)
+}
+
+// rewrite leaves a request as it is but for Via, and what was said to this proxy. A ReverseProxy removes more: it is made for
+// what stands before servers.
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values := r.In.Header.Values(name); len(values) > 0 {
+			r.Out.Header[name] = values
+		}
+	}
+	r.Out.Header.Set("Via", p.via(r.In))
+}
+
+// buffers are what bodies are copied with. Else each response would have one of its own.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if buffer, found := b.pool.Get().(*[]byte); found {
+		return *buffer
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
 
 type transport func(*http.Request) (*http.Response, error)
 
@@ -112,8 +146,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.connect(w, r, settings, decision)
 	default:
 		p.plain.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, carried{settings, decision, accessOf(r, decision)})))
-		if conn, is := r.Context().Value(connKey{}).(net.Conn); is && r.Header.Get("Upgrade") != "" {
-			p.connections.remove(conn) // if it was upgraded, the server does not say when it ends
+		if conn, is := r.Context().Value(connKey{}).(net.Conn); is {
+			p.connections.removeHijacked(conn)
 		}
 	}
 }
@@ -128,9 +162,10 @@ type carried struct {
 }
 
 func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Decision, *egress.Refusal) {
+	policy := p.policy.Load()
 	client, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err == nil {
-		if refusal := p.Policy.CheckSource(client.Addr()); refusal != nil {
+		if refusal := policy.CheckSource(client.Addr()); refusal != nil {
 			return egress.Decision{}, refusal
 		}
 	}
@@ -142,12 +177,12 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 		return egress.Decision{}, refusal
 	}
 	request := egress.Request{Destination: destination, Namespace: namespaceOf(r), Listed: listed(r, destination, settings.NoProxy)}
-	if service := p.Policy.Service(destination, request.Namespace); service != "" && p.Exists != nil {
+	if service := policy.Service(destination, request.Namespace); service != "" && policy.Domain != "" && p.Exists != nil {
 		request.Service = p.Exists(r.Context(), service)
 	}
-	decision, refusal := p.Policy.Decide(request)
+	decision, refusal := policy.Decide(request)
 	if refusal == nil && p.Direct {
-		decision.Direct = decision.Direct || request.Listed || proxyFor(r, settings).URL.IsZero()
+		decision.Direct = decision.Direct || proxyFor(r, settings).URL.IsZero()
 	}
 	return decision, refusal
 }
@@ -178,6 +213,8 @@ func destinationOf(r *http.Request) (egress.Destination, *egress.Refusal) {
 		return egress.Destination{}, &egress.Refusal{Reason: egress.BadRequest, Text: "CONNECT has no body"}
 	case r.Method == http.MethodConnect:
 		return egress.ParseDestination(r.RequestURI, 0)
+	case r.Method == http.MethodTrace:
+		return egress.Destination{}, &egress.Refusal{Reason: egress.NotSupported, Text: "TRACE is answered with the request, which has a password behind this relay"}
 	case r.URL.Scheme == "":
 		return egress.Destination{}, &egress.Refusal{Reason: egress.BadRequest, Text: "this is a proxy: it takes CONNECT and requests with a whole URL"}
 	case r.URL.Scheme != "http":
@@ -237,7 +274,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstre
 	go func() { //nolint:gosec // the server's own goroutine has large buffers, and its context would hold the request
 		defer p.connections.remove(near)
 		defer release()
-		traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far, Early: far.Early}, pipe.Linger)
+		traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far.Conn, Early: far.Early}, pipe.Linger)
 		if p.Access != nil {
 			p.log(line, http.StatusOK, traffic.FromFirst, traffic.FromSecond)
 		}
@@ -293,7 +330,7 @@ func (p *Proxy) transport(settings *upstream.Settings) *upstream.Transport {
 		if p.current != nil {
 			p.current.http.Close()
 		}
-		p.current = &transports{settings, p.dialer.NewTransport(settings.HTTP, settings.Authorities)}
+		p.current = &transports{settings, p.dialer.NewTransport(settings.HTTP, settings.Authorities, connectTimeout, errTimeout)}
 	}
 	return p.current.http
 }
@@ -316,7 +353,7 @@ func (p *Proxy) dialDirectly(ctx context.Context, address string) (upstream.Conn
 		if err != nil {
 			return err
 		}
-		if refusal := egress.CheckAddress(at.Addr(), p.Policy.Denied); refusal != nil {
+		if refusal := egress.CheckAddress(at.Addr(), p.policy.Load().Denied); refusal != nil {
 			return refusal
 		}
 		return nil

@@ -108,7 +108,7 @@ type started struct {
 	outcomes []Outcome
 }
 
-func start(t *testing.T, files map[string]string, change func(*Options)) *started {
+func folderOf(t *testing.T, files map[string]string) *upstream.Folder {
 	t.Helper()
 	folder := t.TempDir()
 	for name, content := range files {
@@ -116,9 +116,14 @@ func start(t *testing.T, files map[string]string, change func(*Options)) *starte
 			t.Fatal(err)
 		}
 	}
+	return upstream.NewFolder(folder, slog.New(slog.DiscardHandler))
+}
+
+func start(t *testing.T, files map[string]string, change func(*Options)) *started {
+	t.Helper()
 	s := &started{}
 	options := Options{
-		Folder: upstream.NewFolder(folder, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler), Name: "relay-under-test",
+		Folder: folderOf(t, files), Log: slog.New(slog.DiscardHandler), Name: "relay-under-test",
 		Policy: egress.Policy{Domain: "cluster.local"},
 		Observe: func(o Outcome) {
 			s.mutex.Lock()
@@ -308,18 +313,14 @@ func TestARelayBesideOneClientDialsDirectlyWhatTheListCovers(t *testing.T) {
 	}{
 		{"http://proxy.example:3128", "hub.example:443", false, true},
 		{"http://proxy.example:3128", "hub.listed.example:443", true, true},
+		{"http://proxy.example:3128", "hub.other.svc:443", true, true},
 		{"", "hub.example:443", true, true},
 		{"", "169.254.169.254:443", false, false},
 		{"", "localhost:443", false, false},
 	} {
 		for _, beside := range []bool{true, false} {
-			folder := t.TempDir()
-			for name, content := range map[string]string{upstream.HTTPSFile: row.proxy, upstream.NoProxyFile: ".listed.example"} {
-				if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			proxy := New(Options{Folder: upstream.NewFolder(folder, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler), Name: pseudonym, Direct: beside})
+			folder := folderOf(t, map[string]string{upstream.HTTPSFile: row.proxy, upstream.NoProxyFile: ".listed.example,.svc"})
+			proxy := New(Options{Folder: folder, Log: slog.New(slog.DiscardHandler), Name: pseudonym, Direct: beside})
 			settings, err := proxy.Folder.Read()
 			if err != nil {
 				t.Fatal(err)
@@ -327,7 +328,7 @@ func TestARelayBesideOneClientDialsDirectlyWhatTheListCovers(t *testing.T) {
 			r := httptest.NewRequest(http.MethodConnect, "http://"+row.target, nil)
 			r.RequestURI = row.target
 			decision, refusal := proxy.decide(r, settings)
-			if decision.Direct != (row.direct && beside) || (refusal == nil) != row.answered {
+			if want := row.answered && (beside || !strings.Contains(row.target, ".svc")); decision.Direct != (row.direct && beside) || (refusal == nil) != want {
 				t.Errorf("%+v, beside one client %v: %+v, %v", row, beside, decision, refusal)
 			}
 		}

@@ -14,6 +14,7 @@ type metrics struct {
 
 var (
 	connectionsDesc  = prometheus.NewDesc("fairlead_relay_connections", "Open connections of clients, tunnels among them.", nil, nil)
+	beyondDesc       = prometheus.NewDesc("fairlead_relay_connections_refused_total", "Connections that were closed at once, for there were too many, in all or of one address.", nil, nil)
 	staleDesc        = prometheus.NewDesc("fairlead_relay_settings_stale", "1 while the settings cannot be read, and those of before count on.", nil, nil)
 	credentialDesc   = prometheus.NewDesc("fairlead_relay_credential_configured", "1 for each credential in the settings, by its place there (current, previous) and its keyed fingerprint.", []string{"credential", "fingerprint"}, nil)
 	lastAcceptedDesc = prometheus.NewDesc("fairlead_relay_credential_last_accepted_timestamp_seconds", "When the proxy accepted a credential last, by its keyed fingerprint.", []string{"fingerprint"}, nil)
@@ -32,7 +33,7 @@ func (m *metrics) observe(o Outcome) { m.requests.WithLabelValues(o.Decision, o.
 // Describe sends the descriptions of all metrics.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	m.requests.Describe(to)
-	for _, desc := range []*prometheus.Desc{connectionsDesc, staleDesc, credentialDesc, lastAcceptedDesc, tunnelsDesc} {
+	for _, desc := range []*prometheus.Desc{connectionsDesc, beyondDesc, staleDesc, credentialDesc, lastAcceptedDesc, tunnelsDesc} {
 		to <- desc
 	}
 }
@@ -44,6 +45,7 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	}
 	m.requests.Collect(to)
 	gauge(connectionsDesc, float64(m.proxy.connections.count()))
+	to <- prometheus.MustNewConstMetric(beyondDesc, prometheus.CounterValue, float64(m.proxy.connections.beyond()))
 	settings, err := m.proxy.Folder.Read()
 	stale := 0.
 	if err != nil || m.proxy.Folder.Problem() != nil {

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
-	"sync"
 	"time"
 )
 
@@ -68,83 +66,3 @@ func (p *Proxy) Serve(ctx context.Context, listeners []net.Listener, limits Limi
 }
 
 type connKey struct{}
-
-// connections counts the open ones, tunnels among them.
-type connections struct {
-	mutex    sync.Mutex
-	open     map[net.Conn]netip.Addr
-	bySource map[netip.Addr]int
-	none     chan struct{} // closed when there is none; nil if nobody waits
-}
-
-// state follows a server's connections. Those beyond the limits are closed before they are read.
-func (c *connections) state(limits Limits) func(net.Conn, http.ConnState) {
-	return func(conn net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			if !c.add(conn, limits) {
-				_ = conn.Close()
-			}
-		case http.StateClosed:
-			c.remove(conn)
-		case http.StateActive, http.StateIdle, http.StateHijacked: // a tunnel is removed when it ends
-		}
-	}
-}
-
-func (c *connections) add(conn net.Conn, limits Limits) bool {
-	at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
-	source := at.Addr().Unmap()
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if len(c.open) >= limits.Connections || c.bySource[source] >= limits.PerSource {
-		return false
-	}
-	if c.open == nil {
-		c.open, c.bySource = map[net.Conn]netip.Addr{}, map[netip.Addr]int{}
-	}
-	c.open[conn] = source
-	c.bySource[source]++
-	return true
-}
-
-func (c *connections) remove(conn net.Conn) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	source, found := c.open[conn]
-	if !found {
-		return
-	}
-	delete(c.open, conn)
-	if c.bySource[source]--; c.bySource[source] == 0 {
-		delete(c.bySource, source)
-	}
-	if c.none != nil && len(c.open) == 0 {
-		close(c.none)
-		c.none = nil
-	}
-}
-
-func (c *connections) count() int {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return len(c.open)
-}
-
-// awaitNone returns when the last connection has ended.
-func (c *connections) awaitNone(ctx context.Context) error {
-	c.mutex.Lock()
-	if len(c.open) == 0 {
-		c.mutex.Unlock()
-		return nil
-	}
-	none := make(chan struct{})
-	c.none = none
-	c.mutex.Unlock()
-	select {
-	case <-none:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -1,9 +1,15 @@
 package forward
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 
@@ -101,9 +107,9 @@ func TestTunnelsThatGoOnForEverEndWithTheGraceTime(t *testing.T) {
 	}
 }
 
-func TestASourceHasSoManyConnectionsAndGetsThemBack(t *testing.T) {
+func TestThereAreSoManyConnectionsAndTheyComeBack(t *testing.T) {
 	p := newProxy(t)
-	address, _, _ := serve(t, p, Limits{Connections: 10, PerSource: 2}, Drain{})
+	address, _, _ := serve(t, p, Limits{Connections: 2, PerSource: 1}, Drain{}) // one machine has one address for all: 127.0.0.1
 	one, two := tunnel(t, address), tunnel(t, address)
 	third, err := net.Dial("tcp", address)
 	if err != nil {
@@ -120,4 +126,47 @@ func TestASourceHasSoManyConnectionsAndGetsThemBack(t *testing.T) {
 	}
 	tunnel(t, address)
 	_ = two
+}
+
+// from is a connection of a pod.
+type from struct {
+	net.Conn
+	address string
+}
+
+func (f *from) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.address))
+}
+
+func TestASourceHasSoManyConnections(t *testing.T) {
+	var c connections
+	limits := Limits{Connections: 10, PerSource: 2}
+	for i, want := range []bool{true, true, false} {
+		if got := c.add(&from{address: "[::ffff:10.0.0.1]:" + strconv.Itoa(1000+i)}, limits); got != want {
+			t.Errorf("%d of one pod: %v", i, got)
+		}
+	}
+	if !c.add(&from{address: "10.0.0.2:1"}, limits) || c.refused != 1 || c.count() != 3 {
+		t.Errorf("another pod: %d refused, %d open", c.refused, c.count())
+	}
+}
+
+// A client that says Upgrade and is not upgraded is still counted.
+func TestWhoIsNotUpgradedIsCounted(t *testing.T) {
+	far := httptest.NewServer(hello())
+	defer far.Close()
+	c := newCompany(t, far.Listener.Addr().String(), "p")
+	p := newProxy(t)
+	p.Folder = folderOf(t, map[string]string{upstream.HTTPFile: c.url("p"), upstream.HTTPSFile: c.url("p")})
+	address, _, _ := serve(t, p, DefaultLimits, Drain{})
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // of a test
+	fmt.Fprint(conn, "GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || answer.StatusCode != http.StatusOK || p.connections.count() != 1 {
+		t.Errorf("%v, %v, %d connections", answer, err, p.connections.count())
+	}
 }

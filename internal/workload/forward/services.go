@@ -27,14 +27,8 @@ type lookup struct {
 	until  time.Time
 }
 
-// existsIn looks names of Services up, where there is a cluster's domain. Whatever DNS does not say is no Service.
-func existsIn(domain string) func(context.Context, string) bool {
-	if domain == "" {
-		return nil
-	}
-	s := &services{resolve: resolves, now: time.Now}
-	return s.exists
-}
+// newServices looks names up in DNS. Whatever that does not say is no Service.
+func newServices() *services { return &services{resolve: resolves, now: time.Now} }
 
 func resolves(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)

@@ -4,13 +4,19 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// move copies until from ends. Between two TCP connections the kernel moves the bytes (splice), and an idle tunnel holds no
-// pipe for it: io.Copy would take one with two file descriptors and keep it while it waits.
+// small is what is copied: for a piece of less, the pipe of splice costs more than it saves.
+const small = 4 << 10 // bytes
+
+var buffers = sync.Pool{New: func() any { return new([small]byte) }}
+
+// move copies until from ends. Between two TCP connections the kernel moves the bytes (splice), but for small pieces. An idle
+// tunnel holds neither a pipe with its two file descriptors, nor a buffer: io.Copy would, while it waits.
 func move(to, from net.Conn) (int64, error) {
 	source, plain := from.(*net.TCPConn)
 	target, both := to.(*net.TCPConn)
@@ -23,33 +29,63 @@ func move(to, from net.Conn) (int64, error) {
 	}
 	var total int64
 	for {
-		waiting, err := await(raw)
-		if err != nil || waiting == 0 {
+		moved, err := copyPiece(target, raw)
+		total += moved
+		if err != nil || moved == 0 {
 			return total, err
 		}
-		moved, err := io.CopyN(target, source, int64(waiting))
-		total += moved
-		if err != nil {
-			return total, err
+		for moved >= small { // there may be more
+			waiting, err := await(raw)
+			if err != nil || waiting == 0 {
+				return total, err
+			}
+			moved, err = io.CopyN(target, source, int64(waiting))
+			total += moved
+			if err != nil {
+				return total, err
+			}
 		}
 	}
 }
 
-// await waits until there is something to read, and returns how many bytes; 0 at the end.
-func await(raw syscall.RawConn) (waiting int, err error) {
-	var failed error
-	err = raw.Read(func(fd uintptr) bool {
-		var peeked [1]byte
-		n, _, err := unix.Recvfrom(int(fd), peeked[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		switch {
-		case errors.Is(err, unix.EAGAIN):
-			return false
-		case err != nil || n == 0:
-			failed = err
-		default:
-			waiting, failed = unix.IoctlGetInt(int(fd), unix.SIOCINQ)
+// copyPiece waits until there is something to read, and copies it, up to a small piece; 0 at the end.
+func copyPiece(to io.Writer, from syscall.RawConn) (int64, error) {
+	var piece *[small]byte
+	n, err := receive(from, func(fd int) (n int, err error) {
+		piece = buffers.Get().(*[small]byte)
+		if n, err = unix.Read(fd, piece[:]); err != nil {
+			buffers.Put(piece)
+			piece = nil
 		}
-		return true
+		return n, err
 	})
-	return waiting, errors.Join(err, failed)
+	if piece == nil {
+		return 0, err
+	}
+	defer buffers.Put(piece)
+	if n > 0 {
+		n, err = to.Write(piece[:n])
+	}
+	return int64(n), err
+}
+
+// await waits until there is something to read, and returns how many bytes; 0 at the end.
+func await(from syscall.RawConn) (waiting int, err error) {
+	return receive(from, func(fd int) (int, error) {
+		var peeked [1]byte
+		if n, _, err := unix.Recvfrom(fd, peeked[:], unix.MSG_PEEK|unix.MSG_DONTWAIT); err != nil || n == 0 {
+			return n, err
+		}
+		return unix.IoctlGetInt(fd, unix.SIOCINQ)
+	})
+}
+
+// receive calls the function until it does not say that there is nothing yet.
+func receive(from syscall.RawConn, call func(fd int) (int, error)) (n int, err error) {
+	var failed error
+	err = from.Read(func(fd uintptr) bool {
+		n, failed = call(int(fd))
+		return !errors.Is(failed, unix.EAGAIN)
+	})
+	return n, errors.Join(err, failed)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -33,57 +34,73 @@ type Traffic struct {
 	Reason                string
 }
 
-// ended is one direction of a tunnel.
-type ended struct {
-	from  int
-	bytes int64
-	err   error
+// tunnel is one that is open.
+type tunnel struct {
+	sides  [2]End
+	linger time.Duration
+
+	mutex sync.Mutex
+	bytes [2]int64
+	ended int // directions
+	first error
+	name  string // of the side that has ended first
+	timer *time.Timer
 }
 
 // Both carries all bytes both ways until both sides have ended, or one has and the other lingers too long, or the
 // context has ended. It closes both.
 func Both(ctx context.Context, first, second End, linger time.Duration) Traffic {
-	sides := [2]End{first, second}
-	closeBoth := func() {
-		_ = first.Conn.Close()
-		_ = second.Conn.Close()
+	t := &tunnel{sides: [2]End{first, second}, linger: linger}
+	defer t.close()
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, t.close)()
 	}
-	defer closeBoth()
-	defer context.AfterFunc(ctx, closeBoth)()
-	ends := make(chan ended, 2)
-	for from := range sides {
-		go func() { ends <- carry(sides[1-from], sides[from], from) }()
-	}
-	earlier := <-ends
-	if earlier.err != nil {
-		linger = afterBreak
-	}
-	timer := time.AfterFunc(linger, closeBoth)
-	defer timer.Stop()
-	later := <-ends
+	done := make(chan struct{})
+	go func() { // two goroutines for a tunnel: there are thousands of tunnels, and most of them are idle
+		defer close(done)
+		t.carry(1, 0)
+	}()
+	t.carry(0, 1)
+	<-done
+	t.timer.Stop()
+	return Traffic{FromFirst: t.bytes[0], FromSecond: t.bytes[1], Reason: reason(ctx, t.name, t.first)}
+}
 
-	var bytes [2]int64
-	bytes[earlier.from], bytes[later.from] = earlier.bytes, later.bytes
-	return Traffic{FromFirst: bytes[0], FromSecond: bytes[1], Reason: reason(ctx, sides[earlier.from].Name, earlier.err)}
+func (t *tunnel) close() {
+	for _, side := range t.sides {
+		_ = side.Conn.Close()
+	}
 }
 
 // carry takes what a side says to the other one, and says there that it has ended.
-func carry(to, from End, index int) ended {
-	end := ended{from: index}
-	var err error
+func (t *tunnel) carry(from, to int) {
+	bytes, err := carry(t.sides[to], t.sides[from])
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.bytes[from] = bytes
+	if t.ended++; t.ended == len(t.sides) {
+		return
+	}
+	t.first, t.name = err, t.sides[from].Name
+	if err != nil {
+		t.linger = afterBreak
+	}
+	t.timer = time.AfterFunc(t.linger, t.close)
+}
+
+func carry(to, from End) (bytes int64, err error) {
 	if len(from.Early) > 0 {
 		var written int
 		written, err = to.Conn.Write(from.Early)
-		end.bytes = int64(written)
+		bytes = int64(written)
 	}
 	if err == nil {
 		var copied int64
 		copied, err = move(to.Conn, from.Conn)
-		end.bytes += copied
+		bytes += copied
 	}
-	end.err = err
 	_ = to.Conn.CloseWrite()
-	return end
+	return bytes, err
 }
 
 func reason(ctx context.Context, name string, err error) string {

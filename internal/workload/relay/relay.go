@@ -172,6 +172,6 @@ func (r *relay) relay(life context.Context, log *slog.Logger, agent *net.TCPConn
 	r.open.Add(1)
 	defer r.open.Add(-1)
 	log.Info("tunnel opened", "through", hub.RemoteAddr().String(), "way", hub.way, "after", time.Since(began))
-	done := pipe.Both(life, pipe.End{Name: "agent", Conn: agent}, pipe.End{Name: "proxy", Conn: hub, Early: hub.Early}, r.linger)
+	done := pipe.Both(life, pipe.End{Name: "agent", Conn: agent}, pipe.End{Name: "proxy", Conn: hub.Conn, Early: hub.Early}, r.linger)
 	log.Info("tunnel ended", "reason", done.Reason, "sent", done.FromFirst, "received", done.FromSecond, "after", time.Since(began))
 }

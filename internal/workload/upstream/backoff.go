@@ -10,11 +10,17 @@ import (
 )
 
 // A credential that a proxy has refused is tried again after firstPause, then twice as long each time, up to longestPause,
-// with jitter: many companies lock an account after a handful of wrong passwords, and a fleet has thousands of relays.
+// with jitter: many companies lock an account after a handful of wrong passwords, and a fleet has thousands of relays. While
+// another credential is accepted, nobody waits for this one, and it rests for longer.
 const (
 	firstPause   = 5 * time.Second
 	longestPause = 2 * time.Minute
+	longestSpare = 10 * time.Minute
 )
+
+// turn is how long the others wait for the one request that tries a credential. After that, the next one may try it, too: a
+// destination that does not answer must not hold everybody up.
+const turn = 2 * time.Second
 
 // attempts remembers how credentials fared.
 type attempts struct {
@@ -32,68 +38,95 @@ type attempt struct {
 	rests    time.Time     // until then it is not tried
 	last     time.Time     // when it was accepted
 	tunnels  int           // open ones
-	trying   chan struct{} // closed when the one request that tries it is answered; nil if there is none
+	trying   chan struct{} // closed when the one request that tries it is answered, or has had its turn; nil if there is none
 }
 
 // ErrBackoff says that no credential may be tried now.
 var ErrBackoff = errors.New("it has refused the user or the password, and is not asked again before")
 
 // begin returns a credential to ask with, and what is to be told of the answer. Of one that is not known to be accepted,
-// only one request at a time finds out; the others wait for it, or take the next one that is accepted.
-func (a *attempts) begin(ctx context.Context, proxy Proxy, from int) (index int, end func(answer), err error) {
+// only one request at a time finds out; the others wait for it. A request that cannot be repeated takes one that is accepted,
+// if there is one.
+func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) (index int, end func(answer), err error) {
 	for {
-		index, wait, err := a.pick(proxy, from)
+		index, mine, theirs, err := a.pick(proxy, from, once)
 		switch {
 		case err != nil:
 			return 0, nil, err
-		case wait == nil:
-			return index, func(got answer) { a.end(proxy, index, got) }, nil
+		case theirs == nil:
+			return index, func(got answer) { a.end(proxy, index, mine, got) }, nil
 		}
 		select {
-		case <-wait:
+		case <-theirs:
 		case <-ctx.Done():
 			return 0, nil, context.Cause(ctx)
 		}
 	}
 }
 
-func (a *attempts) pick(proxy Proxy, from int) (index int, wait chan struct{}, err error) {
+// pick returns the credential to take, with the turn if it is to be tried, or whose turn is to be awaited.
+func (a *attempts) pick(proxy Proxy, from int, once bool) (index int, mine, theirs chan struct{}, err error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	now := a.now()
+	if once {
+		for i := from; i < len(proxy.Credentials); i++ {
+			if a.state(proxy, i).accepted {
+				return i, nil, nil, nil
+			}
+		}
+	}
 	var soonest time.Time
 	for i := from; i < len(proxy.Credentials); i++ {
 		state := a.state(proxy, i)
 		switch {
-		case state.rests.After(now):
+		case state.rests.After(a.now()):
 			if soonest.IsZero() || state.rests.Before(soonest) {
 				soonest = state.rests
 			}
 		case state.accepted:
-			return i, nil, nil
+			return i, nil, nil, nil
 		case state.trying == nil:
-			state.trying = make(chan struct{})
-			return i, nil, nil
+			return i, a.give(state), nil, nil
 		default:
-			wait = state.trying
+			theirs = state.trying
 		}
 	}
-	if wait == nil {
+	if theirs == nil {
 		err = fmt.Errorf("%w %s", ErrBackoff, soonest.UTC().Format(time.TimeOnly+" MST"))
 	}
-	return 0, wait, err
+	return 0, nil, theirs, err
+}
+
+// give lets a request try a credential, for a turn.
+func (a *attempts) give(state *attempt) chan struct{} {
+	mine := make(chan struct{})
+	state.trying = mine
+	time.AfterFunc(turn, func() {
+		a.mutex.Lock()
+		defer a.mutex.Unlock()
+		state.over(mine)
+	})
+	return mine
+}
+
+// over ends a turn, unless it has ended.
+func (s *attempt) over(mine chan struct{}) {
+	if mine != nil && s.trying == mine {
+		close(mine)
+		s.trying = nil
+	}
 }
 
 // answer is what a request says of the credential that it had.
 type answer int
 
 const (
-	unknown  answer = iota // there was no answer
-	accepted               // any but 407
-	refused                // 407
+	unknown answer = iota // none, or one that a proxy may give before it looks at the credential, such as 403 and 503
+	accepted
+	refused // 407
 )
 
-func (a *attempts) end(proxy Proxy, index int, got answer) {
+func (a *attempts) end(proxy Proxy, index int, mine chan struct{}, got answer) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	state := a.state(proxy, index)
@@ -104,14 +137,20 @@ func (a *attempts) end(proxy Proxy, index int, got answer) {
 		if state.rests.After(a.now()) {
 			break // one of several that were under way
 		}
-		pause := min(firstPause<<min(state.refused, 10), longestPause)
+		longest := longestPause
+		for i := range proxy.Credentials {
+			if i != index && a.state(proxy, i).accepted {
+				longest = longestSpare
+			}
+		}
+		pause := min(firstPause<<min(state.refused, 10), longest)
 		state.accepted, state.refused = false, state.refused+1
 		state.rests = a.now().Add(pause + rand.N(pause/2))
 	case unknown:
 	}
-	if state.trying != nil {
-		close(state.trying)
-		state.trying = nil
+	state.over(mine)
+	if got == accepted {
+		state.over(state.trying) // another request's: there is nothing to find out any more
 	}
 }
 

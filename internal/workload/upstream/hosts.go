@@ -18,6 +18,9 @@ const HostsFile = "/etc/hosts"
 
 // Hosted are the addresses that a hosts file has for a name.
 func Hosted(file, name string) []netip.Addr {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return nil
+	}
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return nil

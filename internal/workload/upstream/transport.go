@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,10 +23,13 @@ type Transport struct {
 }
 
 // NewTransport returns one for a proxy. Close it when the settings have changed.
-func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error)) *Transport {
+// Connecting takes at most the given time, whose cause the error is.
+func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error), timeout time.Duration, cause error) *Transport {
 	return &Transport{d, proxy, &http.Transport{
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address}), // what speaks TLS is below
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeoutCause(ctx, timeout, cause)
+			defer cancel()
 			return d.connect(ctx, proxy, authorities)
 		},
 		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
@@ -36,7 +40,7 @@ func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, e
 func (t *Transport) Close() { t.base.CloseIdleConnections() }
 
 // RoundTrip sends the request. If the proxy refuses a credential, the next one is tried, unless the request has a body, which
-// is gone then. A refusal for want of a credential that it accepts is a *Refusal, never an answer.
+// is gone then. The request's header is the Transport's. A refusal for want of a credential that it accepts is a *Refusal, never an answer.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.roundTrip(request)
 	if err != nil {
@@ -47,8 +51,9 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 	var failed error
+	body := request.Body != nil && request.Body != http.NoBody
 	for from := 0; ; {
-		index, end, err := t.dialer.attempts.begin(request.Context(), t.proxy, from)
+		index, end, err := t.dialer.attempts.begin(request.Context(), t.proxy, from, body)
 		if err != nil {
 			if failed != nil {
 				err = failed
@@ -61,13 +66,13 @@ func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 			end(unknown)
 			return nil, err
 		case response.StatusCode != http.StatusProxyAuthRequired:
-			end(accepted)
-			return response, nil
+			end(answerOf(response))
+			return withoutPage(response), nil
 		}
 		end(refused)
 		_ = response.Body.Close()
 		failed = refusal(response.StatusCode, textproto.MIMEHeader(response.Header), request.URL.Host, !t.proxy.Credentials[index].IsZero())
-		if from = index + 1; from == len(t.proxy.Credentials) || request.Body != nil && request.Body != http.NoBody {
+		if from = index + 1; from == len(t.proxy.Credentials) || body {
 			return nil, failed
 		}
 	}
@@ -76,7 +81,7 @@ func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 func (t *Transport) send(request *http.Request, credential Credential) (*http.Response, error) {
 	var conn net.Conn
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { conn = got.Conn }})
-	request = request.Clone(ctx)
+	request = request.WithContext(ctx)
 	if header := credential.Header(); header != "" {
 		request.Header.Set("Proxy-Authorization", header)
 	}
@@ -85,6 +90,32 @@ func (t *Transport) send(request *http.Request, credential Credential) (*http.Re
 		response.Body = endsConnection{response.Body, conn}
 	}
 	return response, err
+}
+
+func answerOf(response *http.Response) answer {
+	if response.StatusCode < http.StatusBadRequest {
+		return accepted
+	}
+	return unknown
+}
+
+// withoutPage replaces an error page of squid's: it may have the whole request in it, with the password.
+func withoutPage(response *http.Response) *http.Response {
+	reason := response.Header.Get("X-Squid-Error")
+	if reason == "" || response.StatusCode < http.StatusBadRequest {
+		return response
+	}
+	_ = response.Body.Close()
+	text := fmt.Sprintf("fairlead-relay: the company's proxy answers %d, %s\n", response.StatusCode, reason)
+	response.Body, response.ContentLength, response.TransferEncoding = io.NopCloser(strings.NewReader(text)), int64(len(text)), nil
+	for name := range response.Header {
+		if strings.HasPrefix(name, "Content-") {
+			response.Header.Del(name)
+		}
+	}
+	response.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	response.Header.Set("Content-Length", strconv.Itoa(len(text)))
+	return response
 }
 
 // bindsConnection reports that somebody wants to authenticate a connection and not a request (RFC 4559, section 6): what is

@@ -52,7 +52,7 @@ func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x50
 func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string) (Tunnel, error) {
 	var failed error
 	for from := 0; ; {
-		index, end, err := d.attempts.begin(ctx, proxy, from)
+		index, end, err := d.attempts.begin(ctx, proxy, from, false)
 		if err != nil {
 			return Tunnel{}, cmp.Or(failed, err)
 		}
@@ -63,11 +63,8 @@ func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x50
 		case err == nil:
 			end(accepted)
 			return tunnel, nil
-		case !errors.As(err, &refusal):
+		case !errors.As(err, &refusal), refusal.Status != http.StatusProxyAuthRequired:
 			end(unknown)
-			return Tunnel{}, err
-		case refusal.Status != http.StatusProxyAuthRequired:
-			end(accepted)
 			return Tunnel{}, err
 		}
 		end(refused)
