@@ -164,7 +164,8 @@ type NodeSettings struct {
 
 	// delivery is how programs on the machine reach the proxy. Literal writes its URLs, with the password, into every
 	// file. Relay writes http://127.0.0.1:3128 there, and adds keys for fairlead-relay, which alone has the password and
-	// reads it again when it changes.
+	// reads it again when it changes. Running machines get a new one only from fairlead-node, or from what else writes
+	// /etc/fairlead/relay/settings: no machine counts as outdated for it, and none is replaced.
 	// +optional
 	// +kubebuilder:default=Literal
 	// +kubebuilder:validation:Enum=Literal;Relay

@@ -46,6 +46,8 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"a name for a network":              {values{"relay": values{"sources": []string{"pods"}}}, []string{"/relay/sources/0"}},
 		"nobody who may ask":                {values{"relay": values{"sources": []string{}}}, []string{"/relay/sources"}},
 		"an end that is too short":          {values{"relay": values{"terminationGracePeriodSeconds": 20}}, []string{"/relay/terminationGracePeriodSeconds"}},
+		"no relay at once":                  {values{"relay": values{"maxSurge": "0%"}}, []string{"/relay/maxSurge"}},
+		"settings of machines by nobody":    {values{"node": values{"enabled": true}}, []string{"node.enabled", "cluster.proxy.http", "source.existing"}},
 		"a typo in relay.direct":            {values{"relay": values{"direct": values{"network": []string{}}}}, []string{"/relay/direct", "network"}},
 		"a domain with a port":              {values{"relay": values{"direct": values{"domains": []string{"a.example:443"}}}}, []string{"/relay/direct/domains/0"}},
 		"a value of failurePolicy":          {values{"failurePolicy": "ignore"}, []string{"/failurePolicy", "Fail", "Ignore"}},

@@ -144,8 +144,12 @@ func TestTheRelaysPodsAreReplacedBeforeTheyEnd(t *testing.T) {
 	objects := render(t, relayed(nil))
 	daemon := objects.relay(t)
 	update := daemon.Spec.UpdateStrategy.RollingUpdate
-	if update.MaxSurge.String() != "1" || update.MaxUnavailable.String() != "0" {
+	if update.MaxSurge.String() != "10%" || update.MaxUnavailable.String() != "0" {
 		t.Errorf("%v", update)
+	}
+	more := render(t, relayed(values{"relay": values{"maxSurge": 3}})).relay(t).Spec.UpdateStrategy.RollingUpdate
+	if more.MaxSurge.String() != "3" || more.MaxUnavailable.String() != "0" {
+		t.Errorf("%v", more)
 	}
 	pod := daemon.Spec.Template
 	if pod.Spec.HostNetwork || pod.Labels["policies.kyverno.io/inject-proxy-env"] != "exclude" {
@@ -155,9 +159,31 @@ func TestTheRelaysPodsAreReplacedBeforeTheyEnd(t *testing.T) {
 	if diff := cmp.Diff(daemon.Spec.Selector.MatchLabels, selector); diff != "" {
 		t.Errorf("the Service selects other pods:\n%s", diff)
 	}
-	changed := render(t, relayed(values{"relay": values{"denied": []string{"192.0.2.0/24"}}})).relay(t).Spec.Template.Annotations
-	if cmp.Equal(pod.Annotations, changed) {
-		t.Error("a changed policy replaces no pod, and the relay reads it at its start")
+}
+
+// The relay reads the policy again while it runs. A file of a subPath never changes.
+func TestAChangedPolicyReplacesNoPod(t *testing.T) {
+	objects, changed := render(t, relayed(nil)), render(t, relayed(values{"relay": values{"denied": []string{"192.0.2.0/24"}}}))
+	if cmp.Equal(objects["ConfigMap/"+relayName].Object["data"], changed["ConfigMap/"+relayName].Object["data"]) {
+		t.Error("the policy has not changed")
+	}
+	if diff := cmp.Diff(objects.relay(t).Spec, changed.relay(t).Spec); diff != "" {
+		t.Error(diff)
+	}
+	for _, mount := range objects.relay(t).Spec.Template.Spec.Containers[0].VolumeMounts {
+		if mount.SubPath != "" {
+			t.Errorf("%v", mount)
+		}
+	}
+}
+
+func TestManyMachinesAtOnceGetAnotherFairleadNode(t *testing.T) {
+	for want, given := range map[string]values{"10%": {}, "500": {"maxUnavailable": 500}} {
+		given["enabled"] = true
+		daemon := as[appsv1.DaemonSet](t, render(t, relayed(values{"node": given})), "DaemonSet/fairlead-node")
+		if got := daemon.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 

@@ -266,7 +266,7 @@ func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
 		"a proxy by TLS":   {byTLS, nil, `""`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			objects := render(t, test.given, values{"tunnels": values{"families": values{"mine": values{
+			objects := render(t, policies.Sidecars(), test.given, values{"tunnels": values{"families": values{"mine": values{
 				"labels": values{"app": []string{"mine"}}, "containers": []string{}, "through": "Relay",
 			}}}})
 			for _, family := range []string{"relay", "sidecar", "chisel", "mine", "frpc", "cluster-proxy", "environment", "klusterlet"} {
@@ -293,10 +293,15 @@ func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
 func TestWhatAProxyThatSpeaksTLSChangesIsTheWayOfAgents(t *testing.T) {
 	for url, relayed := range map[string]bool{url: false, otherURL: true, "HTTPS://proxy.example:3129": true} {
 		objects := render(t, values{"proxy": proxy(url, url, "a")})
-		for name, can := range map[string]bool{"frpc": true, "konnectivity-agent": true, "cluster-proxy": true, "klusterlet": false, "rancher": false, "chisel": true} {
+		for name, can := range map[string]bool{"frpc": true, "konnectivity-agent": true, "cluster-proxy": true, "klusterlet": false, "rancher": false, "relay": true} {
 			text, _ := yaml.Marshal(objects["MutatingPolicy/tunnel-"+name].Object)
-			if got := bytes.Contains(text, []byte("name: led")); got != (can && (relayed || name == "chisel")) {
-				t.Errorf("with %s, %s goes through a sidecar: %t", url, name, got)
+			if got := bytes.Contains(text, []byte("name: relayed")); got != (can && (relayed || name == "relay")) {
+				t.Errorf("with %s, %s goes through a relay: %t", url, name, got)
+			}
+		}
+		for name, object := range objects {
+			if text, _ := yaml.Marshal(object.Object); bytes.Contains(text, []byte("name: led")) {
+				t.Errorf("with %s, %s is there, which nobody has chosen", url, name)
 			}
 		}
 	}
@@ -304,8 +309,8 @@ func TestWhatAProxyThatSpeaksTLSChangesIsTheWayOfAgents(t *testing.T) {
 
 // Else the files that people read and test would not be what they install.
 func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
-	objects := render(t, policies.Values(), values{"trustedCA": values{"enabled": true, "bundle": certificate}})
-	maps.Copy(objects, render(t, policies.Values())) // there, no relay waits for a bundle, and none is to be kept from being a variable
+	objects := render(t, policies.Values(), policies.Sidecars(), values{"trustedCA": values{"enabled": true, "bundle": certificate}})
+	maps.Copy(objects, render(t, policies.Values(), policies.Sidecars())) // there, no relay waits for a bundle, and none is to be kept from being a variable
 	files, err := filepath.Glob(filepath.Join(policies.Folder(), "*", "*.yaml"))
 	if err != nil || len(files) != 8 {
 		t.Fatal(files, err)
@@ -391,7 +396,7 @@ func TestAnEngineThatTheAPIServerDoesNotServeIsAnError(t *testing.T) {
 // A policy and its binding come together, or nothing happens.
 func TestNativeHasABindingForEachPolicy(t *testing.T) {
 	bound, all := map[string]bool{}, map[string]bool{}
-	for name := range render(t, policies.Values(), values{"engine": "Native", "trustedCA": values{"enabled": true, "bundle": certificate}}) {
+	for name := range render(t, policies.Values(), policies.Sidecars(), values{"engine": "Native", "trustedCA": values{"enabled": true, "bundle": certificate}}) {
 		if policy, found := strings.CutPrefix(name, "MutatingAdmissionPolicy/"); found {
 			all[policy] = true
 		} else if policy, found := strings.CutPrefix(name, "MutatingAdmissionPolicyBinding/"); found {

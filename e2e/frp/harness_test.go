@@ -60,9 +60,11 @@ func newHarness(t *testing.T) *harness {
 
 // values of the chart. inject-proxy-env keeps out of the way, so that the tunnel's policy is what the test sees.
 func values() map[string]any {
-	return map[string]any{"optIn": true, "proxy": map[string]any{
+	values := policies.Sidecars()
+	values["optIn"], values["proxy"] = true, map[string]any{
 		"http": proxyURL("http", machine.ProxyPort), "https": proxyURL("http", machine.ProxyPort), "noProxy": "corp.example",
-	}}
+	}
+	return values
 }
 
 func proxyURL(scheme string, port int) string {

@@ -40,6 +40,15 @@ func Values() map[string]any {
 	}}}
 }
 
+// Sidecars are the values of who has chosen the families that are off by default.
+func Sidecars() map[string]any {
+	families := map[string]any{}
+	for _, name := range []string{"sidecar", "chisel"} {
+		families[name] = map[string]any{"through": "Sidecar"}
+	}
+	return map[string]any{"tunnels": map[string]any{"families": families}}
+}
+
 // Render renders the chart with values, each as from one file and over the one before.
 func Render(ctx context.Context, values ...any) ([]byte, error) {
 	return helm.Template(ctx, helm.Release{Chart: Chart(), Name: Release, Namespace: Namespace, Values: values})

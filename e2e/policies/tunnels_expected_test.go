@@ -126,7 +126,17 @@ func (r tunnelRow) targets() []string {
 
 // addSidecar adds a relay that is a forward proxy.
 func addSidecar(pod *corev1.Pod, address string) {
-	addRelayWith(pod, []string{"--listen=" + address, "--direct"}, "HTTP_PROXY", "NO_PROXY", "HTTPS_PROXY_PREVIOUS", "HTTP_PROXY_PREVIOUS")
+	addRelayWith(pod, []string{"--listen=" + address, "--direct"}, "HTTP_PROXY", "NO_PROXY")
+	if !pod.Spec.HostNetwork {
+		return
+	}
+	relay := &pod.Spec.InitContainers[0]
+	health := strings.Replace(address, "127.0.0.1", "127.0.0.2", 1)
+	relay.Args = append(relay.Args, "--health-address="+health)
+	host, port, _ := strings.Cut(health, ":")
+	for _, probe := range []*corev1.Probe{relay.StartupProbe, relay.ReadinessProbe} {
+		probe.HTTPGet.Host, probe.HTTPGet.Port = host, intstr.Parse(port)
+	}
 }
 
 // addRelayWith adds a relay that has keys of the Secret beside HTTPS_PROXY.

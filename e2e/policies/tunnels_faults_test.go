@@ -51,6 +51,8 @@ var tunnelFaults = []tunnelFault{
 	{of: beside, family: konnectivity, fault: fault{what: "the password stays in a source", in: "agentsFound", old: "prefix.orValue('') == '')", new: "prefix.orValue('') == 'x')", row: "8"}},
 	{of: beside, family: konnectivity, fault: fault{what: "any port", in: "port", old: "int(p) >= 1024 &&", new: "", row: "12"}},
 	{of: beside, family: konnectivity, fault: fault{what: "the machine's port", in: "port", old: "'3129'", new: "'3128'", row: "14"}},
+	{of: beside, family: konnectivity, fault: fault{what: "the node's port for health", in: "health", old: "variables.onNode ?", new: "false ?", row: "14"}},
+	{of: beside, family: konnectivity, fault: fault{what: "probes of others", in: "probes", old: "variables.onNode ?", new: "false ?", row: "14"}},
 	{of: beside, family: konnectivity, fault: fault{what: "Windows pods get it", in: "able", old: "'kubernetes.io/os'", new: "'nothing'", row: "16"}},
 	{of: beside, family: konnectivity, fault: fault{what: "it is last", in: "mutations", old: "/spec/initContainers/0", new: "/spec/initContainers/-", row: "19"}},
 	{of: beside, family: clusterProxy, fault: fault{what: "URLs with credentials do not count", in: "agentsFound", old: "[^@]*$", new: ".*$", row: "22"}},

@@ -47,8 +47,12 @@ var (
 	twoWays   = tunnelVariant{name: "two-ways", text: tunnelRelay, families: []string{konnectivity, "relay", "teleport"}}
 	twoRelays = tunnelVariant{name: "two-relays", text: tunnelSidecar, families: []string{konnectivity, "relay", "chisel"}, values: overTLS}
 
-	// overTLS is a proxy that itself speaks TLS.
-	overTLS = behindTLS(map[string]any{})
+	// overTLS is a proxy that itself speaks TLS, and users who have families go through a sidecar.
+	overTLS = behindTLS(map[string]any{
+		konnectivity: map[string]any{"throughTLS": "Sidecar"},
+		clusterProxy: map[string]any{"throughTLS": "Sidecar"},
+		frpc:         map[string]any{"throughTLS": "Sidecar"},
+	})
 
 	// toTargets are users who have families go through the relay.
 	toTargets = behindTLS(map[string]any{
@@ -59,6 +63,9 @@ var (
 )
 
 func behindTLS(families map[string]any) map[string]any {
+	for _, name := range []string{"sidecar", "chisel"} {
+		families[name] = map[string]any{"through": "Sidecar"}
+	}
 	return map[string]any{
 		"proxy": map[string]any{"https": "https://myProxyUser:mySuperSecretPassword@proxy.example:3129"},
 		"tunnels": map[string]any{

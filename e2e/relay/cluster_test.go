@@ -55,7 +55,9 @@ func (c *cluster) values() map[string]any {
 			"http": proxyURL(credential), "https": proxyURL(credential), "noProxy": "100.64.0.0/13,127.0.0.1,localhost,.svc,cluster.local",
 		}},
 		"trustedCA": map[string]any{"enabled": true, "bundle": string(c.authority.PEM())},
-		"tunnels":   map[string]any{"families": map[string]any{"konnectivity-agent-app": map[string]any{"throughTLS": "Relay"}}},
+		"tunnels": map[string]any{"families": map[string]any{
+			"konnectivity-agent": map[string]any{"throughTLS": "Sidecar"}, "chisel": map[string]any{"through": "Sidecar"},
+		}},
 	}
 }
 

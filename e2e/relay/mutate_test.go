@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,8 @@ func TestTheManifestsInTheDocumentAreWhatThePoliciesMake(t *testing.T) {
 	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "relay.md"))
 	controlplanetest.Require(t, err)
 	rest := string(document)
+	values := policies.Values()
+	maps.Copy(values, policies.Sidecars())
 	for _, pod := range []*corev1.Pod{chisel("chisel", map[string]string{"app": "chisel"}), chiselRelayed("chisel")} {
 		_, rest, _ = strings.Cut(rest, "```yaml\napiVersion:")
 		manifest, _, found := strings.Cut("apiVersion:"+rest, "```")
@@ -82,7 +85,7 @@ func TestTheManifestsInTheDocumentAreWhatThePoliciesMake(t *testing.T) {
 		}
 		var written corev1.Pod
 		controlplanetest.Require(t, yaml.UnmarshalStrict([]byte(manifest), &written))
-		mutated := mutate(t, pod, policies.Values())
+		mutated := mutate(t, pod, values)
 		if diff := cmp.Diff(mutated, &written); diff != "" {
 			t.Errorf("the pod as the policy makes it (-) and as it is written (+):\n%s", diff)
 		}

@@ -24,10 +24,10 @@ type said struct {
 }
 
 // ask runs doctor on manifests, with the settings of a values file.
-func ask(t *testing.T, manifests, values string) said {
+func ask(t *testing.T, manifests, values string, more ...string) said {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	args := []string{"doctor", "tunnel", "-f", "-", "-o", "json", "--values", values, "--cluster", filepath.Join("testdata", "common", "cluster.yaml")}
+	args := append([]string{"doctor", "tunnel", "-f", "-", "-o", "json", "--values", values, "--cluster", filepath.Join("testdata", "common", "cluster.yaml")}, more...)
 	if status := cli.Run(args, strings.NewReader(manifests), &stdout, &stderr); status > 1 || stderr.Len() > 0 {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
@@ -76,18 +76,18 @@ func agentsOf(t *testing.T, answer said) []string {
 // What the policies do to a pod, doctor takes for the way through the proxy; and where they can do nothing, it says
 // what stands in the way.
 func TestDoctorAgreesWithThePolicies(t *testing.T) {
-	samples := []struct{ file, plain, tls string }{
-		{"cluster-proxy.yaml", "Proxy Proxy Proxy", "Relay Relay Relay"},
-		{"konnectivity.yaml", "Proxy", "Relay"}, // to an address
-		{"hypershift.yaml", "Proxy", "Relay"},   // on the host's network
-		{"frpc.yaml", "Proxy", "Relay"},
-		{"frpc-toml.yaml", "Proxy", "Relay"},
-		{"teleport.yaml", "Proxy", "Proxy"},
-		{"rancher.yaml", "Proxy", "Proxy"},
-		{"klusterlet.yaml", "Proxy", "Proxy"},
-		{"chisel.yaml", "Relay", "Relay"},
-		{"cloudflared.yaml", "Direct", "Direct"},
-		{"vpn-shoot.yaml", "Direct", "Direct"},
+	samples := []struct{ file, plain, tls, sidecar string }{ // sidecar: by TLS, where that is the way of whoever can have one
+		{"cluster-proxy.yaml", "Proxy Proxy Proxy", "Relay Direct Direct", "Relay Relay Relay"}, // where addon-agent dials, only a kubeconfig says
+		{"konnectivity.yaml", "Proxy", "Direct", "Relay"},                                       // an address, which no relay can take the place of
+		{"hypershift.yaml", "Proxy", "Direct", "Relay"},                                         // port 443 on the host's network
+		{"frpc.yaml", "Proxy", "Direct", "Relay"},                                               // its hub is in no argument that the policy knows
+		{"frpc-toml.yaml", "Proxy", "Direct", "Relay"},
+		{"teleport.yaml", "Proxy", "Proxy", "Proxy"},
+		{"rancher.yaml", "Proxy", "Proxy", "Proxy"},
+		{"klusterlet.yaml", "Proxy", "Proxy", "Proxy"},
+		{"chisel.yaml", "Direct", "Direct", "Relay"},
+		{"cloudflared.yaml", "Direct", "Direct", "Direct"},
+		{"vpn-shoot.yaml", "Direct", "Direct", "Direct"},
 	}
 	folder := filepath.Join("..", "agents", "tunnel", "testdata")
 	if files, err := filepath.Glob(filepath.Join(folder, "*.yaml")); err != nil || len(files) != len(samples) {
@@ -101,25 +101,37 @@ func TestDoctorAgreesWithThePolicies(t *testing.T) {
 		}
 		stream += "---\n" + string(text)
 	}
-	for url, tls := range map[string]bool{"http://me:mySuperSecret@192.168.52.220:3128": false, "https://me:mySuperSecret@192.168.52.220:3129": true} {
-		values := settings(t, url)
-		for i, got := range agentsOf(t, ask(t, stream, values)) {
+	chosen := filepath.Join(t.TempDir(), "chosen.yaml")
+	const families = "tunnels: {families: {chisel: {through: Sidecar}, frpc: &s {throughTLS: Sidecar}, konnectivity-agent: *s, konnectivity-agent-app: *s, cluster-proxy: *s}}"
+	if err := os.WriteFile(chosen, []byte(families), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const plain, tls = "http://me:mySuperSecret@192.168.52.220:3128", "https://me:mySuperSecret@192.168.52.220:3129"
+	for _, test := range []struct {
+		url  string
+		more []string
+	}{{plain, nil}, {tls, nil}, {tls, []string{"--policy-values", chosen}}} {
+		values := settings(t, test.url)
+		for i, got := range agentsOf(t, ask(t, stream, values, test.more...)) {
 			if strings.Trim(strings.ReplaceAll(got, "Direct", ""), " ") != "" {
 				t.Errorf("%s as delivered: %s", samples[i].file, got)
 			}
 		}
 		var mutated, stderr bytes.Buffer
-		args := []string{"mutate", "-f", "-", "--values", values, "--cluster", filepath.Join("testdata", "common", "cluster.yaml")}
+		args := append([]string{"mutate", "-f", "-", "--values", values, "--cluster", filepath.Join("testdata", "common", "cluster.yaml")}, test.more...)
 		if status := cli.Run(args, strings.NewReader(stream), &mutated, &stderr); status != 0 {
 			t.Fatalf("status %d: %s", status, &stderr)
 		}
-		for i, got := range agentsOf(t, ask(t, mutated.String(), values)) {
+		for i, got := range agentsOf(t, ask(t, mutated.String(), values, test.more...)) {
 			want := samples[i].plain
-			if tls {
+			switch {
+			case test.more != nil:
+				want = samples[i].sidecar
+			case test.url == tls:
 				want = samples[i].tls
 			}
 			if got != want {
-				t.Errorf("%s mutated, TLS %t: %s, want %s", samples[i].file, tls, got, want)
+				t.Errorf("%s mutated, %s, %v: %s, want %s", samples[i].file, test.url, test.more, got, want)
 			}
 		}
 	}

@@ -33,7 +33,8 @@ cluster and owner. Cluster API gives a machine its settings once, when it is
 built; an outdated machine keeps the old ones until it is replaced.
 
 It reads only ProxyReports, from the cluster or from files. SINCE is the time of
-the last change; reordering the list is not a change.
+the last change; reordering the list is not a change. With node.delivery: Relay, a
+new password is none either: fairlead-node brings it, and is not checked here.
 
 The exit status is 0 for an answer; 1 with --fail-on outdated if something is
 outdated, or for an error; 2 if the command line is wrong.`,

@@ -61,7 +61,11 @@ func TestTheTextsOfTunnelsSayTheSameOfWhatTheyHaveInCommon(t *testing.T) {
 			t.Errorf("%s has %d variables in common", name, same)
 		}
 	}
-	listening := strings.Replace(expressions(t, "tunnel-relay")["relay"], "] + variables.relayed.map(t, '--target=' + t)", ", '--listen=' + variables.address, '--direct']", 1)
+	listening := strings.NewReplacer(
+		"] + variables.relayed.map(t, '--target=' + t)", ", '--listen=' + variables.address, '--direct'] + variables.health",
+		"{'path': dyn('/healthz'), 'port': dyn(8099)}", "variables.probes[0]",
+		"{'path': dyn('/readyz'), 'port': dyn(8099)}", "variables.probes[1]",
+	).Replace(expressions(t, "tunnel-relay")["relay"])
 	if listening != sidecar["relay"] {
 		t.Errorf("the container is\n%s\nwant\n%s", sidecar["relay"], listening)
 	}

@@ -254,7 +254,7 @@ func (s statement) sidecar(found []agent, tunnel *mutation.Tunnel) {
 	case at != "":
 		s.say("sidecar fairlead-relay at %s, a proxy without a password", at)
 		if s.pod.Spec.HostNetwork {
-			s.warn("hostNetwork: %s and port 8099 must be free on the node", at)
+			s.warn("hostNetwork: %s and %s must be free on the node", at, strings.Join(s.relayAdded("--health-address="), ", "))
 		}
 	case why == "":
 	case s.hasRelay():

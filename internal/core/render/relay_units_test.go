@@ -10,6 +10,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
+// Pods on a machine's network may have the ports of fairlead-relay and of fairlead-operator follow.
+func TestTheRelayOfAMachineLeavesPortsToPods(t *testing.T) {
+	e := effective(t, "a.example")
+	e.Node.Delivery, e.Node.Relay = resolve.DeliveryRelay, resolve.MachineRelay{Binary: "/bin/sh"}
+	for _, f := range relayFilesOf(e) {
+		if f.key != RelayServiceKey {
+			continue
+		}
+		if content, err := f.content(e); err != nil || !strings.Contains(string(content), " --health-address=127.0.0.1:8097 ") {
+			t.Errorf("%s (%v)", content, err)
+		}
+	}
+}
+
 // systemd itself says whether it understands the units.
 func TestSystemdKnowsEverythingInTheRelaysUnits(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")

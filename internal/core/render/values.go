@@ -21,16 +21,16 @@ func previousValues(e resolve.Effective) map[string]string {
 	return map[string]string{"http": e.Previous.HTTP.Reveal(), "https": e.Previous.HTTPS.Reveal()}
 }
 
-// Values returns the Helm values of a cluster as YAML. Every key but previous is always there: an
-// empty string overrides what a lower layer of Helm values may say, an absent
-// key would let it through. Charts take the URLs into variables of pods, see resolve.Form.
+// Values returns the Helm values of a cluster as YAML. Every key but previous, which earlier charts refuse, is always
+// there: an empty string overrides what a lower layer of Helm values may say, an absent key would let it through. With
+// delivery Relay, previous is, too. Charts take the URLs into variables of pods, see resolve.Form.
 func Values(e resolve.Effective) ([]byte, error) {
 	http, https, list := e.HTTP.Reveal(), e.HTTPS.Reveal(), e.NoProxy.Any.String()
 	if e.Form.Literal() {
 		http, https = literalURL(e.HTTP), literalURL(e.HTTPS)
 	}
 	proxy := map[string]any{"http": http, "https": https, "noProxy": list}
-	if !e.Previous.IsZero() {
+	if !e.Previous.IsZero() || e.Node.Delivery == resolve.DeliveryRelay {
 		proxy["previous"] = previousValues(e)
 	}
 	return yaml.Marshal(map[string]any{

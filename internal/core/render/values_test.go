@@ -79,6 +79,19 @@ func TestTheCredentialsOfBeforeAreInTheValuesOnlyWhereThereAreSome(t *testing.T)
 	}
 }
 
+// Who merges them over what a release has would keep a password that the proxy refuses.
+func TestWithDeliveryRelayTheCredentialsOfBeforeGoWhenThereAreNone(t *testing.T) {
+	want := wantValues(exampleURL, exampleURL, exampleList)
+	want["cluster"].(map[string]any)["proxy"].(map[string]any)["previous"] = map[string]any{"http": "", "https": ""}
+	e := example(t, func(e *resolve.Effective) { e.Node.Delivery = resolve.DeliveryRelay })
+	for _, form := range []resolve.Form{e.Form, resolve.FormPortable2} {
+		e.Form = form
+		if diff := cmp.Diff(want, readValues(t, e)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // writable removes what the YAML library does not quote although it reads it
 // otherwise: DEL, NEL, C1 controls. No list and no URL has them: both are
 // printable ASCII once they are parsed (FuzzParse, FuzzParseURL).
