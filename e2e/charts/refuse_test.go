@@ -49,6 +49,7 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"no relay at once":                  {values{"relay": values{"maxSurge": "0%"}}, []string{"/relay/maxSurge"}},
 		"settings of machines by nobody":    {values{"node": values{"enabled": true}}, []string{"node.enabled", "cluster.proxy.http", "source.existing"}},
 		"a typo in relay.direct":            {values{"relay": values{"direct": values{"network": []string{}}}}, []string{"/relay/direct", "network"}},
+		"direct, and nothing denied":        {values{"carry": "Relay", "proxy": proxy(good, good, "a"), "relay": values{"direct": values{"namespaces": []string{"shop"}}}}, []string{"relay.denied", "relay.direct"}},
 		"a domain with a port":              {values{"relay": values{"direct": values{"domains": []string{"a.example:443"}}}}, []string{"/relay/direct/domains/0"}},
 		"a value of failurePolicy":          {values{"failurePolicy": "ignore"}, []string{"/failurePolicy", "Fail", "Ignore"}},
 		"a text for a truth":                {values{"optIn": "false"}, []string{"/optIn", "boolean"}},
