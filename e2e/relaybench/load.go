@@ -90,11 +90,11 @@ func (l load) client(end time.Time) (took []time.Duration, bytes int64, err erro
 		return l.download(end)
 	case "CONNECT":
 		for time.Now().Before(end) {
-			began := time.Now()
-			if err := l.tunnelled(); err != nil {
+			opened, err := l.tunnelled()
+			if err != nil {
 				return nil, 0, err
 			}
-			took = append(took, time.Since(began))
+			took = append(took, opened)
 		}
 		return took, 0, nil
 	}
@@ -144,13 +144,16 @@ func (l load) open() (net.Conn, *bufio.Reader, error) {
 	return conn, reader, err
 }
 
-func (l load) tunnelled() error {
+// tunnelled opens a tunnel, asks through it and closes it. It returns how long the tunnel took to open.
+func (l load) tunnelled() (opened time.Duration, err error) {
+	began := time.Now()
 	conn, reader, err := l.open()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer conn.Close() //nolint:errcheck // of a benchmark
-	return ask(conn, reader, fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: %s\r\n\r\n", small, destination))
+	opened = time.Since(began)
+	return opened, ask(conn, reader, fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: %s\r\n\r\n", small, destination))
 }
 
 func ask(conn net.Conn, reader *bufio.Reader, request string) error {

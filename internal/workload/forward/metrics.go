@@ -21,6 +21,9 @@ var (
 	tunnelsDesc      = prometheus.NewDesc("fairlead_relay_credential_tunnels", "Open tunnels that a credential was accepted for, by its keyed fingerprint.", []string{"fingerprint"}, nil)
 )
 
+// Collectors are for their descriptions.
+func Collectors() []prometheus.Collector { return []prometheus.Collector{newMetrics(nil)} }
+
 func newMetrics(proxy *Proxy) *metrics {
 	return &metrics{proxy: proxy, requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "fairlead_relay_requests_total",

@@ -66,6 +66,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 func listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
 	var listeners []net.Listener
 	config := net.ListenConfig{KeepAliveConfig: keepAlive}
+	config.SetMultipathTCP(false) // it costs each connection time, and clients are near
 	for _, address := range addresses {
 		if address == "systemd" {
 			handed, err := activation.Listeners()
