@@ -9,17 +9,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fairlead-io/fairlead/internal/manager/controller"
+	"github.com/fairlead-io/fairlead/internal/workload/follow"
 	"github.com/fairlead-io/fairlead/internal/workload/replicator"
 )
 
 func metrics() string {
 	return "# Metrics\n\n" + header +
-		"For everybody who monitors Fairlead. Both programs export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP. None has a password or a URL.\n\n" +
+		"For everybody who monitors Fairlead. The operator and the replicator export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP. None has a password or a URL.\n\n" +
 		"## The operator\n\n" + table(controller.Collectors(nil, nil)) +
 		"\nOnly the leader exports the gauges.\n" +
 		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
 		"\n## The replicator\n\n" + table(replicator.Collectors()) +
-		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n\n## What to read next\n\n- [ProxyReport](../spec/proxyreport.md): what to do for each reason.\n- [The Secret for pods](../spec/secrets.md#the-secret-for-pods): what to do for each state.\n"
+		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n" +
+		"\n## What writes a relay's settings\n\n`fairlead-operator follow` exports these at `/metrics` of `--health-address`, port 8098 by default.\n\n" + table(follow.Metrics) +
+		"\n## What to read next\n\n- [ProxyReport](../spec/proxyreport.md): what to do for each reason.\n- [The Secret for pods](../spec/secrets.md#the-secret-for-pods): what to do for each state.\n"
 }
 
 // description is what Prometheus' client says of a metric: there is no other way to ask for its parts.
@@ -39,7 +42,11 @@ func table(collectors []prometheus.Collector) string {
 			if strings.HasSuffix(parts[1], "_total") {
 				kind = "counter"
 			}
-			rows = append(rows, fmt.Sprintf("| `%s` | %s | `%s` | %s |\n", parts[1], kind, strings.ReplaceAll(parts[3], ",", "`, `"), cell(parts[2])))
+			labels := ""
+			if parts[3] != "" {
+				labels = "`" + strings.ReplaceAll(parts[3], ",", "`, `") + "`"
+			}
+			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |\n", parts[1], kind, labels, cell(parts[2])))
 		}
 	}
 	slices.Sort(rows)

@@ -14,47 +14,53 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// filesOf returns what is to be written, or why nothing can be. The error names the object and the key, and shows no value.
-func filesOf(namespace string, secret *corev1.Secret, bundle *corev1.ConfigMap) (map[string]string, error) {
-	files, err := keysOf(secret)
+// filesOf returns what is to be written and what it says, or why nothing can be. Errors and warnings name the object and the
+// key, and show no value.
+func filesOf(namespace string, secret *corev1.Secret, bundle *corev1.ConfigMap) (map[string]string, *upstream.Settings, error) {
+	files, warnings, err := keysOf(secret)
+	var settings *upstream.Settings
 	if err == nil {
-		_, err = upstream.Parse(files)
+		settings, err = upstream.Parse(files)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("secret %s/%s: %w", namespace, SecretName, err)
+		return nil, nil, fmt.Errorf("secret %s/%s: %w", namespace, SecretName, err)
 	}
+	settings.Warnings = append(warnings, settings.Warnings...)
 	if bundle == nil || bundle.Data[upstream.CAFile] == "" {
-		return files, nil
+		return files, settings, nil
 	}
 	files[upstream.CAFile] = bundle.Data[upstream.CAFile]
-	settings, err := upstream.Parse(files)
+	with, err := upstream.Parse(files)
 	if err == nil {
-		_, err = settings.Authorities()
+		_, err = with.Authorities()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("configmap %s/%s: %w", namespace, ConfigMapName, err)
+		return nil, nil, fmt.Errorf("configmap %s/%s: %w", namespace, ConfigMapName, err)
 	}
-	return files, nil
+	return files, settings, nil
 }
 
-func keysOf(secret *corev1.Secret) (map[string]string, error) {
+func keysOf(secret *corev1.Secret) (files map[string]string, warnings []string, err error) {
 	if secret == nil {
-		return nil, errors.New("it does not exist")
+		return nil, nil, errors.New("it does not exist")
 	}
-	files := map[string]string{}
+	files = map[string]string{}
 	for _, name := range upstream.Keys {
 		value, found := secret.Data[name]
+		lines := bytes.ContainsAny(value, "\n\r\x00")
 		switch {
 		case !found && (name == upstream.HTTPSFile || name == upstream.NoProxyFile):
-			return nil, fmt.Errorf("it has no key %s", name)
+			return nil, nil, fmt.Errorf("it has no key %s", name)
 		case !found:
-		case bytes.ContainsAny(value, "\n\r\x00"):
-			return nil, fmt.Errorf("%s: it has more than one line", name)
+		case lines && (name == upstream.HTTPPreviousFile || name == upstream.HTTPSPreviousFile):
+			warnings = append(warnings, name+": it has more than one line")
+		case lines:
+			return nil, nil, fmt.Errorf("%s: it has more than one line", name)
 		default:
 			files[name] = string(value)
 		}
 	}
-	return files, nil
+	return files, warnings, nil
 }
 
 // writeSettings writes the file of settings, and the authorities before it: the new proxy may need them. It reports whether
@@ -69,14 +75,21 @@ func writeSettings(folder string, files map[string]string) (bool, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return false, err
 	}
-	authorities := false
-	if bundle, found := files[upstream.CAFile]; found {
+	authorities, at := false, filepath.Join(folder, upstream.CAFile)
+	bundle, found := files[upstream.CAFile]
+	if found {
 		var err error
-		if authorities, err = replace(filepath.Join(folder, upstream.CAFile), bundle); err != nil {
+		if authorities, err = replace(at, bundle); err != nil {
 			return false, err
 		}
 	}
 	settings, err := replace(filepath.Join(folder, upstream.SettingsFile), lines.String())
+	if err == nil && !found {
+		if err = os.Remove(at); errors.Is(err, fs.ErrNotExist) {
+			return settings, nil
+		}
+		authorities = err == nil
+	}
 	return settings || authorities, err
 }
 

@@ -4,7 +4,9 @@ package follow
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +43,7 @@ type follower struct {
 	secret  *corev1.Secret
 	bundle  *corev1.ConfigMap
 	refused string // why the latest source was not written
+	warned  string // what is ignored of it
 }
 
 // Run follows until the context is done. The error says why it cannot begin: later ones are logged, and tried again.
@@ -107,11 +110,15 @@ func (f *follower) write() {
 	f.mutex.Lock()
 	secret, bundle := f.secret, f.bundle
 	f.mutex.Unlock()
-	files, err := filesOf(f.Namespace, secret, bundle)
+	files, settings, err := filesOf(f.Namespace, secret, bundle)
+	if err == nil {
+		err = f.keep(files, settings, bundle == nil)
+	}
 	if err != nil {
 		f.refuse(err)
 		return
 	}
+	f.warn(settings.Warnings)
 	write := writeVolume
 	if f.AsSettings {
 		write = writeSettings
@@ -127,6 +134,15 @@ func (f *follower) write() {
 		fallthrough
 	default:
 		f.refused = ""
+	}
+}
+
+func (f *follower) warn(warnings []string) {
+	ignored.Set(float64(len(warnings)))
+	said := f.warned
+	f.warned = strings.Join(warnings, "; ")
+	if f.warned != "" && f.warned != said {
+		f.log.Warn("the credentials of before are ignored", "reason", fmt.Sprintf("secret %s/%s: %s", f.Namespace, SecretName, f.warned))
 	}
 }
 

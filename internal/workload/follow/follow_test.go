@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -80,7 +81,6 @@ func TestABadSourceChangesNothing(t *testing.T) {
 		"no list":        func(f *follower) { delete(f.secret.Data, upstream.NoProxyFile) },
 		"no URL":         func(f *follower) { f.secret.Data[upstream.HTTPSFile] = []byte("user:pass1@proxy") },
 		"two lines":      func(f *follower) { f.secret.Data[upstream.HTTPSFile] = []byte("http://u:pass1@p:1\nNO_PROXY=*") },
-		"a bad previous": func(f *follower) { f.secret.Data[upstream.HTTPPreviousFile] = []byte("ftp://u:pass1@p:1") },
 		"no certificate": func(f *follower) { f.bundle = &corev1.ConfigMap{Data: map[string]string{upstream.CAFile: "pass1"}} },
 	} {
 		for _, asSettings := range []bool{false, true} {
@@ -100,6 +100,96 @@ func TestABadSourceChangesNothing(t *testing.T) {
 			f.write()
 			if s := settings(t, f); s.NoProxy != "n2.example" {
 				t.Errorf("%s, afterwards: %s: %s", name, s.NoProxy, logged)
+			}
+		}
+	}
+}
+
+// While the ConfigMap is gone, a relay still knows its proxy. One without certificates says that there are none.
+func TestCertificatesGoWhenTheConfigMapSaysSo(t *testing.T) {
+	for _, asSettings := range []bool{false, true} {
+		for name, empty := range map[string]map[string]string{"no key": nil, "an empty key": {upstream.CAFile: ""}} {
+			f, logged := newFollower(t, asSettings)
+			at := filepath.Join(f.Folder, upstream.CAFile)
+			if !asSettings {
+				at = filepath.Join(f.Folder, data, upstream.CAFile)
+			}
+			has := func(when, want string) {
+				t.Helper()
+				if found, _ := os.ReadFile(at); string(found) != want {
+					t.Errorf("as settings %v, %s, %s: %q\n%s", asSettings, name, when, found, logged)
+				}
+			}
+			f.secret, f.bundle = source(1), &corev1.ConfigMap{Data: map[string]string{upstream.CAFile: authority}}
+			f.write()
+			has("at first", authority)
+			f.secret, f.bundle = source(2), nil
+			f.write()
+			has("without the ConfigMap", authority)
+			if s := settings(t, f); s.NoProxy != "n2.example" {
+				t.Errorf("without the ConfigMap, the source is that of before: %s", logged)
+			}
+			f.bundle = &corev1.ConfigMap{Data: empty}
+			f.write()
+			has("with an empty ConfigMap", "")
+			f.bundle = nil
+			f.write()
+			has("at the end", "")
+			if strings.Contains(logged.String(), "level=ERROR") {
+				t.Error(logged)
+			}
+		}
+	}
+}
+
+// A machine without its proxy cannot pull images, so nobody takes it away by mistake. Pods get an answer that says so.
+func TestASourceWithoutAProxyTakesNoneFromAMachine(t *testing.T) {
+	none := &corev1.Secret{Data: map[string][]byte{upstream.HTTPSFile: nil, upstream.HTTPFile: []byte(" "), upstream.NoProxyFile: nil}}
+	for _, asSettings := range []bool{false, true} {
+		f, logged := newFollower(t, asSettings)
+		f.secret = none
+		f.write()
+		if s := settings(t, f); !s.HTTPS.URL.IsZero() || strings.Contains(logged.String(), "level=ERROR") {
+			t.Errorf("there was none: %s", logged)
+		}
+		f.secret = source(1)
+		f.write()
+		before := testutil.ToFloat64(rejected)
+		f.secret = none
+		f.write()
+		refused := strings.Count(logged.String(), "fairlead-system/fairlead-source: it names no proxy")
+		if s := settings(t, f); s.HTTPS.URL.IsZero() == asSettings || (refused == 1) != asSettings || (testutil.ToFloat64(rejected) == before+1) != asSettings {
+			t.Errorf("as settings %v: %s: %s", asSettings, s.HTTPS.URL, logged)
+		}
+	}
+}
+
+// The credentials of now do not wait for those of before.
+func TestABadPreviousIsIgnoredAndNamed(t *testing.T) {
+	for name, previous := range map[string]string{
+		"no URL":         "u:pass1@p",
+		"bad escape":     "http://u:pass1%zz@proxy2.corp.example:3128",
+		"two lines":      "http://u:pass1@proxy2.corp.example:3128\nNO_PROXY=*\n",
+		"another's host": "http://u:pass1@proxy1.corp.example:3128",
+	} {
+		for _, asSettings := range []bool{false, true} {
+			f, logged := newFollower(t, asSettings)
+			f.secret = source(1)
+			f.write()
+			f.secret = source(2)
+			f.secret.Data[upstream.HTTPPreviousFile] = []byte(previous)
+			f.write()
+			f.write()
+			if s := settings(t, f); s.NoProxy != "n2.example" || len(s.HTTP.Credentials) != 1 || testutil.ToFloat64(ignored) != 1 {
+				t.Errorf("%s: %s, %v, %s", name, s.NoProxy, s.HTTP.Credentials, logged)
+			}
+			if text := logged.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "fairlead-system/fairlead-source: HTTP_PROXY_PREVIOUS: ") || strings.Contains(text, "pass1") {
+				t.Errorf("%s: %s", name, text)
+			}
+			f.secret = source(3)
+			f.write()
+			if testutil.ToFloat64(ignored) != 0 {
+				t.Errorf("%s: it is gone, and still counted", name)
 			}
 		}
 	}

@@ -19,7 +19,10 @@ var (
 		Name: "fairlead_follow_writes_total", Help: "How often the settings of a relay were written.",
 	})
 	rejected = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "fairlead_follow_rejected_total", Help: "How often a source was not written, because it is malformed or gone, or because the folder cannot be written.",
+		Name: "fairlead_follow_rejected_total", Help: "How often a source was not written, because it is malformed or gone, would take its proxy from a machine, or because the folder cannot be written.",
+	})
+	ignored = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "fairlead_follow_ignored_keys", Help: "Keys of the source that are ignored: credentials of before that are malformed, or of another proxy.",
 	})
 	lastWrite = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "fairlead_follow_last_write_timestamp_seconds", Help: "When the settings of a relay were written last.",
@@ -27,7 +30,7 @@ var (
 )
 
 // Metrics are those of this program.
-var Metrics = []prometheus.Collector{writes, rejected, lastWrite}
+var Metrics = []prometheus.Collector{writes, rejected, ignored, lastWrite}
 
 // isReady reports whether a relay can read the folder: a machine that boots while the API server is away has the settings of
 // before.

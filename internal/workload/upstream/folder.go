@@ -73,6 +73,9 @@ func (f *Folder) read() error {
 	if f.last != nil {
 		f.log.Info("the settings have changed", "proxy", settings.HTTPS.URL.String())
 	}
+	for _, warning := range settings.Warnings {
+		f.log.Warn("the credentials of before are ignored", "reason", warning)
+	}
 	f.files, f.last = files, settings
 	return nil
 }

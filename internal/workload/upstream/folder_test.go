@@ -44,13 +44,12 @@ func TestAFileOfSettingsIsRead(t *testing.T) {
 // The settings of before count on, and the log says once why, without a password.
 func TestTheLastGoodSettingsCountOn(t *testing.T) {
 	for name, content := range map[string]string{
-		"cut in the password":  settingsText[:40],
-		"cut in the list":      settingsText[:len(settingsText)-3],
-		"cut after a line":     strings.SplitAfter(settingsText, "\n")[0],
-		"empty":                "",
-		"no URL":               strings.ReplaceAll(settingsText, "http://alice", "alice"),
-		"another order":        "NO_PROXY=.svc\n" + strings.ReplaceAll(settingsText, "NO_PROXY=.svc,10.0.0.0/8\n", ""),
-		"a previous of no use": strings.ReplaceAll(settingsText, "http://bob:second@", "ftp://bob:second@"),
+		"cut in the password": settingsText[:40],
+		"cut in the list":     settingsText[:len(settingsText)-3],
+		"cut after a line":    strings.SplitAfter(settingsText, "\n")[0],
+		"empty":               "",
+		"no URL":              strings.ReplaceAll(settingsText, "http://alice", "alice"),
+		"another order":       "NO_PROXY=.svc\n" + strings.ReplaceAll(settingsText, "NO_PROXY=.svc,10.0.0.0/8\n", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir()
@@ -84,6 +83,36 @@ func TestTheLastGoodSettingsCountOn(t *testing.T) {
 			}
 			if now, err := folder.Read(); now != good || err != nil || folder.Problem() == nil {
 				t.Errorf("without the file: %v, %v", now, err)
+			}
+		})
+	}
+}
+
+// The credentials of now count, and the log says once which of before do not, without a password.
+func TestAPreviousOfNoUseIsIgnored(t *testing.T) {
+	for name, content := range map[string]string{
+		"no URL":         strings.ReplaceAll(settingsText, "http://bob:second@", "ftp://bob:second@"),
+		"bad escape":     strings.ReplaceAll(settingsText, "second@", "second%zz@"),
+		"another's host": strings.ReplaceAll(settingsText, "second@proxy", "second@other"),
+		"no proxy":       strings.ReplaceAll(settingsText, "http://alice:first@proxy.corp.example:3128", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			replace(t, filepath.Join(path, SettingsFile), settingsText)
+			var logged bytes.Buffer
+			folder := NewFolder(path, slog.New(slog.NewTextHandler(&logged, nil)))
+			if _, err := folder.Read(); err != nil || strings.Contains(logged.String(), "WARN") {
+				t.Fatal(err, &logged)
+			}
+			replace(t, filepath.Join(path, SettingsFile), strings.ReplaceAll(content, ".svc", ".local"))
+			for range 3 {
+				s, err := folder.Read()
+				if err != nil || folder.Problem() != nil || s.NoProxy != ".local,10.0.0.0/8" || len(s.HTTPS.Credentials) > 1 || len(s.Warnings) != 1 {
+					t.Fatalf("%v, %v, %v", s, err, folder.Problem())
+				}
+			}
+			if text := logged.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, path+"/HTTPS_PROXY_PREVIOUS: ") || strings.Contains(text, "second") {
+				t.Errorf("the log: %s", text)
 			}
 		})
 	}

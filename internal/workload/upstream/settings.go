@@ -32,6 +32,8 @@ type Settings struct {
 	HTTP, HTTPS Proxy
 	NoProxy     string
 	Key         string // of fingerprints; empty: one of this process
+	// Warnings name what is ignored, and why. They show no value.
+	Warnings []string
 	// Authorities are those by which an https:// proxy is known: the system's and the folder's. A company's bundle takes
 	// hundreds of kilobytes, and is read once.
 	Authorities func() (*x509.CertPool, error)
@@ -71,10 +73,10 @@ func (c Credential) Header() string {
 func parse(folder string, files map[string]string) (*Settings, error) {
 	s := &Settings{NoProxy: strings.TrimSpace(files[NoProxyFile]), Key: strings.TrimSpace(files[KeyFile])}
 	var err error
-	if s.HTTPS, err = parseProxy(folder, files, HTTPSFile, HTTPSPreviousFile); err != nil {
+	if s.HTTPS, err = s.parseProxy(folder, files, HTTPSFile, HTTPSPreviousFile); err != nil {
 		return nil, err
 	}
-	if s.HTTP, err = parseProxy(folder, files, HTTPFile, HTTPPreviousFile); err != nil {
+	if s.HTTP, err = s.parseProxy(folder, files, HTTPFile, HTTPPreviousFile); err != nil {
 		return nil, err
 	}
 	s.Authorities = sync.OnceValues(func() (*x509.CertPool, error) {
@@ -90,33 +92,35 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 	return s, nil
 }
 
-// parseProxy: the previous credentials count for the same proxy alone.
-func parseProxy(folder string, files map[string]string, current, previous string) (Proxy, error) {
+// parseProxy: the previous credentials count for the same proxy alone, and the current ones do not wait for them.
+func (s *Settings) parseProxy(folder string, files map[string]string, current, previous string) (Proxy, error) {
 	proxy, err := parseURL(folder, files, current)
-	if err != nil || proxy.URL.IsZero() {
-		return proxy, err
-	}
-	before, err := parseURL(folder, files, previous)
 	if err != nil {
 		return Proxy{}, err
 	}
-	same := !before.URL.IsZero() && before.URL.WithoutCredentials().Equal(proxy.URL.WithoutCredentials())
-	if same && before.Credentials[0].Header() != proxy.Credentials[0].Header() {
+	before, err := parseURL(folder, files, previous)
+	switch {
+	case err != nil:
+		s.Warnings = append(s.Warnings, err.Error())
+	case before.URL.IsZero():
+	case !before.URL.WithoutCredentials().Equal(proxy.URL.WithoutCredentials()):
+		s.Warnings = append(s.Warnings, filepath.Join(folder, previous)+": it is not of the proxy that "+current+" names")
+	case before.Credentials[0].Header() != proxy.Credentials[0].Header():
 		before.Credentials[0].Name = "previous"
 		proxy.Credentials = slices.Concat(proxy.Credentials, before.Credentials)
 	}
 	return proxy, nil
 }
 
-func parseURL(folder string, files map[string]string, name string) (Proxy, error) {
+func parseURL(folder string, files map[string]string, name string) (proxy Proxy, err error) {
 	u, err := proxyurl.Parse(files[name])
 	if err == nil && !u.IsZero() {
-		return NewProxy(u)
+		proxy, err = NewProxy(u)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", filepath.Join(folder, name), err)
 	}
-	return Proxy{}, err
+	return proxy, err
 }
 
 // NewProxy returns the proxy of a URL, with the credentials in it.

@@ -13,28 +13,34 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// RemoveTaint removes the taint of this key from a node, if it is there, and changes nothing else: somebody else may write
-// the node meanwhile.
+// RemoveTaint removes the taints of this key from a node, each effect's, and changes nothing else: somebody else may write the
+// node meanwhile.
 func RemoveTaint(ctx context.Context, clients kubernetes.Interface, name, key string) error {
 	node, err := clients.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
+	for err == nil {
+		operations := withoutTaint(node.Spec.Taints, key)
+		if len(operations) == 0 {
+			return nil
+		}
+		var patch []byte
+		if patch, err = json.Marshal(operations); err != nil {
+			return err
+		}
+		node, err = clients.CoreV1().Nodes().Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	}
-	at := slices.IndexFunc(node.Spec.Taints, func(found corev1.Taint) bool { return found.Key == key })
-	if at < 0 {
-		return nil
-	}
-	path := fmt.Sprintf("/spec/taints/%d", at)
-	patch, err := json.Marshal([]map[string]any{
-		{"op": "test", "path": path + "/key", "value": key},
-		{"op": "remove", "path": path},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = clients.CoreV1().Nodes().Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	if apierrors.IsInvalid(err) {
 		return fmt.Errorf("its taints have changed meanwhile: %w", err)
 	}
 	return err
+}
+
+// withoutTaint begins at the end: what is removed moves those behind it.
+func withoutTaint(taints []corev1.Taint, key string) (operations []map[string]any) {
+	for at, taint := range slices.Backward(taints) {
+		if taint.Key == key {
+			path := fmt.Sprintf("/spec/taints/%d", at)
+			operations = append(operations, map[string]any{"op": "test", "path": path + "/key", "value": key}, map[string]any{"op": "remove", "path": path})
+		}
+	}
+	return operations
 }
