@@ -88,9 +88,9 @@ vectors: vectors-deps ## measure the real clients of this machine anew and merge
 
 fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz target for FUZZTIME (default 1m)
 	PAIRS=10000000 go test ./operator/noproxy/dialect -count=1 -timeout=30m -v -run=TestGoListsAgreeWithHTTPProxy
-	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go operator internal | cut -d' ' -f2 | sort); do \
-		package=$$(grep -rlE "^func $$target\b" --include=*_test.go operator internal | xargs dirname); \
-		go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done
+	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go operator internal | cut -d' ' -f2 | sort -u); do \
+		for package in $$(grep -rlE "^func $$target\b" --include=*_test.go operator internal | xargs -n1 dirname); do \
+			go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done; done
 
 bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/reference/admission-cost.md), the relay beside squid (docs/reference/relay.md)
 	go test ./operator/... ./internal/... -run='^$$' -bench=. -benchmem

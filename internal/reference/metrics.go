@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/manager/controller"
 	"github.com/fairlead-io/fairlead/internal/workload/follow"
+	"github.com/fairlead-io/fairlead/internal/workload/forward"
 	"github.com/fairlead-io/fairlead/internal/workload/replicator"
 )
 
@@ -21,6 +22,8 @@ func metrics() string {
 		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
 		"\n## The replicator\n\n" + table(replicator.Collectors()) +
 		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n" +
+		"\n## The relay\n\n`fairlead-relay --listen` exports these at `/metrics` of `--health-address`: port 8099 of a pod, 127.0.0.1:8097 of a machine.\n\n" + table(forward.Collectors()) +
+		"\n`decision` and `result` are [these](../spec/relay.md#what-it-refuses).\n" +
 		"\n## What writes a relay's settings\n\n`fairlead-operator follow` exports these at `/metrics` of `--health-address`, port 8098 by default.\n\n" + table(follow.Metrics) +
 		"\n## What to read next\n\n- [ProxyReport](../spec/proxyreport.md): what to do for each reason.\n- [The Secret for pods](../spec/secrets.md#the-secret-for-pods): what to do for each state.\n"
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -42,6 +43,7 @@ type follower struct {
 	mutex   sync.Mutex
 	secret  *corev1.Secret
 	bundle  *corev1.ConfigMap
+	failed  bool   // the latest write
 	refused string // why the latest source was not written
 	warned  string // what is ignored of it
 }
@@ -70,15 +72,24 @@ func Run(ctx context.Context, config *rest.Config, options Options, log *slog.Lo
 	if !cache.WaitForCacheSync(ctx.Done(), secrets.HasSynced, bundles.HasSynced) {
 		return nil
 	}
+	again := time.NewTicker(writeAgain)
+	defer again.Stop()
 	for f.notify(); ; {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-f.changed:
 			f.write()
+		case <-again.C:
+			if f.failed {
+				f.write()
+			}
 		}
 	}
 }
+
+// writeAgain is for a folder that cannot be written now: a full disk.
+const writeAgain = 30 * time.Second
 
 // watch follows one object by its name: at 5,000 nodes a change is sent to 5,000 watches, and nothing else is.
 func (f *follower) watch(clients kubernetes.Interface, resource, name string, object runtime.Object, set func(any)) cache.Controller {
@@ -124,6 +135,7 @@ func (f *follower) write() {
 		write = writeSettings
 	}
 	changed, err := write(f.Folder, files)
+	f.failed = err != nil
 	switch {
 	case err != nil:
 		f.refuse(err)

@@ -89,13 +89,12 @@ func (f *Folder) stampNow() string {
 	if target, err := os.Readlink(filepath.Join(f.path, "..data")); err == nil {
 		return target
 	}
-	if _, err := os.Stat(filepath.Join(f.path, SettingsFile)); err != nil {
-		return ""
-	}
 	var stamp strings.Builder
 	for _, name := range []string{SettingsFile, CAFile} {
 		found, err := os.Stat(filepath.Join(f.path, name))
 		switch {
+		case err != nil && name == SettingsFile:
+			return ""
 		case err != nil:
 			stamp.WriteString("none ")
 		case time.Since(found.ModTime()) < tick:

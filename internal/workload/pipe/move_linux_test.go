@@ -1,0 +1,75 @@
+package pipe
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// connected are the two ends of a TCP connection.
+func connected(t *testing.T) (near, far *net.TCPConn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() //nolint:errcheck // of a test
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = conn.Close(), other.Close() })
+	return conn.(*net.TCPConn), other.(*net.TCPConn)
+}
+
+// read is how many bytes this process has had copied to it (proc(5), rchar).
+func read(t *testing.T) (bytes int) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/io")
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), "rchar: %d", &bytes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}
+
+// This process is the client, the tunnel and the destination: what the destination reads is all that it reads.
+func TestTheKernelMovesWhatATunnelCarries(t *testing.T) {
+	const size = 64 << 20
+	client, near := connected(t)
+	far, destination := connected(t)
+	done := make(chan Traffic, 1)
+	go func() {
+		done <- Both(t.Context(), End{Name: "client", Conn: near}, End{Name: "destination", Conn: far}, time.Minute)
+	}()
+	go func() {
+		_, _ = client.Write(make([]byte, size))
+		_ = client.CloseWrite()
+	}()
+	before, buffer := read(t), make([]byte, 256<<10)
+	received := 0
+	for {
+		n, err := destination.Read(buffer)
+		received += n
+		if err == io.EOF { //nolint:errorlint // as net says it
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = destination.Close()
+	traffic := <-done
+	if copied := read(t) - before - received; received != size || traffic.FromFirst != size || copied > size/10 {
+		t.Errorf("%d of %d bytes came, %+v; the tunnel has copied %d", received, size, traffic, copied)
+	}
+}
