@@ -26,7 +26,7 @@ check: verify lint unit ## what needs no control plane: formatting, lint, unit t
 
 deps: ## install the Debian packages that tests need
 	@missing=$$(for need in systemd-analyze:systemd ip:iproute2 curl:curl wget:wget git:git /usr/bin/python3:python3 \
-			java:default-jre-headless chromium:chromium chromium:fonts-dejavu-core mmdebstrap:mmdebstrap systemd-nspawn:systemd-container \
+			javac:default-jdk-headless chromium:chromium chromium:fonts-dejavu-core mmdebstrap:mmdebstrap systemd-nspawn:systemd-container \
 			/usr/sbin/squid:squid docker-registry:docker-registry openssl:openssl /usr/sbin/update-ca-certificates:ca-certificates \
 			/usr/lib/dracut/modules.d/30ignition/ignition:ignition \
 			$(python)/jinja2:python3-jinja2 $(python)/yaml:python3-yaml $(python)/libdnf:python3-libdnf \
@@ -38,7 +38,7 @@ python := /usr/lib/python3/dist-packages
 vectors-deps: ## install the Debian packages that vectors needs, and what deps does
 vectors-deps: deps
 	@missing=$$(for package in wget2 aria2 ruby perl libwww-perl liblwp-protocol-https-perl libio-socket-ssl-perl \
-			python3-requests python3-httpx python3-aiohttp php-cli php-curl php-guzzlehttp-guzzle default-jdk-headless; do \
+			python3-requests python3-httpx python3-aiohttp php-cli php-curl php-guzzlehttp-guzzle; do \
 		dpkg-query --show --showformat='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done; \
 		command -v npm >/dev/null || echo npm); $(install)
 

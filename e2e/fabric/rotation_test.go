@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -66,10 +68,11 @@ func (f *fabric) startFollow(cp *controlplane.ControlPlane) {
 	f.t.Cleanup(p.Kill)
 }
 
-// Programs of pods that ask for ever, and write the status of each answer.
-var askers = map[string][]string{
-	"curl": {"sh", "-c", `while :; do curl -sk -o /dev/null -w '%{http_code}\n' https://` + machine.InternetName + `/; sleep 0.2; done`},
-	"python": {"python3", "-u", "-c", `
+// askers are programs of pods that ask for ever, and write the status of each answer. Java's is a file.
+func askers(java string) map[string][]string {
+	return map[string][]string{
+		"curl": {"sh", "-c", `while :; do curl -sk -o /dev/null -w '%{http_code}\n' https://` + machine.InternetName + `/; sleep 0.2; done`},
+		"python": {"python3", "-u", "-c", `
 import time, warnings, requests
 warnings.simplefilter("ignore")
 session = requests.Session()
@@ -77,12 +80,14 @@ while True:
     print(session.get("https://` + machine.InternetName + `/", verify=False).status_code)
     time.sleep(0.2)
 `},
-	"node": {"node", "-e", `
+		"java": {"java", "-Dhttp.proxyHost=fairlead-relay." + system + ".svc", "-Dhttp.proxyPort=" + strconv.Itoa(port), java, "http://" + machine.InternetName + "/"},
+		"node": {"node", "-e", `
 const http = require("http"), proxy = new URL(process.env.http_proxy)
 const ask = () => http.get({host: proxy.hostname, port: proxy.port, path: "http://` + machine.InternetName + `/", headers: {host: "` + machine.InternetName + `"}},
   answer => { answer.resume(); console.log(answer.statusCode); setTimeout(ask, 200) }).on("error", e => { console.log(e.message); setTimeout(ask, 200) })
 ask()
 `},
+	}
 }
 
 // Running pods go on while the password changes and the old one is revoked, and so does a tunnel, which connects again by
@@ -90,7 +95,9 @@ ask()
 func testRotation(t *testing.T, f *fabric, client *pod) {
 	t.Helper()
 	running := map[string]*process.Process{}
-	for name, command := range askers {
+	ask, err := filepath.Abs("testdata/Ask.java")
+	controlplanetest.Require(t, err)
+	for name, command := range askers(ask) {
 		p, err := f.network.Start(t.Context(), client.network(), process.Spec{Name: "asker-" + name, Path: command[0], Args: command[1:], Env: variables("shop")})
 		controlplanetest.Require(t, err)
 		t.Cleanup(p.Kill)
