@@ -144,23 +144,8 @@ func TestALengthInTheAnswerToCONNECTIsNoBody(t *testing.T) {
 // answering is a proxy that says this to everybody, and ends the connection.
 func answering(t *testing.T, answer string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close() //nolint:errcheck // of a test
-				_, _ = http.ReadRequest(bufio.NewReader(conn))
-				_, _ = io.WriteString(conn, answer)
-			}()
-		}
-	}()
-	return listener.Addr().String()
+	return accepting(t, func(conn net.Conn) {
+		_, _ = http.ReadRequest(bufio.NewReader(conn))
+		_, _ = io.WriteString(conn, answer)
+	})
 }

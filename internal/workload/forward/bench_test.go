@@ -17,31 +17,17 @@ import (
 
 // BenchmarkConnect opens a tunnel, exchanges a line and closes it. The company's proxy is next to nothing.
 func BenchmarkConnect(b *testing.B) {
-	company, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer company.Close() //nolint:errcheck // of a test
-	go func() {
-		for {
-			conn, err := company.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close() //nolint:errcheck // of a test
-				reader := bufio.NewReader(conn)
-				if _, err := http.ReadRequest(reader); err != nil {
-					return
-				}
-				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
-				_, _ = io.Copy(conn, reader)
-			}()
+	company := accepting(b, func(conn net.Conn) {
+		reader := bufio.NewReader(conn)
+		if _, err := http.ReadRequest(reader); err != nil {
+			return
 		}
-	}()
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+		_, _ = io.Copy(conn, reader)
+	})
 	folder := b.TempDir()
 	file := filepath.Join(folder, upstream.SettingsFile)
-	if err := os.WriteFile(file, fmt.Appendf(nil, "HTTPS_PROXY=http://u:p@%s\nNO_PROXY=\n", company.Addr()), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "HTTPS_PROXY=http://u:p@%s\nNO_PROXY=\n", company), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	past := time.Now().Add(-time.Hour)

@@ -75,21 +75,7 @@ func (s *strict) note(format string, args ...any) {
 
 // relay starts it, and a relay before it.
 func (s *strict) relay() (address string) {
-	listen := func() net.Listener {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			s.f.Fatal(err)
-		}
-		s.f.Cleanup(func() { _ = listener.Close() })
-		return listener
-	}
-	own, relay := listen(), listen()
-	go func() {
-		for conn, err := own.Accept(); err == nil; conn, err = own.Accept() {
-			go s.answer(conn)
-		}
-	}()
-	folder, url := s.f.TempDir(), "http://corp:"+strictPassword+"@"+own.Addr().String()
+	folder, url := s.f.TempDir(), "http://corp:"+strictPassword+"@"+accepting(s.f, s.answer)
 	text := fmt.Sprintf("HTTP_PROXY=%[1]s\nHTTPS_PROXY=%[1]s\nNO_PROXY=\n", url)
 	if err := os.WriteFile(filepath.Join(folder, upstream.SettingsFile), []byte(text), 0o600); err != nil {
 		s.f.Fatal(err)
@@ -104,12 +90,16 @@ func (s *strict) relay() (address string) {
 		}()
 		p.ServeHTTP(w, r)
 	})}
+	relay, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.f.Fatal(err)
+	}
+	s.f.Cleanup(func() { _ = server.Close() })
 	go func() { _ = server.Serve(relay) }()
 	return relay.Addr().String()
 }
 
 func (s *strict) answer(conn net.Conn) {
-	defer conn.Close() //nolint:errcheck // of a test
 	header, err := readHeader(conn)
 	if err != nil {
 		return

@@ -46,7 +46,8 @@ func tunnel(t *testing.T, address string) net.Conn {
 	return conn
 }
 
-func echoServer(t *testing.T) string {
+// accepting has a function for each connection, which it ends.
+func accepting(t testing.TB, serve func(net.Conn)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -54,15 +55,19 @@ func echoServer(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(conn, conn); _ = conn.Close() }()
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			go func() {
+				defer conn.Close() //nolint:errcheck // of a test
+				serve(conn)
+			}()
 		}
 	}()
 	return listener.Addr().String()
+}
+
+func echoServer(t *testing.T) string {
+	t.Helper()
+	return accepting(t, func(conn net.Conn) { _, _ = io.Copy(conn, conn) })
 }
 
 func newProxy(t *testing.T) *Proxy {
