@@ -199,17 +199,14 @@ func (r *release) failedInstall() {
 		r.Errorf("after a failed install, the namespace: %v", err)
 	}
 	r.gone()
-	crds := &apiextensionsv1.CustomResourceDefinitionList{}
-	r.must(r.client.List(r.Context(), crds))
-	for _, crd := range crds.Items {
-		if strings.HasSuffix(crd.Name, "fairlead.io") { // else the install below would not bring older ones
-			r.must(r.client.Delete(r.Context(), &crd))
-		}
+	for _, name := range []string{"corporateproxies", "proxyoverrides", "proxyreports"} { // else the install below would not bring older ones
+		crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name + ".fairlead.io"}}
+		r.must(r.client.Delete(r.Context(), crd))
+		controlplanetest.Await(r, crd.Name+" to go", func(ctx context.Context) (bool, error) {
+			err := r.client.Get(ctx, client.ObjectKeyFromObject(crd), crd)
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		})
 	}
-	controlplanetest.Await(r, "the CRDs to go", func(ctx context.Context) (bool, error) {
-		err := r.client.Get(ctx, client.ObjectKey{Name: "corporateproxies.fairlead.io"}, &apiextensionsv1.CustomResourceDefinition{})
-		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
-	})
 }
 
 // revision is the release's newest.
