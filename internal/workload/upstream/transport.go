@@ -20,20 +20,24 @@ type Transport struct {
 	dialer *Dialer
 	proxy  Proxy
 	base   *http.Transport
+	bound  func(context.Context) (context.Context, context.CancelFunc)
 }
 
-// NewTransport returns one for a proxy. Close it when the settings have changed.
-// Connecting takes at most the given time, whose cause the error is.
+// NewTransport returns one for a proxy. Close it when the settings have changed. Awaiting a credential, and connecting, take at
+// most the given time each, whose cause the error is.
 func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error), timeout time.Duration, cause error) *Transport {
+	bound := func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeoutCause(ctx, timeout, cause)
+	}
 	return &Transport{d, proxy, &http.Transport{
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address}), // what speaks TLS is below
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeoutCause(ctx, timeout, cause)
+			ctx, cancel := bound(ctx)
 			defer cancel()
 			return d.connect(ctx, proxy, authorities)
 		},
 		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
-	}}
+	}, bound}
 }
 
 // Close ends connections that are idle. Requests that are under way go on.
@@ -53,7 +57,9 @@ func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 	var failed error
 	body := request.Body != nil && request.Body != http.NoBody
 	for from := 0; ; {
-		index, end, err := t.dialer.attempts.begin(request.Context(), t.proxy, from, body)
+		waiting, cancel := t.bound(request.Context())
+		index, end, err := t.dialer.attempts.begin(waiting, t.proxy, from, body)
+		cancel()
 		if err != nil {
 			if failed != nil {
 				err = failed
