@@ -3,6 +3,7 @@ package charts_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +170,13 @@ func (s server) testKyvernoGone(t *testing.T, file string) {
 			controlplanetest.Require(t, c.Delete(t.Context(), &crds.Items[i]))
 		}
 	}
+	controlplanetest.Await(t, "Kyverno's kinds to go", func(context.Context) (bool, error) {
+		groups, err := s.clients.Discovery().ServerGroups()
+		if err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return strings.HasSuffix(g.Name, "kyverno.io") }), nil
+	})
 	for _, all := range []client.Object{&admissionv1.MutatingWebhookConfiguration{}, &admissionv1.ValidatingWebhookConfiguration{}} {
 		controlplanetest.Require(t, c.DeleteAllOf(t.Context(), all))
 	}
