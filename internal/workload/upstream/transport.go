@@ -25,6 +25,7 @@ type Transport struct {
 // NewTransport returns one for a proxy. Close it when the settings have changed.
 // Connecting takes at most the given time, whose cause the error is.
 func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error), timeout time.Duration, cause error) *Transport {
+	proxy.requests = true
 	return &Transport{d, proxy, &http.Transport{
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address}), // what speaks TLS is below
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -60,7 +61,7 @@ func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		response, err := t.send(request, t.proxy.Credentials[index])
+		response, err := t.send(request.WithContext(t.dialer.attempts.hears(request.Context(), t.proxy, index)), t.proxy.Credentials[index])
 		switch {
 		case err != nil:
 			end(unknown)
@@ -82,6 +83,7 @@ func (t *Transport) send(request *http.Request, credential Credential) (*http.Re
 	var conn net.Conn
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { conn = got.Conn }})
 	request = request.WithContext(ctx)
+	request.Header.Del("Proxy-Authorization") // the one before
 	if header := credential.Header(); header != "" {
 		request.Header.Set("Proxy-Authorization", header)
 	}
