@@ -38,6 +38,7 @@ type attempted struct {
 type attempt struct {
 	accepted bool          // by the latest answer
 	refused  int           // times in a row
+	said     time.Time     // when it was refused
 	rests    time.Time     // until then it is not tried
 	last     time.Time     // when it was accepted
 	tunnels  int           // open ones
@@ -57,7 +58,13 @@ func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) 
 		case err != nil:
 			return 0, nil, err
 		case theirs == nil:
-			return index, func(got answer) { a.end(proxy, index, mine, got) }, nil
+			began := a.now()
+			return index, func(got answer) {
+				if got == accepted && a.refusedSince(began, proxy, index) {
+					got = unknown // it says what was
+				}
+				a.end(proxy, index, mine, got)
+			}, nil
 		}
 		select {
 		case <-theirs:
@@ -172,13 +179,20 @@ func (a *attempts) learn(proxy Proxy, index int, mine chan struct{}, got answer)
 		}
 		pause := min(firstPause<<min(state.refused, 10), longest)
 		state.accepted, state.refused = false, state.refused+1
-		state.rests = a.now().Add(pause + rand.N(pause/2))
+		state.said = a.now()
+		state.rests = state.said.Add(pause + rand.N(pause/2))
 	case unknown:
 	}
 	state.over(mine)
 	if got == accepted {
 		state.over(state.trying) // another request's: there is nothing to find out any more
 	}
+}
+
+func (a *attempts) refusedSince(began time.Time, proxy Proxy, index int) bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return a.state(proxy, index).said.After(began)
 }
 
 func (a *attempts) state(proxy Proxy, index int) *attempt {

@@ -137,3 +137,23 @@ func TestTheDestinationOfARequestDoesNotRefuseTunnels(t *testing.T) {
 		_ = tunnel.Close()
 	}
 }
+
+// A slow answer to a request from before the refusal says nothing of now.
+func TestALateAnswerDoesNotBringARefusedCredentialBack(t *testing.T) {
+	proxy, a := two(), attempts{now: time.Now}
+	proxy.Credentials = proxy.Credentials[:1]
+	a.end(proxy, 0, nil, accepted)
+	_, slow, err := a.begin(t.Context(), proxy, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, fast, err := a.begin(t.Context(), proxy, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast(refused)
+	slow(accepted)
+	if _, _, err := a.begin(t.Context(), proxy, 0, false); !errors.Is(err, ErrBackoff) {
+		t.Errorf("it is sent again: %v", err)
+	}
+}
