@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -65,7 +66,7 @@ func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 		switch {
 		case err != nil:
 			end(unknown)
-			return nil, err
+			return nil, withoutAnswer(err)
 		case response.StatusCode != http.StatusProxyAuthRequired:
 			end(answerOf(response))
 			return withoutPage(response), nil
@@ -92,6 +93,16 @@ func (t *Transport) send(request *http.Request, credential Credential) (*http.Re
 		response.Body = endsConnection{response.Body, conn}
 	}
 	return response, err
+}
+
+// withoutAnswer says of an answer that is none no more than that: net/http shows what the proxy said, which may be what it was
+// told.
+func withoutAnswer(err error) error {
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "transport connection broken") {
+		return err
+	}
+	return errors.New("its answer is not HTTP/1, or has a header that is none")
 }
 
 func answerOf(response *http.Response) answer {

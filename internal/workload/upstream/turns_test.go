@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -155,5 +156,19 @@ func TestALateAnswerDoesNotBringARefusedCredentialBack(t *testing.T) {
 	slow(accepted)
 	if _, _, err := a.begin(t.Context(), proxy, 0, false); !errors.Is(err, ErrBackoff) {
 		t.Errorf("it is sent again: %v", err)
+	}
+}
+
+// What a proxy says may be what it was told.
+func TestAMalformedAnswerIsNotShown(t *testing.T) {
+	for _, answer := range []string{"S3CRET\r\n\r\n", "HTTP/1.1 S3CRET\r\n\r\n", "HTTP/1.1 200 OK\r\nS3CRET\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: S3CRET\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: S3CRET\r\n\r\n"} {
+		proxy, dialer := company(t, func(*http.Request) string { return answer })
+		plain := dialer.NewTransport(proxy, nil, time.Second, errors.New("late"))
+		request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://example.com/", nil)
+		_, err := plain.RoundTrip(request) //nolint:bodyclose // there is none
+		if err == nil || strings.Contains(err.Error(), "S3CRET") {
+			t.Errorf("%q: %v", answer, err)
+		}
+		plain.Close()
 	}
 }
