@@ -21,7 +21,8 @@ var statuses = map[egress.Reason]int{
 // no credential to send.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		return // the client is gone
+		w.WriteHeader(http.StatusBadGateway) // the client is gone, or has only ended its side: without this it would read 200
+		return
 	}
 	status, result, way := classify(err)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -263,6 +263,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstre
 	_ = near.SetDeadline(time.Time{})
 	if _, err := near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
 		_, _ = near.Close(), far.Close()
+		p.connections.remove(near)
 		return
 	}
 	p.observe(decision, "ok")
@@ -311,6 +312,7 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (p *Proxy) send(r *http.Request, is carried) (*http.Response, error) {
+	r.Close = r.Close || upstream.BindsConnection(r.Header)
 	switch {
 	case is.decision.Direct:
 		r.URL.Host = is.decision.Dial

@@ -10,11 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 )
 
-// maxProbes are answered at a time.
-const maxProbes = 64
+// probes are answered so many at a time: of the kubelet, and of who reads metrics. No pod takes all places.
+var probes = Limits{Connections: 64, PerSource: 16}
 
 // serveHealth serves probes and metrics until the end. Where another program has the address, as may be in a host's network,
 // requests of clients are answered all the same.
@@ -25,7 +24,7 @@ func (p *Proxy) serveHealth(ctx context.Context, address string, registry *prome
 		return func() {}
 	}
 	server := healthServer(p, registry, ctx)
-	go func() { _ = server.Serve(netutil.LimitListener(listener, maxProbes)) }() // until it is closed
+	go func() { _ = server.Serve(listener) }() // until it is closed
 	return func() { _ = server.Close() }
 }
 
@@ -51,7 +50,8 @@ func healthServer(p *Proxy, registry *prometheus.Registry, ctx context.Context) 
 		}
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 4 << 10}
+	var open connections
+	server := &http.Server{ConnState: open.state(probes), Handler: mux, ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 4 << 10}
 	server.SetKeepAlivesEnabled(false)
 	return server
 }

@@ -36,8 +36,11 @@ func move(to, from net.Conn) (int64, error) {
 		}
 		for moved >= small { // there may be more
 			waiting, err := await(raw)
-			if err != nil || waiting == 0 {
+			if err != nil {
 				return total, err
+			}
+			if waiting == 0 { // the end, or urgent data, which only a read gets over
+				break
 			}
 			moved, err = io.CopyN(target, source, int64(waiting))
 			total += moved
@@ -69,7 +72,7 @@ func copyPiece(to io.Writer, from syscall.RawConn) (int64, error) {
 	return int64(n), err
 }
 
-// await waits until there is something to read, and returns how many bytes; 0 at the end.
+// await waits until there is something to read, and returns how many bytes; 0 at the end, and before urgent data.
 func await(from syscall.RawConn) (waiting int, err error) {
 	return receive(from, func(fd int) (int, error) {
 		var peeked [1]byte

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // connected are the two ends of a TCP connection.
@@ -71,5 +73,23 @@ func TestTheKernelMovesWhatATunnelCarries(t *testing.T) {
 	traffic := <-done
 	if copied := read(t) - before - received; received != size || traffic.FromFirst != size || copied > size/10 {
 		t.Errorf("%d of %d bytes came, %+v; the tunnel has copied %d", received, size, traffic, copied)
+	}
+}
+
+// Urgent data (Oracle, telnet) is no end. Its byte itself is lost, as with every program that asks for none.
+func TestUrgentDataDoesNotEndATunnel(t *testing.T) {
+	client, near := connected(t)
+	far, destination := connected(t)
+	go Both(t.Context(), End{Name: "client", Conn: near}, End{Name: "destination", Conn: far}, time.Minute)
+	raw, err := client.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = client.Write(make([]byte, 8<<10))
+	_ = raw.Write(func(fd uintptr) bool { return unix.Sendto(int(fd), []byte("!"), unix.MSG_OOB, nil) == nil })
+	_, _ = client.Write(make([]byte, 8<<10))
+	_ = destination.SetDeadline(time.Now().Add(5 * time.Second))
+	if n, err := io.ReadFull(destination, make([]byte, 16<<10)); err != nil {
+		t.Errorf("%d bytes came: %v", n, err)
 	}
 }

@@ -29,12 +29,16 @@ type attempts struct {
 	now   func() time.Time
 }
 
-// attempted is a credential at a proxy.
-type attempted struct{ address, header string }
+// attempted is a credential at a proxy, for tunnels or for requests.
+type attempted struct {
+	address, header string
+	requests        bool
+}
 
 type attempt struct {
 	accepted bool          // by the latest answer
 	refused  int           // times in a row
+	said     time.Time     // when it was refused
 	rests    time.Time     // until then it is not tried
 	last     time.Time     // when it was accepted
 	tunnels  int           // open ones
@@ -54,7 +58,13 @@ func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) 
 		case err != nil:
 			return 0, nil, err
 		case theirs == nil:
-			return index, func(got answer) { a.end(proxy, index, mine, got) }, nil
+			began := a.now()
+			return index, func(got answer) {
+				if got == accepted && a.refusedSince(began, proxy, index) {
+					got = unknown // it says what was
+				}
+				a.end(proxy, index, mine, got)
+			}, nil
 		}
 		select {
 		case <-theirs:
@@ -85,6 +95,7 @@ func (a *attempts) pick(proxy Proxy, from int, once bool) (index int, mine, thei
 			}
 		case state.accepted:
 			return i, nil, nil, nil
+		case theirs != nil: // the turn of one before this one: nobody knows yet whether this one is needed
 		case state.trying == nil:
 			return i, a.give(state), nil, nil
 		default:
@@ -117,6 +128,19 @@ func (s *attempt) over(mine chan struct{}) {
 	}
 }
 
+// hears returns the context of a request with a credential. While that is not known to be accepted, the request goes on for a
+// turn when its client goes away: else nobody would hear that the password is wrong, and the next one would send it again.
+func (a *attempts) hears(ctx context.Context, proxy Proxy, index int) context.Context {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.state(proxy, index).accepted {
+		return ctx
+	}
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(turn, func() { cancel(context.Cause(ctx)) }) })
+	return longer
+}
+
 // answer is what a request says of the credential that it had.
 type answer int
 
@@ -126,9 +150,19 @@ const (
 	refused // 407
 )
 
+// end: what a proxy says to CONNECT counts for requests, too. Not the other way round: any destination of a request may say 407,
+// and must not stop tunnels.
 func (a *attempts) end(proxy Proxy, index int, mine chan struct{}, got answer) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
+	a.learn(proxy, index, mine, got)
+	if !proxy.requests {
+		proxy.requests = true
+		a.learn(proxy, index, nil, got)
+	}
+}
+
+func (a *attempts) learn(proxy Proxy, index int, mine chan struct{}, got answer) {
 	state := a.state(proxy, index)
 	switch got {
 	case accepted:
@@ -145,7 +179,8 @@ func (a *attempts) end(proxy Proxy, index int, mine chan struct{}, got answer) {
 		}
 		pause := min(firstPause<<min(state.refused, 10), longest)
 		state.accepted, state.refused = false, state.refused+1
-		state.rests = a.now().Add(pause + rand.N(pause/2))
+		state.said = a.now()
+		state.rests = state.said.Add(pause + rand.N(pause/2))
 	case unknown:
 	}
 	state.over(mine)
@@ -154,8 +189,14 @@ func (a *attempts) end(proxy Proxy, index int, mine chan struct{}, got answer) {
 	}
 }
 
+func (a *attempts) refusedSince(began time.Time, proxy Proxy, index int) bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return a.state(proxy, index).said.After(began)
+}
+
 func (a *attempts) state(proxy Proxy, index int) *attempt {
-	return a.stateOf(attempted{proxy.Address, proxy.Credentials[index].Header()})
+	return a.stateOf(attempted{proxy.Address, proxy.Credentials[index].Header(), proxy.requests})
 }
 
 // stateOf forgets nothing but with the process: a rotation is one more.

@@ -60,6 +60,7 @@ func (f *Folder) read() error {
 	}
 	files, err := readFiles(f.path)
 	if err != nil {
+		f.stamp = "" // what was read before may come back as it was
 		return err
 	}
 	f.stamp = stamp

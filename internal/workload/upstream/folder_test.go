@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const settingsText = "HTTP_PROXY=http://alice:first@proxy.corp.example:3128\n" +
@@ -160,5 +161,32 @@ func TestSettingsAreOfOneMoment(t *testing.T) {
 	}
 	if s, _ := folder.Read(); s.NoProxy != "n999.example" {
 		t.Errorf("at the end %s", s.NoProxy)
+	}
+}
+
+// A file that is away for a moment and comes back as it was, is read.
+func TestAFileThatComesBackAsItWasIsNoProblem(t *testing.T) {
+	path := t.TempDir()
+	file := filepath.Join(path, SettingsFile)
+	if err := os.WriteFile(file, []byte("HTTPS_PROXY=http://proxy.example:3128\nNO_PROXY=\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	_ = os.Chtimes(file, old, old)
+	folder := NewFolder(path, slog.New(slog.DiscardHandler))
+	for _, step := range []func() error{
+		func() error { return nil },
+		func() error { return os.Rename(file, file+"~") },
+		func() error { return os.Rename(file+"~", file) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := folder.Read(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := folder.Problem(); err != nil {
+		t.Error(err)
 	}
 }

@@ -45,6 +45,8 @@ type Proxy struct {
 	Address string       // host:port
 	// Credentials in the order in which they are tried; at least one, which may be none.
 	Credentials []Credential
+
+	requests bool // a Transport's
 }
 
 // Credential is the value of Proxy-Authorization, and prints as its name.

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -26,6 +27,7 @@ type Transport struct {
 // NewTransport returns one for a proxy. Close it when the settings have changed. Awaiting a credential, and connecting, take at
 // most the given time each, whose cause the error is.
 func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error), timeout time.Duration, cause error) *Transport {
+	proxy.requests = true
 	bound := func(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithTimeoutCause(ctx, timeout, cause)
 	}
@@ -66,11 +68,11 @@ func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		response, err := t.send(request, t.proxy.Credentials[index])
+		response, err := t.send(request.WithContext(t.dialer.attempts.hears(request.Context(), t.proxy, index)), t.proxy.Credentials[index])
 		switch {
 		case err != nil:
 			end(unknown)
-			return nil, err
+			return nil, withoutAnswer(err)
 		case response.StatusCode != http.StatusProxyAuthRequired:
 			end(answerOf(response))
 			return withoutPage(response), nil
@@ -88,14 +90,25 @@ func (t *Transport) send(request *http.Request, credential Credential) (*http.Re
 	var conn net.Conn
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { conn = got.Conn }})
 	request = request.WithContext(ctx)
+	request.Header.Del("Proxy-Authorization") // the one before
 	if header := credential.Header(); header != "" {
 		request.Header.Set("Proxy-Authorization", header)
 	}
 	response, err := t.base.RoundTrip(request)
-	if err == nil && bindsConnection(response.Header) {
+	if err == nil && BindsConnection(response.Header) {
 		response.Body = endsConnection{response.Body, conn}
 	}
 	return response, err
+}
+
+// withoutAnswer says of an answer that is none no more than that: net/http shows what the proxy said, which may be what it was
+// told.
+func withoutAnswer(err error) error {
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "transport connection broken") {
+		return err
+	}
+	return errors.New("its answer is not HTTP/1, or has a header that is none")
 }
 
 func answerOf(response *http.Response) answer {
@@ -124,10 +137,10 @@ func withoutPage(response *http.Response) *http.Response {
 	return response
 }
 
-// bindsConnection reports that somebody wants to authenticate a connection and not a request (RFC 4559, section 6): what is
+// BindsConnection reports that somebody wants to authenticate a connection and not a request (RFC 4559, section 6): what is
 // sent on it afterwards counts as that client's, and so it must serve no other one.
-func bindsConnection(header http.Header) bool {
-	for _, name := range []string{"Proxy-Authenticate", "Www-Authenticate"} {
+func BindsConnection(header http.Header) bool {
+	for _, name := range []string{"Proxy-Authenticate", "Www-Authenticate", "Authorization"} {
 		for _, value := range header.Values(name) {
 			scheme, _, _ := strings.Cut(value, " ")
 			if strings.EqualFold(scheme, "Negotiate") || strings.EqualFold(scheme, "NTLM") {

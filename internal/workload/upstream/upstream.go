@@ -57,7 +57,7 @@ func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x50
 			return Tunnel{}, cmp.Or(failed, err)
 		}
 		credential := proxy.Credentials[index]
-		tunnel, err := d.ask(ctx, proxy, authorities, target, via, credential)
+		tunnel, err := d.ask(d.attempts.hears(ctx, proxy, index), proxy, authorities, target, via, credential)
 		var refusal *Refusal
 		switch {
 		case err == nil:
@@ -84,7 +84,7 @@ func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509
 		_ = conn.Close()
 		return Tunnel{}, err
 	}
-	return Tunnel{conn, early, credential, attempted{proxy.Address, credential.Header()}}, nil
+	return Tunnel{conn, early, credential, attempted{address: proxy.Address, header: credential.Header()}}, nil
 }
 
 // connect connects to the proxy, with TLS if its URL says so.
