@@ -42,7 +42,7 @@ func TestWhoIsGoneBeforeTheTunnelIsOpenIsCountedNoMore(t *testing.T) {
 	}
 	time.Sleep(10 * time.Millisecond)
 	close(opens)
-	for end := time.Now().Add(3 * time.Second); p.connections.count() > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); p.connections.count() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d are counted", p.connections.count())
 		}
