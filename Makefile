@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 LINT := .cache/bin/golangci-lint
+SUM := .cache/bin/gotestsum
 
 # Everything is compiled in one way, and the modules below e2e/tools share their versions: what two programs have in common
 # is compiled once then. It is as the images are: no C library, no path of this machine.
@@ -30,7 +31,7 @@ deps: ## install the Debian packages that tests need
 			/usr/sbin/squid:squid docker-registry:docker-registry openssl:openssl /usr/sbin/update-ca-certificates:ca-certificates \
 			/usr/lib/dracut/modules.d/30ignition/ignition:ignition \
 			$(python)/jinja2:python3-jinja2 $(python)/yaml:python3-yaml $(python)/libdnf:python3-libdnf \
-			$(python)/requests:python3-requests node:nodejs runc:runc nft:nftables; do \
+			$(python)/requests:python3-requests node:nodejs runc:runc nft:nftables promtool:prometheus shellcheck:shellcheck; do \
 		command -v $${need%:*} >/dev/null || [ -d $${need%:*} ] || echo $${need#*:}; done); $(install)
 
 python := /usr/lib/python3/dist-packages
@@ -64,6 +65,10 @@ $(LINT): tools.mod
 	@mkdir -p $(@D)
 	go build -modfile=tools.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+$(SUM): tools.mod
+	@mkdir -p $(@D)
+	go build -modfile=tools.mod -o $@ gotest.tools/gotestsum
+
 lint: $(LINT) ## golangci-lint on all modules
 	$(LINT) run ./...
 	cd e2e && ../$(LINT) run ./...
@@ -76,8 +81,10 @@ programs: # build what the end-to-end tests run, ahead of go test's time limit
 	cd e2e && go run ./tools/build
 
 # Many servers live for a minute: there is memory for garbage, and no processor time for collecting it.
-e2e: programs ## end-to-end tests on real control planes
-	cd e2e && GOGC=400 go test -vet=off -ldflags=-w -count=1 -timeout=30m $(longest) ./...
+# A test that fails runs once more, alone. If it passes then, the summary still names it, with what it printed.
+e2e: programs $(SUM) ## end-to-end tests on real control planes
+	cd e2e && GOGC=400 ../$(SUM) --format=standard-quiet --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=3 --packages='$(longest) ./...' -- \
+		-vet=off -ldflags=-w -count=1 -timeout=50m
 
 # They begin, so that none of them is alone at the end.
 longest := ./operator ./charts ./policies ./lifecycle ./replicator
@@ -97,13 +104,26 @@ bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/re
 	cd e2e && go run ./cost
 	cd e2e && go run ./relaybench
 
-scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0, docs/reference/scale.md)
-	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0)
+scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0 DELIVER=false, docs/reference/scale.md)
+	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0) -deliver=$(or $(DELIVER),false)
 
 image: ## container images as OCI archives, with bills of materials, in .cache/images (docs/images.md)
 	cd images && go run ./build ../.cache/images
 
-clean: ## remove the cache of built programs
-	rm -rf .cache
+# HELM=helm takes yours; else it is the one that the tests run.
+HELM = $(shell cd e2e && go run ./tools/build helm)
 
-.PHONY: help demo demo-stop test check deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench scale image clean
+manifests: ## plain manifests for kubectl apply, one file each, in dist (docs/install.md)
+	cd images && go run ./release/make -helm="$(HELM)" manifests ../dist
+
+release: image ## everything of a release: images in .cache/images, the rest in dist (docs/how-to/release.md)
+	rm -rf dist
+	cd images && go run ./release/make -helm="$(HELM)" release ../dist
+
+vulncheck: ## known vulnerabilities that the programs can reach (GOVULNDB=file:///… without the internet)
+	go tool -modfile=tools.mod govulncheck $(if $(GOVULNDB),-db=$(GOVULNDB)) ./operator/...
+
+clean: ## remove what was built
+	rm -rf .cache dist
+
+.PHONY: help demo demo-stop test check deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench scale image manifests release vulncheck clean

@@ -14,13 +14,9 @@ import (
 
 const rootsModule = "golang.org/x/crypto/x509roots/fallback"
 
-// writeBill writes the bill of materials of an image (CycloneDX 1.6): what go build says it has put into the program, Go
-// itself, and the certificate authorities. It has no serial number and no time: the same image has the same bill.
-func writeBill(path string, p program, version string) error {
-	roots, err := rootsVersion()
-	if err != nil {
-		return err
-	}
+// billOf is the bill of materials of a program (CycloneDX 1.6): what go build says it has put into it, and Go itself. It has no
+// serial number and no time: the same program has the same bill.
+func billOf(p program, version string, more ...cdx.Component) ([]byte, error) {
 	purl := "pkg:golang/" + p.info.Path + "@v" + version
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
@@ -32,14 +28,25 @@ func writeBill(path string, p program, version string) error {
 	for _, module := range p.info.Deps {
 		components = append(components, componentOf(module))
 	}
-	components = append(components, library(rootsModule, roots))
+	components = append(components, more...)
 	bom.Components = &components
 
 	var out bytes.Buffer
-	if err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
+	err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
+	return out.Bytes(), err
+}
+
+// writeBill writes the bill of an image: the program's, and the certificate authorities.
+func writeBill(path string, p program, version string) error {
+	roots, err := rootsVersion()
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, out.Bytes(), 0o644)
+	bill, err := billOf(p, version, library(rootsModule, roots))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, bill, 0o644)
 }
 
 // properties are how the program was built.

@@ -9,6 +9,7 @@ require (
 )
 
 require (
+	github.com/google/licensecheck v0.3.1 // indirect
 	github.com/klauspost/compress v1.20.1 // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect
 	github.com/opencontainers/image-spec v1.1.1 // indirect

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -40,11 +39,10 @@ type Options struct {
 // Build writes the archive of an image, in the OCI image layout, and a bill of materials for each platform. It returns the
 // digest of the index of the platforms, which is what a registry calls the image.
 func Build(ctx context.Context, options Options) (v1.Hash, error) {
-	number, err := os.ReadFile(filepath.Join(options.Repository, "internal", "version", "VERSION"))
+	version, err := Version(options.Repository)
 	if err != nil {
 		return v1.Hash{}, fmt.Errorf("read the version: %w", err)
 	}
-	version := strings.TrimSpace(string(number))
 	output, err := filepath.Abs(options.Output) // go build runs elsewhere
 	if err != nil {
 		return v1.Hash{}, err

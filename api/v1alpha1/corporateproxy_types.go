@@ -60,13 +60,24 @@ type CorporateProxySpec struct {
 	// clusterValues adds to the Secret <cluster>-cluster-values.
 	// +optional
 	ClusterValues ClusterValuesSettings `json:"clusterValues,omitempty,omitzero"`
+
+	// rollout is how a change of this object, and of what it names, reaches clusters. If unset, a change reaches all of
+	// them at once and no revisions are kept. Set it before the change that is to go through waves: the first revision
+	// reaches all clusters.
+	// +optional
+	Rollout *Rollout `json:"rollout,omitempty"`
+
+	// probes says what clusters must reach. Set, even if it is empty, it is part of the Secret <cluster>-cluster-values, from
+	// which the probe of a workload cluster has it.
+	// +optional
+	Probes *Probes `json:"probes,omitempty"`
 }
 
 // ProxySource is exactly one of its fields.
 type ProxySource struct {
 	// valuesRef names a Secret in the operator's namespace with the keys http, https and noProxy. Credentials are
 	// part of the URLs, percent-encoded. httpPrevious and httpsPrevious, if there, are the same URLs with the
-	// credentials of before, for relays.
+	// credentials of before, for relays. The Secret that next names takes its place.
 	// +optional
 	ValuesRef *SecretReference `json:"valuesRef,omitempty"`
 
@@ -89,13 +100,28 @@ type ProxyURLs struct {
 	HTTPS string `json:"https,omitempty"`
 
 	// credentialsRef names a Secret in the operator's namespace with the keys username and password, not encoded.
-	// previousUsername and previousPassword, if there, are the credentials of before, for relays.
+	// previousUsername and previousPassword, if there, are the credentials of before, for relays. The Secret that next
+	// names takes its place.
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
 }
 
-// SecretReference names a Secret in the operator's namespace.
+// SecretReference names a Secret in the operator's namespace, and the one that succeeds it.
 type SecretReference struct {
+	// name of the Secret.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// next names a Secret of the same keys with another account. Clusters get it as the current credentials, and those of
+	// name as the credentials of before. When no cluster needs these any more, set name to this Secret and remove next.
+	// +optional
+	Next *SuccessorReference `json:"next,omitempty"`
+}
+
+// SuccessorReference names a Secret in the operator's namespace.
+type SuccessorReference struct {
 	// name of the Secret.
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -156,7 +182,7 @@ type NodeSettings struct {
 	StaticPods string `json:"staticPods,omitempty"`
 
 	// rollout is what happens to machines that were created before their settings changed: Never counts them,
-	// Rolling replaces them, one cluster at a time. Rolling needs config/rollout.
+	// Rolling replaces them, one cluster at a time, or as many as rollout.machines says. Rolling needs config/rollout.
 	// +optional
 	// +kubebuilder:default=Never
 	// +kubebuilder:validation:Enum=Never;Rolling
@@ -202,6 +228,8 @@ type ClusterValuesSettings struct {
 }
 
 // NoProxyEntry is one entry of a NO_PROXY list.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.until) || (has(self.owner) && size(self.owner) > 0 && has(self.reason) && size(self.reason) > 0)",message="an entry with until needs owner and reason"
 type NoProxyEntry struct {
 	// value is a host, domain, IP address or network; all but networks can have a port.
 	// +required
@@ -213,6 +241,15 @@ type NoProxyEntry struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Reason string `json:"reason,omitempty"`
+
+	// owner is whom to ask about the entry; a note for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Owner string `json:"owner,omitempty"`
+
+	// until is when the entry ends. From then on it is as if it did not stand here. Needs owner and reason.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // Delegation is what a cluster's owner may decide.
@@ -244,6 +281,10 @@ type CorporateProxyStatus struct {
 	// +optional
 	Entries int32 `json:"entries"`
 
+	// nextEnd is when the next entry of spec.noProxy ends that has an end.
+	// +optional
+	NextEnd *metav1.Time `json:"nextEnd,omitempty"`
+
 	// findings are problems of these entries or the URLs, the worst first.
 	// +optional
 	// +listType=atomic
@@ -259,7 +300,24 @@ type CorporateProxyStatus struct {
 	// +optional
 	Applying *ApplyingChange `json:"applying,omitempty"`
 
-	// conditions: Ready; TrustedCA with trustedCARef.
+	// revisions are those that are kept, the newest first: the last five, and those that clusters have.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Revisions []RevisionStatus `json:"revisions,omitempty"`
+
+	// rollout is how far the newest revision that is not rejected has come.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
+
+	// credentials are those of the revisions that are kept, and where they are in use. The first is the current one.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Credentials []CredentialsStatus `json:"credentials,omitempty"`
+
+	// conditions: Ready; TrustedCA with trustedCARef. With rollout also Reconciling, Stalled and RolloutProblem while they are
+	// true, OldCredentialsUnseen after the credentials changed, and ProxyReachable with probes.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -285,9 +343,14 @@ type ApplyingChange struct {
 // +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`
 // +kubebuilder:printcolumn:name="Clusters",type=integer,JSONPath=`.status.clusters`
 // +kubebuilder:printcolumn:name="Entries",type=integer,JSONPath=`.status.entries`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.rollout.revision`
+// +kubebuilder:printcolumn:name="Progress",type=string,JSONPath=`.status.rollout.progress`
+// +kubebuilder:printcolumn:name="Halted",type=boolean,JSONPath=`.status.rollout.halted`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
+// +kubebuilder:printcolumn:name="Next End",type=string,JSONPath=`.status.nextEnd`,priority=1
+// +kubebuilder:printcolumn:name="Rollout",type=string,JSONPath=`.status.rollout.message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type CorporateProxy struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -27,6 +27,153 @@ const (
 	ConditionTrustedCA = "TrustedCA"
 )
 
+// Condition types of rollouts.
+const (
+	// ConditionReconciling, of a CorporateProxy with spec.rollout (kstatus): not all clusters have the revision yet.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled, of the same (kstatus): without a change by somebody, no further cluster gets it.
+	ConditionStalled = "Stalled"
+	// ConditionRolloutProblem, of the same: something is wrong with the rollout, and it goes on.
+	ConditionRolloutProblem = "RolloutProblem"
+	// ConditionOldCredentialsUnseen, of the same: nobody has or uses older credentials any more, as far as can be seen.
+	ConditionOldCredentialsUnseen = "OldCredentialsUnseen"
+	// ConditionRevisionUnknown, of a ProxyReport: the revision that the cluster has is not known here, as after a
+	// restore. Its Secrets stay as they are until its wave.
+	ConditionRevisionUnknown = "RevisionUnknown"
+	// ConditionHeld, of a ProxyReport: the ProxyOverride or the provider's facts changed, and the rollout lets the
+	// cluster wait. Its Secrets stay as they are.
+	ConditionHeld = "Held"
+)
+
+// Condition types of probes.
+const (
+	// ConditionProxyReachable, of a CorporateProxy with spec.rollout and spec.probes: the URLs and credentials of the newest
+	// revision were tried in the management cluster.
+	ConditionProxyReachable = "ProxyReachable"
+	// ConditionEgressVerified, of a ProxyReport: the workload cluster reaches every target in the way that is expected. Of a
+	// Machine: its node does.
+	ConditionEgressVerified = "EgressVerified"
+	// ConditionPodsReached, of a ProxyReport: no copy, relay or pod of the workload cluster has older credentials than its Secrets.
+	ConditionPodsReached = "PodsReached"
+)
+
+// Reasons of the conditions EgressVerified and PodsReached, besides NotObserved.
+const (
+	ReasonVerified         = "Verified"         // True, of EgressVerified
+	ReasonFailed           = "Failed"           // False, of EgressVerified: the message says what
+	ReasonReached          = "Reached"          // True, of PodsReached and ProxyReachable
+	ReasonOtherCredentials = "OtherCredentials" // False, of PodsReached: the message has numbers
+	ReasonStale            = "Stale"            // Unknown: the last observation is older than two periods
+)
+
+// Condition types of delivery.
+const (
+	// ConditionDelivered, of a ProxyReport: Cluster API has applied the settings of the cluster's Secrets in the workload cluster.
+	ConditionDelivered = "Delivered"
+)
+
+// Reasons of the condition Delivered.
+const (
+	ReasonDelivered    = "Delivered"    // True
+	ReasonPending      = "Pending"      // False: the settings have changed, and are on their way
+	ReasonNotDelivered = "NotDelivered" // False: the message says why
+	ReasonBlocked      = "Blocked"      // False: nothing is given to Cluster API; the message says why
+	ReasonNotRenewed   = "NotRenewed"   // Unknown: they arrived, and Cluster API does not apply them again
+)
+
+// The values of status.delivered.state of a ProxyReport.
+const (
+	DeliveryApplied    = "Applied"
+	DeliveryNotApplied = "NotApplied"
+	DeliveryBlocked    = "Blocked"
+)
+
+// DeliverLabel on a Cluster, with the Cluster's own name, has its settings delivered to it.
+const DeliverLabel = "fairlead.io/cluster"
+
+// The values of spec.rollout.haltOn.probes of a CorporateProxy.
+const (
+	ProbesIgnored  = "Ignored"
+	ProbesFailed   = "Failed"
+	ProbesRequired = "Required"
+)
+
+// The values of spec.probes.beforeChange of a CorporateProxy.
+const (
+	BeforeChangeAuto  = "Auto"
+	BeforeChangeNever = "Never"
+)
+
+// Reasons of the condition ProxyReachable, beside those of probes, which say why it is False, and Reached, which says that it is True.
+const (
+	ReasonTrying               = "Trying"
+	ReasonNotTried             = "NotTried"
+	ReasonNotReachableFromHere = "NotReachableFromHere"
+	ReasonNoAnswer             = "NoAnswer"
+	ReasonNoRoom               = "NoRoom"
+)
+
+// Reasons of the condition Reconciling.
+const (
+	ReasonPreflight  = "Preflight" // the revision is tried in the management cluster
+	ReasonRollingOut = "RollingOut"
+	ReasonSoaking    = "Soaking"
+	ReasonUndoing    = "Undoing"
+)
+
+// Reasons of the condition Stalled.
+const (
+	ReasonHalted            = "Halted"            // too many clusters failed
+	ReasonRolloutPaused     = "Paused"            // by the spec or by "fairlead rollout pause"
+	ReasonInvalidRollout    = "InvalidRollout"    // spec.rollout says something impossible
+	ReasonWaveEmpty         = "WaveEmpty"         // a wave selects no cluster that can be changed
+	ReasonClustersInNoWave  = "ClustersInNoWave"  // some are selected by no wave
+	ReasonAllRejected       = "AllRejected"       // every revision is rejected
+	ReasonRevisionNotStored = "RevisionNotStored" // the API server refuses the objects of the revision
+	ReasonRevisionLost      = "RevisionLost"      // the objects of the revision are gone
+	ReasonPreflightFailed   = "PreflightFailed"   // it was tried in the management cluster, and failed
+	ReasonPreflightNoAnswer = "PreflightNoAnswer" // it is to be tried there, and nobody does
+	ReasonPreflightNoRoom   = "PreflightNoRoom"   // it is to be tried there, and its Secret is full
+)
+
+// Reasons of the condition RolloutProblem; the first that applies.
+const (
+	ReasonWavesOverlap     = "WavesOverlap"     // a cluster is selected by several waves
+	ReasonClustersSkipped  = "ClustersSkipped"  // clusters that are paused, or failed and are tolerated
+	ReasonRejectedUnknown  = "RejectedUnknown"  // a rejected digest is that of no revision
+	ReasonSuperseded       = "Superseded"       // clusters have a revision that was replaced before all had it
+	ReasonChangeIncomplete = "ChangeIncomplete" // the annotation fairlead.io/change differs between objects
+)
+
+// Reasons of the condition OldCredentialsUnseen.
+const (
+	ReasonUnseen      = "Unseen"      // True
+	ReasonStillInUse  = "StillInUse"  // False: the message has numbers
+	ReasonNotObserved = "NotObserved" // Unknown: the message names the places
+)
+
+// Reasons of the conditions RevisionUnknown and Held.
+const (
+	ReasonNotRecordedHere = "NotRecordedHere"
+	ReasonWaitsForWave    = "WaitsForWave"
+)
+
+// The states of a wave.
+const (
+	WavePending     = "Pending"
+	WaveProgressing = "Progressing"
+	WaveSoaking     = "Soaking"
+	WavePassed      = "Passed"
+	WaveEmpty       = "Empty"
+)
+
+// The values of status.observed.egress of a ProxyReport.
+const (
+	EgressVerified = "Verified"
+	EgressFailed   = "Failed"
+	EgressUnknown  = "Unknown"
+)
+
 // ReasonBuiltBefore is the reason of MachinesOutdated.
 const ReasonBuiltBefore = "BuiltBeforeTheChange"
 
@@ -90,6 +237,17 @@ const FormAnnotation = "fairlead.io/form"
 // providers that the cluster's list is made with. Set to a newer one, the cluster
 // gets it.
 const FactsVersionAnnotation = "fairlead.io/facts-version"
+
+// RevisionAnnotation on a ProxyReport is what a rollout has decided that the cluster has: JSON with the fields of
+// status.revision, since, and what it had before. It is metadata for the reason of HadProxyAnnotation.
+const RevisionAnnotation = "fairlead.io/revision"
+
+// ChangeAnnotation says which change an object belongs to. Where a CorporateProxy or an object that it names has it, a
+// revision is recorded once all of them have the same value.
+const ChangeAnnotation = "fairlead.io/change"
+
+// RevisionLabel marks the Secret and the ConfigMap of a revision, in the operator's namespace; the value is its number.
+const RevisionLabel = "fairlead.io/revision"
 
 // ReportFinalizer keeps a ProxyReport, and the Secrets that it owns, until its
 // Cluster is gone.

@@ -9,6 +9,8 @@ const (
 )
 
 // ProxyOverrideSpec has settings that differ for one cluster.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.until) || (has(self.owner) && size(self.owner) > 0 && has(self.reason) && size(self.reason) > 0)",message="a ProxyOverride with until needs owner and reason"
 type ProxyOverrideSpec struct {
 	// mode: Direct, where the CorporateProxy delegates it, blanks both Secrets.
 	// +optional
@@ -29,6 +31,20 @@ type ProxyOverrideSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=300
 	Exclude []string `json:"exclude,omitempty"`
+
+	// reason is a note for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Reason string `json:"reason,omitempty"`
+
+	// owner is whom to ask about the ProxyOverride; a note for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Owner string `json:"owner,omitempty"`
+
+	// until is when the ProxyOverride ends. From then on it is as if there were none. Needs owner and reason.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // ProxyOverride has the settings of one cluster's owner. Name and namespace are the Cluster's.
@@ -37,6 +53,7 @@ type ProxyOverrideSpec struct {
 // +kubebuilder:resource:categories=fairlead
 // +kubebuilder:metadata:labels={"clusterctl.cluster.x-k8s.io=","clusterctl.cluster.x-k8s.io/move="}
 // +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`
+// +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.spec.until`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ProxyOverride struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -76,12 +76,33 @@ type ProxyReportStatus struct {
 	// +optional
 	Rollout *ReportedRollout `json:"rollout,omitempty"`
 
+	// revision that the Secrets have. Absent where the CorporateProxy has no spec.rollout.
+	// +optional
+	Revision *ReportedRevision `json:"revision,omitempty"`
+
+	// revisionSince is since when they have it. What was observed before says nothing about it.
+	// +optional
+	RevisionSince *metav1.Time `json:"revisionSince,omitempty"`
+
+	// observed is what was seen inside the workload cluster. Only "fairlead-operator observe" writes it.
+	// +optional
+	Observed *Observed `json:"observed,omitempty"`
+
+	// delivered is what Cluster API has applied in the workload cluster. Only "fairlead-operator deliver" writes it.
+	// +optional
+	Delivered *Delivered `json:"delivered,omitempty"`
+
+	// override is what ends of the cluster's ProxyOverride, or has ended. Absent where nothing in it has an end.
+	// +optional
+	Override *ReportedOverride `json:"override,omitempty"`
+
 	// handledRequest is the last handled value of the annotation fairlead.io/reapply.
 	// +optional
 	HandledRequest string `json:"handledRequest,omitempty"`
 
-	// conditions: Ready; NameTaken, Contended, Paused, FactsUnread and MachinesOutdated while they are true;
-	// EndpointsDirect for the management cluster.
+	// conditions: Ready; NameTaken, Contended, Paused, FactsUnread, MachinesOutdated, RevisionUnknown and Held while they are
+	// true; EndpointsDirect for the management cluster; EgressVerified and PodsReached once somebody observes the cluster; Delivered once
+	// somebody delivers to it.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -173,6 +194,29 @@ type ReportedFacts struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
+// ReportedOverride says until when a ProxyOverride has an effect.
+type ReportedOverride struct {
+	// ended is when all of it ended.
+	// +optional
+	Ended *metav1.Time `json:"ended,omitempty"`
+
+	// ends is when it ends, or the next of its entries. Absent if nothing else ends.
+	// +optional
+	Ends *metav1.Time `json:"ends,omitempty"`
+
+	// what ends then: ProxyOverride, or an entry of its list.
+	// +optional
+	What string `json:"what,omitempty"`
+
+	// owner of what ends.
+	// +optional
+	Owner string `json:"owner,omitempty"`
+
+	// reason of what ends.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+}
+
 // SecretRecord is the operator's memory of one Secret, or of the ConfigMap.
 type SecretRecord struct {
 	// role of the object: cluster-values, systemd-proxy or cluster-values-configmap.
@@ -259,7 +303,8 @@ type ReportedOwner struct {
 
 // ReportedRollout is the state of a rollout by Fairlead.
 type ReportedRollout struct {
-	// after is the spec.rollout.after that owners get. While it is set, this cluster is rolled and no other begins.
+	// after is the spec.rollout.after that owners get. While it is set, this cluster is rolled, and has one of the places
+	// that there are: spec.rollout.machines.maxParallel of the CorporateProxy, or one.
 	// +optional
 	After *metav1.Time `json:"after,omitempty"`
 
@@ -291,11 +336,13 @@ type ReportedRollout struct {
 // +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.status.mode`
 // +kubebuilder:printcolumn:name="Proxy",type=string,JSONPath=`.status.proxyName`
 // +kubebuilder:printcolumn:name="Form",type=string,JSONPath=`.status.form`
+// +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.revision.number`,priority=1
 // +kubebuilder:printcolumn:name="Entries",type=integer,JSONPath=`.status.noProxy.entries`
 // +kubebuilder:printcolumn:name="Refused",type=integer,JSONPath=`.status.refusalCount`
 // +kubebuilder:printcolumn:name="Outdated",type=integer,JSONPath=`.status.nodes.outdated`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Override Ends",type=string,JSONPath=`.status.override.ends`,priority=1
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ProxyReport struct {

@@ -14,7 +14,7 @@ func checksums(chart string, folders []string) ([]byte, error) {
 	var sums bytes.Buffer
 	for _, folder := range folders {
 		var files []string
-		for _, pattern := range []string{"*.yaml", "*/*.yaml"} { // a policy has a folder of its own
+		for _, pattern := range []string{"*.yaml", "[^.]*/*.yaml"} { // a policy has a folder of its own
 			found, err := filepath.Glob(filepath.Join(chart, folder, pattern))
 			if err != nil {
 				return nil, err

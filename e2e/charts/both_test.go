@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,11 @@ import (
 
 // both are the charts, by name, with the folders that they link to.
 var both = map[string]map[string]string{
-	"fairlead":          {"crds": "config/crd", "rbac": "config/rbac", "rollout": "config/rollout"},
+	"fairlead": {
+		"crds": "config/crd", "rbac": "config/rbac", "rollout": "config/rollout", "observe": "config/observe", "observe-machines": "config/observe-machines",
+		"deliver": "config/deliver", "preflight": "config/preflight", "status-page": "config/status-page",
+		"node-files": "policies/inject-node-files",
+	},
 	"fairlead-policies": {"policies": "policies"},
 }
 
@@ -108,67 +113,96 @@ func TestEveryObjectHasTheRecommendedLabels(t *testing.T) {
 	}
 }
 
-// deployment is the only one of what is rendered.
+// optional are Deployments of one replica beside the one that a chart is there for.
+var optional = []string{"fairlead-observe", "fairlead-deliver", "fairlead-preflight"}
+
+// deployment is the only one of what is rendered that is not optional.
 func (r rendered) deployment(t *testing.T) *appsv1.Deployment {
 	t.Helper()
-	for name, object := range r {
-		if strings.HasPrefix(name, "Deployment/") {
-			found := &appsv1.Deployment{}
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, found, true); err != nil {
-				t.Fatal(err)
-			}
+	for _, found := range r.deployments(t) {
+		if !slices.Contains(optional, found.Name) {
 			return found
 		}
 	}
 	return nil
 }
 
+func (r rendered) deployments(t *testing.T) []*appsv1.Deployment {
+	t.Helper()
+	var all []*appsv1.Deployment
+	for name, object := range r {
+		if strings.HasPrefix(name, "Deployment/") {
+			found := &appsv1.Deployment{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, found, true); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, found)
+		}
+	}
+	return all
+}
+
 // What ci/all-values.yaml says is the same for the pods of either chart.
 func TestAPodIsAsTheValuesSay(t *testing.T) {
 	for chart := range both {
 		objects := template(t, chart, read(t, filepath.Join(chartFolder(chart), "ci", "all-values.yaml")))
-		deployment := objects.deployment(t)
-		pod := deployment.Spec.Template
-		container := pod.Spec.Containers[0]
-		got := map[string]any{
-			"replicas": *deployment.Spec.Replicas, "team, label": pod.Labels["application.giantswarm.io/team"],
-			"team, annotation": pod.Annotations["io.giantswarm.application.team"], "image": container.Image,
-			"pull": container.ImagePullPolicy, "secret": pod.Spec.ImagePullSecrets[0].Name, "priority": pod.Spec.PriorityClassName,
-			"node": len(pod.Spec.NodeSelector), "toleration": pod.Spec.Tolerations[0].Key, "affinity": pod.Spec.Affinity.NodeAffinity != nil,
-			"log": strings.Contains(strings.Join(container.Args, " "), "--log-level=debug"),
-			// Without it, Kyverno would have to be up for it to start.
-			"left alone": pod.Labels["policies.kyverno.io/inject-proxy-env"],
+		for _, deployment := range objects.deployments(t) {
+			checkPod(t, objects, deployment)
 		}
-		want := map[string]any{
-			"replicas": int32(3), "team, label": "proxies", "team, annotation": "proxies",
-			"image": "registry.corp.example/fairlead-operator@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-			"pull":  corev1.PullAlways, "secret": "registry", "priority": "system-cluster-critical",
-			"node": 1, "toleration": "node-role.kubernetes.io/control-plane", "affinity": true, "log": true, "left alone": "exclude",
+	}
+}
+
+func checkPod(t *testing.T, objects rendered, deployment *appsv1.Deployment) {
+	t.Helper()
+	name, replicas := deployment.Name, int32(3)
+	about := map[string][]string{"NetworkPolicy/" + name: {"spec", "podSelector", "matchLabels"}, "Service/" + name + "-metrics": {"spec", "selector"}}
+	if name == "fairlead-preflight" { // it has no metrics
+		delete(about, "Service/"+name+"-metrics")
+	}
+	if slices.Contains(optional, name) {
+		replicas = 1
+	} else {
+		about["PodDisruptionBudget/"+name] = []string{"spec", "selector", "matchLabels"}
+	}
+	pod := deployment.Spec.Template
+	container := pod.Spec.Containers[0]
+	got := map[string]any{
+		"replicas": *deployment.Spec.Replicas, "team, label": pod.Labels["application.giantswarm.io/team"],
+		"team, annotation": pod.Annotations["io.giantswarm.application.team"], "image": container.Image,
+		"pull": container.ImagePullPolicy, "secret": pod.Spec.ImagePullSecrets[0].Name, "priority": pod.Spec.PriorityClassName,
+		"node": len(pod.Spec.NodeSelector), "toleration": pod.Spec.Tolerations[0].Key, "affinity": pod.Spec.Affinity.NodeAffinity != nil,
+		"log": strings.Contains(strings.Join(container.Args, " "), "--log-level=debug"),
+		// Without it, Kyverno would have to be up for it to start.
+		"left alone": pod.Labels["policies.kyverno.io/inject-proxy-env"],
+	}
+	want := map[string]any{
+		"replicas": replicas, "team, label": "proxies", "team, annotation": "proxies",
+		"image": "registry.corp.example/fairlead-operator@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		"pull":  corev1.PullAlways, "secret": "registry", "priority": "system-cluster-critical",
+		"node": 1, "toleration": "node-role.kubernetes.io/control-plane", "affinity": true, "log": true, "left alone": "exclude",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+	// All that is about these pods means these pods.
+	selector := deployment.Spec.Selector.MatchLabels
+	for key, value := range selector {
+		if pod.Labels[key] != value {
+			t.Errorf("%s does not select its own pods", name)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", chart, diff)
+	}
+	for object, path := range about {
+		if diff := cmp.Diff(selector, objects.labels(t, object, path...)); diff != "" {
+			t.Errorf("%s selects other pods (-Deployment +got):\n%s", object, diff)
 		}
-		// All that is about these pods means these pods.
-		selector := deployment.Spec.Selector.MatchLabels
-		for key, value := range selector {
-			if pod.Labels[key] != value {
-				t.Errorf("%s: the Deployment does not select its own pods", chart)
-			}
-		}
-		name := deployment.Name
-		for object, path := range map[string][]string{
-			"PodDisruptionBudget/" + name: {"spec", "selector", "matchLabels"}, "NetworkPolicy/" + name: {"spec", "podSelector", "matchLabels"},
-			"Service/" + name + "-metrics": {"spec", "selector"},
-		} {
-			if diff := cmp.Diff(selector, objects.labels(t, object, path...)); diff != "" {
-				t.Errorf("%s: %s selects other pods (-Deployment +got):\n%s", chart, object, diff)
-			}
-		}
-		service := objects.labels(t, "Service/"+name+"-metrics", "metadata", "labels")
-		for key, value := range objects.labels(t, "ServiceMonitor/"+name, "spec", "selector", "matchLabels") {
-			if service[key] != value {
-				t.Errorf("%s: the ServiceMonitor does not select the Service: %s is %q", chart, key, service[key])
-			}
+	}
+	if name == "fairlead-preflight" {
+		return
+	}
+	service := objects.labels(t, "Service/"+name+"-metrics", "metadata", "labels")
+	for key, value := range objects.labels(t, "ServiceMonitor/"+name, "spec", "selector", "matchLabels") {
+		if service[key] != value {
+			t.Errorf("%s: the ServiceMonitor does not select the Service: %s is %q", name, key, service[key])
 		}
 	}
 }
@@ -237,25 +271,26 @@ func TestPodSecurityRestrictedAdmitsThePods(t *testing.T) {
 	for chart := range both {
 		for _, file := range variants(t, chart) {
 			objects := template(t, chart, read(t, file))
-			var pod corev1.PodTemplateSpec
-			if deployment := objects.deployment(t); deployment != nil {
-				pod = deployment.Spec.Template
-			} else if objects["DaemonSet/fairlead-relay"] != nil {
-				pod = objects.relay(t).Spec.Template
-			} else {
-				continue // carry Literal
+			var pods []corev1.PodTemplateSpec // none with carry Literal
+			for _, deployment := range objects.deployments(t) {
+				pods = append(pods, deployment.Spec.Template)
 			}
-			tried++
-			if err := try(pod); err != nil {
-				t.Errorf("%s, %s: %v", chart, filepath.Base(file), err)
+			if len(pods) == 0 && objects["DaemonSet/fairlead-relay"] != nil {
+				pods = append(pods, objects.relay(t).Spec.Template)
 			}
-			pod.Spec.Containers[0].SecurityContext = nil
-			if err := try(pod); err == nil || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) {
-				t.Errorf("the judge is asleep: %v", err)
+			for _, pod := range pods {
+				tried++
+				if err := try(pod); err != nil {
+					t.Errorf("%s, %s: %v", chart, filepath.Base(file), err)
+				}
+				pod.Spec.Containers[0].SecurityContext = nil
+				if err := try(pod); err == nil || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) {
+					t.Errorf("the judge is asleep: %v", err)
+				}
 			}
 		}
 	}
-	if tried != 7 {
+	if tried != 11 {
 		t.Errorf("%d Deployments and DaemonSets", tried)
 	}
 }

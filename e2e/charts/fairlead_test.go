@@ -2,6 +2,7 @@ package charts_test
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -31,10 +32,16 @@ func manifests(t *testing.T, folder string) rendered {
 // Whoever reads config/ has read what the chart installs.
 func TestTheOperatorsPermissionsAreThoseOfConfig(t *testing.T) {
 	want := manifests(t, "rbac")
-	maps.Copy(want, manifests(t, "rollout"))
+	for _, folder := range []string{"rollout", "observe", "observe-machines", "deliver", "preflight", "status-page"} {
+		maps.Copy(want, manifests(t, folder))
+	}
 	delete(want, "Namespace/fairlead-system")                                  // Helm's own business
 	for _, namespace := range []string{"fairlead-system", "proxies-of-acme"} { // words of no manifest
-		given := values{"proxy": proxy(url, url, "a"), "rollout": values{"enabled": true}}
+		given := values{
+			"proxy": proxy(url, url, "a"), "rollout": values{"enabled": true}, "preflight": values{"enabled": true}, "statusPage": values{"enabled": true},
+			"observe": values{"enabled": true, "machines": true, "probeNamespace": "elsewhere"},
+			"deliver": values{"enabled": true, "workloadNamespace": "elsewhere"},
+		}
 		manifest, err := helm.Template(t.Context(), helm.Release{Chart: chartFolder("fairlead"), Name: "fairlead", Namespace: namespace, Values: []any{given}})
 		controlplanetest.Require(t, err)
 		if namespace != "fairlead-system" && bytes.Contains(manifest, []byte("fairlead-system")) {
@@ -59,7 +66,8 @@ func TestTheOperatorsPermissionsAreThoseOfConfig(t *testing.T) {
 		}
 		for name := range got {
 			switch name {
-			case "Secret/corporate-proxy", "CorporateProxy/default", "Deployment/fairlead-operator", "PodDisruptionBudget/fairlead-operator":
+			case "Secret/corporate-proxy", "CorporateProxy/default", "Deployment/fairlead-operator", "PodDisruptionBudget/fairlead-operator",
+				"Deployment/fairlead-observe", "Deployment/fairlead-deliver", "Deployment/fairlead-preflight", "NetworkPolicy/fairlead-preflight":
 			default:
 				t.Errorf("%s is in the chart and not in config", name)
 			}
@@ -79,6 +87,87 @@ func TestWithoutRolloutThereIsNoPermissionToRollOut(t *testing.T) {
 		if objects[name] != nil {
 			t.Error(name)
 		}
+	}
+}
+
+func TestWithoutObserveNothingMayReadAKubeconfig(t *testing.T) {
+	objects := template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "observe": values{"machines": true}})
+	for name := range objects {
+		if strings.Contains(name, "observe") {
+			t.Error(name)
+		}
+	}
+	objects = template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "observe": values{"enabled": true}})
+	for name := range manifests(t, "observe") {
+		if objects[name] == nil {
+			t.Errorf("no %s", name)
+		}
+	}
+	for name := range manifests(t, "observe-machines") {
+		if objects[name] != nil {
+			t.Error(name)
+		}
+	}
+}
+
+// Where it observes some namespaces, it may read kubeconfigs there alone.
+func TestObserveHasItsRightsInTheNamespacesThatAreNamed(t *testing.T) {
+	named := values{"enabled": true, "machines": true, "namespaces": []any{"org-acme", "org-other"}}
+	objects := template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "observe": named})
+	bound := map[string]string{}
+	for name, object := range objects {
+		role, _, _ := unstructured.NestedString(object.Object, "roleRef", "name")
+		if strings.HasPrefix(role, "fairlead-observe") {
+			bound[name] = object.GetNamespace() + " " + role
+		}
+	}
+	want := map[string]string{ // of one name, the last is here
+		"RoleBinding/fairlead-observe": "org-other fairlead-observe", "RoleBinding/fairlead-observe-machines": "org-other fairlead-observe-machines",
+	}
+	if diff := cmp.Diff(want, bound); diff != "" {
+		t.Error(diff)
+	}
+	if args := fmt.Sprint(objects["Deployment/fairlead-observe"].Object); !strings.Contains(args, "--cluster-namespaces=org-acme,org-other") {
+		t.Error(args)
+	}
+}
+
+func TestWithoutDeliverThereIsNothingOfIt(t *testing.T) {
+	for name := range template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "deliver": values{"renew": "5m"}}) {
+		if strings.Contains(name, "deliver") {
+			t.Error(name)
+		}
+	}
+	args := fmt.Sprint(template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "deliver": values{"enabled": true, "renew": "5m"}})["Deployment/fairlead-deliver"])
+	for _, want := range []string{"--renew=5m", "--workload-namespace=fairlead-system", "--namespace=other"} {
+		if !strings.Contains(args, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// Only with the preflight does the operator have somebody try a password.
+func TestWithoutPreflightThereIsNothingOfIt(t *testing.T) {
+	args := func(objects rendered) string {
+		containers, _, _ := unstructured.NestedSlice(objects["Deployment/fairlead-operator"].Object, "spec", "template", "spec", "containers")
+		return fmt.Sprint(containers)
+	}
+	without := template(t, "fairlead", values{"proxy": proxy(url, url, "a")})
+	for name := range without {
+		if strings.Contains(name, "preflight") {
+			t.Error(name)
+		}
+	}
+	if strings.Contains(args(without), "--preflight") {
+		t.Error("the operator has it")
+	}
+	with := template(t, "fairlead", values{"proxy": proxy(url, url, "a"), "preflight": values{"enabled": true, "proxyPorts": []any{3129}}})
+	pod := with["Deployment/fairlead-preflight"]
+	if labels, _, _ := unstructured.NestedStringMap(pod.Object, "spec", "template", "metadata", "labels"); labels["policies.kyverno.io/inject-proxy-env"] != "exclude" {
+		t.Errorf("its pod gets a proxy: %v", labels)
+	}
+	if !strings.Contains(args(with), "--preflight") || !strings.Contains(fmt.Sprint(with["NetworkPolicy/fairlead-preflight"]), "3129") {
+		t.Errorf("%v", with["NetworkPolicy/fairlead-preflight"])
 	}
 }
 

@@ -17,6 +17,7 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		given values
 		want  []string
 	}{
+		"an end without a replicator":       {values{"carry": "Literal", "exclude": values{"until": values{"enabled": true}}}, []string{"exclude.until.enabled", "carry SecretRef"}},
 		"a typo at the top":                 {values{"engin": "Native"}, []string{"engin"}},
 		"a typo in proxy":                   {values{"proxy": values{"htp": good}}, []string{"/proxy", "htp"}},
 		"a typo in cluster":                 {values{"cluster": values{"prxy": values{"http": good}}}, []string{"cluster.prxy", "cluster.proxy.http"}},
@@ -25,6 +26,7 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"a key a level too high":            {values{"cluster": values{"noProxy": s3cret}}, []string{"cluster.noProxy"}},
 		"a case in cluster.proxy":           {values{"cluster": values{"proxy": values{"noproxy": s3cret}}}, []string{"/cluster/proxy", "noproxy"}},
 		"cluster in another case":           {values{"Cluster": values{"proxy": values{"http": good}}}, []string{"Cluster"}},
+		"alerts without a probe":            {values{"probe": values{"prometheusRule": values{"enabled": true}}}, []string{"probe.prometheusRule.enabled needs probe.enabled"}},
 		"a typo in replicator.metrics":      {values{"replicator": values{"metrics": values{"serviceMonitors": values{}}}}, []string{"/replicator/metrics", "serviceMonitors"}},
 		"a label that the chart sets":       {values{"replicator": values{"podLabels": values{"app.kubernetes.io/component": "x"}}}, []string{"replicator.podLabels", "app.kubernetes.io/component"}},
 		"a typo in exclude":                 {values{"exclude": values{"name": []string{}}}, []string{"/exclude", "name"}},
@@ -36,7 +38,7 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"a value of engine":                 {values{"engine": "native"}, []string{"/engine", "Kyverno", "Native"}},
 		"a value of carry":                  {values{"carry": "Secret"}, []string{"/carry", "SecretRef", "Literal", "Relay"}},
 		"a source with Literal":             {values{"carry": "Literal", "source": values{"existing": true}, "proxy": proxy(good, good, "a")}, []string{"source.existing", "Relay", "Literal"}},
-		"a source with SecretRef":           {values{"source": values{"existing": true}, "proxy": proxy(good, good, "a")}, []string{"source.existing", "Relay", "SecretRef"}},
+		"a source for a management cluster": {values{"source": values{"existing": true}, "managementCluster": values{"enabled": true, "endpointRanges": []string{"10.0.0.0/8"}}}, []string{"managementCluster.enabled", "source.existing", "Relay"}},
 		"a URL of before without a scheme":  {values{"proxy": values{"http": good, "noProxy": "a", "previous": values{"http": s3cret + ":1"}}}, []string{"proxy.previous.http", "http://"}},
 		"a URL of before of two lines":      {values{"cluster": values{"proxy": values{"previous": values{"https": good + "\n"}}}, "proxy": values{"previous": values{"https": "http://" + s3cret + "\nb:1"}}}, []string{"proxy.previous.https", "line end"}},
 		"Relay without noProxy":             {values{"carry": "Relay", "proxy": values{"http": good}}, []string{"noProxy", "proxy.http"}},

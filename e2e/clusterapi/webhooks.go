@@ -25,7 +25,7 @@ import (
 const (
 	module          = "sigs.k8s.io/cluster-api"
 	webhookInterval = 50 * time.Millisecond
-	webhookTimeout  = time.Minute
+	webhookTimeout  = 2 * time.Minute
 )
 
 // registerWebhooks registers those of the module's manifest at the process's address, in place of the

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,10 +27,20 @@ func (cp *ControlPlane) Admin() *rest.Config { return rest.CopyConfig(cp.admin) 
 
 // User is somebody with a client certificate and only the rights that RBAC gives to the name or groups.
 func (cp *ControlPlane) User(name string, groups ...string) (*rest.Config, error) {
-	certificate, key, err := cp.pki.client.issue(&x509.Certificate{
-		Subject:     pkix.Name{CommonName: name, Organization: groups},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	return cp.user(name, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: groups}})
+}
+
+// Expired is User with a certificate that was valid until a minute ago.
+func (cp *ControlPlane) Expired(name string, groups ...string) (*rest.Config, error) {
+	return cp.user(name, &x509.Certificate{
+		Subject:   pkix.Name{CommonName: name, Organization: groups},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(-time.Minute),
 	})
+}
+
+func (cp *ControlPlane) user(name string, template *x509.Certificate) (*rest.Config, error) {
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	certificate, key, err := cp.pki.client.issue(template)
 	if err != nil {
 		return nil, fmt.Errorf("make user %s: %w", name, err)
 	}

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -91,6 +92,21 @@ func (cp *ControlPlane) KillAPIServer() {
 	kill(&cp.apiServer)
 }
 
+// FreezeAPIServer has it hang: connections are accepted by the kernel, and nobody answers. ThawAPIServer lets it go on.
+func (cp *ControlPlane) FreezeAPIServer() error { return cp.withAPIServer((*process.Process).Freeze) }
+
+// ThawAPIServer ends FreezeAPIServer.
+func (cp *ControlPlane) ThawAPIServer() error { return cp.withAPIServer((*process.Process).Thaw) }
+
+func (cp *ControlPlane) withAPIServer(do func(*process.Process) error) error {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	if cp.apiServer == nil {
+		return errors.New("kube-apiserver does not run")
+	}
+	return do(cp.apiServer)
+}
+
 // awaitNamespaces: the API server makes its own namespaces shortly after it calls itself ready.
 func (cp *ControlPlane) awaitNamespaces(ctx context.Context, names ...string) error {
 	clients, err := kubernetes.NewForConfig(cp.admin)
@@ -98,9 +114,9 @@ func (cp *ControlPlane) awaitNamespaces(ctx context.Context, names ...string) er
 		return fmt.Errorf("make client to ask for namespaces: %w", err)
 	}
 	for _, name := range names {
-		err := wait.PollUntilContextTimeout(ctx, pollInterval, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, pollInterval, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 			_, err := clients.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
+			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) { // of its own roles, too
 				return false, nil
 			}
 			return err == nil, err

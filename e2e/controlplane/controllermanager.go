@@ -64,6 +64,7 @@ func (cp *ControlPlane) controllerManagerArgs(port *ports.Port, controllers []st
 		"--secure-port=" + port.String(),
 		"--cert-dir=" + cp.dir.file("kube-controller-manager"),
 		"--leader-elect=false",
+		fmt.Sprintf("--use-service-account-credentials=%t", cp.options.ControllerAccounts),
 		"--service-account-private-key-file=" + cp.dir.serviceAccountKey(),
 		"--root-ca-file=" + cp.dir.certificate(servingCA),
 		"--profiling=false",

@@ -37,6 +37,9 @@ type Options struct {
 	AuditPolicy []byte
 	// Hosts are names and addresses that the API server's certificate is for, beside those of the loopback interface.
 	Hosts []string
+	// ControllerAccounts gives each controller of kube-controller-manager the service account that kubeadm gives it, in
+	// place of an administrator's rights.
+	ControllerAccounts bool
 }
 
 // ControlPlane is a running control plane.

@@ -122,8 +122,10 @@ func (a authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) ([]by
 		return nil, fmt.Errorf("draw serial number: %w", err)
 	}
 	template.SerialNumber = serial
-	template.NotBefore = time.Now().Add(-time.Minute)
-	template.NotAfter = time.Now().Add(lifetime)
+	if template.NotAfter.IsZero() {
+		template.NotBefore = time.Now().Add(-time.Minute)
+		template.NotAfter = time.Now().Add(lifetime)
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
 	if err != nil {
 		return nil, fmt.Errorf("sign certificate of %s: %w", template.Subject.CommonName, err)

@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	kuberuntime "k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/repository"
@@ -39,18 +41,24 @@ type stage struct {
 	programs map[string]string // path by name
 	cp       *controlplane.ControlPlane
 	client   client.Client
-	running  []interface{ Stop() error }
-	kyverno  <-chan kyvernoStarted
-	changed  string // the values file of the upgrade
+
+	running, controlPlanes running // those that end first, and last
+
+	kyverno  func(context.Context) error // awaits it
+	starting sync.WaitGroup              // what starts beside a step
+	changed  string                      // the values file of the upgrade
 	entries  map[string][]string
 	asked    string // of fairlead
 	answer   string
 	rotation rotation
-}
 
-type kyvernoStarted struct {
-	kyverno *kyverno.Kyverno
-	err     error
+	third        *controlplane.ControlPlane // the workload cluster's own
+	thirdStarted func(context.Context) error
+	inThird      client.Client
+	wired        [2]map[string]wiring // by kind, before the label and after it
+	content      [2]content
+	copied       *corev1.Secret // of the variables, in the third cluster
+	readers      map[reader]int
 }
 
 // demo shows everything, and ends it again, or says how to use what is kept.
@@ -60,6 +68,7 @@ func demo(ctx context.Context, on *screen, keep bool) (err error) {
 	steps := s.steps()
 	s.total = len(steps)
 	if !keep {
+		steps = append(steps, s.withThird()...)
 		steps = append(steps, s.withRelay()...)
 		s.total = len(steps) + 1
 	}
@@ -117,11 +126,22 @@ func (s *stage) steps() []act {
 		{"await Kyverno, which has been starting meanwhile", s.awaitKyverno, nil},
 		{"install the chart fairlead-policies, with mycluster's values", s.installPolicies, s.showPolicies},
 		{"start the replicator as its Deployment says", s.startReplicator, s.showReplicator},
-		{"create a pod: Kyverno asks the policy", s.createPod, s.showPod},
+		{"create a pod: Kyverno applies the policy", s.createPod, s.showPod},
 		{"create the agent of a reverse tunnel", s.createAgent, s.showAgent},
 		{"change noProxy in one place: both clusters follow", s.upgrade, s.showUpgrade},
 		{"ask which clients of mycluster use the proxy", s.explain, s.showAnswer},
 		{"ask which pods the policies have not reached", s.pods, s.showAnswer},
+	}
+}
+
+// withThird is not for a demo that is kept, either: the third cluster's API server ends with it.
+func (s *stage) withThird() []act {
+	return []act{
+		{"a third cluster, and the controllers of Cluster API", s.startThird, s.showThird},
+		{"prepare once, for clusters with a label", s.prepare, s.showPrepared},
+		{"give the third cluster the label, and nothing else", s.label, s.showLabel},
+		{"create a pod in the third cluster", s.createThirdPod, s.showThirdPod},
+		{"ask who has read its kubeconfig", s.sweep, s.showSweep},
 	}
 }
 
@@ -136,7 +156,7 @@ func (s *stage) withRelay() []act {
 func nothing(context.Context) error { return nil }
 
 func (s *stage) startControlPlane(ctx context.Context) error {
-	options := controlplane.Options{KeepRunning: s.keep}
+	options := controlplane.Options{KeepRunning: s.keep, AuditPolicy: []byte(auditReads)}
 	if s.keep {
 		options.Dir = keptDir()
 		if _, err := os.Stat(options.Dir); err == nil {
@@ -147,9 +167,9 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 	if s.cp, err = controlplane.Start(ctx, options); err != nil {
 		return err
 	}
+	s.controlPlanes.add(s.cp)
 	scheme := kuberuntime.NewScheme()
-	err = errors.Join(clientgoscheme.AddToScheme(scheme), appsv1.AddToScheme(scheme), corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
-	if err != nil {
+	if err = errors.Join(clusterapi.AddToScheme(scheme), addonsv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
@@ -160,18 +180,14 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.startKyverno(ctx)
-	return nil
-}
-
-// startKyverno has Kyverno start beside what comes next.
-func (s *stage) startKyverno(ctx context.Context) {
-	started := make(chan kyvernoStarted, 1)
-	s.kyverno = started
-	go func() {
+	s.kyverno = s.meanwhile(func() error {
 		k, err := kyverno.Start(ctx, s.cp, kyverno.Options{})
-		started <- kyvernoStarted{k, err}
-	}()
+		if err == nil {
+			s.running.add(k)
+		}
+		return err
+	})
+	return nil
 }
 
 func (s *stage) showControlPlane(context.Context) error {
@@ -180,34 +196,38 @@ func (s *stage) showControlPlane(context.Context) error {
 	return nil
 }
 
+// awaitKyverno has the third cluster's API server start beside what comes next.
 func (s *stage) awaitKyverno(ctx context.Context) error {
-	select {
-	case started := <-s.kyverno:
-		s.kyverno = nil
-		if started.err == nil {
-			s.running = append(s.running, started.kyverno)
+	if err := s.kyverno(ctx); err != nil || s.keep {
+		return err
+	}
+	s.thirdStarted = s.meanwhile(func() (err error) {
+		if s.third, err = controlplane.Start(ctx, controlplane.Options{AuditPolicy: []byte(noAudit)}); err == nil {
+			s.controlPlanes.add(s.third)
 		}
-		return started.err
-	case <-ctx.Done():
-		return ctx.Err()
+		return err
+	})
+	return nil
+}
+
+// meanwhile does something beside what comes next, and returns what awaits it.
+func (s *stage) meanwhile(do func() error) (await func(context.Context) error) {
+	done := make(chan error, 1)
+	s.starting.Go(func() { done <- do() })
+	return func(ctx context.Context) error {
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
-// end stops everything, and leaves no file. Whoever starts Kyverno has been told to stop by then.
+// end stops everything, and leaves no file. What is starting has been told to stop by then, if it is still awaited.
 func (s *stage) end() error {
-	var errs []error
-	if s.kyverno != nil {
-		if started := <-s.kyverno; started.err == nil {
-			s.running = append(s.running, started.kyverno)
-		}
-	}
-	for _, one := range s.running {
-		errs = append(errs, one.Stop())
-	}
-	if s.cp != nil {
-		errs = append(errs, s.cp.Stop())
-	}
-	return errors.Join(errs...)
+	s.starting.Wait()
+	return errors.Join(s.running.stop(), s.controlPlanes.stop())
 }
 
 func (s *stage) explainKept() {
@@ -216,8 +236,10 @@ func (s *stage) explainKept() {
 	if relative, err := filepath.Rel(repository.Path(), s.programs["fairlead"]); err == nil {
 		s.say("    alias fairlead=$PWD/%s", relative)
 	}
-	if _, err := s.lookKubectl(); err != nil {
-		s.say("    alias kubectl=$(cd e2e && go run ./tools/build kubectl)   # there is none on this machine")
+	for _, name := range []string{"kubectl", "helm"} {
+		if _, err := exec.LookPath(name); err != nil {
+			s.say("    alias %[1]s=$(cd e2e && go run ./tools/build %[1]s)   # there is none on this machine", name)
+		}
 	}
 	s.say(`    kubectl get proxyreports -A
     kubectl get secret -n %[1]s %[2]s-cluster-values -o go-template='{{.data.values | base64decode}}'

@@ -13,10 +13,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -70,9 +72,9 @@ var shown = []string{
 	`\$ kubectl get secret -n org-acme mycluster-cluster-values .*`,
 	`helm install fairlead-policies charts/fairlead-policies -n fairlead-system -f -`,
 	`fairlead-operator replicate --namespace=fairlead-system .*`,
-	`HTTP_PROXY Secret fairlead-proxy, HTTP_PROXY http://myProxyUser:\*\*\*@192.168.52.220:3128`,
-	`https_proxy Secret fairlead-proxy, https_proxy http://myProxyUser:\*\*\*@192.168.52.220:3128`,
-	`no_proxy Secret fairlead-proxy, no_proxy 100.64.0.0/13,.*`,
+	`HTTP_PROXY, http_proxy Secret fairlead-proxy http://myProxyUser:\*\*\*@192.168.52.220:3128`,
+	`HTTPS_PROXY, https_proxy Secret fairlead-proxy http://myProxyUser:\*\*\*@192.168.52.220:3128`,
+	`NO_PROXY, no_proxy Secret fairlead-proxy 100.64.0.0/13,.*,\.\.\. \(18 entries\)`,
 	`\+ --keepalive-time=30s`,
 	`\+ HTTP_PROXY http_proxy HTTPS_PROXY https_proxy NO_PROXY no_proxy, from the Secret fairlead-proxy`,
 	`org-acme/mycluster 18 20 mirror.corp.example .mirror.corp.example`,
@@ -89,8 +91,23 @@ var (
 		`make demo-stop`,
 		`The demo took [\d.]+ s, building before it [\d.]+ s.`,
 	}
+	shownWithThird = []string{
+		`\$ helm upgrade fairlead charts/fairlead -n fairlead-system --reset-then-reuse-values --set deliver.enabled=true`,
+		`fairlead-operator deliver --namespace=fairlead-system .*`,
+		`\$ helm template fairlead-policies .* --set engine=Native --set source.existing=true \|`,
+		`fairlead render bundle -f - --selector fairlead.io/cluster -n org-acme \|`,
+		`\$ kubectl label cluster berlin -n org-acme fairlead.io/cluster=berlin`,
+		`machines: KubeadmControlPlane none 2 files, 2 commands`,
+		`machines: KubeadmConfigTemplate none 2 files, 2 commands`,
+		`berlin: Secret fairlead-source none http://myProxyUser:\*\*\*@192.168.52.220:3128`,
+		`berlin: policies none .* and \d+ others`,
+		`berlin: Deployment none fairlead-replicator`,
+		`NO_PROXY, no_proxy Secret fairlead-proxy 10\.128\.0\.0/16,.*`,
+		`cluster-api-core .* \d+`,
+		`No program of Fairlead, and no account of fairlead-system, is among them.`,
+	}
 	shownWithRelay = []string{
-		`HTTPS_PROXY http://shop@fairlead-relay.fairlead-system.svc:3128`,
+		`HTTPS_PROXY, https_proxy the pod itself http://shop@fairlead-relay.fairlead-system.svc:3128`,
 		`the first password \d+ \d+ 0 first`,
 		`the second one is set \d+ \d+ 0 second`,
 		`the first one is revoked \d+ \d+ 0 second`,
@@ -121,7 +138,7 @@ func TestTheDemoEndsWithARotationAndLeavesNothing(t *testing.T) {
 	dir := short(t)
 	var out bytes.Buffer
 	err := demo(t.Context(), newScreen(&out), false)
-	check(t, out.String(), err, append(slices.Clone(shown), shownWithRelay...)...)
+	check(t, out.String(), err, slices.Concat(shown, shownWithThird, shownWithRelay)...)
 	checkNothingIsLeft(t, dir)
 }
 
@@ -158,6 +175,43 @@ func checkANewNamespaceTakesPods(t *testing.T, kubeconfig string) {
 		_, err := clients.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil, err
 	})
+}
+
+// The demo itself ends with an error if the sweep finds an account of Fairlead: these are the reads that it must find.
+func TestTheSweepFindsWhoeverReadsAKubeconfig(t *testing.T) {
+	read := func(verb, namespace, name, uri string, code int32) auditv1.Event {
+		return auditv1.Event{
+			Verb: verb, RequestURI: uri, ResponseStatus: &metav1.Status{Code: code},
+			ObjectRef: &auditv1.ObjectReference{Resource: "secrets", Namespace: namespace, Name: name},
+		}
+	}
+	for name, one := range map[string]struct {
+		event auditv1.Event
+		found bool
+	}{
+		"by its name":                      {read("get", clusters, "berlin-kubeconfig", "", 200), true},
+		"in a list of the namespace":       {read("list", clusters, "", "/api/v1/namespaces/org-acme/secrets", 200), true},
+		"in a watch of all namespaces":     {read("watch", "", "", "/api/v1/secrets?watch=true", 200), true},
+		"refused":                          {read("get", clusters, "berlin-kubeconfig", "", 403), false},
+		"another Secret":                   {read("get", clusters, "berlin-cluster-values", "", 200), false},
+		"a list of another namespace":      {read("list", shop, "", "/api/v1/namespaces/shop/secrets", 200), false},
+		"a watch of the one with one name": {read("watch", "", "", "/api/v1/secrets?fieldSelector=metadata.name%3Dfairlead-proxy", 200), false},
+		"a watch of the kubeconfig itself": {read("watch", clusters, "", "/x?fieldSelector=metadata.name%3Dberlin-kubeconfig", 200), true},
+		"a write":                          {read("create", clusters, "berlin-kubeconfig", "", 201), false},
+	} {
+		if readsKubeconfig(one.event) != one.found {
+			t.Errorf("%s: %v", name, !one.found)
+		}
+	}
+}
+
+func TestThePageHasTheConditionOfTheDemosClass(t *testing.T) {
+	condition := regexp.MustCompile(`enabledIf: .*`).Find(berlinYAML)
+	page, err := os.ReadFile(repository.Path("docs/how-to/nodes.md"))
+	controlplanetest.Require(t, err)
+	if len(condition) == 0 || !bytes.Contains(page, append(condition, '\n')) {
+		t.Errorf("it lacks %s", condition)
+	}
 }
 
 // interrupter cancels as soon as the demo says something.

@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -72,7 +71,7 @@ func (s *stage) startOperator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.running = append(s.running, operator)
+	s.running.add(operator)
 	return s.awaitEntry(ctx, "example.com")
 }
 
@@ -88,21 +87,21 @@ func (s *stage) showDeployment(ctx context.Context, name string) error {
 	}
 	pod := found.Spec.Template.Spec
 	s.say("%s\nas system:serviceaccount:%s:%s, with its token and no other rights",
-		folded(strings.Join(slices.Concat(pod.Containers[0].Command, pod.Containers[0].Args), " ")), system, pod.ServiceAccountName)
+		cut(strings.Join(slices.Concat(pod.Containers[0].Command, pod.Containers[0].Args), " ")), system, pod.ServiceAccountName)
 	return nil
 }
 
 // awaitEntry returns when both clusters have the entry, in the Secret for charts too.
 func (s *stage) awaitEntry(ctx context.Context, entry string) error {
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return poll(ctx, "the entry "+entry+" of both clusters", func(ctx context.Context) (bool, error) {
 		for _, name := range names {
 			report := &v1alpha1.ProxyReport{}
 			if err := s.client.Get(ctx, client.ObjectKey{Namespace: clusters, Name: name}, report); err != nil {
-				return false, client.IgnoreNotFound(err)
+				return false, err
 			}
 			secret, err := s.secret(ctx, clusters, name+render.ValuesSuffix)
 			if err != nil {
-				return false, client.IgnoreNotFound(err)
+				return false, err
 			}
 			if !slices.Contains(strings.Split(report.Status.NoProxy.Go, ","), entry) || !bytes.Contains(secret.Data[render.ValuesKey], []byte(entry)) {
 				return false, nil
@@ -121,13 +120,14 @@ func (s *stage) showSecrets(ctx context.Context) error {
 	if err := s.showReports(ctx); err != nil {
 		return err
 	}
+	seen := map[string]bool{}
 	for _, part := range []struct{ suffix, key string }{{render.ValuesSuffix, render.ValuesKey}, {render.SystemdSuffix, render.ContainerdKey}} {
 		secret, err := s.secret(ctx, clusters, names[0]+part.suffix)
 		if err != nil {
 			return err
 		}
 		s.command(fmt.Sprintf("kubectl get secret -n %s %s -o go-template='{{.data.%s | base64decode}}'", clusters, secret.Name, part.key))
-		s.say("%s", folded(masked(strings.TrimSpace(string(secret.Data[part.key])))))
+		s.say("%s", folded(once(seen, masked(strings.TrimSpace(string(secret.Data[part.key]))))))
 	}
 	s.say("\nThe password is hidden here, not there.")
 	return nil
@@ -154,7 +154,7 @@ func (s *stage) upgrade(ctx context.Context) error {
 }
 
 func (s *stage) showUpgrade(ctx context.Context) error {
-	s.command("helm upgrade fairlead charts/fairlead -n " + system + " -f " + s.changed)
+	s.command(s.local("helm upgrade fairlead charts/fairlead -n " + system + " -f " + s.changed))
 	s.say("   noProxy: ... + %s\n", s.paint(green, added))
 	now, err := s.entriesNow(ctx)
 	if err != nil {
@@ -195,7 +195,18 @@ func (s *stage) explain(ctx context.Context) error {
 }
 
 func (s *stage) showAnswer(context.Context) error {
-	s.command(s.asked)
-	s.say("%s", strings.TrimRight(s.answer, "\n"))
+	s.command(s.local(s.asked))
+	s.say("%s", strings.TrimRight(s.local(namesOfClients.ReplaceAllString(s.answer, "$1 ...\n")), "\n"))
 	return nil
+}
+
+// namesOfClients are a line of names, and what follows of them.
+var namesOfClients = regexp.MustCompile(`(?m)^((?: *[a-z0-9-]+,){3,})\n(?:(?: *[a-z0-9-]+,?)+(?:\n|$))*`)
+
+// local has names of files without their folder, which is gone after the demo unless it is kept.
+func (s *stage) local(text string) string {
+	if s.keep {
+		return text
+	}
+	return strings.ReplaceAll(text, s.cp.Dir()+"/", "")
 }

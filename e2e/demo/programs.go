@@ -18,7 +18,11 @@ import (
 // build makes the programs before the clock of the demo itself starts.
 func (s *stage) build(ctx context.Context) error {
 	theirs := []tools.Tool{tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager, tools.Helm, tools.Kyverno}
+	if !s.keep {
+		theirs = append(theirs, tools.ClusterAPICore)
+	}
 	ours := []string{"fairlead-operator", "fairlead", "fairlead-relay"}
+	paths := make([]string, len(ours))
 	count := len(theirs) + len(ours)
 	for i, tool := range theirs {
 		path, err := tools.Build(ctx, tool, numbered{s.screen, i + 1, count})
@@ -27,21 +31,34 @@ func (s *stage) build(ctx context.Context) error {
 		}
 		s.programs[tool.Name] = path
 	}
-	for i, name := range ours {
+	own := func(i int) error {
 		slow := time.AfterFunc(quiet, func() {
-			fmt.Fprintf(numbered{s.screen, len(theirs) + i + 1, count}, "building %s of this repository…\n", name)
+			fmt.Fprintf(numbered{s.screen, len(theirs) + i + 1, count}, "building %s of this repository…\n", ours[i])
 		})
-		path, err := tools.Program(ctx, name)
-		slow.Stop()
+		defer slow.Stop()
+		path, err := tools.Program(ctx, ours[i])
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			return err
-		}
-		s.programs[name] = path
+		paths[i] = path
+		return err
+	}
+	// The first one compiles what all of them have in common.
+	if err := own(0); err != nil {
+		return err
+	}
+	if err := together(func() error { return own(1) }, func() error { return own(2) }); err != nil {
+		return err
+	}
+	for i, name := range ours {
+		s.programs[name] = paths[i]
 	}
 	return nil
+}
+
+// commandLine is what a person types for it.
+func commandLine(name string, args []string) string {
+	return name + " " + strings.ReplaceAll(strings.Join(args, " "), "--set=", "--set ")
 }
 
 // numbered says of which program a message is.
@@ -79,5 +96,3 @@ func (s *stage) run(ctx context.Context, stdin []byte, name string, args ...stri
 	}
 	return out.String(), nil
 }
-
-func (s *stage) lookKubectl() (string, error) { return exec.LookPath("kubectl") }

@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/deployment"
@@ -38,7 +37,7 @@ func (s *stage) useRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.running = append(s.running, company)
+	s.running.add(company)
 	s.rotation.company = company
 	company.allow(map[string]string{firstUser: firstPassword})
 	if err := s.setRelay(ctx, s.proxyOf(firstUser, firstPassword), "", "--set=relay.enabled=true"); err != nil {
@@ -48,7 +47,7 @@ func (s *stage) useRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.running = append(s.running, relay)
+	s.running.add(relay)
 	s.rotation.relay = relay
 	if err := s.setRelay(ctx, s.proxyOf(firstUser, firstPassword), "", "--set=carry=Relay"); err != nil {
 		return err
@@ -79,7 +78,7 @@ func cart() *corev1.Pod {
 
 // createCart awaits that the API server asks the changed policy.
 func (s *stage) createCart(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := poll(ctx, "a pod to be given the relay", func(ctx context.Context) (bool, error) {
 		try := cart()
 		err := s.client.Create(ctx, try, client.DryRunAll)
 		return err == nil && len(try.Spec.Containers[0].Env) > 0 && try.Spec.Containers[0].Env[0].Value != "", err
@@ -95,14 +94,10 @@ func (s *stage) showRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.command("helm upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values --set relay.enabled=true --wait\n" +
-		"helm upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values --set carry=Relay")
+	upgrade := "helm upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values --set "
+	s.command(upgrade+"relay.enabled=true --wait", upgrade+"carry=Relay")
 	s.say("The variables of a new pod, as stored: no password.\n")
-	rows := [][]string{{"variable", "value"}}
-	for _, env := range pod.Spec.Containers[0].Env {
-		rows = append(rows, []string{env.Name, shortened(env.Value)})
-	}
-	s.table(rows)
+	s.table(variables(pod, &corev1.Secret{}))
 	return nil
 }
 
@@ -130,12 +125,10 @@ func (s *stage) rotate(ctx context.Context) error {
 func (s *stage) seen(ctx context.Context, what, user string) error {
 	r := &s.rotation
 	before := r.company.count(user)
-	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return r.company.count(user) > before+20, nil
-	})
+	err := poll(ctx, what, func(context.Context) (bool, error) { return r.company.count(user) > before+20, nil })
 	r.rows = append(r.rows, []string{what, fmt.Sprint(r.relay.Relay.PID()), fmt.Sprint(r.shopper.done.Load()), fmt.Sprint(r.shopper.failed.Load()), user})
 	if err != nil {
-		return fmt.Errorf("%s: %w; of %d requests %d failed: %v", what, err, r.shopper.done.Load(), r.shopper.failed.Load(), r.shopper.why.Load())
+		return fmt.Errorf("%w; of %d requests %d failed: %v", err, r.shopper.done.Load(), r.shopper.failed.Load(), r.shopper.why.Load())
 	}
 	return nil
 }
@@ -160,7 +153,7 @@ func startShopper(relay string) *shopper {
 	proxy := &url.URL{Scheme: "http", User: url.User(shop), Host: relay}
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}, Timeout: 10 * time.Second}
 	go func() {
-		for ctx.Err() == nil {
+		for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
 			if err := ask(ctx, client); err != nil && ctx.Err() == nil {
 				s.failed.Add(1)
 				s.why.Store(err)

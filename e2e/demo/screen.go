@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -107,8 +108,11 @@ func (s *screen) say(format string, args ...any) {
 }
 
 // command shows what is run.
-func (s *screen) command(line string) {
-	s.say("%s", "\n"+s.paint(faint, "$ "+line))
+func (s *screen) command(lines ...string) {
+	for i, line := range lines {
+		lines[i] = s.paint(faint, "$ "+line)
+	}
+	s.say("\n%s", strings.Join(lines, "\n"))
 }
 
 // table writes rows with aligned columns, the first in capitals.
@@ -137,9 +141,11 @@ func indented(text string) string {
 	return out.String()
 }
 
+// most is how long a line may be.
+const most = 110
+
 // folded breaks long lines after commas, so that a list stays below its name.
 func folded(text string) string {
-	const most = 110
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		depth := len(line) - len(strings.TrimLeft(line, " ")) + 4
@@ -154,4 +160,26 @@ func folded(text string) string {
 		}
 	}
 	return out.String()
+}
+
+// cut ends a long line after a word.
+func cut(line string) string {
+	if len(line) <= most {
+		return line
+	}
+	return line[:strings.LastIndexByte(line[:most], ' ')] + " ..."
+}
+
+var list = regexp.MustCompile(`[^\s"=,]+(,[^\s",]+){4,}`)
+
+// once shortens lists that have been seen.
+func once(seen map[string]bool, text string) string {
+	return list.ReplaceAllStringFunc(text, func(found string) string {
+		if seen[found] {
+			first, _, _ := strings.Cut(found, ",")
+			return first + ",... (the same)"
+		}
+		seen[found] = true
+		return found
+	})
 }

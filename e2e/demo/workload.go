@@ -6,12 +6,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -47,11 +45,11 @@ func (s *stage) startReplicator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.running = append(s.running, replicator)
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	s.running.add(replicator)
+	return poll(ctx, "the Secret of the variables", func(ctx context.Context) (bool, error) {
 		for _, namespace := range []string{shop, tunnels} {
 			if _, err := s.secret(ctx, namespace, render.PodSecretName); err != nil {
-				return false, client.IgnoreNotFound(err)
+				return false, err
 			}
 		}
 		return true, nil
@@ -73,20 +71,20 @@ func web() *corev1.Pod {
 	}
 }
 
-func (s *stage) createPod(ctx context.Context) error { return s.create(ctx, web()) }
+func (s *stage) createPod(ctx context.Context) error { return create(ctx, s.client, web()) }
 
-// create stores a pod as soon as Kyverno is asked about pods, which it has the API server do every ten seconds.
-func (s *stage) create(ctx context.Context, pod *corev1.Pod) error {
+// create stores a pod as soon as a policy changes it. Kyverno has the API server ask about pods every ten seconds.
+func create(ctx context.Context, in client.Client, pod *corev1.Pod) error {
 	bare := len(pod.Spec.Containers[0].Env)
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := poll(ctx, "the pod "+pod.Name+" to be changed", func(ctx context.Context) (bool, error) {
 		try := pod.DeepCopy()
-		err := s.client.Create(ctx, try, client.DryRunAll)
+		err := in.Create(ctx, try, client.DryRunAll)
 		return err == nil && len(try.Spec.Containers[0].Env) > bare, err
 	})
 	if err != nil {
 		return err
 	}
-	return s.client.Create(ctx, pod)
+	return in.Create(ctx, pod)
 }
 
 func (s *stage) stored(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
@@ -104,16 +102,28 @@ func (s *stage) showPod(ctx context.Context) error {
 		return err
 	}
 	s.command("kubectl create -f web.yaml && kubectl get pod -n " + shop + " web -o yaml   # its variables, as stored")
+	s.table(variables(pod, secret))
+	return nil
+}
+
+// variables are those of the first container, a row for both cases of a name. The Secret has their values.
+func variables(pod *corev1.Pod, secret *corev1.Secret) [][]string {
 	rows := [][]string{{"variable", "from", "which is"}}
 	for _, env := range pod.Spec.Containers[0].Env {
-		from, value := origin(env), env.Value
+		value := env.Value
 		if ref := env.ValueFrom; ref != nil && ref.SecretKeyRef != nil {
 			value = string(secret.Data[ref.SecretKeyRef.Key])
 		}
-		rows = append(rows, []string{env.Name, from, shortened(masked(value))})
+		row := []string{env.Name, origin(env), shortened(masked(value))}
+		if twin := slices.IndexFunc(rows, func(r []string) bool {
+			return strings.EqualFold(r[0], env.Name) && slices.Equal(r[1:], row[1:])
+		}); twin >= 0 {
+			rows[twin][0] += ", " + env.Name
+			continue
+		}
+		rows = append(rows, row)
 	}
-	s.table(rows)
-	return nil
+	return rows
 }
 
 // origin says where a variable gets its value.
@@ -121,15 +131,16 @@ func origin(env corev1.EnvVar) string {
 	if env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil {
 		return "the pod itself"
 	}
-	return "Secret " + env.ValueFrom.SecretKeyRef.Name + ", " + env.ValueFrom.SecretKeyRef.Key
+	return "Secret " + env.ValueFrom.SecretKeyRef.Name
 }
 
-func shortened(text string) string {
-	const most = 60
-	if len(text) > most {
-		return text[:most] + "..."
+// shortened cuts a list, and says how long it is.
+func shortened(list string) string {
+	const most = 3
+	if entries := strings.Split(list, ","); len(entries) > most+1 {
+		return fmt.Sprintf("%s,... (%d entries)", strings.Join(entries[:most], ","), len(entries))
 	}
-	return text
+	return list
 }
 
 func (s *stage) createAgent(ctx context.Context) error {
@@ -137,7 +148,7 @@ func (s *stage) createAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.create(ctx, pod)
+	return create(ctx, s.client, pod)
 }
 
 // agent is a pod of the Deployment in agentFile.
@@ -156,7 +167,7 @@ func agent() (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// showAgent shows the containers as they were, and marks what has come.
+// showAgent shows what has come to each container.
 func (s *stage) showAgent(ctx context.Context) error {
 	before, err := agent()
 	if err != nil {
@@ -166,14 +177,12 @@ func (s *stage) showAgent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("The pod of %s, from Open Cluster Management's own chart:", agentFile)
+	s.say("The pod of %s, from Open Cluster Management's own chart. What is new:", agentFile)
 	for i, container := range after.Spec.Containers {
 		was := before.Spec.Containers[i]
-		s.say("\ncontainer %s", container.Name)
+		s.say("container %s", container.Name)
 		for _, arg := range slices.Concat(container.Command, container.Args) {
-			if slices.Contains(slices.Concat(was.Command, was.Args), arg) {
-				s.say("    %s", arg)
-			} else {
+			if !slices.Contains(slices.Concat(was.Command, was.Args), arg) {
 				s.sayNew(arg)
 			}
 		}
@@ -190,9 +199,9 @@ func (s *stage) showAgent(ctx context.Context) error {
 
 func (s *stage) sayNew(line string) { s.say("%s", s.paint(green, "  + "+line)) }
 
-// pods asks fairlead about every pod.
+// pods asks fairlead about the pods of a namespace, those that are fine, too.
 func (s *stage) pods(ctx context.Context) (err error) {
-	s.asked = "fairlead pods -A --all"
-	s.answer, err = s.run(ctx, nil, "fairlead", "pods", "-A", "--all")
+	s.asked = "fairlead pods -n " + shop + " --all"
+	s.answer, err = s.run(ctx, nil, "fairlead", "pods", "-n", shop, "--all")
 	return err
 }

@@ -141,6 +141,9 @@ func (r *Replica) Ready(ctx context.Context) error {
 	return err
 }
 
+// MetricsAddress is where the metrics endpoint is, and what is served beside it.
+func (r *Replica) MetricsAddress() string { return r.metrics.Address() }
+
 // Metrics returns what the metrics endpoint says.
 func (r *Replica) Metrics(ctx context.Context) (string, error) {
 	return process.Get(ctx, "http://"+r.metrics.Address()+"/metrics")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/images"
+	"github.com/fairlead-io/fairlead/images/release"
 )
 
 const versions = "docs/reference/versions.md"
@@ -37,6 +39,33 @@ func TestThePageOfVersionsHasThoseThatTheTestsRun(t *testing.T) {
 		asks := regexp.MustCompile(`kubeVersion: ">=(1\.\d+)\.0-0"`).FindSubmatch(content)
 		if asks == nil || !strings.Contains(string(page), "| "+string(asks[1])+": ValidatingAdmissionPolicy | Helm: `kubeVersion` of charts/"+chart+" |") {
 			t.Errorf("charts/%s asks for %q", chart, asks)
+		}
+	}
+}
+
+// The machine that tests boot, and the platforms that are built.
+func TestThePageOfVersionsHasTheSystemsThatTheTestsRun(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, versions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe, err := os.ReadFile(filepath.Join(root, "e2e", "machine", "rootfs.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := regexp.MustCompile(`const suite = "(\w+)"`).FindSubmatch(recipe)
+	if suite == nil || !strings.Contains(string(page), "| Debian 12 ("+string(suite[1])+")") {
+		t.Errorf("the tests boot Debian %s", suite)
+	}
+	names := map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
+	for _, platform := range release.Platforms {
+		if !regexp.MustCompile("(?mi)^\\| `fairlead` .*" + names[platform.OS]).Match(page) {
+			t.Errorf("the command line is built for %s", platform)
+		}
+	}
+	for _, platform := range images.Platforms {
+		if !regexp.MustCompile("(?m)^\\| images .*" + platform.String()).Match(page) {
+			t.Errorf("images are built for %s", platform)
 		}
 	}
 }

@@ -86,19 +86,9 @@ func serveHub(t *testing.T, network *machine.Network, hubs *machine.Authority) {
 	controlplanetest.Require(t, err)
 	listener, err := network.Listen(t.Context(), machine.Internet, net.JoinHostPort(machine.HubAddress, "443"))
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	secured := tls.NewListener(listener, &tls.Config{
+	machinetest.Accept(t, tls.NewListener(listener, &tls.Config{
 		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(),
-	})
-	go func() {
-		for {
-			conn, err := secured.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(io.Discard, conn); _ = conn.Close() }()
-		}
-	}()
+	}), func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 }
 
 // probed is what the built program says in corp of an agent of konnectivity.

@@ -77,13 +77,14 @@ func (p *pod) tunnel() net.Conn {
 // load asks for both kinds of URLs until it is stopped, each with a connection of its own.
 type load struct {
 	done, failed atomic.Int64
+	of           []atomic.Int64 // that have ended, by client
 	failures     chan string
 	stop         func()
 }
 
 func (p *pod) load(clients int) *load {
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{failures: make(chan string, 100)}
+	l := &load{of: make([]atomic.Int64, clients), failures: make(chan string, 100)}
 	ended := make(chan struct{})
 	client := p.client("shop")
 	for i := range clients {
@@ -99,6 +100,7 @@ func (p *pod) load(clients int) *load {
 					}
 				}
 				l.done.Add(1)
+				l.of[i].Add(1)
 			}
 		}()
 	}
@@ -116,6 +118,15 @@ func (l *load) await(t *testing.T, more int64) {
 	t.Helper()
 	from := l.done.Load()
 	controlplanetest.Await(t, fmt.Sprintf("%d requests", more), func(context.Context) (bool, error) { return l.done.Load() >= from+more, nil })
+}
+
+// awaitUnderWay returns when the request of each client that is under way has ended.
+func (l *load) awaitUnderWay(t *testing.T) {
+	t.Helper()
+	for i := range l.of {
+		from := l.of[i].Load()
+		controlplanetest.Await(t, fmt.Sprintf("the request of client %d", i), func(context.Context) (bool, error) { return l.of[i].Load() > from, nil })
+	}
 }
 
 func exchange(t *testing.T, conn net.Conn, request string) (status int, text string) {

@@ -56,10 +56,20 @@ type fabric struct {
 func newFabric(t *testing.T) *fabric {
 	t.Helper()
 	cp := controlplanetest.Shared(t)
+	f := newNode(t, cp, machine.SquidOptions{User: user, Password: password})
+	f.setSource(account(user, password), "")
+	f.startFollow(cp)
+	f.service = f.newService(system, "fairlead-relay", port, port)
+	return f
+}
+
+// newNode is a node with networks for pods, and squid behind it.
+func newNode(t *testing.T, cp *controlplane.ControlPlane, options machine.SquidOptions) *fabric {
+	t.Helper()
 	f := &fabric{t: t, network: machinetest.Network(t), clients: controlplanetest.Clients(t, cp)}
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.EndpointSlices, controlplane.ServiceAccounts))
 	var err error
-	f.squid, err = f.network.StartSquid(t.Context(), machine.SquidOptions{User: user, Password: password})
+	f.squid, err = f.network.StartSquid(t.Context(), options)
 	controlplanetest.Require(t, err)
 	f.relay, err = tools.Program(t.Context(), "fairlead-relay")
 	controlplanetest.Require(t, err)
@@ -71,9 +81,6 @@ func newFabric(t *testing.T) *fabric {
 		_, err := f.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 		controlplanetest.Require(t, err)
 	}
-	f.setSource(account(user, password), "")
-	f.startFollow(cp)
-	f.service = f.newService(system, "fairlead-relay", port, port)
 	return f
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 )
 
-// wrongFor is how long the wrong password is asked with. In a minute, squid sees one or two attempts more.
+// wrongFor is how long the wrong password is asked with. In a minute, squid sees a few attempts more.
 const wrongFor = 20 * time.Second
 
 // A wrong password: however many ask, squid sees a handful of attempts, clients get 502 and the reason, and all is well again
@@ -28,7 +28,7 @@ func testWrongPassword(t *testing.T, f *fabric, client *pod) {
 		})
 		return said
 	}
-	before := f.refusals(t)
+	before, began := f.refusals(t), time.Now()
 	f.setSource(account(nextUser, "wr0ng"), "")
 	await(http.StatusBadGateway)
 	asked := 0
@@ -41,9 +41,10 @@ func testWrongPassword(t *testing.T, f *fabric, client *pod) {
 		}
 	}
 	attempts := f.refusals(t) - before
-	t.Logf("in %s, squid has refused %d attempts of one relay, for %d requests", wrongFor, attempts, 2*asked)
-	if attempts == 0 || attempts > 5 {
-		t.Errorf("squid has refused %d attempts", attempts)
+	took := time.Since(began)
+	t.Logf("in %s, squid has refused %d attempts of one relay, for %d requests", took, attempts, 2*asked)
+	if most := mostAttempts(took); attempts == 0 || attempts > most {
+		t.Errorf("squid has refused %d attempts, and not 1 to %d", attempts, most)
 	}
 	if said := await(http.StatusBadGateway); !strings.Contains(said, "does not accept the user or the password") && !strings.Contains(said, "is not asked again before") {
 		t.Errorf("clients are told %s", said)
@@ -55,6 +56,18 @@ func testWrongPassword(t *testing.T, f *fabric, client *pod) {
 	await(http.StatusBadGateway)
 	controlplanetest.Require(t, f.squid.SetUsers(t.Context(), map[string]string{nextUser: "wr0ng-2"})) // the proxy is
 	await(http.StatusOK)
+}
+
+// mostAttempts are those of so long a time: at the beginning, after at least 5 s, after 10 s more, and after twice the pause of
+// before from there on, up to 2 minutes; each with a request and with CONNECT, and once more each where the one that tries has
+// no answer within its turn. In 20 s they are 8; a busy machine takes longer than that.
+func mostAttempts(within time.Duration) int {
+	most := 2 + 2
+	for at, pause := 5*time.Second, 5*time.Second; at <= within; at += pause {
+		most += 2
+		pause = min(2*pause, 2*time.Minute)
+	}
+	return most
 }
 
 // refusals are the requests that squid has answered with 407.

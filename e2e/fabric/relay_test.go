@@ -140,7 +140,7 @@ func testUpgrade(t *testing.T, f *fabric, first, client *pod) {
 	}
 	ended := 0
 	for _, tunnel := range tunnels {
-		_ = tunnel.SetReadDeadline(time.Now().Add(time.Second))
+		_ = tunnel.SetReadDeadline(time.Now().Add(time.Minute))
 		if _, err := tunnel.Read(make([]byte, 1)); err != nil && !isTimeout(err) {
 			ended++
 		}
@@ -157,7 +157,7 @@ func testUpgrade(t *testing.T, f *fabric, first, client *pod) {
 	second.fails()
 	second.awaitProgrammed(false)
 	failed := under.failed.Load()
-	under.await(t, 4) // those that were under way
+	under.awaitUnderWay(t)
 	atEnd := under.failed.Load()
 	under.await(t, 50)
 	under.stop()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,7 +63,7 @@ var smuggling = []struct{ name, request string }{
 // hops are for one connection alone (RFC 9110, section 7.6.1).
 var hops = []string{"X-Hop", "Proxy-Connection", "Keep-Alive", "Te", "Upgrade", "Http2-Settings", "Proxy-Authorization"}
 
-// origin counts what it is asked for.
+// origin counts the requests that arrive whole: whether the beginning of one that is broken off arrives is a matter of time.
 type origin struct {
 	name    string
 	mutex   sync.Mutex
@@ -71,7 +72,9 @@ type origin struct {
 }
 
 func (o *origin) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return
+	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	o.asked = append(o.asked, r.Method+" "+r.URL.Path)
@@ -115,23 +118,35 @@ func testSmuggling(t *testing.T, f *fabric, client *pod) {
 	credentials := "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(nextUser+":"+nextPassword)) + "\r\n"
 
 	var table strings.Builder
+	const file = "testdata/smuggling.txt"
+	want, err := os.ReadFile(file)
+	known := slices.Collect(strings.Lines(string(want)))
 	for i, row := range smuggling {
 		letter := string("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[i]) // a late request is of its own row
 		request := func(o *origin) string {
 			return strings.NewReplacer("ORIGIN/a", o.name+"/"+letter, "ORIGIN", o.name).Replace(row.request)
 		}
-		relayed := f.send(t, client, fmt.Sprintf("%s:%d", f.service, port), request(ours))
-		asked, hopping := ours.taken(letter)
-		if len(asked) > 1 || strings.Contains(fmt.Sprint(asked), "smuggled") || len(hopping) > 0 || strings.Contains(relayed, "407") {
-			t.Errorf("%s: the origin was asked %q, with %q; the client was told %s", row.name, asked, hopping, relayed)
+		try := func(patience time.Duration) string {
+			relayed := f.send(t, client, fmt.Sprintf("%s:%d", f.service, port), request(ours), patience)
+			asked, hopping := ours.taken(letter)
+			if len(asked) > 1 || strings.Contains(fmt.Sprint(asked), "smuggled") || len(hopping) > 0 || strings.Contains(relayed, "407") {
+				t.Errorf("%s: the origin was asked %q, with %q; the client was told %s", row.name, asked, hopping, relayed)
+			}
+			line, rest, _ := strings.Cut(request(theirs), "\n")
+			squid := f.send(t, client, fmt.Sprintf("%s:%d", machine.ProxyAddress, machine.ProxyPort), line+"\n"+credentials+rest, patience)
+			askedBySquid, _ := theirs.taken(letter)
+			return fmt.Sprintf("%-30s relay %-12s %d   squid %-12s %d\n", row.name, relayed, len(asked), squid, len(askedBySquid))
 		}
-		line, rest, _ := strings.Cut(request(theirs), "\n")
-		squid := f.send(t, client, fmt.Sprintf("%s:%d", machine.ProxyAddress, machine.ProxyPort), line+"\n"+credentials+rest)
-		askedBySquid, _ := theirs.taken(letter)
-		fmt.Fprintf(&table, "%-30s relay %-12s %d   squid %-12s %d\n", row.name, relayed, len(asked), squid, len(askedBySquid))
+		got := try(patience)
+		if i < len(known) && got != known[i] { // a busy machine answers later; what comes too late for the first try is not counted
+			t.Logf("once more, with more patience: %s", got)
+			rest(t.Context(), 10*patience)
+			_, _ = ours.taken(letter)
+			_, _ = theirs.taken(letter)
+			got = try(10 * patience)
+		}
+		table.WriteString(got)
 	}
-	const file = "testdata/smuggling.txt"
-	want, err := os.ReadFile(file)
 	if os.Getenv("UPDATE") != "" {
 		controlplanetest.Require(t, os.WriteFile(file, []byte(table.String()), 0o644))
 		return
@@ -146,7 +161,7 @@ func testSmuggling(t *testing.T, f *fabric, client *pod) {
 const patience = 700 * time.Millisecond
 
 // send returns the statuses of the answers to what may be one request or several.
-func (f *fabric) send(t *testing.T, from *pod, proxy, request string) string {
+func (f *fabric) send(t *testing.T, from *pod, proxy, request string, patience time.Duration) string {
 	t.Helper()
 	conn, err := f.network.Dial(t.Context(), from.network(), proxy)
 	controlplanetest.Require(t, err)

@@ -66,8 +66,16 @@ func TestFluxHandsTheValuesOnAndWorksBehindTheProxyItself(t *testing.T) {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	ctx := t.Context()
 	s := &site{cp: controlplanetest.Shared(t)}
+	s.install(t)
+	s.startOperator(t)
+	return s
+}
+
+// install has Flux' kinds, and a source. helm-controller is not started.
+func (s *site) install(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
 	var err error
 	s.program, err = tools.Build(ctx, tools.FluxHelmController, os.Stderr)
 	controlplanetest.Require(t, err)
@@ -81,8 +89,6 @@ func newSite(t *testing.T) *site {
 	s.client, err = client.New(s.cp.Admin(), client.Options{})
 	controlplanetest.Require(t, err)
 	s.source = newSource(t)
-	s.startOperator(t)
-	return s
 }
 
 // startOperator returns when the Secret with the values is there.

@@ -9,19 +9,26 @@ import (
 // Forward connects whoever comes to the listener with what is dialled, until the context ends.
 func Forward(ctx context.Context, listener net.Listener, dial func(context.Context) (net.Conn, error)) {
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	Accept(listener, func(from net.Conn) { forward(ctx, from, dial) })
+}
+
+// Accept has whoever comes to the listener handled, and then hangs up, until the listener is closed.
+func Accept(listener net.Listener, handle func(net.Conn)) {
 	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go forward(ctx, conn, dial)
+			go func() {
+				defer conn.Close() //nolint:errcheck // both ends see it
+				handle(conn)
+			}()
 		}
 	}()
 }
 
 func forward(ctx context.Context, from net.Conn, dial func(context.Context) (net.Conn, error)) {
-	defer from.Close() //nolint:errcheck // both ends see it
 	to, err := dial(ctx)
 	if err != nil {
 		return

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -44,6 +45,8 @@ type SquidOptions struct {
 	Bump, Hubs *Authority
 	// NTLM makes it ask for that alone. Nobody comes through.
 	NTLM bool
+	// Starts makes it log each request when it begins, too: it logs a CONNECT at its end. See [Squid.Starts].
+	Starts bool
 	// Fast is squid as it is measured: it remembers passwords for its own two hours, and logs no request. With a second, as
 	// the tests have it, its list of what it remembers grows, and it is as slow as that is long.
 	Fast bool
@@ -135,8 +138,11 @@ func (s *Squid) configure(ctx context.Context, options SquidOptions) error {
 			return err
 		}
 	}
+	if options.Starts {
+		files["starts.sh"] = []byte(startHelper)
+	}
 	for name, content := range files {
-		if err := os.WriteFile(s.file(name), content, 0o644); err != nil {
+		if err := os.WriteFile(s.file(name), content, 0o755); err != nil {
 			return err
 		}
 	}
@@ -162,6 +168,9 @@ func (o SquidOptions) config() string {
 	if o.Bump != nil {
 		port := fmt.Sprintf("http_port %s:%d", ProxyAddress, ProxyPort)
 		config = strings.Replace(config, port, port+" ssl-bump generate-host-certificates=on tls-cert="+Dir+"/squid/bump.pem", 1) + bumping
+	}
+	if o.Starts {
+		config = strings.Replace(config, "http_access allow staff", starting+"http_access allow staff noted", 1)
 	}
 	if o.NTLM {
 		config = regexp.MustCompile(`(?m)^auth_param basic .*$`).ReplaceAllString(config, "")
@@ -227,4 +236,42 @@ func (s *Squid) Requests() ([]Request, error) {
 		}
 	}
 	return requests, nil
+}
+
+// starting has squid ask a program about each request, once it knows the user and before it goes anywhere. It remembers no
+// answer. It is asked last: while it answers, what squid remembers of a password may end, and it is looked at no more.
+const starting = "external_acl_type starts ttl=0 negative_ttl=0 cache=0 grace=0 children-max=4 children-startup=4 concurrency=0 queue-size=10000 %LOGIN %METHOD %DST " + Dir + "/squid/starts.sh\n" +
+	"acl noted external starts\n"
+
+// startHelper lets everybody through, and notes them.
+const startHelper = `#!/bin/bash
+while read -r user method destination _; do
+  echo "$(date +%s.%N) $user $method $destination" >>` + Dir + `/squid/starts.log
+  echo OK
+done
+`
+
+// Begun is a request that squid has let a user begin.
+type Begun struct {
+	At                   time.Time
+	User, Method, Target string
+}
+
+// Starts are those since squid was started, also of what has not ended.
+func (s *Squid) Starts() ([]Begun, error) {
+	log, err := os.ReadFile(s.file("starts.log"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read what squid let begin: %w", err)
+	}
+	var starts []Begun
+	for line := range strings.Lines(string(log)) {
+		var at float64
+		var start Begun
+		if _, err := fmt.Sscanf(line, "%f %s %s %s\n", &at, &start.User, &start.Method, &start.Target); err != nil {
+			return nil, fmt.Errorf("read what squid let begin: %w: %q", err, line)
+		}
+		start.At = time.UnixMicro(int64(at * 1e6))
+		starts = append(starts, start)
+	}
+	return starts, nil
 }

@@ -150,14 +150,14 @@ stringData: {x: x}
 func (m *management) createWorkload(t *testing.T, name string) {
 	t.Helper()
 	controlplanetest.Require(t, m.cp.Apply(t.Context(), []byte(strings.ReplaceAll(workload, cluster, name))))
-	object := &clusterv1.Cluster{}
-	controlplanetest.Require(t, m.client.Get(t.Context(), types.NamespacedName{Namespace: namespace, Name: name}, object))
-	yes := true
-	object.Status.Initialization.InfrastructureProvisioned = &yes
-	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{
-		Type: clusterv1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: "Initialized",
+	object := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	controlplanetest.ChangeStatus(t, m.client, object, func(c *clusterv1.Cluster) {
+		yes := true
+		c.Status.Initialization.InfrastructureProvisioned = &yes
+		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
+			Type: clusterv1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: "Initialized",
+		})
 	})
-	controlplanetest.Require(t, m.client.Status().Update(t.Context(), object))
 	owner := []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: name, UID: object.UID}}
 	machine := &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{
@@ -171,8 +171,9 @@ func (m *management) createWorkload(t *testing.T, name string) {
 	}
 	*machine.Spec.Bootstrap.DataSecretName = name + "-m1"
 	controlplanetest.Require(t, m.client.Create(t.Context(), machine))
-	machine.Status.NodeRef = clusterv1.MachineNodeReference{Name: name + "-m1"}
-	controlplanetest.Require(t, m.client.Status().Update(t.Context(), machine))
+	controlplanetest.ChangeStatus(t, m.client, machine, func(m *clusterv1.Machine) {
+		m.Status.NodeRef = clusterv1.MachineNodeReference{Name: name + "-m1"}
+	})
 }
 
 // report awaits that the operator is done with the cluster.

@@ -71,6 +71,7 @@ proxy: {http: "http://u:p@proxy.example:3128", https: "https://u:p@proxy.example
 	"by the shared relay, with no proxy":          {"carry: Relay"},
 	"by the shared relay, with somebody's Secret": {"{carry: Relay, source: {existing: true}, cluster: {proxy: {noProxy: a}}}"},
 	"by the shared relay, with an empty Secret":   {"{carry: Relay, source: {existing: true}, relay: {clusterIP: 10.96.0.7}}"},
+	"by reference, with somebody's Secret":        {"{source: {existing: true}}"},
 	"a proxy for HTTP":                            {`{proxy: {http: "http://proxy.example:1", noProxy: a}}`},
 	"the files of a team over those of the company": {`
 proxy: {https: "http://proxy.example:3128", noProxy: a}
@@ -177,7 +178,8 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"carry: Both",
 		`{carry: Relay, proxy: {http: "http://proxy.example:1", noProxy: a, previous: {http: "proxy.example:1"}}}`,
 		`{carry: Relay, source: {existing: true}, proxy: {https: "http://proxy.example:1"}}`,
-		"source: {existing: true}",
+		"{carry: Literal, source: {existing: true}}",
+		"{source: {existing: true}, managementCluster: {enabled: true, endpointRanges: [10.0.0.0/8]}}",
 		"relay: {clusterIP: fairlead-relay}",
 		"{carry: Relay, proxy: {http: 'http://proxy.example:1', noProxy: '" + long[:90000] + "'}}",
 		"exclude: {names: null}",

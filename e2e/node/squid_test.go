@@ -18,6 +18,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/node"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -131,19 +132,7 @@ func tunnels(t *testing.T, options machine.SquidOptions) (*node.Node, *machine.S
 	controlplanetest.Require(t, err)
 	listener, err := n.Network.Listen(t.Context(), machine.Internet, net.JoinHostPort(machine.HubAddress, "7000"))
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close() //nolint:errcheck // the other end has closed it
-				_, _ = io.Copy(io.Discard, conn)
-			}()
-		}
-	}()
+	machinetest.Accept(t, listener, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	return n, squid
 }
 

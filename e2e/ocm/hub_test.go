@@ -75,7 +75,7 @@ func TestClientsOnTheHubDialTheProxyServerDirectly(t *testing.T) {
 func (c *company) checkAsksSquid(t *testing.T, target string) {
 	t.Helper()
 	controlplanetest.Await(t, "squid to be asked for "+target, func(ctx context.Context) (bool, error) {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		if err := c.reach(ctx); err == nil {
 			t.Error("the user server reaches the agent")

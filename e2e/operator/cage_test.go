@@ -15,11 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
 // Somebody has stolen the operator's token. Patches answer with the object, so a
@@ -56,6 +59,9 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 	}
 	other := eventAbout(corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: f.namespace, Name: "other"})
 	f.must(f.client.Create(ctx, other.DeepCopy()))
+	f.must(f.client.Create(ctx, configMapNamed(operator.Namespace, "somebodys")))
+	tasks := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: probe.PreflightName}}
+	f.must(f.client.Create(ctx, tasks.DeepCopy()))
 
 	for name, try := range map[string]func() error{
 		"get a foreign Secret":    func() error { return thief.Get(ctx, f.key("c1-kubeconfig"), &corev1.Secret{}) },
@@ -124,7 +130,40 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 		"add a key": func() error {
 			return thief.Patch(ctx, named("c1-systemd-proxy"), merge(`{"stringData":{"another":"[Service]\n"}}`))
 		},
-		"delete a Secret": func() error { return thief.Delete(ctx, named("c1-cluster-values")) },
+		"delete a Secret":         func() error { return thief.Delete(ctx, named("c1-cluster-values")) },
+		"delete a proxy's source": func() error { return thief.Delete(ctx, source.DeepCopy()) },
+		"delete a ConfigMap of its namespace": func() error {
+			return thief.Delete(ctx, configMapNamed(operator.Namespace, "somebodys"))
+		},
+		"create a revision that can be changed": func() error {
+			return thief.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: revision.Name("x", 1)}})
+		},
+		"create a revision elsewhere": func() error {
+			return thief.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: revision.Name("x", 1)}, Immutable: ptr.To(true)})
+		},
+		"create a token under the name of a revision": func() error {
+			return thief.Create(ctx, &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace: operator.Namespace, Name: revision.Name("x", 1), Annotations: map[string]string{corev1.ServiceAccountNameKey: "default"},
+				},
+				Type: corev1.SecretTypeServiceAccountToken, Immutable: ptr.To(true),
+			})
+		},
+		"create what the preflight is to try elsewhere": func() error {
+			return thief.Create(ctx, named(probe.PreflightName))
+		},
+		"create a token under the name of what the preflight is to try": func() error {
+			token := named(probe.PreflightName)
+			token.Namespace, token.Annotations = operator.Namespace, map[string]string{corev1.ServiceAccountNameKey: "default"}
+			token.Type = corev1.SecretTypeServiceAccountToken
+			return thief.Create(ctx, token)
+		},
+		"delete what the preflight is to try": func() error {
+			return thief.Delete(ctx, tasks.DeepCopy())
+		},
+		"write the preflight's answers": func() error {
+			return thief.Create(ctx, configMapNamed(operator.Namespace, probe.PreflightName))
+		},
 		"change a Cluster's proxy": func() error {
 			return thief.Delete(ctx, &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: source.Name}})
 		},
@@ -185,6 +224,11 @@ func TestAStolenTokenReadsAndWritesNoForeignSecret(t *testing.T) {
 	t.Run("but writes the Secrets of the contract", func(t *testing.T) {
 		ours := named("c1-cluster-values")
 		if err := thief.Patch(ctx, ours, merge(`{}`)); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("and what the preflight is to try", func(t *testing.T) {
+		if err := thief.Patch(ctx, tasks.DeepCopy(), merge(`{"stringData":{"default":"{}"}}`), client.DryRunAll); err != nil {
 			t.Error(err)
 		}
 	})

@@ -28,7 +28,7 @@ func TestTheReportsAreADashboard(t *testing.T) {
 	}
 	delete(got, "Age")
 	want := map[string]string{
-		"Name": "c1", "Mode": "Proxied", "Proxy": proxy.Name, "Form": "Exact", "Entries": "10", "Refused": "<nil>", "Outdated": "0",
+		"Name": "c1", "Mode": "Proxied", "Proxy": proxy.Name, "Form": "Exact", "Entries": "10", "Refused": "<nil>", "Outdated": "0", "Revision": "<nil>", "Override Ends": "<nil>",
 		"Ready": "True", "Reason": "Applied", "Message": "through CorporateProxy " + proxy.Name + ", 10 NO_PROXY entries",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -138,10 +138,11 @@ func (f *fixture) forgetSecondOwner(report *v1alpha1.ProxyReport) {
 		f.must(f.client.Patch(f.Context(), secret, client.RawPatch(types.StrategicMergePatchType,
 			[]byte(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":"`+string(secret.OwnerReferences[1].UID)+`"}]}}`))))
 	}
-	for i := range report.Status.Secrets {
-		report.Status.Secrets[i].OwnedByCluster = false
-	}
-	f.must(f.client.Status().Update(f.Context(), report))
+	awaitStatus(f, report, func(r *v1alpha1.ProxyReport) { // what it wrote at its end may be younger than this report
+		for i := range r.Status.Secrets {
+			r.Status.Secrets[i].OwnedByCluster = false
+		}
+	})
 }
 
 // awaitOwners awaits that both Secrets have these owners and no other.

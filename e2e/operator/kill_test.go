@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -68,7 +69,7 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 		start func(context.Context) error
 	}{
 		{"the operator", 10, func() { f.operator.Kill() }, func(context.Context) error { f.startOperator("--concurrency=4"); return nil }},
-		{"the API server", 30, f.cp.KillAPIServer, f.cp.StartAPIServer},
+		{"the API server", 30, f.cp.KillAPIServer, f.startAPIServerBesideFrozenOperator},
 		{"etcd", 50, f.cp.KillEtcd, f.cp.StartEtcd},
 	} {
 		h.await(patience, "the fan-out, to kill "+victim.name, func() bool { return h.new*100 >= victim.after*2*size })
@@ -87,6 +88,19 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 		f.checkOld(h, i)
 	}
 	h.check()
+}
+
+// startAPIServerBesideFrozenOperator: or the operator writes the rest before the test sees that the API server is ready.
+func (f *fixture) startAPIServerBesideFrozenOperator(ctx context.Context) error {
+	controlplanetest.Await(f, "the operator's failure", func(context.Context) (bool, error) {
+		log, err := f.operator.Log()
+		return strings.Contains(log, "connection refused"), err
+	})
+	if err := f.operator.Freeze(); err != nil {
+		return err
+	}
+	err := f.cp.StartAPIServer(ctx)
+	return errors.Join(err, f.operator.Thaw())
 }
 
 func killedName(i int) string { return fmt.Sprintf("killed-%04d", i) }

@@ -57,7 +57,7 @@ func awaitCage(ctx context.Context, cp *controlplane.ControlPlane) error {
 		return err
 	}
 	probe := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "not-of-the-contract"}}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := clients.CoreV1().Secrets(Namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy"), nil
 	})

@@ -55,6 +55,10 @@ func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 	f.awaitFleet(exampleNoProxy)
 	f.awaitReady(fleetSize)
 	f.awaitIdle()
+	controlplanetest.Await(t, "the Events, which are written behind", func(ctx context.Context) (bool, error) {
+		n, err := f.countEvents(ctx)
+		return n >= fleetSize, err
+	})
 	mark, err := f.cp.AuditMark()
 	f.must(err)
 
@@ -154,6 +158,10 @@ func TestTheOperatorComesBackAfterARestartOfTheAPIServer(t *testing.T) {
 	f.awaitNoProxy("c1", exampleMerged)
 	f.must(f.cp.StopAPIServer())
 	f.must(f.cp.StartAPIServer(t.Context()))
+	controlplanetest.Await(t, "the API server to serve Clusters", func(ctx context.Context) (bool, error) {
+		err := f.client.List(ctx, &clusterv1.ClusterList{}, client.InNamespace(f.namespace))
+		return err == nil, err
+	})
 	f.cluster("c2")
 	f.awaitNoProxy("c2", exampleMerged)
 	f.awaitNoProxy("c1", exampleMerged)
@@ -176,27 +184,34 @@ func TestAStandbyTakesOverWhenTheLeaderIsKilled(t *testing.T) {
 	f.awaitNoProxy("c2", exampleMerged)
 }
 
+// countEvents counts those of the namespace, each as often as it was recorded.
+func (f *fixture) countEvents(ctx context.Context) (n int, err error) {
+	events := &eventsv1.EventList{}
+	err = f.client.List(ctx, events, client.InNamespace(f.namespace))
+	for _, e := range events.Items {
+		n++
+		if e.Series != nil {
+			n += int(e.Series.Count)
+		}
+	}
+	return n, err
+}
+
 func TestEventsAreRecordedOnChangeOnly(t *testing.T) {
 	f := newFixture(t)
 	f.exampleProxy()
 	f.cluster("c1")
 	f.report("c1", "Applied")
-	count := func() (n int) {
-		events := &eventsv1.EventList{}
-		f.must(f.client.List(t.Context(), events, client.InNamespace(f.namespace)))
-		for _, e := range events.Items {
-			n++
-			if e.Series != nil {
-				n += int(e.Series.Count)
-			}
-		}
-		return n
-	}
-	controlplanetest.Await(t, "the event of the first write", func(context.Context) (bool, error) { return count() == 1, nil })
+	controlplanetest.Await(t, "the event of the first write", func(ctx context.Context) (bool, error) {
+		n, err := f.countEvents(ctx)
+		return n == 1, err
+	})
 	for i := range 5 {
 		f.reapply("c1", fmt.Sprint(i))
 	}
-	if n := count(); n != 1 {
+	n, err := f.countEvents(t.Context())
+	f.must(err)
+	if n != 1 {
 		t.Errorf("%d events after five passes without a change", n)
 	}
 }

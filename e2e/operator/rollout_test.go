@@ -13,7 +13,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/rest"
@@ -376,26 +375,5 @@ func TestAStolenTokenChangesNothingOfAnOwnerButWhenItRolls(t *testing.T) {
 	f.must(f.client.Get(ctx, f.key("c1-md"), md))
 	if md.Labels["keep"] != "me" || *md.Spec.Replicas != 2 || md.Spec.Rollout.Strategy.Type == "" || !md.Spec.Rollout.After.Equal(ptr.To(metav1.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC))) {
 		t.Errorf("%+v", md.Spec.Rollout)
-	}
-}
-
-func TestWhatATopologyKeepsIsNotRolled(t *testing.T) {
-	f := newFixture(t)
-	f.installRollout()
-	f.awaitRolloutPolicy(true)
-	f.exampleProxy(rolling)
-	a, b := f.build("a"), f.build("b")
-	keeper := client.FieldOwner("capi-topology")
-	keep := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"namespace": f.namespace, "name": "a-cp"},
-		"spec":     map[string]any{"rollout": map[string]any{"after": "2026-01-02T03:04:05Z"}},
-	}}
-	keep.SetGroupVersionKind(controlplanev1.GroupVersion.WithKind("KubeadmControlPlane"))
-	f.must(f.client.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(keep), keeper))
-	f.changeSource("b", otherPassword("changed"))
-	f.awaitRollout("a", `not rolled by Fairlead: KubeadmControlPlane a-cp, whose spec.rollout.after is kept by "capi-topology"`)
-	f.awaitRolled(b.owners[0], f.awaitNodes("b", 1, 1, 0, 0).Since)
-	if got := f.after(a.owners[0]); got.Year() != 2026 || got.Month() != time.January {
-		t.Errorf("it was overwritten: %v", got)
 	}
 }

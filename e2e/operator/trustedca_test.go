@@ -216,7 +216,7 @@ func (f *fixture) readable(object string) map[string]string {
 func TestACertificateThatExpiresIsSeenWithoutBeingTold(t *testing.T) {
 	f := newFixture(t)
 	good, _ := cabundletest.Authority(t, "good")
-	end := time.Now().Add(20 * time.Second).Truncate(time.Second) // long enough for a busy machine to see it valid
+	end := time.Now().Add(45 * time.Second).Truncate(time.Second) // long enough for a busy machine to see it valid
 	old, _ := cabundletest.Authority(t, "old", cabundletest.Until(end))
 	proxy := f.exampleProxy(trusts("", f.ca(good+old).Name))
 	f.cluster("c1")

@@ -55,12 +55,7 @@ func browse(t *testing.T, page string, as theme, size window, arguments ...strin
 	defer os.RemoveAll(profile)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	arguments = append([]string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1",
-		"--user-data-dir=" + profile,
-		"--blink-settings=preferredColorScheme=" + scheme[as],
-		fmt.Sprintf("--window-size=%d,%d", size.width, size.height),
-	}, arguments...)
+	arguments = append(common(profile, as, size), arguments...)
 	cmd := exec.CommandContext(ctx, browser(t), append(arguments, "file://"+page)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -69,6 +64,16 @@ func browse(t *testing.T, page string, as theme, size window, arguments ...strin
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
 	return string(out)
+}
+
+// common are the arguments of every browser.
+func common(profile string, as theme, size window) []string {
+	return []string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1",
+		"--user-data-dir=" + profile,
+		"--blink-settings=preferredColorScheme=" + scheme[as],
+		fmt.Sprintf("--window-size=%d,%d", size.width, size.height),
+	}
 }
 
 // screenshot returns what a reader sees.

@@ -68,7 +68,7 @@ func TestTheKyvernoCLITestsBesideEveryPolicyPass(t *testing.T) {
 		t.Error("no policies")
 	}
 	for _, entry := range entries {
-		if !entry.IsDir() {
+		if !entry.IsDir() || entry.Name() == exclusionPolicy { // Kyverno has no authorizer
 			continue
 		}
 		t.Run(entry.Name(), func(t *testing.T) {

@@ -135,6 +135,12 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
+// Freeze has the program hang, without an answer to anybody. Thaw lets it go on.
+func (p *Process) Freeze() error { return syscall.Kill(-p.PID(), syscall.SIGSTOP) }
+
+// Thaw ends Freeze.
+func (p *Process) Thaw() error { return syscall.Kill(-p.PID(), syscall.SIGCONT) }
+
 func (p *Process) wait() {
 	_ = p.cmd.Wait() // the status is in cmd.ProcessState, for who asks
 	// What the program left behind in its group goes with it. At once: an empty group's number is free

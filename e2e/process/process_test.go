@@ -30,7 +30,7 @@ func TestAProgramThatEndsBeforeItIsReadyIsQuoted(t *testing.T) {
 
 func TestAProgramThatIsNeverReadyIsStoppedAndItsLastAnswerQuoted(t *testing.T) {
 	spec := shell(t, "echo $$ > pid; exec sleep 1000")
-	spec.ReadyTimeout = 300 * time.Millisecond
+	spec.ReadyTimeout = 3 * time.Second // in which a busy machine has started it
 	spec.Ready = func(context.Context) error { return errors.New("still mooring") }
 	_, err := process.Start(t.Context(), spec)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "still mooring") {

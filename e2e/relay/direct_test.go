@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 )
 
 // nameServer is in corp, and answers by TCP.
@@ -29,7 +30,7 @@ func (s *site) reachable(t *testing.T, port int) {
 	at := net.JoinHostPort(machine.ServiceAddress, strconv.Itoa(port))
 	listener, err := s.network.Listen(t.Context(), machine.Cluster, at)
 	controlplanetest.Require(t, err)
-	accept(t, listener, func(conn net.Conn) {
+	machinetest.Accept(t, listener, func(conn net.Conn) {
 		hub, err := s.network.Dial(t.Context(), machine.Internet, net.JoinHostPort(machine.HubAddress, strconv.Itoa(port)))
 		if err != nil {
 			return
@@ -40,24 +41,10 @@ func (s *site) reachable(t *testing.T, port int) {
 	})
 	names, err := s.network.Listen(t.Context(), machine.Corp, nameServer+":53")
 	controlplanetest.Require(t, err)
-	accept(t, names, func(conn net.Conn) {
+	machinetest.Accept(t, names, func(conn net.Conn) {
 		for answerName(conn) == nil { // until somebody hangs up
 		}
 	})
-}
-
-func accept(t *testing.T, listener net.Listener, handle func(net.Conn)) {
-	t.Helper()
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() { handle(conn); _ = conn.Close() }()
-		}
-	}()
 }
 
 // answerName knows the hub's name alone.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 )
 
@@ -75,19 +76,7 @@ func (s *site) listen(t *testing.T, address string, serve func(net.Conn)) {
 	t.Helper()
 	listener, err := s.network.Listen(t.Context(), machine.Internet, address)
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				serve(conn)
-				_ = conn.Close()
-			}()
-		}
-	}()
+	machinetest.Accept(t, listener, serve)
 }
 
 // agentConn is a connection of somebody in the pod.

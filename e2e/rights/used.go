@@ -40,3 +40,25 @@ func Unused(table Table, events []auditv1.Event) []string {
 	}
 	return unused
 }
+
+// Missed are the requests that were refused and never allowed. One that is allowed at another time says nothing of the rights: an
+// API server that starts refuses until it has read the roles, and the client asks again.
+func Missed(events []auditv1.Event) []string {
+	request := func(event auditv1.Event) string {
+		uri, _, _ := strings.Cut(event.RequestURI, "?")
+		return event.Verb + " " + uri
+	}
+	allowed, missed := map[string]bool{}, map[string]bool{}
+	for _, event := range events {
+		if event.ResponseStatus == nil {
+			continue
+		}
+		if event.ResponseStatus.Code == http.StatusForbidden {
+			missed[request(event)] = true
+		} else {
+			allowed[request(event)] = true
+		}
+	}
+	maps.DeleteFunc(missed, func(key string, _ bool) bool { return allowed[key] })
+	return slices.Sorted(maps.Keys(missed))
+}

@@ -15,11 +15,16 @@ type fanOut struct {
 	secrets, all time.Duration // until a watch had seen the last Secret, and the last of all
 	used         usage
 	requests     requests
+	delivered    time.Duration // until deliver had nothing to do any more
+	delivery     requests
 }
 
 func (l *lab) pids() map[string]int {
 	pids := l.ours.cp.PIDs()
 	pids["operator"], pids["this program"] = l.operator.pid(), os.Getpid()
+	if l.delivery != nil {
+		pids["deliver"] = l.delivery.pid()
+	}
 	return pids
 }
 
@@ -45,7 +50,7 @@ func (l *lab) fanOut(ctx context.Context) (f fanOut, err error) {
 		f.used = after.since(before)
 		return err
 	})
-	f.requests = c.requests
+	f.requests, f.delivery, f.delivered = c.requests, c.delivery, c.arrived
 	return f, err
 }
 
@@ -116,6 +121,7 @@ func (l *lab) addFanOuts(ours []fanOut, writes, secrets []run) {
 	l.add("last fan-out: requests", count(last.requests.sum()))
 	l.add("last fan-out: which", last.requests.String())
 	l.addUsage("last fan-out", last.used)
+	l.addDelivery(ours)
 	l.addUsage("last raw client, the same writes", writes[len(writes)-1].used)
 }
 

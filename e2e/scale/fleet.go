@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
 const creators = 16 // parallel requests of who makes the fleet
@@ -29,8 +31,8 @@ func fleetNames(prefix string, count, inNamespace int) []types.NamespacedName {
 }
 
 // newCluster is a vSphere cluster, a kind whose object has no facts to read.
-func newCluster(key types.NamespacedName, i int) *clusterv1.Cluster {
-	return &clusterv1.Cluster{
+func newCluster(key types.NamespacedName, i int, delivered bool) *clusterv1.Cluster {
+	cluster := &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: key.Name,
 			Labels: map[string]string{"environment": "production", "release": "25.4.1", "site": fmt.Sprintf("dc-%d", i%7)},
@@ -46,6 +48,10 @@ func newCluster(key types.NamespacedName, i int) *clusterv1.Cluster {
 			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: key.Name},
 		},
 	}
+	if delivered {
+		cluster.Labels[v1alpha1.DeliverLabel] = key.Name
+	}
+	return cluster
 }
 
 // newMachine has no owner: one that does not exist has the garbage collector delete the machine.
@@ -100,9 +106,9 @@ func createNamespaces(ctx context.Context, p *progress, c client.Client, cluster
 	})
 }
 
-func createClusters(ctx context.Context, p *progress, c client.Client, clusters []types.NamespacedName) error {
+func createClusters(ctx context.Context, p *progress, c client.Client, clusters []types.NamespacedName, delivered bool) error {
 	return each(ctx, p, creators, clusters, func(ctx context.Context, i int, key types.NamespacedName) error {
-		return c.Create(ctx, newCluster(key, i))
+		return c.Create(ctx, newCluster(key, i, delivered))
 	})
 }
 

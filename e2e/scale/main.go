@@ -27,6 +27,7 @@ type options struct {
 	Entries            int           // of the CorporateProxy, beside those of its Secret
 	Bundle             int           // KiB of certificates that machines are to trust
 	Rest               time.Duration
+	Deliver            bool // to every cluster, by "fairlead-operator deliver"
 }
 
 func main() {
@@ -46,6 +47,7 @@ func main() {
 	flag.IntVar(&options.Entries, "entries", 0, "how many entries the CorporateProxy adds to the twelve of its Secret; 4096 at most")
 	flag.IntVar(&options.Bundle, "bundle", 0, "KiB of certificates that machines are to trust")
 	flag.DurationVar(&options.Rest, "rest", time.Minute, "how long nothing changes before the memory at rest is read")
+	flag.BoolVar(&options.Deliver, "deliver", false, "run \"fairlead-operator deliver\" too, for every cluster; no Cluster API applies what it makes")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()

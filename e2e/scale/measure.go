@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/deliver"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -25,7 +26,8 @@ type lab struct {
 	raw      *side
 	rawFleet []*rawCluster
 	operator *replica
-	tokens   int // passwords so far
+	delivery *replica // nil without
+	tokens   int      // passwords so far
 	rows     []row
 }
 
@@ -40,13 +42,16 @@ func measure(ctx context.Context, options options) (_ []row, err error) {
 			return nil, errors.Join(err, l.close())
 		}
 	}
-	l.operator = &replica{cp: l.ours.cp}
+	l.operator = &replica{cp: l.ours.cp, name: operatorName}
+	if options.Deliver {
+		l.delivery = &replica{cp: l.ours.cp, name: deliver.ServiceAccount, args: []string{"--report-after=24h"}} // nobody applies it
+	}
 	if options.Concurrency != defaultConcurrency {
 		l.operator.args = []string{fmt.Sprintf("--concurrency=%d", options.Concurrency)}
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	for _, phase := range []func(context.Context) error{
-		l.makeFleet, l.fill, l.fanOuts, l.touchSource, l.touchClusters, l.newOnQuiet, l.newDuringFanOut,
+		l.makeFleet, l.fill, l.startDelivery, l.fanOuts, l.touchSource, l.touchClusters, l.newOnQuiet, l.newDuringFanOut,
 		l.rest, l.restart, l.restartAPIServer, l.atTheEnd,
 	} {
 		if err := phase(ctx); err != nil {
@@ -59,8 +64,10 @@ func measure(ctx context.Context, options options) (_ []row, err error) {
 const defaultConcurrency = 10
 
 func (l *lab) close() (err error) {
-	if l.operator != nil && l.operator.running != nil {
-		err = l.operator.stop()
+	for _, r := range []*replica{l.operator, l.delivery} {
+		if r != nil && r.running != nil {
+			err = errors.Join(err, r.stop())
+		}
 	}
 	for _, s := range []*side{l.ours, l.raw} {
 		if s != nil {
@@ -79,7 +86,7 @@ func (l *lab) nextToken() string {
 
 func (l *lab) makeFleet(ctx context.Context) error {
 	l.progress.begins("%d clusters", l.options.Clusters)
-	if err := installDeployment(ctx, l.ours.cp); err != nil {
+	if err := installDeployments(ctx, l.ours.cp, l.options.Deliver); err != nil {
 		return err
 	}
 	if err := createProxy(ctx, l.ours.client, l.nextToken(), l.options); err != nil {
@@ -88,7 +95,7 @@ func (l *lab) makeFleet(ctx context.Context) error {
 	if err := createNamespaces(ctx, l.progress, l.ours.client, l.fleet); err != nil {
 		return err
 	}
-	if err := createClusters(ctx, l.progress, l.ours.client, l.fleet); err != nil {
+	if err := createClusters(ctx, l.progress, l.ours.client, l.fleet, l.options.Deliver); err != nil {
 		return err
 	}
 	l.progress.begins("%d machines", l.options.Clusters*l.options.Machines)
@@ -135,6 +142,8 @@ type counted struct {
 	requests requests
 	used     time.Duration
 	took     time.Duration
+	delivery requests      // those of deliver, until it was quiet, too
+	arrived  time.Duration // until then
 }
 
 // during counts from now until the operator is quiet again.
@@ -160,6 +169,13 @@ func (l *lab) during(ctx context.Context, do func() error) (c counted, err error
 		return c, err
 	}
 	c.used, c.took = after-before, end.Sub(begin)
-	c.requests, err = operatorRequests(l.ours.cp, mark)
+	if c.requests, err = requestsOf(operator.User, l.ours.cp, mark); err != nil || l.delivery == nil || l.delivery.running == nil {
+		return c, err
+	}
+	if end, err = l.delivery.quiet(ctx); err != nil {
+		return c, err
+	}
+	c.arrived = end.Sub(begin)
+	c.delivery, err = requestsOf(deliver.User, l.ours.cp, mark)
 	return c, err
 }

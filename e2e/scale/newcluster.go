@@ -30,7 +30,7 @@ func (l *lab) create(ctx context.Context, clusters []types.NamespacedName) ([]ti
 		}
 		group.Go(func() error {
 			expected := l.ours.watch.expect([]types.NamespacedName{key}, "", false)
-			if err := l.ours.client.Create(ctx, newCluster(key, l.options.Clusters+i)); err != nil {
+			if err := l.ours.client.Create(ctx, newCluster(key, l.options.Clusters+i, l.options.Deliver)); err != nil {
 				return err
 			}
 			begin := time.Now()

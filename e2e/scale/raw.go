@@ -51,7 +51,7 @@ func rawFleet(ctx context.Context, p *progress, from, to *side, clusters []types
 }
 
 func copyCluster(ctx context.Context, from, to client.Client, key types.NamespacedName, i int, before *v1alpha1.ProxyReport) (*rawCluster, error) {
-	cluster, report := newCluster(key, i), &v1alpha1.ProxyReport{}
+	cluster, report := newCluster(key, i, false), &v1alpha1.ProxyReport{}
 	if err := from.Get(ctx, key, report); err != nil {
 		return nil, err
 	}

@@ -2,15 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/helm"
@@ -19,14 +21,14 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
-const deploymentName = "fairlead-operator"
+const operatorName = "fairlead-operator"
 
-// installDeployment puts the chart's Deployment on the control plane, as it comes. Nobody makes pods of it; it is read
+// installDeployments puts the chart's Deployments on the control plane, as they come. Nobody makes pods of them; they are read
 // for command line and environment.
-func installDeployment(ctx context.Context, cp *controlplane.ControlPlane) error {
+func installDeployments(ctx context.Context, cp *controlplane.ControlPlane, delivery bool) error {
 	manifests, err := helm.Template(ctx, helm.Release{
 		Chart: repository.Path("charts", "fairlead"), Name: "fairlead", Namespace: operator.Namespace,
-		Values: []any{map[string]any{"corporateProxy": map[string]any{"create": false}}},
+		Values: []any{map[string]any{"corporateProxy": map[string]any{"create": false}, "deliver": map[string]any{"enabled": delivery}}},
 	})
 	if err != nil {
 		return err
@@ -35,17 +37,17 @@ func installDeployment(ctx context.Context, cp *controlplane.ControlPlane) error
 	if err != nil {
 		return err
 	}
-	for _, object := range objects {
-		if object.GetKind() == "Deployment" && object.GetName() == deploymentName {
-			return cp.ApplyObjects(ctx, object)
-		}
+	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() != "Deployment" })
+	if err := cp.ApplyObjects(ctx, objects...); err != nil || !delivery {
+		return err
 	}
-	return errors.New("the chart has no Deployment " + deploymentName)
+	return cp.ApplyFS(ctx, config.Deliver) // its rights
 }
 
-// replica is the operator as a kubelet runs it: one that ends is started again.
+// replica is a Deployment's program as a kubelet runs it: one that ends is started again.
 type replica struct {
 	cp   *controlplane.ControlPlane
+	name string // of the Deployment
 	args []string
 
 	mu       sync.Mutex
@@ -57,7 +59,7 @@ type replica struct {
 
 // start returns when it is ready.
 func (r *replica) start(ctx context.Context) error {
-	started, err := deployment.Start(ctx, r.cp, operator.Namespace, deploymentName, r.args...)
+	started, err := deployment.Start(ctx, r.cp, operator.Namespace, r.name, r.args...)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,9 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
-// auditPolicy writes down what the operator asks, without bodies: what that costs is not to be measured.
+// auditPolicy writes down what is asked, without bodies: what that costs is not to be measured.
 //
 //go:embed audit-policy.yaml
 var auditPolicy []byte
@@ -21,9 +20,9 @@ var auditPolicy []byte
 // requests are counts by verb and resource.
 type requests map[string]int
 
-// operatorRequests are those of the operator since the mark, less those about its lease.
-func operatorRequests(cp *controlplane.ControlPlane, since controlplane.AuditMark) (requests, error) {
-	events, err := cp.AuditEvents(since, controlplane.ByUser(operator.User))
+// requestsOf are those of a user since the mark, less those about its lease.
+func requestsOf(user string, cp *controlplane.ControlPlane, since controlplane.AuditMark) (requests, error) {
+	events, err := cp.AuditEvents(since, controlplane.ByUser(user))
 	if err != nil {
 		return nil, err
 	}

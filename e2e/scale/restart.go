@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
@@ -33,7 +34,7 @@ func (l *lab) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked, err := operatorRequests(l.ours.cp, mark)
+	asked, err := requestsOf(operator.User, l.ours.cp, mark)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (l *lab) restartAPIServer(ctx context.Context) error {
 	if _, err := l.operator.quiet(ctx); err != nil {
 		return err
 	}
-	asked, err := operatorRequests(l.ours.cp, mark)
+	asked, err := requestsOf(operator.User, l.ours.cp, mark)
 	if err != nil {
 		return err
 	}
@@ -98,5 +99,5 @@ func (l *lab) atTheEnd(context.Context) error {
 	}
 	l.add("memory, peak of all", mebibytes(used.Peak))
 	l.add("operator restarted by itself", count(l.operator.restarts))
-	return nil
+	return l.deliveryAtTheEnd()
 }

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { controlplanetest.Main(m) }
 // not asked.
 func TestAFleetThatIsTouchedOrMetAgainIsNotWritten(t *testing.T) {
 	rows, err := measure(t.Context(), options{
-		Clusters: 12, Machines: 2, Rounds: 1, Concurrency: defaultConcurrency, New: 3, Pace: 120 * time.Millisecond, InNamespace: 5, Rest: time.Second,
+		Clusters: 12, Machines: 2, Rounds: 1, Concurrency: defaultConcurrency, New: 3, Pace: 120 * time.Millisecond, InNamespace: 5, Rest: time.Second, Deliver: true,
 	})
 	controlplanetest.Require(t, err)
 	value := func(figure string) string {
@@ -29,6 +29,9 @@ func TestAFleetThatIsTouchedOrMetAgainIsNotWritten(t *testing.T) {
 		"proxy's Secret touched: requests":     "none",
 		"all clusters touched: requests":       "none",
 		"restart: Secrets and reports changed": "0",
+
+		"proxy's Secret touched: requests of deliver": "none",
+		"all clusters touched: requests of deliver":   "none",
 	} {
 		if got := value(figure); got != want {
 			t.Errorf("%s: %s", figure, got)

@@ -57,6 +57,9 @@ func (l *lab) touchClusters(ctx context.Context) error {
 func (l *lab) addUnchanged(what string, c counted) {
 	l.add(what+": requests", c.requests.String())
 	l.add(what+": operator's processor time", seconds(c.used))
+	if l.delivery != nil {
+		l.add(what+": requests of deliver", c.delivery.String())
+	}
 }
 
 // rest is a time without any change: what is asked in it, and what of the memory is left after it.
@@ -79,7 +82,7 @@ func (l *lab) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked, err := operatorRequests(l.ours.cp, mark)
+	asked, err := requestsOf(operator.User, l.ours.cp, mark)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/images/gobuild"
@@ -20,10 +21,17 @@ func Program(ctx context.Context, name string) (string, error) {
 	return program(ctx, root, name)
 }
 
+// upToDate has the paths of what this process has built. Sources do not change under a test, and go build takes seconds to say
+// that nothing is to be done.
+var upToDate sync.Map
+
 // program has a folder for each checkout: a cache that is a link to another checkout's holds the programs of both.
 func program(ctx context.Context, root, name string) (string, error) {
 	checkout := sha256.Sum256([]byte(root))
 	path := filepath.Join(root, ".cache", "bin", fmt.Sprintf("checkout-%.6x", checkout), name)
+	if _, built := upToDate.Load(path); built {
+		return path, nil
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
@@ -32,5 +40,9 @@ func program(ctx context.Context, root, name string) (string, error) {
 		return "", fmt.Errorf("wait for another build of %s: %w", name, err)
 	}
 	defer unlock()
-	return path, gobuild.Build(ctx, gobuild.Options{Repository: root, Program: name, File: path})
+	if err := gobuild.Build(ctx, gobuild.Options{Repository: root, Program: name, File: path}); err != nil {
+		return "", err
+	}
+	upToDate.Store(path, true)
+	return path, nil
 }

@@ -20,6 +20,8 @@ var ownVersions = map[string]*regexp.Regexp{
 	"": regexp.MustCompile(`^sigs\.k8s\.io/apiserver-network-proxy`), // what is tested in several versions
 	// fluxcd/pkg/ssa takes no k8s.io/api without autoscaling/v2beta2.
 	"e2e/tools/flux-helm-controller": regexp.MustCompile(`k8s\.io/`),
+	// Its stores are not those of k8s.io/client-go 0.36.
+	"e2e/tools/kube-state-metrics": regexp.MustCompile(`k8s\.io/`),
 }
 
 func TestProgramsShareTheVersionsBelowThem(t *testing.T) {

@@ -170,6 +170,10 @@ var (
 		Name: "prometheus-clients", Module: "prometheus", Package: "./clients",
 		Version: "v0.305.0", Duration: "30 seconds",
 	}
+	KubeStateMetrics = Tool{
+		Name: "kube-state-metrics", Module: "kube-state-metrics", Package: "k8s.io/kube-state-metrics/v2",
+		Version: "v2.18.0", Duration: "90 seconds",
+	}
 	CoreDNS = Tool{
 		Name: "coredns", Module: "coredns", Package: "./server",
 		Version: "v1.14.0", Duration: "1 minute",
@@ -190,7 +194,7 @@ func All() []Tool {
 		Etcd, KubeAPIServer, KubeControllerManager, KubeProxy, Kubeadm, Kubectl,
 		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl,
 		UserData, Expand, IgnitionValidate, CoreDNS,
-		Kyverno, KyvernoReports, KyvernoCLI, Helm, FluxHelmController, PrometheusClients,
+		Kyverno, KyvernoReports, KyvernoCLI, Helm, FluxHelmController, PrometheusClients, KubeStateMetrics,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
 		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034, ANPTestClient034,
 		ClusterProxy, ClusterProxyAddonAgent, ClusterProxyChart, Chisel,

@@ -1,6 +1,6 @@
 // Package cli is the command fairlead: one file per verb. The verbs read files
-// and call the same pure packages as the operator; only nodes, pods and doctor can
-// ask a cluster.
+// and call the same pure packages as the operator; only status, nodes, pods, doctor, plan,
+// rollout and wire ask a cluster.
 package cli
 
 import (
@@ -25,12 +25,16 @@ const (
 	exitOK      = 0
 	exitFailure = 1 // the input says something that cannot be
 	exitUsage   = 2 // the command line does
+	exitUnmet   = 3 // plan: an expectation is not met; doctor cluster: nobody can tell
 )
 
 // errQuiet ends a verb with exitFailure when its output has said why.
 var errQuiet = errors.New("the output says why")
 
 type usageError struct{ error }
+
+// exitError ends a verb with exitUsage, where exitFailure is an answer.
+type exitError struct{ error }
 
 // Run runs fairlead with these arguments and returns its exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -44,10 +48,16 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, errUnmet), errors.Is(err, errCannotTell):
+		return exitUnmet
 	case errors.Is(err, errQuiet):
 		return exitFailure
 	}
 	fmt.Fprintln(stderr, "fairlead:", userInfo.ReplaceAllString(err.Error(), "://***@"))
+	var exit exitError
+	if errors.As(err, &exit) {
+		return exitUsage
+	}
 	var usage usageError
 	if errors.As(err, &usage) {
 		fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())
@@ -67,13 +77,18 @@ func Command() *cobra.Command {
 		Long: `Show and check the proxy settings of a Cluster API fleet.
 
 Results are on standard output, errors and warnings on standard error. Only
-nodes, pods and doctor ask a cluster, and only without files.
+rollout, wire, doctor cluster, plan -f, plan --upgrade, and status, nodes, pods and
+doctor tunnel without files, ask a cluster. Only rollout pause, resume and undo, and wire
+--yes, write to one.
 
 Exit status:
   0  success
   1  findings that --fail-on names (default: errors of lint and doctor), a failed
-     expectation of explain --check, or an error
-  2  the command line is wrong; lint, explain and doctor: or a file is`,
+     expectation of explain --check or probe, what plan, wire or import --compare
+     shows, or an error
+  2  the command line is wrong; lint, explain, doctor, probe: or a file is; doctor
+     cluster, plan, wire, import --compare: any error
+  3  plan: an expectation of --expect is not met; doctor cluster: nobody can tell`,
 		Example: `  fairlead render --values secret-values.yaml --cluster cluster.yaml
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o noproxy
   fairlead explain kubernetes.default.svc --values secret-values.yaml --cluster cluster.yaml`,
@@ -87,7 +102,8 @@ Exit status:
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(suggestFlag(cmd, err)) })
 	root.AddCommand(
-		renderCommand(), lintCommand(), explainCommand(), clientsCommand(), nodesCommand(), podsCommand(), mutateCommand(), doctorCommand(),
+		renderCommand(), lintCommand(), explainCommand(), planCommand(), rolloutCommand(), clientsCommand(), nodesCommand(), podsCommand(),
+		statusCommand(), mutateCommand(), doctorCommand(), probeCommand(), wireCommand(), importCommand(),
 		completionCommand(), versionCommand(),
 	)
 	root.InitDefaultHelpCmd()

@@ -59,7 +59,7 @@ func TestTheNamespaceIsTheOneOfKubectl(t *testing.T) {
 		{[]string{"-A"}, ""},
 		{[]string{"-A", "-n", "stock"}, ""},
 	} {
-		for verb, path := range map[string]string{"nodes": reports, "pods": pods, "doctor tunnel x": pods} {
+		for verb, path := range map[string]string{"status": reports, "nodes": reports, "pods": pods, "doctor tunnel x": pods} {
 			if strings.HasPrefix(verb, "doctor") && slices.Contains(test.args, "-A") {
 				continue // it is about one pod
 			}
@@ -101,7 +101,7 @@ func TestNothingIsFoundSomewhere(t *testing.T) {
 
 // A server that accepts, and does not answer, ends with --request-timeout, as kubectl does.
 func TestARequestEndsInItsTime(t *testing.T) {
-	for verb, status := range map[string]int{"nodes": 1, "pods": 1, "doctor tunnel x": 2} {
+	for verb, status := range map[string]int{"status": 1, "nodes": 1, "pods": 1, "doctor tunnel x": 2} {
 		done := make(chan struct{})
 		s, kubeconfig := newServer(t, func(_ http.ResponseWriter, r *http.Request) {
 			select {
@@ -110,7 +110,7 @@ func TestARequestEndsInItsTime(t *testing.T) {
 			}
 		})
 		var out bytes.Buffer
-		args := append(strings.Fields(verb), "--kubeconfig", kubeconfig, "--request-timeout", "100ms")
+		args := append(strings.Fields(verb), "--kubeconfig", kubeconfig, "--request-timeout", "1s")
 		if got := cli.Run(args, strings.NewReader(""), &out, &out); got != status || len(s.asked) != 1 {
 			t.Errorf("%s: status %d after %d requests: %s", verb, got, len(s.asked), out.String())
 		}

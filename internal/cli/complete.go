@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
@@ -21,21 +22,29 @@ import (
 // patience is how long somebody who has pressed the tab key waits for a cluster.
 const patience = 2 * time.Second
 
+var anyFile = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+
 var manifests = fileNames("yaml", "yml", "json")
 
 // flagValues says how a flag is completed, by its name: it means the same with every verb. -o is another with each.
 var flagValues = map[string]cobra.CompletionFunc{
 	"filename": manifests, "values": manifests, "proxy": manifests, "cluster": manifests, "override": manifests, "policy-values": manifests,
-	"trusted-ca": fileNames("pem", "crt", "cer"),
-	"kubeconfig": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
-	"form":       fixed(forms...), "audience": fixed(audiences...), "variant": fixed(variants...),
+	"targets":    manifests,
+	"expect":     fileNames("json"),
+	"trusted-ca": fileNames("pem", "crt", "cer"), "ca": fileNames("pem", "crt", "cer"),
+	"kubeconfig": anyFile, "settings": anyFile,
+	"form": fixed(forms...), "audience": fixed(audiences...), "variant": fixed(variants...),
 	"carry": fixed(carries...),
 	"file":  fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...), "delivery": fixed(texts(inputs.Deliveries)...),
 	"client": completeClients, "policy": completePolicies,
-	"namespace": completeNamespaces, "context": completeContexts,
+	"namespace": completeNamespaces, "operator-namespace": completeNamespaces, "context": completeContexts,
+	"dry-run": fixed(dryRuns...),
 	// Nobody knows these but who types them.
-	"no-proxy": fixed(), "http-proxy": fixed(), "https-proxy": fixed(), "resolve": fixed(), "unit": fixed(), "key": fixed(), "idle-timeout": fixed(),
-	"request-timeout": fixed(),
+	"no-proxy": fixed(), "http-proxy": fixed(), "https-proxy": fixed(), "resolve": fixed(), "unit": fixed(), "key": fixed(), "repository": fixed(), "idle-timeout": fixed(),
+	"retry": fixed(), "at": fixed(),
+	"selector": fixed(), "name": fixed(),
+	"pod-selector": fixed(), "access-log": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), "proxy-address": fixed(), "allow": fixed(), "relay-namespace": completeNamespaces,
+	"request-timeout": fixed(), "timeout": fixed(), "revision": fixed(), "reject": fixed(), "from": completeRevisions, "to": completeRevisions,
 }
 
 func completeFlags(root *cobra.Command) {
@@ -89,6 +98,11 @@ func completePolicies(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRevisions are branches and tags of the git repository around.
+func completeRevisions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return files.Revisions(), cobra.ShellCompDirectiveNoFileComp
 }
 
 func completeContexts(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

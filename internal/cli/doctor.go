@@ -38,12 +38,12 @@ const squidIdleTimeout = 15 * time.Minute
 func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doctor",
-		Short:   "Find out why a program does not get through the proxy",
-		Example: "  fairlead doctor tunnel -f pod.yaml",
+		Short:   "Find out why a cluster or a program does not get through the proxy",
+		Example: "  fairlead doctor cluster -n org-acme mycluster\n  fairlead doctor tunnel -f pod.yaml",
 		Args:    verbs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(doctorTunnelCommand())
+	cmd.AddCommand(doctorClusterCommand(), doctorEgressCommand(), doctorTunnelCommand())
 	return cmd
 }
 
@@ -207,7 +207,7 @@ func doctorText(s terminal.Style, report doctor.Report) []byte {
 	}
 	all := func(findings []tunnel.Finding, of string) {
 		for _, f := range findings {
-			out.Add(string(f.Severity), string(f.Code)+"  "+terminal.ASCII(of), sentence(f.Why), terminal.Labelled("mend", sentence(f.Mend)))
+			out.Add(string(f.Severity), string(f.Code)+"  "+terminal.ASCII(of), terminal.ASCII(f.Why), terminal.Labelled("mend", terminal.ASCII(f.Mend)))
 		}
 	}
 	for _, p := range report.Pods {
@@ -228,6 +228,3 @@ func doctorText(s terminal.Style, report doctor.Report) []byte {
 	out.Total()
 	return out.Bytes()
 }
-
-// sentence is terminal.ASCII with the quotes that a sentence has.
-func sentence(text string) string { return strings.ReplaceAll(terminal.ASCII(text), `\"`, `"`) }

@@ -76,6 +76,7 @@ No password is printed.`,
 func (o *explainOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.inputFlags(flags)
+	atFlag(flags, &o.at)
 	flags.StringVar(&o.audience, "audience", "any", "the list for these programs: "+strings.Join(audiences, ", "))
 	flags.StringVar(&o.noProxy, "no-proxy", "", "a NO_PROXY list, instead of --values and --proxy")
 	flags.StringVar(&o.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy (default: an example proxy for both)")
@@ -156,7 +157,7 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 		return page.Write(out, page.Page{Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations})
 	}
 	return printFound(out, o.output, explanations, func(s terminal.Style) []byte {
-		table := explainTable{style: s, wide: o.output == wideOutput || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
+		table := explainTable{style: s, until: subject.until, wide: o.output == wideOutput || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
 		for _, e := range explanations {
 			table.add(e)
 		}
@@ -168,6 +169,7 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 type explainTable struct {
 	style terminal.Style
 	wide  bool // a line for each client
+	until func(*explain.Source) string
 	text  bytes.Buffer
 }
 
@@ -203,7 +205,12 @@ func (t *explainTable) group(g explain.Group) {
 	}
 	fmt.Fprintln(&t.text, g.Reason)
 	if from := g.Source.String(); from != "" {
-		fmt.Fprintln(&t.text, inner+"from "+from)
+		fmt.Fprintln(&t.text, inner+"from "+explain.Shown(from))
+	}
+	if until := t.until(g.Source); until != "" {
+		for _, line := range terminal.Wrapped(until, t.style.Line()-len(inner)) {
+			fmt.Fprintln(&t.text, inner+line)
+		}
 	}
 	for _, line := range terminal.Wrapped(strings.Join(g.Clients, ", "), t.style.Line()-len(inner)) {
 		fmt.Fprintln(&t.text, inner+line)
@@ -215,7 +222,7 @@ func (t *explainTable) lines(e explain.Explanation) {
 	for _, row := range explain.Rows([]explain.Explanation{e}) {
 		a := row.Answers[0]
 		decision := e.Word(a)
-		cells := terminal.Cells(row.Name, decision, terminal.Dash(explain.Shown(a.Entry)), a.Reason, terminal.Dash(a.Source.String()), measured(row.Measured))
+		cells := terminal.Cells(row.Name, decision, terminal.Dash(explain.Shown(a.Entry)), a.Reason, terminal.Dash(explain.Shown(a.Source.String())), measured(row.Measured))
 		cells[1].Colour = terminal.Decision(decision)
 		lines.Add(cells...)
 	}

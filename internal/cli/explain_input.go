@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -23,6 +26,20 @@ const standInProxy = "http://proxy.example:3128"
 type subject struct {
 	title         string
 	configuration explain.Configuration
+	ends          []fleet.End
+}
+
+// until says when an entry from there ends, and who knows why; empty: it does not.
+func (s subject) until(from *explain.Source) string {
+	if from == nil {
+		return ""
+	}
+	at := slices.IndexFunc(s.ends, func(e fleet.End) bool { return e.Covers(from.Object, from.Field) })
+	if at < 0 {
+		return ""
+	}
+	e := s.ends[at]
+	return fmt.Sprintf("until %s, by %s: %s", e.Time.UTC().Format(time.RFC3339), terminal.Said(e.Owner, 80), terminal.Said(e.Reason, 240))
 }
 
 func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
@@ -31,9 +48,13 @@ func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
 		if c.HTTP == "" && c.HTTPS == "" {
 			c.HTTP, c.HTTPS = standInProxy, standInProxy
 		}
-		return subject{"A list as it stands", c}, nil
+		return subject{title: "A list as it stands", configuration: c}, nil
 	}
-	effective, err := oneCluster(cmd, o.renderOptions, "explain is about")
+	effective, found, err := oneOfFleet(cmd, o.renderOptions, "explain is about")
+	if err != nil {
+		return subject{}, err
+	}
+	ends, err := found.Ends(found.Clusters[0])
 	if err != nil {
 		return subject{}, err
 	}
@@ -45,7 +66,7 @@ func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
 		has = render.OnMachine(effective)
 	}
 	return subject{
-		title: o.titleOf(effective),
+		title: o.titleOf(effective), ends: ends,
 		configuration: explain.Configuration{
 			HTTP:  has.HTTP.WithoutCredentials().String(),
 			HTTPS: has.HTTPS.WithoutCredentials().String(),

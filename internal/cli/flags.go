@@ -19,8 +19,13 @@ var offline = []string{"kubeconfig", "context", "request-timeout"}
 
 // clusterFlags adds kubectl's flags for the cluster that is asked, and the namespace.
 func clusterFlags(cmd *cobra.Command, into *cluster.Options) {
+	cmd.Flags().StringVarP(&into.Namespace, "namespace", "n", "", "namespace (default: the context's). With -f: only this one, and objects without one")
+	connectionFlags(cmd, into)
+}
+
+// connectionFlags are those without the namespace.
+func connectionFlags(cmd *cobra.Command, into *cluster.Options) {
 	flags := cmd.Flags()
-	flags.StringVarP(&into.Namespace, "namespace", "n", "", "namespace (default: the context's). With -f: only this one, and objects without one")
 	flags.StringVar(&into.Kubeconfig, "kubeconfig", "", "kubeconfig file (default: as kubectl)")
 	flags.StringVar(&into.Context, "context", "", "context of the kubeconfig")
 	flags.StringVar(&into.Timeout, "request-timeout", "0", "limit of one request: 1s, 2m, 3h; 0 for none")
@@ -90,10 +95,12 @@ func failOnFlag(cmd *cobra.Command, into *string, standard, usage string, all []
 }
 
 // checkFailOn refuses what is none of these, and spells the others as they are here: error is what scripts have for Error.
-func checkFailOn(given *string, all []string) error {
+func checkFailOn(given *string, all []string) error { return anyCase("--fail-on", given, all) }
+
+func anyCase(flag string, given *string, all []string) error {
 	at := find(all, *given)
 	if at < 0 {
-		return fmt.Errorf("--fail-on is one of %s, not %q", strings.Join(all, ", "), *given)
+		return oneOf(flag, *given, all)
 	}
 	*given = all[at]
 	return nil

@@ -17,7 +17,7 @@ import (
 
 // readFleet reads what inputFlags name.
 func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet.Fleet, error) {
-	choose, err := readProxy(opts, stdin)
+	choice, err := readProxy(opts, stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -31,24 +31,25 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet.
 			return nil, err
 		}
 	}
-	return fleet.New(choose, strings.Join(opts.clusters, ", "), documents, overrides, resolve.Form(opts.form), warnings)
+	return fleet.New(choice, strings.Join(opts.clusters, ", "), documents, overrides, resolve.Form(opts.form), warnings)
 }
 
 // readProxy reads --values, with --trusted-ca, or --proxy.
-func readProxy(opts renderOptions, stdin io.Reader) (fleet.Choose, error) {
+func readProxy(opts renderOptions, stdin io.Reader) (fleet.Choice, error) {
+	none := fleet.Choice{}
 	if opts.values == "" {
 		documents, err := files.Documents([]string{opts.proxy}, opts.recursive, stdin)
 		if err != nil {
-			return nil, err
+			return none, err
 		}
-		return fleet.Proxies(opts.proxy, documents)
+		return fleet.Proxies(opts.proxy, documents, opts.at.time())
 	}
 	data, err := files.Read(opts.values, stdin)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if yaml.Unmarshal(data, new(map[string]any)) != nil { // no Problem, which lint would take for a finding; the parser quotes
-		return nil, fmt.Errorf("%s: not valid YAML, or not a map", opts.values)
+		return none, fmt.Errorf("%s: not valid YAML, or not a map", opts.values)
 	}
 	installation, err := inputs.Values(opts.values, data)
 	if err == nil && opts.trustedCA != "" {
@@ -56,17 +57,25 @@ func readProxy(opts renderOptions, stdin io.Reader) (fleet.Choose, error) {
 			err = inputs.AddTrustedCA(&installation.Node, opts.trustedCA, "", data)
 		}
 	}
-	return func(*clusterv1.Cluster) (resolve.Installation, error) { return installation, nil }, err
+	of := func(*clusterv1.Cluster) (resolve.Installation, error) { return installation, nil }
+	return fleet.Choice{Of: of, Now: opts.at.time()}, err
 }
 
 // oneCluster resolves the one cluster that a verb is about.
 func oneCluster(cmd *cobra.Command, opts renderOptions, about string) (resolve.Effective, error) {
+	effective, _, err := oneOfFleet(cmd, opts, about)
+	return effective, err
+}
+
+// oneOfFleet is oneCluster with the fleet in which the cluster is the only one.
+func oneOfFleet(cmd *cobra.Command, opts renderOptions, about string) (resolve.Effective, *fleet.Fleet, error) {
 	f, err := readFleet(opts, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
-		return resolve.Effective{}, err
+		return resolve.Effective{}, nil, err
 	}
 	if len(f.Clusters) != 1 {
-		return resolve.Effective{}, fmt.Errorf("%s one cluster, and %s holds %d", about, strings.Join(opts.clusters, ", "), len(f.Clusters))
+		return resolve.Effective{}, nil, fmt.Errorf("%s one cluster, and %s holds %d", about, strings.Join(opts.clusters, ", "), len(f.Clusters))
 	}
-	return f.Resolve(f.Clusters[0], cmd.ErrOrStderr())
+	effective, err := f.Resolve(f.Clusters[0], cmd.ErrOrStderr())
+	return effective, f, err
 }

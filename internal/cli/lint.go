@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
 type lintOptions struct {
@@ -65,6 +65,7 @@ No password is printed.`,
 	flags := cmd.Flags()
 	opts.inputFlags(flags)
 	opts.trustedCAFlag(flags)
+	atFlag(flags, &opts.at)
 	flags.StringVar(&opts.noProxy, "no-proxy", "", "a NO_PROXY list, instead of --values and --proxy")
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
@@ -111,7 +112,7 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if opts.noProxy != "" {
 		return lintList(cmd, opts)
 	}
-	results, err := lintWritten(cmd, opts, time.Now().Unix())
+	results, err := lintWritten(cmd, opts, opts.at.time().Unix())
 	if found, is := fleet.Refused(err); is {
 		return []fleet.Linted{{Findings: found}}, nil
 	}
@@ -127,11 +128,11 @@ func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linte
 		}
 		return f.Lint(now, cmd.ErrOrStderr())
 	}
-	choose, err := readProxy(opts.renderOptions, cmd.InOrStdin())
+	choice, err := readProxy(opts.renderOptions, cmd.InOrStdin())
 	if err != nil {
 		return nil, err
 	}
-	installation, err := choose(nil)
+	installation, err := choice.Of(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -178,14 +179,18 @@ func lintText(s terminal.Style, results []fleet.Linted) []byte {
 	out := terminal.Findings{Style: s}
 	for _, result := range results {
 		if len(results) > 1 {
-			fmt.Fprintf(&out, "%s\n\n", result.Cluster)
+			fmt.Fprintf(&out, "%s\n\n", explain.Shown(result.Cluster))
 		}
 		for _, f := range result.Findings {
 			heading := string(f.Code)
 			if len(f.Entries) > 0 {
 				heading += "  " + lint.Listed(f.Entries)
 			}
-			out.Add(string(f.Severity), heading, f.Why, terminal.Labelled("mend", f.Mend), terminal.Labelled("clients", strings.Join(f.Clients, ", ")))
+			why := f.Why
+			if f.Code == lint.Ends { // an owner and a reason are in it
+				why = terminal.Said(why, 320)
+			}
+			out.Add(string(f.Severity), explain.Shown(heading), why, terminal.Labelled("mend", f.Mend), terminal.Labelled("clients", strings.Join(f.Clients, ", ")))
 		}
 	}
 	out.Total()

@@ -97,11 +97,13 @@ func (o *mutateOptions) checkMutate() error {
 	if err := checkOutput(o.output, mutateOutputs); err != nil {
 		return err
 	}
-	switch {
-	case o.output == "policies" && (len(o.files) > 0 || o.require || o.exclude):
+	if o.carry != "" {
+		if err := anyCase("--carry", &o.carry, carries); err != nil {
+			return err
+		}
+	}
+	if o.output == "policies" && (len(o.files) > 0 || o.require || o.exclude) {
 		return errors.New("-o policies prints what would be applied: it takes no -f, no --require and no --exclude-from-admission")
-	case o.carry != "" && !slices.Contains(carries, o.carry):
-		return oneOf("--carry", o.carry, carries)
 	}
 	if err := o.checkSettings(); err != nil {
 		return err

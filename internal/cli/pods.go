@@ -47,7 +47,7 @@ those that still refer to the Secret fairlead-proxy.
 (of Uninjected), message, containers and pods; "ways" with relay and secret, each
 with pods (a number) and namespaces; and "notes". Messages may change;
 reasons are Static, KubeSystem, Excluded, OwnValue, OwnEnvFrom, NoPolicy,
-OlderThanPolicy, PolicyNotReady and Unknown.
+OlderThanPolicy, PolicyNotReady, ExclusionEnded and Unknown.
 
 The exit status is 0 for an answer. It is 1 for findings and reasons of --fail-on,
 also if rights to check them are missing, or for an error; 2 if the command line

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,13 +30,16 @@ type renderOptions struct {
 	node               nodeOptions
 	variant            string
 	withCredentials    bool
+	policy             policyOptions
+	repository         string
+	at                 moment
 }
 
 var (
 	outputs = []string{
 		"yaml", "json", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
 		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
-		artifact.AddOnDeploymentConfig,
+		artifact.AddOnDeploymentConfig, artifact.NetworkPolicy, artifact.FluxProxySecret, artifact.ArgoCDRepoCreds,
 	}
 	forms     = []string{string(resolve.FormPortable2), string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
@@ -56,9 +58,14 @@ CorporateProxy with the objects that it names (--proxy). Clusters are Cluster AP
 Clusters, v1beta1 or v1beta2, with their infrastructure objects if you have them.
 A file may have several documents; - reads standard input.
 
+-o networkpolicy prints a NetworkPolicy for the egress of pods: DNS, the pods of the
+cluster, the addresses of NO_PROXY, and the proxy, or with --carry Relay the relay's
+pods. Names of NO_PROXY cannot be in it: each is a warning. See who would be cut off
+with fairlead doctor egress before you apply it.
+
 The proxy's password is in every output but noproxy, java, java-tool-options,
-prometheus, alertmanager, addondeploymentconfig; and with --with-credentials in
-the last.`,
+prometheus, alertmanager, networkpolicy, addondeploymentconfig; and with
+--with-credentials in the last.`,
 		Example: `  # the Secrets, as the operator applies them
   fairlead render --values secret-values.yaml --cluster cluster.yaml
 
@@ -80,6 +87,13 @@ the last.`,
 
   # for Open Cluster Management's hub, without the password
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o addondeploymentconfig
+
+  # for Flux's sources, and for Argo CD's repositories outside
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o flux-proxy-secret | kubectl apply --namespace flux-system -f -
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o argocd-repo-creds --repository https://github.com/ | kubectl apply --namespace argocd -f -
+
+  # pods of a namespace get out through the proxy alone
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o networkpolicy --namespace shop | kubectl apply -f -
 
   # one file for machines
   fairlead render --values secret-values.yaml --cluster cluster.yaml --unit crio.service --key crioProxy
@@ -103,10 +117,14 @@ the last.`,
 	opts.inputFlags(flags)
 	opts.node.flags(flags)
 	opts.trustedCAFlag(flags)
+	atFlag(flags, &opts.at)
 	flags.StringVar(&opts.audience, "audience", "any", "the list of -o noproxy, env, java and java-tool-options for these programs: "+strings.Join(audiences, ", "))
 	flags.StringVar(&opts.variant, "variant", "flatcar", "operating system of -o butane and -o ignition: "+strings.Join(variants, ", "))
 	flags.BoolVar(&opts.withCredentials, "with-credentials", false, "write the proxy's user and password into -o addondeploymentconfig")
+	flags.StringVar(&opts.repository, "repository", "", "what the URLs of the repositories of -o argocd-repo-creds begin with")
+	opts.policy.flags(flags)
 	outputFlag(cmd, &opts.output, "yaml", outputs)
+	cmd.AddCommand(renderBundleCommand())
 	return cmd
 }
 
@@ -117,6 +135,10 @@ func (o *renderOptions) checkOutput(flags *pflag.FlagSet) error {
 		return errors.New("--key is empty")
 	case key && flags.Changed("output"):
 		return errors.New("give one of --key and -o")
+	case o.output != artifact.NetworkPolicy && slices.ContainsFunc(policyFlags, flags.Changed):
+		return fmt.Errorf("--%s are for -o networkpolicy", strings.Join(policyFlags, ", --"))
+	case (o.repository == "") == (o.output == artifact.ArgoCDRepoCreds):
+		return errors.New("-o argocd-repo-creds needs --repository, what the URLs of repositories begin with; no other output takes it")
 	case o.withCredentials && o.output != artifact.AddOnDeploymentConfig:
 		return errors.New("--with-credentials is for -o addondeploymentconfig: the other outputs have them")
 	}
@@ -145,7 +167,8 @@ func (o renderOptions) hasSettings() bool {
 
 func (o renderOptions) check() error {
 	_, err := o.node.read()
-	return cmp.Or(checkOutput(o.output, outputs), oneOf("--audience", o.audience, audiences), oneOf("--variant", o.variant, variants), err, o.checkInputs())
+	_, policyErr := o.policy.read()
+	return cmp.Or(checkOutput(o.output, outputs), policyErr, oneOf("--audience", o.audience, audiences), oneOf("--variant", o.variant, variants), err, o.checkInputs())
 }
 
 // checkSettings is checkInputs for the verbs that can do without.
@@ -195,7 +218,7 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 			return err
 		}
 		opts.node.add(&effective.Node)
-		fleet.WarnOfDates(effective.Node.Certificates, time.Now().Unix(), cmd.ErrOrStderr())
+		fleet.WarnOfDates(effective.Node.Certificates, opts.at.time().Unix(), cmd.ErrOrStderr())
 		if one == "-o json" {
 			objects, err := artifact.Objects(effective)
 			if err != nil {
@@ -221,7 +244,8 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 }
 
 func (o renderOptions) choice() artifact.Options {
-	return artifact.Options{Audience: noproxy.Audience(o.audience), Variant: ignition.Variant(o.variant), Credentials: o.withCredentials}
+	policy, _ := o.policy.read() // it was checked
+	return artifact.Options{Audience: noproxy.Audience(o.audience), Variant: ignition.Variant(o.variant), Credentials: o.withCredentials, Policy: policy, Repository: o.repository}
 }
 
 func (o renderOptions) artifact(effective resolve.Effective) ([]byte, error) {

@@ -19,7 +19,7 @@ const canary = "c4nary"
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
 	values := filepath.Join(t.TempDir(), "values.yaml")
-	url := "http://me:" + canary + "@proxy.example:3128"
+	url := "http://me:" + canary + "@192.0.2.1:3128" // a NetworkPolicy takes no name
 	if err := os.WriteFile(values, []byte("proxy: {http: '"+url+"', https: '"+url+"', noProxy: [a.example]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func printed(t *testing.T, args ...string) string {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, encoded := range regexp.MustCompile(`[A-Za-z0-9+/]{40,}=*`).FindAllString(text, -1) {
+	for _, encoded := range regexp.MustCompile(`[A-Za-z0-9+/]{8,}=*`).FindAllString(text, -1) {
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
 			text += string(decoded)
 		}
@@ -47,7 +47,11 @@ func TestTheOutputsWithoutThePasswordAreTheOnesThatAreNamed(t *testing.T) {
 	flag := all.Flags().Lookup("output").Usage
 	var without []string
 	for _, output := range strings.Split(strings.TrimPrefix(flag, "one of "), ", ") {
-		if !strings.Contains(printed(t, "-o", output), canary) {
+		args := []string{"-o", output}
+		if output == "argocd-repo-creds" {
+			args = append(args, "--repository", "https://github.com/")
+		}
+		if !strings.Contains(printed(t, args...), canary) {
 			without = append(without, output)
 		}
 	}

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestTheCommandLine runs every testdata/script/*.txtar in a directory of its
-// own, into which the files of testdata/common and two folders of examples are copied.
+// own, into which the files of testdata/common and three folders of examples are copied.
 func TestTheCommandLine(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -40,6 +40,7 @@ func TestTheCommandLine(t *testing.T) {
 				os.CopyFS(env.WorkDir, os.DirFS(filepath.Join("testdata", "common"))),
 				os.CopyFS(filepath.Join(env.WorkDir, "config-repo"), os.DirFS(filepath.Join(examples, "config-repo"))),
 				os.CopyFS(filepath.Join(env.WorkDir, "imported"), os.DirFS(filepath.Join(examples, "imported"))),
+				os.CopyFS(filepath.Join(env.WorkDir, "import"), os.DirFS(filepath.Join(examples, "import"))),
 			)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -26,6 +26,11 @@ func commandLines(root string) (string, error) {
 	for _, program := range []struct{ name, note string }{
 		{"fairlead-operator", "The chart `fairlead` runs it, with `extraArgs` of its values added."},
 		{"fairlead-operator replicate", "The chart `fairlead-policies` runs it in workload clusters."},
+		{"fairlead-operator follow", "The chart `fairlead-policies` runs it beside each relay, with `carry: Relay`."},
+		{"fairlead-operator probe", "The chart `fairlead-policies` runs it in workload clusters: [probes](../probes.md)."},
+		{"fairlead-operator observe", "The chart `fairlead` runs it with `observe.enabled`: [observe workload clusters](../observe.md)."},
+		{"fairlead-operator deliver", "The chart `fairlead` runs it with `deliver.enabled`: [deliver settings](../how-to/deliver.md)."},
+		{"fairlead-operator preflight", "The chart `fairlead` runs it with `preflight.enabled`: [before the first cluster](../rollout.md#before-the-first-cluster)."},
 		{"fairlead-relay", "A sidecar: [the relay](../relay.md)."},
 	} {
 		run := exec.Command("go", strings.Fields("run ./operator/cmd/"+program.name+" --help")...)

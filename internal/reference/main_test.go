@@ -23,9 +23,9 @@ func TestTheReferenceIsWhatTheCodeSays(t *testing.T) {
 		}
 	}
 	for name, needles := range map[string][]string{
-		"cli.md":     {"### fairlead render", "`--values`", "## fairlead-operator", "--reapply-interval", "## fairlead-relay", "-target"},
+		"cli.md":     {"### fairlead render", "`--values`", "## fairlead-operator follow", "## fairlead-operator preflight", "--reapply-interval", "## fairlead-relay", "-target"},
 		"metrics.md": {"`fairlead_reports` | gauge | `mode`, `reason`", "`fairlead_copy_writes_total` | counter", "`fairlead_copies`", "`fairlead_relay_requests_total` | counter"},
-		"api.md":     {"`spec.source.valuesRef.name`", "`status.noProxy.any`", "`spec.delegation.noProxy` | string, `Forbidden` or `Narrow` or `Any`"},
+		"api.md":     {"`spec.source.url.credentialsRef.name`", "`status.noProxy.any`", "`spec.delegation.noProxy` | string, `Forbidden` or `Narrow` or `Any`"},
 	} {
 		for _, needle := range needles {
 			if !strings.Contains(made[name], needle) {

@@ -9,22 +9,31 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fairlead-io/fairlead/internal/manager/controller"
+	"github.com/fairlead-io/fairlead/internal/manager/deliver"
+	"github.com/fairlead-io/fairlead/internal/manager/observe"
 	"github.com/fairlead-io/fairlead/internal/workload/follow"
 	"github.com/fairlead-io/fairlead/internal/workload/forward"
+	"github.com/fairlead-io/fairlead/internal/workload/probe"
 	"github.com/fairlead-io/fairlead/internal/workload/replicator"
 )
 
 func metrics() string {
 	return "# Metrics\n\n" + header +
-		"For everybody who monitors Fairlead. The operator and the replicator export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP. None has a password or a URL.\n\n" +
+		"For everybody who monitors Fairlead. The operator and the replicator export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP. None has a password, and none but the probe's a URL.\n\n" +
 		"## The operator\n\n" + table(controller.Collectors(nil, nil)) +
 		"\nOnly the leader exports the gauges.\n" +
 		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
+		"\n## What observes workload clusters\n\n`fairlead-operator observe` exports these.\n\n" + table(observe.Collectors()) +
+		"\n`result` is one of [these](../observe.md#what-it-says-of-a-cluster).\n" +
+		"\n## What delivers settings\n\n`fairlead-operator deliver` exports this.\n\n" + table(deliver.Collectors()) +
+		"\n`state` is one of [these](../how-to/deliver.md#see-that-it-arrived).\n" +
 		"\n## The replicator\n\n" + table(replicator.Collectors()) +
-		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods).\n" +
+		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods). `fairlead_credentials_…` are there with `cluster.probes.credentials`.\n" +
 		"\n## The relay\n\n`fairlead-relay --listen` exports these at `/metrics` of `--health-address`: port 8099 of a pod, 127.0.0.1:8097 of a machine.\n\n" + table(forward.Collectors()) +
 		"\n`decision` and `result` are [these](../spec/relay.md#what-it-refuses).\n" +
 		"\n## What writes a relay's settings\n\n`fairlead-operator follow` exports these at `/metrics` of `--health-address`, port 8098 by default.\n\n" + table(follow.Metrics) +
+		"\n## The probe\n\n`fairlead-operator probe` exports these at `/metrics` of port 8080. `url` is that of a configured target; no label has a node.\n\n" + table(probe.Collectors()) +
+		"\n`reason` is one of [these](../probes.md#reasons).\n" +
 		"\n## What to read next\n\n- [ProxyReport](../spec/proxyreport.md): what to do for each reason.\n- [The Secret for pods](../spec/secrets.md#the-secret-for-pods): what to do for each state.\n"
 }
 

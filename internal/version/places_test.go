@@ -38,7 +38,7 @@ func TestTheChartsHaveTheNumber(t *testing.T) {
 var image = regexp.MustCompile(`ghcr\.io/fairlead-io/((?:charts/)?[a-z-]+)(?::([0-9A-Za-z._-]+))?`)
 
 func TestEveryImageThatIsNamedExistsAndHasTheNumber(t *testing.T) {
-	names := []string{"fairlead", "fairlead-operator", "fairlead-relay", "charts/fairlead", "charts/fairlead-policies"}
+	names := []string{"fairlead", "fairlead-operator", "fairlead-relay", "charts/fairlead", "charts/fairlead-policies", "charts"} // Argo CD names the last one
 	found := 0
 	for _, folder := range []string{"charts", "config", "docs", "examples", "policies", "operator", "internal", "README.md"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry os.DirEntry, err error) error {

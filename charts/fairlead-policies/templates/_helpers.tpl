@@ -33,18 +33,64 @@
 {{- fail (printf "%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS" $path) -}}
 {{- end -}}
 {{- end -}}
-{{- if and ((.Values.source).existing) (ne .Values.carry "Relay") -}}
-{{- fail (printf "source.existing needs carry Relay: with carry %s the chart itself writes the URLs of its values" .Values.carry) -}}
+{{- $referred := eq .Values.carry "SecretRef" -}}
+{{- if and ((.Values.source).existing) (eq .Values.carry "Literal") -}}
+{{- fail "source.existing needs carry SecretRef or Relay: with carry Literal the chart itself writes the URLs of its values" -}}
 {{- end -}}
-{{- /* Its URLs are not known here. Without a list, a cluster is Direct. */ -}}
-{{- $existing := and ((.Values.source).existing) (trimAll ", " $found.noProxy) (not (or $found.http $found.https)) -}}
+{{- if and ((.Values.source).existing) $referred .Values.managementCluster.enabled -}}
+{{- fail "managementCluster.enabled with source.existing needs carry Relay: with carry SecretRef pods get the list of that Secret, without managementCluster.endpointRanges" -}}
+{{- end -}}
+{{- /* Its URLs are not known here. With carry Relay the list is, and without one, a cluster is Direct. */ -}}
+{{- $existing := and ((.Values.source).existing) (or $referred (trimAll ", " $found.noProxy)) (not (or $found.http $found.https)) -}}
 {{- $_ := set $found "existing" (not (empty $existing)) -}}
 {{- if not (or $found.http $found.https $existing) -}}
 {{- $_ := set $found "noProxy" "" -}}
-{{- else if not (trimAll ", " $found.noProxy) -}}
+{{- else if not (or (trimAll ", " $found.noProxy) $existing) -}}
 {{- fail (printf "cluster.proxy.noProxy (or proxy.noProxy) is empty while %s is set: everything inside the cluster would go through the proxy" (or $paths.http $paths.https)) -}}
 {{- end -}}
 {{- toJson $found -}}
+{{- end -}}
+
+{{/* The fingerprints of the credentials, as JSON with current and previous. Those of URLs that override cluster.proxy are not
+     known. The current one is "none" where somebody counts, and the URLs have no credentials; empty where nobody does. */}}
+{{- define "fairlead-policies.fingerprints" -}}
+{{- $probes := (.Values.cluster | default dict).probes | default dict -}}
+{{- $given := $probes.credentials | default dict -}}
+{{- $ours := .Values.proxy | default dict -}}
+{{- $before := $ours.previous | default dict -}}
+{{- range $key, $value := $given -}}
+{{- if not (regexMatch "^[!-~]{0,64}$" $value) }}{{ fail (printf "cluster.probes.credentials.%s is not a fingerprint: one word of at most 64 characters" $key) }}{{ end -}}
+{{- end -}}
+{{- if not (regexMatch "^[!-~]{0,300}$" ($probes.revision | default "")) }}{{ fail "cluster.probes.revision is not a revision: one word of at most 300 characters" }}{{ end -}}
+{{- $current := $given.current | default "" -}}
+{{- $proxy := include "fairlead-policies.proxy" . | fromJson -}}
+{{- if or (print $ours.http $ours.https | replace "<nil>" "" | trim) $proxy.existing (and ((.Values.source).existing) (eq .Values.carry "SecretRef")) -}}
+{{- $current = "" -}}
+{{- else if and (not $current) (or $given.previous $probes.targets) (not (contains "@" (print $proxy.http $proxy.https))) -}}
+{{- $current = "none" -}}
+{{- end -}}
+{{- dict "revision" (empty $current | ternary "" ($probes.revision | default "")) "current" $current "previous" (print $before.http $before.https | replace "<nil>" "" | trim | empty | ternary ($given.previous | default "") "") | toJson -}}
+{{- end -}}
+
+{{/* The arguments by which the probe counts credentials, and says what it does not see; empty where nobody asks. */}}
+{{- define "fairlead-policies.countArguments" -}}
+{{- if (include "fairlead-policies.fingerprints" . | fromJson).current -}}
+{{- $count := list -}}
+{{- $unseen := list -}}
+{{- if eq .Values.carry "SecretRef" -}}
+{{- $count = append $count "copies" -}}
+{{- else if or (lookup "v1" "Secret" .Release.Namespace "fairlead-proxy") (not (lookup "v1" "Namespace" "" "kube-system")) -}}
+{{- /* Where nothing can be looked up, as by Argo CD, there may be some. */ -}}
+{{- $unseen = append $unseen "copies of the Secret fairlead-proxy from carry SecretRef, and pods with them: delete the Secret here when none is left" -}}
+{{- end -}}
+{{- if include "fairlead-policies.relayInstalled" . }}{{ $count = append $count "relays" }}{{ end -}}
+{{- if eq .Values.carry "Literal" }}{{ $unseen = append $unseen "pods with literal URLs (carry Literal)" }}{{ end -}}
+{{- if or .Values.node.enabled .Values.relay.onMachines }}{{ $unseen = append $unseen "relays of machines (node.delivery Relay)" }}{{ end -}}
+- --count={{ join "," $count | default "relays" }}
+{{- range $unseen }}
+- {{ printf "--unseen=%s" . | quote }}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* The six variables and their values, as JSON. */}}
@@ -334,4 +380,20 @@ app.kubernetes.io/component: replicator
 {{- $lines := list -}}
 {{- range . }}{{ $lines = append $lines (toJson .) }}{{ end -}}
 {{- if $lines }}{{ printf "[\n  %s\n]" (join ",\n  " $lines) }}{{ else }}[]{{ end -}}
+{{- end -}}
+
+{{- define "fairlead-policies.probeSelectorLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: probe
+{{- end -}}
+
+{{- define "fairlead-policies.probeLabels" -}}
+app.kubernetes.io/component: probe
+{{ include "fairlead-policies.labels" . }}
+{{- end -}}
+
+{{/* The Secret of this namespace that has the settings: the relay's, or one that somebody else brings, else the pods', unless a fingerprint is to be in it, else one
+     of the probe's own. */}}
+{{- define "fairlead-policies.probeSource" -}}
+{{- if or (include "fairlead-policies.relayInstalled" .) (.Values.source).existing }}fairlead-source{{ else if and (eq .Values.carry "SecretRef") (not (include "fairlead-policies.fingerprints" . | fromJson).current) }}fairlead-proxy{{ else }}fairlead-probe{{ end -}}
 {{- end -}}

@@ -11,14 +11,34 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end -}}
 
+{{- define "fairlead.observeLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: observe
+{{- end -}}
+
+{{- define "fairlead.deliverLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: deliver
+{{- end -}}
+
+{{- define "fairlead.preflightLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: preflight
+{{- end -}}
+
 {{/* Of the pods: podLabels, and ours, which nobody can take away. */}}
 {{- define "fairlead.podLabels" -}}
 {{- /* It dials the API server alone, and starts while Kyverno is down. */ -}}
-{{- $ours := merge (dict "app.kubernetes.io/name" "fairlead" "policies.kyverno.io/inject-proxy-env" "exclude") (include "fairlead.selectorLabels" . | fromYaml) -}}
-{{- range $key, $_ := .Values.podLabels -}}
+{{- include "fairlead.withPodLabels" (dict "root" . "selector" (include "fairlead.selectorLabels" . | fromYaml)) -}}
+{{- end -}}
+
+{{/* In: root, selector. */}}
+{{- define "fairlead.withPodLabels" -}}
+{{- $ours := merge (dict "app.kubernetes.io/name" "fairlead" "policies.kyverno.io/inject-proxy-env" "exclude") .selector -}}
+{{- range $key, $_ := .root.Values.podLabels -}}
 {{- if hasKey $ours $key }}{{ fail (printf "podLabels: the chart itself sets %s" $key) }}{{ end -}}
 {{- end -}}
-{{- toYaml (merge $ours .Values.podLabels) -}}
+{{- toYaml (merge $ours .root.Values.podLabels) -}}
 {{- end -}}
 
 {{- define "fairlead.image" -}}
@@ -63,9 +83,46 @@ app.kubernetes.io/component: operator
 {{- $object := fromYaml $document -}}
 {{- if ne $object.kind "Namespace" -}}
 {{- $_ := set $object.metadata "labels" (merge (include "fairlead.labels" $root | fromYaml) ($object.metadata.labels | default dict)) }}
+{{- $places := list "" -}}
+{{- if and $.namespaces (eq $object.kind "ClusterRoleBinding") -}}
+{{- $places = $.namespaces -}}
+{{- $_ := set $object "kind" "RoleBinding" -}}
+{{- end -}}
+{{- range $place := $places -}}
+{{- if $place }}{{ $_ := set $object.metadata "namespace" $place }}{{ end }}
 ---
 {{ toYaml $object }}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails where nothing evaluates the policy, and where machines would wait for a key that no Secret has. Of CorporateProxies that
+     the chart does not make, it knows nothing. */}}
+{{- define "fairlead.checkNodeFiles" -}}
+{{- $settings := .Values.nodeFiles -}}
+{{- $served := .Capabilities.APIVersions -}}
+{{- if not ($served.Has "v1/Pod") -}}
+{{- else if and (eq $settings.engine "Native") (not ($served.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")) -}}
+{{- fail "nodeFiles.engine is Native, and this API server has no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1: it takes Kubernetes 1.36, or engine Kyverno" -}}
+{{- else if and (eq $settings.engine "Kyverno") (not ($served.Has "policies.kyverno.io/v1/MutatingPolicy")) -}}
+{{- fail "nodeFiles.engine is Kyverno, and this API server has no MutatingPolicy of policies.kyverno.io/v1: install Kyverno 1.19 first, or take engine Native on Kubernetes 1.36" -}}
+{{- end -}}
+{{- if .Values.corporateProxy.create -}}
+{{- $spec := .Values.corporateProxy.spec | default dict -}}
+{{- $node := $spec.node | default dict -}}
+{{- $delivery := $node.delivery | default "Literal" -}}
+{{- if ne $settings.delivery $delivery -}}
+{{- fail (printf "nodeFiles.delivery is %s, and corporateProxy.spec.node.delivery %s: machines would wait for keys that their Secret lacks" $settings.delivery $delivery) -}}
+{{- else if not $node.base64Twins -}}
+{{- fail "nodeFiles.enabled takes corporateProxy.spec.node.base64Twins: true, or machines would wait for keys that their Secret lacks" -}}
+{{- else if and (eq $delivery "Literal") (not (has "EnvironmentFile" ($node.files | default list))) -}}
+{{- fail "nodeFiles.enabled takes EnvironmentFile in corporateProxy.spec.node.files, or machines would wait for keys that their Secret lacks" -}}
+{{- else if and $settings.relayImage (not (dig "relay" "image" "" $node)) -}}
+{{- fail "nodeFiles.relayImage takes corporateProxy.spec.node.relay.image, or machines would wait for a key that their Secret lacks" -}}
+{{- else if and (ne $settings.trustedCA "None") (not $spec.trustedCARef) -}}
+{{- fail "nodeFiles.trustedCA takes corporateProxy.spec.trustedCARef, or machines would wait for a key that their Secret lacks" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

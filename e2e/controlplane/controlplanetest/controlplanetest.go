@@ -143,8 +143,19 @@ func Namespace(t testing.TB, cp *controlplane.ControlPlane) string {
 // the time is up.
 func Await(t testing.TB, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
+	await(t, awaitInterval, awaitTimeout, what, condition)
+}
+
+// AwaitWithin is Await for what takes its time.
+func AwaitWithin(t testing.TB, patience time.Duration, what string, condition func(context.Context) (bool, error)) {
+	t.Helper()
+	await(t, 4*awaitInterval, patience, what, condition)
+}
+
+func await(t testing.TB, interval, patience time.Duration, what string, condition func(context.Context) (bool, error)) {
+	t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), awaitInterval, awaitTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
 		done, err := condition(ctx)
 		if ctx.Err() == nil { // an error because the time is up says nothing
 			last = err

@@ -2,6 +2,7 @@
 package machinetest
 
 import (
+	"net"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -20,4 +21,11 @@ func Network(t testing.TB) *machine.Network {
 	})
 	controlplanetest.Require(t, network.CheckClosed(t.Context()))
 	return network
+}
+
+// Accept has whoever comes to the listener handled until the test ends, and then hangs up.
+func Accept(t testing.TB, listener net.Listener, handle func(net.Conn)) {
+	t.Helper()
+	t.Cleanup(func() { _ = listener.Close() })
+	machine.Accept(listener, handle)
 }

@@ -83,18 +83,29 @@ func (v Values) proxy() (proxySettings, error) {
 			return proxySettings{}, fmt.Errorf("%s is not a URL: write http://host:port, or https://host:port where the proxy itself speaks TLS", paths[key])
 		}
 	}
-	if v.Source.Existing && v.Carry != CarryRelay {
-		return proxySettings{}, fmt.Errorf("source.existing needs carry Relay: with carry %s the chart itself writes the URLs of its values", v.Carry)
+	if err := v.checkSource(); err != nil {
+		return proxySettings{}, err
 	}
 	settings := proxySettings{http: found["http"], https: found["https"], noProxy: found["noProxy"]}
 	listed := strings.Trim(settings.noProxy, ", ") != ""
-	settings.existing = v.Source.Existing && listed && !settings.given()
+	settings.existing = v.Source.Existing && (listed || v.Carry == CarrySecretRef) && !settings.given()
 	if !settings.given() {
 		settings.noProxy = ""
-	} else if !listed {
+	} else if !listed && !settings.existing {
 		return proxySettings{}, fmt.Errorf("cluster.proxy.noProxy (or proxy.noProxy) is empty while %s is set: everything inside the cluster would go through the proxy", cmp.Or(paths["http"], paths["https"]))
 	}
 	return settings, nil
+}
+
+// checkSource refuses what cannot be with a Secret that somebody else brings.
+func (v Values) checkSource() error {
+	switch {
+	case v.Source.Existing && v.Carry == CarryLiteral:
+		return errors.New("source.existing needs carry SecretRef or Relay: with carry Literal the chart itself writes the URLs of its values")
+	case v.Source.Existing && v.Carry == CarrySecretRef && v.ManagementCluster.Enabled:
+		return errors.New("managementCluster.enabled with source.existing needs carry Relay: with carry SecretRef pods get the list of that Secret, without managementCluster.endpointRanges")
+	}
+	return nil
 }
 
 // HasProxy tells whether the proxy is set.

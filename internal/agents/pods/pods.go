@@ -21,6 +21,8 @@ type Cluster struct {
 	PolicyUnread bool
 	// NamespaceLabels by namespace. Of one that is missing, no more than its name is known.
 	NamespaceLabels map[string]map[string]string
+	// ExclusionEnded says when the exclusion of a namespace ended, if it says so.
+	ExclusionEnded map[string]time.Time
 	// ChangedAt says of namespaces when the data of their Secret last changed; missing where that is not known.
 	ChangedAt map[string]time.Time
 	// Owners leads from ReplicaSets and Jobs to what owns them.
@@ -51,6 +53,7 @@ const (
 	ReasonNoPolicy  Reason = "NoPolicy"        // nothing injects
 	ReasonOlder     Reason = "OlderThanPolicy" // or than its last change
 	ReasonNotReady  Reason = "PolicyNotReady"  // the policy was not in force yet, or is not
+	ReasonEnded     Reason = "ExclusionEnded"  // its namespace was excluded when it was admitted
 	ReasonUnknown   Reason = "Unknown"
 )
 

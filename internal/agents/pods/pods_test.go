@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 // What the real policy does with pods, and what the command then says, is in e2e/pods. Here is what cannot be had
@@ -103,6 +104,28 @@ func TestAPodThatThePolicyShouldHaveReachedIsToldByItsAge(t *testing.T) {
 				t.Errorf("%+v, want %s: %s", found, test.reason, test.message)
 			}
 		})
+	}
+}
+
+func TestAPodOfWhenItsNamespaceWasExcludedIsToldByThat(t *testing.T) {
+	end := noon.Add(time.Hour)
+	c := pods.Cluster{Policy: policy(t, nil), ExclusionEnded: map[string]time.Time{"shop": end}}
+	for _, test := range []struct {
+		pod  *corev1.Pod
+		want pods.Reason
+	}{
+		{pod("shop", end.Add(-time.Second)), pods.ReasonEnded},
+		{pod("shop", noon.Add(-time.Hour)), pods.ReasonEnded},
+		{pod("shop", end.Add(time.Second)), pods.ReasonUnknown},
+		{pod("stock", noon.Add(-time.Second)), pods.ReasonOlder},
+	} {
+		if found := c.Judge(test.pod); len(found) != 1 || found[0].Reason != test.want {
+			t.Errorf("%s of %s: %+v, want %s", test.pod.Namespace, test.pod.CreationTimestamp, found, test.want)
+		}
+	}
+	c.NamespaceLabels = map[string]map[string]string{"shop": {selection.Key: selection.Exclude}}
+	if found := c.Judge(pod("shop", noon)); len(found) != 1 || found[0].Reason != pods.ReasonExcluded {
+		t.Errorf("excluded again: %+v", found)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 // Lister is what pods are read from.
@@ -103,9 +104,12 @@ func (r *Reading) readNamespaces(ctx context.Context) error {
 	if r.namespace != "" && len(list) == 0 {
 		return fmt.Errorf("there is no namespace %q", r.namespace)
 	}
-	r.NamespaceLabels = map[string]map[string]string{}
+	r.NamespaceLabels, r.ExclusionEnded = map[string]map[string]string{}, map[string]time.Time{}
 	for _, namespace := range list {
 		r.NamespaceLabels[namespace.Name] = namespace.Labels
+		if end, err := time.Parse(time.RFC3339, namespace.Annotations[selection.Until]); err == nil && end.Before(time.Now()) {
+			r.ExclusionEnded[namespace.Name] = end
+		}
 	}
 	return nil
 }

@@ -39,7 +39,10 @@ func (c Cluster) why(pod *corev1.Pod, one container, s setting, left because) (R
 		return ReasonNoPolicy, "there is no policy " + PolicyName
 	}
 	born := born(pod, one)
+	end := c.ExclusionEnded[pod.Namespace] // of a namespace that is excluded no more
 	switch {
+	case born.Before(end):
+		return ReasonEnded, "admitted while its namespace was excluded, until " + end.UTC().Format(time.RFC3339) + ": replace the pod"
 	case born.Before(p.Created):
 		return ReasonOlder, "older than the policy: replace the pod"
 	case born.Before(p.Changed):

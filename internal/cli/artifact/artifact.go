@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -23,6 +24,15 @@ type Options struct {
 	Audience    noproxy.Audience // of lists
 	Variant     ignition.Variant // of configs for machines
 	Credentials bool             // in AddOnDeploymentConfig
+	Policy      Policy           // of NetworkPolicy
+	Repository  string           // what the URLs of ArgoCDRepoCreds begin with
+}
+
+// Policy is what a NetworkPolicy has beside the settings.
+type Policy struct {
+	render.Egress
+	Namespace   string
+	PodSelector *metav1.LabelSelector
 }
 
 // The formats that more than this package knows.
@@ -30,6 +40,9 @@ const (
 	YAML                  = "yaml" // the objects that the operator applies
 	HelmValues            = "helm-values"
 	AddOnDeploymentConfig = "addondeploymentconfig" // for the hub of Open Cluster Management
+	NetworkPolicy         = "networkpolicy"         // for the egress of pods
+	FluxProxySecret       = "flux-proxy-secret"     // for proxySecretRef
+	ArgoCDRepoCreds       = "argocd-repo-creds"     // a credential template
 )
 
 var formats = map[string]func(resolve.Effective, Options) ([]byte, error){
@@ -61,6 +74,13 @@ var formats = map[string]func(resolve.Effective, Options) ([]byte, error){
 		}
 		return manifests(objects, nil)
 	},
+	FluxProxySecret: func(e resolve.Effective, _ Options) ([]byte, error) { return secret(render.FluxProxySecret(e)) },
+	ArgoCDRepoCreds: func(e resolve.Effective, o Options) ([]byte, error) {
+		return secret(render.ArgoCDSecret(e, o.Repository))
+	},
+	NetworkPolicy: func(e resolve.Effective, o Options) ([]byte, error) {
+		return render.NetworkPolicy(e, o.egress(), o.Policy.Namespace, o.Policy.PodSelector)
+	},
 	AddOnDeploymentConfig: func(e resolve.Effective, o Options) ([]byte, error) {
 		return render.AddOnDeploymentConfig(e, o.Credentials)
 	},
@@ -72,6 +92,12 @@ func Render(format string, e resolve.Effective, opts Options) ([]byte, error) {
 		return nil, err
 	}
 	return formats[format](e, opts)
+}
+
+func (o Options) egress() render.Egress {
+	egress := o.Policy.Egress
+	egress.Audience = o.Audience
+	return egress
 }
 
 func alone(write func(resolve.Effective) ([]byte, error)) func(resolve.Effective, Options) ([]byte, error) {
@@ -112,6 +138,13 @@ func Objects(e resolve.Effective) ([]runtime.Object, error) {
 	return objects, nil
 }
 
+func secret(s render.Secret, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return manifests([]runtime.Object{apply.Object(s, nil)}, nil)
+}
+
 func manifests(objects []runtime.Object, err error) ([]byte, error) {
 	var out bytes.Buffer
 	for _, object := range objects {
@@ -129,6 +162,8 @@ func Warnings(format string, e resolve.Effective, opts Options) []string {
 	var all []string
 	credentials := e.HTTP.HasCredentials() || e.HTTPS.HasCredentials()
 	switch {
+	case format == NetworkPolicy:
+		return render.NetworkPolicyWarnings(e, opts.egress())
 	case strings.HasPrefix(format, "java"):
 		if _, omitted := noproxy.NonProxyHosts(e.NoProxy.For(opts.Audience)); len(omitted) > 0 {
 			all = append(all, fmt.Sprintf("http.nonProxyHosts cannot hold these entries, so Java uses the proxy for them: %s", omitted))
@@ -136,6 +171,8 @@ func Warnings(format string, e resolve.Effective, opts Options) []string {
 		if credentials {
 			all = append(all, "Java has no system property for the proxy's user and password: the program has to set a java.net.Authenticator")
 		}
+	case format == FluxProxySecret:
+		all = append(all, "Flux takes no NO_PROXY here: name the Secret only in sources outside the network")
 	case format == AddOnDeploymentConfig && !opts.Credentials && credentials:
 		all = append(all, "the proxy's user and password are left out: charts/fairlead-policies gives them to the agent's pods; "+
 			"--with-credentials writes them for all to read who may read the AddOnDeploymentConfig")

@@ -1,5 +1,5 @@
 // Package cluster is the only way from the command line to a cluster. It lists,
-// and does nothing else.
+// and has package apply write what people say of a rollout, and labels. It does nothing else.
 package cluster
 
 import (
@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -51,7 +53,7 @@ func Connect(opts Options) (*Cluster, error) {
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loaded.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("no way to reach a cluster: %w", err)
+		return nil, noWay(opts, rules, err)
 	}
 	c := &Cluster{Host: config.Host}
 	if !opts.AllNamespaces {
@@ -60,11 +62,26 @@ func Connect(opts Options) (*Cluster, error) {
 		}
 	}
 	config.UserAgent = "fairlead/" + version.Version
+	config.QPS, config.Burst = 50, 300 // as kubectl's: the pages of a large fleet do not wait for each other
 	if c.objects, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	c.metadata, err = metadata.NewForConfig(config)
 	return c, err
+}
+
+// noWay says where a kubeconfig was looked for: clientcmd says of none only that it is empty.
+func noWay(opts Options, rules *clientcmd.ClientConfigLoadingRules, err error) error {
+	if !clientcmd.IsEmptyConfig(err) {
+		return fmt.Errorf("no way to reach a cluster: %w", err)
+	}
+	looked := strings.Join(rules.GetLoadingPrecedence(), ", ")
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" && opts.Kubeconfig == "" {
+		looked = "there is no " + looked + ", KUBECONFIG is not set, and this is no pod"
+	} else {
+		looked = "no cluster is in " + looked
+	}
+	return fmt.Errorf("no way to reach a cluster: %s; give --kubeconfig, or set KUBECONFIG", looked)
 }
 
 // Check says what is wrong with the options, before anybody is asked.

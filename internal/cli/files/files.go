@@ -16,12 +16,31 @@ import (
 // extensions are those of the files that are read of a folder, as kubectl does.
 var extensions = []string{".json", ".yaml", ".yml"}
 
+// Largest is the longest file that is read, in bytes: the objects of some 50,000 clusters.
+const Largest = 512 << 20
+
 // Read reads a file, or stdin for "-".
 func Read(name string, stdin io.Reader) ([]byte, error) {
 	if name == "-" {
-		return io.ReadAll(stdin)
+		return readAll("stdin", stdin, Largest)
 	}
-	return os.ReadFile(name)
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Mode()&fs.ModeCharDevice != 0 && name != os.Stdin.Name() {
+		return nil, fmt.Errorf("%s is a device, not a file", name)
+	}
+	return readAll(name, file, Largest)
+}
+
+func readAll(name string, from io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s has more than %d MiB", name, most>>20)
+	}
+	return data, err
 }
 
 // Documents reads the Kubernetes objects of files, and of those in folders.

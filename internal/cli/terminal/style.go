@@ -58,8 +58,8 @@ func (s Style) Notes(all []string) string {
 const (
 	Bold   = "1"
 	Yellow = "33"
-	red    = "31"
-	green  = "32"
+	Red    = "31"
+	Green  = "32"
 	blue   = "34"
 )
 
@@ -74,7 +74,7 @@ func (s Style) Paint(colour, text string) string {
 // Severity returns the colour of a severity, or of what was found: the worst is red.
 func Severity(found string) string {
 	return map[string]string{
-		"Error": red, "Password": red, "Warning": Yellow, "Outdated": Yellow, "Uninjected": Yellow, "Info": blue, "Fine": green,
+		"Error": Red, "Password": Red, "Warning": Yellow, "Outdated": Yellow, "Uninjected": Yellow, "Info": blue, "Fine": Green,
 	}[found]
 }
 
@@ -82,11 +82,11 @@ func Severity(found string) string {
 func Decision(decision string) string {
 	switch {
 	case strings.HasPrefix(decision, "direct"):
-		return green
+		return Green
 	case strings.HasPrefix(decision, "proxy"):
 		return blue
 	}
-	return red
+	return Red
 }
 
 // Dash returns the text, or - for an empty one.
@@ -98,7 +98,11 @@ func Dash(text string) string {
 }
 
 // ASCII writes out what else would move columns or the cursor: anybody who makes a pod may choose its name and owner.
-func ASCII(text string) string { return strings.Trim(strconv.QuoteToASCII(text), `"`) }
+// Quotes do neither, and stay.
+func ASCII(text string) string {
+	quoted := strconv.QuoteToASCII(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
 
 // Plural returns a number with its noun.
 func Plural(n int, noun string) string {
@@ -126,8 +130,12 @@ func Wrapped(text string, width int) []string {
 }
 
 // Shortened cuts a text that is too long for a message.
-func Shortened(text string) string {
-	const shown = 80
+func Shortened(text string) string { return cut(text, 80) }
+
+// Said is what somebody wrote about something, such as a reason: it may be anything, and long.
+func Said(text string, shown int) string { return cut(ASCII(text), shown) }
+
+func cut(text string, shown int) string {
 	if len(text) > shown {
 		text = strings.ToValidUTF8(text[:shown], "") + "…"
 	}

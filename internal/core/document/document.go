@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +31,9 @@ type Document struct {
 // the text, which may be a Secret.
 func Parse(file string, data []byte) ([]Document, error) {
 	var all []Document
+	if !bytes.HasSuffix(data, []byte("\n")) { // the reader may lose a long last line without its end
+		data = append(data[:len(data):len(data)], '\n')
+	}
 	reader := yamlreader.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for number := 1; ; number++ {
 		text, err := reader.Read()
@@ -100,10 +104,18 @@ func (d Document) DecodeForeign(into any, warnings io.Writer) error {
 	if strictErr == nil {
 		return nil
 	}
+	if err := d.Fill(into); err != nil {
+		return err
+	}
+	fmt.Fprintln(warnings, "warning:", strictErr)
+	return nil
+}
+
+// Fill fills a typed object, and leaves out what it does not know.
+func (d Document) Fill(into any) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object.Object, into); err != nil {
 		return fmt.Errorf("%s: %w", d.Name(), err)
 	}
-	fmt.Fprintln(warnings, "warning:", strictErr)
 	return nil
 }
 
@@ -117,6 +129,9 @@ func (d Document) Decode(into any) error {
 		err = errors.New("a field is unknown or of the wrong type") // the details may quote data
 	}
 	if err != nil {
+		if strings.Contains(err.Error(), "parsing time") { // it names no field
+			err = fmt.Errorf("a time, as of until, is written as 2026-12-31T18:00:00Z (RFC 3339): %w", err)
+		}
 		return fmt.Errorf("%s: %w", d.Name(), err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -23,7 +24,7 @@ type Fleet struct {
 	Clusters  []*clusterv1.Cluster
 	documents []document.Document // beside them
 	overrides []v1alpha1.ProxyOverride
-	choose    Choose
+	choice    Choice
 	form      resolve.Form
 	warned    map[cabundle.Certificate]bool
 }
@@ -31,10 +32,17 @@ type Fleet struct {
 // Choose returns the installation of a cluster; a resolve.Problem with ReasonNotSelected says that it has none.
 type Choose func(*clusterv1.Cluster) (resolve.Installation, error)
 
+// Choice is what clusters choose from, at a time.
+type Choice struct {
+	Of   Choose
+	Now  time.Time
+	ends map[string][]inputs.End // by the object of an installation
+}
+
 // New finds Clusters among the documents, and ProxyOverrides among the others. A form other than "" takes the place of
 // the installation's. from is where the documents are from, for messages. An override of no Cluster, and a second one of the same, are errors.
-func New(choose Choose, from string, documents, overrides []document.Document, form resolve.Form, warnings io.Writer) (*Fleet, error) {
-	f := &Fleet{documents: documents, choose: choose, form: form, warned: map[cabundle.Certificate]bool{}}
+func New(choice Choice, from string, documents, overrides []document.Document, form resolve.Form, warnings io.Writer) (*Fleet, error) {
+	f := &Fleet{documents: documents, choice: choice, form: form, warned: map[cabundle.Certificate]bool{}}
 	var err error
 	if f.Clusters, err = document.Clusters(documents, warnings); err != nil {
 		return nil, err
@@ -56,7 +64,10 @@ func (f *Fleet) checkOverrides() error {
 			return fmt.Errorf("ProxyOverride %s/%s is given more than once", c.Namespace, c.Name)
 		}
 	}
-	for _, o := range f.overrides {
+	for i, o := range f.overrides {
+		if err := inputs.CheckOverride(&f.overrides[i]); err != nil {
+			return err
+		}
 		if !slices.ContainsFunc(f.Clusters, func(c *clusterv1.Cluster) bool { return concerns(o, c) }) {
 			return fmt.Errorf("ProxyOverride %s/%s: there is no Cluster of that name and namespace in the files", o.Namespace, o.Name)
 		}
@@ -71,7 +82,7 @@ func concerns(o v1alpha1.ProxyOverride, c *clusterv1.Cluster) bool {
 // Resolve does what the operator does, but for waiting: required facts that the
 // files lack are a warning.
 func (f *Fleet) Resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.Effective, error) {
-	installation, err := f.choose(cluster)
+	installation, err := f.choice.Of(cluster)
 	var problem *resolve.Problem
 	if errors.As(err, &problem) && problem.Reason == resolve.ReasonNotSelected {
 		return resolve.Unproxied(inputs.Cluster(cluster)), nil
@@ -83,40 +94,57 @@ func (f *Fleet) Resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve
 		installation.Form = f.form
 	}
 	in := resolve.Input{Installation: installation, Cluster: inputs.Cluster(cluster)}
-	for i := range f.overrides {
-		if concerns(f.overrides[i], cluster) {
-			in.Override = inputs.Override(&f.overrides[i])
-		}
-	}
+	in.Override = inputs.Override(inputs.OverrideInEffect(f.override(cluster), f.choice.Now))
 	if in.Facts, err = f.facts(cluster, warnings); err != nil {
 		return resolve.Effective{}, err
 	}
 	return resolve.Resolve(in)
 }
 
-// Proxies chooses among the CorporateProxies of documents, as the operator does. If there is none, or one is given twice,
-// that is an error, which names where they are from.
-func Proxies(from string, documents []document.Document) (Choose, error) {
+// override is the ProxyOverride of a cluster; nil: it has none.
+func (f *Fleet) override(cluster *clusterv1.Cluster) *v1alpha1.ProxyOverride {
+	for i := range f.overrides {
+		if concerns(f.overrides[i], cluster) {
+			return &f.overrides[i]
+		}
+	}
+	return nil
+}
+
+// Proxies chooses among the CorporateProxies of documents, as the operator does at that time. If there is none, or one is
+// given twice, that is an error, which names where they are from.
+func Proxies(from string, documents []document.Document, now time.Time) (Choice, error) {
+	choice := Choice{Now: now, ends: map[string][]inputs.End{}}
 	proxies, err := document.OfKind[v1alpha1.CorporateProxy](documents, "CorporateProxy")
 	if err != nil {
-		return nil, err
+		return choice, err
 	}
 	if len(proxies) == 0 {
-		return nil, fmt.Errorf("%s: no CorporateProxy in it", from)
+		return choice, fmt.Errorf("%s: no CorporateProxy in it", from)
 	}
 	given := map[string]bool{}
 	for _, proxy := range proxies {
 		if given[proxy.Name] {
-			return nil, fmt.Errorf("%s: CorporateProxy %s is given more than once", from, proxy.Name)
+			return choice, fmt.Errorf("%s: CorporateProxy %s is given more than once", from, proxy.Name)
 		}
 		given[proxy.Name] = true
+		choice.ends["CorporateProxy "+proxy.Name] = inputs.EndsOf(&proxy)
 	}
+	proxies = inputs.AllInEffect(proxies, now)
 	objects := document.NamedOf(documents)
-	return func(cluster *clusterv1.Cluster) (resolve.Installation, error) {
+	get := func(ref inputs.Reference) (map[string][]byte, error) {
+		data, err := objects.Operators(ref)
+		if data == nil && err == nil {
+			err = inputs.ErrNotGiven
+		}
+		return data, err
+	}
+	choice.Of = func(cluster *clusterv1.Cluster) (resolve.Installation, error) {
 		// Every namespace has this label; others stand in the cluster.
 		namespace := map[string]string{"kubernetes.io/metadata.name": cluster.Namespace}
-		return inputs.Choose(proxies, cluster, namespace, objects.Operators)
-	}, nil
+		return inputs.Choose(proxies, cluster, namespace, get)
+	}
+	return choice, nil
 }
 
 // WarnOfDates says which certificates are not valid at a time, each once.

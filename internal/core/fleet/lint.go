@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"io"
+	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -43,12 +44,22 @@ func (f *Fleet) lint(cluster *clusterv1.Cluster, now int64, warnings io.Writer) 
 	if err != nil && !is {
 		return nil, err
 	}
-	if resolved && effective.Mode == resolve.ModeProxied {
-		in := lint.Effective(effective, inputs.Cluster(cluster))
-		in.API, in.Now = providerAddress(f.documents, cluster), now
-		findings = append(findings, lint.Run(in)...)
+	if !resolved {
+		return findings, nil
 	}
-	return findings, nil
+	in := lint.Effective(effective, inputs.Cluster(cluster))
+	in.API, in.Now = providerAddress(f.documents, cluster), now
+	ends, err := f.Ends(cluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, end := range ends {
+		in.Ends = append(in.Ends, lint.End{What: end.What, Object: end.Object, Field: end.Field, Time: end.Time.Unix(), Owner: end.Owner, Reason: end.Reason})
+	}
+	if effective.Mode != resolve.ModeProxied { // there is nothing else to look at
+		return append(findings, lint.Ending(in)...), nil
+	}
+	return append(findings, lint.Run(in)...), nil
 }
 
 // LintList looks at a list as it stands, once for each Cluster among the documents.
@@ -79,7 +90,7 @@ func Refused(err error) ([]lint.Finding, bool) {
 	switch {
 	case errors.Is(err, inputs.ErrTrustedCA):
 		code = lint.Certificate
-	case p.Reason == resolve.ReasonInvalidProxy:
+	case p.Reason == resolve.ReasonInvalidProxy && !strings.HasPrefix(p.Field, "spec.noProxy"):
 		code = lint.ProxyURL
 	}
 	if len(p.Refusals) == 0 {

@@ -23,26 +23,34 @@ func Cluster(c *clusterv1.Cluster) resolve.Cluster {
 		ServiceCIDRs:      c.Spec.ClusterNetwork.Services.CIDRBlocks,
 		PodCIDRs:          c.Spec.ClusterNetwork.Pods.CIDRBlocks,
 		EndpointHost:      c.Spec.ControlPlaneEndpoint.Host,
+		EndpointPort:      c.Spec.ControlPlaneEndpoint.Port,
+		Labels:            c.Labels,
 		Infrastructure:    resolve.Kind{Group: c.Spec.InfrastructureRef.APIGroup, Kind: c.Spec.InfrastructureRef.Kind},
 		ControlPlaneGroup: c.Spec.ControlPlaneRef.APIGroup,
 		ControlPlaneKind:  c.Spec.ControlPlaneRef.Kind,
 	}
 }
 
-// Override returns the wishes of a ProxyOverride; none if it is nil.
+// Override returns the wishes of a ProxyOverride as it is in effect; none if it is nil.
 func Override(o *v1alpha1.ProxyOverride) resolve.Override {
 	if o == nil {
 		return resolve.Override{}
 	}
-	return resolve.Override{Direct: o.Spec.Mode == v1alpha1.ModeDirect, NoProxy: valuesOf(o.Spec.NoProxy), Exclude: o.Spec.Exclude}
+	values, at := valuesOf(o.Spec.NoProxy)
+	return resolve.Override{Direct: o.Spec.Mode == v1alpha1.ModeDirect, NoProxy: values, At: at, Exclude: o.Spec.Exclude}
 }
 
-func valuesOf(entries []v1alpha1.NoProxyEntry) []string {
-	var values []string
-	for _, entry := range entries {
-		values = append(values, entry.Value)
+// valuesOf leaves out what has ended. If that is anything, at has the position of each value.
+func valuesOf(entries []v1alpha1.NoProxyEntry) (values []string, at []int) {
+	for i, entry := range entries {
+		if !hasEnded(entry) {
+			values, at = append(values, entry.Value), append(at, i)
+		}
 	}
-	return values
+	if len(values) == len(entries) {
+		at = nil
+	}
+	return values, at
 }
 
 // Choose returns the installation that a cluster gets: that of its CorporateProxy. The error is a *resolve.Problem, or

@@ -2,6 +2,9 @@ package inputs
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"maps"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
@@ -23,7 +26,7 @@ const (
 	keyPreviousPassword = "previousPassword"
 )
 
-// Installation reads a CorporateProxy and the objects it names. A *resolve.Problem
+// Installation reads a CorporateProxy, as it is in effect, and the objects it names. A *resolve.Problem
 // says what is wrong with either; any other error comes from get.
 func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Installation, error) {
 	installation := resolve.Installation{
@@ -46,6 +49,9 @@ func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Insta
 	if err = readTrustedCA(&installation.Node, proxy, get); err != nil {
 		return installation, err
 	}
+	if installation.Probes, err = probes(proxy); err != nil {
+		return installation, err
+	}
 	var written []resolve.Written
 	switch source := proxy.Spec.Source; {
 	case (source.ValuesRef == nil) == (source.URL == nil):
@@ -59,7 +65,11 @@ func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Insta
 		return installation, err
 	}
 	own := noproxy.Source{Layer: noproxy.LayerInstallation, Object: object(proxy), Field: "spec.noProxy"}
-	written = append(written, resolve.Positioned(valuesOf(proxy.Spec.NoProxy), own, ".value")...)
+	if at := unowned(proxy.Spec.NoProxy); at >= 0 {
+		return installation, invalid(object(proxy), fmt.Sprintf("spec.noProxy[%d]", at), needsOwner)
+	}
+	values, at := valuesOf(proxy.Spec.NoProxy)
+	written = append(written, resolve.PositionedAt(values, at, own, ".value")...)
 	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written)
 	return installation, err
 }
@@ -73,13 +83,16 @@ func invalid(object, field, format string, args ...any) error {
 const bothEmpty = "both proxy URLs are empty: set http, https or both"
 
 func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) ([]resolve.Written, error) {
-	ref := Reference{KindSecret, proxy.Spec.Source.ValuesRef.Name}
-	data, err := mustGet(proxy, "spec.source.valuesRef", ref, get)
+	const field = "spec.source.valuesRef"
+	named := *proxy.Spec.Source.ValuesRef
+	ref := Reference{KindSecret, named.Name}
+	data, err := mustGet(proxy, field, ref, get)
 	if err != nil {
 		return nil, err
 	}
-	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: ref.String(), Field: "data." + keyNoProxy}
-	written := resolve.SplitEntries(string(data[keyNoProxy]), source)
+	if named.Next != nil {
+		return readSuccessor(installation, proxy, secretOf{ref, data}, named, get)
+	}
 	if err := setURLs(installation, ref.String(), "data.", string(data[keyHTTP]), string(data[keyHTTPS])); err != nil {
 		return nil, err
 	}
@@ -88,7 +101,71 @@ func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporatePro
 		return nil, err
 	}
 	previous.HTTPS, err = parsePrevious(ref.String(), "data."+keyHTTPSPrevious, string(data[keyHTTPSPrevious]), installation.HTTPS)
-	return written, err
+	return secretOf{ref, data}.list(), err
+}
+
+// secretOf is a Secret that valuesRef names.
+type secretOf struct {
+	ref  Reference
+	data map[string][]byte
+}
+
+func (s secretOf) list() []resolve.Written {
+	return resolve.SplitEntries(string(s.data[keyNoProxy]), noproxy.Source{Layer: noproxy.LayerInstallation, Object: s.ref.String(), Field: "data." + keyNoProxy})
+}
+
+// readSuccessor reads the Secret that next names, and the credentials of before from the one that it succeeds. A list that it
+// lacks is that of before.
+func readSuccessor(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, before secretOf, named v1alpha1.SecretReference, get DataGetter) ([]resolve.Written, error) {
+	ref, data, err := getSuccessor(proxy, "spec.source.valuesRef", named, get)
+	if err != nil {
+		return nil, err
+	}
+	if err := setURLs(installation, ref.String(), "data.", string(data[keyHTTP]), string(data[keyHTTPS])); err != nil {
+		return nil, err
+	}
+	previous := &installation.Previous
+	if previous.HTTP, err = succeeded(before, keyHTTP, ref, installation.HTTP); err != nil {
+		return nil, err
+	}
+	if previous.HTTPS, err = succeeded(before, keyHTTPS, ref, installation.HTTPS); err != nil {
+		return nil, err
+	}
+	if _, found := data[keyNoProxy]; found {
+		return secretOf{ref, data}.list(), nil
+	}
+	return before.list(), nil
+}
+
+// succeeded is a URL of before, with its credentials; zero where it had none.
+func succeeded(before secretOf, key string, next Reference, current proxyurl.URL) (proxyurl.URL, error) {
+	url, err := parseURL(before.ref.String(), "data."+key, string(before.data[key]))
+	switch {
+	case err != nil || !url.HasCredentials():
+		return proxyurl.URL{}, err
+	case !url.WithoutCredentials().Equal(current.WithoutCredentials()):
+		return proxyurl.URL{}, invalid(before.ref.String(), "data."+key, "is for another proxy than the same key of %s, which succeeds it: both must have the same scheme, host and port", next)
+	}
+	return url, nil
+}
+
+// Succeeded is the data of a Secret for valuesRef that succeeds another, whose list it takes where it has none.
+func Succeeded(data, before map[string][]byte) map[string][]byte {
+	merged := maps.Clone(data)
+	if _, found := merged[keyNoProxy]; !found && before != nil {
+		merged[keyNoProxy] = before[keyNoProxy]
+	}
+	return merged
+}
+
+// getSuccessor returns the Secret that next names.
+func getSuccessor(proxy *v1alpha1.CorporateProxy, field string, named v1alpha1.SecretReference, get DataGetter, keys ...string) (Reference, map[string][]byte, error) {
+	ref := Reference{KindSecret, named.Next.Name}
+	if named.Next.Name == named.Name {
+		return ref, nil, invalid(object(proxy), field+".next.name", "is the same Secret as name: a successor is another one; remove next")
+	}
+	data, err := mustGet(proxy, field+".next", ref, get, keys...)
+	return ref, data, err
 }
 
 // parsePrevious parses the URL with the credentials of before. A relay sends them to the proxy of now, so both must be the
@@ -135,12 +212,19 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 	if urls.CredentialsRef == nil {
 		return nil
 	}
-	ref := Reference{KindSecret, urls.CredentialsRef.Name}
-	data, err := mustGet(proxy, "spec.source.url.credentialsRef", ref, get, keyUsername, keyPassword)
+	const field = "spec.source.url.credentialsRef"
+	named := *urls.CredentialsRef
+	ref := Reference{KindSecret, named.Name}
+	data, err := mustGet(proxy, field, ref, get, keyUsername, keyPassword)
 	if err != nil {
 		return err
 	}
-	if err := setPrevious(installation, ref.String(), data); err != nil {
+	if named.Next == nil {
+		err = setPrevious(installation, ref.String(), data, keyPreviousUsername, keyPreviousPassword)
+	} else if err = setPrevious(installation, ref.String(), data, keyUsername, keyPassword); err == nil {
+		ref, data, err = getSuccessor(proxy, field, named, get, keyUsername, keyPassword)
+	}
+	if err != nil {
 		return err
 	}
 	for _, url := range []*proxyurl.URL{&installation.HTTP, &installation.HTTPS} {
@@ -153,8 +237,8 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 }
 
 // setPrevious adds the credentials of before, if there are any, to the URLs, which have none yet.
-func setPrevious(installation *resolve.Installation, object string, data map[string][]byte) (err error) {
-	username, password := string(data[keyPreviousUsername]), string(data[keyPreviousPassword])
+func setPrevious(installation *resolve.Installation, object string, data map[string][]byte, usernameKey, passwordKey string) (err error) {
+	username, password := string(data[usernameKey]), string(data[passwordKey])
 	if username == "" && password == "" {
 		return nil
 	}
@@ -162,7 +246,7 @@ func setPrevious(installation *resolve.Installation, object string, data map[str
 		installation.Previous.HTTPS, err = installation.HTTPS.WithCredentials(username, password)
 	}
 	if err != nil {
-		err = invalid(object, "data."+keyPreviousUsername+", data."+keyPreviousPassword, "%v", err)
+		err = invalid(object, "data."+usernameKey+", data."+passwordKey, "%v", err)
 	}
 	return err
 }
@@ -188,6 +272,9 @@ func parseURL(object, field, text string) (proxyurl.URL, error) {
 // mustGet returns the data of an object that the CorporateProxy names in field, which has these keys.
 func mustGet(proxy *v1alpha1.CorporateProxy, field string, ref Reference, get DataGetter, keys ...string) (map[string][]byte, error) {
 	data, err := get(ref)
+	if errors.Is(err, ErrNotGiven) {
+		return nil, resolve.NewProblem(resolve.ReasonSourceMissing, object(proxy), field, "%s %q is not in the files that were given", ref.Kind, ref.Name)
+	}
 	if err != nil {
 		return nil, err
 	}

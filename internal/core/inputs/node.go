@@ -95,12 +95,16 @@ func certificateReference(ref v1alpha1.CertificateReference) Reference {
 	return Reference{cmp.Or(ref.Kind, KindConfigMap), ref.Name} // the CRD's default, for manifests that never met it
 }
 
+func certificateKey(ref v1alpha1.CertificateReference) string {
+	return cmp.Or(ref.Key, "ca.crt") // the CRD's default, too
+}
+
 // readTrustedCA reads the bundle that spec.trustedCARef names, if it does.
 func readTrustedCA(node *resolve.Node, proxy *v1alpha1.CorporateProxy, get DataGetter) error {
 	if proxy.Spec.TrustedCARef == nil {
 		return nil
 	}
-	ref, key := certificateReference(*proxy.Spec.TrustedCARef), cmp.Or(proxy.Spec.TrustedCARef.Key, "ca.crt") // the CRD's default, too
+	ref, key := certificateReference(*proxy.Spec.TrustedCARef), certificateKey(*proxy.Spec.TrustedCARef)
 	if ref.Kind != KindConfigMap && ref.Kind != KindSecret {
 		return invalid(object(proxy), "spec.trustedCARef.kind", "%q is neither %s nor %s", ref.Kind, KindConfigMap, KindSecret)
 	}

@@ -1,7 +1,9 @@
 package inputs
 
 import (
+	"errors"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -24,19 +26,60 @@ func (r Reference) String() string { return r.Kind + " " + r.Name }
 // if there is none of that kind and name.
 type DataGetter func(Reference) (map[string][]byte, error)
 
+// ErrNotGiven is the error of a DataGetter that knows files alone, and no cluster.
+var ErrNotGiven = errors.New("not in the files")
+
+// NamedObject is an object that a CorporateProxy reads, with its role there.
+type NamedObject struct {
+	Role      string            // source, next or trustedCA
+	Reference                   // the object
+	Keys      map[string]string // the keys that are read, and what each is called in that role
+}
+
+// Named lists the objects that a CorporateProxy reads.
+func Named(proxy *v1alpha1.CorporateProxy) []NamedObject {
+	var all []NamedObject
+	// Where there is a successor, nobody reads the keys of what was before: that is in the Secret that it succeeds.
+	add := func(ref *v1alpha1.SecretReference, previous []string, keys ...string) {
+		switch {
+		case ref == nil:
+		case ref.Next == nil:
+			all = append(all, NamedObject{"source", Reference{KindSecret, ref.Name}, sameNames(append(keys, previous...))})
+		default:
+			all = append(all, NamedObject{"source", Reference{KindSecret, ref.Name}, sameNames(keys)},
+				NamedObject{"next", Reference{KindSecret, ref.Next.Name}, sameNames(keys)})
+		}
+	}
+	add(proxy.Spec.Source.ValuesRef, []string{keyHTTPPrevious, keyHTTPSPrevious}, keyHTTP, keyHTTPS, keyNoProxy)
+	if url := proxy.Spec.Source.URL; url != nil {
+		add(url.CredentialsRef, []string{keyPreviousUsername, keyPreviousPassword}, keyUsername, keyPassword)
+	}
+	if ref := proxy.Spec.TrustedCARef; ref != nil {
+		all = append(all, NamedObject{"trustedCA", certificateReference(*ref), map[string]string{certificateKey(*ref): "bundle"}})
+	}
+	return all
+}
+
+func sameNames(keys []string) map[string]string {
+	names := map[string]string{}
+	for _, key := range keys {
+		names[key] = key
+	}
+	return names
+}
+
 // References lists the objects that a CorporateProxy reads.
 func References(proxy *v1alpha1.CorporateProxy) []Reference {
 	var all []Reference
-	if ref := proxy.Spec.Source.ValuesRef; ref != nil {
-		all = append(all, Reference{KindSecret, ref.Name})
-	}
-	if url := proxy.Spec.Source.URL; url != nil && url.CredentialsRef != nil {
-		all = append(all, Reference{KindSecret, url.CredentialsRef.Name})
-	}
-	if ref := proxy.Spec.TrustedCARef; ref != nil {
-		all = append(all, certificateReference(*ref))
+	for _, named := range Named(proxy) {
+		all = append(all, named.Reference)
 	}
 	return all
+}
+
+// PlainValues is the data of a Secret for valuesRef without credentials.
+func PlainValues(http, https string, entries []string) map[string][]byte {
+	return map[string][]byte{keyHTTP: []byte(http), keyHTTPS: []byte(https), keyNoProxy: []byte(strings.Join(entries, ","))}
 }
 
 // SecretData returns the data of a Secret; nil for nil, and only then.

@@ -56,6 +56,7 @@ const (
 	TooBroad     Code = "TooBroad"     // opens more than it should
 	Shadowed     Code = "Shadowed"     // another entry covers it for every client
 	Omitted      Code = "Omitted"      // left out of the list for any client
+	Ends         Code = "Ends"         // has an effect until a time that is near, or has passed
 	// What clients make of entries.
 	Breaks         Code = "Breaks"         // makes a client fail, whatever the URL
 	NetworkMembers Code = "NetworkMembers" // networks are not read by everybody

@@ -26,6 +26,7 @@ type Input struct {
 	Alone        bool                   // nothing adds to the list what a cluster needs
 	Certificates []cabundle.Certificate // what machines are to trust
 	Now          int64                  // seconds since 1970; 0: nobody asks about dates
+	Ends         []End                  // what ends, or has ended
 	Today        bool                   // ask clients as of their newest behaviour only, which takes a fifth of the time
 }
 
@@ -51,7 +52,7 @@ func Structure(in Input) []Finding {
 	if in.Hidden {
 		return Sorted(slices.Clone(in.Refusals))
 	}
-	return Sorted(slices.Concat(in.Refusals, missing(in), alone(in), nodes(in), providerAPI(in), broad(in), shadowed(in), omitted(in), tooLong(in)))
+	return Sorted(slices.Concat(in.Refusals, missing(in), alone(in), nodes(in), providerAPI(in), broad(in), shadowed(in), omitted(in), tooLong(in), Ending(in)))
 }
 
 // Proxy returns what is found in the URLs and certificates, the worst first.

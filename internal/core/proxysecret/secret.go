@@ -77,6 +77,17 @@ func Data(secret *corev1.Secret) (map[string][]byte, error) {
 	return data, nil
 }
 
+// BothCases returns what a Secret with the three variables in upper case has as one with all six. Other keys are left behind.
+func BothCases(data map[string][]byte) map[string][]byte {
+	both := map[string][]byte{}
+	for _, key := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
+		if value, there := data[key]; there {
+			both[key], both[strings.ToLower(key)] = value, value
+		}
+	}
+	return both
+}
+
 // Equal compares data; an absent key is not an empty one.
 func Equal(a, b map[string][]byte) bool {
 	return maps.EqualFunc(a, b, slices.Equal)

@@ -135,6 +135,12 @@ func (u URL) Host() string {
 	return strings.Trim(address[:max(strings.LastIndexByte(address, ':'), 0)], "[]")
 }
 
+// Port returns the port, in digits.
+func (u URL) Port() string {
+	address := u.parts().address
+	return address[strings.LastIndexByte(address, ':')+1:]
+}
+
 // WithoutCredentials returns the URL less its user information.
 func (u URL) WithoutCredentials() URL {
 	if u.IsZero() {

@@ -3,9 +3,11 @@ package render
 import (
 	"cmp"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
@@ -31,6 +33,27 @@ func Meaning(e resolve.Effective) ([]byte, error) {
 		set(strings.SplitAfter(string(e.Node.TrustedCA), "-----END CERTIFICATE-----\n")),
 		cmp.Or(e.Node.StaticPods, resolve.StaticPodsStrip),
 	})
+}
+
+// Account returns the credentials of both URLs, in a canonical text that is only good for comparing, and holds the
+// password; nil without any. The proxy that they are for is not in it.
+func Account(http, https proxyurl.URL) []byte {
+	var all []string
+	for _, u := range []proxyurl.URL{http, https} {
+		_, rest, _ := strings.Cut(u.Reveal(), "://")
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			decoded, err := url.PathUnescape(rest[:at])
+			if err != nil {
+				decoded = rest[:at]
+			}
+			all = append(all, decoded)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	text, _ := json.Marshal(set(all)) // strings
+	return text
 }
 
 func spellings(list noproxy.List) []string {

@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
@@ -33,12 +34,36 @@ func Values(e resolve.Effective) ([]byte, error) {
 	if !e.Previous.IsZero() || e.Node.Delivery == resolve.DeliveryRelay {
 		proxy["previous"] = previousValues(e)
 	}
+	cluster := map[string]any{"proxy": proxy}
+	if e.Probed != nil {
+		cluster["probes"] = probes(*e.Probed)
+	}
 	return yaml.Marshal(map[string]any{
-		"cluster":     map[string]any{"proxy": proxy},
+		"cluster":     cluster,
 		"http_proxy":  http,
 		"https_proxy": https,
 		"no_proxy":    list,
 	})
+}
+
+// probes is what the probe of a cluster is told. The key is there only where the installation asks for probes: an upgrade
+// changes no Secret by itself.
+func probes(p resolve.Probed) map[string]any {
+	told := map[string]any{"targets": append([]probe.Target{}, p.Targets...)}
+	credentials := map[string]string{}
+	if p.Credentials.Current != "" {
+		credentials["current"] = p.Credentials.Current
+	}
+	if p.Credentials.Previous != "" {
+		credentials["previous"] = p.Credentials.Previous
+	}
+	if len(credentials) > 0 {
+		told["credentials"] = credentials
+	}
+	if p.Revision != "" {
+		told["revision"] = p.Revision
+	}
+	return told
 }
 
 // ConfigMap is the content of the ConfigMap <cluster>-cluster-values. There is no

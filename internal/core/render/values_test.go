@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -151,5 +152,50 @@ func TestADollarIsWhatItWasForMachines(t *testing.T) {
 	before, dropIns := told(resolve.FormPortable)
 	if after, now := told(resolve.FormPortable2); after != before || now != dropIns || !strings.Contains(dropIns, "a$$b$(HOME)@") {
 		t.Errorf("%s\n%s\nwas\n%s\n%s", after, now, before, dropIns)
+	}
+}
+
+// A chart that knows no probes gets the values that it has always had. See TestEveryKeyOfTheValuesIsAlwaysThere for the rest.
+func TestProbesAreInTheValuesOnlyWhereTheyAreAskedFor(t *testing.T) {
+	with := func(p *resolve.Probed) string {
+		text, err := render.Values(example(t, func(e *resolve.Effective) { e.Probed = p }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	without := with(nil)
+	for name, test := range map[string]struct {
+		probed resolve.Probed
+		want   string
+	}{
+		"nothing to reach": {resolve.Probed{}, "cluster:\n  probes:\n    targets: []\n  proxy:\n"},
+		"targets and fingerprints": {
+			resolve.Probed{
+				Targets:     []probe.Target{{URL: "https://a.example", Expect: probe.Reachable, Route: probe.Direct}, {URL: "tcp://b.example:22", Expect: probe.Unreachable}},
+				Credentials: resolve.Fingerprints{Current: "now", Previous: "before"}, Revision: "corp/7/0123",
+			},
+			"cluster:\n  probes:\n    credentials:\n      current: now\n      previous: before\n    revision: corp/7/0123\n    targets:\n    - expect: Reachable\n      route: Direct\n" +
+				"      url: https://a.example\n    - expect: Unreachable\n      url: tcp://b.example:22\n  proxy:\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, want := with(&test.probed), strings.Replace(without, "cluster:\n  proxy:\n", test.want, 1); got != want {
+				t.Error(cmp.Diff(want, got))
+			}
+		})
+	}
+}
+
+func TestProbesAreNothingThatAMachineIsTold(t *testing.T) {
+	before, err := render.Meaning(example(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := render.Meaning(example(t, func(e *resolve.Effective) {
+		e.Probed = &resolve.Probed{Targets: []probe.Target{{URL: "https://a.example", Expect: probe.Reachable}}}
+	}))
+	if err != nil || string(before) != string(after) {
+		t.Errorf("%s (%v), and was %s", after, err, before)
 	}
 }

@@ -27,10 +27,19 @@ func SplitEntries(list string, source noproxy.Source) []Written {
 // Positioned are the texts of a list as entries of that source; the field gets the
 // position of each, and what stands below it.
 func Positioned(texts []string, source noproxy.Source, below string) []Written {
+	return PositionedAt(texts, nil, source, below)
+}
+
+// PositionedAt is Positioned for texts of which some before them are left out: at has the position of each. Nil: none is.
+func PositionedAt(texts []string, at []int, source noproxy.Source, below string) []Written {
 	written := make([]Written, len(texts))
 	for i, text := range texts {
+		position := i
+		if at != nil {
+			position = at[i]
+		}
 		written[i] = Written{text, source}
-		written[i].Source.Field = fmt.Sprintf("%s[%d]%s", source.Field, i, below)
+		written[i].Source.Field = fmt.Sprintf("%s[%d]%s", source.Field, position, below)
 	}
 	return written
 }

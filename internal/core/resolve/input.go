@@ -81,6 +81,7 @@ type Installation struct {
 	Delegation  Delegation
 	Node        Node
 	ConfigMap   bool // charts get a ConfigMap, too
+	Probes      *Probes
 }
 
 // Cluster is what a Cluster API Cluster says about its network.
@@ -89,8 +90,10 @@ type Cluster struct {
 	ServiceDomain          string
 	ServiceCIDRs, PodCIDRs []string
 	EndpointHost           string
-	Infrastructure         Kind   // of spec.infrastructureRef
-	ControlPlaneGroup      string // of spec.controlPlaneRef
+	EndpointPort           int32             // 0: not known
+	Labels                 map[string]string // by which probes select clusters
+	Infrastructure         Kind              // of spec.infrastructureRef
+	ControlPlaneGroup      string            // of spec.controlPlaneRef
 	ControlPlaneKind       string
 }
 
@@ -104,6 +107,7 @@ func (c Cluster) Object() string { return "Cluster " + c.Namespace + "/" + c.Nam
 type Override struct {
 	Direct  bool
 	NoProxy []string
+	At      []int // the position of each of these; nil: as they stand here
 	Exclude []string
 }
 
@@ -124,6 +128,8 @@ type Input struct {
 	Facts        Facts
 	Override     Override // the zero value where there is none
 	PinnedForm   Form     // the form in the cluster's report; empty for a new cluster
+	Fingerprints Fingerprints
+	Revision     string // identity of what the cluster is to have; empty without spec.rollout
 }
 
 // Effective is the proxy configuration of one cluster: what the Secrets say.
@@ -138,6 +144,7 @@ type Effective struct {
 	NoProxy            noproxy.Lists // how it is written
 	Node               Node          // what machines get; the zero value when Unproxied
 	ConfigMap          bool          // charts get a ConfigMap, too; false when Unproxied
+	Probed             *Probed       // what its probe is told; nil: nothing, as where there is no proxy
 }
 
 // Previous are the URLs with the credentials of before, which relays try where the proxy refuses those of now. Zero: there

@@ -14,7 +14,7 @@ func overrideEntries(in Input) (noproxy.List, error) {
 	if in.Installation.Delegation.NoProxy == GrantForbidden {
 		return nil, NewProblem(ReasonNotDelegated, source.Object, source.Field, "adding entries is not delegated by %s", in.Installation.Object)
 	}
-	written := Positioned(in.Override.NoProxy, source, ".value")
+	written := PositionedAt(in.Override.NoProxy, in.Override.At, source, ".value")
 	list, err := ParseEntries(ReasonInvalidOverride, written)
 	if err == nil && in.Installation.Delegation.NoProxy != GrantAny {
 		err = narrow(written, ReasonNotDelegated)

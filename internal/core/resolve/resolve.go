@@ -68,6 +68,9 @@ func Resolve(in Input) (Effective, error) {
 	if err != nil {
 		return Effective{}, err
 	}
+	if effective.Probed, err = probed(in); err != nil {
+		return Effective{}, err
+	}
 	effective.HTTP, effective.HTTPS, effective.Previous = in.Installation.HTTP, in.Installation.HTTPS, in.Installation.Previous
 	if !effective.Form.KeepsFinalDot() {
 		for _, u := range []*proxyurl.URL{&effective.HTTP, &effective.HTTPS, &effective.Previous.HTTP, &effective.Previous.HTTPS} {

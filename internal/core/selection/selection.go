@@ -13,6 +13,9 @@ const (
 	Include = "include"
 )
 
+// Until is the annotation of namespaces that says when their exclusion ends, as RFC 3339.
+const Until = "fairlead.io/exclude-until"
+
 // Lacking returns the labels of which a pod has none of the wanted values, for people; "" if it has all.
 func Lacking(wanted map[string][]string, pod map[string]string) string {
 	var all []string

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -171,7 +172,7 @@ func (c *changes) sweep(ctx context.Context, now time.Time) {
 		}
 		delete(c.marked, name)
 		if n := len(m.clusters); n > 0 {
-			c.events.Eventf(m.proxy, nil, corev1.EventTypeNormal, "Written", "Apply", "wrote the Secrets of %d clusters anew", n)
+			c.events.Eventf(m.proxy, nil, corev1.EventTypeNormal, "Written", "Apply", "wrote the Secrets of %s anew", clusters(n))
 		}
 	}
 }
@@ -179,4 +180,11 @@ func (c *changes) sweep(ctx context.Context, now time.Time) {
 // setMark sets the mark, or removes it if applying is nil, and leaves the rest of the status alone.
 func (c *changes) setMark(ctx context.Context, proxy *v1alpha1.CorporateProxy, applying *v1alpha1.ApplyingChange) error {
 	return apply.StatusFields(ctx, c.client, proxy, map[string]any{"applying": applying}, apply.FieldManager)
+}
+
+func clusters(n int) string {
+	if n == 1 {
+		return "1 cluster"
+	}
+	return fmt.Sprintf("%d clusters", n)
 }

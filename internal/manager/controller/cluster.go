@@ -27,6 +27,7 @@ type ClusterReconciler struct {
 	Builtin    func(version string) (provider.Table, error)
 	Pace       *Pace
 	Proxies    *installations
+	Waves      *WaveReconciler // decides, where a CorporateProxy has spec.rollout
 	memory     memory
 	arrivals   arrivals
 	collected  collected

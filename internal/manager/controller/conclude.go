@@ -25,6 +25,7 @@ func conclude(s state, d decision, w writes, found []v1alpha1.ReportedFinding) v
 	status.Secrets, status.Conditions, status.Nodes = slices.Clone(status.Secrets), slices.Clone(status.Conditions), status.Nodes.DeepCopy()
 	status.Findings = found
 	w.recordIn(&status, s.doubtNodes)
+	setRevisionSince(&status, s)
 	switch {
 	case out.retry != nil:
 		keepDescription(&status, s.last())
@@ -33,9 +34,28 @@ func conclude(s state, d decision, w writes, found []v1alpha1.ReportedFinding) v
 	}
 	count(status.Nodes, s.machines)
 	setEndpointsDirect(&status.Conditions, d.lists, s)
+	setObserved(&status.Conditions, s)
+	setDelivered(&status)
 	setConditions(&status, d, out, nextGeneration(&s, d, out))
 	paceFindings(&status, s)
 	return status
+}
+
+// setRevisionSince notes since when the Secrets have their revision. What is repaired later had it before.
+func setRevisionSince(status *v1alpha1.ProxyReportStatus, s state) {
+	switch {
+	case status.Revision == nil:
+		status.RevisionSince = nil
+	case s.record == nil, s.last().Revision != nil && *s.last().Revision == *status.Revision:
+	default:
+		since := s.record.Since
+		for _, secret := range status.Secrets {
+			if secret.Written != nil && since.Before(secret.Written) {
+				since = *secret.Written
+			}
+		}
+		status.RevisionSince = &since
+	}
 }
 
 // setConditions says what was decided and what became of it.
@@ -43,7 +63,7 @@ func setConditions(status *v1alpha1.ProxyReportStatus, d decision, out outcome, 
 	conditions := &status.Conditions
 	setWhile(conditions, v1alpha1.ConditionPaused, v1alpha1.ReasonPaused, when(d.paused, "the Cluster is paused; nothing is written"))
 	setWhile(conditions, v1alpha1.ConditionMachinesOutdated, v1alpha1.ReasonBuiltBefore, outdatedMessage(status.Nodes))
-	if !d.paused && out.retry == nil { // otherwise the last known state is the best there is
+	if !d.paused && !d.held && out.retry == nil { // otherwise the last known state is the best there is
 		if d.problem == nil {
 			setWhile(conditions, v1alpha1.ConditionNameTaken, v1alpha1.ReasonNameTaken, strings.Join(out.taken, "; "))
 			setWhile(conditions, v1alpha1.ConditionContended, v1alpha1.ReasonContended, rivalMessage(*status))
@@ -62,6 +82,7 @@ func setConditions(status *v1alpha1.ProxyReportStatus, d decision, out outcome, 
 
 // keepDescription puts back what the status says of the Secrets, where new ones were not written.
 func keepDescription(status *v1alpha1.ProxyReportStatus, last v1alpha1.ProxyReportStatus) {
+	status.Revision, status.RevisionSince = last.Revision, last.RevisionSince
 	status.Mode, status.ProxyName, status.Form, status.NoProxy = last.Mode, last.ProxyName, last.Form, last.NoProxy
 	status.Entries, status.EntryCounts, status.Findings, status.Facts = last.Entries, last.EntryCounts, last.Findings, last.Facts
 	status.Refusals, status.RefusalCount = last.Refusals, last.RefusalCount

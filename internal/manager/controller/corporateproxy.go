@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,6 +27,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
@@ -33,6 +37,8 @@ import (
 type CorporateProxyReconciler struct {
 	Client  client.Client
 	Proxies *installations
+	Waves   *WaveReconciler
+	Events  events.EventRecorder
 	Now     func() time.Time
 }
 
@@ -46,12 +52,8 @@ func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.R
 		r.Proxies.forget(request.Name)
 		return ctrl.Result{}, nil
 	}
-	reports := &v1alpha1.ProxyReportList{}
-	if err := r.Client.List(ctx, reports, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, err
-	}
 	now := r.Now()
-	installation, _, err := r.Proxies.get(ctx, proxy, now)
+	read, err := r.Proxies.get(ctx, proxy, now)
 	var unsettled *unsettledError
 	if errors.As(err, &unsettled) {
 		return ctrl.Result{RequeueAfter: unsettled.wait}, nil
@@ -63,13 +65,46 @@ func (r *CorporateProxyReconciler) Reconcile(ctx context.Context, request ctrl.R
 	if wait := r.Proxies.settles(proxy, now); wait > 0 { // the status would say of this generation what is true of another
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	var waves waveStatus
+	if proxy.Spec.Rollout != nil {
+		var decided bool
+		if waves, decided = r.Waves.statusOf(proxy, read.version); !decided { // the status would say of this generation that nothing goes on
+			return ctrl.Result{RequeueAfter: undecided}, nil
+		}
+	}
+	reports := &v1alpha1.ProxyReportList{}
+	if err := r.Client.List(ctx, reports, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, err
+	}
 	after := proxy.DeepCopy()
-	after.Status = proxyStatus(proxy, installation, problem, usedBy(proxy.Name, reports.Items))
-	trustedCAStatus(&after.Status, proxy, installation.Node.Certificates, now)
+	after.Status = proxyStatus(proxy, read.installation, problem, usedBy(proxy.Name, reports.Items))
+	trustedCAStatus(&after.Status, proxy, read.installation.Node.Certificates, now)
+	nextEndStatus(&after.Status, read.nextEnd)
+	waves.addTo(&after.Status, proxy.Generation)
 	if _, err = apply.Status(ctx, r.Client, proxy, after, apply.FieldManager); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	return ctrl.Result{RequeueAfter: untilChange(installation.Node.Certificates, now)}, nil
+	r.announce(proxy, after)
+	return ctrl.Result{RequeueAfter: soonest(untilChange(read.installation.Node.Certificates, now), untilEnd(read.nextEnd, now))}, nil
+}
+
+// announce records an Event for each step of a rollout. Two that differ in nothing but the message would be one, told again,
+// which is a patch and keeps the first message: so an Event is related to the revision, and its action names the wave.
+func (r *CorporateProxyReconciler) announce(before, after *v1alpha1.CorporateProxy) {
+	for _, step := range rollout.Steps(before.Status.Rollout, after.Status.Rollout) {
+		kind := corev1.EventTypeNormal
+		if step.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		var related runtime.Object
+		if s := after.Status.Rollout; s != nil && s.Revision > 0 {
+			related = &corev1.ConfigMap{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: inputs.KindConfigMap},
+				ObjectMeta: metav1.ObjectMeta{Namespace: r.Proxies.namespace, Name: revision.Name(after.Name, s.Revision)},
+			}
+		}
+		r.Events.Eventf(after, related, kind, step.Reason, "Rollout"+step.Wave, "%s", shorten(step.Message))
+	}
 }
 
 func usedBy(proxy string, reports []v1alpha1.ProxyReport) int32 {
@@ -115,6 +150,7 @@ func (r *CorporateProxyReconciler) Register(mgr ctrl.Manager) error {
 		Watches(&corev1.Secret{}, inputsOf).
 		Watches(&corev1.ConfigMap{}, inputsOf).
 		Watches(&v1alpha1.ProxyReport{}, countAgain{}).
+		WatchesRawSource(r.Waves.proxies.source()).
 		WithOptions(controller.Options{EnableWarmup: ptr.To(true), RateLimiter: retries()}).
 		Complete(r)
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
 // decision is what is to be written: the Secrets, or none if they are to stay as
@@ -23,6 +25,7 @@ type decision struct {
 	note      string           // whether the cluster had a proxy, for the report's metadata
 	problem   *resolve.Problem // why there are no Secrets to write
 	paused    bool
+	held      bool // a rollout lets the cluster wait
 
 	lint func() []v1alpha1.ReportedFinding // finds what is in the status; nil: that stays
 }
@@ -39,7 +42,10 @@ func decide(s state, lint listFindings) decision {
 		d.leave(s)
 		return d
 	}
-	d.note = s.past().Note("")
+	d.note, d.status.Override = s.past().Note(""), reportedOverride(s)
+	if d.hold(s) { // the generation stays, so that facts which nobody has used yet are read again
+		return d
+	}
 	d.status.Cluster = v1alpha1.ReportedCluster{UID: s.cluster.UID, Generation: s.cluster.Generation}
 	if s.problem == nil {
 		d.status.Facts = s.facts
@@ -65,6 +71,10 @@ func decide(s state, lint listFindings) decision {
 	}
 	report(&d.status, nil)
 	describe(&d.status, effective)
+	d.status.Revision = nil
+	if s.record != nil {
+		d.status.Revision = &s.record.ReportedRevision
+	}
 	d.note = s.past().Note(effective.Mode)
 	d.lists = resolvedLists(effective)
 	d.status.Findings = nil
@@ -72,6 +82,23 @@ func decide(s state, lint listFindings) decision {
 		d.lint = func() []v1alpha1.ReportedFinding { return clusterFindings(effective, inputs.Cluster(s.cluster), lint) }
 	}
 	return d
+}
+
+// hold sets the conditions by which a rollout lets a cluster wait, and reports whether it does.
+func (d *decision) hold(s state) bool {
+	for _, kind := range []string{v1alpha1.ConditionRevisionUnknown, v1alpha1.ConditionHeld} {
+		if s.held != nil && s.held.condition == kind {
+			setWhile(&d.status.Conditions, kind, s.held.reason, s.held.message)
+		} else {
+			meta.RemoveStatusCondition(&d.status.Conditions, kind)
+		}
+	}
+	if s.held == nil {
+		return false
+	}
+	d.held = true
+	d.leave(s)
+	return true
 }
 
 // leave is for Secrets that are not written. If it is in doubt what they hold, they are due as soon as they can be.
@@ -92,12 +119,18 @@ func effective(s state) (resolve.Effective, error) {
 	if err := s.checkForm(); err != nil {
 		return resolve.Effective{}, err
 	}
+	identity := ""
+	if s.record != nil {
+		identity = revision.Identity(s.record.ReportedRevision)
+	}
 	return resolve.Resolve(resolve.Input{
 		Installation: s.installation,
 		Cluster:      cluster,
 		Facts:        inputs.Facts(cluster.Namespace, s.facts),
 		Override:     inputs.Override(s.override),
 		PinnedForm:   s.promisedForm(),
+		Fingerprints: s.fingerprints,
+		Revision:     identity,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -197,9 +198,9 @@ func (f *countedFleet) proxy() *v1alpha1.CorporateProxy {
 	return proxy
 }
 
-func (f *countedFleet) want(what string, got, want map[string]int) {
+func (f *countedFleet) want(what string, got, want any) {
 	f.Helper()
-	if !maps.Equal(got, want) {
+	if !reflect.DeepEqual(got, want) {
 		f.Errorf("%s: %v, want %v", what, got, want)
 	}
 }

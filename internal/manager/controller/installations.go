@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
 // quietTime is for a source of two objects, the URL in the CorporateProxy and the credentials in a Secret. Both must have
@@ -29,6 +30,8 @@ type installations struct {
 	client    client.Reader // caches
 	namespace string        // the operator's own
 	parses    int           // how often something was parsed, for tests
+
+	ends endClock
 
 	mu sync.Mutex
 	by map[string]*source
@@ -46,7 +49,11 @@ type reading struct {
 	version      string
 	source       string // the state of URL and credentials
 	installation resolve.Installation
+	effective    *v1alpha1.CorporateProxy // without what had ended
+	content      revision.Content         // with spec.rollout
+	incomplete   string                   // why the objects do not belong to one change, by the annotation fairlead.io/change
 	err          error
+	nextEnd      time.Time // when the next entry ends; zero: none does
 }
 
 // unsettledError says that a source is being changed, and when to ask again.
@@ -56,13 +63,23 @@ func (e *unsettledError) Error() string {
 	return fmt.Sprintf("the objects of the source are changing; they are read in %s", e.wait)
 }
 
-// get returns the installation of a CorporateProxy. The error is a *resolve.Problem, an *unsettledError where the source
+// get returns a CorporateProxy as it was read. The error is a *resolve.Problem, an *unsettledError where the source
 // is changing and was never read before, or comes from the caches. While a source changes, its last settled state is
-// returned. The text is another one whenever the installation is.
-func (i *installations) get(ctx context.Context, proxy *v1alpha1.CorporateProxy, now time.Time) (resolve.Installation, string, error) {
-	objects, version, err := i.objects(ctx, proxy)
+// returned. The version is another one whenever the installation is.
+func (i *installations) get(ctx context.Context, proxy *v1alpha1.CorporateProxy, now time.Time) (reading, error) {
+	read, err := i.settled(ctx, proxy, now)
+	if err == nil {
+		err = read.err
+	}
+	return read, err
+}
+
+// settled returns what get does; a *resolve.Problem is in it.
+func (i *installations) settled(ctx context.Context, proxy *v1alpha1.CorporateProxy, now time.Time) (reading, error) {
+	ended, nextEnd := inputs.Ended(proxy.Spec.NoProxy, i.ends.at(proxy.Name, now))
+	objects, version, err := i.objects(ctx, proxy, ended)
 	if err != nil {
-		return resolve.Installation{}, "", err
+		return reading{}, err
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -80,18 +97,27 @@ func (i *installations) get(ctx context.Context, proxy *v1alpha1.CorporateProxy,
 	}
 	if wait := known.since.Add(quiet(proxy)).Sub(now); wait > 0 && known.read.source != source {
 		if known.read.version == "" {
-			return resolve.Installation{}, "", &unsettledError{wait}
+			return reading{}, &unsettledError{wait}
 		}
-		return known.read.installation, known.read.version, known.read.err
+		return known.read.until(nextEnd), nil
 	}
 	if known.read.version != version {
 		i.parses++
-		known.read = reading{version: version, source: source}
-		known.read.installation, known.read.err = inputs.Installation(proxy, func(ref inputs.Reference) (map[string][]byte, error) {
-			return dataOf(objects[ref]), nil
-		})
+		known.read = reading{version: version, source: source, incomplete: disagreement(proxy, objects)}
+		get := func(ref inputs.Reference) (map[string][]byte, error) { return dataOf(objects[ref]), nil }
+		effective := inputs.Without(proxy, ended)
+		known.read.effective = effective
+		known.read.installation, known.read.err = inputs.Installation(effective, get)
+		if known.read.err == nil && proxy.Spec.Rollout != nil {
+			known.read.content, known.read.err = revision.Of(effective, get)
+		}
 	}
-	return known.read.installation, known.read.version, known.read.err
+	return known.read.until(nextEnd), nil
+}
+
+func (r reading) until(nextEnd time.Time) reading {
+	r.nextEnd = nextEnd
+	return r
 }
 
 // sourceOf is a text that is another one when URL or credentials are. Whatever else changes in a CorporateProxy, however
@@ -134,16 +160,21 @@ func (i *installations) settles(proxy *v1alpha1.CorporateProxy, now time.Time) t
 
 // forget is for a CorporateProxy that is gone.
 func (i *installations) forget(proxy string) {
+	i.ends.forget(proxy)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.by, proxy)
 }
 
-// objects returns what a CorporateProxy names, and a text that is another one when it, or one of them, is.
-func (i *installations) objects(ctx context.Context, proxy *v1alpha1.CorporateProxy) (map[inputs.Reference]client.Object, string, error) {
+// objects returns what a CorporateProxy names, and a text that is another one when it, or one of them, is, or when another
+// entry has ended.
+func (i *installations) objects(ctx context.Context, proxy *v1alpha1.CorporateProxy, ended []int) (map[inputs.Reference]client.Object, string, error) {
 	objects := map[inputs.Reference]client.Object{}
 	version := &strings.Builder{}
-	fmt.Fprintf(version, "%s/%d", proxy.UID, proxy.Generation)
+	fmt.Fprintf(version, "%s/%d%s", proxy.UID, proxy.Generation, proxy.Annotations[v1alpha1.ChangeAnnotation])
+	if len(ended) > 0 {
+		fmt.Fprintf(version, " ended %v", ended)
+	}
 	for _, ref := range inputs.References(proxy) {
 		var object client.Object = &corev1.Secret{}
 		if ref.Kind == inputs.KindConfigMap {
@@ -159,6 +190,30 @@ func (i *installations) objects(ctx context.Context, proxy *v1alpha1.CorporatePr
 		fmt.Fprintf(version, " %s@%s", ref, object.GetResourceVersion())
 	}
 	return objects, version.String(), nil
+}
+
+// disagreement says which objects belong to different changes, if they do; an object without the annotation belongs to
+// none.
+func disagreement(proxy *v1alpha1.CorporateProxy, objects map[inputs.Reference]client.Object) string {
+	names := map[string][]string{}
+	add := func(name string, object client.Object) {
+		change := object.GetAnnotations()[v1alpha1.ChangeAnnotation]
+		names[change] = append(names[change], name)
+	}
+	add("CorporateProxy "+proxy.Name, proxy)
+	for ref, object := range objects {
+		add(ref.String(), object)
+	}
+	if len(names) < 2 {
+		return ""
+	}
+	var parts []string
+	for change, all := range names {
+		slices.Sort(all)
+		parts = append(parts, fmt.Sprintf("%q on %s", change, strings.Join(all, ", ")))
+	}
+	slices.Sort(parts)
+	return "the annotation " + v1alpha1.ChangeAnnotation + " is " + strings.Join(parts, ", and ") + "; a revision is recorded once it is the same on all"
 }
 
 // dataOf returns the data of a Secret or a ConfigMap, nil for none.

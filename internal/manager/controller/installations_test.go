@@ -61,7 +61,7 @@ func (s *torn) setHost(host string) {
 func (s *torn) after(d time.Duration) string {
 	s.Helper()
 	s.now = s.now.Add(d)
-	installation, _, err := s.get(context.Background(), s.proxy, s.now)
+	read, err := s.get(context.Background(), s.proxy, s.now)
 	var unsettled *unsettledError
 	if errors.As(err, &unsettled) {
 		return "unsettled"
@@ -69,7 +69,7 @@ func (s *torn) after(d time.Duration) string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return installation.HTTP.Reveal()
+	return read.installation.HTTP.Reveal()
 }
 
 func (s *torn) want(what, got, want string) {

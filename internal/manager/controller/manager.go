@@ -2,8 +2,6 @@ package controller
 
 import (
 	"errors"
-	"fmt"
-	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,12 +14,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/health"
 )
 
 // Options are the operator's settings.
@@ -33,6 +31,7 @@ type Options struct {
 	ReapplyInterval time.Duration        // how often Secrets are applied although nothing changed
 	RolloutInterval time.Duration        // between the beginnings of two clusters' rollouts
 	Concurrency     int                  // clusters reconciled at a time
+	Preflight       bool                 // "fairlead-operator preflight" runs, and tries new revisions
 	Management      types.NamespacedName // the management cluster's own Cluster; may be empty
 }
 
@@ -68,12 +67,17 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Pace: &Pace{Interval: opts.ReapplyInterval},
 		Proxies: read, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder},
 	}
-	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Proxies: read, Now: time.Now}
+	clusters.Waves = &WaveReconciler{
+		Client: mgr.GetClient(), Proxies: read, Key: clusters.key, Latest: clusters.written.latest, started: time.Now(),
+		Revisions: &revisions{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: opts.Namespace, key: clusters.key},
+		Preflight: &preflight{client: mgr.GetClient(), namespace: opts.Namespace, enabled: opts.Preflight},
+	}
+	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Proxies: read, Waves: clusters.Waves, Events: recorder, Now: time.Now}
 	rollout := &RolloutReconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Interval: opts.RolloutInterval,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Interval: opts.RolloutInterval, Revisions: clusters.Waves.Revisions,
 	}
 	RegisterMetrics(mgr.GetClient(), mgr.Elected())
-	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), proxies.Register(mgr), rollout.Register(mgr), addProbes(mgr))
+	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), clusters.Waves.Register(mgr), proxies.Register(mgr), rollout.Register(mgr), health.Add(mgr, watched()))
 }
 
 // caches watches what is ours, and of Secrets and ConfigMaps only the operator's
@@ -123,6 +127,9 @@ func trimReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
 	for i := range status.Secrets {
 		texts = append(texts, &status.Secrets[i].Role)
 	}
+	if revision := status.Revision; revision != nil {
+		texts = append(texts, &revision.Proxy, &revision.Digest, &revision.Override, &revision.Facts)
+	}
 	if facts := status.Facts; facts != nil {
 		texts = append(texts, &facts.Version, &facts.Source, &facts.Kind)
 	}
@@ -158,25 +165,6 @@ func trimCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
 		ControlPlaneRef: c.Spec.ControlPlaneRef, InfrastructureRef: c.Spec.InfrastructureRef,
 	}
 	return kept
-}
-
-// addProbes: alive means that it answers, ready that every cache it decides from
-// is filled. The informers are asked one by one: the cache as a whole calls
-// itself synced while a kind is not even installed yet.
-func addProbes(mgr manager.Manager) error {
-	ready := func(request *http.Request) error {
-		for _, object := range watched() {
-			informer, err := mgr.GetCache().GetInformer(request.Context(), object, cache.BlockUntilSynced(false))
-			if err != nil {
-				return fmt.Errorf("no cache of %T: %w", object, err)
-			}
-			if !informer.HasSynced() {
-				return fmt.Errorf("the cache of %T is not synced yet", object)
-			}
-		}
-		return nil
-	}
-	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
 }
 
 // watched lists what both controllers watch.

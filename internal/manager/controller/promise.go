@@ -7,7 +7,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
-	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
@@ -20,6 +19,13 @@ func promises(s state, d decision) map[string]string {
 		form = string(s.promisedForm())
 	}
 	promised := map[string]string{v1alpha1.HadProxyAnnotation: d.note}
+	switch recorded := s.annotation(v1alpha1.RevisionAnnotation); {
+	case s.held != nil:
+	case s.record != nil:
+		promised[v1alpha1.RevisionAnnotation] = s.record.String()
+	case s.unrecorded && recorded != "":
+		promised[v1alpha1.RevisionAnnotation] = ""
+	}
 	for name, value := range map[string]string{
 		v1alpha1.FormAnnotation:         form,
 		v1alpha1.FactsVersionAnnotation: cmp.Or(s.factsVersion, s.annotation(v1alpha1.FactsVersionAnnotation)),
@@ -38,7 +44,7 @@ func promises(s state, d decision) map[string]string {
 func promisesDue(annotations, promised map[string]string, reapply bool) bool {
 	for name, value := range promised {
 		is, there := annotations[name]
-		if there && is != value || !there && (reapply || name == v1alpha1.HadProxyAnnotation) {
+		if there && is != value || !there && (reapply || name == v1alpha1.HadProxyAnnotation || name == v1alpha1.RevisionAnnotation) {
 			return true
 		}
 	}
@@ -52,16 +58,7 @@ func (s state) annotation(name string) string {
 	return s.report.Annotations[name]
 }
 
-// promisedForm is the form that the cluster has; empty for a new cluster, which gets
-// the newest. One that counts as proxied and does not say was written before there
-// was a second version of Portable.
-func (s state) promisedForm() resolve.Form {
-	form := resolve.Form(cmp.Or(s.annotation(v1alpha1.FormAnnotation), s.last().Form))
-	if form == "" && s.past().CountsAsProxied() {
-		return resolve.FormPortable
-	}
-	return form
-}
+func (s state) promisedForm() resolve.Form { return inputs.PromisedForm(s.report, s.past()) }
 
 // checkForm holds a cluster whose form this program does not have, as after a
 // downgrade: any other would be another list.
@@ -84,18 +81,4 @@ func (s state) unknownPromise(annotation, detail string) *resolve.Problem {
 	}
 }
 
-// promisedFacts is the version of the built-in table that the cluster has; empty
-// for a new cluster, which gets the latest. One that counts as proxied and does
-// not say was written before there was a second version.
-func (s state) promisedFacts() string {
-	if version := s.annotation(v1alpha1.FactsVersionAnnotation); version != "" {
-		return version
-	}
-	if facts := s.last().Facts; facts != nil && facts.Version != "" {
-		return facts.Version
-	}
-	if s.past().CountsAsProxied() {
-		return provider.First
-	}
-	return ""
-}
+func (s state) promisedFacts() string { return inputs.PromisedFacts(s.report, s.past()) }

@@ -18,13 +18,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
 // state is everything one decision is made from.
 type state struct {
 	cluster      *clusterv1.Cluster // nil: the Cluster is gone
 	report       *v1alpha1.ProxyReport
-	override     *v1alpha1.ProxyOverride
+	override     *v1alpha1.ProxyOverride // in effect; nil: none is
+	overrideEnds []inputs.End            // of the ProxyOverride, also those that were
+	overrideNow  time.Time               // by which it has ended, or not
+	nextEnd      time.Time               // when the next entry of the CorporateProxy ends; zero: none does, or the waves tell
 	installation resolve.Installation
 	facts        *v1alpha1.ReportedFacts
 	factsVersion string        // of the built-in table, by which they were looked for
@@ -39,14 +43,24 @@ type state struct {
 	paced        bool                    // everything is to be applied again, whether it changed or not
 	doubt        bool                    // the Secrets may hold something else than the report records
 	doubtNodes   bool                    // then: also what machines are given
+	record       *revision.Record        // what it is to have, where the CorporateProxy has spec.rollout
+	unrecorded   bool                    // it has none, since the CorporateProxy has no spec.rollout
+	held         *held                   // why nothing is written for now
+	account      *string                 // fingerprint of the credentials that its Secrets are to have; nil: not known, or nobody asks
+	now          time.Time
+	fingerprints resolve.Fingerprints // of the credentials, where there are probes
 }
+
+// held is a condition of a report: its cluster waits, and its Secrets stay as they are.
+type held struct{ condition, reason, message string }
 
 // circumstances is what could change the answer where a cluster cannot be served: the Cluster, what its owner wants, the
 // installation, the table of providers, and whoever asks for another attempt.
 func (s state) circumstances() string {
 	text := fmt.Sprintf("%s/%d %s", s.cluster.UID, s.cluster.Generation, s.source)
 	if s.override != nil {
-		text += fmt.Sprintf(" %s/%d", s.override.UID, s.override.Generation)
+		ended, _ := inputs.Ended(s.override.Spec.NoProxy, s.overrideNow)
+		text += fmt.Sprintf(" %s/%d/%d", s.override.UID, s.override.Generation, len(ended))
 	}
 	if s.report != nil {
 		text += " " + s.report.Annotations[v1alpha1.ReapplyAnnotation]
@@ -67,22 +81,16 @@ func (s state) last() v1alpha1.ProxyReportStatus {
 
 // past is what the report remembers of the cluster.
 func (s state) past() resolve.Past {
-	if s.report == nil {
-		return resolve.Past{}
-	}
-	past := resolve.Past{
-		Report:   true,
-		Mode:     resolve.Mode(s.report.Status.Mode),
-		HadProxy: s.report.Annotations[v1alpha1.HadProxyAnnotation],
-	}
-	if len(s.exists) > 0 {
+	past := inputs.Past(s.report)
+	if past.Report && len(s.exists) > 0 {
 		past.HadProxy = resolve.NoteHadProxy // somebody may have been built from it
 	}
 	return past
 }
 
 func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) (state, error) {
-	s := state{paced: r.Pace.wait(key, time.Now()) <= 0}
+	now := time.Now()
+	s := state{paced: r.Pace.wait(key, now) <= 0, now: now}
 	var err error
 	if s.report, err = get[v1alpha1.ProxyReport](ctx, r.Client, key); err != nil {
 		return s, err
@@ -113,8 +121,15 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 		return s, err
 	}
 	err = r.readInstallation(ctx, &s)
+	r.endOverride(&s)
 	if err == nil {
+		err = r.readAccount(ctx, &s)
+	}
+	if err == nil && s.held == nil {
 		err = r.readFacts(ctx, &s)
+	}
+	if err == nil {
+		r.holdOwnChange(&s)
 	}
 	if errors.As(err, &s.problem) {
 		return s, nil
@@ -163,10 +178,26 @@ func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) erro
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	s.installation, s.source, err = r.Proxies.get(ctx, proxy, now)
+	if proxy.Spec.Rollout != nil {
+		return r.readRevision(ctx, s, proxy)
+	}
+	s.unrecorded = true
+	now := s.now
+	read, err := r.Proxies.get(ctx, proxy, now)
+	s.installation, s.source, s.nextEnd = read.installation, read.version, read.nextEnd
 	s.settles = r.Proxies.settles(proxy, now)
+	if err == nil && s.installation.Probes != nil {
+		s.fingerprints, err = r.fingerprints(ctx, s.installation)
+	}
 	return err
+}
+
+func (r *ClusterReconciler) fingerprints(ctx context.Context, of resolve.Installation) (resolve.Fingerprints, error) {
+	key, err := r.key(ctx)
+	if err != nil {
+		return resolve.Fingerprints{}, fmt.Errorf("reading the key of the write memory: %w", err)
+	}
+	return resolve.Fingerprints{Current: fingerprint(key, of.HTTP, of.HTTPS), Previous: fingerprint(key, of.Previous.HTTP, of.Previous.HTTPS)}, nil
 }
 
 // tables keeps the table of providers as it was parsed last, by the version of its built-in rows.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,25 +24,30 @@ import (
 )
 
 // RolloutReconciler replaces outdated machines where a CorporateProxy says Rolling:
-// it sets spec.rollout.after of one owner at a time, in one cluster at a time. It
-// decides from caches for the whole fleet, and has one worker. Live it reads the
-// owners of the cluster under way, and of those that it tries to begin with.
+// it sets spec.rollout.after of one owner of a cluster at a time, in as many clusters
+// at a time as spec.rollout.machines says, or in one. It decides from caches for the
+// whole fleet, and has one worker. Live it reads the owners of the clusters under way,
+// and of those that it tries to begin with.
 //
-// Two clusters do not begin at a time, without asking the API server about the
-// fleet: a cluster is claimed first (status.rollout.after of its report, written to
+// Never more clusters are under way than may be, without asking the API server about
+// the fleet. They begin one after the other, and a cluster is claimed first
+// (status.rollout.after of its report, written to
 // the report as it was read), and its owners are touched once the cache has that
 // write. A watch brings the writes to reports in their order, so that the cache has
 // every earlier claim then, also one of a former leader, and the later claim is the
 // one that is given up. Until then, nothing else begins. Each change of an owner
 // comes after another write to the report as it was read: a claim that somebody has
-// released is not acted upon, however far the cache is behind.
+// released is not acted upon, however far the cache is behind. Where more than may be
+// are claimed all the same, because a process ended before it gave one up or the places
+// became fewer, no further owner is changed until enough have given their places back.
 type RolloutReconciler struct {
-	Client   client.Client
-	Live     client.Reader
-	Events   events.EventRecorder
-	Interval time.Duration    // at least this long from the beginning of one cluster's to the next
-	Deadline time.Duration    // without progress for this long, a cluster is skipped; 0: rolloutDeadline
-	Now      func() time.Time // nil: the clock
+	Client    client.Client
+	Live      client.Reader
+	Events    events.EventRecorder
+	Revisions *revisions       // where people pause rollouts
+	Interval  time.Duration    // at least this long from the beginning of one cluster's to the next
+	Deadline  time.Duration    // without progress for this long, a cluster is skipped; 0: rolloutDeadline
+	Now       func() time.Time // nil: the clock
 
 	memory rolloutMemory
 	claim  *claim // what this process wrote and has not seen in the cache yet
@@ -64,9 +70,14 @@ func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl
 	if !current {
 		return ctrl.Result{RequeueAfter: fleetDelay}, nil
 	}
-	next := rollout.Next(fleet, now, r.Interval)
-	if r.claim != nil && !slices.ContainsFunc(next.Rest, func(c *rollout.Cluster) bool { return c.Claimed }) {
-		r.claim = nil // no other cluster is under way
+	next := rollout.NextMachines(fleet, now, r.Interval)
+	if r.claim != nil && !slices.ContainsFunc(next.Rest, func(c *rollout.MachineCluster) bool { return c.Claimed }) {
+		r.claim = nil // there was a place
+	}
+	for _, c := range next.Going {
+		if _, err := r.step(ctx, c, &next, now); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
 	if err := r.try(ctx, &next, now); err != nil {
 		return ctrl.Result{}, err
@@ -77,24 +88,17 @@ func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl
 	return ctrl.Result{RequeueAfter: next.Wait}, nil
 }
 
-// try advances the first cluster that can be. What is wrong with one keeps none of
-// those after it from beginning, unless that one is under way.
-func (r *RolloutReconciler) try(ctx context.Context, next *rollout.Plan, now time.Time) error {
+// try has the first cluster begin that can. What is wrong with one keeps none of those after it from beginning.
+func (r *RolloutReconciler) try(ctx context.Context, next *rollout.MachinePlan, now time.Time) error {
 	for i, c := range next.Try {
 		if i == maxTries {
 			next.Rest = append(next.Rest, next.Try[i:]...)
 			next.Within(fleetDelay)
 			return nil
 		}
-		begun, err := r.advance(ctx, c, now)
-		if err != nil {
-			begun, err = r.blocked(ctx, c, err, now)
-		}
+		begun, err := r.step(ctx, c, next, now)
 		if err != nil {
 			return err
-		}
-		if at := r.memory.of(c).tries.next; at.After(now) {
-			next.Within(at.Sub(now))
 		}
 		if begun {
 			next.Rest = append(next.Rest, next.Try[i+1:]...)
@@ -104,15 +108,31 @@ func (r *RolloutReconciler) try(ctx context.Context, next *rollout.Plan, now tim
 	return nil
 }
 
+// step advances a cluster, and returns whether no other may begin before the next look.
+func (r *RolloutReconciler) step(ctx context.Context, c *rollout.MachineCluster, next *rollout.MachinePlan, now time.Time) (bool, error) {
+	begun, err := r.advance(ctx, c, next, now)
+	if err != nil {
+		begun, err = r.blocked(ctx, c, err, now)
+	}
+	if at := r.memory.of(c).tries.next; err == nil && at.After(now) {
+		next.Within(at.Sub(now))
+	}
+	return begun, err
+}
+
 // describe writes what the reports of the other clusters say, of a part of a large
 // fleet at a time: the cluster under way does not wait for all these writes.
-func (r *RolloutReconciler) describe(ctx context.Context, next *rollout.Plan, now time.Time) error {
+func (r *RolloutReconciler) describe(ctx context.Context, next *rollout.MachinePlan, now time.Time) error {
 	written := 0
 	for _, c := range next.Rest {
 		status := c.Describe()
 		status.Message = shorten(status.Message)
 		note := r.memory.of(c)
-		if rollout.Same(status, c.Rollout) || note.writes.next.After(now) {
+		if rollout.Same(status, c.Rollout) {
+			continue
+		}
+		if note.writes.next.After(now) {
+			next.Within(note.writes.next.Sub(now))
 			continue
 		}
 		if written++; written > maxMessages {
@@ -140,7 +160,7 @@ func (r *RolloutReconciler) describe(ctx context.Context, next *rollout.Plan, no
 // outdated machines, unless that is being rolled, or the one before has not all its
 // machines yet. It returns false if another cluster may begin: there is nothing left
 // that Fairlead can roll.
-func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.Cluster, now time.Time) (bool, error) {
+func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.MachineCluster, plan *rollout.MachinePlan, now time.Time) (bool, error) {
 	holds, owners := c.Holds(), c.ToRoll()
 	if holds && len(owners) > 0 && !c.Able() { // it may not go on
 		return true, r.hold(ctx, c, c.HeldFor(c.Describe().Message), now)
@@ -151,7 +171,7 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.Cluster, now
 			return holds, err
 		}
 		if !state.complete() && !holds { // it was skipped
-			r.memory.of(c).tries.failed(now, retryBlocked)
+			r.memory.of(c).inVain(c, now)
 			return false, nil
 		}
 		if !state.complete() {
@@ -172,6 +192,8 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.Cluster, now
 		switch {
 		case !holds:
 			return true, r.begin(ctx, c, o, state, now)
+		case !state.rolledSince(c.Nodes.Since) && plan.Crowded(c):
+			return true, r.giveBack(ctx, c, plan)
 		case !state.rolledSince(c.Nodes.Since):
 			return true, r.rollOwner(ctx, c, o, state, now)
 		}
@@ -179,13 +201,13 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.Cluster, now
 		return true, r.hold(ctx, c, c.UnderWay(now, o), now)
 	}
 	if len(owners) > 0 {
-		r.memory.of(c).tries.failed(now, retryBlocked)
+		r.memory.of(c).inVain(c, now)
 	}
 	return false, r.writeIfChanged(ctx, c, v1alpha1.ReportedRollout{Started: c.Rollout.Started, Message: strings.Join(left, "; ")})
 }
 
 // begin claims the turn for a cluster. What would be refused is not begun.
-func (r *RolloutReconciler) begin(ctx context.Context, c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
+func (r *RolloutReconciler) begin(ctx context.Context, c *rollout.MachineCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
 	if !state.rolledSince(c.Nodes.Since) {
 		if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
 			return err
@@ -199,13 +221,23 @@ func (r *RolloutReconciler) begin(ctx context.Context, c *rollout.Cluster, o v1a
 		return err
 	}
 	r.claim = &claim{uid: c.ReportUID, version: version}
-	r.memory.of(c).tries = backOff{}
+	note := r.memory.of(c)
+	note.tries, note.failures = backOff{}, 0
+	return nil
+}
+
+// giveBack gives the place of a cluster back before its next owner is touched.
+func (r *RolloutReconciler) giveBack(ctx context.Context, c *rollout.MachineCluster, plan *rollout.MachinePlan) error {
+	if err := r.writeIfChanged(ctx, c, c.Describe()); err != nil {
+		return err
+	}
+	plan.GaveBack(c)
 	return nil
 }
 
 // rollOwner sets spec.rollout.after of an owner, after the report of its cluster, as it
 // was read, says so.
-func (r *RolloutReconciler) rollOwner(ctx context.Context, c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
+func (r *RolloutReconciler) rollOwner(ctx context.Context, c *rollout.MachineCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) error {
 	if err := checkRolloutCage(ctx, r.Client, o, state); err != nil {
 		return err
 	}
@@ -222,13 +254,10 @@ func (r *RolloutReconciler) rollOwner(ctx context.Context, c *rollout.Cluster, o
 
 // hold leaves a cluster under way, unless it has made no progress for too long:
 // then it gives up its place.
-func (r *RolloutReconciler) hold(ctx context.Context, c *rollout.Cluster, next v1alpha1.ReportedRollout, now time.Time) error {
+func (r *RolloutReconciler) hold(ctx context.Context, c *rollout.MachineCluster, next v1alpha1.ReportedRollout, now time.Time) error {
 	note := r.memory.of(c)
 	note.tries = backOff{next: now.Add(ownerPollInterval)}
-	deadline := r.Deadline
-	if deadline == 0 {
-		deadline = rolloutDeadline
-	}
+	deadline := cmp.Or(c.Deadline, r.Deadline, rolloutDeadline)
 	if now.Sub(note.moved) < deadline {
 		return r.writeIfChanged(ctx, c, next)
 	}
@@ -243,14 +272,14 @@ func (r *RolloutReconciler) hold(ctx context.Context, c *rollout.Cluster, next v
 
 // blocked notes in the report of a cluster what is wrong with it alone, and returns
 // whether the others have to wait all the same. Other errors it returns.
-func (r *RolloutReconciler) blocked(ctx context.Context, c *rollout.Cluster, err error, now time.Time) (bool, error) {
+func (r *RolloutReconciler) blocked(ctx context.Context, c *rollout.MachineCluster, err error, now time.Time) (bool, error) {
 	note := r.memory.of(c)
 	var blocked *blockedError
 	switch {
 	case errors.As(err, &blocked) && c.Holds():
 		err = r.hold(ctx, c, c.HeldFor(blocked.message), now)
 	case errors.As(err, &blocked):
-		note.tries.failed(now, retryBlocked)
+		note.inVain(c, now)
 		if next := c.Describe(); next.Skipped == nil {
 			next.Message = blocked.message
 			err = r.writeIfChanged(ctx, c, next)
@@ -266,12 +295,17 @@ func (r *RolloutReconciler) blocked(ctx context.Context, c *rollout.Cluster, err
 	}
 	log.FromContext(ctx).Info("the rollout is not in a ProxyReport", "report", c.Key, "reason", apierrors.ReasonForError(err))
 	note.tries.failed(now, retryConflict)
-	// The cache may be a moment behind, which changes no order.
-	return c.Holds() || apierrors.IsConflict(err) && note.tries.count <= 3, nil
+	if apierrors.IsConflict(err) && note.tries.count <= 3 { // the cache may be a moment behind, which changes no order
+		return true, nil
+	}
+	if !c.Holds() {
+		note.failures++
+	}
+	return c.Holds(), nil
 }
 
 // writeIfChanged writes status.rollout of a report if it is not so already.
-func (r *RolloutReconciler) writeIfChanged(ctx context.Context, c *rollout.Cluster, next v1alpha1.ReportedRollout) error {
+func (r *RolloutReconciler) writeIfChanged(ctx context.Context, c *rollout.MachineCluster, next v1alpha1.ReportedRollout) error {
 	next.Message = shorten(next.Message)
 	if rollout.Same(c.Rollout, next) {
 		return nil
@@ -282,7 +316,7 @@ func (r *RolloutReconciler) writeIfChanged(ctx context.Context, c *rollout.Clust
 
 // write writes status.rollout of a report that is as it was read, and returns its
 // version then.
-func (r *RolloutReconciler) write(ctx context.Context, c *rollout.Cluster, next v1alpha1.ReportedRollout) (string, error) {
+func (r *RolloutReconciler) write(ctx context.Context, c *rollout.MachineCluster, next v1alpha1.ReportedRollout) (string, error) {
 	next.Message = shorten(next.Message)
 	report := reportOf(c)
 	report.ResourceVersion = c.ReportVersion
@@ -298,7 +332,7 @@ func (r *RolloutReconciler) now() time.Time {
 }
 
 // reportOf is the report of a cluster, without content.
-func reportOf(c *rollout.Cluster) *v1alpha1.ProxyReport {
+func reportOf(c *rollout.MachineCluster) *v1alpha1.ProxyReport {
 	return &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.Key.Namespace, Name: c.Key.Name, UID: c.ReportUID}}
 }
 

@@ -55,7 +55,8 @@ func newRolledFleet(t *testing.T, objects ...client.Object) *rolledFleet {
 			f.requests["list"]++
 			return nil
 		}}),
-		Events: f.recorder, Interval: time.Minute, Now: func() time.Time { return f.time },
+		Revisions: &revisions{client: f.objects, namespace: "fairlead-system"},
+		Events:    f.recorder, Interval: time.Minute, Now: func() time.Time { return f.time },
 	}
 	return f
 }

@@ -22,10 +22,11 @@ type rolloutNote struct {
 	since *metav1.Time // of nodes
 	seen  time.Time    // when that was first seen
 
-	tries  backOff // of beginning; of the cluster under way, the next look
-	writes backOff // of messages
-	nodes  *v1alpha1.ReportedNodes
-	able   bool // with nodes: a change of these could change what a try comes to
+	tries    backOff // of beginning; of the cluster under way, the next look
+	writes   backOff // of messages
+	failures int     // tries to begin that came to nothing, since it last began: another change does not end them
+	nodes    *v1alpha1.ReportedNodes
+	able     bool // with nodes: a change of these could change what a try comes to
 
 	moved time.Time                // the last progress of a cluster under way
 	begun *metav1.Time             // since when its rollout began
@@ -47,7 +48,7 @@ type claim struct {
 
 // recall notes what is new about the clusters, forgets those that are not among
 // them any more, and completes them with what is known.
-func (m *rolloutMemory) recall(fleet []*rollout.Cluster, now time.Time) {
+func (m *rolloutMemory) recall(fleet []*rollout.MachineCluster, now time.Time) {
 	before := *m
 	*m = make(rolloutMemory, len(fleet))
 	for _, c := range fleet {
@@ -57,16 +58,19 @@ func (m *rolloutMemory) recall(fleet []*rollout.Cluster, now time.Time) {
 		}
 		(*m)[c.ReportUID] = note
 		note.notice(c, now)
-		c.Seen, c.Retry = note.seen, note.tries.next
+		c.Seen, c.Retry, c.Failures = note.seen, note.tries.next, note.failures
 	}
 }
 
-func (n *rolloutNote) notice(c *rollout.Cluster, now time.Time) {
+func (n *rolloutNote) notice(c *rollout.MachineCluster, now time.Time) {
 	if since := c.Since(); n.seen.IsZero() || !n.since.Equal(since) {
 		n.since, n.seen = since, now
 	}
 	if n.able != c.Able() || n.nodes != c.Nodes && !equality.Semantic.DeepEqual(n.nodes, c.Nodes) {
 		n.tries = backOff{}
+	}
+	if !c.HasToRoll() {
+		n.failures = 0
 	}
 	n.able, n.nodes = c.Able(), c.Nodes
 	switch {
@@ -77,14 +81,22 @@ func (n *rolloutNote) notice(c *rollout.Cluster, now time.Time) {
 	}
 }
 
-func (m rolloutMemory) of(c *rollout.Cluster) *rolloutNote { return m[c.ReportUID] }
+// inVain notes a look that came to nothing, most often a try to begin.
+func (n *rolloutNote) inVain(c *rollout.MachineCluster, now time.Time) {
+	n.tries.failed(now, retryBlocked)
+	if !c.Holds() {
+		n.failures++
+	}
+}
+
+func (m rolloutMemory) of(c *rollout.MachineCluster) *rolloutNote { return m[c.ReportUID] }
 
 // progress notes whether a cluster under way has more machines that are new and
 // available, or fewer outdated ones, than it ever had since the last change, or has
 // come to its next owner. Machines that come and go are none. Nor is another change,
 // nor an owner that comes with one: with those, a tenant could keep the rest of the
 // fleet waiting for ever.
-func (m rolloutMemory) progress(c *rollout.Cluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) {
+func (m rolloutMemory) progress(c *rollout.MachineCluster, o v1alpha1.ReportedOwner, state ownerState, now time.Time) {
 	note, since := m.of(c), c.Since()
 	reached := state.count("upToDateReplicas") + state.count("availableReplicas")
 	if c.Nodes != nil {

@@ -48,7 +48,7 @@ func TestWhatIsProgressOfAClusterUnderWay(t *testing.T) {
 		"owners that come with it, two": {{1, "c", 2, true}, {2, "a", 0, false}, {2, "b", 0, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now, c := time.Unix(changedAt, 0), &rollout.Cluster{
+			now, c := time.Unix(changedAt, 0), &rollout.MachineCluster{
 				ReportUID: "uid-a", Wanted: true, Ready: true, Nodes: &v1alpha1.ReportedNodes{},
 				Rollout: v1alpha1.ReportedRollout{After: since(changedAt), Started: since(changedAt)},
 			}
@@ -57,7 +57,7 @@ func TestWhatIsProgressOfAClusterUnderWay(t *testing.T) {
 			for i, s := range steps {
 				now = now.Add(time.Minute)
 				c.Nodes.Since = since(s.since)
-				memory.recall([]*rollout.Cluster{c}, now)
+				memory.recall([]*rollout.MachineCluster{c}, now)
 				now = now.Add(time.Minute)
 				object := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"availableReplicas": s.reached}}}
 				memory.progress(c, v1alpha1.ReportedOwner{Kind: rollout.MachineDeployment, Name: s.owner}, ownerState{object: object}, now)

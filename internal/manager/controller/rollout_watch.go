@@ -2,8 +2,10 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,18 +22,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
 // Register adds the controller to the manager.
 func (r *RolloutReconciler) Register(mgr ctrl.Manager) error {
 	concerned := predicate.NewPredicateFuncs(r.concerns)
-	meant := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+	meant := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("rollout").
 		Watches(&v1alpha1.ProxyReport{}, fleetChanged, builder.WithPredicates(concernsRollout, concerned)).
 		Watches(&v1alpha1.CorporateProxy{}, fleetChanged, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&clusterv1.Cluster{}, fleetChanged, builder.WithPredicates(meant, concerned)).
+		Watches(&corev1.ConfigMap{}, fleetChanged, builder.WithPredicates(controls)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, EnableWarmup: ptr.To(true), UsePriorityQueue: ptr.To(false), RateLimiter: retries()}).
 		Complete(r)
 }
@@ -63,7 +67,8 @@ func (r *RolloutReconciler) concerns(o client.Object) bool {
 	}
 	next := ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{})
 	next.Started = nil
-	return rolling[report.Status.ProxyName] || next != (v1alpha1.ReportedRollout{})
+	_, wanted := rolling[report.Status.ProxyName]
+	return wanted || next != (v1alpha1.ReportedRollout{})
 }
 
 // concernsRollout leaves out what the rollout does not decide from; its own messages
@@ -80,33 +85,87 @@ var concernsRollout = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool
 		meta.IsStatusConditionTrue(before.Status.Conditions, v1alpha1.ConditionReady) != meta.IsStatusConditionTrue(after.Status.Conditions, v1alpha1.ConditionReady)
 }}
 
+// controls lets through where people pause a rollout.
+var controls = predicate.NewPredicateFuncs(func(o client.Object) bool {
+	_, is := revision.ControlledProxy(o.GetName())
+	return is
+})
+
 func placeOf(report *v1alpha1.ProxyReport) v1alpha1.ReportedRollout {
 	next := ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{})
 	next.Message = ""
 	return next
 }
 
-// rolling names the CorporateProxies that say Rolling. What it reads is the cache's:
-// nothing of it is changed.
-func (r *RolloutReconciler) rolling(ctx context.Context) (map[string]bool, error) {
+// rolling has the CorporateProxies that say Rolling, by name. What it reads is the
+// cache's: nothing of it is changed.
+func (r *RolloutReconciler) rolling(ctx context.Context) (map[string]*v1alpha1.CorporateProxy, error) {
 	proxies := &v1alpha1.CorporateProxyList{}
 	if err := r.Client.List(ctx, proxies, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	rolling := map[string]bool{}
+	rolling := map[string]*v1alpha1.CorporateProxy{}
 	for i := range proxies.Items {
-		if proxies.Items[i].Spec.Node.Rollout == v1alpha1.RolloutRolling {
-			rolling[proxies.Items[i].Name] = true
+		if proxy := &proxies.Items[i]; proxy.Spec.Node.Rollout == v1alpha1.RolloutRolling {
+			rolling[proxy.Name] = proxy
 		}
 	}
 	return rolling, nil
 }
 
+// machinePolicy is what a CorporateProxy that says Rolling says of it.
+type machinePolicy struct {
+	pool     rollout.Pool
+	waves    rollout.Policy
+	deadline time.Duration
+	stopped  string
+}
+
+func (r *RolloutReconciler) policies(ctx context.Context) (map[string]machinePolicy, error) {
+	rolling, err := r.rolling(ctx)
+	if err != nil {
+		return nil, err
+	}
+	policies := make(map[string]machinePolicy, len(rolling))
+	for name, proxy := range rolling {
+		if policies[name], err = r.policyOf(ctx, proxy); err != nil {
+			return nil, err
+		}
+	}
+	return policies, nil
+}
+
+// policyOf is one cluster at a time, of all CorporateProxies together, without spec.rollout. Where that says something
+// impossible, none begins.
+func (r *RolloutReconciler) policyOf(ctx context.Context, proxy *v1alpha1.CorporateProxy) (machinePolicy, error) {
+	spec := proxy.Spec.Rollout
+	if spec == nil {
+		return machinePolicy{}, nil
+	}
+	p := machinePolicy{pool: rollout.Pool{Name: proxy.Name, Places: int(spec.Machines.MaxParallel)}}
+	if deadline := spec.Machines.ProgressDeadline; deadline != nil {
+		p.deadline = deadline.Duration
+	}
+	waves, invalid := rollout.ParsePolicy(*spec)
+	p.waves = waves
+	control, err := r.Revisions.control(ctx, proxy.Name)
+	var unclear *controlError
+	switch {
+	case err != nil && !errors.As(err, &unclear):
+		return p, err
+	case invalid != nil:
+		p.stopped = "spec.rollout of the CorporateProxy is invalid"
+	case spec.Paused || control.Paused:
+		p.stopped = "the rollout of the CorporateProxy is paused"
+	}
+	return p, nil
+}
+
 // fleet reads the reports of clusters that are to be rolled, or were, and what
 // decides about each. It returns false while the cache does not have the last claim.
 // What it reads is the cache's: nothing of it is changed.
-func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*rollout.Cluster, bool, error) {
-	rolling, err := r.rolling(ctx)
+func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*rollout.MachineCluster, bool, error) {
+	policies, err := r.policies(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -114,7 +173,7 @@ func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*rollou
 	if err := r.Client.List(ctx, reports, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, false, err
 	}
-	var fleet []*rollout.Cluster
+	var fleet []*rollout.MachineCluster
 	claimed := false
 	for i := range reports.Items {
 		report := &reports.Items[i]
@@ -124,14 +183,15 @@ func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*rollou
 			}
 			claimed = report.Status.Rollout != nil && report.Status.Rollout.After != nil
 		}
-		if !rolling[report.Status.ProxyName] && report.Status.Rollout == nil {
+		policy, wanted := policies[report.Status.ProxyName]
+		if !wanted && report.Status.Rollout == nil {
 			continue
 		}
-		c, err := r.cluster(ctx, report)
+		c, err := r.cluster(ctx, report, policy)
 		if err != nil {
 			return nil, false, err
 		}
-		c.Wanted = rolling[report.Status.ProxyName]
+		c.Wanted = wanted
 		c.Claimed = claimed && report.UID == r.claim.uid
 		fleet = append(fleet, c)
 	}
@@ -142,16 +202,20 @@ func (r *RolloutReconciler) fleet(ctx context.Context, now time.Time) ([]*rollou
 	return fleet, true, nil
 }
 
-func (r *RolloutReconciler) cluster(ctx context.Context, report *v1alpha1.ProxyReport) (*rollout.Cluster, error) {
-	c := &rollout.Cluster{
+func (r *RolloutReconciler) cluster(ctx context.Context, report *v1alpha1.ProxyReport, policy machinePolicy) (*rollout.MachineCluster, error) {
+	c := &rollout.MachineCluster{
 		Key: client.ObjectKeyFromObject(report), ReportUID: report.UID, ReportVersion: report.ResourceVersion,
 		Ready:   meta.IsStatusConditionTrue(report.Status.Conditions, v1alpha1.ConditionReady),
 		Nodes:   report.Status.Nodes,
 		Rollout: ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{}),
+		Pool:    policy.pool, Deadline: policy.deadline, Stopped: policy.stopped,
 	}
 	cluster := &clusterv1.Cluster{}
 	err := r.Client.Get(ctx, c.Key, cluster, client.UnsafeDisableDeepCopy)
 	c.Deleting = err != nil || cluster.DeletionTimestamp != nil
 	c.Paused = err == nil && paused(cluster)
+	if c.Pool.Name != "" {
+		c.Pool.Wave = policy.waves.WaveNumber(cluster.Labels)
+	}
 	return c, client.IgnoreNotFound(err)
 }

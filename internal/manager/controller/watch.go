@@ -49,6 +49,7 @@ func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
 		Watches(&corev1.Secret{}, r.fanOut(r.readersOf), builder.WithPredicates(contentChanged)).
 		Watches(&corev1.ConfigMap{}, r.fanOut(r.readersOf), builder.WithPredicates(contentChanged)).
 		WatchesMetadata(&corev1.Namespace{}, r.fanOut(r.clustersIn), builder.WithPredicates(labelsOnly)).
+		WatchesRawSource(r.Waves.clusters.source()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrency,
 			EnableWarmup:            ptr.To(true), // a standby has warm caches
@@ -63,8 +64,8 @@ func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
 	return errors.Join(mgr.Add(r.changes), controlled.Complete(r))
 }
 
-// reports reconciles a report's cluster when the report is created, deleted, or asked for something; the operator's own
-// status updates come back as events that need no answer.
+// reports reconciles a report's cluster when the report is created, deleted, asked for something, or has news of the cluster;
+// the operator's own status updates come back as events that need no answer.
 func (r *ClusterReconciler) reports() handler.EventHandler {
 	asks := r.reportChanged()
 	return handler.Funcs{
@@ -79,8 +80,11 @@ func (r *ClusterReconciler) reports() handler.EventHandler {
 			if report, is := e.ObjectNew.(*v1alpha1.ProxyReport); is {
 				r.written.latest(client.ObjectKeyFromObject(report), report) // nothing newer needs to be kept
 			}
-			if asks.Update(e) {
+			switch {
+			case asks.Update(e):
 				q.Add(requestFor(e.ObjectNew))
+			case observedNews(e, time.Now()), deliveredNews(e):
+				enqueue(q, 0, requestFor(e.ObjectNew))
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {

@@ -60,7 +60,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	if out.retry != nil {
 		return ctrl.Result{}, out.retry
 	}
-	return r.requeue(s, d, out), nil
+	return untilNextEnd(untilStale(r.requeue(s, d, out), s), s), nil
 }
 
 func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised map[string]string) (*v1alpha1.ProxyReport, error) {
@@ -207,7 +207,7 @@ func (r *ClusterReconciler) requeue(s state, d decision, out outcome) ctrl.Resul
 	key := client.ObjectKeyFromObject(s.cluster)
 	result := ctrl.Result{Priority: ptr.To(background)}
 	switch {
-	case d.paused:
+	case d.paused, d.held:
 		return result
 	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
 		result.RequeueAfter, result.Priority = r.backOff.next(key, s.circumstances(), firstPending, r.Pace.Interval, time.Now()), ptr.To(0)

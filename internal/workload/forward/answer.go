@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"syscall"
 
 	"github.com/fairlead-io/fairlead/internal/core/egress"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -26,7 +27,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	status, result, way := classify(err)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Proxy-Status", fmt.Sprintf("fairlead-relay; error=%s; details=%q", proxyError(status), result)) // RFC 9209
+	w.Header().Set("Proxy-Status", fmt.Sprintf("fairlead-relay; error=%s; details=%q", proxyError(status), detail(result, err))) // RFC 9209
 	w.WriteHeader(status)
 	fmt.Fprintf(w, "fairlead-relay: %v\n", err)
 	if p.Observe != nil {
@@ -57,6 +58,22 @@ func classify(err error) (status int, result, way string) {
 		return http.StatusBadGateway, "backoff", "proxy"
 	}
 	return http.StatusBadGateway, "failed", "proxy"
+}
+
+// detail is the result, or of one that only says that something failed, what did.
+func detail(result string, err error) string {
+	var lookup *net.DNSError
+	switch {
+	case result != "failed":
+		return result
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case errors.As(err, &lookup):
+		return "lookup"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "no-route"
+	}
+	return result
 }
 
 // proxyError is the nearest of the types of RFC 9209, section 2.3.

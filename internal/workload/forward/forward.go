@@ -60,6 +60,7 @@ type Proxy struct {
 	current *transports
 
 	connections connections
+	underway    underway
 }
 
 // Outcome is how a request ended, for metrics.
@@ -138,6 +139,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, err)
 		return
 	}
+	defer p.underway.begin(settings)()
 	decision, refusal := p.decide(r, settings)
 	switch {
 	case refusal != nil:

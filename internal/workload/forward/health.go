@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // probes are answered so many at a time: of the kubelet, and of who reads metrics. No pod takes all places.
@@ -35,7 +37,10 @@ func healthServer(p *Proxy, registry *prometheus.Registry, ctx context.Context) 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "it listens") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		_, err := p.Folder.Read()
+		settings, err := p.Folder.Read()
+		if err == nil && settings.Revision != "" {
+			w.Header().Set(upstream.RevisionHeader, settings.Revision)
+		}
 		if ctx.Err() != nil {
 			err = errors.New("it ends")
 		}

@@ -18,6 +18,8 @@ var (
 	staleDesc        = prometheus.NewDesc("fairlead_relay_settings_stale", "1 while the settings cannot be read, and those of before count on.", nil, nil)
 	credentialDesc   = prometheus.NewDesc("fairlead_relay_credential_configured", "1 for each credential in the settings, by its place there (current, previous) and its keyed fingerprint.", []string{"credential", "fingerprint"}, nil)
 	lastAcceptedDesc = prometheus.NewDesc("fairlead_relay_credential_last_accepted_timestamp_seconds", "When the proxy accepted a credential last, by its keyed fingerprint.", []string{"fingerprint"}, nil)
+	lastRefusedDesc  = prometheus.NewDesc("fairlead_relay_credential_last_refused_timestamp_seconds", "When the proxy refused a credential last (407 to CONNECT), by its keyed fingerprint.", []string{"fingerprint"}, nil)
+	underwayDesc     = prometheus.NewDesc("fairlead_relay_credential_requests", "Requests under way that began with a credential in the settings, by its keyed fingerprint.", []string{"fingerprint"}, nil)
 	tunnelsDesc      = prometheus.NewDesc("fairlead_relay_credential_tunnels", "Open tunnels that a credential was accepted for, by its keyed fingerprint.", []string{"fingerprint"}, nil)
 )
 
@@ -36,7 +38,7 @@ func (m *metrics) observe(o Outcome) { m.requests.WithLabelValues(o.Decision, o.
 // Describe sends the descriptions of all metrics.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	m.requests.Describe(to)
-	for _, desc := range []*prometheus.Desc{connectionsDesc, beyondDesc, staleDesc, credentialDesc, lastAcceptedDesc, tunnelsDesc} {
+	for _, desc := range []*prometheus.Desc{connectionsDesc, beyondDesc, staleDesc, credentialDesc, lastAcceptedDesc, lastRefusedDesc, underwayDesc, tunnelsDesc} {
 		to <- desc
 	}
 }
@@ -55,17 +57,27 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 		stale = 1
 	}
 	gauge(staleDesc, stale)
-	key := ""
 	if settings != nil {
-		key = settings.Key
-		for name, mark := range settings.Fingerprints() {
-			gauge(credentialDesc, 1, name, mark)
+		for _, c := range settings.Configured(settings) {
+			gauge(credentialDesc, 1, c.Credential, c.Fingerprint)
+		}
+		for mark, count := range m.proxy.underway.by(settings) {
+			gauge(underwayDesc, float64(count), mark)
 		}
 	}
-	for _, usage := range m.proxy.dialer.Usage(key) {
-		gauge(tunnelsDesc, float64(usage.Tunnels), usage.Fingerprint)
+	for _, usage := range m.proxy.dialer.Usage(settings) {
+		if usage.Tunnels > 0 || !usage.LastAccepted.IsZero() {
+			gauge(tunnelsDesc, float64(usage.Tunnels), usage.Fingerprint)
+		}
 		if !usage.LastAccepted.IsZero() {
-			gauge(lastAcceptedDesc, float64(usage.LastAccepted.UnixMilli())/float64(time.Second/time.Millisecond), usage.Fingerprint)
+			gauge(lastAcceptedDesc, seconds(usage.LastAccepted), usage.Fingerprint)
+		}
+		if !usage.LastRefused.IsZero() {
+			gauge(lastRefusedDesc, seconds(usage.LastRefused), usage.Fingerprint)
 		}
 	}
+}
+
+func seconds(at time.Time) float64 {
+	return float64(at.UnixMilli()) / float64(time.Second/time.Millisecond)
 }

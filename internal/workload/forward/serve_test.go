@@ -78,7 +78,7 @@ func newProxy(t *testing.T) *Proxy {
 }
 
 func TestATunnelGoesOnWhileTheServerDrainsAndNewOnesAreTakenUntilItsDelayIsOver(t *testing.T) {
-	address, end, done := serve(t, newProxy(t), DefaultLimits, Drain{Delay: 300 * time.Millisecond, Grace: 20 * time.Second})
+	address, end, done := serve(t, newProxy(t), DefaultLimits, Drain{Delay: 2 * time.Second, Grace: 20 * time.Second})
 	first := tunnel(t, address)
 	end()
 	second := tunnel(t, address)

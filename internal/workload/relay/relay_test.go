@@ -5,12 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/x509"
-	"errors"
 	"io"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"strings"
@@ -180,9 +179,9 @@ func TestAProxyThatDoesNotAnswerIsGivenUp(t *testing.T) {
 				echo(conn)
 			})
 			url := row.scheme + userinfo() + proxy.Addr().String()
-			s := start(t, settings(t, url, ""), func(r *relay) { r.timeout = 50 * time.Millisecond })
+			s := start(t, settings(t, url, ""), func(r *relay) { r.timeout = 500 * time.Millisecond })
 			_, _ = io.ReadAll(s.dial(t))
-			if text := s.awaitUnready(t); !strings.Contains(text, "no answer within 50ms") {
+			if text := s.awaitUnready(t); !strings.Contains(text, "no answer within 500ms") {
 				t.Errorf("/readyz says %q", text)
 			}
 		})
@@ -335,36 +334,6 @@ func TestAPortThatIsTakenIsSaid(t *testing.T) {
 	}
 }
 
-func TestStrangersWhoKnockAtTheProbesTakeNoMemory(t *testing.T) {
-	health := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(freePort(t))))
-	r := newRelay(t.TempDir(), []Target{{"hub.example", freePort(t)}}, slog.New(slog.DiscardHandler))
-	go func() { _ = r.run(t.Context(), health) }()
-	healthy := func() bool {
-		response, err := http.Get("http://" + health + "/healthz")
-		if err != nil {
-			return false
-		}
-		_ = response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	}
-	await(t, "the relay", healthy)
-	before := runtime.NumGoroutine()
-	const strangers = 10 * maxProbes
-	for range strangers {
-		conn, err := net.Dial("tcp", health)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close() //nolint:errcheck // nothing was said
-		_, _ = io.WriteString(conn, "GET /readyz HTTP/1.1\r\nA: ")
-	}
-	await(t, "the server to have accepted what it accepts", func() bool { return runtime.NumGoroutine() >= before+maxProbes/2 })
-	time.Sleep(100 * time.Millisecond) // for more than that
-	if more := runtime.NumGoroutine() - before; more > 2*maxProbes {
-		t.Errorf("%d goroutines for %d strangers", more, strangers)
-	}
-}
-
 func TestTunnelsToTheSameProxyShareItsAuthorities(t *testing.T) {
 	path := t.TempDir()
 	folder := upstream.NewFolder(path, slog.New(slog.DiscardHandler))
@@ -397,39 +366,26 @@ func TestTunnelsToTheSameProxyShareItsAuthorities(t *testing.T) {
 	}
 }
 
-func TestHealthIsThatItListensAndReadyThatTunnelsOpen(t *testing.T) {
-	r := readiness{targets: []Target{hub, {"other.invalid", 443}}, last: map[Target]error{}}
-	get := func(path string) (int, string) {
-		w := httptest.NewRecorder()
-		r.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
-		return w.Code, w.Body.String()
-	}
-	for _, step := range []struct {
-		do   func()
-		code int
-		text string
-	}{
-		{func() {}, 503, "hub.invalid:8091: nobody has asked for a tunnel yet\nother.invalid:443: nobody has asked for a tunnel yet\n"},
-		{func() { r.note(hub, nil) }, 200, "hub.invalid:8091: a tunnel was opened\nother.invalid:443: nobody has asked for a tunnel yet\n"},
-		{func() { r.note(r.targets[1], errors.New("403")) }, 503, "hub.invalid:8091: a tunnel was opened\nother.invalid:443: 403\n"},
-		{func() { r.note(r.targets[1], nil) }, 200, "hub.invalid:8091: a tunnel was opened\nother.invalid:443: a tunnel was opened\n"},
-	} {
-		step.do()
-		if code, text := get("/readyz"); code != step.code || text != step.text {
-			t.Errorf("/readyz: %d, %q", code, text)
-		}
-		if code, _ := get("/healthz"); code != 200 {
-			t.Errorf("/healthz: %d", code)
-		}
-	}
-}
-
+// freePort lies below those that the kernel gives to connections and to listeners at port 0: one of them could otherwise sit on
+// it before the relay does. A UDP socket of the same number keeps it from tests that run beside this one, as in e2e/ports.
 func freePort(t *testing.T) uint16 {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 200 {
+		number := 12000 + mathrand.N(8000)
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
+		reservation, err := net.ListenPacket("udp4", address)
+		if err != nil {
+			continue
+		}
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			_ = reservation.Close()
+			continue
+		}
+		t.Cleanup(func() { _ = reservation.Close() })
+		_ = listener.Close()
+		return uint16(number)
 	}
-	defer listener.Close() //nolint:errcheck // nobody has connected
-	return uint16(listener.Addr().(*net.TCPAddr).Port)
+	t.Fatal("no port is free")
+	return 0
 }

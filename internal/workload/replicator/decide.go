@@ -17,8 +17,10 @@ import (
 type source struct {
 	data      map[string][]byte
 	changedAt time.Time
-	problem   string // stateSourceMissing, stateSourceInvalid, or none
-	detail    string
+	// credentials is their fingerprint; empty: nobody counts.
+	credentials string
+	problem     string // stateSourceMissing, stateSourceInvalid, or none
+	detail      string
 }
 
 // readSource takes nil for a Secret that does not exist.
@@ -30,12 +32,13 @@ func readSource(secret *corev1.Secret) source {
 	if err != nil {
 		return source{problem: stateSourceInvalid, detail: err.Error()}
 	}
-	return source{data: data, changedAt: proxysecret.DataChangedAt(secret)}
+	return source{data: data, changedAt: proxysecret.DataChangedAt(secret), credentials: secret.Annotations[proxysecret.CredentialsAnnotation]}
 }
 
 // state is what is known of one namespace.
 type state struct {
 	namespace   string
+	created     time.Time // the namespace
 	terminating bool
 	excluded    bool
 	source      source
@@ -154,8 +157,9 @@ func mend(s state) decision {
 		d.state = stateInUse
 	}
 	same, dated := proxysecret.Equal(s.copy.Data, data), isDated(s.copy)
+	marked := s.source.credentials == "" || same && historyOf(s.copy).Now() == s.source.credentials
 	switch {
-	case same && dated:
+	case same && dated && marked:
 		return d
 	case !same && s.copy.Immutable != nil && *s.copy.Immutable:
 		return decision{verb: refuse, state: stateImmutable, detail: "it is immutable and its content is out of date: delete it, and it is made anew"}
@@ -165,12 +169,20 @@ func mend(s state) decision {
 	d.verb, d.object = update, right
 	changedAt := s.now
 	switch {
+	case same && dated:
+		changedAt, _ = time.Parse(time.RFC3339, s.copy.Annotations[proxysecret.ChangedAtAnnotation])
 	case same:
 		changedAt = proxysecret.DataChangedAt(s.copy)
 	case changedAt.Before(s.source.changedAt): // by the API server's clock; ours is slow
 		changedAt = s.source.changedAt
 	}
 	date(right, changedAt)
+	if s.source.credentials == "" {
+		delete(right.Annotations, proxysecret.CredentialsAnnotation) // it would not be true for long
+		return d
+	}
+	others := proxysecret.Account(s.copy.Data) != proxysecret.Account(data)
+	mark(right, historyOf(s.copy).Next(s.source.credentials, others, changedAt))
 	return d
 }
 
@@ -185,7 +197,33 @@ func newCopy(s state) *corev1.Secret {
 		Data: s.source.data,
 	}
 	date(secret, s.source.changedAt)
+	if s.source.credentials != "" {
+		mark(secret, proxysecret.History{{Fingerprint: s.source.credentials, Since: firstSince(s)}})
+	}
 	return secret
+}
+
+// firstCopy is how soon a namespace gets its first copy. Later, there may have been one that somebody deleted.
+const firstCopy = time.Minute
+
+// firstSince is when the history of a copy begins that is made now. What started earlier may have had another copy. In a new
+// namespace there was none, and pods wait for the first one: what starts right away has what is in it.
+func firstSince(s state) time.Time {
+	switch {
+	case s.created.After(s.source.changedAt) && s.now.Sub(s.created) < firstCopy:
+		return s.created.Add(-proxysecret.Lag)
+	case s.now.Before(s.source.changedAt): // by the API server's clock; ours is slow
+		return s.source.changedAt
+	}
+	return s.now
+}
+
+func historyOf(secret *corev1.Secret) proxysecret.History {
+	return proxysecret.ParseHistory(secret.Annotations[proxysecret.CredentialsAnnotation])
+}
+
+func mark(secret *corev1.Secret, history proxysecret.History) {
+	metav1.SetMetaDataAnnotation(&secret.ObjectMeta, proxysecret.CredentialsAnnotation, history.String())
 }
 
 func date(secret *corev1.Secret, at time.Time) {

@@ -6,5 +6,9 @@
 //	decide.go and trustedca.go  state → decision about each of the two, pure
 //	reconcile.go                decision → at most one request
 //
+// credentials.go counts, for metrics, who has which credentials: copies, and pods by when they started.
+//
+// exclusions.go ends the exclusion of namespaces at the time that their annotation says.
+//
 // The reconcile of its own namespace, where the source is, reports the source.
 package replicator

@@ -3,8 +3,7 @@ package replicator
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,21 +16,24 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
+	"github.com/fairlead-io/fairlead/internal/health"
 	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
 
 // Options are the replicator's settings.
 type Options struct {
 	Namespace          string   // its own, where the source is
+	Source             string   // the Secret that is copied; empty: that of the name that the copies have
 	ExcludeNamespaces  []string // that get no copy
 	OnDemandNamespaces []string // that get one only while a pod there refers to it
 	LeaderElection     bool     // one active replica at a time
+	CountCredentials   bool     // and watch all pods for that
+	EndExclusions      bool     // of namespaces, when their time has come
 	MetricsAddress     string   // host:port, or 0 for none
 	HealthAddress      string   // host:port, or 0 for none
 }
@@ -74,16 +76,39 @@ func newManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	origin, err := newOrigin(config, opts.Namespace, opts.Source)
+	if err != nil {
+		return nil, err
+	}
 	r := &Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
 		Namespace: opts.Namespace, Excluded: map[string]struct{}{}, OnDemand: demand,
-		secrets: secretCopies(), trustedCAs: trustedCACopies(),
+		origin: origin, secrets: secretCopies(), trustedCAs: trustedCACopies(),
 	}
 	for _, name := range opts.ExcludeNamespaces {
 		r.Excluded[name] = struct{}{}
 	}
 	metrics.Registry.MustRegister(r.collectors()...)
-	return mgr, errors.Join(r.Register(mgr), addProbes(mgr))
+	if opts.CountCredentials {
+		counter, err := newCredentials(config, opts.Namespace, mgr.GetClient())
+		if err != nil {
+			return nil, err
+		}
+		metrics.Registry.MustRegister(counter)
+		if err := mgr.Add(counter.pods); err != nil {
+			return nil, err
+		}
+	}
+	if opts.EndExclusions {
+		exclusions := &Exclusions{Client: mgr.GetClient(), Events: mgr.GetEventRecorder("fairlead"), Now: time.Now}
+		metrics.Registry.MustRegister(exclusions)
+		if err := exclusions.Register(mgr); err != nil {
+			return nil, err
+		}
+	}
+	// A bad source is no reason not to be ready: it concerns no other replica less.
+	watched := []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, metadata("Namespace"), metadata("Pod")}
+	return mgr, errors.Join(r.Register(mgr), health.Add(mgr, watched))
 }
 
 // caches watches the Secrets and ConfigMaps of our names in all namespaces, by field selectors, which is what RBAC lets
@@ -123,22 +148,4 @@ func nameAlone(object any) (any, error) {
 	kept := metadata("Pod")
 	kept.Namespace, kept.Name, kept.UID, kept.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
 	return kept, nil
-}
-
-// addProbes: alive means that it answers, ready that the caches are filled. A bad source is neither: it concerns
-// no other replica less.
-func addProbes(mgr manager.Manager) error {
-	ready := func(request *http.Request) error {
-		for _, object := range []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, metadata("Namespace"), metadata("Pod")} {
-			informer, err := mgr.GetCache().GetInformer(request.Context(), object, cache.BlockUntilSynced(false))
-			if err != nil {
-				return fmt.Errorf("no cache of %T: %w", object, err)
-			}
-			if !informer.HasSynced() {
-				return fmt.Errorf("the cache of %T is not synced yet", object)
-			}
-		}
-		return nil
-	}
-	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
 }

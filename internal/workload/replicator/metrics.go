@@ -72,5 +72,5 @@ func (r *Reconciler) collectors() []prometheus.Collector {
 
 // Collectors are the replicator's own metrics, for who asks what there is.
 func Collectors() []prometheus.Collector {
-	return (&Reconciler{secrets: secretCopies(), trustedCAs: trustedCACopies()}).collectors()
+	return append((&Reconciler{secrets: secretCopies(), trustedCAs: trustedCACopies()}).collectors(), &credentials{}, &Exclusions{})
 }

@@ -29,6 +29,7 @@ type Reconciler struct {
 	Excluded  map[string]struct{} // namespaces, by name
 	OnDemand  onDemand
 
+	origin     origin
 	settling   settling
 	secrets    copies
 	trustedCAs copies
@@ -37,7 +38,9 @@ type Reconciler struct {
 // Reconcile looks at one namespace.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if request.Name == r.Namespace {
-		return ctrl.Result{}, r.reportSource(ctx)
+		if err := r.reportSource(ctx); err != nil || !r.origin.apart() {
+			return ctrl.Result{}, err
+		}
 	}
 	namespace := metadata("Namespace")
 	if err := r.Client.Get(ctx, types.NamespacedName{Name: request.Name}, namespace); err != nil {
@@ -72,6 +75,7 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	_, byName := r.Excluded[namespace.Name]
 	s := state{
 		namespace:   namespace.Name,
+		created:     namespace.CreationTimestamp.Time,
 		terminating: namespace.DeletionTimestamp != nil,
 		excluded:    byName || namespace.Labels[selection.Key] == selection.Exclude,
 		now:         time.Now(),
@@ -81,11 +85,9 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 		return s, err
 	}
 	s.excluded = s.excluded || spared
-	origin, err := find(ctx, r.Client, r.Namespace, proxysecret.Name, &corev1.Secret{})
-	if err != nil {
+	if _, s.source, err = r.readOrigin(ctx); err != nil {
 		return s, err
 	}
-	s.source = readSource(origin)
 	if s.copy, err = find(ctx, r.Client, s.namespace, proxysecret.Name, &corev1.Secret{}); err != nil {
 		return s, err
 	}
@@ -108,6 +110,9 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 
 func (r *Reconciler) readTrustedCA(ctx context.Context, namespace string) (trustedCA, error) {
 	var c trustedCA
+	if namespace == r.Namespace { // there is the chart's, and no copy
+		return c, nil
+	}
 	origin, err := find(ctx, r.Client, r.Namespace, proxysecret.TrustedCAName, &corev1.ConfigMap{})
 	if err != nil {
 		return c, err
@@ -195,16 +200,15 @@ func (r *Reconciler) failed(ctx context.Context, namespace *metav1.PartialObject
 
 // reportSource tells people when the source cannot be used, and when it can again.
 func (r *Reconciler) reportSource(ctx context.Context) error {
-	secret, err := find(ctx, r.Client, r.Namespace, proxysecret.Name, &corev1.Secret{})
+	secret, origin, err := r.readOrigin(ctx)
 	if err != nil {
 		return err
 	}
-	origin := readSource(secret)
 	now := origin.problem
 	if now == "" {
 		now = stateSource
 	}
-	if !r.secrets.change(r.Namespace, now) {
+	if !r.secrets.change(r.origin.key(r.Namespace), now) {
 		return nil
 	}
 	if origin.problem == "" {
@@ -214,11 +218,11 @@ func (r *Reconciler) reportSource(ctx context.Context) error {
 	if secret == nil {
 		secret = &corev1.Secret{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: proxysecret.Name},
+			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.origin.name},
 		}
 	}
 	const text = "Secret %s/%s cannot be copied, and every copy stays as it is: %s"
-	r.Events.Eventf(secret, nil, corev1.EventTypeWarning, origin.problem, "Copy", text, r.Namespace, proxysecret.Name, origin.detail)
-	log.FromContext(ctx).Error(nil, fmt.Sprintf(text, r.Namespace, proxysecret.Name, origin.detail), "state", origin.problem)
+	r.Events.Eventf(secret, nil, corev1.EventTypeWarning, origin.problem, "Copy", text, r.Namespace, r.origin.name, origin.detail)
+	log.FromContext(ctx).Error(nil, fmt.Sprintf(text, r.Namespace, r.origin.name, origin.detail), "state", origin.problem)
 	return nil
 }

@@ -39,32 +39,35 @@ type reference struct{ secret, configMap, key string }
 // references lists those of a pod.
 func references(spec *corev1.PodSpec) []reference {
 	var found []reference
-	container := func(env []corev1.EnvVar, envFrom []corev1.EnvFromSource) {
-		for _, e := range env {
-			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
-				found = append(found, reference{secret: e.ValueFrom.SecretKeyRef.Name, key: e.ValueFrom.SecretKeyRef.Key})
-			}
-			if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
-				found = append(found, reference{configMap: e.ValueFrom.ConfigMapKeyRef.Name})
-			}
-		}
-		for _, from := range envFrom {
-			if from.SecretRef != nil {
-				found = append(found, reference{secret: from.SecretRef.Name, key: everyVariable}) // of which the authorities are none
-			}
-			if from.ConfigMapRef != nil {
-				found = append(found, reference{configMap: from.ConfigMapRef.Name})
-			}
-		}
-	}
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		container(c.Env, c.EnvFrom)
+		found = append(found, ofContainer(c.Env, c.EnvFrom)...)
 	}
 	for _, c := range spec.EphemeralContainers {
-		container(c.Env, c.EnvFrom)
+		found = append(found, ofContainer(c.Env, c.EnvFrom)...)
 	}
 	for _, volume := range spec.Volumes {
 		found = append(found, ofVolume(&volume.VolumeSource)...)
+	}
+	return found
+}
+
+func ofContainer(env []corev1.EnvVar, envFrom []corev1.EnvFromSource) []reference {
+	var found []reference
+	for _, e := range env {
+		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+			found = append(found, reference{secret: e.ValueFrom.SecretKeyRef.Name, key: e.ValueFrom.SecretKeyRef.Key})
+		}
+		if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil {
+			found = append(found, reference{configMap: e.ValueFrom.ConfigMapKeyRef.Name})
+		}
+	}
+	for _, from := range envFrom {
+		if from.SecretRef != nil {
+			found = append(found, reference{secret: from.SecretRef.Name, key: everyVariable}) // of which the authorities are none
+		}
+		if from.ConfigMapRef != nil {
+			found = append(found, reference{configMap: from.ConfigMapRef.Name})
+		}
 	}
 	return found
 }

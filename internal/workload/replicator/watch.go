@@ -37,21 +37,31 @@ func (r *Reconciler) Register(mgr ctrl.Manager) error {
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.concerned)).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.concerned)).
 		WatchesMetadata(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.firstToNeed), builder.WithPredicates(created)).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: concurrency,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
-			EnableWarmup:            ptr.To(true), // a standby has warm caches
-			UsePriorityQueue:        ptr.To(false),
-		})
-	if r.OnDemand.pods == nil {
-		return all.Complete(r)
+		WithOptions(options())
+	var failed error
+	if r.OnDemand.pods != nil {
+		failed = mgr.Add(r.OnDemand.pods)
+		all = all.WatchesRawSource(r.OnDemand.source())
 	}
-	return errors.Join(mgr.Add(r.OnDemand.pods), all.WatchesRawSource(r.OnDemand.source()).Complete(r))
+	if r.origin.apart() {
+		failed = errors.Join(failed, mgr.Add(r.origin.secrets))
+		all = all.WatchesRawSource(r.origin.source(r.concerned))
+	}
+	return errors.Join(failed, all.Complete(r))
+}
+
+func options() controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: concurrency,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		EnableWarmup:            ptr.To(true), // a standby has warm caches
+		UsePriorityQueue:        ptr.To(false),
+	}
 }
 
 // concerned are all namespaces if a source changed, and that of a copy.
 func (r *Reconciler) concerned(ctx context.Context, object client.Object) []reconcile.Request {
-	if object.GetNamespace() != r.Namespace {
+	if object.GetNamespace() != r.Namespace || r.origin.apart() && object.GetName() == proxysecret.Name {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: object.GetNamespace()}}}
 	}
 	namespaces := &metav1.PartialObjectMetadataList{}

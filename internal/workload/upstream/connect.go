@@ -114,6 +114,7 @@ func unreadable(err error) error {
 type Refusal struct {
 	Status  int
 	Schemes []string // of authentication that it offers, if Basic is none of them
+	Cause   string   // see [Cause]
 	why     string
 }
 
@@ -123,7 +124,7 @@ func (r *Refusal) Error() string {
 
 // refusal says why there is no way, as far as the status tells.
 func refusal(status int, header textproto.MIMEHeader, target string, authorized bool) *Refusal {
-	r := &Refusal{Status: status}
+	r := &Refusal{Status: status, Cause: Cause(header)}
 	switch status {
 	case http.StatusProxyAuthRequired:
 		r.why = "it wants a user and a password, and its URL has none"

@@ -72,6 +72,7 @@ func (f *Folder) read() error {
 		return err
 	}
 	if f.last != nil {
+		settings.remember(f.last)
 		f.log.Info("the settings have changed", "proxy", settings.HTTPS.URL.String())
 	}
 	for _, warning := range settings.Warnings {
@@ -108,7 +109,7 @@ func (f *Folder) stampNow() string {
 }
 
 // Keys are those of the Secret fairlead-source, in the order of the lines of SettingsFile.
-var Keys = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, KeyFile, NoProxyFile}
+var Keys = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, KeyFile, MarkFile, MarkPreviousFile, RevisionFile, NoProxyFile}
 
 // Parse reads files by their names, as a folder would have them. The error shows no value.
 func Parse(files map[string]string) (*Settings, error) { return parse("", files) }

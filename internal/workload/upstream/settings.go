@@ -23,20 +23,29 @@ const (
 	HTTPSPreviousFile = "HTTPS_PROXY_PREVIOUS" //
 	NoProxyFile       = "NO_PROXY"             // may be missing, as it was not projected once
 	KeyFile           = "FINGERPRINT_KEY"      // of the fingerprints of credentials in metrics; may be missing
+	MarkFile          = "FINGERPRINT"          // that of the management cluster for the credentials; may be missing
+	MarkPreviousFile  = "FINGERPRINT_PREVIOUS" // and for those of before
+	RevisionFile      = "REVISION"             // identity of the revision that the settings are; may be missing
 	CAFile            = "ca.crt"               // a file: authorities of an https:// proxy beside the system's; may be missing
 	SettingsFile      = "settings"             // all but the authorities, as systemd's EnvironmentFile= reads them without quotes
 )
+
+// RevisionHeader is where a relay's /readyz says what is in its RevisionFile.
+const RevisionHeader = "Fairlead-Revision"
 
 // Settings are what a folder says.
 type Settings struct {
 	HTTP, HTTPS Proxy
 	NoProxy     string
 	Key         string // of fingerprints; empty: one of this process
+	Revision    string // that these settings are; empty: nobody says
 	// Warnings name what is ignored, and why. They show no value.
 	Warnings []string
 	// Authorities are those by which an https:// proxy is known: the system's and the folder's. A company's bundle takes
 	// hundreds of kilobytes, and is read once.
 	Authorities func() (*x509.CertPool, error)
+
+	marks map[string]string // fingerprints that came with these settings, or with earlier ones, by header
 }
 
 // Proxy is the company's proxy, or none.
@@ -73,7 +82,7 @@ func (c Credential) Header() string {
 }
 
 func parse(folder string, files map[string]string) (*Settings, error) {
-	s := &Settings{NoProxy: strings.TrimSpace(files[NoProxyFile]), Key: strings.TrimSpace(files[KeyFile])}
+	s := &Settings{NoProxy: strings.TrimSpace(files[NoProxyFile]), Key: strings.TrimSpace(files[KeyFile]), Revision: oneWord(files[RevisionFile])}
 	var err error
 	if s.HTTPS, err = s.parseProxy(folder, files, HTTPSFile, HTTPSPreviousFile); err != nil {
 		return nil, err
@@ -81,6 +90,7 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 	if s.HTTP, err = s.parseProxy(folder, files, HTTPFile, HTTPPreviousFile); err != nil {
 		return nil, err
 	}
+	s.mark(files)
 	s.Authorities = sync.OnceValues(func() (*x509.CertPool, error) {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
@@ -92,6 +102,15 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 		return pool, nil
 	})
 	return s, nil
+}
+
+// oneWord is a text that may stand in a header; else nothing.
+func oneWord(text string) string {
+	text = strings.TrimSpace(text)
+	if strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return ""
+	}
+	return text
 }
 
 // parseProxy: the previous credentials count for the same proxy alone, and the current ones do not wait for them.

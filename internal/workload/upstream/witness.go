@@ -1,10 +1,12 @@
 package upstream
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,44 +16,104 @@ import (
 type Usage struct {
 	Fingerprint  string    // says nothing of the credential to who lacks the key
 	LastAccepted time.Time // by a proxy; zero if never
+	LastRefused  time.Time // by a proxy's answer to CONNECT: that to a request may be its destination's; zero if never
 	Tunnels      int       // open ones that it was accepted for
 }
 
-// Usage returns what was seen of each credential that was accepted or has open tunnels, in the order of their fingerprints.
-// With the same key, dialers name the same credential alike.
-func (d *Dialer) Usage(key string) []Usage {
+// Usage returns what was seen of each credential that was accepted or refused or has open tunnels, in the order of their
+// fingerprints, which are those of the settings.
+func (d *Dialer) Usage(s *Settings) []Usage {
 	d.attempts.mutex.Lock()
 	defer d.attempts.mutex.Unlock()
-	byHeader := map[string]Usage{}
+	by := map[string]Usage{}
 	for of, state := range d.attempts.known {
-		if of.header == "" || state.last.IsZero() && state.tunnels == 0 {
+		refused := state.said
+		if of.requests {
+			refused = time.Time{}
+		}
+		if of.header == "" || state.last.IsZero() && refused.IsZero() && state.tunnels == 0 {
 			continue
 		}
-		usage := byHeader[of.header]
-		usage.Fingerprint = fingerprint(key, of.header)
+		usage := by[s.fingerprint(of.header)]
+		usage.Fingerprint = s.fingerprint(of.header)
 		usage.Tunnels += state.tunnels
-		if state.last.After(usage.LastAccepted) {
-			usage.LastAccepted = state.last
-		}
-		byHeader[of.header] = usage
+		usage.LastAccepted = later(usage.LastAccepted, state.last)
+		usage.LastRefused = later(usage.LastRefused, refused)
+		by[usage.Fingerprint] = usage
 	}
 	var all []Usage
-	for _, usage := range byHeader {
+	for _, usage := range by {
 		all = append(all, usage)
 	}
 	slices.SortFunc(all, func(a, b Usage) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
 	return all
 }
 
-// Fingerprints returns those of the credentials for https URLs by their place, current or previous.
-func (s *Settings) Fingerprints() map[string]string {
-	prints := map[string]string{}
-	for _, credential := range s.HTTPS.Credentials {
-		if !credential.IsZero() {
-			prints[credential.Name] = fingerprint(s.Key, credential.Header())
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Configured is a credential in settings, by its place there (current or previous) and its fingerprint.
+type Configured struct{ Credential, Fingerprint string }
+
+// Configured returns the credentials of other settings, with the fingerprints of these.
+func (s *Settings) Configured(in *Settings) []Configured {
+	var all []Configured
+	for _, proxy := range []Proxy{in.HTTPS, in.HTTP} {
+		for _, credential := range proxy.Credentials {
+			c := Configured{credential.Name, s.fingerprint(credential.Header())}
+			if !credential.IsZero() && !slices.Contains(all, c) {
+				all = append(all, c)
+			}
 		}
 	}
-	return prints
+	return all
+}
+
+// validMark is what a fingerprint of the management cluster looks like: it becomes a label of metrics.
+var validMark = regexp.MustCompile(`^[!-~]{1,128}$`)
+
+// mark notes the fingerprints that come with the settings. One is of all the credentials of a place.
+func (s *Settings) mark(files map[string]string) {
+	s.marks = map[string]string{}
+	for _, proxy := range []Proxy{s.HTTPS, s.HTTP} {
+		for _, credential := range proxy.Credentials {
+			mark := strings.TrimSpace(files[MarkFile])
+			if credential.Name == "previous" {
+				mark = strings.TrimSpace(files[MarkPreviousFile])
+			}
+			if !credential.IsZero() && validMark.MatchString(mark) {
+				s.marks[credential.Header()] = cmp.Or(s.marks[credential.Header()], mark)
+			}
+		}
+	}
+}
+
+// remember keeps the fingerprints of earlier credentials: tunnels that were opened with them go on.
+func (s *Settings) remember(before *Settings) {
+	own := map[string]bool{}
+	for _, proxy := range []Proxy{s.HTTPS, s.HTTP} {
+		for _, credential := range proxy.Credentials {
+			own[credential.Header()] = true
+		}
+	}
+	for header, mark := range before.marks {
+		if !own[header] {
+			s.marks[header] = mark
+		}
+	}
+}
+
+// fingerprint is that of the management cluster, or one of our own. With the same key, dialers name the same credential
+// alike.
+func (s *Settings) fingerprint(header string) string {
+	if s == nil {
+		return fingerprint("", header)
+	}
+	return cmp.Or(s.marks[header], fingerprint(s.Key, header))
 }
 
 // randomKey makes fingerprints that nobody can compare with those of another process.

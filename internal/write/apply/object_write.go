@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// The errors of these are the API server's, as they are.
+// Unless they say otherwise, the errors of these are the API server's, as they are.
 
 // Create creates an object, which gets the API server's answer.
 func Create(ctx context.Context, c client.Client, object client.Object, opts ...client.CreateOption) error {
@@ -30,6 +32,21 @@ func Merge(ctx context.Context, c client.Client, object client.Object, patch any
 	return c.Patch(ctx, object.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, data), opts...)
 }
 
+// Keep applies an object server-side, whoever else has changed our fields of it, and returns its UID. The errors are those of Write.
+func Keep(ctx context.Context, c client.Client, object client.Object, manager client.FieldOwner) (types.UID, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return "", err
+	}
+	delete(content, "status")
+	answer := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer), manager, client.ForceOwnership); err != nil {
+		return "", classify(Title(object), err)
+	}
+	return answer.GetUID(), nil
+}
+
 // Delete deletes an object that is still of the version that was read.
 func Delete(ctx context.Context, c client.Client, object client.Object) error {
 	uid, version := object.GetUID(), object.GetResourceVersion()
@@ -48,4 +65,9 @@ func Release(ctx context.Context, c client.Client, object client.Object, finaliz
 	}
 	uid := without.GetUID()
 	return client.IgnoreNotFound(c.Delete(ctx, without, client.Preconditions{UID: &uid}))
+}
+
+// DeleteNamed deletes the object of this name, whatever it is. One that is gone is no error.
+func DeleteNamed(ctx context.Context, c client.Client, object client.Object) error {
+	return client.IgnoreNotFound(c.Delete(ctx, object))
 }

@@ -44,12 +44,39 @@ func StatusFields(ctx context.Context, c client.Client, object client.Object, st
 	return err
 }
 
+// TryStatus is StatusFields as a dry run. The error is the API server's.
+func TryStatus(ctx context.Context, c client.Client, object client.Object, status map[string]any) error {
+	answer, patch, err := changeOf(c, object, map[string]any{"status": status, "metadata": map[string]any{}})
+	if err != nil {
+		return err
+	}
+	return c.Status().Patch(ctx, answer, patch, client.DryRunAll)
+}
+
 func patchStatus(ctx context.Context, c client.Client, object client.Object, status map[string]any, manager client.FieldOwner, metadata map[string]any) (*metav1.PartialObjectMetadata, error) {
 	answer, patch, err := changeOf(c, object, map[string]any{"status": status, "metadata": metadata})
 	if err == nil {
 		err = c.Status().Patch(ctx, answer, patch, manager)
 	}
 	return answer, failed(object, err)
+}
+
+// Condition applies one condition of an object's status, server-side: the others are other people's, who may write them at the
+// same time.
+func Condition(ctx context.Context, c client.Client, object client.Object, condition metav1.Condition, manager client.FieldOwner) error {
+	change := map[string]any{"metadata": map[string]any{}, "status": map[string]any{"conditions": []metav1.Condition{condition}}}
+	answer, _, err := changeOf(c, object, change)
+	if err != nil {
+		return failed(object, err)
+	}
+	apiVersion, kind := answer.GroupVersionKind().ToAPIVersionAndKind()
+	metadata := map[string]any{"namespace": object.GetNamespace(), "name": object.GetName(), "uid": object.GetUID()}
+	change["apiVersion"], change["kind"], change["metadata"] = apiVersion, kind, metadata
+	data, err := json.Marshal(change)
+	if err == nil {
+		err = c.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data), manager, client.ForceOwnership)
+	}
+	return failed(object, err)
 }
 
 // Metadata merges annotations into those of an object, and adds a finalizer to those it has unless it is empty. The

@@ -27,7 +27,7 @@ const timeout = 10 * time.Second
 type Policies struct {
 	Secrets    string // about Secrets
 	ConfigMaps string // about ConfigMaps; empty for a program that writes none
-	Writes     string // about everything that may be written at all
+	Writes     string // about everything that may be written at all; empty where RBAC allows no Lease to try it with
 }
 
 // probe is what RBAC lets the program create and a policy must not.
@@ -84,7 +84,10 @@ func (p Policies) probes(namespace string) []probe {
 			probes = append(probes, probe{p.ConfigMaps, "ConfigMap", foreign})
 		}
 	}
-	return append(probes, probe{p.Writes, "Lease", &coordinationv1.Lease{ObjectMeta: meta(namespace)}})
+	if p.Writes != "" {
+		probes = append(probes, probe{p.Writes, "Lease", &coordinationv1.Lease{ObjectMeta: meta(namespace)}})
+	}
+	return probes
 }
 
 func (p probe) tryOut(ctx context.Context, c client.Client) error {
@@ -107,6 +110,12 @@ var ErrOpen = errors.New("no policy refuses it")
 func CheckPatch(ctx context.Context, c client.Client, object client.Object, policy string) error {
 	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"fairlead.io/cage-probe": "true"}}}
 	return refusal(apply.Merge(ctx, c, object, patch, client.DryRunAll), policy)
+}
+
+// CheckStatus tries, as a dry run, to change a field of the status of an object that exists, and must be refused by the policy.
+// Other errors are the API server's.
+func CheckStatus(ctx context.Context, c client.Client, object client.Object, field, policy string) error {
+	return refusal(apply.TryStatus(ctx, c, object, map[string]any{field: "cage-probe"}), policy)
 }
 
 // refusal is nil if the answer to a probe is the policy's.

@@ -25,6 +25,7 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 func command() *cobra.Command {
 	opts := controller.Options{}
 	var kubeconfig, level, management string
+	var page bool
 	cmd := &cobra.Command{
 		Use:           "fairlead-operator",
 		Short:         "Keeps the proxy configuration of a fleet of Cluster API clusters",
@@ -47,7 +48,10 @@ func command() *cobra.Command {
 			if opts.RolloutInterval < time.Second {
 				return fmt.Errorf("--rollout-interval is at least 1s, not %s", opts.RolloutInterval)
 			}
-			return run(cmd, kubeconfig, opts)
+			if page && opts.MetricsAddress == "0" {
+				return errors.New("--status-page is served beside the metrics: --metrics-bind-address is not 0 with it")
+			}
+			return run(cmd, kubeconfig, opts, page)
 		},
 	}
 	flags := cmd.Flags()
@@ -59,10 +63,12 @@ func command() *cobra.Command {
 	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often unchanged Secrets are applied again, to repair drift")
 	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time between the starts of two clusters' rollouts")
 	flags.IntVar(&opts.Concurrency, "concurrency", 10, "clusters reconciled at a time")
+	flags.BoolVar(&opts.Preflight, "preflight", false, "have fairlead-operator preflight try a new revision before the first cluster gets it")
+	flags.BoolVar(&page, "status-page", false, "serve /status and /status.json beside the metrics, to whom the API server knows and gives the right")
 	flags.StringVar(&management, "management-cluster", "", "namespace/name of the Cluster that is the management cluster: its report shows whether it reaches the other endpoints directly")
 	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(replicateCommand(), followCommand())
+	cmd.AddCommand(replicateCommand(), followCommand(), probeCommand(), observeCommand(), deliverCommand(), preflightCommand())
 	return cmd
 }
 
@@ -78,7 +84,7 @@ func managementCluster(flag string) (types.NamespacedName, error) {
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
-func run(cmd *cobra.Command, kubeconfig string, opts controller.Options) error {
+func run(cmd *cobra.Command, kubeconfig string, opts controller.Options, page bool) error {
 	config, err := restConfig(kubeconfig)
 	if err != nil {
 		return err
@@ -89,6 +95,11 @@ func run(cmd *cobra.Command, kubeconfig string, opts controller.Options) error {
 	mgr, err := controller.NewManager(config, opts)
 	if err != nil {
 		return err
+	}
+	if page {
+		if err := addStatusPage(mgr, opts); err != nil {
+			return err
+		}
 	}
 	if err := controller.CheckCage(cmd.Context(), mgr.GetClient(), opts.Namespace); err != nil {
 		return err

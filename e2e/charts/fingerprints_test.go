@@ -1,0 +1,119 @@
+package charts_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+)
+
+const credentialsAnnotation = "fairlead.io/credentials"
+
+// fingerprints are values as the operator writes them, of a proxy with credentials.
+func fingerprints(current, previous string, more values) values {
+	given := values{"cluster": values{
+		"proxy":  proxy(url, otherURL, "a"),
+		"probes": values{"credentials": values{"current": current, "previous": previous}},
+	}}
+	for key, value := range more {
+		given[key] = value
+	}
+	return given
+}
+
+// says is what is rendered: the annotation of fairlead-proxy, keys of fairlead-source, and whether the replicator counts.
+func says(t *testing.T, objects rendered) string {
+	t.Helper()
+	var all []string
+	if secret := objects["Secret/"+policies.Secret]; secret != nil {
+		all = append(all, secret.GetAnnotations()[credentialsAnnotation])
+	}
+	if objects["Secret/"+source] != nil {
+		data := objects.data(t, "Secret/"+source)
+		all = append(all, data["FINGERPRINT"]+"/"+data["FINGERPRINT_PREVIOUS"])
+	}
+	if object := objects["Deployment/fairlead-replicator"]; object != nil {
+		text, err := yaml.Marshal(object.Object)
+		controlplanetest.Require(t, err)
+		if strings.Contains(string(text), "--count-credentials") {
+			all = append(all, "counts")
+		}
+	}
+	if object := objects["ValidatingAdmissionPolicy/fairlead-replicator-secrets"]; object != nil {
+		text, err := yaml.Marshal(object.Object)
+		controlplanetest.Require(t, err)
+		if strings.Contains(string(text), credentialsAnnotation) {
+			all = append(all, "may write it")
+		}
+	}
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" || s == "/" }), ", ")
+}
+
+func TestSecretsCarryTheFingerprintsThatComeWithTheSettings(t *testing.T) {
+	const now, before = "key+/=.b", "key+/=.a"
+	for name, row := range map[string]struct {
+		given values
+		want  string
+	}{
+		"nobody counts":          {fingerprints("", "", nil), ""},
+		"nobody counts, Relay":   {fingerprints("", "", values{"carry": "Relay"}), ""},
+		"SecretRef":              {fingerprints(now, before, nil), now + ", counts, may write it"},
+		"SecretRef and relays":   {fingerprints(now, before, values{"relay": values{"enabled": true}}), now + ", " + now + "/" + before + ", counts, may write it"},
+		"Relay":                  {fingerprints(now, before, values{"carry": "Relay"}), now + "/" + before},
+		"others of this release": {fingerprints(now, before, values{"proxy": proxy(url, url, "a")}), ""},
+		"no credentials now":     {values{"cluster": values{"proxy": proxy("http://proxy.example:3128", "", "a"), "probes": values{"credentials": values{"previous": before}}}}, "none, counts, may write it"},
+	} {
+		if got := says(t, render(t, row.given)); got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
+	}
+}
+
+// What the probe has seen is of a revision only where it stands beside the settings that were tried.
+func TestTheSettingsThatAreProbedSayWhichRevisionTheyAre(t *testing.T) {
+	of := func(name string, more values) string {
+		given := fingerprints("key.b", "", more)
+		given["cluster"].(values)["probes"].(values)["revision"] = "corp/7/0123"
+		objects := render(t, given)
+		if objects["Secret/"+name] == nil {
+			return "no Secret"
+		}
+		return objects.data(t, "Secret/"+name)["REVISION"]
+	}
+	enabled := values{"enabled": true}
+	for name, row := range map[string]struct {
+		secret string
+		more   values
+		want   string
+	}{
+		"Relay":                  {source, values{"carry": "Relay"}, "corp/7/0123"},
+		"SecretRef":              {probeName, values{"probe": enabled}, "corp/7/0123"},
+		"pods":                   {policies.Secret, nil, ""},
+		"others of this release": {source, values{"carry": "Relay", "proxy": proxy(url, url, "a")}, ""},
+	} {
+		if got := of(row.secret, row.more); got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
+	}
+}
+
+// It keeps what it knows of thousands of relays within its limit.
+func TestTheProbeHeedsItsMemoryLimit(t *testing.T) {
+	for limit, want := range map[string]int{"192Mi": 1, "": 0} {
+		resources := values{"limits": nil}
+		if limit != "" {
+			resources["limits"] = values{"memory": limit}
+		}
+		objects := render(t, values{"probe": values{"enabled": true, "resources": resources}})
+		containers, _, _ := unstructured.NestedSlice(objects["Deployment/fairlead-probe"].Object, "spec", "template", "spec", "containers")
+		env, _, _ := unstructured.NestedSlice(containers[0].(map[string]any), "env")
+		if len(env) != want || want > 0 && env[0].(map[string]any)["name"] != "GOMEMLIMIT" {
+			t.Errorf("limit %q: %v", limit, env)
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package clusterapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	decided "github.com/fairlead-io/fairlead/internal/core/wiring"
+)
+
+// wire runs fairlead wire for mycluster, which must end with the status.
+func (w *wired) wire(status int, args ...string) (result decided.Result, states map[string]decided.State) {
+	w.Helper()
+	program, err := tools.Program(w.Context(), "fairlead")
+	w.must(err)
+	kubeconfig, err := w.cp.Kubeconfig(w.cp.Admin())
+	w.must(err)
+	args = append([]string{"wire", "mycluster", "-n", w.namespace, "-o", "json", "--kubeconfig", kubeconfig}, args...)
+	var out, warnings bytes.Buffer
+	controlplanetest.Await(w, "the API server to try the labels", func(context.Context) (bool, error) {
+		out.Reset()
+		warnings.Reset()
+		cmd := exec.CommandContext(w.Context(), program, args...)
+		cmd.Stdout, cmd.Stderr = &out, &warnings
+		err := cmd.Run()
+		if cmd.ProcessState == nil {
+			return false, err
+		}
+		if strings.Contains(warnings.String(), "failed calling webhook") { // which is slow on a busy machine
+			return false, errors.New(warnings.String())
+		}
+		if got := cmd.ProcessState.ExitCode(); got != status {
+			w.Fatalf("fairlead %s: status %d\n%s%s", strings.Join(args, " "), got, &out, &warnings)
+		}
+		return true, nil
+	})
+	w.must(json.Unmarshal(out.Bytes(), &result))
+	if strings.Contains(out.String()+warnings.String(), "mySuperSecretPassword") {
+		w.Error("the password is shown")
+	}
+	states = map[string]decided.State{}
+	for _, o := range result.Objects {
+		states[o.Kind] = o.State
+	}
+	return result, states
+}
+
+// unlabelled is the example of Debian as somebody has it who knows nothing of Fairlead yet.
+func (w *wired) unlabelled() map[string]*unstructured.Unstructured {
+	w.Helper()
+	manifests := w.byLabel(true)
+	for _, object := range manifests {
+		object.SetLabels(nil)
+		if strings.HasPrefix(object.GetKind(), "Kubeadm") {
+			w.must(unstructured.SetNestedSlice(object.Object, []any{map[string]any{"path": "/etc/own.env", "content": "a=mySuperSecretPassword"}}, append(wiring(object), "files")...))
+		}
+	}
+	return manifests
+}
+
+var allKinds = []string{"Cluster", "KubeadmControlPlane", "KubeadmConfigTemplate"}
+
+func all(state decided.State) map[string]decided.State {
+	return map[string]decided.State{allKinds[0]: state, allKinds[1]: state, allKinds[2]: state}
+}
+
+// The diff says what happens, --yes has it happen, and the second time there is nothing to do.
+func TestWireShowsWhatChangesAndWritesItOnce(t *testing.T) {
+	withEachEngine(t, true, func(_ *testing.T, w *wired) {
+		w.install(hasInjected)
+		w.infrastructure()
+		infrastructure, err := readManifest("testdata/vspherecluster.yaml")
+		w.must(err)
+		w.must(w.create(infrastructure...))
+		manifests := w.unlabelled()
+		kinds := []string{"Cluster", "KubeadmConfigTemplate", "KubeadmControlPlane", "MachineDeployment"}
+		for _, kind := range kinds {
+			applied["flux"](w, manifests[kind])
+		}
+		w.provision()
+		w.awaitMachine(manifests["KubeadmControlPlane"])
+		w.awaitUpToDate(true)
+		w.awaitReady()
+
+		before := w.generations(manifests)
+		shown, states := w.wire(1)
+		if diff := cmp.Diff(all(decided.Change), states); diff != "" {
+			w.Fatalf("states (-want +got):\n%s\n%+v", diff, shown)
+		}
+		w.wantShown(shown)
+		if diff := cmp.Diff(before, w.generations(manifests)); diff != "" || w.labelled(manifests) != 0 {
+			w.Errorf("a dry run has written: %d labels, generations (-before +after):\n%s", w.labelled(manifests), diff)
+		}
+
+		written, _ := w.wire(0, "--yes")
+		for i, o := range written.Objects {
+			if o.State == decided.Change && (!o.Written || !cmp.Equal(o.Diff, shown.Objects[i].Diff)) {
+				w.Errorf("%+v\nwas shown as %+v", o, shown.Objects[i])
+			}
+		}
+		w.wantWritten(manifests)
+		w.awaitUpToDate(false) // as it said
+
+		after := w.generations(manifests)
+		for _, args := range [][]string{nil, {"--yes"}} {
+			if result, states := w.wire(0, args...); !cmp.Equal(all(decided.Wired), states) {
+				w.Errorf("again: %+v", result)
+			}
+		}
+		for _, kind := range kinds { // which know nothing of the labels
+			applied["flux"](w, manifests[kind])
+			applied["kubectl"](w, manifests[kind])
+		}
+		w.wantWritten(manifests)
+		if diff := cmp.Diff(after, w.generations(manifests)); diff != "" {
+			w.Errorf("generations (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// awaitMachine awaits that the control plane counts its one machine: no further one comes up here.
+func (w *wired) awaitMachine(controlPlane *unstructured.Unstructured) {
+	w.Helper()
+	controlplanetest.Await(w, "a machine that is counted", func(context.Context) (bool, error) {
+		replicas, _, err := unstructured.NestedInt64(w.live(controlPlane).Object, "status", "replicas")
+		return replicas == 1, err
+	})
+}
+
+// awaitReady awaits a report that has nothing to say.
+func (w *wired) awaitReady() {
+	w.Helper()
+	controlplanetest.Await(w, "the report", func(context.Context) (bool, error) {
+		cluster := &clusterv1.Cluster{}
+		cluster.Namespace, cluster.Name = w.namespace, "mycluster"
+		status := w.proxyReport(cluster).Status
+		for _, condition := range status.Conditions {
+			if condition.Type == v1alpha1.ConditionReady && condition.Status == "True" {
+				return true, nil
+			}
+		}
+		return false, fmt.Errorf("%+v", status)
+	})
+}
+
+// labelled counts the labels of Fairlead.
+func (w *wired) labelled(manifests map[string]*unstructured.Unstructured) (n int) {
+	w.Helper()
+	for _, kind := range allKinds {
+		for name := range w.live(manifests[kind]).GetLabels() {
+			if strings.HasPrefix(name, "fairlead.io/") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (w *wired) wantShown(shown decided.Result) {
+	w.Helper()
+	for _, o := range shown.Objects {
+		text := strings.Join(o.Diff, "\n")
+		switch o.Kind {
+		case "Cluster":
+			if text != "+ metadata.labels[fairlead.io/cluster]: mycluster" || o.Replaces != 0 {
+				w.Errorf("%+v", o)
+			}
+			continue
+		case "KubeadmControlPlane":
+			if o.Replaces != 1 || !strings.Contains(o.Why, "its machines are replaced: 1") {
+				w.Errorf("it does not say that a machine is replaced: %+v", o)
+			}
+		default:
+			if o.Replaces != 0 {
+				w.Errorf("%+v", o)
+			}
+		}
+		for _, want := range append([]string{"+ metadata.labels[fairlead.io/node-files]: inject", injectedCommand.(string)}, injectedPaths...) {
+			if !strings.Contains(text, want) {
+				w.Errorf("the diff of %s does not show %s:\n%s", o.Kind, want, text)
+			}
+		}
+		if strings.Contains(text, "~ ") || strings.Contains(text, "\n- ") {
+			w.Errorf("the diff of %s changes what is not the policy's:\n%s", o.Kind, text)
+		}
+	}
+}
+
+func (w *wired) wantWritten(manifests map[string]*unstructured.Unstructured) {
+	w.Helper()
+	if got := w.live(manifests["Cluster"]).GetLabels()[v1alpha1.DeliverLabel]; got != "mycluster" {
+		w.Errorf("the Cluster's label is %q", got)
+	}
+	for _, kind := range allKinds[1:] {
+		live := w.live(manifests[kind])
+		if labels := live.GetLabels(); labels[nodeFilesLabel] != "inject" || labels[clusterLabel] != "mycluster" {
+			w.Errorf("labels of the %s: %v", kind, labels)
+		}
+		w.want(live, append([]string{"/etc/own.env"}, injectedPaths...), append([]any{injectedCommand}, ownCommands...))
+	}
+}
+
+// A label that has no effect now has none later either, so that nobody would know.
+func TestWireWritesNoLabelWhereThePolicyDoesNotAct(t *testing.T) {
+	t.Parallel()
+	w := &wired{fleet: newFleet(t)}
+	w.infrastructure()
+	manifests := w.unlabelled()
+	for _, kind := range allKinds {
+		applied["flux"](w, manifests[kind])
+	}
+	result, states := w.wire(1, "--machines=false")
+	if !cmp.Equal(map[string]decided.State{"Cluster": decided.Change}, states) {
+		t.Errorf("%+v", result)
+	}
+	result, states = w.wire(0, "--data=false", "--yes")
+	if states["KubeadmControlPlane"] != decided.Left || w.labelled(manifests) != 0 {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestWireLeavesWhatATopologyOwnsToTheClass(t *testing.T) {
+	withEachEngine(t, true, func(t *testing.T, w *wired) {
+		t.Helper()
+		w.install(hasInjected)
+		for name, want := range map[string]decided.State{"with the patch": decided.Wired, "without": decided.Left} {
+			own := w.again(t)
+			own.infrastructure()
+			objects, err := readExample("clusterclass.yaml")
+			own.must(err)
+			for _, object := range objects {
+				if want == decided.Left {
+					unstructured.RemoveNestedField(object.Object, "spec", "patches")
+				}
+			}
+			own.must(own.create(objects...))
+			own.wireTopology(name, want)
+		}
+	})
+}
+
+func (w *wired) wireTopology(name string, want decided.State) {
+	w.Helper()
+	controlPlane := &unstructured.Unstructured{}
+	controlPlane.SetAPIVersion("controlplane.cluster.x-k8s.io/v1beta2")
+	controlPlane.SetKind("KubeadmControlPlane")
+	controlPlane.SetNamespace(w.namespace)
+	controlPlane.SetName(w.awaitTopology().Name)
+	template := w.template(w.workersTemplate().Name, nil)
+	cluster := &unstructured.Unstructured{}
+	cluster.SetAPIVersion(clusterv1.GroupVersion.String())
+	cluster.SetKind("Cluster")
+	cluster.SetNamespace(w.namespace)
+	cluster.SetName("mycluster")
+	controlplanetest.Await(w, "the Cluster to name its control plane", func(context.Context) (bool, error) {
+		found, _, err := unstructured.NestedString(w.live(cluster).Object, "spec", "controlPlaneRef", "name")
+		return found != "", err
+	})
+	manifests := map[string]*unstructured.Unstructured{"KubeadmControlPlane": controlPlane, "KubeadmConfigTemplate": template}
+	before := w.generations(manifests)
+
+	states := map[string]decided.State{"Cluster": decided.Change, "KubeadmControlPlane": want, "KubeadmConfigTemplate": want}
+	for _, step := range []struct {
+		status int
+		args   []string
+	}{{1, nil}, {0, []string{"--yes"}}} {
+		result, got := w.wire(step.status, step.args...)
+		if diff := cmp.Diff(states, got); diff != "" {
+			w.Errorf("%s: states (-want +got):\n%s", name, diff)
+		}
+		for _, o := range result.Objects {
+			if o.State == decided.Left && !strings.Contains(o.Do, "examples/nodes/clusterclass.yaml") {
+				w.Errorf("%s: it does not say what to do: %+v", name, o)
+			}
+		}
+	}
+	states["Cluster"] = decided.Wired
+	if _, got := w.wire(0); !cmp.Equal(states, got) {
+		w.Errorf("%s, again: %v", name, got)
+	}
+	w.scaleTopology(4) // with which the topology looks at all there is
+	if name := w.workersTemplate().Name; name != template.GetName() {
+		w.Errorf("template %s has become %s", template.GetName(), name)
+	}
+	if diff := cmp.Diff(before, w.generations(manifests)); diff != "" {
+		w.Errorf("%s: generations (-before +after):\n%s", name, diff)
+	}
+}
+
+// scaleTopology returns when the topology controller has done it.
+func (w *wired) scaleTopology(replicas int32) {
+	w.Helper()
+	cluster := &clusterv1.Cluster{}
+	cluster.Namespace, cluster.Name = w.namespace, "mycluster"
+	w.must(w.client.Patch(w.Context(), cluster, client.RawPatch("application/json-patch+json", fmt.Appendf(nil,
+		`[{"op":"replace","path":"/spec/topology/workers/machineDeployments/0/replicas","value":%d}]`, replicas))))
+	controlplanetest.Await(w, "the topology", func(ctx context.Context) (bool, error) {
+		deployments := &clusterv1.MachineDeploymentList{}
+		err := w.client.List(ctx, deployments, client.InNamespace(w.namespace))
+		return err == nil && len(deployments.Items) == 1 && *deployments.Items[0].Spec.Replicas == replicas, err
+	})
+}

@@ -1,0 +1,129 @@
+package deliver_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// inventory is what clusterctl init notes, and clusterctl move compares.
+const inventory = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: capi-system}
+---
+apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3
+kind: Provider
+metadata: {name: cluster-api, namespace: capi-system}
+providerName: cluster-api
+type: CoreProvider
+version: v1.14.2
+`
+
+// clusterctl makes of a management cluster one that clusterctl knows.
+func (m *management) clusterctl() {
+	m.Helper()
+	dir, err := tools.ModuleDir(m.Context(), tools.ClusterAPI, "sigs.k8s.io/cluster-api")
+	m.must(err)
+	crds, err := os.ReadFile(filepath.Join(dir, "cmd/clusterctl/config/crd/bases/clusterctl.cluster.x-k8s.io_providers.yaml"))
+	m.must(err)
+	objects, err := controlplane.Parse(crds)
+	m.must(err)
+	for _, crd := range objects {
+		crd.SetLabels(map[string]string{"clusterctl.cluster.x-k8s.io": ""})
+	}
+	m.must(m.cp.ApplyObjects(m.Context(), objects...))
+	m.must(m.cp.Apply(m.Context(), []byte(inventory)))
+}
+
+// Cluster API's controllers run before and after the move. Between, the test says what a provider of control planes would: that
+// there is one, which clusterctl asks for.
+func TestAMovedClusterKeepsWhatWasDelivered(t *testing.T) {
+	source, target := newManagement(t), newManagement(t)
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	workload := clientFor(t, cp.Admin())
+	target.namespace = source.namespace // clusterctl makes it
+	for _, m := range []*management{source, target} {
+		m.clusterctl()
+		m.startOperator()
+		m.start()
+	}
+	source.startCore()
+	source.cluster("c", cp, own("c"))
+	source.await("c", "True", "Delivered")
+	before, err := arrived(t.Context(), workload)
+	source.must(err)
+	payload := source.payload("c")
+	source.must(source.core.Stop())
+	for _, kind := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} { // of the core, which does not run
+		source.must(run(source, tools.Kubectl, "delete", kind, tools.ClusterAPICore.Name))
+	}
+	source.hasControlPlane("c")
+
+	source.must(run(source, tools.Clusterctl, "move", "--namespace", source.namespace, "--to-kubeconfig", target.cp.AdminKubeconfig()))
+	moved := target.payload("c")
+	if diff := cmp.Diff(payload.Data, moved.Data); diff != "" {
+		t.Error("another payload arrives") // not how: the password is in it
+	}
+	binding := &addonsv1.ClusterResourceSetBinding{}
+	target.must(target.client.Get(t.Context(), target.key("c"), binding))
+
+	target.startCore()
+	target.await("c", "True", "Delivered")
+	after, err := arrived(t.Context(), workload)
+	source.must(err)
+	if after.ResourceVersion != before.ResourceVersion {
+		t.Error("the move changed what is in the workload cluster")
+	}
+	if target.payload("c").Labels["fairlead.io/delivery"] != "source" || !cmp.Equal(target.payload("c").Data, payload.Data) {
+		t.Error("the target seals it again")
+	}
+	controlplanetest.Await(t, "the end of it in the source", func(ctx context.Context) (bool, error) {
+		return apierrors.IsNotFound(source.client.Get(ctx, source.key("c-fairlead-source"), &corev1.Secret{})), nil
+	})
+	target.password("moved")
+	target.awaitArrived(workload, "moved")
+	target.await("c", "True", "Delivered")
+}
+
+// hasControlPlane says so.
+func (m *management) hasControlPlane(name string) {
+	m.Helper()
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: m.key(name).Namespace, Name: name}}
+	controlplanetest.ChangeStatus(m, m.client, cluster, func(c *clusterv1.Cluster) {
+		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
+			Type: clusterv1.ClusterControlPlaneInitializedCondition, Status: metav1.ConditionTrue, Reason: "Initialized",
+		})
+		yes := true
+		c.Status.Initialization.ControlPlaneInitialized = &yes
+	})
+}
+
+// run runs a program with the kubeconfig of a management cluster.
+func run(m *management, tool tools.Tool, args ...string) error {
+	path, err := tools.Build(m.Context(), tool, os.Stderr)
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(m.Context(), path, args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+m.cp.AdminKubeconfig(), "HOME="+m.cp.Dir(), "XDG_CONFIG_HOME="+m.cp.Dir())
+	output, err := command.CombinedOutput()
+	if err != nil {
+		m.Logf("%s", output)
+	}
+	return err
+}

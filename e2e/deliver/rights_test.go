@@ -1,0 +1,285 @@
+package deliver_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/deliver"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
+	"github.com/fairlead-io/fairlead/internal/core/delivery"
+)
+
+// everywhere is what RBAC lets its token do, in each namespace alike.
+var everywhere = rights.Table{
+	"clusters.cluster.x-k8s.io":                          "list watch",
+	"proxyreports.fairlead.io":                           "list watch",
+	"proxyreports.fairlead.io/status":                    "patch",
+	"secrets":                                            "get create patch",
+	"clusterresourcesets.addons.cluster.x-k8s.io":        "list watch create patch delete",
+	"clusterresourcesetbindings.addons.cluster.x-k8s.io": "list watch",
+}
+
+// letThrough is what admission leaves to somebody with its name and every right. The sweep changes nothing of a status; no sample
+// of the sweep is one of ours.
+var letThrough = rights.Table{"proxyreports.fairlead.io/status": "patch update"}
+
+func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
+	m := newManagement(t)
+	account, err := m.cp.ServiceAccount(t.Context(), operator.Namespace, deliver.ServiceAccount)
+	m.must(err)
+	resources, err := rights.Resources(m.cp.Admin())
+	m.must(err)
+	for _, namespace := range []string{m.namespace, operator.Namespace} {
+		got, err := rights.Allowed(t.Context(), account, resources, namespace, everywhere)
+		m.must(err)
+		for _, line := range rights.Diff(got, rights.WithEverybody(everywhere)) {
+			t.Errorf("in namespace %s: %s", namespace, line)
+		}
+	}
+	thief := clientFor(t, account)
+	t.Run("it writes what it is there for", func(t *testing.T) { m.tryObjects(t, thief) })
+	t.Run("with more rights, by mistake", func(t *testing.T) {
+		thief := rightstest.Thief{Config: account, Namespace: operator.Namespace, Name: deliver.ServiceAccount}
+		rightstest.AsAdministrator(t, m.cp.Admin(), thief, m.namespace, rights.Union(letThrough, rights.Exempt))
+	})
+}
+
+func sealed(document []byte) []byte {
+	return delivery.Seal(document, time.Now(), [delivery.NonceBytes]byte{1})
+}
+
+const admin = "\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: x}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: thief}]\n"
+
+// What begins where the comment should be, and goes on behind a string in which the fixed text is lost.
+const (
+	bindingBefore = `{kind: ClusterRoleBinding, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: x}, a: "`
+	bindingAfter  = `", roleRef: {kind: ClusterRole, name: cluster-admin}, subjects: [{kind: User, name: thief}]}`
+	roleBefore    = `{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: x}, a: "`
+	roleAfter     = `", rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}`
+)
+
+// around has an object in place of the comment and, instead of all from some text of the document on, its end.
+func around(t *testing.T, payload []byte, before, from, after string) []byte {
+	t.Helper()
+	comment, rest, _ := strings.Cut(string(payload), "\n")
+	fixed, _, is := strings.Cut(rest, from)
+	fixed = strings.ReplaceAll(fixed, `"`, "'")
+	after += strings.Repeat(" ", (3-len(after)%3)%3)
+	text := []byte(before + strings.Repeat(" ", len(comment)-len(before)) + "\n" + fixed + after)
+	object := map[string]any{}
+	if err := yaml.Unmarshal(text, &object); err != nil || !is || object["metadata"].(map[string]any)["name"] != "x" {
+		t.Fatalf("no object of a thief's: %v, %v", object, err)
+	}
+	return text
+}
+
+func ours(namespace string, part delivery.Part, payload []byte) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: part.Name("c"), Labels: map[string]string{v1alpha1.DeliverLabel: "c", delivery.Label: string(part)},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "addons.cluster.x-k8s.io/v1beta2", Kind: "ClusterResourceSet", Name: part.Name("c"), UID: "u"}},
+		},
+		Type: addonsv1.ClusterResourceSetSecretType, Data: map[string][]byte{delivery.Key: payload},
+	}
+}
+
+func set(namespace string, part delivery.Part) *addonsv1.ClusterResourceSet {
+	return &addonsv1.ClusterResourceSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: part.Name("c"), Labels: map[string]string{v1alpha1.DeliverLabel: "c", delivery.Label: string(part)},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: "c", UID: "u"}},
+		},
+		Spec: addonsv1.ClusterResourceSetSpec{
+			ClusterSelector: metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.DeliverLabel: "c"}},
+			Resources:       []addonsv1.ResourceRef{{Kind: "Secret", Name: part.Name("c")}}, Strategy: part.Strategy(),
+		},
+	}
+}
+
+// tryObjects tries to have Cluster API apply something else, or somewhere else.
+func (m *management) tryObjects(t *testing.T, thief client.Client) {
+	t.Helper()
+	document, err := delivery.SourceOf([]byte(`cluster: {proxy: {http: "http://u:p@192.0.2.1:3128", noProxy: "`+strings.Repeat("a.example,", 8000)+`"}}`), "fairlead-system")
+	m.must(err)
+	good := sealed(document)
+	namespace := sealed(delivery.NamespaceOf("fairlead-system"))
+	controlplanetest.Await(t, "the policy", func(ctx context.Context) (bool, error) {
+		foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "foreign"}}
+		return forbidden(thief.Create(ctx, foreign, client.DryRunAll)), nil
+	})
+	replaced := func(old, other string) []byte {
+		if !strings.Contains(string(good), old) {
+			t.Errorf("there is no %s", old)
+		}
+		return []byte(strings.Replace(string(good), old, other, 1))
+	}
+	secret := func(part delivery.Part, payload []byte, change func(*corev1.Secret)) client.Object {
+		s := ours(m.namespace, part, payload)
+		if change != nil {
+			change(s)
+		}
+		return s
+	}
+	changed := func(part delivery.Part, change func(*addonsv1.ClusterResourceSet)) client.Object {
+		s := set(m.namespace, part)
+		change(s)
+		return s
+	}
+	theirs := secret(delivery.Source, good, func(s *corev1.Secret) { s.Labels, s.OwnerReferences = nil, nil })
+	theirs.SetName("d-fairlead-source")
+	m.must(m.client.Create(t.Context(), theirs))
+	for name, tc := range map[string]struct {
+		object  client.Object
+		allowed bool
+	}{
+		"the settings, 80 KiB of them":  {secret(delivery.Source, good, nil), true},
+		"the namespace":                 {secret(delivery.Namespace, namespace, nil), true},
+		"the set of settings":           {set(m.namespace, delivery.Source), true},
+		"the set of the namespace":      {set(m.namespace, delivery.Namespace), true},
+		"another document behind":       {secret(delivery.Source, append(good, admin...), nil), false},
+		"another document before":       {secret(delivery.Source, append([]byte(admin), good...), nil), false},
+		"another instead":               {secret(delivery.Source, sealed([]byte(admin)), nil), false},
+		"another in the comment":        {secret(delivery.Source, append(good[:60:60], append([]byte(admin+"#  "), good[60:]...)...), nil), false},
+		"another around the settings":   {secret(delivery.Source, around(t, good, bindingBefore, `{"`, bindingAfter), nil), false},
+		"another around the namespace":  {secret(delivery.Namespace, around(t, namespace, roleBefore, `"fairlead-system"`, roleAfter), nil), false},
+		"another in the namespace":      {secret(delivery.Source, replaced(`"fairlead-system"`, "x"+admin+"#"), nil), false},
+		"another in the data":           {secret(delivery.Source, replaced(`data:  {"`, "data: {}"+admin+`#{"`), nil), false},
+		"other white space in the data": {secret(delivery.Source, replaced(`{"HTTPS_PROXY"`, "{\r\n\"HTTPS_PROXY\""), nil), false},
+		"another Secret":                {secret(delivery.Source, replaced("name: fairlead-source", "name: fairlead-sourcd"), nil), false},
+		"another kind":                  {secret(delivery.Source, replaced("kind: Secret", "kind: Sekret"), nil), false},
+		"settings as the namespace":     {secret(delivery.Namespace, good, nil), false},
+		"the namespace as settings":     {secret(delivery.Source, namespace, nil), false},
+		"nothing":                       {secret(delivery.Source, nil, nil), false},
+		"a second key":                  {secret(delivery.Source, good, func(s *corev1.Secret) { s.Data["more"] = []byte(admin) }), false},
+		"another key":                   {secret(delivery.Source, good, func(s *corev1.Secret) { s.Data = map[string][]byte{"x": []byte(admin)} }), false},
+		"another type":                  {secret(delivery.Source, good, func(s *corev1.Secret) { s.Type = "Opaque" }), false},
+		"another name":                  {secret(delivery.Source, good, func(s *corev1.Secret) { s.Name = "other" }), false},
+		"another part":                  {secret(delivery.Source, good, func(s *corev1.Secret) { s.Labels[delivery.Label] = "admin" }), false},
+		"another owner":                 {secret(delivery.Source, good, func(s *corev1.Secret) { s.OwnerReferences[0].Name = "theirs" }), false},
+		"a set of all clusters": {changed(delivery.Source, func(s *addonsv1.ClusterResourceSet) {
+			s.Spec.ClusterSelector = metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "x", Operator: metav1.LabelSelectorOpDoesNotExist}}}
+		}), false},
+		"a set of more clusters": {changed(delivery.Source, func(s *addonsv1.ClusterResourceSet) {
+			s.Spec.ClusterSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "x", Operator: metav1.LabelSelectorOpExists}}
+		}), false},
+		"a set of another cluster": {changed(delivery.Source, func(s *addonsv1.ClusterResourceSet) {
+			s.Spec.ClusterSelector.MatchLabels[v1alpha1.DeliverLabel] = "d"
+		}), false},
+		"a set of more Secrets": {changed(delivery.Source, func(s *addonsv1.ClusterResourceSet) {
+			s.Spec.Resources = append(s.Spec.Resources, addonsv1.ResourceRef{Kind: "Secret", Name: "theirs"})
+		}), false},
+		"a set of a ConfigMap": {changed(delivery.Source, func(s *addonsv1.ClusterResourceSet) { s.Spec.Resources[0].Kind = "ConfigMap" }), false},
+		"a set that renews the namespace": {changed(delivery.Namespace, func(s *addonsv1.ClusterResourceSet) {
+			s.Spec.Strategy = "Reconcile"
+		}), false},
+		"a set of another name":  {changed(delivery.Source, func(s *addonsv1.ClusterResourceSet) { s.Name = "other" }), false},
+		"a set of another owner": {changed(delivery.Source, func(s *addonsv1.ClusterResourceSet) { s.OwnerReferences[0].Name = "d" }), false},
+	} {
+		err := thief.Create(t.Context(), tc.object, client.DryRunAll)
+		if tc.allowed != (err == nil) || !tc.allowed && !forbidden(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	m.tryOthers(t, thief, theirs)
+}
+
+// tryOthers tries what is no creation.
+func (m *management) tryOthers(t *testing.T, thief client.Client, theirs client.Object) {
+	t.Helper()
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "r"}}
+	m.must(m.client.Create(t.Context(), report))
+	report.Status = v1alpha1.ProxyReportStatus{Mode: "Proxied"}
+	m.must(m.client.Status().Update(t.Context(), report))
+	foreign := set(m.namespace, delivery.Source)
+	foreign.Name, foreign.Labels, foreign.OwnerReferences = "theirs", nil, nil
+	m.must(m.client.Create(t.Context(), foreign))
+	status := func(text string) error {
+		return thief.Status().Patch(t.Context(), report.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":`+text+`}`)), client.DryRunAll)
+	}
+	if err := status(`{"delivered":{"state":"Applied","hmac":"x"}}`); err != nil {
+		t.Errorf("what was delivered: %v", err)
+	}
+	take := `{"metadata":{"labels":{"fairlead.io/cluster":"d","fairlead.io/delivery":"source"}},"data":{"objects":"` + base64.StdEncoding.EncodeToString([]byte("x")) + `"}}`
+	for name, err := range map[string]error{
+		"the mode":                   status(`{"mode":"Direct"}`),
+		"a condition":                status(`{"delivered":{"state":"Applied"},"conditions":[{"type":"Ready","status":"True","reason":"x","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}`),
+		"somebody's Secret":          thief.Patch(t.Context(), theirs.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(take)), client.DryRunAll),
+		"deleting somebody's set":    thief.Delete(t.Context(), foreign.DeepCopy(), client.DryRunAll),
+		"deleting somebody's Secret": thief.Delete(t.Context(), theirs.DeepCopyObject().(client.Object), client.DryRunAll),
+		"listing Secrets":            thief.List(t.Context(), &corev1.SecretList{}),
+		"more for its role": thief.Patch(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: deliver.ServiceAccount}},
+			client.RawPatch(types.MergePatchType, []byte(`{"rules":[]}`))),
+	} {
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func forbidden(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), deliver.Policy)
+}
+
+// isReal leaves out dry runs: its tries of the cage.
+func isReal(e auditv1.Event) bool { return !strings.Contains(e.RequestURI, "dryRun") }
+
+// Whatever the roles lacked would be refused, and whatever they have too much would not be used.
+func (m *management) usesEveryRight(client.Client) {
+	var events []auditv1.Event
+	controlplanetest.Await(m, "use of every right", func(context.Context) (found bool, err error) {
+		events, err = m.cp.AuditEvents(0, controlplane.ByUser(deliver.User), isReal)
+		if unused := rights.Unused(everywhere, events); len(unused) > 0 {
+			return false, fmt.Errorf("not used: %v (%w)", unused, err)
+		}
+		return true, err
+	})
+	if missed := rights.Missed(events); len(missed) > 0 {
+		m.Errorf("it was not allowed to: %v", missed)
+	}
+	for _, event := range events {
+		if event.ObjectRef != nil && strings.HasSuffix(event.ObjectRef.Name, "-kubeconfig") {
+			m.Errorf("it reads a kubeconfig: %s", event.RequestURI)
+		}
+	}
+}
+
+func TestItRefusesToRunWithoutItsCage(t *testing.T) {
+	m := newManagement(t)
+	policy, err := config.Deliver.ReadFile("deliver/deliver_policy.yaml")
+	m.must(err)
+	objects, err := controlplane.Parse(policy)
+	m.must(err)
+	for _, object := range objects {
+		m.must(m.client.Delete(t.Context(), object))
+	}
+	account, err := m.cp.ServiceAccount(t.Context(), operator.Namespace, deliver.ServiceAccount)
+	m.must(err)
+	controlplanetest.Await(t, "the end of the policy", func(ctx context.Context) (bool, error) {
+		foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "foreign"}}
+		return true, clientFor(t, account).Create(ctx, foreign, client.DryRunAll)
+	})
+	if _, err := deliver.Start(t.Context(), m.cp); err == nil || !strings.Contains(err.Error(), "refusing to run without the admission policy "+deliver.Policy) {
+		t.Errorf("%v", err)
+	}
+}

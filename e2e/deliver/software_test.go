@@ -1,0 +1,172 @@
+package deliver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/replicator"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// One label. Cluster API alone writes in the workload cluster; here is no kubelet, so the test runs what the Deployment there says.
+func TestOneLabelBringsSoftwareAndSettings(t *testing.T) {
+	m := newManagement(t)
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	m.must(cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
+	workload := clientFor(t, cp.Admin())
+	m.startCore()
+	m.startOperator()
+	m.start("--renew=3s")
+	m.cluster("c", cp, nil)
+	given := m.bundle(v1alpha1.DeliverLabel, "fairlead-software", map[string]any{"engine": "Native", "source": map[string]any{"existing": true}})
+	m.merge("c", `{"metadata":{"labels":{"`+v1alpha1.DeliverLabel+`":"c"}}}`)
+	m.await("c", "True", "Delivered")
+	// Without its cage, the replicator does not start.
+	m.awaitObjects(
+		workload,
+		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: replicator.Name}},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "fairlead-replicator-writes"}},
+		&admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policies.InjectProxyEnv}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: replicator.Name}},
+	)
+	_, err := replicator.Start(t.Context(), cp)
+	m.must(err)
+	m.awaitCopied(workload, metav1.NamespaceDefault, "first")
+	m.awaitInjected(workload, func(env corev1.EnvVar) bool {
+		return env.ValueFrom != nil && env.ValueFrom.SecretKeyRef != nil && env.ValueFrom.SecretKeyRef.Name == policies.Secret
+	})
+	m.password("second")
+	m.awaitCopied(workload, metav1.NamespaceDefault, "second")
+	m.awaitCopied(workload, policies.Namespace, "second")
+	for name, version := range given {
+		carried := &corev1.ConfigMap{}
+		m.must(m.client.Get(t.Context(), m.key(name), carried))
+		if fmt.Sprint(carried.Data) != version {
+			t.Errorf("ConfigMap %s has changed", name)
+		}
+	}
+}
+
+// With carry Relay the policies have a cluster's own list: its bundle is for this cluster alone. Kyverno evaluates here.
+func TestTheBundleOfOneClusterHasItsRelay(t *testing.T) {
+	m := newManagement(t)
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	m.must(cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
+	workload := clientFor(t, cp.Admin())
+	engine, err := kyverno.Start(t.Context(), cp, kyverno.Options{Progress: os.Stderr})
+	m.must(err)
+	t.Cleanup(func() { _ = engine.Stop() })
+	m.startCore()
+	m.startOperator()
+	m.start("--renew=3s")
+	m.cluster("c", cp, nil)
+	m.bundle(v1alpha1.DeliverLabel+"=c", "fairlead-c", m.values("c"), map[string]any{"carry": "Relay", "source": map[string]any{"existing": true}})
+	m.merge("c", `{"metadata":{"labels":{"`+v1alpha1.DeliverLabel+`":"c"}}}`)
+	m.await("c", "True", "Delivered")
+	m.awaitObjects(workload, &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: "fairlead-relay"}})
+	m.awaitArrived(workload, "first")
+	m.must(engine.Await(t.Context(), policies.InjectProxyEnv))
+	m.awaitInjected(workload, func(env corev1.EnvVar) bool {
+		return env.Value == "http://default@fairlead-relay."+policies.Namespace+".svc:3128"
+	})
+}
+
+// values are those of a cluster, as the page takes them for helm template.
+func (m *management) values(cluster string) map[string]any {
+	m.Helper()
+	secret, read := &corev1.Secret{}, map[string]any{}
+	controlplanetest.Await(m, "the values of "+cluster, func(ctx context.Context) (bool, error) {
+		return true, m.client.Get(ctx, m.key(cluster+"-cluster-values"), secret)
+	})
+	m.must(yaml.Unmarshal(secret.Data["values"], &read))
+	return read
+}
+
+// bundle applies the chart as the page has it, and returns what its ConfigMaps have.
+func (m *management) bundle(selector, name string, values ...any) map[string]string {
+	m.Helper()
+	rendered, err := policies.Render(m.Context(), values...)
+	m.must(err)
+	fairlead, err := tools.Program(m.Context(), "fairlead")
+	m.must(err)
+	cmd := exec.CommandContext(m.Context(), fairlead, "render", "bundle", "-f", "-", "--selector", selector, "--name", name, "--namespace", m.namespace)
+	cmd.Stdin = bytes.NewReader(rendered)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	text, err := cmd.Output()
+	if err != nil || said.Len() > 0 {
+		m.Fatalf("%v\n%s", err, said.String())
+	}
+	m.must(m.cp.Apply(m.Context(), text))
+	carried := map[string]string{}
+	for _, name := range []string{name + "-namespace", name} {
+		object := &corev1.ConfigMap{}
+		m.must(m.client.Get(m.Context(), m.key(name), object))
+		carried[name] = fmt.Sprint(object.Data)
+	}
+	return carried
+}
+
+// awaitObjects awaits what a bundle brings.
+func (m *management) awaitObjects(workload client.Client, objects ...client.Object) {
+	m.Helper()
+	controlplanetest.Await(m, "the software", func(ctx context.Context) (bool, error) {
+		var err error
+		for _, object := range objects {
+			err = errors.Join(err, workload.Get(ctx, client.ObjectKeyFromObject(object), object))
+		}
+		return err == nil, err
+	})
+}
+
+func (m *management) awaitCopied(workload client.Client, namespace, password string) {
+	m.Helper()
+	controlplanetest.Await(m, "the copy in "+namespace, func(ctx context.Context) (bool, error) {
+		secret := &corev1.Secret{}
+		if err := workload.Get(ctx, types.NamespacedName{Namespace: namespace, Name: policies.Secret}, secret); err != nil {
+			return false, err
+		}
+		if !strings.Contains(string(secret.Data["https_proxy"]), ":"+password+"@") || !strings.Contains(string(secret.Data["no_proxy"]), "178.170.32.59") {
+			return false, errors.New("it has others")
+		}
+		return true, nil
+	})
+}
+
+func (m *management) awaitInjected(workload client.Client, is func(corev1.EnvVar) bool) {
+	m.Helper()
+	controlplanetest.Await(m, "a pod with the variables", func(ctx context.Context) (bool, error) {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "web"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+		}
+		if err := workload.Create(ctx, pod, client.DryRunAll); err != nil {
+			return false, err
+		}
+		for _, env := range pod.Spec.Containers[0].Env {
+			if env.Name == "HTTPS_PROXY" && is(env) {
+				return true, nil
+			}
+		}
+		return false, fmt.Errorf("it has %v", pod.Spec.Containers[0].Env)
+	})
+}

@@ -1,0 +1,323 @@
+package fabric_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+)
+
+const (
+	observationPeriod = 20 * time.Second
+	workload          = "workload" // the Cluster
+)
+
+// accounts are a management cluster with the operator and observe, and a workload cluster whose values are what the operator
+// writes, with the replicator, relays and the probe.
+type accounts struct {
+	*fabric
+	cp         *controlplane.ControlPlane // of the workload cluster
+	management client.Client
+	proxy      *v1alpha1.CorporateProxy
+	said       *conditions
+}
+
+func newAccounts(t *testing.T) *accounts {
+	t.Helper()
+	a := &accounts{cp: controlplanetest.Start(t, controlplane.Options{})}
+	a.fabric = newNode(t, a.cp, machine.SquidOptions{User: user, Password: password, Starts: true})
+	controlplanetest.Require(t, a.squid.SetUsers(t.Context(), map[string]string{user: password, nextUser: nextPassword}))
+	a.startManagement()
+	a.deliver()
+	a.startFollow(a.cp)
+	a.startReplicator()
+	a.startProbe()
+	service, err := a.clients.CoreV1().Services(system).Get(t.Context(), "fairlead-relay", metav1.GetOptions{})
+	controlplanetest.Require(t, err)
+	a.service = service.Spec.ClusterIP
+	return a
+}
+
+// startManagement starts the operator and observe, each with its own rights, and makes a Cluster with a CorporateProxy.
+func (a *accounts) startManagement() {
+	t := a.t
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	controlplanetest.Require(t, operator.Install(t.Context(), cp))
+	controlplanetest.Require(t, cp.ApplyFS(t.Context(), config.Observe))
+	_, err := operator.Start(t.Context(), cp, operator.Options{Args: []string{"--leader-elect=false"}})
+	controlplanetest.Require(t, err)
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, v1alpha1.AddToScheme} {
+		controlplanetest.Require(t, add(scheme))
+	}
+	a.management, err = client.New(cp.Admin(), client.Options{Scheme: scheme})
+	controlplanetest.Require(t, err)
+
+	kubeconfig, err := os.ReadFile(a.cp.AdminKubeconfig())
+	controlplanetest.Require(t, err)
+	url := fmt.Sprintf("http://%s:%d", machine.ProxyAddress, machine.ProxyPort)
+	a.proxy = &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "corp"}, Spec: v1alpha1.CorporateProxySpec{
+		ClusterSelector: &metav1.LabelSelector{},
+		Source:          v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{HTTP: url, HTTPS: url, CredentialsRef: &v1alpha1.SecretReference{Name: user}}},
+		Rollout:         &v1alpha1.Rollout{Waves: []v1alpha1.Wave{{Name: "all"}}},
+		Probes:          &v1alpha1.Probes{},
+	}}
+	for _, object := range []client.Object{
+		secretWith(operator.Namespace, user, map[string]string{"username": user, "password": password}),
+		secretWith(operator.Namespace, nextUser, map[string]string{"username": nextUser, "password": nextPassword}),
+		secretWith("default", workload+"-kubeconfig", map[string]string{"value": string(kubeconfig)}),
+		a.proxy,
+		&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: workload}, Spec: clusterv1.ClusterSpec{
+			ClusterNetwork: clusterv1.ClusterNetwork{
+				ServiceDomain: "cluster.local",
+				Services:      clusterv1.NetworkRanges{CIDRBlocks: []string{"10.96.0.0/12"}}, Pods: clusterv1.NetworkRanges{CIDRBlocks: []string{pods}},
+			},
+			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "10.1.2.3", Port: 6443},
+			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: workload},
+		}},
+	} {
+		controlplanetest.Require(t, a.management.Create(t.Context(), object))
+	}
+	_, err = deployment.Run(t.Context(), cp, deployment.Spec{
+		Namespace: operator.Namespace, ServiceAccount: "fairlead-observe",
+		Command: []string{"fairlead-operator", "observe", "--period=" + observationPeriod.String(), "--probe-namespace=" + system},
+	})
+	controlplanetest.Require(t, err)
+	a.said = watchCondition(t, a.management, a.proxy)
+}
+
+func secretWith(namespace, name string, data map[string]string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, StringData: data}
+}
+
+// deliver brings <cluster>-cluster-values to the workload cluster, as Helm does for App CRs and Flux: at once, and whenever it
+// changes.
+func (a *accounts) deliver() {
+	t := a.t
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	own := map[string]any{
+		"engine": "Native", "relay": map[string]any{"enabled": true}, "tunnels": map[string]any{"enabled": false}, "audit": map[string]any{"enabled": false},
+		"probe": map[string]any{"enabled": true, "period": observationPeriod.String()},
+	}
+	installed := ""
+	once := func() error {
+		secret := &corev1.Secret{}
+		if err := a.management.Get(ctx, client.ObjectKey{Namespace: "default", Name: workload + render.ValuesSuffix}, secret); err != nil {
+			report, found := &v1alpha1.ProxyReport{}, &v1alpha1.CorporateProxy{}
+			_ = a.management.Get(ctx, client.ObjectKey{Namespace: "default", Name: workload}, report)
+			_ = a.management.Get(ctx, client.ObjectKeyFromObject(a.proxy), found)
+			return fmt.Errorf("%w; report %+v; proxy %+v", err, report.Status.Conditions, found.Status.Conditions)
+		}
+		values := string(secret.Data[render.ValuesKey])
+		if values == "" || values == installed {
+			return nil
+		}
+		err := policies.Install(ctx, a.cp, own, []byte(values))
+		if err == nil {
+			installed = values
+		}
+		return err
+	}
+	controlplanetest.Await(t, "the first values", func(context.Context) (bool, error) { return installed != "", once() })
+	var done sync.WaitGroup
+	done.Go(func() {
+		for ctx.Err() == nil {
+			if err := once(); err != nil && ctx.Err() == nil {
+				t.Logf("the values are not installed: %v", err)
+			}
+			rest(ctx, 500*time.Millisecond)
+		}
+	})
+	t.Cleanup(func() { cancel(); done.Wait() })
+}
+
+// rest paces who has nothing to wait for.
+func rest(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// kubeconfig is that of a service account of the workload cluster.
+func (a *accounts) kubeconfig(name string) string {
+	a.t.Helper()
+	account, err := a.cp.ServiceAccount(a.t.Context(), system, name)
+	controlplanetest.Require(a.t, err)
+	path, err := a.cp.Kubeconfig(account)
+	controlplanetest.Require(a.t, err)
+	return path
+}
+
+// onNode starts a role of the operator's program on the node, and makes the Pod by which the probe finds it.
+func (a *accounts) onNode(name, component string, port int32, args ...string) {
+	t := a.t
+	t.Helper()
+	program, err := tools.Program(t.Context(), "fairlead-operator")
+	controlplanetest.Require(t, err)
+	p, err := a.network.Start(t.Context(), machine.Corp, process.Spec{Name: name, Path: program, Args: args})
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() {
+		if log, err := p.Log(); t.Failed() {
+			t.Logf("%s: %v\n%s", name, err, log[max(0, len(log)-3000):])
+		}
+	})
+	a.own(name, component, "metrics", machine.CorpAddress, port)
+}
+
+// own makes the Pod object of one of our programs.
+func (a *accounts) own(name, component, portName, address string, port int32) {
+	t := a.t
+	t.Helper()
+	made, err := a.clients.CoreV1().Pods(system).Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+			"app.kubernetes.io/instance": policies.Release, "app.kubernetes.io/component": component, "policies.kyverno.io/inject-proxy-env": "exclude",
+		}},
+		Spec: corev1.PodSpec{
+			NodeName: node, AutomountServiceAccountToken: new(bool), ServiceAccountName: "default",
+			Containers: []corev1.Container{{Name: component, Image: "x", Ports: []corev1.ContainerPort{{Name: portName, ContainerPort: port}, {Name: "proxy", ContainerPort: 3128}}}},
+		},
+	}, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	a.runs(made, address)
+}
+
+// runs says what the kubelet says of a pod whose containers have just started.
+func (a *accounts) runs(pod *corev1.Pod, address string) {
+	t := a.t
+	t.Helper()
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: address, PodIPs: []corev1.PodIP{{IP: address}}}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	for _, container := range pod.Spec.Containers {
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: container.Name, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+		})
+	}
+	_, err := a.clients.CoreV1().Pods(pod.Namespace).UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
+	controlplanetest.Require(t, err)
+}
+
+// startReplicator runs what the chart deploys.
+func (a *accounts) startReplicator() {
+	args := a.deployed("fairlead-replicator")
+	if !slices.Contains(args, "--count-credentials") {
+		a.t.Fatalf("it does not count: %v", args)
+	}
+	a.onNode("fairlead-replicator", "replicator", 8080, args...)
+}
+
+// startProbe runs what the chart deploys. It may read no Secret. Its settings are the relays': the chart mounts the same Secret.
+func (a *accounts) startProbe() {
+	args := a.deployed("fairlead-probe")
+	if !slices.Contains(args, "--count=copies,relays") {
+		a.t.Fatalf("it does not count: %v", args)
+	}
+	targets := a.t.TempDir() + "/targets.yaml"
+	write(a.t, targets, "[]")
+	a.onNode("fairlead-probe", "probe", 8090, append(args, "--folder="+a.folder, "--targets="+targets, "--metrics-bind-address=:8090", "--health-probe-bind-address=:8091")...)
+}
+
+// deployed are the arguments of a Deployment, with the kubeconfig of its service account.
+func (a *accounts) deployed(name string) []string {
+	var found *appsv1.Deployment
+	controlplanetest.Await(a.t, "the Deployment "+name, func(ctx context.Context) (_ bool, err error) {
+		found, err = a.clients.AppsV1().Deployments(system).Get(ctx, name, metav1.GetOptions{})
+		return err == nil, err
+	})
+	return append(found.Spec.Template.Spec.Containers[0].Args, "--kubeconfig="+a.kubeconfig(name))
+}
+
+// seen is what the probe has published of an account; nothing while it knows none.
+func (a *accounts) seen(fingerprint string) (probe.CredentialsSeen, probe.Result) {
+	a.t.Helper()
+	var result probe.Result
+	configMap, err := a.clients.CoreV1().ConfigMaps(system).Get(a.t.Context(), probe.ConfigMapName, metav1.GetOptions{})
+	controlplanetest.Require(a.t, err)
+	if text := configMap.Data[probe.ResultKey]; text != "" {
+		controlplanetest.Require(a.t, json.Unmarshal([]byte(text), &result))
+	}
+	for _, s := range result.Credentials {
+		if s.Fingerprint == fingerprint {
+			return s, result
+		}
+	}
+	return probe.CredentialsSeen{}, result
+}
+
+// conditions are what OldCredentialsUnseen has said.
+type conditions struct {
+	mutex sync.Mutex
+	last  metav1.Condition
+	first time.Time // when it was True for the first time
+	log   []string
+}
+
+// watchCondition asks again and again.
+func watchCondition(t *testing.T, from client.Client, proxy *v1alpha1.CorporateProxy) *conditions {
+	t.Helper()
+	c := &conditions{}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var done sync.WaitGroup
+	done.Go(func() {
+		for ; ctx.Err() == nil; rest(ctx, 200*time.Millisecond) {
+			found := &v1alpha1.CorporateProxy{}
+			if from.Get(ctx, client.ObjectKeyFromObject(proxy), found) == nil {
+				c.note(meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionOldCredentialsUnseen))
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		done.Wait()
+		t.Logf("OldCredentialsUnseen:\n%s", strings.Join(c.log, "\n"))
+	})
+	return c
+}
+
+func (c *conditions) note(found *metav1.Condition) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if found == nil {
+		found = &metav1.Condition{}
+	}
+	if found.Status == metav1.ConditionTrue && c.first.IsZero() {
+		c.first = time.Now()
+	}
+	if found.Status != c.last.Status || found.Message != c.last.Message {
+		c.log = append(c.log, fmt.Sprintf("%s %s %s", time.Now().Format("15:04:05.0"), found.Status, found.Message))
+	}
+	c.last = *found
+}
+
+func (c *conditions) now() (metav1.Condition, time.Time) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.last, c.first
+}

@@ -1,0 +1,166 @@
+package fabric_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+)
+
+// A rotation with two accounts, end to end: pods with variables, and pods behind relays. squid notes each request when it begins.
+// The condition is never True while the old account is still used, and it is within a minute of the last look at who has it.
+func TestOldCredentialsAreUnseenOnceNobodyUsesThem(t *testing.T) {
+	a := newAccounts(t)
+	relay := a.wire(system, "relay-1")
+	relay.startRelay(nothingDirect)
+	a.own("relay-1", "relay", "health", relay.address, 8099)
+	relay.awaitProgrammed(true)
+	behind, web := a.wire("shop", "behind"), a.newClassical("web")
+	under := behind.load(2)
+	tunnel := behind.tunnel()
+	old := a.fingerprintOf(1)
+	a.awaitSeen("all with the first account", func() error {
+		s, result := a.seen(old)
+		if s.Relays != 1 || s.Pods != 1 || s.Namespaces < 3 || len(result.Unseen) > 0 {
+			return fmt.Errorf("%+v, not seen: %v", s, result.Unseen)
+		}
+		return nil
+	})
+
+	a.setCredentials(user, nextUser)
+	a.awaitUser(t, nextUser) // at the relay
+	a.awaitRevision(2)
+	a.setCredentials(nextUser, "")
+	a.awaitRevision(3)
+	a.awaitSeen("no copy and no relay has it as credentials; one has a tunnel", func() error {
+		if s, _ := a.seen(old); s.Relays != 1 || s.Pods != 1 || s.Namespaces != 0 {
+			return fmt.Errorf("%+v", s)
+		}
+		return nil
+	})
+	a.staysFalse(t, "1 relay, 1 pod")
+
+	web.restart()
+	a.awaitSeen("no pod has it", func() error {
+		if s, _ := a.seen(old); s.Relays != 1 || s.Pods != 0 {
+			return fmt.Errorf("%+v", s)
+		}
+		return nil
+	})
+	a.staysFalse(t, "in use: 1 relay")
+	controlplanetest.Require(t, tunnel.Close())
+	a.becomesTrue(t, old)
+
+	controlplanetest.Require(t, a.squid.SetUsers(t.Context(), map[string]string{nextUser: nextPassword}))
+	under.await(t, 20)
+	under.stop()
+	if under.failed.Load() != 0 {
+		t.Errorf("of %d requests %d failed: %s", under.done.Load(), under.failed.Load(), <-under.failures)
+	}
+	log, err := web.process.Log()
+	controlplanetest.Require(t, err)
+	if others := strings.ReplaceAll(log, "200\n", ""); others != "" {
+		t.Errorf("the pod with variables: %q", others)
+	}
+	_, first := a.said.now()
+	if last := a.lastStart(user); last.After(first) {
+		t.Errorf("it was True at %s, and the old account was used at %s", first, last)
+	}
+}
+
+// staysFalse looks for three periods.
+func (a *accounts) staysFalse(t *testing.T, message string) {
+	t.Helper()
+	_, before := a.seen("")
+	a.awaitSeen("three periods", func() error {
+		if _, now := a.seen(""); now.Time.Sub(before.Time) < 3*observationPeriod {
+			return errors.New(now.Time.String())
+		}
+		return nil
+	})
+	if said, first := a.said.now(); said.Status != metav1.ConditionFalse || !strings.Contains(said.Message, message) || !first.IsZero() {
+		t.Fatalf("%s: %s, True at %s; want %s", said.Status, said.Message, first, message)
+	}
+}
+
+// becomesTrue awaits it, and compares with the last observation in which somebody had the account.
+func (a *accounts) becomesTrue(t *testing.T, old string) {
+	t.Helper()
+	a.awaitSeen("True", func() error {
+		if said, first := a.said.now(); first.IsZero() {
+			return errors.New(said.Message)
+		}
+		return nil
+	})
+	s, _ := a.seen(old)
+	_, first := a.said.now()
+	took := first.Sub(*s.LastUsed)
+	t.Logf("True %.1f s after the last observation with the old account, %.1f s after squid last let it begin something", took.Seconds(), first.Sub(a.lastStart(user)).Seconds())
+	if took > time.Minute || took < observationPeriod*3/2 {
+		t.Errorf("True after %s", took)
+	}
+}
+
+// awaitSeen is Await with the patience of several periods.
+func (a *accounts) awaitSeen(what string, condition func() error) {
+	a.t.Helper()
+	controlplanetest.AwaitWithin(a.t, 10*observationPeriod, what, func(context.Context) (bool, error) {
+		err := condition()
+		return err == nil, err
+	})
+}
+
+// setCredentials names the Secret of the account, and of its successor.
+func (a *accounts) setCredentials(name, next string) {
+	a.t.Helper()
+	controlplanetest.Await(a.t, "a change of the CorporateProxy", func(ctx context.Context) (bool, error) {
+		found := &v1alpha1.CorporateProxy{}
+		if err := a.management.Get(ctx, client.ObjectKeyFromObject(a.proxy), found); err != nil {
+			return false, err
+		}
+		ref := &v1alpha1.SecretReference{Name: name}
+		if next != "" {
+			ref.Next = &v1alpha1.SuccessorReference{Name: next}
+		}
+		found.Spec.Source.URL.CredentialsRef = ref
+		return true, a.management.Update(ctx, found)
+	})
+}
+
+func (a *accounts) awaitRevision(number int64) {
+	a.t.Helper()
+	a.awaitSeen(fmt.Sprint("revision ", number), func() error {
+		found := &v1alpha1.CorporateProxy{}
+		controlplanetest.Require(a.t, a.management.Get(a.t.Context(), client.ObjectKeyFromObject(a.proxy), found))
+		if r := found.Status.Rollout; r == nil || r.Revision != number || r.Completed == nil {
+			return fmt.Errorf("%+v, %+v", r, found.Status.Conditions)
+		}
+		return nil
+	})
+}
+
+// fingerprintOf is that of the credentials of a revision.
+func (a *accounts) fingerprintOf(number int64) (fingerprint string) {
+	a.t.Helper()
+	a.awaitRevision(number)
+	a.awaitSeen("credentials in the status", func() error {
+		found := &v1alpha1.CorporateProxy{}
+		controlplanetest.Require(a.t, a.management.Get(a.t.Context(), client.ObjectKeyFromObject(a.proxy), found))
+		for _, c := range found.Status.Credentials {
+			if c.Revision == number {
+				fingerprint = c.Fingerprint
+				return nil
+			}
+		}
+		return fmt.Errorf("%+v", found.Status.Credentials)
+	})
+	return fingerprint
+}

@@ -1,0 +1,101 @@
+package flux_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/replicator"
+)
+
+// The HelmRelease of docs/how-to/software.md installs into another API server, by a kubeconfig. There is no kubelet, so
+// that nothing waits for Deployments, and no Kyverno: the API server evaluates the policies.
+func TestFluxInstallsTheSoftwareFromTheManagementCluster(t *testing.T) {
+	s := &site{cp: controlplanetest.Start(t, controlplane.Options{})}
+	s.install(t)
+	workload := controlplanetest.Start(t, controlplane.Options{})
+	controlplanetest.Require(t, workload.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
+	path, err := workload.Kubeconfig(workload.Admin())
+	controlplanetest.Require(t, err)
+	kubeconfig, err := os.ReadFile(path)
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, s.cp.Apply(t.Context(), []byte(proxyNamespaces)))
+	s.secret(t, namespace, cluster+"-kubeconfig", map[string]string{"value": string(kubeconfig)})
+	s.startController(t)
+
+	repository, release := s.software(t)
+	s.release(t, []*unstructured.Unstructured{repository, release})
+	there, err := client.New(workload.Admin(), client.Options{})
+	controlplanetest.Require(t, err)
+	for _, reader := range []struct {
+		client.Client
+		want bool
+	}{{there, true}, {s.client, false}} {
+		for _, object := range []client.Object{
+			&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: replicator.Name}},
+			&admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: policies.InjectProxyEnv}},
+		} {
+			err := reader.Get(t.Context(), client.ObjectKeyFromObject(object), object)
+			if (err == nil) != reader.want || client.IgnoreNotFound(err) != nil {
+				t.Errorf("%T %s, wanted %v: %v", object, object.GetName(), reader.want, err)
+			}
+		}
+	}
+	controlplanetest.Await(t, "a pod with a reference to the Secret", func(ctx context.Context) (bool, error) {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "web"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+		}
+		if err := there.Create(ctx, pod, client.DryRunAll); err != nil {
+			return false, err
+		}
+		for _, env := range pod.Spec.Containers[0].Env {
+			if env.Name == "HTTPS_PROXY" && env.ValueFrom != nil && env.ValueFrom.SecretKeyRef != nil && env.ValueFrom.SecretKeyRef.Name == policies.Secret {
+				return true, nil
+			}
+		}
+		return false, errors.New("it has none")
+	})
+}
+
+// software are a source, and the HelmRelease as the page has it.
+func (s *site) software(t *testing.T) (repository, release *unstructured.Unstructured) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "software.md"))
+	controlplanetest.Require(t, err)
+	_, section, _ := strings.Cut(string(text), "\n## By Flux\n")
+	_, section, _ = strings.Cut(section, "```yaml\n")
+	section, _, _ = strings.Cut(section, "```")
+	objects, err := controlplane.Parse([]byte(softwareRepository + "\n---\n" + section))
+	controlplanetest.Require(t, err)
+	if len(objects) != 2 || objects[1].GetKind() != "HelmRelease" {
+		t.Fatalf("the page shows %v", objects)
+	}
+	repository, release = objects[0], objects[1]
+	controlplanetest.Require(t, unstructured.SetNestedField(release.Object, "Native", "spec", "values", "engine"))
+	controlplanetest.Require(t, unstructured.SetNestedField(release.Object, true, "spec", "install", "disableWait"))
+	s.source.pack(t, repository, policies.Chart(), s.source.address)
+	return repository, release
+}
+
+const (
+	softwareRepository = `{apiVersion: source.toolkit.fluxcd.io/v1, kind: OCIRepository, metadata: {name: fairlead-policies, namespace: org-acme},
+  spec: {interval: 10m, url: "oci://registry.example/fairlead-policies"}}`
+	proxyNamespaces = `
+{apiVersion: v1, kind: Namespace, metadata: {name: org-acme}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: flux-system}}`
+)

@@ -1,0 +1,136 @@
+package observe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/observe"
+)
+
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
+
+var scheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		panic(err)
+	}
+	return scheme
+}()
+
+// fixture is a management cluster with the program, and a namespace.
+type fixture struct {
+	testing.TB
+	cp        *controlplane.ControlPlane
+	client    client.Client // an administrator's
+	observe   *deployment.Replica
+	namespace string
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	cp := controlplanetest.Start(t, controlplane.Options{})
+	f := &fixture{TB: t, cp: cp}
+	f.must(observe.Install(t.Context(), cp))
+	f.namespace = controlplanetest.Namespace(t, cp)
+	f.client = f.clientFor(cp.Admin())
+	return f
+}
+
+func (f *fixture) start(args ...string) {
+	f.Helper()
+	var err error
+	f.observe, err = observe.Start(f.Context(), f.cp, args...)
+	f.must(err)
+}
+
+func (f *fixture) must(err error) {
+	f.Helper()
+	controlplanetest.Require(f, err)
+}
+
+func (f *fixture) clientFor(config *rest.Config) client.Client {
+	f.Helper()
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	f.must(err)
+	return c
+}
+
+func (f *fixture) key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: f.namespace, Name: name}
+}
+
+// report creates one as the operator leaves it.
+func (f *fixture) report(ctx context.Context, name string) (*v1alpha1.ProxyReport, error) {
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}}
+	if err := f.client.Create(ctx, report); err != nil {
+		return nil, err
+	}
+	return report, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := f.client.Get(ctx, client.ObjectKeyFromObject(report), report); err != nil {
+			return err
+		}
+		report.Status.Mode, report.Status.ProxyName, report.Status.HandledRequest = "Proxied", "default", "x"
+		meta.SetStatusCondition(&report.Status.Conditions, metav1.Condition{Type: "Ready", Status: "True", Reason: "Applied"})
+		return f.client.Status().Update(ctx, report)
+	})
+}
+
+func (f *fixture) secret(cluster string, kubeconfig []byte) {
+	f.Helper()
+	secret := observe.SecretOf(f.namespace, cluster, kubeconfig)
+	err := f.client.Update(f.Context(), secret)
+	if client.IgnoreNotFound(err) == nil && err != nil {
+		err = f.client.Create(f.Context(), secret)
+	}
+	f.must(err)
+}
+
+func (f *fixture) kubeconfig(cp *controlplane.ControlPlane, who *rest.Config) []byte {
+	f.Helper()
+	text, err := observe.Kubeconfig(cp, who)
+	f.must(err)
+	return text
+}
+
+// await awaits what a report says of its cluster.
+func (f *fixture) await(cluster, what string, is func(v1alpha1.ProxyReportStatus) bool) v1alpha1.ProxyReportStatus {
+	f.Helper()
+	report := &v1alpha1.ProxyReport{}
+	controlplanetest.Await(f, cluster+": "+what, func(ctx context.Context) (bool, error) {
+		if err := f.client.Get(ctx, f.key(cluster), report); err != nil {
+			return false, err
+		}
+		if !is(report.Status) {
+			return false, fmt.Errorf("observed %+v, conditions %+v", report.Status.Observed, report.Status.Conditions)
+		}
+		return true, nil
+	})
+	return report.Status
+}
+
+func egress(status string) func(v1alpha1.ProxyReportStatus) bool {
+	return func(s v1alpha1.ProxyReportStatus) bool { return s.Observed != nil && s.Observed.Egress == status }
+}
+
+func condition(kind, status, reason string) func(v1alpha1.ProxyReportStatus) bool {
+	return func(s v1alpha1.ProxyReportStatus) bool {
+		c := meta.FindStatusCondition(s.Conditions, kind)
+		return c != nil && string(c.Status) == status && c.Reason == reason
+	}
+}

@@ -1,0 +1,246 @@
+package operator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+)
+
+// doctor runs "fairlead doctor cluster", and returns its exit status and what it prints.
+func (f *fixture) doctor(as *rest.Config, args ...string) (status int, out string) {
+	f.Helper()
+	fairlead, err := tools.Program(f.Context(), "fairlead")
+	f.must(err)
+	kubeconfig, err := f.cp.Kubeconfig(as)
+	f.must(err)
+	command := exec.CommandContext(f.Context(), fairlead, append([]string{"doctor", "cluster", "--kubeconfig", kubeconfig}, args...)...)
+	text, err := command.CombinedOutput()
+	if command.ProcessState == nil {
+		f.Fatal(err)
+	}
+	if strings.Contains(string(text), "mySuperSecretPassword") {
+		f.Error("it prints a password")
+	}
+	return command.ProcessState.ExitCode(), string(text)
+}
+
+// awaitDoctor awaits that exactly this is said of a cluster, each as severity and code.
+func (f *fixture) awaitDoctor(cluster string, status int, want ...string) diagnosis.Diagnosis {
+	f.Helper()
+	var d diagnosis.Diagnosis
+	controlplanetest.Await(f, "what is said of "+cluster, func(context.Context) (bool, error) {
+		got, out := f.doctor(f.cp.Admin(), "-n", f.namespace, "cluster/"+cluster, "-o", "json")
+		d = diagnosis.Diagnosis{}
+		if err := json.Unmarshal([]byte(out), &d); err != nil {
+			return false, fmt.Errorf("%w: %s", err, out)
+		}
+		var codes []string
+		for _, s := range d.Sentences {
+			if kind, _, _ := strings.Cut(s.Code, "/"); kind == v1alpha1.ConditionOldCredentialsUnseen || kind == v1alpha1.ConditionRolloutProblem {
+				continue // of the fleet, from the change of the password on; of whoever is skipped just then
+			}
+			codes = append(codes, string(s.Severity)+" "+s.Code)
+			if (s.Severity == diagnosis.Error || s.Severity == diagnosis.Warning) && s.Do == "" {
+				f.Errorf("%s: who must do what? %+v", cluster, s)
+			}
+		}
+		if got != status || !slices.Equal(codes, want) {
+			return false, fmt.Errorf("status %d, it says %q; want %d and %q", got, codes, status, want)
+		}
+		return true, nil
+	})
+	return d
+}
+
+func TestTheDoctorSaysWhatIsWrongWithACluster(t *testing.T) {
+	f := newOwnFixture(t, "--leader-elect=true")
+	w := &waves{fixture: f, canaries: []string{"canary-0"}, rest: []string{"rest-0", "rest-1"}}
+	w.proxy = f.exampleProxy(canaryAndRest)
+	f.cluster("canary-0", func(c *clusterv1.Cluster) { c.Labels[stageLabel] = "canary" })
+	f.cluster("rest-0")
+	f.cluster("rest-1")
+	w.awaitComplete(1)
+
+	f.awaitDoctor("rest-0", 0)
+	status, out := f.doctor(f.cp.Admin(), "-n", f.namespace, "rest-0")
+	want := "Cluster " + f.namespace + "/rest-0: nothing is wrong.\n\n" +
+		"Looked at: Lease of the operator, Cluster, ProxyReport, CorporateProxy, metadata of both Secrets, metadata of the Machines.\n" +
+		"Not looked at: whether programs in the cluster get out"
+	if status != 0 || !strings.HasPrefix(out, want) || !strings.Contains(out, "observe.enabled of the chart fairlead") {
+		t.Errorf("status %d, it says\n%s\nwant\n%s", status, out, want)
+	}
+
+	f.doctorOfNobody()
+	f.doctorOfAPausedCluster()
+	f.doctorOfARival("rest-1")
+	f.doctorOfMachines("rest-1")
+	w.doctorOfAHalt()
+	w.observe("rest-1", v1alpha1.EgressFailed)
+	d := f.awaitDoctor("rest-1", 1, "Error EgressVerified/Failed", "Warning MachinesOutdated/BuiltBeforeTheChange", "Warning Stalled/Halted", "Unknown PodsReached/NotObserved")
+	if said := d.Sentences[0]; !strings.Contains(said.Text, "registry.example: connection refused") || said.Since == nil || d.LookedAt[6] != "status.observed of the ProxyReport" {
+		t.Errorf("%+v", d)
+	}
+	f.doctorWithoutRights()
+	w.doctorOfADeadOperator()
+}
+
+// observe writes what observe would.
+func (w *waves) observe(cluster, egress string) {
+	w.Helper()
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: cluster}}
+	awaitStatus(w.fixture, report, func(r *v1alpha1.ProxyReport) {
+		now := metav1.Now()
+		r.Status.Observed = &v1alpha1.Observed{
+			Time: now, Since: &now, Period: &metav1.Duration{Duration: time.Minute}, Egress: egress, Message: "registry.example: connection refused",
+		}
+	})
+}
+
+// A name that is not there is bad input; what it may have been is said.
+func (f *fixture) doctorOfNobody() {
+	f.Helper()
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a name like it":     {[]string{"-n", f.namespace, "rest0"}, "there is no Cluster rest0 in the namespace " + f.namespace + "; did you mean rest-0"},
+		"in another":         {[]string{"-n", "default", "rest-0"}, "there is no Cluster rest-0 in the namespace default; there is one in: " + f.namespace + " (give it with -n)"},
+		"a kind of others":   {[]string{"-n", f.namespace, "pod/rest-0"}, "give NAME or cluster/NAME"},
+		"another API server": {[]string{"-n", f.namespace, "rest-0", "--context", "other"}, "no way to reach a cluster"},
+	} {
+		if status, out := f.doctor(f.cp.Admin(), test.args...); status != 2 || !strings.Contains(out, test.want) {
+			f.Errorf("%s: status %d, it says %s", name, status, out)
+		}
+	}
+}
+
+func (f *fixture) doctorOfAPausedCluster() {
+	f.Helper()
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "rest-0"}}
+	modify(f, cluster, func(c *clusterv1.Cluster) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.PausedAnnotation, "")
+	})
+	f.awaitDoctor("rest-0", 1, "Warning Paused/Paused")
+	modify(f, cluster, func(c *clusterv1.Cluster) { delete(c.Annotations, clusterv1.PausedAnnotation) })
+	f.awaitDoctor("rest-0", 0)
+}
+
+func (f *fixture) doctorOfARival(cluster string) {
+	f.Helper()
+	for i := 1; i <= 2; i++ {
+		f.nextSecond(cluster)
+		values, _ := f.secrets(cluster)
+		values.Data[render.ValuesKey] = []byte("cluster: {}")
+		f.must(f.client.Update(f.Context(), values, client.FieldOwner("rival-operator")))
+		f.reapply(cluster, fmt.Sprint(i))
+		f.awaitNoProxy(cluster, exampleMerged)
+	}
+	d := f.awaitDoctor(cluster, 1, "Error Ready/Contended")
+	if !strings.Contains(d.Sentences[0].Text, `"rival-operator"`) {
+		f.Errorf("%+v", d.Sentences)
+	}
+	f.reapply(cluster, "peace")
+	f.awaitDoctor(cluster, 0)
+}
+
+func (f *fixture) doctorOfMachines(cluster string) {
+	f.Helper()
+	f.machine(cluster, "cp-0", f.controlPlane(cluster))
+	f.awaitNodes(cluster, 1, 0, 0, 0)
+	f.changeSource(cluster, otherPassword("changed"))
+	d := f.awaitDoctor(cluster, 1, "Warning MachinesOutdated/BuiltBeforeTheChange")
+	if !strings.HasPrefix(d.Sentences[0].Text, "1 of 1 machine ") {
+		f.Errorf("%+v", d.Sentences)
+	}
+}
+
+// The canary's Secret is refused, which halts the rollout; the others wait, also with changes of their own.
+func (w *waves) doctorOfAHalt() {
+	w.Helper()
+	w.awaitComplete(2)
+	w.refuseLongLists()
+	w.setNoProxy(w.proxy, longList())
+	w.awaitHalted(3)
+	d := w.awaitDoctor("canary-0", 1, "Error Ready/Refused", "Error Stalled/Failed")
+	if !strings.Contains(d.Sentences[0].Text, "no list of that length") || !strings.Contains(d.Sentences[1].Do, "fairlead rollout undo "+w.proxy.Name) {
+		w.Errorf("%+v", d.Sentences)
+	}
+	w.awaitDoctor("rest-0", 1, "Warning Stalled/Halted")
+	w.override("rest-0", v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect})
+	w.awaitDoctor("rest-0", 1, "Warning Stalled/Halted", "Info Held/WaitsForWave")
+}
+
+// Who may read the report alone still gets a judgement of it, and hears what is missing.
+func (f *fixture) doctorWithoutRights() {
+	f.Helper()
+	role := rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "reader"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"fairlead.io"}, Resources: []string{"proxyreports"}, Verbs: []string{"list"}}},
+	}
+	f.must(f.client.Create(f.Context(), &role))
+	f.must(f.client.Create(f.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "somebody"}},
+	}))
+	somebody, err := f.cp.User("somebody")
+	f.must(err)
+	var status int
+	var out string
+	controlplanetest.Await(f, "the right to read reports", func(context.Context) (bool, error) {
+		status, out = f.doctor(somebody, "-n", f.namespace, "canary-0")
+		if !strings.Contains(out, "Ready/Refused") {
+			return false, fmt.Errorf("%s", out)
+		}
+		return true, nil
+	})
+	for _, want := range []string{
+		"Operator/Unread", "you need the right to list leases.coordination.k8s.io in the namespace fairlead-system",
+		"Not looked at: Cluster: you need the right to list clusters.cluster.x-k8s.io in the namespace " + f.namespace,
+		"Not looked at: CorporateProxy: you need the right to list corporateproxies.fairlead.io in a ClusterRole",
+		"Not looked at: metadata of both Secrets: you need the right to list secrets in the namespace " + f.namespace,
+	} {
+		if !strings.Contains(out, want) {
+			f.Errorf("it does not say %q", want)
+		}
+	}
+	if status != 1 {
+		f.Errorf("status %d: %s", status, out)
+	}
+	stranger, err := f.cp.User("stranger")
+	f.must(err)
+	if status, out := f.doctor(stranger, "-n", f.namespace, "canary-0"); status != 3 || !strings.Contains(out, "ProxyReport/Unread") {
+		f.Errorf("status %d: %s", status, out)
+	}
+}
+
+// The operator dies. Its Lease is as old as it would be some minutes later.
+func (w *waves) doctorOfADeadOperator() {
+	w.Helper()
+	w.operator.Kill()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: diagnosis.LeaseName}}
+	renewed := metav1.NewMicroTime(time.Now().Add(-5 * time.Minute))
+	modify(w.fixture, lease, func(l *coordinationv1.Lease) { l.Spec.RenewTime = &renewed })
+	d := w.awaitDoctor("canary-0", 1, "Error Operator/Stopped", "Error Ready/Refused", "Error Stalled/Failed")
+	if since := d.Sentences[0].Since; since == nil || since.Unix() != renewed.Unix() {
+		w.Errorf("%+v", d.Sentences[0])
+	}
+}

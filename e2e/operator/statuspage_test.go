@@ -1,0 +1,142 @@
+package operator_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/internal/core/picture"
+)
+
+// ofStatusPage is what the operator may do more with it.
+var ofStatusPage = rights.Table{"tokenreviews.authentication.k8s.io": "create", "subjectaccessreviews.authorization.k8s.io": "create"}
+
+// visit asks the operator as somebody who has a token, or none.
+func (f *fixture) visit(ctx context.Context, path, token, etag string) (status int, body, tag string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.operator.MetricsAddress()+path, nil)
+	if err != nil {
+		return 0, "", "", err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	if etag != "" {
+		request.Header.Set("If-None-Match", etag)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text), answer.Header.Get("ETag"), err
+}
+
+// awaitVisit waits for an answer: rights and caches take their time.
+func (f *fixture) awaitVisit(path, token, etag string, want int, has func(body string) bool) (string, string) {
+	f.Helper()
+	var body, tag string
+	controlplanetest.Await(f, fmt.Sprintf("%d of %s", want, path), func(ctx context.Context) (bool, error) {
+		status, text, seen, err := f.visit(ctx, path, token, etag)
+		body, tag = text, seen
+		if err != nil || status != want || !has(text) {
+			return false, fmt.Errorf("%d %.300s %w", status, text, err)
+		}
+		return true, nil
+	})
+	return body, tag
+}
+
+func anything(string) bool { return true }
+
+func TestTheStatusPageIsForThoseWithTheRightAndShowsWhatChanges(t *testing.T) {
+	f := newOwnFixture(t, "--status-page")
+	f.must(f.cp.ApplyFS(t.Context(), config.StatusPage))
+	reader, err := f.cp.ServiceAccount(t.Context(), f.namespace, "reader")
+	f.must(err)
+	stranger, err := f.cp.ServiceAccount(t.Context(), f.namespace, "stranger")
+	f.must(err)
+	f.must(f.client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "status-reader"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fairlead-status-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: f.namespace, Name: "reader"}},
+	}))
+	for _, path := range []string{"/status", "/status.json"} {
+		f.awaitVisit(path, reader.BearerToken, "", http.StatusOK, anything)
+		f.awaitVisit(path, stranger.BearerToken, "", http.StatusForbidden, anything)
+		f.awaitVisit(path, "", "", http.StatusUnauthorized, anything)
+		f.awaitVisit(path, "nonsense", "", http.StatusUnauthorized, anything)
+	}
+	f.exampleProxy()
+	f.cluster("c1")
+	f.report("c1", "Applied")
+	shown := func(body string) bool { return strings.Contains(body, `"c1"`) }
+	page, etag := f.awaitVisit("/status", reader.BearerToken, "", http.StatusOK, shown)
+	if strings.Contains(page, "mySuperSecretPassword") || strings.Contains(page, "myProxyUser") {
+		t.Error("the page has a password")
+	}
+	f.awaitVisit("/status", reader.BearerToken, etag, http.StatusNotModified, anything)
+	f.cluster("c2")
+	f.report("c2", "Applied")
+	f.awaitVisit("/status", reader.BearerToken, etag, http.StatusOK, func(body string) bool { return shown(body) && strings.Contains(body, `"c2"`) })
+	body, _ := f.awaitVisit("/status.json", reader.BearerToken, "", http.StatusOK, anything)
+	var p picture.Picture
+	f.must(json.Unmarshal([]byte(body), &p))
+	if len(p.Clusters) != 2 {
+		t.Errorf("%s", body)
+	}
+	// The metrics are for everybody, as before.
+	if _, err := f.operator.Metrics(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f.awaitPageRights()
+}
+
+// awaitPageRights sweeps what the operator's token may do now.
+func (f *fixture) awaitPageRights() {
+	f.Helper()
+	resources, err := rights.Resources(f.cp.Admin())
+	f.must(err)
+	var role rbacv1.ClusterRole
+	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: "fairlead-status-page"}, &role))
+	if len(role.Rules) != len(ofStatusPage) {
+		f.Errorf("%v", role.Rules)
+	}
+	withPage, err := rights.Allowed(f.Context(), f.operator.Config, resources, f.namespace, ofStatusPage)
+	f.must(err)
+	want := rights.WithEverybody(everywhere, f.infrastructure(resources), ofStatusPage)
+	for _, owner := range []string{"machinedeployments.cluster.x-k8s.io", "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io"} { // config/rollout
+		delete(want, owner)
+	}
+	for _, line := range rights.Diff(withPage, want) {
+		f.Error(line)
+	}
+	events, err := f.cp.AuditEvents(0, controlplane.ByUser(operator.User), isReal)
+	f.must(err)
+	if unused := rights.Unused(ofStatusPage, events); len(unused) > 0 {
+		f.Errorf("not used: %v", unused)
+	}
+	if missed := rights.Missed(events); len(missed) > 0 {
+		f.Errorf("it was not allowed to: %v", missed)
+	}
+}
+
+func TestWithoutTheFlagThereIsNoStatusPage(t *testing.T) {
+	f := newFixture(t)
+	for _, path := range []string{"/status", "/status.json"} {
+		f.awaitVisit(path, f.cp.Admin().BearerToken, "", http.StatusNotFound, anything)
+	}
+}

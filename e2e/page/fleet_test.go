@@ -1,0 +1,279 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/cli/pictured"
+	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
+	"github.com/fairlead-io/fairlead/internal/core/picture"
+	"github.com/fairlead-io/fairlead/internal/core/picture/picturetest"
+)
+
+// fleet is the page of "fairlead status -o html" about so many clusters, at a time that does not change.
+func fleet(t *testing.T, clusters int) []byte {
+	t.Helper()
+	browser(t)
+	now := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
+	in := picture.Input{Now: now, OperatorNamespace: "fairlead-system", Lease: &diagnosis.Lease{Holder: "pod", Renewed: now, Duration: 15 * time.Second}}
+	in.Reports, in.Proxies, in.Clusters = picturetest.Fleet(clusters, now)
+	var out bytes.Buffer
+	if err := pictured.HTML(&out, picture.Of(in), ""); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func fleetFile(t *testing.T, page []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fleet.html")
+	if err := os.WriteFile(path, page, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// withoutPolicy lets a test's script run in the page.
+func withoutPolicy(page []byte) []byte {
+	before, rest, _ := bytes.Cut(page, []byte(`<meta http-equiv="Content-Security-Policy"`))
+	_, after, _ := bytes.Cut(rest, []byte(">\n"))
+	return append(bytes.Clone(before), after...)
+}
+
+// act runs a script in a page while it lives, in real time, and returns what the script returns: an async function's body.
+// The policy of the page allows no script but its own: that is taken out here, and tested elsewhere.
+func act(t *testing.T, page []byte, script string, size window, into any) {
+	t.Helper()
+	actOn(t, page, script, size, func(w http.ResponseWriter, _ *http.Request, scripted string) { _, _ = io.WriteString(w, scripted) }, into)
+}
+
+// actOn has a server of the test's own answer, which is given the page with the script.
+func actOn(t *testing.T, page []byte, script string, size window, serve func(w http.ResponseWriter, r *http.Request, scripted string), into any) {
+	t.Helper()
+	results := make(chan []byte, 1)
+	text := strings.Replace(string(withoutPolicy(page)), "<script", observer+"<script", 1)
+	text = strings.Replace(text, "</body>", "<script>(async () => {"+helpers+script+`})().then(
+		result => fetch("/result", {method: "POST", body: JSON.stringify(result)}),
+		error => fetch("/result", {method: "POST", body: JSON.stringify({failed: String(error && error.stack || error)})}))</script></body>`, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/result" {
+			body, _ := io.ReadAll(r.Body)
+			results <- body
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		serve(w, r, text)
+	}))
+	defer server.Close()
+	profile, err := os.MkdirTemp("", "chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(profile)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser(t), append(common(profile, light, size), "--remote-debugging-port=0", server.URL+"/status")...) // which lets it live
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cancel(); _ = cmd.Wait() }()
+	select {
+	case body := <-results:
+		var failed struct{ Failed string }
+		if json.Unmarshal(body, &failed) == nil && failed.Failed != "" {
+			t.Fatal(failed.Failed)
+		}
+		if err := json.Unmarshal(body, into); err != nil {
+			t.Fatalf("%v: %s", err, body)
+		}
+	case <-ctx.Done():
+		t.Fatal("the script has not ended")
+	}
+}
+
+const (
+	// observer notes every task that is longer than 50 ms (https://www.w3.org/TR/longtasks-1/).
+	observer = `<script>window.tasks = []; new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(e => e.duration))).observe({type: "longtask", buffered: true})</script>`
+	helpers  = `
+		const frame = () => new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)))
+		const until = async is => { for (const end = Date.now() + 120000; !is();) { if (Date.now() > end) throw new Error("not so: " + is); await frame() } }
+		const root = document.documentElement
+		const drawn = by => until(() => root.dataset.drawn === by)
+		const type = async text => { const box = document.getElementById("search"); box.value = text; box.dispatchEvent(new Event("input")) }
+		const count = n => until(() => root.dataset.found === String(n))
+		const visible = selector => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility())
+		const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}))
+	`
+)
+
+func TestFiveThousandTilesNeverMakeAReaderWait(t *testing.T) {
+	page := fleet(t, 5000)
+	t.Logf("the page has %d bytes", len(page))
+	const script = `
+		const took = {}
+		const during = async (what, does) => { await frame(); await frame(); tasks.length = 0; await does(); await frame(); await frame(); took[what] = Math.max(0, ...tasks) }
+		took.start = 0
+		await drawn("n")
+		took.start = Math.max(0, ...tasks)
+		const tiles = document.querySelectorAll(".tile").length
+		await during("scrolling", async () => { for (let y = 0; y < document.body.scrollHeight; y += 150) { scrollTo(0, y); await frame() } scrollTo(0, 0) })
+		await during("searching", async () => {
+			for (let i = 1; i <= 6; i++) { await type("madrid".slice(0, i)); await frame() }
+			await until(() => Number(root.dataset.found) === 714)
+			await type(""); await count(5000)
+		})
+		await during("grouping", async () => {
+			for (const by of ["p", "i", "n"]) { const radio = document.querySelector("input[value=" + by + "]"); radio.click(); await drawn(by) }
+		})
+		await during("opening", async () => { document.querySelector(".tile.error").click(); await until(() => document.querySelector("dialog").open) })
+		return {tiles, took, said: document.querySelector(".said").innerText}`
+	var got struct {
+		Tiles int
+		Took  map[string]float64
+		Said  string
+	}
+	best := map[string]float64{}
+	for try := 1; ; try++ { // what else the machine does makes a task longer, and never shorter
+		act(t, page, script, desktop, &got)
+		t.Logf("the longest tasks, in ms: %v", got.Took)
+		slow := ""
+		for what, took := range got.Took {
+			if was, is := best[what]; !is || took < was {
+				best[what] = took
+			}
+			if best[what] > 100 {
+				slow += " " + what
+			}
+		}
+		if slow == "" {
+			break
+		}
+		if try == 5 {
+			t.Fatalf("a task of more than 100 ms in each of %d runs:%s", try, slow)
+		}
+	}
+	if got.Tiles != 5000 || !strings.Contains(got.Said, "Error") {
+		t.Errorf("%d tiles; the first that is opened says %q", got.Tiles, got.Said)
+	}
+}
+
+func TestTheFleetIsReachedByKeyboardAndNamedForAScreenReader(t *testing.T) {
+	const script = `
+		await drawn("n")
+		const stops = () => visible(".tile").filter(tile => tile.tabIndex === 0)
+		const out = {stops: stops().length, unnamed: visible("button, input").filter(e => !(e.getAttribute("aria-label") || e.innerText || e.labels && e.labels.length)).length}
+		const first = stops()[0]
+		first.focus()
+		out.first = first.getAttribute("aria-label")
+		for (const key of ["ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "ArrowLeft"]) press(document.activeElement, key)
+		out.second = document.activeElement.getAttribute("aria-label")
+		press(document.activeElement, "End")
+		out.last = document.activeElement === visible(".tile").at(-1)
+		press(document.activeElement, "Home")
+		out.home = document.activeElement === first
+		out.stopsLater = stops().length
+		first.click() // which Enter does to a button
+		const dialog = document.querySelector("dialog")
+		await until(() => dialog.open)
+		out.title = document.getElementById(dialog.getAttribute("aria-labelledby")).innerText
+		out.inside = dialog.contains(document.activeElement)
+		document.getElementById("close").click()
+		await until(() => !dialog.open)
+		await until(() => document.activeElement === first)
+		const errors = document.querySelector(".state.error")
+		errors.click()
+		await count(1)
+		out.pressed = errors.getAttribute("aria-pressed")
+		out.status = document.querySelector("[role=status]").innerText
+		out.reachable = stops().length
+		errors.click()
+		await type("policies/no such")
+		await count(0)
+		await type("held/waits") // what is said is searched, too
+		await count(2)
+		return out`
+	var got struct {
+		Stops, Unnamed, StopsLater, Reachable int
+		First, Second, Title, Pressed, Status string
+		Last, Home, Inside                    bool
+	}
+	act(t, fleet(t, 40), script, desktop, &got)
+	if got.Stops != 1 || got.StopsLater != 1 || got.Reachable != 1 || got.Unnamed != 0 || !got.Last || !got.Home || !got.Inside ||
+		!strings.HasPrefix(got.First, "team-dublin/dublin-0004: Warning, machines were created") || got.Second != "team-dublin/dublin-0011: Waiting, a change of the cluster's own waits" ||
+		got.Title != "team-dublin/dublin-0004" || got.Pressed != "true" || got.Status != "1 of 40 clusters" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The page as it is written: its policy lets its own script run, and markup in a name stays text.
+func TestThePageOfAFleetRunsUnderItsOwnPolicy(t *testing.T) {
+	path := fleetFile(t, fleet(t, 40)) + "#team-lisbon/lisbon-0033" // which has markup in a message
+	dom := browse(t, path, light, desktop, "--dump-dom")
+	if n := strings.Count(dom, `class="tile `); n != 40 {
+		t.Errorf("%d tiles are drawn", n)
+	}
+	if strings.Contains(dom, "<b>10.0.0.0/33</b>") {
+		t.Error("a message became markup")
+	}
+}
+
+func TestTheTextOfTheFleetCanBeReadAndNothingOverflows(t *testing.T) {
+	page := withoutPolicy(fleet(t, 40))
+	const script = `
+		const outside = [...document.querySelectorAll("header *, section *")].filter(e => !e.parentElement.closest(".wide") && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map(e => e.outerHTML.slice(0, 80))
+		return outside`
+	file := fleetFile(t, page)
+	for _, as := range []theme{light, dark} {
+		worst := map[string]float64{}
+		measure(t, file, contrast, as, desktop, &worst)
+		for what, contrast := range worst {
+			t.Errorf("%s: %s has a contrast of %.2f", as, what, contrast)
+		}
+	}
+	for _, size := range []window{desktop, phone} {
+		var outside []string
+		measure(t, file, script, light, size, &outside)
+		if len(outside) > 0 {
+			t.Errorf("at %v: outside the window are %q", size, outside)
+		}
+	}
+}
+
+// look writes screenshots for a person, where one asks for them.
+func TestScreenshotsOfTheFleet(t *testing.T) {
+	folder := os.Getenv("SCREENSHOTS")
+	if folder == "" {
+		t.Skip("SCREENSHOTS=folder writes them there")
+	}
+	for name, shot := range map[string]struct {
+		clusters int
+		as       theme
+		size     window
+		hash     string
+	}{
+		"few-light": {40, light, window{1280, 1500}, ""}, "few-dark": {40, dark, window{1280, 1500}, ""},
+		"many-light": {5000, light, window{1440, 1800}, ""}, "many-dark": {5000, dark, window{1440, 1800}, ""},
+		"phone": {40, light, phone, ""}, "open": {40, light, desktop, "#team-warsaw/warsaw-0017"}, "open-dark": {40, dark, desktop, "#team-warsaw/warsaw-0017"},
+	} {
+		picture := screenshot(t, fleetFile(t, fleet(t, shot.clusters))+shot.hash, shot.as, shot.size)
+		file, err := os.Create(filepath.Join(folder, name+".png"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if err := png.Encode(file, picture); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

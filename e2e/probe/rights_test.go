@@ -1,0 +1,53 @@
+package probe_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/rights"
+)
+
+// everywhere is what RBAC lets its token do, with relays and probe.discover.
+var everywhere = rights.Table{
+	"nodes": "list watch",
+	"pods":  "list",
+}
+
+// atHome is what it may do in its own namespace besides. It writes into one ConfigMap, so that there is nothing for a cage to
+// hold back.
+var atHome = rights.Table{
+	"configmaps " + name: "get update",
+	"pods":               "list watch",
+}
+
+// checkRights: a stolen token can do what is listed, and the probe has used all of it and missed nothing.
+func (c *cluster) checkRights(t *testing.T) {
+	t.Helper()
+	resources, err := rights.Resources(c.cp.Admin())
+	controlplanetest.Require(t, err)
+	all := rights.Union(everywhere, atHome)
+	for namespace, want := range map[string]rights.Table{"default": everywhere, policies.Namespace: all} {
+		got, err := rights.Allowed(t.Context(), c.probe.Config, resources, namespace, all)
+		controlplanetest.Require(t, err)
+		for _, line := range rights.Diff(got, rights.WithEverybody(want)) {
+			t.Errorf("in namespace %s: %s", namespace, line)
+		}
+	}
+	var events []auditv1.Event
+	controlplanetest.Await(t, "use of every right", func(context.Context) (bool, error) {
+		events, err = c.cp.AuditEvents(0, controlplane.ByUser(controlplane.ServiceAccountUser(policies.Namespace, name)))
+		if unused := rights.Unused(all, events); len(unused) > 0 {
+			return false, fmt.Errorf("not used: %v (%w)", unused, err)
+		}
+		return true, err
+	})
+	if missed := rights.Missed(events); len(missed) > 0 {
+		t.Errorf("it was not allowed to: %v", missed)
+	}
+}

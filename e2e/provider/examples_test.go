@@ -1,0 +1,228 @@
+package provider_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/modfile"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
+
+const (
+	examplesFolder = "../../examples"
+	providersPage  = "../../docs/how-to/providers.md"
+)
+
+// exampleSources has the files with the CRDs of the kinds in the examples, besides Cluster API's own. Both folders of K3s
+// have old copies of what the other one ships.
+var exampleSources = []source{
+	all(capa), all(capz), all(capg), all(capo), all(capv), all(capmox), all(capx), all(capd),
+	{"github.com/k3s-io/cluster-api-k3s", "bootstrap/" + bases + "/bootstrap*.yaml"},
+	{"github.com/k3s-io/cluster-api-k3s", "controlplane/" + bases + "/controlplane*.yaml"},
+	all(source{"github.com/siderolabs/cluster-api-bootstrap-provider-talos", bases}),
+}
+
+func all(of source) source { return source{of.module, of.folder + "/*.yaml"} }
+
+// copiedCRDs are those of RKE2 and k0smotron; each file names its release.
+const copiedCRDs = "../clusterapi/testdata/crds"
+
+func TestProvidersExamplesAreTakenByTheirRealCRDsAsThePageSays(t *testing.T) {
+	examples := readExamples(t, "providers", "nodes")
+	rows := pageRows(t, providersPage)
+	for name := range examples {
+		if _, ok := rows[name]; !ok && strings.HasPrefix(name, "providers/") {
+			t.Errorf("%s has no row in %s", name, providersPage)
+		}
+	}
+	cp := controlplanetest.Shared(t)
+	controlplanetest.Require(t, cp.InstallClusterAPI(t.Context()))
+	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), exampleCRDs(t, exampleSources, examples)...))
+	for name, checked := range rows {
+		t.Run(name, func(t *testing.T) { checkExample(t, cp, examples[name], checked) })
+	}
+}
+
+// checkExample compares what a page says of a file with what the API server says of its objects.
+func checkExample(t *testing.T, cp *controlplane.ControlPlane, objects []*unstructured.Unstructured, checked string) {
+	t.Helper()
+	if len(objects) == 0 {
+		t.Fatal("the page has a row for it, and there is no such file")
+	}
+	want := "tested"
+	if unknown := createStrictly(t, cp, objects); len(unknown) > 0 {
+		want = "read: " + strings.Join(unknown, ", ")
+	}
+	if checked != want {
+		t.Errorf("the page says %q, it is %q", checked, want)
+	}
+}
+
+func TestThePageOfProvidersNamesTheVersionsOfTheCRDs(t *testing.T) {
+	page := readFile(t, providersPage)
+	file := filepath.Join("..", "tools", toolModule, "go.mod")
+	module, err := modfile.Parse(file, []byte(readFile(t, file)), nil)
+	controlplanetest.Require(t, err)
+	for _, from := range exampleSources {
+		index := slices.IndexFunc(module.Require, func(r *modfile.Require) bool { return r.Mod.Path == from.module })
+		if index < 0 {
+			t.Fatalf("%s is not in %s", from.module, file)
+		}
+		if row := fmt.Sprintf("| `%s` | %s |", from.module, module.Require[index].Mod.Version); !strings.Contains(page, row) {
+			t.Errorf("the page lacks %s", row)
+		}
+	}
+	for _, file := range globbed(t, copiedCRDs+"/*.yaml") {
+		first, _, _ := strings.Cut(readFile(t, file), "\n")
+		match := regexp.MustCompile(`https://(\S+) at (\S+)`).FindStringSubmatch(first)
+		if match == nil {
+			t.Fatalf("%s does not say where it is from: %s", file, first)
+		}
+		if row := fmt.Sprintf("| `%s` | %s |", match[1], match[2]); !strings.Contains(page, row) {
+			t.Errorf("the page lacks %s", row)
+		}
+	}
+}
+
+// readExamples are the objects of each file of the folders, by its path in the folder of examples.
+func readExamples(t *testing.T, folders ...string) map[string][]*unstructured.Unstructured {
+	t.Helper()
+	found := map[string][]*unstructured.Unstructured{}
+	for _, folder := range folders {
+		for _, file := range globbed(t, filepath.Join(examplesFolder, folder, "*.yaml")) {
+			objects, err := controlplane.Parse([]byte(readFile(t, file)))
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			found[folder+"/"+filepath.Base(file)] = objects
+		}
+	}
+	return found
+}
+
+// pageRow is a row of the table of examples: its file, and what was checked.
+var pageRow = regexp.MustCompile(`(?m)^\| \[[^]]+\]\(\.\./\.\./examples/([^)]+)\) \|[^|]*\|([^|]*)\|`)
+
+func pageRows(t *testing.T, page string) map[string]string {
+	t.Helper()
+	rows := map[string]string{}
+	for _, match := range pageRow.FindAllStringSubmatch(readFile(t, page), -1) {
+		rows[match[1]] = strings.TrimSpace(match[2])
+	}
+	if len(rows) == 0 {
+		t.Fatal("the page has no rows")
+	}
+	return rows
+}
+
+// exampleCRDs are those of kinds that the examples have; a provider has many more.
+func exampleCRDs(t *testing.T, sources []source, examples map[string][]*unstructured.Unstructured) []*unstructured.Unstructured {
+	t.Helper()
+	used := map[string]bool{}
+	for _, objects := range examples {
+		for _, object := range objects {
+			used[object.GroupVersionKind().GroupKind().String()] = true
+		}
+	}
+	patterns := []string{copiedCRDs + "/*.yaml"}
+	for _, from := range sources {
+		dir, err := tools.ModuleDir(t.Context(), toolModule, from.module)
+		controlplanetest.Require(t, err)
+		patterns = append(patterns, filepath.Join(dir, filepath.FromSlash(from.folder)))
+	}
+	found := map[string]*unstructured.Unstructured{}
+	for _, pattern := range patterns {
+		for _, file := range globbed(t, pattern) {
+			parsed, err := controlplane.Parse([]byte(readFile(t, file)))
+			controlplanetest.Require(t, err)
+			for _, crd := range parsed {
+				if used[kindOf(crd)] {
+					found[crd.GetName()] = crd
+				}
+			}
+		}
+	}
+	crds := make([]*unstructured.Unstructured, 0, len(found))
+	for _, crd := range found {
+		crds = append(crds, crd)
+	}
+	return crds
+}
+
+func kindOf(crd *unstructured.Unstructured) string {
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	return kind + "." + group
+}
+
+// createStrictly creates the objects and returns the kinds that the API server does not know. A field that a kind does
+// not have is an error.
+func createStrictly(t *testing.T, cp *controlplane.ControlPlane, objects []*unstructured.Unstructured) []string {
+	t.Helper()
+	administrator, err := client.New(cp.Admin(), client.Options{})
+	controlplanetest.Require(t, err)
+	strict := client.WithFieldValidation(administrator, metav1.FieldValidationStrict)
+	namespace := controlplanetest.Namespace(t, cp)
+	var unknown []string
+	for _, object := range objects {
+		object.SetNamespace(namespace)
+		controlplanetest.Require(t, playDefaulting(object))
+		err := strict.Create(t.Context(), object)
+		switch {
+		case meta.IsNoMatchError(err):
+			if !slices.Contains(unknown, object.GetKind()) {
+				unknown = append(unknown, object.GetKind())
+			}
+		case err != nil:
+			t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
+// playDefaulting is what Cluster API's webhook, which does not run here, adds before the fields are checked.
+func playDefaulting(object *unstructured.Unstructured) error {
+	if object.GetKind() != "MachineDeployment" {
+		return nil
+	}
+	labels := map[string]string{"cluster.x-k8s.io/deployment-name": object.GetName()}
+	for _, at := range [][]string{{"spec", "selector", "matchLabels"}, {"spec", "template", "metadata", "labels"}} {
+		if err := unstructured.SetNestedStringMap(object.Object, labels, at...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func globbed(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	return files
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,148 @@
+package replicator_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/rights"
+)
+
+const until = "fairlead.io/exclude-until"
+
+// newEndingFixture has a replicator that ends exclusions.
+func newEndingFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := on(t, controlplanetest.Start(t, controlplane.Options{}))
+	controlplanetest.Require(t, policies.Install(t.Context(), f.cp, values("pl4in"), map[string]any{
+		"exclude": map[string]any{"until": map[string]any{"enabled": true}},
+	}))
+	f.start()
+	return f
+}
+
+// excluded makes a namespace that is, until a time if that is not empty.
+func (f *fixture) excluded(time string) string {
+	f.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-", Labels: map[string]string{selection: "exclude", "team": "a"}}}
+	if time != "" {
+		namespace.Annotations = map[string]string{until: time}
+	}
+	f.must(f.client.Create(f.Context(), namespace))
+	return namespace.Name
+}
+
+func (f *fixture) readNamespace(name string) *corev1.Namespace {
+	f.Helper()
+	namespace := &corev1.Namespace{}
+	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: name}, namespace))
+	return namespace
+}
+
+func (f *fixture) awaitEventAbout(namespace, reason string) {
+	f.Helper()
+	controlplanetest.Await(f, "the Event "+reason, func(ctx context.Context) (bool, error) {
+		var events eventsv1.EventList
+		if err := f.client.List(ctx, &events); err != nil {
+			return false, err
+		}
+		for _, event := range events.Items {
+			if event.Reason == reason && event.Regarding.Name == namespace {
+				return true, nil
+			}
+		}
+		return false, fmt.Errorf("none among %d", len(events.Items))
+	})
+}
+
+func TestTheExclusionOfANamespaceEndsAtItsTime(t *testing.T) {
+	t.Parallel()
+	f := newEndingFixture(t)
+	end := time.Now().Add(5 * time.Second).Truncate(time.Second)
+	far := time.Now().Add(1000 * time.Hour).UTC().Format(time.RFC3339)
+	unlimited, later, invalid := f.excluded(""), f.excluded(far), f.excluded("tomorrow")
+	past, soon := f.excluded("2020-01-31T12:00:00+01:00"), f.excluded(end.UTC().Format(time.RFC3339))
+	for _, name := range []string{past, soon} {
+		controlplanetest.Await(t, "the end of an exclusion", func(context.Context) (bool, error) {
+			_, found := f.readNamespace(name).Labels[selection]
+			return !found, nil
+		})
+		if name == soon && time.Now().Before(end) {
+			t.Errorf("it ended before %s", end)
+		}
+		if namespace := f.readNamespace(name); namespace.Labels["team"] != "a" || namespace.Annotations[until] == "" {
+			t.Errorf("something else was lost: %v", namespace.ObjectMeta)
+		}
+		f.awaitCopy(name)
+		f.awaitEventAbout(name, "ExclusionEnded")
+	}
+	f.awaitEventAbout(invalid, "ExclusionInvalid")
+	controlplanetest.Await(t, "the metrics", func(context.Context) (bool, error) {
+		for _, state := range []string{"Unlimited", "Limited", "ExclusionInvalid"} {
+			if n := f.metric(fmt.Sprintf("fairlead_exclusions{state=%q}", state)); n != 1 {
+				return false, fmt.Errorf("%v namespaces are %s", n, state)
+			}
+		}
+		next, err := time.Parse(time.RFC3339, far)
+		return f.metric("fairlead_exclusion_next_end_timestamp_seconds") == float64(next.Unix()), err
+	})
+	for _, name := range []string{unlimited, later, invalid} {
+		if f.readNamespace(name).Labels[selection] != "exclude" {
+			t.Errorf("the exclusion of %s ended", name)
+		}
+	}
+	f.nothingForbidden()
+
+	resources, err := rights.Resources(f.cp.Admin())
+	f.must(err)
+	more := rights.Union(everywhere, rights.Table{"namespaces": "list watch patch"})
+	names := rights.Union(more, atHome)
+	got, err := rights.Allowed(t.Context(), f.replicator.Config, resources, later, names)
+	f.must(err)
+	for _, line := range rights.Diff(got, rights.WithEverybody(more)) {
+		t.Error(line)
+	}
+}
+
+// Somebody has stolen the replicator's token, which may patch namespaces then.
+func TestAStolenTokenEndsExclusionsThatEndAndChangesNothingElseOfANamespace(t *testing.T) {
+	t.Parallel()
+	f := newEndingFixture(t)
+	thief := f.clientFor(f.replicator.Config)
+	const ends = `"` + selection + `":null`
+	later := f.excluded("2999-01-31T12:00:00Z")
+	patch := func(namespace, content string) error {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		return thief.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(content)), client.DryRunAll)
+	}
+	for name, test := range map[string]struct{ namespace, content string }{
+		"one that does not end":         {f.excluded(""), `{"metadata":{"labels":{` + ends + `}}}`},
+		"one that is not excluded":      {f.namespace("team", "a"), `{"metadata":{"labels":{"team":null}}}`},
+		"exclude one":                   {f.namespace(), `{"metadata":{"labels":{"` + selection + `":"exclude"}}}`},
+		"say include":                   {later, `{"metadata":{"labels":{"` + selection + `":"include"}}}`},
+		"remove another label, too":     {later, `{"metadata":{"labels":{` + ends + `,"team":null}}}`},
+		"change another label, too":     {later, `{"metadata":{"labels":{` + ends + `,"team":"b"}}}`},
+		"add a label, too":              {later, `{"metadata":{"labels":{` + ends + `,"pod-security.kubernetes.io/enforce":"privileged"}}}`},
+		"change the time, too":          {later, `{"metadata":{"labels":{` + ends + `},"annotations":{"` + until + `":null}}}`},
+		"add an annotation, too":        {later, `{"metadata":{"labels":{` + ends + `},"annotations":{"a":"b"}}}`},
+		"add a finalizer, too":          {later, `{"metadata":{"labels":{` + ends + `},"finalizers":["example.com/x"]}}`},
+		"change the time of an end":     {later, `{"metadata":{"annotations":{"` + until + `":"2998-01-31T12:00:00Z"}}}`},
+		"change a label of the default": {metav1.NamespaceDefault, `{"metadata":{"labels":{"a":"b"}}}`},
+	} {
+		if err := patch(test.namespace, test.content); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: it was not forbidden: %v", name, err)
+		}
+	}
+	f.must(patch(later, `{"metadata":{"labels":{`+ends+`}}}`))
+}

@@ -1,0 +1,212 @@
+package rollout_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
+)
+
+// expectControl compares the control ConfigMap.
+func (f *fixture) expectControl(want map[string]string) {
+	f.Helper()
+	if got := f.control(); !maps.Equal(got, want) {
+		f.Errorf("the ConfigMap has %v, want %v", got, want)
+	}
+}
+
+func TestAnUndoRejectsTheNewestRevisionOnceAndNoFurther(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	plan := "1 cluster will go back from revision 3 to revision 2: " + f.namespace + "/c1\n"
+	f.says(0, plan+"corporateproxy.fairlead.io/NAME: revision 3 rejected (client dry run)\n", "undo", f.name, "--dry-run")
+	f.says(0, plan+"corporateproxy.fairlead.io/NAME: revision 3 rejected (server dry run)\n", "undo", f.name, "--dry-run=server")
+	f.expectControl(nil)
+	f.says(0, plan+"corporateproxy.fairlead.io/NAME: revision 3 rejected\n", "undo", f.name)
+	f.expectControl(map[string]string{"rejected": f.digest(3)})
+	f.says(0, "Revision 3 is rejected already.\n"+plan, "undo", f.name)
+	f.expectControl(map[string]string{"rejected": f.digest(3)})
+	f.says(0, "1 cluster will go back from revision 2 to revision 1: "+f.namespace+"/c2\ncorporateproxy.fairlead.io/NAME: revision 2 rejected\n", "undo", f.name, "--reject", "2")
+	f.expectControl(map[string]string{"rejected": f.digest(3) + " " + f.digest(2)})
+	f.says(1, "fairlead: CorporateProxy NAME: revision 1 is the only one that is not rejected: clusters have nothing to go back to\n", "undo", f.name, "--reject", "1")
+	f.says(1, "fairlead: CorporateProxy NAME: revision 9 is not kept\n", "undo", f.name, "--reject", "9")
+	f.expectControl(map[string]string{"rejected": f.digest(3) + " " + f.digest(2)})
+}
+
+func TestAnUndoToRefusedCredentialsNeedsForce(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	f.status(func(s *v1alpha1.CorporateProxyStatus) {
+		s.Credentials = []v1alpha1.CredentialsStatus{{Fingerprint: "f2", Revision: 3}, {Fingerprint: "f1", Revision: 1, Refused: true}}
+	})
+	f.says(1, "fairlead: CorporateProxy NAME: the proxy has refused the credentials of revision 1, which clusters would go back to from revision 2; nothing is done without --force\n", "undo", f.name, "--reject", "2")
+	f.expectControl(nil)
+	if status, out := f.run("undo", f.name); status != 0 { // those of revision 2 work
+		t.Errorf("%d: %s", status, out)
+	}
+	if status, out := f.run("undo", f.name, "--reject", "2", "--force"); status != 0 {
+		t.Errorf("%d: %s", status, out)
+	}
+	f.expectControl(map[string]string{"rejected": f.digest(3) + " " + f.digest(2)})
+}
+
+func TestAPauseIsAKeyOfItsOwn(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	f.says(0, "corporateproxy.fairlead.io/NAME was not paused\n", "resume", f.name)
+	f.expectControl(nil)
+	f.says(0, "corporateproxy.fairlead.io/NAME paused (client dry run)\n", "pause", f.name, "--dry-run=client")
+	f.expectControl(nil)
+	f.says(0, "corporateproxy.fairlead.io/NAME paused\n", "pause", f.name)
+	f.says(0, "corporateproxy.fairlead.io/NAME was paused already\n", "pause", f.name)
+	f.must(f.client.Update(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: revision.ControlName(f.name)}, Data: map[string]string{"paused": "true", "note": "of somebody else"},
+	}))
+	if status, out := f.run("undo", f.name); status != 0 {
+		t.Errorf("%d: %s", status, out)
+	}
+	f.expectControl(map[string]string{"paused": "true", "note": "of somebody else", "rejected": f.digest(3)})
+	f.says(0, "corporateproxy.fairlead.io/NAME resumed\n", "resume", f.name)
+	f.expectControl(map[string]string{"note": "of somebody else", "rejected": f.digest(3)})
+
+	paused := strings.Replace(strings.ReplaceAll(manifest, "NAME", f.name), "rollout:", "rollout:\n    paused: true", 1)
+	f.must(f.cp.Apply(t.Context(), []byte(paused)))
+	f.says(1, "fairlead: spec.rollout.paused of CorporateProxy NAME pauses the rollout: remove it there, or in the repository that the object comes from\n", "resume", f.name)
+}
+
+// Two people at a time, where the ConfigMap is there and where it is not: what each rejected is rejected.
+func TestWhoComesSecondOverwritesNothing(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	control := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: revision.ControlName(f.name)}}
+	for round := range 6 {
+		if round%2 == 1 {
+			f.must(f.client.Create(t.Context(), control.DeepCopy()))
+		}
+		newest, second := f.command("undo", f.name), f.command("undo", f.name, "--reject", "2")
+		f.must(newest.Start())
+		f.must(second.Start())
+		f.must(newest.Wait())
+		f.must(second.Wait())
+		rejected := strings.Fields(f.control()["rejected"])
+		slices.Sort(rejected)
+		if want := []string{f.digest(2), f.digest(3)}; !slices.Equal(rejected, want) {
+			t.Errorf("round %d: %v are rejected, want %v", round, rejected, want)
+		}
+		f.must(f.client.Delete(t.Context(), control.DeepCopy()))
+	}
+}
+
+// GitOps applies the object all the time, and does not know of the ConfigMap.
+func TestGitOpsDoesNotUndoWhatPeopleSay(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	for _, args := range [][]string{{"pause", f.name}, {"undo", f.name}, {"resume", f.name}, {"pause", f.name}} {
+		f.apply()
+		if status, out := f.run(args...); status != 0 {
+			t.Errorf("%q: %s", args, out)
+		}
+		f.apply()
+	}
+	f.expectControl(map[string]string{"paused": "true", "rejected": f.digest(3)})
+	var p v1alpha1.CorporateProxy
+	f.must(f.client.Get(t.Context(), client.ObjectKey{Name: f.name}, &p))
+	if p.Spec.Rollout.Paused || p.Generation != 1 {
+		t.Errorf("the object changed: generation %d", p.Generation)
+	}
+	for _, entry := range p.ManagedFields {
+		if entry.Manager == "fairlead-cli" {
+			t.Error("fairlead wrote the object")
+		}
+	}
+	c, err := f.clients.CoreV1().ConfigMaps(operatorNamespace).Get(t.Context(), revision.ControlName(f.name), metav1.GetOptions{})
+	f.must(err)
+	for _, entry := range c.ManagedFields {
+		if entry.Manager != "fairlead-cli" {
+			t.Errorf("the ConfigMap was written by %s", entry.Manager)
+		}
+	}
+}
+
+func TestTheHistoryHasWhatCameAndWent(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	f.says(0, `REVISION   SINCE                  DIGEST         STATE     CLUSTERS   CHANGED-BY
+3          2026-11-22T10:00:03Z   33333333test   current   1          kustomize-controller (Secret proxy)
+2          2026-11-22T10:00:02Z   22222222test   passed    1          kustomize-controller (Secret proxy)
+1          2026-11-22T10:00:01Z   11111111test   passed    0          kustomize-controller (Secret proxy)
+
+Revision 3 against 2:
+  + y.example
+  - x.example
+  http: http://a.example:3128 -> http://b.example:3128
+
+Revision 2 against 1:
+  credentials changed
+`, "history", f.name)
+	f.says(0, "credentials passed", "history", f.name, "--revision", "2", "-o", "jsonpath={[0].difference.fields[0].field} {[0].state}")
+	f.says(1, "fairlead: CorporateProxy NAME: revision 9 is not kept\n", "history", f.name, "--revision", "9")
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	f.says(1, "fairlead: there is no CorporateProxy nobody\n", "status", "nobody")
+	f.says(1, "fairlead: the namespace default has no revision of CorporateProxy NAME, and its status has: is the operator in another one (--operator-namespace)?\n", "pause", f.name, "--operator-namespace", "default")
+	f.must(f.cp.Apply(t.Context(), []byte("apiVersion: fairlead.io/v1alpha1\nkind: CorporateProxy\nmetadata: {name: plain-"+f.namespace+"}\nspec: {source: {valuesRef: {name: proxy}}}\n")))
+	for _, verb := range []string{"status", "pause", "resume", "undo", "history"} {
+		if status, out := f.run(verb, "plain-"+f.namespace); status != 1 || !strings.Contains(out, ": spec.rollout is not set, so that every change reaches all clusters at once") {
+			t.Errorf("%s: %d: %s", verb, status, out)
+		}
+	}
+}
+
+// Who may only look at the objects sees the status. Who may not even do that, or writes, is told which right is missing.
+func TestAMissingRightIsNamed(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	nobody, err := f.cp.ServiceAccount(t.Context(), f.namespace, "nobody")
+	f.must(err)
+	if status, out := f.as(nobody, "status", f.name); status != 1 || !strings.Contains(out, "fairlead: you need the right to list corporateproxies.fairlead.io in a ClusterRole: ") {
+		t.Errorf("%d: %s", status, out)
+	}
+	looker, err := f.cp.ServiceAccount(t.Context(), f.namespace, "looker")
+	f.must(err)
+	f.allow("looker", rbacv1.PolicyRule{APIGroups: []string{"fairlead.io"}, Resources: []string{"corporateproxies", "proxyreports"}, Verbs: []string{"list"}})
+	controlplanetest.Await(t, "the role", func(context.Context) (bool, error) {
+		status, out := f.as(looker, "status", f.name)
+		return status == 0 && strings.Contains(out, "warning: you need the right to list configmaps in the namespace fairlead-system: ") && strings.Contains(out, "0 of 2 clusters"), nil
+	})
+	f.allow("looker", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}})
+	controlplanetest.Await(t, "the right to list", func(context.Context) (bool, error) {
+		status, out := f.as(looker, "pause", f.name)
+		return status == 1 && strings.Contains(out, "fairlead: you need the right to create configmaps in the namespace fairlead-system: "), nil
+	})
+	f.expectControl(nil)
+	if status, out := f.run("pause", f.name); status != 0 {
+		t.Error(out)
+	}
+	if status, out := f.as(looker, "resume", f.name); status != 1 || !strings.Contains(out, "fairlead: you need the right to patch configmaps in the namespace fairlead-system: ") {
+		t.Errorf("%d: %s", status, out)
+	}
+}
+
+func (f *fixture) allow(account string, rule rbacv1.PolicyRule) {
+	f.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "rollout-"}, Rules: []rbacv1.PolicyRule{rule}}
+	f.must(f.client.Create(f.Context(), role))
+	f.must(f.client.Create(f.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: f.namespace, Name: account}},
+	}))
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/deliver"
+)
+
+// startDelivery starts deliver for a fleet that has its Secrets. No Cluster API runs here: what it is given is counted, and not
+// whether it arrives.
+func (l *lab) startDelivery(ctx context.Context) error {
+	if l.delivery == nil {
+		return nil
+	}
+	l.progress.begins("first delivery")
+	mark, err := l.ours.cp.AuditMark()
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := l.delivery.start(ctx); err != nil {
+		return err
+	}
+	end, err := l.delivery.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	asked, err := requestsOf(deliver.User, l.ours.cp, mark)
+	if err != nil {
+		return err
+	}
+	made := &corev1.SecretList{}
+	if err := l.ours.client.List(ctx, made, client.HasLabels{v1alpha1.DeliverLabel}); err != nil {
+		return err
+	}
+	if want := 2 * len(l.fleet); len(made.Items) != want { // one with the settings, one with their Namespace
+		return fmt.Errorf("deliver has made %d Secrets for %d clusters, not %d", len(made.Items), len(l.fleet), want)
+	}
+	l.add("first delivery", seconds(end.Sub(begin)))
+	l.add("first delivery: requests", asked.String())
+	return nil
+}
+
+func (l *lab) addDelivery(ours []fanOut) {
+	if l.delivery == nil {
+		return
+	}
+	var took []time.Duration
+	for _, f := range ours {
+		took = append(took, f.delivered)
+	}
+	l.add("fan-out: until all is delivered to Cluster API", joined(took))
+	l.add("last fan-out: requests of deliver", ours[len(ours)-1].delivery.String())
+}
+
+func (l *lab) deliveryAtTheEnd() error {
+	if l.delivery == nil {
+		return nil
+	}
+	used, err := l.delivery.memory()
+	if err != nil {
+		return err
+	}
+	l.add("deliver: memory; peak", mebibytes(used.Now)+"; "+mebibytes(used.Peak))
+	l.add("deliver restarted by itself", count(l.delivery.restarts))
+	return nil
+}

@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+var (
+	leases  = coordinationv1.SchemeGroupVersion.WithResource("leases")
+	secrets = corev1.SchemeGroupVersion.WithResource("secrets")
+)
+
+// Lease is that of a name; nil where there is none.
+func (c *Cluster) Lease(ctx context.Context, namespace, name string) (*coordinationv1.Lease, error) {
+	object, err := c.one(ctx, leases, namespace, name)
+	if err != nil || object == nil {
+		return nil, needs(err, "list", "leases.coordination.k8s.io", namespace)
+	}
+	lease := &coordinationv1.Lease{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, lease); err != nil {
+		return nil, fmt.Errorf("Lease %s: %w", name, err)
+	}
+	return lease, nil
+}
+
+// ProxyReport is that of a name; nil where there is none.
+func (c *Cluster) ProxyReport(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
+	object, err := c.one(ctx, reports, namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%s has no ProxyReports: Fairlead is not installed there", c.Host)
+	}
+	return object, needs(err, "list", "proxyreports.fairlead.io", namespace)
+}
+
+func (c *Cluster) one(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (found *unstructured.Unstructured, err error) {
+	err = each(ctx, name, c.objects.Resource(resource).Namespace(namespace).List, func(object *unstructured.Unstructured) { found = object })
+	return found, err
+}
+
+// Secrets has the metadata of the Secrets of these names that are there. What is in them is not asked for.
+func (c *Cluster) Secrets(ctx context.Context, namespace string, names ...string) (all []metav1.ObjectMeta, err error) {
+	for _, name := range names {
+		found, err := c.Metadata(ctx, secrets, namespace, name)
+		if err != nil {
+			return nil, needs(err, "list", "secrets", namespace)
+		}
+		for _, s := range found {
+			all = append(all, s.ObjectMeta)
+		}
+	}
+	return all, nil
+}
+
+// Clusters has the metadata of the Clusters of a name, or all; in one namespace or all.
+func (c *Cluster) Clusters(ctx context.Context, namespace, name string) ([]metav1.ObjectMeta, error) {
+	return c.clusterAPI(ctx, "clusters", namespace, name, "")
+}
+
+// Machines has the metadata of those of a Cluster.
+func (c *Cluster) Machines(ctx context.Context, namespace, cluster string) ([]metav1.ObjectMeta, error) {
+	return c.clusterAPI(ctx, "machines", namespace, "", labels.Set{clusterv1.ClusterNameLabel: cluster}.String())
+}
+
+// clusterAPI lists the metadata of objects of Cluster API, in the version that is there.
+func (c *Cluster) clusterAPI(ctx context.Context, resource, namespace, name, selector string) ([]metav1.ObjectMeta, error) {
+	var all []metav1.ObjectMeta
+	var err error
+	for _, version := range []string{"v1beta2", "v1beta1"} {
+		client := c.metadata.Resource(schema.GroupVersionResource{Group: clusterv1.GroupVersion.Group, Version: version, Resource: resource}).Namespace(namespace)
+		list := func(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+			options.LabelSelector = selector
+			return client.List(ctx, options)
+		}
+		err = each(ctx, name, list, func(object *metav1.PartialObjectMetadata) { all = append(all, object.ObjectMeta) })
+		if !apierrors.IsNotFound(err) {
+			break
+		}
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("%s has no %s: Cluster API is not installed there", c.Host, strings.ToUpper(resource[:1])+resource[1:])
+	}
+	return all, needs(err, "list", resource+"."+clusterv1.GroupVersion.Group, namespace)
+}
+
+// MissingRight says which right is missing, if that is what an error of this package is about.
+func MissingRight(err error) (string, bool) {
+	if !apierrors.IsForbidden(err) {
+		return "", false
+	}
+	right, _, _ := strings.Cut(err.Error(), ": ")
+	return right, true
+}

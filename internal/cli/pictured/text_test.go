@@ -1,0 +1,34 @@
+package pictured_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/internal/cli/pictured"
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/picture"
+)
+
+func TestWhatExpiresDoesNotMoveTheCursorAndIsOneScreen(t *testing.T) {
+	now := metav1.NewTime(time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC))
+	p := picture.Picture{Time: now}
+	for i := range 14 {
+		what := fmt.Sprintf("ProxyOverride org/c%d (lead\x1b[2J: tries%s cut.off)", i, strings.Repeat(" and tries", 20))
+		p.Expires = append(p.Expires, picture.Expiry{What: what, Time: metav1.NewTime(now.Add(time.Hour)), More: "kubectl describe"})
+	}
+	text := string(pictured.Text(terminal.Style{}, p, ""))
+	if strings.Contains(text, "\x1b") || strings.Contains(text, "cut.off") || !strings.Contains(text, `org/c0 (lead\x1b[2J: tries and`) {
+		t.Error(text)
+	}
+	if !strings.Contains(text, "org/c11 ") || strings.Contains(text, "org/c12 ") || !strings.HasSuffix(text, "\nand 2 more: -o json has all\n") {
+		t.Error(text)
+	}
+	p.Expires = p.Expires[:12]
+	if text = string(pictured.Text(terminal.Style{}, p, "")); strings.Contains(text, " more:") {
+		t.Error(text)
+	}
+}

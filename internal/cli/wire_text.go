@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/wiring"
+)
+
+// wiringText is a paragraph for each object, and below what remains.
+func wiringText(s terminal.Style, r wiring.Result) []byte {
+	var out bytes.Buffer
+	colours := map[wiring.State]string{wiring.Change: terminal.Yellow, wiring.Wired: terminal.Green, wiring.Left: ""}
+	for _, o := range r.Objects {
+		heading := fmt.Sprintf("%s %s: ", o.Kind, terminal.ASCII(o.Name))
+		fmt.Fprint(&out, s.Notes([]string{s.Paint(colours[o.State], string(o.State)) + "  " + heading + terminal.ASCII(o.Why)}))
+		for _, line := range o.Diff {
+			colour := ""
+			if line[0] == '+' {
+				colour = terminal.Green
+			}
+			fmt.Fprintln(&out, "  "+s.Paint(colour, terminal.ASCII(line)))
+		}
+		if o.Do != "" {
+			fmt.Fprint(&out, s.Notes([]string{"  do: " + terminal.ASCII(o.Do)}))
+		}
+	}
+	if len(r.Remains)+len(r.NotLookedAt) > 0 {
+		fmt.Fprintln(&out)
+	}
+	for _, text := range r.Remains {
+		fmt.Fprint(&out, s.Notes([]string{"Remains: " + terminal.ASCII(text) + "."}))
+	}
+	for _, text := range r.NotLookedAt {
+		fmt.Fprint(&out, s.Notes([]string{"Not looked at: " + terminal.ASCII(text)}))
+	}
+	return out.Bytes()
+}

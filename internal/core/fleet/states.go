@@ -1,0 +1,324 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/document"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/plan"
+	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+// Part is clusters, and what their settings come from.
+type Part struct {
+	// Documents are Clusters with what belongs to them: ProxyOverrides, ProxyReports, Namespaces and infrastructure
+	// objects; and CorporateProxies with what they name, unless there are Values. ConfigMaps of revisions stand in for
+	// Secrets that are not there.
+	Documents []document.Document
+	Values    *Values
+}
+
+// Values is the config repository's file.
+type Values struct {
+	File string
+	Data []byte
+}
+
+// States reads a fleet before and after a change.
+type States struct {
+	Before, After []Part
+	// Now and At are the times of the two: what ends between them is a change.
+	Now, At time.Time
+	// Upgrade: after it, every cluster has the newest form and the newest facts, unless its CorporateProxy says which.
+	Upgrade  bool
+	Warnings io.Writer
+	Progress func(done, all int) // called for each cluster in each state; may be nil
+}
+
+// Read resolves every cluster in both states. What a cluster was promised before, it keeps. Of a Secret that is known in
+// one state alone, nothing is compared but the name.
+func (s States) Read() (before, after plan.State, err error) {
+	was, err := readObjects(s.Before, s.Now, s.Warnings)
+	if err != nil {
+		return before, after, err
+	}
+	is, err := readObjects(s.After, s.At, s.Warnings)
+	if err != nil {
+		return before, after, err
+	}
+	was.unknown, is.unknown = unknownInOne(was, is)
+	same := unchanged(was, is)
+	was.held, is.held = func(string) bool { return true }, func(proxy string) bool { return same[proxy] }
+	s.count(was, is)
+	if before, err = was.state(nil, false); err != nil {
+		return before, after, err
+	}
+	after, err = is.state(&before, s.Upgrade)
+	after.Unknown = given(was, is)
+	return before, after, err
+}
+
+// count has both states report what they have done.
+func (s States) count(states ...*objects) {
+	done, all := 0, 0
+	for _, o := range states {
+		for _, p := range o.parts {
+			all += len(p.clusters)
+		}
+		o.step = func() {
+			if done++; s.Progress != nil {
+				s.Progress(done, all)
+			}
+		}
+	}
+}
+
+// objects are those of one state.
+type objects struct {
+	step       func()
+	now        time.Time
+	parts      []*part
+	reports    map[string]*v1alpha1.ProxyReport
+	namespaces map[string]map[string]string
+	unknown    map[string]bool         // CorporateProxies whose Secret is not compared
+	held       func(proxy string) bool // whether clusters have the revision of their reports
+	behind     map[string]int          // clusters that have another than the newest, by CorporateProxy
+	warnings   io.Writer
+}
+
+// part is a Part, read.
+type part struct {
+	settings  settings
+	clusters  []*clusterv1.Cluster
+	overrides map[string]*v1alpha1.ProxyOverride
+	documents map[string]map[string]any // infrastructure objects, by kind and name
+}
+
+func readObjects(parts []Part, now time.Time, warnings io.Writer) (*objects, error) {
+	o := &objects{now: now, reports: map[string]*v1alpha1.ProxyReport{}, namespaces: map[string]map[string]string{}, behind: map[string]int{}, warnings: warnings}
+	seen := map[string]bool{}
+	for _, given := range parts {
+		p, err := o.read(given)
+		if err != nil {
+			return nil, err
+		}
+		for _, cluster := range p.clusters {
+			name := nameOf(cluster)
+			if seen[name] {
+				return nil, fmt.Errorf("Cluster %s is given more than once", name) //nolint:staticcheck // Cluster is a kind
+			}
+			seen[name] = true
+		}
+		o.parts = append(o.parts, p)
+	}
+	return o, nil
+}
+
+func (o *objects) read(given Part) (*part, error) {
+	p := &part{overrides: map[string]*v1alpha1.ProxyOverride{}, documents: map[string]map[string]any{}}
+	var err error
+	if p.clusters, err = document.Clusters(given.Documents, o.warnings); err != nil {
+		return nil, err
+	}
+	overrides, err := document.OfKind[v1alpha1.ProxyOverride](given.Documents, "ProxyOverride")
+	if err != nil {
+		return nil, err
+	}
+	for i := range overrides {
+		name := cmp.Or(overrides[i].Namespace, "default") + "/" + overrides[i].Name
+		if p.overrides[name] != nil {
+			return nil, fmt.Errorf("ProxyOverride %s is given more than once", name)
+		}
+		if err := inputs.CheckOverride(&overrides[i]); err != nil {
+			return nil, err
+		}
+		p.overrides[name] = &overrides[i]
+	}
+	for _, d := range given.Documents {
+		switch gvk := d.Object.GroupVersionKind(); {
+		case d.Is("ProxyReport", v1alpha1.GroupVersion.String()):
+			report := &v1alpha1.ProxyReport{}
+			if err := d.Fill(report); err != nil {
+				return nil, err
+			}
+			o.reports[report.Namespace+"/"+report.Name] = report
+		case d.Is("Namespace", "v1"):
+			o.namespaces[d.Object.GetName()] = d.Object.GetLabels()
+		default:
+			p.documents[objectKey(gvk.Group, gvk.Kind, cmp.Or(d.Object.GetNamespace(), "default"), d.Object.GetName())] = d.Object.Object
+		}
+	}
+	p.settings, err = readSettings(given, o.now)
+	return p, err
+}
+
+func objectKey(group, kind, namespace, name string) string {
+	return group + " " + kind + " " + namespace + " " + name
+}
+
+// state resolves all clusters. before is the state that comes first, or nil.
+func (o *objects) state(before *plan.State, upgrade bool) (plan.State, error) {
+	var state plan.State
+	past := map[string]*plan.Cluster{}
+	if before != nil {
+		for i := range before.Clusters {
+			c := &before.Clusters[i]
+			past[c.Namespace+"/"+c.Name] = c
+		}
+	}
+	for _, p := range o.parts {
+		for _, cluster := range p.clusters {
+			one := clusterReader{objects: o, part: p, cluster: cluster, before: past[nameOf(cluster)], upgrade: upgrade}
+			resolved, err := one.read()
+			if err != nil {
+				return state, err
+			}
+			state.Clusters = append(state.Clusters, resolved)
+			o.step()
+		}
+		state.Rollouts = append(state.Rollouts, p.settings.rollouts()...)
+		state.Notes = append(state.Notes, p.settings.notes(o.unknown)...)
+		state.Notes = append(state.Notes, p.orphans()...)
+	}
+	if before != nil {
+		for _, proxy := range slices.Sorted(maps.Keys(o.behind)) {
+			state.Notes = append(state.Notes, behindNote(proxy, o.behind[proxy]))
+		}
+	}
+	return state, nil
+}
+
+// orphans are overrides of no Cluster: a name may be misspelled.
+func (p *part) orphans() []string {
+	has := map[string]bool{}
+	for _, c := range p.clusters {
+		has[nameOf(c)] = true
+	}
+	var notes []string
+	for _, name := range slices.Sorted(maps.Keys(p.overrides)) {
+		if !has[name] {
+			notes = append(notes, fmt.Sprintf("ProxyOverride %s: there is no Cluster of that name and namespace.", name))
+		}
+	}
+	return notes
+}
+
+// clusterReader resolves one cluster.
+type clusterReader struct {
+	*objects
+	*part
+	cluster *clusterv1.Cluster
+	before  *plan.Cluster // nil: it was not there
+	upgrade bool
+}
+
+func (r clusterReader) read() (plan.Cluster, error) {
+	c := plan.Cluster{Namespace: r.cluster.Namespace, Name: r.cluster.Name, Paused: paused(r.cluster)}
+	report := r.reports[nameOf(r.cluster)]
+	if report != nil && report.Status.Nodes != nil {
+		c.Machines = &plan.Machines{Machines: int(report.Status.Nodes.Machines), MachinePools: int(report.Status.Nodes.MachinePools)}
+	}
+	var err error
+	if c.Effective, err = r.resolve(report, &c); err != nil {
+		return c, asProblem(err, &c.Problem)
+	}
+	if c.Effective.Mode != resolve.ModeProxied { // there are no URLs to put credentials into
+		c.Unread.Credentials, c.Unread.Previous = "", ""
+	}
+	return c, nil
+}
+
+func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (resolve.Effective, error) {
+	plain := inputs.Cluster(r.cluster)
+	past := r.past(report)
+	namespace := map[string]string{"kubernetes.io/metadata.name": r.cluster.Namespace} // every namespace has it
+	maps.Copy(namespace, r.namespaces[r.cluster.Namespace])
+	chosen, err := r.settings.choose(r.cluster, namespace, r.unknown)
+	var problem *resolve.Problem
+	if isProblem(err, &problem) && problem.Reason == resolve.ReasonNotSelected {
+		return resolve.Unselected(plain, past, problem)
+	}
+	if err != nil {
+		return resolve.Effective{}, err
+	}
+	if chosen.proxy != nil && r.held(chosen.proxy.Name) {
+		if has := r.settings.as(chosen, report); has != nil {
+			chosen = has
+			r.behind[chosen.proxy.Name]++
+		}
+	}
+	if chosen.err != nil {
+		return resolve.Effective{}, chosen.err
+	}
+	c.Unread, c.Wave = chosen.unread, chosen.wave(r.cluster.Labels)
+	in := resolve.Input{Installation: chosen.installation, Cluster: plain, PinnedForm: r.form(report, past)}
+	if in.Installation.Form == "" && in.PinnedForm != "" && !slices.Contains(resolve.Forms, in.PinnedForm) {
+		return resolve.Effective{}, resolve.NewProblem(resolve.ReasonUnknownPromise, plain.Object(), "", "form %s is unknown to this program", in.PinnedForm)
+	}
+	in.Override = inputs.Override(inputs.OverrideInEffect(r.overrides[nameOf(r.cluster)], r.now))
+	if in.Facts, err = r.facts(report); err != nil {
+		return resolve.Effective{}, err
+	}
+	return resolve.Resolve(in)
+}
+
+// past is what the report remembers, or the state before.
+func (r clusterReader) past(report *v1alpha1.ProxyReport) resolve.Past {
+	if report == nil && r.before != nil {
+		return resolve.Past{Report: true, Mode: r.before.Effective.Mode}
+	}
+	return inputs.Past(report)
+}
+
+func (r clusterReader) form(report *v1alpha1.ProxyReport, past resolve.Past) resolve.Form {
+	switch {
+	case r.upgrade:
+		return resolve.DefaultForm
+	case report == nil && r.before != nil:
+		return r.before.Effective.Form
+	}
+	return inputs.PromisedForm(report, past)
+}
+
+// facts are those of the report where it has them, as the operator keeps them; else what the documents say.
+func (r clusterReader) facts(report *v1alpha1.ProxyReport) (resolve.Facts, error) {
+	table, err := provider.Builtin("")
+	if err != nil {
+		return resolve.Facts{}, err
+	}
+	if report != nil && report.Status.Facts != nil && refersTo(r.cluster, report.Status.Facts) {
+		kept := report.Status.Facts
+		if row, known := inputs.FindFactsObject(r.cluster, table); known && r.upgrade && kept.Source == kept.Version {
+			kept = kept.DeepCopy() // a row of the built-in table
+			kept.Metadata, kept.Domains = row.Row.Metadata, row.Row.Domains
+		}
+		return inputs.Facts(r.cluster.Namespace, kept), nil
+	}
+	from, known := inputs.FindFactsObject(r.cluster, table)
+	if !known {
+		return resolve.Facts{}, nil
+	}
+	object := r.documents[objectKey(from.Row.Group, from.Row.Kind, r.cluster.Namespace, from.Name)]
+	read := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
+	read.Missing = nil // render and lint warn of them; the operator waits
+	return inputs.Facts(r.cluster.Namespace, read), nil
+}
+
+func refersTo(c *clusterv1.Cluster, facts *v1alpha1.ReportedFacts) bool {
+	return c.Spec.InfrastructureRef.Kind == facts.Kind && c.Spec.InfrastructureRef.Name == facts.Name ||
+		c.Spec.ControlPlaneRef.Kind == facts.Kind && c.Spec.ControlPlaneRef.Name == facts.Name
+}
+
+func paused(c *clusterv1.Cluster) bool {
+	_, annotated := c.Annotations[clusterv1.PausedAnnotation]
+	return annotated || c.Spec.Paused != nil && *c.Spec.Paused
+}

@@ -1,0 +1,124 @@
+package importing
+
+import (
+	"strings"
+)
+
+// arc is the command line az connectedk8s connect (or update), of Azure/azure-cli-extensions src/connectedk8s. Its agents get
+// the list as it is.
+var arc = &Format{
+	Name: "arc", Title: "az connectedk8s",
+	detect: func(f *file) bool {
+		return strings.Contains(string(f.data), "connectedk8s") && strings.Contains(string(f.data), "--proxy-http")
+	},
+	read: func(f *file) ([]Settings, error) {
+		s := Settings{Place: f.at(0, ""), Variables: bothCases}
+		words := shellWords(string(f.data))
+		for i := 0; i < len(words); i++ {
+			flag, value, joined := strings.Cut(words[i].text, "=")
+			if !strings.HasPrefix(flag, "--proxy-") {
+				continue
+			}
+			at := f.at(words[i].line, flag)
+			if !joined {
+				if i++; i >= len(words) {
+					return nil, at.errorf("has no value")
+				}
+				value = words[i].text
+			}
+			if words[i].expands && flag != "--proxy-cert" {
+				return nil, at.errorf(isVariable)
+			}
+			if err := s.flag(flag, value, at); err != nil {
+				return nil, err
+			}
+		}
+		return []Settings{s}, nil
+	},
+	Adds: addsNothing,
+}
+
+func (s *Settings) flag(flag, value string, at Place) error {
+	switch flag {
+	case "--proxy-http":
+		return s.setURL(&s.HTTP, value, at)
+	case "--proxy-https":
+		return s.setURL(&s.HTTPS, value, at)
+	case "--proxy-skip-range":
+		s.NoProxy = append(s.NoProxy, cut(value, at)...)
+	case "--proxy-cert":
+		s.say(at, NotSupported, "put this file into a ConfigMap of the operator's namespace, and name it in spec.trustedCARef")
+	default:
+		s.say(at, NotRecognised, "")
+	}
+	return nil
+}
+
+// isVariable refuses what only a shell knows. The value is not shown: it has a part of a password, often.
+const isVariable = "is a variable of the shell: write its value"
+
+type shellWord struct {
+	line    int
+	text    string
+	expands bool // a shell writes something else for a part of it
+}
+
+// expands reports whether a shell writes something else for what begins here, outside of single quotes.
+func expands(text string) bool {
+	if text[0] == '`' {
+		return true
+	}
+	return text[0] == '$' && len(text) > 1 && (isAlphanumeric(text[1]) || strings.IndexByte("_{(@*#?$!-", text[1]) >= 0)
+}
+
+func isAlphanumeric(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+}
+
+// shellWords takes a script apart as a shell does, as far as quotes, backslashes and comments go.
+func shellWords(script string) []shellWord {
+	var words []shellWord
+	var current strings.Builder
+	line, start, quote := 1, 0, byte(0) // start: the line where a word began, 0: there is none
+	expanding := false
+	end := func() {
+		if start > 0 {
+			words = append(words, shellWord{start, current.String(), expanding})
+			current.Reset()
+		}
+		start, expanding = 0, false
+	}
+	for i := 0; i < len(script); i++ {
+		c := script[i]
+		switch {
+		case quote == 0 && c == '#' && start == 0:
+			for i+1 < len(script) && script[i+1] != '\n' {
+				i++
+			}
+		case c == '\\' && quote != '\'' && i+1 < len(script):
+			i++
+			if script[i] == '\n' {
+				break
+			}
+			start = max(start, line)
+			if quote == '"' && strings.IndexByte("\"\\`$", script[i]) < 0 {
+				current.WriteByte(c)
+			}
+			current.WriteByte(script[i])
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote, start = c, max(start, line)
+		case quote == 0 && strings.IndexByte(" \t\r\n;", c) >= 0:
+			end()
+		default:
+			start, expanding = max(start, line), expanding || quote != '\'' && expands(script[i:])
+			current.WriteByte(c)
+		}
+		if script[i] == '\n' {
+			line++
+		}
+	}
+	end()
+	return words
+}

@@ -1,0 +1,68 @@
+package importing
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+const (
+	eksaGroup         = "anywhere.eks.amazonaws.com"
+	eksaWithoutScheme = "http:// is put in front: EKS Anywhere takes it without"
+)
+
+// eksAnywhere is spec.proxyConfiguration of aws/eks-anywhere pkg/api/v1alpha1 cluster_types.go. Its Clusters become Clusters
+// of Cluster API with the same name in the namespace eksa-system (pkg/constants).
+var eksAnywhere = &Format{
+	Name: "eks-anywhere", Title: "EKS Anywhere's Cluster",
+	detect: func(f *file) bool { return len(f.proxied()) > 0 },
+	read: func(f *file) ([]Settings, error) {
+		return f.each(f.proxied(), func(s *Settings, o object) error {
+			s.Variables = upperCase // pkg/clusterapi/config/http-proxy.conf
+			s.extra = map[string]string{"provider": strings.Join(f.providerEndpoints(), ",")}
+			network := get(o.node, "spec", "clusterNetwork")
+			s.Cluster = clusterOf("eksa-system", o.name(), texts(network, "pods", "cidrBlocks"), texts(network, "services", "cidrBlocks"), "",
+				text(o.node, "spec", "controlPlaneConfiguration", "endpoint", "host"))
+			return f.mapping(s, get(o.node, "spec", "proxyConfiguration"), "spec.proxyConfiguration.", []row{
+				{"httpProxy", isHTTP, eksaWithoutScheme}, {"httpsProxy", isHTTPS, eksaWithoutScheme}, {"noProxy", isNoProxy, ""},
+			})
+		})
+	},
+	Adds: eksAnywhereAdds,
+}
+
+func (f *file) proxied() []object {
+	return slices.DeleteFunc(f.ofKind(eksaGroup, "Cluster"), func(o object) bool { return get(o.node, "spec", "proxyConfiguration") == nil })
+}
+
+// providerEndpoints are the hosts that the provider's configuration names: of vCenter, Prism Central, CloudStack, Tinkerbell.
+func (f *file) providerEndpoints() []string {
+	var hosts []string
+	for kind, path := range map[string][]string{
+		"VSphereDatacenterConfig": {"spec", "server"}, "NutanixDatacenterConfig": {"spec", "endpoint"}, "TinkerbellDatacenterConfig": {"spec", "tinkerbellIP"},
+	} {
+		for _, o := range f.ofKind(eksaGroup, kind) {
+			hosts = append(hosts, text(o.node, path...))
+		}
+	}
+	for _, o := range f.ofKind(eksaGroup, "CloudStackDatacenterConfig") {
+		if zones := get(o.node, "spec", "availabilityZones"); zones != nil {
+			for _, zone := range zones.Content {
+				if u, err := url.Parse(text(target(zone), "managementApiEndpoint")); err == nil {
+					hosts = append(hosts, u.Hostname())
+				}
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.DeleteFunc(hosts, func(h string) bool { return h == "" })
+}
+
+// eksAnywhereAdds is read in aws/eks-anywhere pkg/clusterapi/proxy.go (noProxyList, NoProxyDefaults), and in template.go of
+// pkg/providers/vsphere, nutanix, cloudstack and tinkerbell, which add the host of the provider.
+func eksAnywhereAdds(s Settings, c resolve.Cluster) (before, after []Entry) {
+	return added("EKS Anywhere", c.PodCIDRs, c.ServiceCIDRs),
+		added("EKS Anywhere", []string{"localhost", "127.0.0.1", ".svc"}, strings.Split(s.extra["provider"], ","), []string{c.EndpointHost})
+}

@@ -1,0 +1,40 @@
+package importing
+
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+// rke2 is the environment of rke2-server, rke2-agent or k3s: /etc/default/rke2-server, /etc/systemd/system/k3s.service.env.
+// Variables with the prefix CONTAINERD_ are for containerd alone.
+var rke2 = &Format{
+	Name: "rke2", Title: "RKE2 or K3s",
+	detect: func(f *file) bool { return looksLikeVariables(f) && isRKE2(f) },
+	read:   readVariables,
+	Adds:   rke2Adds,
+}
+
+func isRKE2(f *file) bool {
+	if base := f.base(); strings.Contains(base, "rke2") || strings.Contains(base, "k3s") {
+		return true
+	}
+	for _, a := range assignments(f.data) {
+		if strings.HasPrefix(a.name, containerdPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// rke2Adds is read in k3s-io/k3s pkg/server/server.go (setNoProxyEnv). It also removes no_proxy, whose entries are in NO_PROXY
+// then.
+func rke2Adds(_ Settings, c resolve.Cluster) (before, after []Entry) {
+	domain := c.ServiceDomain
+	if domain == "" {
+		domain = defaultDomain
+	}
+	return nil, added("RKE2", []string{".svc", "." + domain}, c.PodCIDRs, c.ServiceCIDRs)
+}
+
+const defaultDomain = "cluster.local"

@@ -1,0 +1,104 @@
+package importing
+
+import (
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+)
+
+// clusterAppsOperator is the installation's values of giantswarm/cluster-apps-operator.
+var clusterAppsOperator = &Format{
+	Name: "cluster-apps-operator", Title: "cluster-apps-operator's values",
+	detect: func(f *file) bool {
+		return len(f.values(func(d *yaml.Node) bool { return isProxy(get(d, "proxy")) && get(d, "proxy", "enabled") == nil })) > 0
+	},
+	read: func(f *file) ([]Settings, error) {
+		return f.each(f.values(func(d *yaml.Node) bool { return isProxy(get(d, "proxy")) }), func(s *Settings, o object) error {
+			s.Variables = bothCases // service/controller/resource/clustersecret
+			return f.mapping(s, get(o.node, "proxy"), "proxy.", valuesRows)
+		})
+	},
+	Adds: clusterAppsOperatorAdds, bare: true,
+}
+
+var valuesRows = []row{{"http", isHTTP, ""}, {"https", isHTTPS, ""}, {"noProxy", isNoProxy, ""}}
+
+// values are documents of Helm values.
+func (f *file) values(are func(*yaml.Node) bool) []object {
+	documents, _ := f.documents()
+	var found []object
+	for _, d := range documents {
+		if text(d, "kind") == "" && are(d) {
+			found = append(found, object{d})
+		}
+	}
+	return found
+}
+
+func isProxy(n *yaml.Node) bool { return text(n, "http") != "" || text(n, "https") != "" }
+
+// clusterAppsOperatorAdds is read in service/controller/resource/clustersecret/desired.go (noProxy). Its drop-in of machines
+// lacks all of this.
+func clusterAppsOperatorAdds(_ Settings, c resolve.Cluster) (before, after []Entry) {
+	return added("cluster-apps-operator", []string{c.ServiceDomain}, c.ServiceCIDRs, c.PodCIDRs, []string{c.EndpointHost}),
+		added("cluster-apps-operator", []string{"svc", "127.0.0.1", "localhost"})
+}
+
+// kyvernoPolicies is the values of giantswarm/kyverno-policies-connectivity: what is below proxy goes before what is below
+// cluster.proxy.
+var kyvernoPolicies = &Format{
+	Name: "kyverno-policies-connectivity", Title: "kyverno-policies-connectivity's values",
+	detect: func(f *file) bool { return len(f.values(isKyverno)) > 0 },
+	read: func(f *file) ([]Settings, error) {
+		return f.each(f.values(func(d *yaml.Node) bool { return isProxy(get(d, "proxy")) || isProxy(get(d, "cluster", "proxy")) }), func(s *Settings, o object) error {
+			s.Variables = bothCases // helm/kyverno-policies-connectivity/templates/inject-proxy-env.yaml
+			own := get(o.node, "proxy")
+			if own != nil {
+				if err := f.mapping(s, own, "proxy.", append([]row{
+					{"enabled", isOff, ""},
+					{"namespaces", isUnsupported, "Fairlead injects into all namespaces but those of exclude.namespaces of fairlead-policies"},
+				}, valuesRows...)); err != nil {
+					return err
+				}
+			}
+			if base := get(o.node, "cluster", "proxy"); base != nil {
+				if err := f.mapping(s, without(base, own), "cluster.proxy.", valuesRows); err != nil {
+					return err
+				}
+			}
+			if names := get(o.node, "exclude", "names"); names != nil {
+				s.say(f.at(names.Line, "exclude.names"), NotSupported, "Fairlead excludes pods by label, annotation and namespace: exclude of fairlead-policies")
+			}
+			return nil
+		})
+	},
+	Adds: kyvernoPoliciesAdds,
+}
+
+func isKyverno(d *yaml.Node) bool {
+	return isProxy(get(d, "cluster", "proxy")) || isProxy(get(d, "proxy")) && get(d, "proxy", "enabled") != nil
+}
+
+// without is a mapping less the keys that another one has.
+func without(n, other *yaml.Node) *yaml.Node {
+	left := &yaml.Node{Kind: n.Kind, Line: n.Line}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if get(other, n.Content[i].Value) == nil {
+			left.Content = append(left.Content, n.Content[i:i+2]...)
+		}
+	}
+	return left
+}
+
+// kyvernoPoliciesAdds is read in the same template: fullNoProxy, whose networks are those of kubeadm-config. Without entries of
+// the user there is no list at all.
+func kyvernoPoliciesAdds(s Settings, c resolve.Cluster) (before, after []Entry) {
+	if len(s.NoProxy) == 0 {
+		return nil, nil
+	}
+	domain := c.ServiceDomain
+	if domain == "" {
+		domain = defaultDomain
+	}
+	return nil, added("kyverno-policies-connectivity", []string{"svc", "127.0.0.1", "localhost", c.EndpointHost, domain, domain + "."}, c.PodCIDRs, c.ServiceCIDRs)
+}

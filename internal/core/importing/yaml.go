@@ -1,0 +1,285 @@
+package importing
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/fairlead-io/fairlead/internal/core/cabundle"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// parsed are the documents of a file, with those of Lists as kubectl prints them.
+type parsed struct {
+	documents []*yaml.Node
+	err       error
+}
+
+var lineOfError = regexp.MustCompile(`line (\d+)`)
+
+// documents parses YAML or JSON. No error quotes the text, which may have a password.
+func (f *file) documents() ([]*yaml.Node, error) {
+	if f.yaml != nil {
+		return f.yaml.documents, f.yaml.err
+	}
+	f.yaml = &parsed{}
+	decoder := yaml.NewDecoder(bytes.NewReader(f.data))
+	for {
+		var node yaml.Node
+		err := decoder.Decode(&node)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			at := f.name
+			if line := lineOfError.FindStringSubmatch(err.Error()); line != nil {
+				at += ":" + line[1]
+			}
+			f.yaml.documents, f.yaml.err = nil, fmt.Errorf("%s: not valid YAML", at)
+			break
+		}
+		if root := target(node.Content[0]); root.Kind == yaml.MappingNode {
+			f.yaml.documents = append(f.yaml.documents, flattened(root)...)
+		}
+	}
+	return f.yaml.documents, f.yaml.err
+}
+
+// flattened are the items of a List.
+func flattened(root *yaml.Node) []*yaml.Node {
+	items := get(root, "items")
+	if items == nil || items.Kind != yaml.SequenceNode || !strings.HasSuffix(text(root, "kind"), "List") {
+		return []*yaml.Node{root}
+	}
+	var all []*yaml.Node
+	for _, item := range items.Content {
+		if item = target(item); item.Kind == yaml.MappingNode {
+			all = append(all, item)
+		}
+	}
+	return all
+}
+
+// target is the node that an alias stands for.
+func target(n *yaml.Node) *yaml.Node {
+	for range 10 { // an alias of an alias is no YAML
+		if n.Kind != yaml.AliasNode {
+			break
+		}
+		n = n.Alias
+	}
+	return n
+}
+
+// get returns what stands at a path of keys, or nil.
+func get(n *yaml.Node, path ...string) *yaml.Node {
+	for _, key := range path {
+		if n == nil || n.Kind != yaml.MappingNode {
+			return nil
+		}
+		var found *yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				found = target(n.Content[i+1])
+			}
+		}
+		n = found
+	}
+	return n
+}
+
+// text is the scalar at a path; "" for anything else.
+func text(n *yaml.Node, path ...string) string {
+	if n = get(n, path...); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return ""
+	}
+	return n.Value
+}
+
+// texts are the scalars of the list at a path.
+func texts(n *yaml.Node, path ...string) []string {
+	n = get(n, path...)
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	var all []string
+	for _, item := range n.Content {
+		if value := text(target(item)); value != "" {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
+// role is what a key means.
+type role int
+
+const (
+	isHTTP role = iota // says: the scheme may be missing, and this is said then
+	isHTTPS
+	isNoProxy   // a string with commas, or a list
+	isEffective // the whole list as the system reports it
+	isCA        // a ConfigMap's name, below name
+	isPEM       // base64 of a PEM bundle
+	isKnown     // understood, and says what becomes of it
+	isOff       // false: there is no proxy
+	isUnsupported
+)
+
+// row of a table says what a key means.
+type row struct {
+	key  string
+	role role
+	says string
+}
+
+// mapping reads a mapping whose keys are all about the proxy.
+func (f *file) mapping(s *Settings, n *yaml.Node, path string, rows []row) error {
+	if n == nil || n.Kind != yaml.MappingNode {
+		line := 0
+		if n != nil {
+			line = n.Line
+		}
+		return f.at(line, strings.TrimSuffix(path, ".")).errorf("a mapping is expected")
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], target(n.Content[i+1])
+		at := f.at(key.Line, path+key.Value)
+		known := false
+		for _, r := range rows {
+			if r.key != key.Value {
+				continue
+			}
+			known = true
+			if err := f.apply(s, r, value, at); err != nil {
+				return err
+			}
+		}
+		if !known {
+			s.say(at, NotRecognised, "")
+		}
+	}
+	return nil
+}
+
+func (f *file) apply(s *Settings, r row, n *yaml.Node, at Place) error {
+	switch r.role {
+	case isHTTP, isHTTPS:
+		return s.applyURL(r, n, at)
+	case isNoProxy, isEffective:
+		entries, err := f.entries(n, at)
+		if r.role == isEffective {
+			s.Effective = entries
+			s.say(at, Understood, r.says)
+		} else {
+			s.NoProxy = append(s.NoProxy, entries...)
+		}
+		return err
+	case isCA:
+		name := text(n, "name")
+		if name == "" {
+			s.say(at, Understood, "empty: no certificates")
+			return nil
+		}
+		s.CA = CA{Name: name, Key: r.says}
+		s.say(at, Understood, "copy this ConfigMap into the operator's namespace")
+	case isPEM:
+		return s.pem(n, at)
+	case isOff:
+		if value, err := scalar(n, at); err != nil || value == "false" || value == "no" {
+			return at.errorf("is off: there is nothing to import")
+		}
+		s.say(at, Understood, "")
+	case isKnown:
+		s.say(at, Understood, r.says)
+	case isUnsupported:
+		s.say(at, NotSupported, r.says)
+	}
+	return nil
+}
+
+func (s *Settings) applyURL(r row, n *yaml.Node, at Place) error {
+	value, err := scalar(n, at)
+	if err != nil {
+		return err
+	}
+	into := &s.HTTP
+	if r.role == isHTTPS {
+		into = &s.HTTPS
+	}
+	bare := r.says != "" && value != "" && !strings.Contains(value, "://")
+	if bare {
+		value = "http://" + value
+	}
+	from := len(s.Lines)
+	if err := s.setURL(into, value, at); err != nil || !bare {
+		return err
+	}
+	s.note(from, at, r.says)
+	return nil
+}
+
+func scalar(n *yaml.Node, at Place) (string, error) {
+	if n.Kind != yaml.ScalarNode {
+		return "", at.errorf("a string is expected")
+	}
+	if n.Tag == "!!null" {
+		return "", nil
+	}
+	return n.Value, nil
+}
+
+// entries are those of a list, or of a string with commas.
+func (f *file) entries(n *yaml.Node, at Place) ([]Entry, error) {
+	if n.Kind != yaml.SequenceNode {
+		value, err := scalar(n, at)
+		return cut(value, at), err
+	}
+	var all []Entry
+	for i, item := range n.Content {
+		item, where := target(item), f.at(item.Line, fmt.Sprintf("%s[%d]", at.Field, i))
+		value, err := scalar(item, where)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range cut(value, where) {
+			e.Place = where
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// cut cuts a list at its commas.
+func cut(list string, at Place) []Entry {
+	var all []Entry
+	for _, e := range noproxy.Cut(list, noproxy.Source{Field: at.Field}) {
+		if e.Text != "" {
+			all = append(all, Entry{Text: e.Text, Place: Place{at.File, at.Line, e.Source.Field}})
+		}
+	}
+	return all
+}
+
+func (s *Settings) pem(n *yaml.Node, at Place) error {
+	value, err := scalar(n, at)
+	if err != nil || value == "" {
+		return err
+	}
+	data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(value), ""))
+	if err != nil {
+		return at.errorf("not base64 of a PEM bundle")
+	}
+	if _, err := cabundle.Parse(data); err != nil {
+		return at.errorf("%w", err)
+	}
+	s.CA = CA{PEM: data}
+	s.say(at, Understood, "goes into a ConfigMap")
+	return nil
+}

@@ -1,0 +1,280 @@
+package plan
+
+import (
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// Kind says what becomes of a cluster.
+type Kind string
+
+// The kinds.
+const (
+	Added   Kind = "Added"
+	Removed Kind = "Removed"
+	Changed Kind = "Changed"
+)
+
+// Change is what becomes of one cluster.
+type Change struct {
+	Cluster string   `json:"cluster"` // namespace/name
+	Change  Kind     `json:"change"`
+	Group   int      `json:"group"`           // counted from 1
+	Proxy   string   `json:"proxy,omitempty"` // the CorporateProxy that it then has
+	Wave    string   `json:"wave,omitempty"`
+	Paused  bool     `json:"paused,omitempty"` // nothing is written before the Cluster is unpaused
+	Fields  []Field  `json:"fields"`
+	Comes   []Entry  `json:"comes"`
+	Goes    []Entry  `json:"goes"`
+	Lists   []string `json:"lists"` // of the written lists those that differ: any, go
+	Problem Problems `json:"problem,omitzero"`
+	Costs   Costs    `json:"costs"`
+
+	decisions []Decision
+	unasked   int
+}
+
+// Field is a setting that changes; empty: it is not set.
+type Field struct {
+	Name   string `json:"name"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// Entry is one of NO_PROXY as it is meant, and where it was written.
+type Entry struct {
+	Entry  string `json:"entry"`
+	Layer  string `json:"layer,omitempty"`
+	Object string `json:"object,omitempty"`
+	Field  string `json:"field,omitempty"`
+}
+
+// Problems say why a cluster's Secrets stay as they are.
+type Problems struct {
+	Vanishes *Problem `json:"vanishes,omitempty"`
+	Appears  *Problem `json:"appears,omitempty"`
+}
+
+// Problem is why nothing is written.
+type Problem struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// comparison is one run; what it has computed once, it keeps.
+type comparison struct{ clients *clients }
+
+// side is a cluster in one state, with what is written for it. There are no credentials in it.
+type side struct {
+	cluster   *Cluster // nil: it does not exist
+	effective resolve.Effective
+	problem   *Problem
+	objects   map[string]map[string][]byte // by role
+	meaning   []byte
+}
+
+func (c *comparison) change(before, after *Cluster) (Change, bool) {
+	if unchanged(before, after) {
+		return Change{}, false
+	}
+	was, is := sidesOf(before, after)
+	change := Change{Fields: []Field{}, Comes: []Entry{}, Goes: []Entry{}, Lists: []string{}}
+	switch {
+	case before == nil:
+		change.Change = Added
+	case after == nil:
+		change.Change = Removed
+	default:
+		change.Change = Changed
+	}
+	change.name(before, after)
+	if was.problem == nil || is.problem == nil || *was.problem != *is.problem {
+		change.Problem = Problems{was.problem, is.problem}
+	}
+	if is.problem == nil { // else everything stays as it is
+		change.compare(was, is)
+	}
+	change.Costs = costs(was, is, change)
+	if change.isEmpty() {
+		return Change{}, false
+	}
+	change.decisions, change.unasked = c.clients.decisions(was, is, change)
+	return change, true
+}
+
+func (c Change) isEmpty() bool {
+	return c.Change == Changed && c.Problem == (Problems{}) && len(c.Fields)+len(c.Comes)+len(c.Goes)+len(c.Lists)+len(c.Costs.Secrets) == 0
+}
+
+// unchanged is quick to say of most clusters of most changes.
+func unchanged(before, after *Cluster) bool {
+	return before != nil && after != nil && before.Problem == nil && after.Problem == nil &&
+		before.Unread == after.Unread && reflect.DeepEqual(public(before.Effective), public(after.Effective))
+}
+
+func (c *Change) name(before, after *Cluster) {
+	if after == nil {
+		c.Cluster, c.Proxy = before.name(), before.Effective.Proxy
+		return
+	}
+	c.Cluster, c.Proxy, c.Wave, c.Paused = after.name(), after.Effective.Proxy, after.Wave, after.Paused
+}
+
+// public is the configuration less everything that is secret.
+func public(e resolve.Effective) resolve.Effective {
+	e.HTTP, e.HTTPS, e.Previous = e.HTTP.WithoutCredentials(), e.HTTPS.WithoutCredentials(), resolve.Previous{}
+	return e
+}
+
+// sidesOf renders both at the same time: that is most of the work.
+func sidesOf(before, after *Cluster) (was, is side) {
+	var both sync.WaitGroup
+	both.Go(func() { was = sideOf(before) })
+	is = sideOf(after)
+	both.Wait()
+	return was, is
+}
+
+func sideOf(c *Cluster) side {
+	s := side{cluster: c}
+	if c == nil {
+		return s
+	}
+	s.effective = public(c.Effective)
+	if c.Problem != nil {
+		s.problem = &Problem{string(c.Problem.Reason), c.Problem.Error()}
+		return s
+	}
+	s.render()
+	return s
+}
+
+// render fills what is written, or the problem that keeps it from being written.
+func (s *side) render() {
+	secrets, err := render.Secrets(s.effective)
+	if err == nil {
+		s.meaning, err = render.Meaning(s.effective)
+	}
+	s.objects = map[string]map[string][]byte{}
+	for _, secret := range secrets {
+		s.objects[secret.Role()] = secret.Data
+	}
+	if err == nil && s.effective.ConfigMap {
+		var configMap render.ConfigMap
+		configMap, err = render.ValuesConfigMap(s.effective)
+		s.objects[render.ConfigMapRole] = map[string][]byte{render.ValuesKey: []byte(configMap.Data[render.ValuesKey])}
+	}
+	if err != nil {
+		s.problem, s.objects = problemOf(err), nil
+	}
+}
+
+func problemOf(err error) *Problem {
+	if p, is := err.(*resolve.Problem); is { //nolint:errorlint // render returns it as it is
+		return &Problem{string(p.Reason), p.Error()}
+	}
+	return &Problem{string(resolve.ReasonInvalidProxy), err.Error()}
+}
+
+// compare fills in what differs between two configurations. Where there was none that is known, everything comes.
+func (c *Change) compare(was, is side) {
+	if c.Change == Changed && was.problem == nil {
+		c.Fields = fields(was, is)
+	}
+	if was.problem != nil { // what its Secrets hold is not known
+		return
+	}
+	c.Comes, c.Goes = less(is.effective.Entries, was.effective.Entries), less(was.effective.Entries, is.effective.Entries)
+	if was.effective.NoProxy.Any.String() != is.effective.NoProxy.Any.String() {
+		c.Lists = append(c.Lists, string(noproxy.AudienceAny))
+	}
+	if was.effective.NoProxy.Go.String() != is.effective.NoProxy.Go.String() {
+		c.Lists = append(c.Lists, string(noproxy.AudienceGo))
+	}
+}
+
+// less returns the entries of a list that another has not.
+func less(list, other noproxy.List) []Entry {
+	has := make(map[string]bool, len(other))
+	for _, item := range other {
+		has[item.Entry.String()] = true
+	}
+	all := []Entry{}
+	for _, item := range list {
+		if !has[item.Entry.String()] {
+			all = append(all, entryOf(item))
+		}
+	}
+	return all
+}
+
+func entryOf(item noproxy.Item) Entry {
+	e := Entry{Entry: item.Entry.String()}
+	if len(item.Sources) > 0 {
+		s := item.Sources[0]
+		e.Layer, e.Object, e.Field = string(s.Layer), s.Object, s.Field
+	}
+	return e
+}
+
+// The names of fields that more than one place knows.
+const (
+	fieldMode        = "mode"
+	fieldCredentials = "credentials"
+	fieldTrustedCA   = "trustedCA"
+)
+
+func fields(was, is side) []Field {
+	all := []Field{}
+	add := func(name, before, after string) {
+		if before != after {
+			all = append(all, Field{name, before, after})
+		}
+	}
+	a, b := was.effective, is.effective
+	add(fieldMode, string(a.Mode), string(b.Mode))
+	add("proxy", a.Proxy, b.Proxy)
+	add("form", string(a.Form), string(b.Form))
+	add("http", text(a.HTTP), text(b.HTTP))
+	add("https", text(a.HTTPS), text(b.HTTPS))
+	add(fieldCredentials, was.cluster.Unread.Credentials, is.cluster.Unread.Credentials)
+	add("previousCredentials", was.cluster.Unread.Previous, is.cluster.Unread.Previous)
+	add(fieldTrustedCA, trustedCA(was), trustedCA(is))
+	add("staticPods", string(a.Node.StaticPods), string(b.Node.StaticPods))
+	add("delivery", string(a.Node.Delivery), string(b.Node.Delivery))
+	add("configMap", given(was.objects[render.ConfigMapRole] != nil), given(is.objects[render.ConfigMapRole] != nil))
+	before, after := was.objects[render.SystemdRole], is.objects[render.SystemdRole]
+	for _, key := range slices.Sorted(maps.Keys(union(before, after))) {
+		_, had := before[key]
+		_, has := after[key]
+		add("key "+key, given(had), given(has))
+	}
+	return all
+}
+
+func text(u proxyurl.URL) string { return u.WithoutCredentials().String() }
+
+// given is the value of what is there or not.
+func given(there bool) string {
+	if there {
+		return "written"
+	}
+	return ""
+}
+
+func union(a, b map[string][]byte) map[string][]byte {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// sameData reports whether an object would be written as it is.
+func sameData(a, b map[string][]byte) bool { return maps.EqualFunc(a, b, bytes.Equal) }

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/core/expectation"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+)
+
+// check evaluates expectations on the list of every cluster with a proxy; each distinct list is asked once.
+func check(after State, checks []Check) (*Expectations, error) {
+	found := &Expectations{Failures: []Failure{}}
+	known := map[environment]expectation.Result{}
+	at := map[string]int{}
+	clusters := byName(after)
+	for _, name := range namesOf(clusters) {
+		c := clusters[name]
+		if c.Effective.Mode != resolve.ModeProxied {
+			continue
+		}
+		found.Clusters++
+		is := side{effective: public(c.Effective)}
+		key := environmentOf(is.effective, is.effective.NoProxy.Any)
+		result, asked := known[key]
+		if !asked {
+			var err error
+			if result, err = expect(is, checks); err != nil {
+				return nil, err
+			}
+			known[key] = result
+		}
+		for _, m := range result.Mismatches {
+			where := fmt.Sprint(m.File, m.Row, m.Got)
+			i, listed := at[where]
+			if !listed {
+				i = len(found.Failures)
+				at[where] = i
+				found.Failures = append(found.Failures, Failure{Mismatch: m})
+			}
+			found.Failures[i].Clusters = append(found.Failures[i].Clusters, name)
+		}
+	}
+	found.Failed = len(found.Failures)
+	return found, nil
+}
+
+func expect(is side, checks []Check) (expectation.Result, error) {
+	e := is.effective
+	var result expectation.Result
+	checker := explain.NewCheckerOf(explain.Configuration{HTTP: text(e.HTTP), HTTPS: text(e.HTTPS), List: explain.Rendered(e.NoProxy.Any)}, "the new list")
+	for _, file := range checks {
+		if err := result.Check(checker, file.File, file.Data); err != nil {
+			return result, fmt.Errorf("%s: %w", file.File, err)
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,181 @@
+package wiring
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/internal/core/render"
+)
+
+// Refs are the objects to read besides: the control plane, and the templates of its workers, if they are kubeadm's.
+func Refs(cluster *clusterv1.Cluster, deployments []clusterv1.MachineDeployment) []Ref {
+	var refs []Ref
+	if cp := cluster.Spec.ControlPlaneRef; cp.Kind == ControlPlane {
+		refs = append(refs, Ref{cp.Kind, cp.Name})
+	}
+	for _, d := range deployments {
+		config := d.Spec.Template.Spec.Bootstrap.ConfigRef
+		if ref := (Ref{config.Kind, config.Name}); d.Spec.ClusterName == cluster.Name && config.Kind == Template && !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// machines is what becomes of the machine templates, workers first: nobody waits for theirs.
+func machines(in Input) []Object {
+	objects := []Object{}
+	add := func(kind, name string) {
+		if ref := (Ref{kind, name}); !slices.ContainsFunc(objects, func(o Object) bool { return o.Ref == ref }) {
+			objects = append(objects, one(in, ref))
+		}
+	}
+	for _, d := range in.Deployments {
+		config := d.Spec.Template.Spec.Bootstrap.ConfigRef
+		switch {
+		case d.Spec.ClusterName != in.Cluster.Name:
+		case config.Kind == "":
+			objects = append(objects, left("MachineDeployment", d.Name, "its machines boot with data of their own", byHand))
+		default:
+			add(config.Kind, config.Name)
+		}
+	}
+	for _, p := range in.Pools {
+		if p.Spec.ClusterName == in.Cluster.Name {
+			objects = append(objects, left("MachinePool", p.Name, "the policy inject-node-files is for templates, and a pool has none", byHand))
+		}
+	}
+	if cp := in.Cluster.Spec.ControlPlaneRef; cp.Kind != "" {
+		add(cp.Kind, cp.Name)
+	}
+	return objects
+}
+
+func left(kind, name, why, do string) Object {
+	return Object{Ref: Ref{kind, name}, State: Left, Why: why, Do: do}
+}
+
+// What somebody does where no label helps. The pages are those of the repository.
+const (
+	byHand  = "add the files by hand (docs/how-to/nodes.md)"
+	byClass = "give the ClusterClass the patch of examples/nodes/clusterclass.yaml (docs/how-to/nodes.md)"
+)
+
+// foreign are kinds that inject-node-files leaves alone, by how they begin or end.
+var foreign = []struct{ begins, ends, why, do string }{
+	{"RKE2", "", "the policy inject-node-files is for kubeadm, and this is RKE2", "add the files by hand, as examples/nodes/rke2.yaml has them"},
+	{"K0s", "", "the policy inject-node-files is for kubeadm, and this is k0smotron", "add the files by hand, as examples/nodes/k0smotron.yaml has them"},
+	{"KThrees", "", "the policy inject-node-files is for kubeadm, and this is K3s", byHand},
+	{"Talos", "", "machines of Talos take no files: they have settings of their own", "set the variables in the machine configuration: an EnvironmentConfig"},
+	{"", "ManagedControlPlane", "the provider runs this control plane: there is no machine to wire", ""},
+	{"", "ROSAControlPlane", "the provider runs this control plane: there is no machine to wire", ""},
+	{"", "ManagedControlPlaneTemplate", "the provider runs this control plane: there is no machine to wire", ""},
+}
+
+// one is what becomes of a control plane or a template.
+func one(in Input, ref Ref) Object {
+	if ref.Kind != ControlPlane && ref.Kind != Template {
+		for _, f := range foreign {
+			if f.begins != "" && strings.HasPrefix(ref.Kind, f.begins) || f.ends != "" && strings.HasSuffix(ref.Kind, f.ends) {
+				return left(ref.Kind, ref.Name, f.why, f.do)
+			}
+		}
+		return left(ref.Kind, ref.Name, "the policy inject-node-files is for kubeadm, and does not know this kind", byHand)
+	}
+	object := in.Objects[ref]
+	if object == nil {
+		return left(ref.Kind, ref.Name, "it is not there", "")
+	}
+	name := in.Cluster.Name
+	if from := source(object); from == "-" {
+		return left(ref.Kind, ref.Name, "it has a file with content of its own where ours would be", "remove that first (docs/how-to/migrating-from-drop-ins.md)")
+	} else if from != "" && from != name+render.SystemdSuffix {
+		return left(ref.Kind, ref.Name, "its files are of another Secret: "+from, "give each Cluster a template of its own")
+	}
+	if o := settled(ref, object); o != nil {
+		return *o
+	}
+	if of := object.GetLabels()[clusterv1.ClusterNameLabel]; of != "" && of != name {
+		return left(ref.Kind, ref.Name, fmt.Sprintf("its label %s is %q", clusterv1.ClusterNameLabel, of), "give each Cluster a template of its own")
+	}
+	for _, d := range in.Deployments {
+		config := d.Spec.Template.Spec.Bootstrap.ConfigRef
+		if d.Spec.ClusterName != name && ref == (Ref{config.Kind, config.Name}) {
+			return left(ref.Kind, ref.Name, fmt.Sprintf("Cluster %s has it, too (MachineDeployment %s), and each needs files of its own", d.Spec.ClusterName, d.Name), "give each Cluster a template of its own")
+		}
+	}
+	return Object{
+		Ref: ref, State: Change, Why: "inject-node-files is to add the files",
+		Labels: map[string]string{FilesLabel: Inject, clusterv1.ClusterNameLabel: name},
+	}
+}
+
+// settled is what becomes of a template that gets no label, whoever has it; nil where it may get one.
+func settled(ref Ref, object *unstructured.Unstructured) *Object {
+	label, labelled := object.GetLabels()[FilesLabel]
+	_, owned := object.GetLabels()[clusterv1.ClusterTopologyOwnedLabel]
+	has := hasFiles(object)
+	var o Object
+	switch {
+	case object.GetDeletionTimestamp() != nil:
+		o = left(ref.Kind, ref.Name, "it is being deleted", "")
+	case owned && has:
+		o = Object{Ref: ref, State: Wired, Why: "it has the files from its ClusterClass"}
+	case owned:
+		o = left(ref.Kind, ref.Name, "a topology owns it, and would make the next one without the files", byClass)
+	case labelled && label != Inject:
+		o = left(ref.Kind, ref.Name, fmt.Sprintf("somebody has given its label %s another value: %q", FilesLabel, label), "")
+	case labelled && has:
+		o = Object{Ref: ref, State: Wired, Why: "it has the label and the files"}
+	case labelled:
+		o = left(ref.Kind, ref.Name, "it has the label, and no files: the policy inject-node-files did not act when it got it",
+			"turn the policy on (nodeFiles.enabled), and set the annotation fairlead.io/renew-node-files to a new value; a control plane then replaces its machines")
+	case has:
+		o = Object{Ref: ref, State: Wired, Why: "it has the files by hand"}
+	default:
+		return nil
+	}
+	return &o
+}
+
+// evidence are files of which every wired template has one (policies/inject-node-files).
+var evidence = []string{
+	"/etc/fairlead/proxy.env", "/etc/fairlead/relay/settings", "/etc/systemd/system/containerd.service.d/http-proxy.conf",
+}
+
+func hasFiles(object *unstructured.Unstructured) bool { return source(object) != "" }
+
+// source is the Secret of such a file: "-" if it is none, as with a file whose content stands in the template, and empty
+// where there is no such file.
+func source(object *unstructured.Unstructured) (from string) {
+	for _, file := range files(object) {
+		if path, _ := file["path"].(string); !slices.Contains(evidence, path) {
+			continue
+		}
+		secret, _, _ := unstructured.NestedString(file, "contentFrom", "secret", "name")
+		if secret != "" {
+			return secret
+		}
+		from = "-"
+	}
+	return from
+}
+
+// files are those of a KubeadmControlPlane or KubeadmConfigTemplate.
+func files(object *unstructured.Unstructured) (all []map[string]any) {
+	fields := []string{"spec", "template", "spec", "files"}
+	if object.GetKind() == ControlPlane {
+		fields = []string{"spec", "kubeadmConfigSpec", "files"}
+	}
+	list, _, _ := unstructured.NestedSlice(object.Object, fields...)
+	for _, one := range list {
+		if file, is := one.(map[string]any); is {
+			all = append(all, file)
+		}
+	}
+	return all
+}

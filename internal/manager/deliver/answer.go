@@ -1,0 +1,65 @@
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/delivery"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
+)
+
+// answer is what Cluster API says of what it was given.
+func (s *state) answer(g given) delivery.Answer {
+	a := delivery.Answer{HMAC: g.hmac, Given: g.sealed, Words: words(s.sets[delivery.Source])}
+	if s.report.Status.Revision != nil {
+		a.Revision = s.report.Status.Revision.Number
+	}
+	if at := s.applied(g.hash); at != nil {
+		a.Applied, a.At = true, at.Time
+	}
+	return a
+}
+
+// applied is when Cluster API has applied a payload of this hash, nil if the last one that it tried is another or failed.
+func (s *state) applied(hash string) *metav1.Time {
+	said := answerIn(s.binding, delivery.Source.Name(s.cluster.Name))
+	if said == nil || said.Applied == nil || !*said.Applied || said.Hash != hash {
+		return nil
+	}
+	return &said.LastAppliedTime
+}
+
+// say writes what is new of status.delivered.
+func (r *Reconciler) say(ctx context.Context, s *state, next *v1alpha1.Delivered) error {
+	r.memory.saw(client.ObjectKeyFromObject(s.cluster), next)
+	if s.report == nil || s.report.DeletionTimestamp != nil || equality.Semantic.DeepEqual(s.report.Status.Delivered, next) {
+		return nil
+	}
+	fields, err := merged(next)
+	if err != nil {
+		return err
+	}
+	return client.IgnoreNotFound(apply.StatusFields(ctx, r.Client, s.report, map[string]any{"delivered": fields}, writer))
+}
+
+// merged is a merge patch that leaves nothing of what was there before.
+func merged(next *v1alpha1.Delivered) (any, error) {
+	if next == nil {
+		return nil, nil
+	}
+	fields := map[string]any{"hmac": nil, "revision": nil, "time": nil, "since": nil, "message": nil}
+	text, err := json.Marshal(next)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encoding what was delivered: %w", err)
+	}
+	return fields, nil
+}

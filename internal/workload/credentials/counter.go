@@ -1,0 +1,233 @@
+// Package credentials counts who has or uses which credentials inside a cluster, by the fingerprints that came with the
+// settings: copies and pods, as the replicator counts them, and relays, as their metrics say. It reads no Secret.
+package credentials
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
+)
+
+// Options say what there is to look at.
+type Options struct {
+	// Pods lists those of our own namespace with these labels.
+	Pods func(ctx context.Context, selector string) ([]corev1.Pod, error)
+	// Copies: the replicator counts copies and pods. Relays: there is the DaemonSet.
+	Copies, Relays bool
+	// Unseen is what is there and cannot be looked at from here.
+	Unseen []string
+	// Published returns the data of the ConfigMap of that name: what a process of before has published.
+	Published func(ctx context.Context) (map[string]string, error)
+	// Own are the settings that the probe itself uses.
+	Own    func() (*upstream.Settings, error)
+	Period time.Duration // between two counts
+}
+
+// Published is the ConfigMap with the result.
+const Published = probe.ConfigMapName
+
+// The labels by which the chart finds its pods, and the port with their metrics.
+const (
+	replicators    = "app.kubernetes.io/component=replicator"
+	relays         = "app.kubernetes.io/component=relay"
+	replicatorPort = "metrics"
+	relayPort      = "health"
+)
+
+// What a scrape costs is bounded: 5,000 relays take some seconds. One of which nothing comes holds up few others.
+const (
+	parallel    = 64
+	patience    = 3 * time.Second
+	maxResponse = 1 << 20
+)
+
+// Counter counts, and remembers what was seen lately.
+type Counter struct {
+	Options
+
+	client http.Client
+	now    func() time.Time
+	mutex  sync.Mutex
+	memory memory
+	knows  bool // what was published before
+}
+
+// New returns a counter.
+func New(options Options) *Counter {
+	return &Counter{
+		Options: options, now: time.Now, memory: memory{of: map[string]*probe.CredentialsSeen{}},
+		client: http.Client{
+			Timeout: patience,
+			// To pods, whatever the environment says. A relay ends its connections anyway.
+			Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: patience}).DialContext, DisableKeepAlives: true},
+		},
+	}
+}
+
+// Count looks at everything once. Unseen says in words what could not be looked at, now or a moment ago.
+func (c *Counter) Count(ctx context.Context) (seen []probe.CredentialsSeen, unseen []string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, c.Period)
+	defer cancel()
+	round := newRound()
+	c.remember(ctx, round)
+	if c.Copies {
+		c.countCopies(ctx, round)
+	}
+	if c.Relays {
+		c.countRelays(ctx, round)
+	}
+	if settings, err := c.Own(); err == nil {
+		round.own(settings)
+	}
+	unseen = slices.Concat(c.Unseen, round.missing())
+	return c.memory.learn(round, c.now()), c.memory.linger(unseen, c.now(), c.Period)
+}
+
+// remember reads once what was published before: who had credentials a moment ago.
+func (c *Counter) remember(ctx context.Context, round *round) {
+	if c.knows {
+		return
+	}
+	data, err := c.Published(ctx)
+	var before probe.Result
+	if text := data[probe.ResultKey]; err == nil && text != "" {
+		before, err = probe.Decode([]byte(text))
+	}
+	if err != nil {
+		round.miss("what was seen before cannot be read: %s", err)
+		return
+	}
+	c.memory.restore(before)
+	c.knows = true
+}
+
+// countCopies asks the replicas of the replicator. They count alike, and one that answers is enough: of several, the highest
+// number counts.
+func (c *Counter) countCopies(ctx context.Context, round *round) {
+	answers, _, err := c.scrapeAll(ctx, replicators, replicatorPort)
+	counted := false
+	for _, metrics := range answers {
+		if metrics.value("fairlead_credentials_counted") == 1 {
+			counted = true
+			round.copies(metrics)
+		}
+	}
+	switch {
+	case err != nil:
+		round.miss("copies and pods: the replicator's pods cannot be listed: %s", err)
+	case !counted:
+		round.miss("copies and pods: no replicator counts them")
+	}
+}
+
+func (c *Counter) countRelays(ctx context.Context, round *round) {
+	answers, silent, err := c.scrapeAll(ctx, relays, relayPort)
+	for _, metrics := range answers {
+		round.relay(metrics)
+	}
+	switch {
+	case err != nil:
+		round.miss("relays: their pods cannot be listed: %s", err)
+	case silent > 0:
+		round.miss("relays that do not answer: %d", silent)
+	}
+}
+
+// scrapeAll returns the metrics of all pods that may run, and how many do not answer.
+func (c *Counter) scrapeAll(ctx context.Context, selector, port string) (answers []metrics, silent int, err error) {
+	pods, err := c.Pods(ctx, selector)
+	if err != nil {
+		return nil, 0, err
+	}
+	var wait sync.WaitGroup
+	var mutex sync.Mutex
+	slots := make(chan struct{}, parallel)
+	for i := range pods {
+		address, runs := addressOf(&pods[i], port)
+		if !runs {
+			continue
+		}
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			found, err := c.scrape(ctx, address)
+			mutex.Lock()
+			defer mutex.Unlock()
+			if err != nil {
+				silent++
+				return
+			}
+			answers = append(answers, found)
+		})
+	}
+	wait.Wait()
+	return answers, silent, nil
+}
+
+// addressOf is where the pod's metrics are. A container that waits, or has ended, has no process; of one without a status yet
+// the pod's phase decides.
+func addressOf(pod *corev1.Pod, name string) (address string, runs bool) {
+	for _, container := range pod.Spec.Containers {
+		for _, port := range container.Ports {
+			if port.Name == name {
+				return net.JoinHostPort(pod.Status.PodIP, fmt.Sprint(port.ContainerPort)), mayRun(pod, container.Name)
+			}
+		}
+	}
+	return "", mayRun(pod, "")
+}
+
+func mayRun(pod *corev1.Pod, container string) bool {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.Name == container {
+			return status.State.Running != nil
+		}
+	}
+	return pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodUnknown
+}
+
+func (c *Counter) scrape(ctx context.Context, address string) (metrics, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", address, response.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
+	if err == nil && len(text) > maxResponse {
+		err = fmt.Errorf("%s: its metrics have more than %d bytes", address, maxResponse)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parse(string(text)), nil
+}
+
+// join says the same thing once.
+func join(unseen []string) []string { return slices.Compact(slices.Sorted(slices.Values(unseen))) }
+
+// later is the later one of two times.
+func later(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.After(*a) {
+		return b
+	}
+	return a
+}

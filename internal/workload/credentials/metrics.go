@@ -1,0 +1,60 @@
+package credentials
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// metrics are the samples of ours in a page, by name and, of those that have the label, by fingerprint.
+type metrics map[string]map[string]float64
+
+// prefixes begin the names that are read.
+var prefixes = []string{"fairlead_credentials_", "fairlead_relay_credential_"}
+
+// parse reads Prometheus' text format as our programs write it. Of samples that differ in other labels, the highest counts.
+func parse(page string) metrics {
+	all := metrics{}
+	for line := range strings.Lines(page) {
+		if !strings.HasPrefix(line, prefixes[0]) && !strings.HasPrefix(line, prefixes[1]) {
+			continue
+		}
+		series, number, _ := cutLast(strings.TrimSpace(line), " ")
+		value, err := strconv.ParseFloat(number, 64)
+		if err != nil || math.IsNaN(value) {
+			continue
+		}
+		name, labels, _ := strings.Cut(series, "{")
+		fingerprint := ""
+		if _, rest, found := strings.Cut(labels, `fingerprint="`); found {
+			fingerprint, _, _ = strings.Cut(rest, `"`)
+		}
+		if all[name] == nil {
+			all[name] = map[string]float64{}
+		}
+		all[name][fingerprint] = max(all[name][fingerprint], value)
+	}
+	return all
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	at := strings.LastIndex(text, separator)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(separator):], true
+}
+
+// value is that of a metric without labels.
+func (m metrics) value(name string) float64 { return m[name][""] }
+
+// at reads a metric that is a time.
+func (m metrics) at(name, fingerprint string) *time.Time {
+	value, found := m[name][fingerprint]
+	if !found || value <= 0 || value > 1e11 {
+		return nil
+	}
+	at := time.UnixMilli(int64(value * 1000)).UTC()
+	return &at
+}

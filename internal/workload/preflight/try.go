@@ -1,0 +1,130 @@
+package preflight
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	attempts "github.com/fairlead-io/fairlead/internal/workload/probe"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
+)
+
+// How long a stage of an attempt may take, and all attempts with one revision: both together are less than the operator
+// waits for.
+const (
+	stage = 5 * time.Second
+	whole = 45 * time.Second
+	retry = 2 * time.Second
+)
+
+// tryBoth tries a revision, and where it fails, what clusters have. Rests: the proxy refused that lately; it is not asked again.
+func tryBoth(ctx context.Context, task probe.Task, rests bool) (state probe.State, reason probe.Reason, message string, refused bool) {
+	candidate, err := tryWay(ctx, task.Candidate, task.Targets)
+	if err != nil {
+		return probe.Failed, probe.ProxyNotHTTP, err.Error(), false
+	}
+	failed := slices.ContainsFunc(candidate, func(r probe.TargetResult) bool { return r.State != probe.Held })
+	if !failed || task.Control == nil {
+		state, reason, message = probe.JudgeRevision(candidate, nil, false)
+		return state, reason, message, false
+	}
+	if task.Control.Same(task.Candidate) {
+		state, reason, message = probe.JudgeRevision(candidate, nil, true)
+		return state, reason, message, false
+	}
+	control, refused := tryControl(ctx, task, candidate, rests)
+	state, reason, message = probe.JudgeRevision(candidate, control, false)
+	return state, reason, message, refused
+}
+
+// tryControl tries what clusters have, to compare with; nil: there is nothing to compare, or it is not needed.
+func tryControl(ctx context.Context, task probe.Task, candidate []probe.TargetResult, rests bool) (control []probe.TargetResult, refused bool) {
+	isRefused := func(r probe.TargetResult) bool { return r.Reason == probe.CredentialsRefused }
+	if slices.ContainsFunc(candidate, isRefused) { // that is an answer, whatever comes of the control
+		return nil, false
+	}
+	if rests {
+		for _, result := range candidate {
+			control = append(control, probe.TargetResult{Target: result.Target, State: probe.Failed, Reason: probe.CredentialsRefused})
+		}
+		return control, true
+	}
+	tried, err := tryWay(ctx, *task.Control, task.Targets)
+	if err != nil || len(tried) == 0 {
+		return nil, false
+	}
+	for i := range candidate { // of a way with more proxies, or fewer, the first is that for https
+		control = append(control, tried[min(i, len(tried)-1)])
+	}
+	return control, slices.ContainsFunc(tried, isRefused)
+}
+
+// tryWay tries all targets in one way. Of a way that leads to another number of proxies there are other results.
+func tryWay(ctx context.Context, way probe.Way, targets []probe.Target) ([]probe.TargetResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, whole)
+	defer cancel()
+	settings, err := settingsOf(way)
+	if err != nil {
+		return nil, err
+	}
+	if len(targets) > 0 {
+		return round(ctx, settings, targets)
+	}
+	var all []probe.TargetResult
+	for _, proxy := range proxies(settings) {
+		// Port 443 of its own name: most proxies allow that port, ask for the password, and find nobody there.
+		target := probe.Target{URL: "tcp://" + net.JoinHostPort(proxy.URL.Host(), "443"), Expect: probe.Reachable, Route: probe.Proxied}
+		results, err := round(ctx, &upstream.Settings{HTTPS: proxy, Authorities: settings.Authorities}, []probe.Target{target})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, probe.OfProxyItself(results[0]))
+	}
+	return all, nil
+}
+
+func round(ctx context.Context, settings *upstream.Settings, targets []probe.Target) ([]probe.TargetResult, error) {
+	return attempts.Round{Prober: attempts.NewProber(stage), Settings: settings, Client: attempts.RelayClient, Retry: retry}.Try(ctx, targets)
+}
+
+// proxies are those of the settings, each once.
+func proxies(s *upstream.Settings) []upstream.Proxy {
+	all := []upstream.Proxy{s.HTTPS, s.HTTP}
+	if s.HTTP.URL.Equal(s.HTTPS.URL) {
+		all = all[:1]
+	}
+	return slices.DeleteFunc(all, func(p upstream.Proxy) bool { return p.URL.IsZero() })
+}
+
+// settingsOf has no NO_PROXY: all targets are those that go through the proxy.
+func settingsOf(way probe.Way) (*upstream.Settings, error) {
+	s := &upstream.Settings{}
+	var err error
+	if s.HTTP, err = proxyOf(way.HTTP); err == nil {
+		s.HTTPS, err = proxyOf(way.HTTPS)
+	}
+	s.Authorities = func() (*x509.CertPool, error) {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if way.TrustedCA != "" && !pool.AppendCertsFromPEM([]byte(way.TrustedCA)) {
+			return nil, errors.New("there is no certificate in the bundle of spec.trustedCARef")
+		}
+		return pool, nil
+	}
+	return s, err
+}
+
+func proxyOf(text string) (upstream.Proxy, error) {
+	u, err := proxyurl.Parse(text)
+	if err != nil || u.IsZero() {
+		return upstream.Proxy{}, err
+	}
+	return upstream.NewProxy(u)
+}

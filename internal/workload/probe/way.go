@@ -1,0 +1,84 @@
+package probe
+
+import (
+	"fmt"
+	"net/url"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// RelayClient is the client that decides as a relay reads NO_PROXY; all others are those of package dialect.
+const RelayClient = "relay"
+
+// chooser says which way the settings choose for a destination, and why. The way is empty if the client goes nowhere.
+type chooser func(probe.Destination) (way probe.Route, why string)
+
+// newChooser reads the settings as a client does. The error says which clients there are.
+func newChooser(client string, settings *upstream.Settings) (chooser, error) {
+	if client == RelayClient {
+		return relayChooser(settings), nil
+	}
+	found, err := dialect.Find(client)
+	if err != nil {
+		return nil, err
+	}
+	shown := func(p upstream.Proxy) string {
+		if p.URL.IsZero() {
+			return ""
+		}
+		return p.URL.WithoutCredentials().String()
+	}
+	entries, _ := noproxy.ParseList(settings.NoProxy, noproxy.Source{}) // Java reads what can be read
+	java, _ := noproxy.NonProxyHosts(entries)
+	env := dialect.Uniform(shown(settings.HTTP), shown(settings.HTTPS), settings.NoProxy, java)
+	decide := found.Newest().Read(env)
+	return func(d probe.Destination) (probe.Route, string) {
+		scheme := d.Scheme
+		if scheme == "tcp" {
+			scheme = "https" // as programs that ask Go's function do
+		}
+		target, err := dialect.ParseTarget(scheme + "://" + d.Address())
+		if err != nil {
+			return "", err.Error()
+		}
+		decision := decide(target)
+		why := fmt.Sprintf("%s: %s", found.Name, decision.Reason)
+		if entry := decision.Entry.Of(env[decision.Variable]); entry != "" {
+			why = fmt.Sprintf("%s: %s of %s (%s)", found.Name, entry, decision.Variable, decision.Reason)
+		}
+		return map[dialect.Route]probe.Route{dialect.Direct: probe.Direct, dialect.Proxy: probe.Proxied}[decision.Route], why
+	}, nil
+}
+
+// relayChooser is what package forward does: without a list, not even localhost is direct.
+func relayChooser(settings *upstream.Settings) chooser {
+	config := httpproxy.Config{HTTPProxy: "http://proxy.invalid:3128", HTTPSProxy: "http://proxy.invalid:3128", NoProxy: settings.NoProxy} // any
+	find := config.ProxyFunc()
+	return func(d probe.Destination) (probe.Route, string) {
+		if proxyFor(d, settings).URL.IsZero() {
+			return probe.Direct, "no proxy is set"
+		}
+		scheme := "https"
+		if d.Scheme == "http" {
+			scheme = "http"
+		}
+		found, err := find(&url.URL{Scheme: scheme, Host: d.Address()})
+		if settings.NoProxy != "" && err == nil && found == nil {
+			return probe.Direct, "NO_PROXY covers it"
+		}
+		return probe.Proxied, ""
+	}
+}
+
+// proxyFor is the proxy of the settings for a destination.
+func proxyFor(d probe.Destination, settings *upstream.Settings) upstream.Proxy {
+	if d.Scheme == "http" {
+		return settings.HTTP
+	}
+	return settings.HTTPS
+}
