@@ -1,10 +1,14 @@
-# make demo  shows Fairlead at work on a real control plane
-# make test  runs everything; CI runs nothing else
+# make demo      shows Fairlead at work on a real control plane
+# make test      is what a change must pass; CI runs nothing else
+# make test-all  runs everything
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-LINT := .cache/bin/golangci-lint
-SUM := .cache/bin/gotestsum
+# What is built is kept outside of the checkout: a fresh clone builds nothing again.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/fairlead
+version := $(shell cat tools.mod tools.sum | sha256sum | cut -c-12)
+LINT := $(CACHE)/bin/golangci-lint-$(version)
+SUM := $(CACHE)/bin/gotestsum-$(version)
 
 # Everything is compiled in one way, and the modules below e2e/tools share their versions: what two programs have in common
 # is compiled once then. It is as the images are: no C library, no path of this machine.
@@ -21,7 +25,10 @@ demo: ## start a control plane, install Fairlead, show it at work (KEEP=1: leave
 demo-stop: ## end a demo that was kept running
 	@cd e2e && go run ./demo --stop
 
-test: deps verify lint unit e2e ## everything below
+test: deps verify lint unit programs-short ## what a change must pass, in ten minutes: lint, unit tests, and the main job end to end
+	$(call e2e,-short -timeout=20m,$(short))
+
+test-all: deps verify lint unit e2e ## everything
 
 check: verify lint unit ## what needs no control plane: formatting, lint, unit tests, generated files
 
@@ -61,18 +68,18 @@ verify: ## what is generated is up to date
 	after=$$(cat $(generated) | sha256sum); \
 	[ "$$before" = "$$after" ] || { echo "make generate changed files: commit them"; exit 1; }
 
-$(LINT): tools.mod
+$(LINT):
 	@mkdir -p $(@D)
 	go build -modfile=tools.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-$(SUM): tools.mod
+$(SUM):
 	@mkdir -p $(@D)
 	go build -modfile=tools.mod -o $@ gotest.tools/gotestsum
 
 lint: $(LINT) ## golangci-lint on all modules
 	$(LINT) run ./...
-	cd e2e && ../$(LINT) run ./...
-	cd images && ../$(LINT) run ./...
+	cd e2e && $(LINT) run ./...
+	cd images && $(LINT) run ./...
 
 unit: ## unit, property and command-line tests
 	go test -vet=off -ldflags=-w ./... # lint vets; nobody debugs what is linked here
@@ -80,14 +87,28 @@ unit: ## unit, property and command-line tests
 programs: # build what the end-to-end tests run, ahead of go test's time limit
 	cd e2e && go run ./tools/build
 
-# Many servers live for a minute: there is memory for garbage, and no processor time for collecting it.
-# A test that fails runs once more, alone. If it passes then, the summary still names it, with what it printed.
-e2e: programs $(SUM) ## end-to-end tests on real control planes
-	cd e2e && GOGC=400 ../$(SUM) --format=standard-quiet --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=3 --packages='$(longest) ./...' -- \
-		-vet=off -ldflags=-w -count=1 -timeout=50m
+programs-short: # those of make test alone
+	cd e2e && go run ./tools/build -short
 
-# They begin, so that none of them is alone at the end.
-longest := ./operator ./charts ./policies ./lifecycle ./replicator
+e2e: programs $(SUM) ## end-to-end tests, all of them, on real control planes and machines
+	$(call e2e,-timeout=50m,$(short) $(full))
+
+# Many servers live for a minute: there is memory for garbage, and no processor time for collecting it.
+# A test that fails runs once more, alone. If it passes then, it is flaky: the last lines name it, and the summary above
+# them says why. $(1): flags, $(2): packages.
+flaky := $(CACHE)/flaky
+e2e = cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --format=standard-quiet --packages='$(2)' \
+	--rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=5 --rerun-fails-report=$(flaky) -- \
+	-vet=off -ldflags=-w -count=1 $(1) && sed 's/^/flaky: /' $(flaky)
+
+# The packages of make test. In those, tier.Full leaves single tests to make test-all.
+# The longest begin, so that none of them is alone at the end.
+short := ./operator ./policies ./replicator ./charts ./clusterapi ./deliver ./nodes ./docs ./demo ./probe ./corp ./ocm ./frp ./anp ./fabric ./follow \
+	./pods ./doctor ./mutate ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./tier ./tools ./tunnels \
+	./vectors/differential ./vectors/measure ./vectors/table
+
+# The packages of make test-all alone.
+full := ./lifecycle ./relay ./observe ./flux ./page ./judges ./image ./release ./egress ./bootstrap ./move ./machine ./controlplane ./node ./scale ./cost
 
 vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)
 	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')
@@ -126,4 +147,4 @@ vulncheck: ## known vulnerabilities that the programs can reach (GOVULNDB=file:/
 clean: ## remove what was built
 	rm -rf .cache dist
 
-.PHONY: help demo demo-stop test check deps vectors vectors-deps generate verify lint unit programs e2e fuzz bench scale image manifests release vulncheck clean
+.PHONY: help demo demo-stop test test-all check deps vectors vectors-deps generate verify lint unit programs programs-short e2e fuzz bench scale image manifests release vulncheck clean

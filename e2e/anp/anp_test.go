@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
@@ -50,12 +51,17 @@ func TestTheAgentIsReachedThroughTheProxy(t *testing.T) {
 			for _, v := range versions {
 				for engine, mutated := range asMutated {
 					t.Run(vendor+" by "+string(engine)+" "+v.name, func(t *testing.T) {
+						if vendor != "upstream" || engine != tunnels.Kyverno || v != versions[len(versions)-1] {
+							tier.Full(t)
+						}
 						t.Parallel()
 						s := c.site(t, v, vendor == "upstream", machine.SquidOptions{Password: "another", ReadTimeout: tunnels.Patience})
 						s.checkOutside(t, unmutated)
 						s.checkPassword(t, mutated)
 						s.checkRestart(t)
-						s.checkIdle(t)
+						if !tier.Short() {
+							s.checkIdle(t)
+						}
 						s.checkRequests(t)
 						tunnels.Record(t, v.row(engine))
 					})
@@ -65,11 +71,13 @@ func TestTheAgentIsReachedThroughTheProxy(t *testing.T) {
 		mutated := c.mutated(t, podOf(t, upstream(t)))
 		for _, v := range versions {
 			t.Run("idle without the keepalive "+v.name, func(t *testing.T) {
+				tier.Full(t)
 				t.Parallel()
 				s := c.site(t, v, true, machine.SquidOptions{Password: password, ReadTimeout: tunnels.Patience})
 				s.checkDies(t, withoutKeepalive(t, mutated))
 			})
 			t.Run("a proxy URL without a port "+v.name, func(t *testing.T) {
+				tier.Full(t)
 				t.Parallel()
 				s := c.site(t, v, true, machine.SquidOptions{Password: password})
 				s.checkNoPort(t, c.excluded(t, withoutPort(t)))

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/ports"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // kyvernoAddress is that of Kyverno's Service.
@@ -20,6 +21,7 @@ const kyvernoAddress = "10.96.0.99"
 
 // Where the API server reaches Kyverno through the tunnel alone, no policy can help the tunnel's agent to be there.
 func TestAWebhookBehindTheTunnelKeepsTheAgentAwayUnlessItsManifestIsMutatedBeforehand(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	s := newSeed(t, versions[len(versions)-1], machine.SquidOptions{Password: password})
 	manifest := mutate(t, upstream(t))

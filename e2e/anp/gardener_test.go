@@ -13,10 +13,12 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
 func TestAnAPIServerReachesPodsServicesAndNodesThroughATunnelThatLeavesByTheProxy(t *testing.T) {
+	tier.Full(t)
 	tunnels.Complete(t)
 	t.Parallel()
 	for _, engine := range []tunnels.Engine{tunnels.Kyverno, tunnels.Mutate} {

@@ -7,11 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // Helm 4, Flux and Argo CD apply server-side, and the API server takes no Deployment that has the defaults of one
 // strategy and the type of the other.
 func TestLeaderElectionIsSwitchedOffAndOn(t *testing.T) {
+	tier.Full(t)
 	cp := controlplanetest.Shared(t)
 	clients := controlplanetest.Clients(t, cp)
 	namespace, err := clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "strategy-"}}, metav1.CreateOptions{})

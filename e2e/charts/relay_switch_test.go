@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const shop = "shop"
@@ -32,6 +33,7 @@ type shopper struct {
 
 // Running pods name what their step gave them, and a container that starts again needs it: whatever comes later, it is there.
 func TestNoPodIsLeftWithoutAWayFromReferencesToTheRelayAndBack(t *testing.T) {
+	tier.Full(t)
 	for _, engine := range []string{"Native", "Kyverno"} {
 		t.Run(engine, func(t *testing.T) {
 			s := &shopper{server: startServer(t, engine)}

@@ -15,10 +15,12 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // A stolen token of the relay's pod frees its own node of one taint, and does nothing else to any node.
 func TestTheRelayTakesItsTaintFromItsOwnNodeAndChangesNothingElse(t *testing.T) {
+	tier.Full(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	controlplanetest.Require(t, policies.Install(t.Context(), cp, values{"engine": "Native", "relay": values{"startupTaint": true}}, relayed(nil)))
 	admin, err := client.New(cp.Admin(), client.Options{})

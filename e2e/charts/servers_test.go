@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/kubelet"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // server is a control plane with somebody who evaluates policies, and a namespace for pods.
@@ -43,6 +44,7 @@ func startServer(t *testing.T, engine string) server {
 }
 
 func TestTheChartOnBothEngines(t *testing.T) {
+	tier.Full(t)
 	for _, engine := range []string{"Kyverno", "Native"} {
 		t.Run(engine, func(t *testing.T) {
 			s := startServer(t, engine)

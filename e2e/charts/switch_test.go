@@ -19,11 +19,13 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // While Helm replaces one engine by the other, both are there, or for a moment neither: a pod gets all of it or, for
 // that moment, nothing, and never a variable twice.
 func TestAReleaseSwitchesEnginesAndTheWayOfCarrying(t *testing.T) {
+	tier.Full(t)
 	s := startServer(t, "Kyverno")
 	given := values{"cluster": values{"proxy": proxy(url, url, "a")}, "trustedCA": values{"enabled": true, "bundle": certificate}}
 	file := valuesFile(t, given)

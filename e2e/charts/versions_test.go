@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // What docs/reference/versions.md says that the charts refuse.
@@ -65,6 +66,7 @@ spec:
 
 // Some older version serves the kind of the policies as well, and is not the one that they were tested with.
 func TestAKyvernoThatIsTooOldIsRefused(t *testing.T) {
+	tier.Full(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	controlplanetest.Require(t, cp.Apply(t.Context(), []byte(mutatingPolicies)))
 	t.Setenv("KUBECACHEDIR", t.TempDir())

@@ -13,9 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 func TestTheClusterClassExampleGivesEachClusterItsOwnSecret(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newFleet(t)
 	f.infrastructure()
@@ -43,6 +45,7 @@ func (f *fleet) wantOwnSecret(of string, files []bootstrapv1.File) {
 
 // The warning in the example: with files/- instead, and nothing in files.
 func TestAppendingToFilesThatATemplateLacksStopsTheTopology(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newFleet(t)
 	f.infrastructure()

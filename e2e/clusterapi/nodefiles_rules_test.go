@@ -13,10 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // What somebody copies from an example, the policy adds by itself: the same files, and the same commands in one.
 func TestThePolicyAddsWhatTheExamplesHave(t *testing.T) {
+	tier.Full(t)
 	for name, settings := range map[string]map[string]any{
 		"literal": {"trustedCA": "Debian"},
 		"relay":   {"trustedCA": "Debian", "delivery": "Relay", "relayImage": true},
@@ -73,6 +75,7 @@ func (w *wired) wantAsExample(example string, want *unstructured.Unstructured) {
 }
 
 func TestAnotherTextOfThePolicyChangesNothingUntilTold(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.settings = map[string]any{}
 		w.install(func(o *unstructured.Unstructured) bool { return len(pathsOf(o)) == 3 })
@@ -120,6 +123,7 @@ func TestAnotherTextOfThePolicyChangesNothingUntilTold(t *testing.T) {
 
 // clusterctl move and a backup create what was wired elsewhere, or long ago: under another text, whose files or command tell.
 func TestWhatWasWiredAndIsCreatedAgainStaysAsItIs(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.settings = map[string]any{}
 		w.install(func(o *unstructured.Unstructured) bool { return len(pathsOf(o)) == 3 })
@@ -167,6 +171,7 @@ func (w *wired) createAgain(object *unstructured.Unstructured) *unstructured.Uns
 }
 
 func TestFilesByHandAreNotDoubledAndWhatLacksTheLabelIsLeftAlone(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
 		objects, err := readExample("kubeadm-debian.yaml")
@@ -216,6 +221,7 @@ func TestFilesByHandAreNotDoubledAndWhatLacksTheLabelIsLeftAlone(t *testing.T) {
 
 // Nothing is to be added, and nothing to be refused.
 func TestATemplateWithAllFilesFromElsewhereIsStoredAsItIs(t *testing.T) {
+	tier.Full(t)
 	for example, settings := range map[string]map[string]any{
 		"kubeadm-debian.yaml":       {"trustedCA": "Debian"},
 		"kubeadm-debian-relay.yaml": {"trustedCA": "Debian", "delivery": "Relay", "relayImage": true},
@@ -265,6 +271,7 @@ func inlined(files []any) (own []any) {
 
 // Cluster API names the Cluster of a template by an owner.
 func TestALabelWiresATemplateThatIsThereAndItsRemovalTakesNothingAway(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
 		template := w.template("workers", map[string]string{})
@@ -285,6 +292,7 @@ func TestALabelWiresATemplateThatIsThereAndItsRemovalTakesNothingAway(t *testing
 
 // A label on what a topology made is the user's, and the topology controller leaves it there. The files belong into the class.
 func TestWhatATopologyOwnsIsLeftAlone(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
 		w.infrastructure()
@@ -330,6 +338,7 @@ func TestWhatATopologyOwnsIsLeftAlone(t *testing.T) {
 
 // Nothing is stored that has the label and no files, whatever the reason.
 func TestATemplateThatWouldHaveNoFilesIsRefused(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		older := w.template("older", nil) // before the policies
 		w.answered(func() error { return w.client.Create(w.Context(), older) })
@@ -362,6 +371,7 @@ func TestATemplateThatWouldHaveNoFilesIsRefused(t *testing.T) {
 
 // Not parallel: the others need Kyverno.
 func TestWhileKyvernoIsDownOnlyTemplatesWithTheLabelAreRefused(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, false, func(_ *testing.T, w *wired) {
 		if w.engine == "Native" {
 			return // it is never down alone

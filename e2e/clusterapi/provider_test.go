@@ -6,10 +6,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // What no CRD can say: without the webhooks each of these would be taken.
 func TestEveryProvidersWebhooksAreAsked(t *testing.T) {
+	tier.Full(t)
 	f := newFleet(t)
 	for name, test := range map[string]struct{ manifest, refusal string }{
 		"core": {`

@@ -27,12 +27,14 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/observe"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
 // Cluster API's core controllers are real, and so is what observes. Played are vSphere, kubelets (a Node is an object), and the
 // probe. One API server is management and workload cluster.
 func TestAMachineDeploymentWithTheReadinessGateWaitsForMachinesThatGetOut(t *testing.T) {
+	tier.Full(t)
 	f := newFleet(t)
 	f.must(f.cp.ApplyFS(t.Context(), config.Observe))
 	cluster := f.reachable("gated")
@@ -87,6 +89,7 @@ func TestAMachineDeploymentWithTheReadinessGateWaitsForMachinesThatGetOut(t *tes
 // The gate is in the way of KubeadmControlPlane's count of ready machines, and of nothing that it does. Both providers are real;
 // the components of a control plane are objects, and etcd is an external one that nobody dials.
 func TestAKubeadmControlPlaneDoesNotLookAtTheReadinessGate(t *testing.T) {
+	tier.Full(t)
 	f := newFleet(t)
 	f.infrastructure()
 	cluster := f.cluster("gated-cp")

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const rollingLabel = "fairlead.test/rolling"
@@ -29,6 +30,7 @@ const rollingLabel = "fairlead.test/rolling"
 // The webhooks let the operator's change through, the admission policy does after them, and the core controllers
 // take it for what it is meant as: a new MachineSet, and the old Machine goes.
 func TestClusterAPIReplacesTheMachinesThatFairleadCountsAsOutdated(t *testing.T) {
+	tier.Full(t)
 	f := newFleet(t)
 	f.must(f.cp.ApplyFS(t.Context(), config.Rollout))
 	f.infrastructure()
@@ -75,6 +77,7 @@ func TestClusterAPIReplacesTheMachinesThatFairleadCountsAsOutdated(t *testing.T)
 // No control plane comes up here. That its webhook defaults nothing else along with the change, which the admission
 // policy would refuse, can be seen all the same.
 func TestTheWebhookOfControlPlanesAddsNothingToARollout(t *testing.T) {
+	tier.Full(t)
 	f := newFleet(t)
 	f.must(f.cp.ApplyFS(t.Context(), config.Rollout))
 	kcp := &controlplanev1.KubeadmControlPlane{}

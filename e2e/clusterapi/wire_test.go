@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	decided "github.com/fairlead-io/fairlead/internal/core/wiring"
 )
@@ -79,6 +80,7 @@ func all(state decided.State) map[string]decided.State {
 
 // The diff says what happens, --yes has it happen, and the second time there is nothing to do.
 func TestWireShowsWhatChangesAndWritesItOnce(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
 		w.infrastructure()
@@ -215,6 +217,7 @@ func (w *wired) wantWritten(manifests map[string]*unstructured.Unstructured) {
 
 // A label that has no effect now has none later either, so that nobody would know.
 func TestWireWritesNoLabelWhereThePolicyDoesNotAct(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	w := &wired{fleet: newFleet(t)}
 	w.infrastructure()
@@ -233,6 +236,7 @@ func TestWireWritesNoLabelWhereThePolicyDoesNotAct(t *testing.T) {
 }
 
 func TestWireLeavesWhatATopologyOwnsToTheClass(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(t *testing.T, w *wired) {
 		t.Helper()
 		w.install(hasInjected)

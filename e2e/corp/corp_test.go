@@ -21,16 +21,18 @@ func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 func TestAPodsOwnProgramReachesTheWebThroughTheProxyAndTheClusterDirectly(t *testing.T) {
 	h := newHarness(t)
-	for _, carry := range []string{"Literal", "SecretRef"} { // the tests below are about the second
-		t.Run(carry, func(t *testing.T) {
-			namespace := h.install(t, carry)
+	for _, row := range []struct{ engine, carry string }{
+		{"Native", "SecretRef"}, {"Kyverno", "Literal"}, {"Kyverno", "SecretRef"}, // the tests below are about the last
+	} {
+		t.Run(row.engine+" "+row.carry, func(t *testing.T) {
+			namespace := h.install(t, row.engine, row.carry)
 			twin := fetching(h.programs, h.company.caFile)
 			twin.Labels = map[string]string{"policies.kyverno.io/inject-proxy-env": "exclude"}
 			h.checkReachesOnlyTheCluster(t, h.create(t, namespace, twin))
 			h.checkReachesAll(t, h.create(t, namespace, fetching(h.programs, h.company.caFile)))
 		})
 	}
-	namespace := h.install(t, "SecretRef")
+	namespace := h.install(t, "Kyverno", "SecretRef")
 	t.Run("with the environment of its container and no other", func(t *testing.T) { h.checkEnvironment(t, namespace) })
 	t.Run("with what a source of its own has, and ours below it", func(t *testing.T) { h.checkOwnSource(t, namespace) })
 	t.Run("not with an old password", func(t *testing.T) { h.checkOldPassword(t, namespace) })

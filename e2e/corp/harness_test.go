@@ -25,6 +25,7 @@ type harness struct {
 	cp         *controlplane.ControlPlane
 	clients    kubernetes.Interface
 	node       *node.Node
+	kyverno    bool                   // whether it runs
 	replicator *replicator.Replicator // while it runs
 	values     []byte
 	programs   []client
@@ -37,15 +38,21 @@ func newHarness(t *testing.T) *harness {
 	h.node = &node.Node{Network: h.company.network, Clients: h.clients}
 	h.programs = clients(t, h.company.caFile)
 	controlplanetest.Require(t, h.cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
-	_, err := kyverno.Start(t.Context(), h.cp, kyverno.Options{})
-	controlplanetest.Require(t, err)
 	return h
 }
 
-// install installs the chart with the company's values, and returns a namespace whose pods it changes.
-func (h *harness) install(t *testing.T, carry string) string {
+// install installs the chart with the company's values, and returns a namespace whose pods it changes. Kyverno starts
+// when the chart is first to have it, and the native policies end then.
+func (h *harness) install(t *testing.T, engine, carry string) string {
 	t.Helper()
-	controlplanetest.Require(t, policies.Install(t.Context(), h.cp, h.values, map[string]any{"carry": carry}))
+	if engine == "Kyverno" && !h.kyverno {
+		bindings := h.clients.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
+		controlplanetest.Require(t, bindings.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		_, err := kyverno.Start(t.Context(), h.cp, kyverno.Options{})
+		controlplanetest.Require(t, err)
+		h.kyverno = true
+	}
+	controlplanetest.Require(t, policies.Install(t.Context(), h.cp, h.values, map[string]any{"engine": engine, "carry": carry}))
 	namespace := controlplanetest.Namespace(t, h.cp)
 	pod := fetching(h.programs[:2], h.company.caFile)
 	controlplanetest.Await(t, "a pod that gets "+carry, func(ctx context.Context) (bool, error) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -53,6 +54,7 @@ func (m *management) clusterctl() {
 // Cluster API's controllers run before and after the move. Between, the test says what a provider of control planes would: that
 // there is one, which clusterctl asks for.
 func TestAMovedClusterKeepsWhatWasDelivered(t *testing.T) {
+	tier.Full(t)
 	source, target := newManagement(t), newManagement(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	workload := clientFor(t, cp.Admin())

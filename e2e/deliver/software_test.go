@@ -24,11 +24,13 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // One label. Cluster API alone writes in the workload cluster; here is no kubelet, so the test runs what the Deployment there says.
 func TestOneLabelBringsSoftwareAndSettings(t *testing.T) {
+	tier.Full(t)
 	m := newManagement(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	m.must(cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
@@ -68,6 +70,7 @@ func TestOneLabelBringsSoftwareAndSettings(t *testing.T) {
 
 // With carry Relay the policies have a cluster's own list: its bundle is for this cluster alone. Kyverno evaluates here.
 func TestTheBundleOfOneClusterHasItsRelay(t *testing.T) {
+	tier.Full(t)
 	m := newManagement(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	m.must(cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -143,6 +144,7 @@ func TestTheDemoEndsWithARotationAndLeavesNothing(t *testing.T) {
 }
 
 func TestTheDemoShowsWhatItPromisesAndIsEndedByDemoStop(t *testing.T) {
+	tier.Full(t)
 	dir := short(t)
 	var out bytes.Buffer
 	err := demo(t.Context(), newScreen(&out), true)
@@ -230,6 +232,7 @@ func (i *interrupter) Write(text []byte) (int, error) {
 }
 
 func TestAnInterruptedDemoLeavesNothing(t *testing.T) {
+	tier.Full(t)
 	for keep, after := range map[bool]string{
 		true:  "start etcd",
 		false: "Cluster API:", // Kyverno is starting then

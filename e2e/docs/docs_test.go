@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // pageFiles are the files whose commands run, by their path from the root of the repository.
@@ -52,16 +53,20 @@ func TestEveryCommandOfTheDocumentationRuns(t *testing.T) {
 	began := time.Now()
 	t.Run("WithoutACluster", func(t *testing.T) { r.all(t, of(pages, ""), path, nil) })
 	t.Run("OnTheDemo", func(t *testing.T) {
-		if pages := of(pages, "demo"); len(pages) > 0 {
+		pages := of(pages, "demo")
+		if tier.Short() {
+			pages = slices.DeleteFunc(pages, func(p page) bool { return p.file != "docs/tutorial.md" })
+		}
+		if len(pages) > 0 {
 			r.all(t, pages, path, startCluster(t))
 		}
 	})
 	for _, p := range of(pages, "empty") {
-		t.Run("OnAClusterOfItsOwn", func(t *testing.T) { r.all(t, []page{p}, path, startCluster(t)) })
+		t.Run("OnAClusterOfItsOwn", func(t *testing.T) { tier.Full(t); r.all(t, []page{p}, path, startCluster(t)) })
 	}
 	slices.Sort(r.notRun)
 	fmt.Printf("%s\n%s, %d pages, %.0f s\n", strings.Join(r.notRun, "\n"), r, len(pages), time.Since(began).Seconds())
-	if t.Failed() || os.Getenv("PAGE") != "" {
+	if t.Failed() || os.Getenv("PAGE") != "" || tier.Short() {
 		return
 	}
 	if r.blocks < 100 || r.commands < 140 || r.compared < 70 {

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 )
@@ -53,6 +54,7 @@ func (a agent) through(url string) agent {
 // What doctor says of a pod is what its program does. PROXY stands for the address of a listener that takes the place of
 // the proxy, and notes how it is spoken to.
 func TestWhatDoctorSaysIsWhatTheProgramsDo(t *testing.T) {
+	tier.Full(t)
 	const connect, tls, nothing = "CONNECT", "TLS", "nothing"
 	for name, test := range map[string]struct {
 		agent

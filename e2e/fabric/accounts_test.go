@@ -13,11 +13,13 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // A rotation with two accounts, end to end: pods with variables, and pods behind relays. squid notes each request when it begins.
 // The condition is never True while the old account is still used, and it is within a minute of the last look at who has it.
 func TestOldCredentialsAreUnseenOnceNobodyUsesThem(t *testing.T) {
+	tier.Full(t)
 	a := newAccounts(t)
 	relay := a.wire(system, "relay-1")
 	relay.startRelay(nothingDirect)

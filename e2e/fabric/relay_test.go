@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const nothingDirect = "serviceDomain: cluster.local\nsources: [10.244.0.0/16]\n"
@@ -25,9 +26,9 @@ func TestPodsOnTheRelay(t *testing.T) {
 	t.Run("ShortNames", func(t *testing.T) { testShortNames(t, f, client) })
 	t.Run("Never", func(t *testing.T) { testNever(t, f, client) })
 	t.Run("Rotation", func(t *testing.T) { testRotation(t, f, client) })
-	t.Run("Smuggling", func(t *testing.T) { testSmuggling(t, f, client) })
-	t.Run("WrongPassword", func(t *testing.T) { testWrongPassword(t, f, client) })
-	t.Run("Upgrade", func(t *testing.T) { testUpgrade(t, f, first, client) })
+	t.Run("Smuggling", func(t *testing.T) { tier.Full(t); testSmuggling(t, f, client) })
+	t.Run("WrongPassword", func(t *testing.T) { tier.Full(t); testWrongPassword(t, f, client) })
+	t.Run("Upgrade", func(t *testing.T) { tier.Full(t); testUpgrade(t, f, first, client) })
 }
 
 // Programs of a pod, with the variables that the policy writes.

@@ -18,11 +18,13 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // The real kube-state-metrics reads a real report.
 func TestKubeStateMetricsHasWhatReportsSay(t *testing.T) {
+	tier.Full(t)
 	cp := controlplanetest.Shared(t)
 	controlplanetest.Require(t, cp.ApplyFS(t.Context(), os.DirFS(root+"config/crd")))
 	namespace := controlplanetest.Namespace(t, cp)

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -48,6 +49,7 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 		}
 	})
 	t.Run("not without its authority", func(t *testing.T) {
+		tier.Full(t)
 		m := site.boot(t, data, nil)
 		run(t, m, "rm /usr/local/share/ca-certificates/fairlead.crt; update-ca-certificates --fresh; systemctl restart containerd")
 		if err := m.Pull(t.Context(), machine.InternetName+"/"+image); err == nil || !strings.Contains(err.Error(), "unknown authority") {

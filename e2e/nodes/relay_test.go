@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -44,6 +45,7 @@ func relayed() v1alpha1.NodeSettings {
 }
 
 func TestAMachineWithARelayFollowsANewPasswordAndNothingOfItRestarts(t *testing.T) {
+	tier.Full(t)
 	site := newSite(t)
 	for _, name := range []string{"hello:2", "hello:3"} {
 		controlplanetest.Require(t, site.internet.Push(t.Context(), name))
@@ -117,6 +119,7 @@ func (s *site) awaitTunnels(t *testing.T, users ...string) {
 
 // Without the program in its image, a machine fetches it through the company's proxy, before there is a relay.
 func TestAMachineWithoutTheProgramFetchesItThroughTheProxy(t *testing.T) {
+	tier.Full(t)
 	site := newSite(t)
 	program, err := os.ReadFile(relayProgram(t))
 	controlplanetest.Require(t, err)
@@ -143,6 +146,7 @@ func TestAMachineWithoutTheProgramFetchesItThroughTheProxy(t *testing.T) {
 
 // A cluster that has gone off the proxy has units and no settings: its machines boot, and reach what they reach directly.
 func TestAMachineWithARelayThatKnowsNoProxyBoots(t *testing.T) {
+	tier.Full(t)
 	site := newSite(t)
 	fleet := newFleet(t, site.authority.PEM(), relayed())
 	fleet.goDirect(t)

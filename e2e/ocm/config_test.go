@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -78,6 +79,7 @@ func proxyConfig(t *testing.T, flags ...string) any {
 
 // The real CRD, and a strict API server: a field that it does not know would be refused.
 func TestAHubTakesTheAddOnDeploymentConfig(t *testing.T) {
+	tier.Full(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	dir, err := tools.ModuleDir(t.Context(), tools.ClusterProxy.Module, "open-cluster-management.io/api")

@@ -46,13 +46,12 @@ const (
 	userinfo = `spoke%40corp.example:p%40ss%3A%2F$(HOME)`
 )
 
-// fleet is what the tests share: a hub, a managed cluster with Kyverno and the policies, and one with an API server
-// that has no Lease.
+// fleet is what the tests share: a hub, and a managed cluster with Kyverno and the policies.
 type fleet struct {
-	hub, spoke, old *controlplane.ControlPlane
-	authority       *machine.Authority // the addon manager's signer
-	programs        map[string]string
-	anpServer       string
+	hub, spoke *controlplane.ControlPlane
+	authority  *machine.Authority // the addon manager's signer
+	programs   map[string]string
+	anpServer  string
 }
 
 var shared struct {
@@ -84,7 +83,6 @@ func newFleet(ctx context.Context) (*fleet, error) {
 	}{
 		{&f.hub, controlplane.Options{Hosts: []string{machine.HubName, machine.HubAddress}}},
 		{&f.spoke, controlplane.Options{Hosts: []string{machine.ServiceAddress}}},
-		{&f.old, controlplane.Options{Hosts: []string{machine.ServiceAddress}, APIServerArgs: []string{"--runtime-config=coordination.k8s.io/v1=false"}}},
 	} {
 		start.options.Progress = os.Stderr
 		if *start.cp, err = controlplane.Start(ctx, start.options); err != nil {

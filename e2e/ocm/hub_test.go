@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
@@ -31,6 +32,7 @@ const (
 // server want the same port 8000, and all containers here share one network: the test itself answers for
 // service-proxy.
 func TestClientsOnTheHubDialTheProxyServerDirectly(t *testing.T) {
+	tier.Full(t)
 	tunnels.Complete(t)
 	f := sharedFleet(t)
 	t.Parallel()

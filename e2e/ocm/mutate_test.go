@@ -9,12 +9,14 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
 // The pod that fairlead mutate prints has the same containers as the one that Kyverno makes, and goes the same way
 // where nobody else changes it.
 func TestThePodThatFairleadMutatePrintsLeavesThroughTheProxy(t *testing.T) {
+	tier.Full(t)
 	tunnels.Complete(t)
 	f := sharedFleet(t)
 	t.Parallel()

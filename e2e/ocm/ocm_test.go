@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
@@ -46,7 +47,9 @@ func TestTheAgentLeavesThroughTheProxy(t *testing.T) {
 		t.Errorf("somebody of the hub: %v", err)
 	}
 	c.checkGRPC(t)
-	c.checkIdle(t)
+	if !tier.Short() {
+		c.checkIdle(t)
+	}
 	stop(t, all)
 	c.awaitAsked(t, connect(hubAPI), connect(hubTunnel))
 	checkLeaseOnTheSpoke(t, f)
@@ -128,11 +131,16 @@ func lease(t *testing.T, cp *controlplane.ControlPlane, namespace string) (time.
 
 // The lease is on the hub where the managed cluster has none (addon-framework, pkg/lease/lease_controller.go).
 func TestAddonAgentRenewsItsLeaseOnTheHubThroughTheProxy(t *testing.T) {
+	tier.Full(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	const namespace = addonNamespace + "-old"
-	c := newCompany(t, f, f.old, machine.SquidOptions{})
-	f.agent(t, f.old, namespace, machine.HubName)
+	// An API server that has no Lease.
+	old := controlplanetest.Start(t, controlplane.Options{
+		Hosts: []string{machine.ServiceAddress}, APIServerArgs: []string{"--runtime-config=coordination.k8s.io/v1=false"},
+	})
+	c := newCompany(t, f, old, machine.SquidOptions{})
+	f.agent(t, old, namespace, machine.HubName)
 	template := f.agent(t, f.spoke, namespace, machine.HubName, proxyConfig(t, "--with-credentials"))
 	spoke := controlplanetest.Clients(t, f.spoke)
 
@@ -164,6 +172,7 @@ func TestAddonAgentRenewsItsLeaseOnTheHubThroughTheProxy(t *testing.T) {
 }
 
 func TestWithAddOnDeploymentConfigAloneServiceProxyCannotAskTheHub(t *testing.T) {
+	tier.Full(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	c := newCompany(t, f, f.spoke, machine.SquidOptions{})
@@ -180,6 +189,7 @@ func TestWithAddOnDeploymentConfigAloneServiceProxyCannotAskTheHub(t *testing.T)
 
 // Many may read an AddOnDeploymentConfig: it has no password. The policy puts the one with it in its place.
 func TestAddOnDeploymentConfigWithoutCredentialsAndThePolicyGoTogether(t *testing.T) {
+	tier.Full(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	c := newCompany(t, f, f.spoke, machine.SquidOptions{})
@@ -204,6 +214,7 @@ func TestAddOnDeploymentConfigWithoutCredentialsAndThePolicyGoTogether(t *testin
 }
 
 func TestWithoutThePolicyOrWithAWrongPasswordThereIsNoTunnel(t *testing.T) {
+	tier.Full(t)
 	f := sharedFleet(t)
 	t.Parallel()
 	c := newCompany(t, f, f.spoke, machine.SquidOptions{})

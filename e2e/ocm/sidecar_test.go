@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
@@ -24,6 +25,7 @@ const relay = "fairlead-relay"
 
 // All three containers leave by the sidecar, through a proxy that speaks TLS, too, and none has the password.
 func TestThePodWithASidecarLeavesThroughTheProxy(t *testing.T) {
+	tier.Full(t)
 	tunnels.Complete(t)
 	for scheme, port := range map[string]int{"http": machine.ProxyPort, "https": machine.ProxyTLSPort} {
 		t.Run(scheme, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // A bad source is named in the conditions of report and CorporateProxy, the last
@@ -173,6 +174,7 @@ func TestAnInvalidClusterNetworkIsNamed(t *testing.T) {
 }
 
 func TestABadClusterCausesNoHotLoop(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.source("bad", map[string]string{"http": "nonsense"})
 	f.proxy("bad")

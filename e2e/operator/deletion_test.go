@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -104,6 +105,7 @@ func TestSecretsOutliveADeletedReport(t *testing.T) {
 
 // An operator that starts on a fleet of an earlier version writes nothing. The second owner comes with the re-apply.
 func TestSecretsOfAnEarlierVersionGetTheirSecondOwnerWithTheReapply(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
 	cluster := f.cluster("c1")
@@ -234,6 +236,7 @@ func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
 }
 
 func TestAPausedClusterOfTheSameNameKeepsTheSecretsUntilItIsUnpaused(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
 	cluster := f.cluster("c1")
@@ -256,6 +259,7 @@ func TestAPausedClusterOfTheSameNameKeepsTheSecretsUntilItIsUnpaused(t *testing.
 }
 
 func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
 	cluster := f.cluster("c1")

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 	"github.com/fairlead-io/fairlead/internal/core/render"
@@ -72,6 +73,7 @@ func (f *fixture) awaitDoctor(cluster string, status int, want ...string) diagno
 }
 
 func TestTheDoctorSaysWhatIsWrongWithACluster(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--leader-elect=true")
 	w := &waves{fixture: f, canaries: []string{"canary-0"}, rest: []string{"rest-0", "rest-1"}}
 	w.proxy = f.exampleProxy(canaryAndRest)

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const management = "mgmt"
@@ -40,6 +41,7 @@ func (f *fixture) awaitEndpoints(proxied ...string) *v1alpha1.ProxyReport {
 
 // The controllers of the management cluster dial the endpoint of every other cluster.
 func TestTheManagementClustersReportSaysWhoseEndpointItDialsThroughTheProxy(t *testing.T) {
+	tier.Full(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	install(t, cp)
 	f := fixtureOn(t, cp, nil)

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -53,6 +54,7 @@ func TestAClusterOnAWSWaitsForItsVPCAndKeepsWhatWasRead(t *testing.T) {
 }
 
 func TestAnInfrastructureObjectThatIsAbsentIsWaitedFor(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy(newestForm)
 	f.cluster("c1", ofKind("GCPCluster"))
@@ -73,6 +75,7 @@ func TestAnInfrastructureObjectThatIsAbsentIsWaitedFor(t *testing.T) {
 
 // Networks of nodes would leave NO_PROXY, and machines be rolled, because a role, an object or a CRD is gone for a while.
 func TestFactsStayWhileTheirObjectCannotBeRead(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.must(f.cp.Apply(t.Context(), []byte(gcpCRD)))
 	f.exampleProxy(newestForm)
@@ -152,6 +155,7 @@ func (f *fixture) gcpCluster(name, network string) *unstructured.Unstructured {
 }
 
 func TestAUsersRowAndClusterRoleTeachAProviderOfTheirs(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.must(f.cp.Apply(t.Context(), []byte(acmeCRD)))
 	f.exampleProxy()
@@ -182,6 +186,7 @@ func TestAUsersRowAndClusterRoleTeachAProviderOfTheirs(t *testing.T) {
 }
 
 func TestAUsersRowThatCannotBeReadIsNamed(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.must(f.client.Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "acme", Labels: map[string]string{v1alpha1.ProviderFactsLabel: "true"}},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -45,6 +46,7 @@ func killedFleetSize(t *testing.T) int {
 // While one change goes through the fleet, the operator, the API server and etcd are killed, one after the other. A watch
 // on etcd sees every version of every Secret: each is whole, the old or the new.
 func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
+	tier.Full(t)
 	size := killedFleetSize(t)
 	f := newOwnFixture(t, "--concurrency=4") // slow enough to be caught in the act
 	h := watchEtcd(f)

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -251,6 +252,7 @@ func TestWithARelayANewPasswordMakesNoMachineOutdated(t *testing.T) {
 }
 
 func TestALostWriteMemoryMakesNoMachineOutdatedAndALaterChangeDoes(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
 	f.cluster("c1")

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
 	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
@@ -31,6 +32,7 @@ var ofPreflight = rights.Table{
 
 // Somebody has stolen the preflight's token.
 func TestThePreflightsTokenReadsOneSecretAndChangesOneConfigMap(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--preflight")
 	s := startSquid(f, map[string]string{"me": "first"})
 	_, account := f.startPreflight("--interval=2s")
@@ -89,6 +91,7 @@ func TestThePreflightsTokenReadsOneSecretAndChangesOneConfigMap(t *testing.T) {
 
 // What its cage leaves to somebody with its name and every right: the sweep's samples have other names than its ConfigMap.
 func TestEvenAnAdministratorsRightsLetThePreflightsTokenWriteNothingElse(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	p, account := f.startPreflight()
 	f.must(p.Stop())
@@ -97,6 +100,7 @@ func TestEvenAnAdministratorsRightsLetThePreflightsTokenWriteNothingElse(t *test
 }
 
 func TestThePreflightRefusesToRunWithoutItsCage(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	p, account := f.startPreflight()
 	f.must(p.Stop())

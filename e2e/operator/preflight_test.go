@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
@@ -138,6 +139,7 @@ func TestAPasswordThatTheProxyRefusesReachesNoCluster(t *testing.T) {
 // Where nothing answers, it says so; where the management cluster reaches the proxy with neither revision, it says so and lets
 // clusters have it.
 func TestAPreflightThatCannotTellStopsNoRolloutWithoutAWord(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--preflight")
 	w := newWavesOf(f, 1, 3, func(p *v1alpha1.CorporateProxy) { p.Spec.Probes = &v1alpha1.Probes{} })
 	closed, err := ports.Reserve()

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const fleetSize = 200
@@ -49,6 +50,7 @@ func (f *fixture) awaitFleet(installation string) {
 }
 
 func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
 	f.fleet()
@@ -173,6 +175,7 @@ func TestTheOperatorComesBackAfterARestartOfTheAPIServer(t *testing.T) {
 }
 
 func TestAStandbyTakesOverWhenTheLeaderIsKilled(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--leader-elect=true")
 	f.exampleProxy()
 	f.cluster("c1")
@@ -230,6 +233,7 @@ func TestMetricsCountReportsAndWrites(t *testing.T) {
 }
 
 func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
+	tier.Full(t)
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	f := fixtureOn(t, cp, nil)
 	f.must(operator.InstallWithoutClusterAPI(t.Context(), cp))

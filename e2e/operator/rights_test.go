@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
 	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // everywhere is what RBAC lets the operator's token do in each namespace, but for infrastructure objects.
@@ -86,6 +87,7 @@ func (f *fixture) infrastructure(resources []rights.Resource) rights.Table {
 
 // Whatever the role lacked would be refused, and whatever it has too much would not be used.
 func TestTheOperatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--leader-elect=true", "--rollout-interval=1s")
 	f.installRollout()
 	f.awaitRolloutPolicy(true)
@@ -128,6 +130,7 @@ var letThrough = rights.Table{
 }
 
 func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.must(f.operator.Stop()) // it would delete the sample of a report, which has no Cluster
 	thief := rightstest.Thief{Config: f.operator.Config, Namespace: operator.Namespace, Name: operator.ServiceAccount}

@@ -10,11 +10,13 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // Machines of the first wave come first, then those of two clusters at a time. One cluster is stuck: it is skipped, and
 // named, and halts nobody.
 func TestMachinesOfTwoClustersAreRolledAtATimeAndOneThatIsStuckIsSkipped(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--rollout-interval=1s")
 	f.installRollout()
 	f.awaitRolloutPolicy(true)

@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 func rolling(p *v1alpha1.CorporateProxy) { p.Spec.Node.Rollout = v1alpha1.RolloutRolling }
@@ -147,6 +148,7 @@ func (f *fixture) awaitRollout(cluster, message string) *v1alpha1.ProxyReport {
 }
 
 func TestRollingReplacesMachinesOneClusterAndOneOwnerAtATime(t *testing.T) {
+	tier.Full(t)
 	const interval = 15 * time.Second
 	f := newOwnFixture(t, "--rollout-interval="+interval.String())
 	f.installRollout()
@@ -226,6 +228,7 @@ func (f *fixture) secondProxy(cluster string) *corev1.Secret {
 }
 
 func TestAClusterWhoseNewMachinesDoNotComeUpKeepsTheOthersAsTheyAre(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--rollout-interval=1s")
 	f.installRollout()
 	f.exampleProxy(rolling)
@@ -250,6 +253,7 @@ func TestAClusterWhoseNewMachinesDoNotComeUpKeepsTheOthersAsTheyAre(t *testing.T
 }
 
 func TestWithoutItsPermissionNothingIsRolledAndTheReportSaysWhatIsMissing(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--rollout-interval=1s")
 	f.exampleProxy(rolling)
 	a := f.build("a")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -73,6 +74,7 @@ func TestAStagedMigrationBlanksNothing(t *testing.T) {
 
 // Who cleans up reports with --cascade=orphan, or restores a backup without them, leaves Secrets that machines were built from.
 func TestSecretsThatSurviveWithoutAReportAreNotBlanked(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.exampleProxy()
 	cluster := f.cluster("c1")
@@ -97,6 +99,7 @@ func TestSecretsThatSurviveWithoutAReportAreNotBlanked(t *testing.T) {
 
 // A crash after the first of two leaves a blank Secret of ours without a record.
 func TestABlankSecretOfOursIsNoSignOfAProxy(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	proxy := f.exampleProxy(func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterSelector.MatchLabels["canary"] = "true" })
 	cluster := f.cluster("c1")

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
 )
 
@@ -63,6 +64,7 @@ func (f *fixture) awaitVisit(path, token, etag string, want int, has func(body s
 func anything(string) bool { return true }
 
 func TestTheStatusPageIsForThoseWithTheRightAndShowsWhatChanges(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--status-page")
 	f.must(f.cp.ApplyFS(t.Context(), config.StatusPage))
 	reader, err := f.cp.ServiceAccount(t.Context(), f.namespace, "reader")

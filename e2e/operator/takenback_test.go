@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // noStatus keeps the operator from recording in reports what it wrote.
@@ -71,6 +72,7 @@ const otherMerged = "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,oth
 // A change reaches the Secrets, no report records it, the operator dies, and the change is taken back: the reports say
 // that all is as it should be.
 func TestAChangeThatIsTakenBackBeforeItWasRecordedDoesNotStayInTheSecrets(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	proxy := f.exampleProxy()
 	f.cluster("c1")
@@ -87,6 +89,7 @@ func TestAChangeThatIsTakenBackBeforeItWasRecordedDoesNotStayInTheSecrets(t *tes
 }
 
 func TestAChangeThatIsTakenBackWhileTheStatusCannotBeWrittenDoesNotStayInTheSecrets(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	proxy := f.exampleProxy()
 	f.cluster("c1")

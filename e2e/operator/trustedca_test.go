@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -214,6 +215,7 @@ func (f *fixture) readable(object string) map[string]string {
 }
 
 func TestACertificateThatExpiresIsSeenWithoutBeingTold(t *testing.T) {
+	tier.Full(t)
 	f := newFixture(t)
 	good, _ := cabundletest.Authority(t, "good")
 	end := time.Now().Add(45 * time.Second).Truncate(time.Second) // long enough for a busy machine to see it valid

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // in is an end that comes after a while.
@@ -51,6 +52,7 @@ func (w *waves) awaitReportOf(cluster, what string, ok func(v1alpha1.ProxyReport
 
 // An entry ends while nobody changes anything: that is a revision, which goes through the waves.
 func TestAnEntryThatEndsGoesThroughTheWavesOfRealClusters(t *testing.T) {
+	tier.Full(t)
 	w := newWaves(t, 2, 4)
 	ending := v1alpha1.NoProxyEntry{Value: "ends.example", Owner: "team", Reason: "moves", Until: in(time.Hour)}
 	stays := v1alpha1.NoProxyEntry{Value: "stays.example"}
@@ -94,6 +96,7 @@ func TestAnEntryThatEndsGoesThroughTheWavesOfRealClusters(t *testing.T) {
 
 // A ProxyOverride ends while nobody changes anything: its cluster has what all have, and no other one is written.
 func TestAnOverrideThatEndsIsTakenOutOfItsClusterAlone(t *testing.T) {
+	tier.Full(t)
 	w := newWaves(t, 1, 2)
 	cluster, others := w.rest[1], []string{w.canaries[0], w.rest[0]}
 	before := w.count(others)

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // earlier is the version that is upgraded from, unless UPGRADE_FROM names another commit.
@@ -132,6 +133,7 @@ func (f *fixture) fillForUpgrade() (clusters []string) {
 // A new version changes no Secret by itself, and no machine becomes outdated: neither when it starts, nor when Secrets
 // are applied again in time, nor when it starts once more.
 func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
+	tier.Full(t)
 	source, program := earlierVersion(t)
 	t.Parallel()
 	cp := controlplanetest.Start(t, controlplane.Options{})

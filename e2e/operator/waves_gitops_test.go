@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
@@ -24,6 +25,7 @@ import (
 // Somebody's repository is applied every second, as Flux does (server-side) and with kubectl apply, while people pause,
 // undo and resume: neither takes back what the other said, and no cluster is written twice.
 func TestGitOpsAndPeopleDoNotFight(t *testing.T) {
+	tier.Full(t)
 	w := newWaves(t, 2, 18)
 	stop := w.applyEverySecond()
 	w.awaitApplied(2) // the first writes out what was left to defaults

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // killPoint is a write of the operator that the API server refuses: the operator is killed when it has tried, with all
@@ -68,6 +69,7 @@ spec: {policyName: kill-point, validationActions: [Deny]}
 // The operator is killed at each step of a rollout and of an undo. The outcome is that of the undisturbed run: every
 // cluster has both Secrets of the same revision, and the rollout is complete.
 func TestTheOperatorKilledAtEachStepComesToTheSameEnd(t *testing.T) {
+	tier.Full(t)
 	w := newWaves(t, 2, 6)
 	current := ""
 	for i, k := range killPoints() {

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/config"
 	"github.com/fairlead-io/fairlead/e2e/observe"
 	"github.com/fairlead-io/fairlead/e2e/ports"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
@@ -60,6 +61,7 @@ func newProbedFleet(f *fixture, s *companySquid) (w *waves, cut *inside, good []
 // With nothing tried before, a password that squid refuses reaches the canaries alone: the rollout halts with 407, and undo
 // brings them back. One whose probes failed before the change halts nothing, and nobody waits for it.
 func TestAPasswordThatTheProxyRefusesReachesTheCanariesAlone(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t, "--preflight")
 	s := startSquid(f, map[string]string{"me": "first"})
 	w, cut, good := newProbedFleet(f, s)

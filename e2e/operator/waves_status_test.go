@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // table is what kubectl get prints of the CorporateProxy.
@@ -71,6 +72,7 @@ func holds(ok bool, format string, args ...any) (bool, error) {
 }
 
 func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
+	tier.Full(t)
 	w := newWaves(t, 1, 3, func(p *v1alpha1.CorporateProxy) {
 		p.Spec.Rollout.Waves[0].Soak = &metav1.Duration{Duration: 30 * time.Second} // in which a busy machine sees that it soaks
 	})
@@ -110,6 +112,7 @@ func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
 // Two objects change together, in two writes that are minutes apart for a repository: nothing of the one goes without the
 // other.
 func TestObjectsOfOneChangeAreOneRevision(t *testing.T) {
+	tier.Full(t)
 	w := newWaves(t, 1, 1)
 	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: w.proxy.Name}}
 	modify(w.fixture, source, func(s *corev1.Secret) {
@@ -138,6 +141,7 @@ func TestObjectsOfOneChangeAreOneRevision(t *testing.T) {
 
 // Bad input is a condition that names it, and the fleet keeps what it has.
 func TestWavesThatCannotBeAreNamed(t *testing.T) {
+	tier.Full(t)
 	w := newWaves(t, 1, 2)
 	set := func(change func(*v1alpha1.Rollout)) {
 		t.Helper()
@@ -185,6 +189,7 @@ func TestWavesThatCannotBeAreNamed(t *testing.T) {
 
 // What cannot be is refused at once, or named; either way another CorporateProxy goes on.
 func TestAnInvalidRolloutStopsNoOtherCorporateProxy(t *testing.T) {
+	tier.Full(t)
 	w := newWaves(t, 1, 1)
 	zero := intstr.FromInt32(0)
 	broken := w.proxy.DeepCopy()

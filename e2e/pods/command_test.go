@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 func TestPodsAreListedByWhoOwnsThem(t *testing.T) {
@@ -196,6 +197,7 @@ func (f *fixture) testNamedSecrets(t *testing.T) {
 
 // What a change of the engine can leave behind does not hide who injects.
 func TestKyvernosPolicyIsFollowedBesideANativeOneThatIsNotBound(t *testing.T) {
+	tier.Full(t)
 	f := newFixture(t)
 	f.namespace("shop", nil)
 	f.install()
@@ -227,6 +229,7 @@ func TestKyvernosPolicyIsFollowedBesideANativeOneThatIsNotBound(t *testing.T) {
 }
 
 func TestEachKindIsListedOncePerPageHoweverManyPodsThereAre(t *testing.T) {
+	tier.Full(t)
 	f := newFixture(t)
 	f.namespace("shop", nil)
 	deployment := f.deployment("shop", "web")
@@ -260,6 +263,7 @@ func TestEachKindIsListedOncePerPageHoweverManyPodsThereAre(t *testing.T) {
 }
 
 func TestALiteralPolicyIsFollowedToo(t *testing.T) {
+	tier.Full(t)
 	f := newFixture(t)
 	f.namespace("shop", nil)
 	literal := map[string]any{"carry": "Literal"}

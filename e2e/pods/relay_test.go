@@ -9,10 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // From references to the relay: what the command says, and when the copies of the Secret may go.
 func TestWhoGoesThroughTheRelayAndWhoStillRefersToTheSecretIsCounted(t *testing.T) {
+	tier.Full(t)
 	f := newFixture(t)
 	f.namespace("shop", nil)
 	f.namespace("stock", nil)

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const (
@@ -249,6 +250,7 @@ func injected() []corev1.EnvVar {
 }
 
 func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
+	tier.Full(t)
 	t.Parallel() // it has a control plane of its own, and much of its time is waiting
 	cp := controlplanetest.Start(t, controlplane.Options{})
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))

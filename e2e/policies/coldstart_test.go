@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // networks are the pods by which networks start, in files of testdata/network.
@@ -142,6 +143,7 @@ func ignoreNotFound(err error) error {
 }
 
 func TestAClusterWithTheNativeEngineStarts(t *testing.T) {
+	tier.Full(t)
 	t.Parallel() // it has a control plane of its own, and much of its time is waiting
 	c := startCold(t, native, nil)
 	c.network("")
@@ -151,6 +153,7 @@ func TestAClusterWithTheNativeEngineStarts(t *testing.T) {
 }
 
 func TestAClusterStartsWhoseKyvernoWaitsForTheNetwork(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	c := startCold(t, withKyverno, nil)
 	c.kyverno.Kill()
@@ -181,6 +184,7 @@ func inNamespace(pod *corev1.Pod, namespace string) *corev1.Pod {
 // The value brings back what was before. Tigera's operator has a source of its own, and ours below it: a copy's bundle,
 // which can be longer than a variable may be, is none.
 func TestPodsOnTheNetworkOfTheirNodeAreInjectedWhereTheValueSaysSo(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	const bundle = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIIEXAMPLEA\n+/==\n-----END CERTIFICATE-----"
 	c := startCold(t, native, map[string]any{"exclude": map[string]any{"hostNetwork": false}, "trustedCA": map[string]any{"bundle": bundle}})

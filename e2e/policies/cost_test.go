@@ -10,10 +10,12 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // The chart as it is installed, with its defaults.
 func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
+	tier.Full(t)
 	t.Parallel() // it has a control plane of its own, and much of its time is waiting
 	e, err := startEngine(t.Context(), withKyverno)
 	controlplanetest.Require(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const exclusionPolicy = "require-exclusion-authorization"
@@ -145,6 +146,7 @@ func workloads(namespace string, labels, annotations map[string]string) map[stri
 }
 
 func TestWhoExcludesNeedsTheRight(t *testing.T) {
+	tier.Full(t)
 	e := startExclusion(t)
 	t.Run("NewPodsAndWorkloads", e.testNew)
 	t.Run("Namespaces", e.testNamespaces)

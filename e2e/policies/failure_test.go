@@ -12,12 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // kyverno is the engine that can be down.
 func (c *corpus) kyverno() *engine { return c.engines[1] }
 
 func TestWhileKyvernoIsDownAPodIsRefusedOrRunsWithoutAndOnceItIsBackItIsInjected(t *testing.T) {
+	tier.Full(t)
 	c := mustCorpus(t)
 	e := c.kyverno()
 	handled := e.handled(t, "handled-while-down")
@@ -115,6 +117,7 @@ func (c *corpus) mustBeAsExpected(t *testing.T, e *engine, where corner) {
 }
 
 func TestAPolicyThatFailsHalfwayLeavesThePodAsItWas(t *testing.T) {
+	tier.Full(t)
 	c := mustCorpus(t)
 	for _, e := range c.engines {
 		t.Run(e.name, func(t *testing.T) {

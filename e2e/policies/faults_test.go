@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // fault is a policy that somebody broke, and the corner of the corpus that must notice.
@@ -145,6 +146,7 @@ func (v variant) corner(rows []row) corner {
 }
 
 func TestABrokenPolicyIsNoticed(t *testing.T) {
+	tier.Full(t)
 	corpus := mustCorpus(t)
 	for _, e := range corpus.engines {
 		t.Run(e.name, func(t *testing.T) {

@@ -11,9 +11,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 func TestKubeSystemIsReachedByTheNativePolicyOnceItIsNotExcluded(t *testing.T) {
+	tier.Full(t)
 	e := mustCorpus(t).engines[0]
 	if !e.injects(t, "kube-system") {
 		t.Error("it is not")
@@ -21,6 +23,7 @@ func TestKubeSystemIsReachedByTheNativePolicyOnceItIsNotExcluded(t *testing.T) {
 }
 
 func TestKubeSystemIsReachedByKyvernoOnlyAfterItsOwnConfigurationIsOpened(t *testing.T) {
+	tier.Full(t)
 	e := mustCorpus(t).kyverno()
 	if e.injects(t, "kube-system") {
 		t.Error("it is reached though nobody opened it")

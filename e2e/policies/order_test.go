@@ -15,11 +15,13 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // Where the engines differ by nature: the API server calls webhooks in the order of their names, after the native
 // policies, which it asks again when a webhook has changed the pod. Kyverno's webhook does not want to be asked again.
 func TestAContainerThatALaterWebhookAddsIsInjectedByTheNativePolicyAlone(t *testing.T) {
+	tier.Full(t)
 	for _, e := range mustCorpus(t).engines {
 		t.Run(e.name, func(t *testing.T) {
 			e.startMesh(t)

@@ -11,10 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // One object for the cluster, no copy, and no label that asks for one. The kind is a beta, off by default.
 func TestWhereThereAreClusterTrustBundlesAPodMountsOne(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	cp := controlplanetest.Start(t, controlplane.Options{APIServerArgs: []string{
 		"--runtime-config=certificates.k8s.io/v1beta1/clustertrustbundles=true",

@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -41,6 +42,7 @@ var caPrograms = []caProgram{
 }
 
 func TestRealProgramsTrustTheCorporateCAWithTheEnvironmentAndFilesOfTheMutatedPod(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		controlplanetest.Require(t, fmt.Errorf("%w: a mount namespace takes root", tools.ErrUnavailable))

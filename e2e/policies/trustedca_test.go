@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const (
@@ -219,6 +220,7 @@ func withData(pod *corev1.Pod) {
 }
 
 func TestTheCorporateCAUnderBothEngines(t *testing.T) {
+	tier.Full(t)
 	t.Parallel() // it has a control plane of its own, and much of its time is waiting
 	for _, engine := range []string{"Kyverno", "Native"} {
 		t.Run(engine, func(t *testing.T) {

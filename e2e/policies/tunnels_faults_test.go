@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // tunnelFault is such a policy that somebody broke, and the row that must notice.
@@ -72,6 +73,7 @@ func brokenTunnels() []tunnelVariant {
 }
 
 func TestABrokenPolicyOfATunnelIsNoticed(t *testing.T) {
+	tier.Full(t)
 	e := tunnelEngines(t)[0]
 	for i, v := range brokenTunnels() {
 		t.Run(tunnelFaults[i].what, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
@@ -60,6 +61,7 @@ func authorities(t *testing.T, names ...string) []*machine.Authority {
 }
 
 func TestEachReasonIsNamedTwentyTimesInARow(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	both := authorities(t, "Sites", "Proxies")
 	sites, proxies := both[0], both[1]
@@ -111,6 +113,7 @@ func TestEachReasonIsNamedTwentyTimesInARow(t *testing.T) {
 
 // The issuer that is seen says who inspects. With the company's bundle everything works, and the result says that it is inspected.
 func TestInspectionOfTLSIsNamedWithTheBundleAndWithout(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	both := authorities(t, "Sites", "Example Corp TLS Inspection")
 	sites, company := both[0], both[1]

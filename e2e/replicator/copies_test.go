@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 func TestANewNamespaceGetsTheSecretByOneRequest(t *testing.T) {
@@ -158,6 +159,7 @@ func TestExcludedNamespacesGetNoCopy(t *testing.T) {
 
 // Agents of tunnels live in kube-system. Where there is none, or the engine does not reach it, the password is not there.
 func TestANamespaceOfTunnelsHasTheCopyWhileAPodRefersToIt(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t, "--on-demand-namespaces=on-demand")
 	const namespace = "on-demand"

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // deliveredName is the Secret that somebody else brings: in production, Cluster API.
@@ -37,6 +38,7 @@ func sixOf(password string) map[string][]byte {
 
 // Nothing of the chart has a URL or a list; what is delivered is copied, also into the release's own namespace.
 func TestWhatSomebodyElseBringsIsCopiedAndFollowed(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := on(t, controlplanetest.Start(t, controlplane.Options{}))
 	given := values("")

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 const until = "fairlead.io/exclude-until"
@@ -67,6 +68,7 @@ func (f *fixture) awaitEventAbout(namespace, reason string) {
 }
 
 func TestTheExclusionOfANamespaceEndsAtItsTime(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newEndingFixture(t)
 	end := time.Now().Add(5 * time.Second).Truncate(time.Second)
@@ -117,6 +119,7 @@ func TestTheExclusionOfANamespaceEndsAtItsTime(t *testing.T) {
 
 // Somebody has stolen the replicator's token, which may patch namespaces then.
 func TestAStolenTokenEndsExclusionsThatEndAndChangesNothingElseOfANamespace(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newEndingFixture(t)
 	thief := f.clientFor(f.replicator.Config)

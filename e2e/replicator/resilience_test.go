@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 func TestWhatWentWrongWhileItWasDownIsRightAfterARestart(t *testing.T) {
@@ -36,6 +37,7 @@ func TestWhatWentWrongWhileItWasDownIsRightAfterARestart(t *testing.T) {
 
 // A leader ends where it cannot renew its lease, and is started again; on a slow machine the restart takes that long.
 func TestTheReplicatorComesBackAfterARestartOfTheAPIServer(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t, "--leader-elect=false")
 	namespace := f.namespace()
@@ -55,6 +57,7 @@ func TestTheReplicatorComesBackAfterARestartOfTheAPIServer(t *testing.T) {
 }
 
 func TestAStandbyWritesNothingUntilTheLeaderIsKilled(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	namespace := f.namespace()
@@ -75,6 +78,7 @@ func TestAStandbyWritesNothingUntilTheLeaderIsKilled(t *testing.T) {
 }
 
 func TestSeveralChangesOfTheSourceEndInTheLast(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	namespace := f.namespace()
@@ -89,6 +93,7 @@ func TestSeveralChangesOfTheSourceEndInTheLast(t *testing.T) {
 
 // A rival that answers every write of ours at once, as a controller does.
 func TestARivalDoesNotMakeItWriteWithoutEnd(t *testing.T) {
+	tier.Full(t)
 	t.Parallel() // it waits for most of its time
 	f := newFixture(t)
 	for name, answer := range map[string]func(context.Context, client.Client, *corev1.Secret) error{

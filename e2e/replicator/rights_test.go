@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
 	"github.com/fairlead-io/fairlead/e2e/rights/rightstest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // everywhere is what RBAC lets the replicator's token do in each namespace.
@@ -55,6 +56,7 @@ func TestAStolenTokenMayDoExactlyWhatIsListed(t *testing.T) {
 
 // Whatever the role lacked would be refused, and whatever it has too much would not be used.
 func TestTheReplicatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	namespace := f.namespace()
@@ -90,6 +92,7 @@ func TestTheReplicatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 }
 
 func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	f.must(f.replicator.Stop())

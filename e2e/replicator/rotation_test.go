@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/rights"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -140,6 +141,7 @@ func (f *fixture) nothingForbidden() {
 // runs it, the replicator of the workload cluster. The platform's own delay, which is Flux' or the App platform's
 // interval, is not in it: the test looks as often as it can.
 func TestANewPasswordReaches100NamespacesFromTheManagementClusterOn(t *testing.T) {
+	tier.Full(t)
 	f := newOwnFixture(t)
 	f.fleet()
 	management := newManagement(t)

@@ -17,9 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 func TestABadSourceChangesNoCopyAndIsReportedWithoutAPassword(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t, "--log-level=trace")
 	namespace, excluded := f.namespace(), f.namespace()
@@ -102,6 +104,7 @@ func (f *fixture) awaitEvent(namespace, reason string) {
 }
 
 func TestDirectBlanksTheCopiesAndKeepsTheirKeys(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	namespace := f.namespace()
@@ -117,6 +120,7 @@ func TestDirectBlanksTheCopiesAndKeepsTheirKeys(t *testing.T) {
 }
 
 func TestHelmUninstallLeavesTheCopies(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	namespace := f.namespace()

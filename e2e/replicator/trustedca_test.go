@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // bundle returns the ConfigMap with the authorities, nil if there is none.
@@ -88,6 +89,7 @@ func (f *fixture) mountingVolume(namespace string, labels map[string]string, sou
 
 // A bundle has a quarter of a megabyte, and a fleet's cluster thousands of namespaces.
 func TestTheBundleIsWhereAPodMountsItAndNotRewrittenWithThePassword(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	needs, idle, excluded := f.namespace(), f.namespace(), f.namespace(selection, "exclude")
@@ -126,6 +128,7 @@ func TestTheBundleIsWhereAPodMountsItAndNotRewrittenWithThePassword(t *testing.T
 }
 
 func TestABundleThatGoesTakesFewListsOfPodsAndLeavesWhatIsMounted(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	inSecret, inConfigMap, unused := f.namespace(), f.namespace(), f.namespace()
@@ -166,6 +169,7 @@ func TestABundleThatGoesTakesFewListsOfPodsAndLeavesWhatIsMounted(t *testing.T) 
 }
 
 func TestSomebodyElsesConfigMapIsNotTouched(t *testing.T) {
+	tier.Full(t)
 	t.Parallel()
 	f := newOwnFixture(t)
 	namespace := f.namespace()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"github.com/fairlead-io/fairlead/e2e/repository"
@@ -27,7 +28,14 @@ func Build(ctx context.Context, tool Tool, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return buildInto(ctx, filepath.Join(root, ".cache", "bin"), tool, moduleFolder(root, tool.Module), progress)
+	if tool.Full && testing.Testing() && testing.Short() {
+		return "", fmt.Errorf("%s is a program of make test-all: a test that runs it calls tier.Full", tool.Name)
+	}
+	cache, err := cacheFolder("bin")
+	if err != nil {
+		return "", err
+	}
+	return buildInto(ctx, cache, tool, moduleFolder(root, tool.Module), progress)
 }
 
 func buildInto(ctx context.Context, cache string, tool Tool, module string, progress io.Writer) (string, error) {
@@ -52,7 +60,7 @@ func buildInto(ctx context.Context, cache string, tool Tool, module string, prog
 	if err := build(ctx, tool, module, slot, progress); err != nil {
 		return "", fmt.Errorf("build %s %s: %w", tool.Name, tool.Version, err)
 	}
-	return slot.program(), slot.removeOthers()
+	return slot.program(), slot.removeOld()
 }
 
 // build compiles beside the place where the program belongs and renames: a program that is there is whole.

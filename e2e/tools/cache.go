@@ -4,11 +4,26 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
+
+// cacheFolder is outside of the checkout, so that a fresh clone builds nothing again: $XDG_CACHE_HOME/fairlead, by
+// default ~/.cache/fairlead.
+func cacheFolder(name string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache folder: %w", err)
+	}
+	return filepath.Join(cache, "fairlead", name), nil
+}
+
+// kept is how many builds of one program stay: checkouts of several versions are at work side by side.
+const kept = 4
 
 // slot is the place of one build of one program:
 //
@@ -60,26 +75,40 @@ func (s slot) filled() bool {
 	return err == nil
 }
 
+const temporary = ".building-"
+
 func (s slot) tempFolder() (string, error) {
-	dir, err := os.MkdirTemp(s.dir, ".building-")
+	dir, err := os.MkdirTemp(s.dir, temporary)
 	if err != nil {
 		return "", fmt.Errorf("make a folder to build in: %w", err)
 	}
 	return dir, os.Chmod(dir, 0o755)
 }
 
-// removeOthers deletes builds from an earlier go.mod and what an interrupted build left. The caller
-// holds the lock. A program of them that still runs is not disturbed: its file lives until it ends.
-func (s slot) removeOthers() error {
+// removeOld deletes the oldest builds and what an interrupted build left. The caller holds the lock. A program of them
+// that still runs is not disturbed: its file lives until it ends.
+func (s slot) removeOld() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return fmt.Errorf("list the cache: %w", err)
 	}
 	var errs []error
+	var builds []fs.FileInfo
 	for _, entry := range entries {
-		if entry.IsDir() && entry.Name() != s.key {
+		info, err := entry.Info()
+		switch {
+		case !entry.IsDir() || entry.Name() == s.key:
+		case err != nil:
+			errs = append(errs, err)
+		case strings.HasPrefix(entry.Name(), temporary):
 			errs = append(errs, os.RemoveAll(filepath.Join(s.dir, entry.Name())))
+		default:
+			builds = append(builds, info)
 		}
+	}
+	slices.SortFunc(builds, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for _, build := range builds[min(len(builds), kept-1):] {
+		errs = append(errs, os.RemoveAll(filepath.Join(s.dir, build.Name())))
 	}
 	return errors.Join(errs...)
 }

@@ -4,20 +4,17 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-
-	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // Folder returns the folder <name>/<key> of the cache. What is not there yet is filled first, in another
-// place: a folder that is there is whole. Folders of the same name with other keys are removed. It is safe
+// place: a folder that is there is whole. Only the newest folders of the same name stay. It is safe
 // to call from several processes at once: one fills, the others wait for it.
 func Folder(ctx context.Context, name, key string, fill func(dir string) error) (string, error) {
-	root, err := repository.Root()
+	cache, err := cacheFolder(name)
 	if err != nil {
 		return "", err
 	}
-	s := slot{dir: filepath.Join(root, ".cache", name), key: key}
+	s := slot{dir: cache, key: key}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the cache folder: %w", err)
 	}
@@ -40,5 +37,5 @@ func Folder(ctx context.Context, name, key string, fill func(dir string) error) 
 	if err := os.Rename(temp, s.folder()); err != nil {
 		return "", fmt.Errorf("put the folder in its place: %w", err)
 	}
-	return s.folder(), s.removeOthers()
+	return s.folder(), s.removeOld()
 }

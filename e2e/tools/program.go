@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,23 +11,17 @@ import (
 	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
+// upToDate has the paths of what this process has built. Sources do not change under a test, and go build takes seconds to say
+// that nothing is to be done.
+var upToDate sync.Map
+
 // Program builds a program of this repository below operator/cmd, as it is in its image, and returns its path.
 func Program(ctx context.Context, name string) (string, error) {
 	root, err := repository.Root()
 	if err != nil {
 		return "", err
 	}
-	return program(ctx, root, name)
-}
-
-// upToDate has the paths of what this process has built. Sources do not change under a test, and go build takes seconds to say
-// that nothing is to be done.
-var upToDate sync.Map
-
-// program has a folder for each checkout: a cache that is a link to another checkout's holds the programs of both.
-func program(ctx context.Context, root, name string) (string, error) {
-	checkout := sha256.Sum256([]byte(root))
-	path := filepath.Join(root, ".cache", "bin", fmt.Sprintf("checkout-%.6x", checkout), name)
+	path := filepath.Join(root, ".cache", "bin", name)
 	if _, built := upToDate.Load(path); built {
 		return path, nil
 	}

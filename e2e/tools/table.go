@@ -14,6 +14,8 @@ type Tool struct {
 	LDFlags string
 	// Tags are build tags, comma-separated.
 	Tags string
+	// Full says that only make test-all runs it.
+	Full bool
 	// Duration of a first build on two cores, for people who wait.
 	Duration string
 }
@@ -78,7 +80,7 @@ var (
 	}
 	Clusterctl = Tool{
 		Name: "clusterctl", Module: ClusterAPI, Package: "sigs.k8s.io/cluster-api/cmd/clusterctl",
-		Version: clusterAPIVersion, Duration: "20 seconds",
+		Version: clusterAPIVersion, Full: true, Duration: "20 seconds",
 	}
 	Kyverno = Tool{
 		Name: "kyverno", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/kyverno",
@@ -86,7 +88,7 @@ var (
 	}
 	KyvernoReports = Tool{
 		Name: "kyverno-reports-controller", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/reports-controller",
-		Version: kyvernoVersion, Duration: "20 seconds",
+		Version: kyvernoVersion, Full: true, Duration: "20 seconds",
 	}
 	KyvernoCLI = Tool{
 		Name: "kubectl-kyverno", Module: KyvernoModule, Package: "github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno",
@@ -98,16 +100,16 @@ var (
 	}
 	FluxHelmController = Tool{
 		Name: "helm-controller", Module: FluxHelmControllerModule, Package: "github.com/fluxcd/helm-controller",
-		Version: "v1.4.0", Duration: "3 minutes",
+		Version: "v1.4.0", Full: true, Duration: "3 minutes",
 	}
 	// Tunnels: one module for each version, so that none lifts the gRPC of another.
 	FRPC044 = Tool{
 		Name: "frpc-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frpc",
-		Version: frp044Version, Duration: "10 seconds",
+		Version: frp044Version, Full: true, Duration: "10 seconds",
 	}
 	FRPS044 = Tool{
 		Name: "frps-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frps",
-		Version: frp044Version, Duration: "5 seconds",
+		Version: frp044Version, Full: true, Duration: "5 seconds",
 	}
 	FRPC061 = Tool{
 		Name: "frpc-0.61.0", Module: "frp-0.61.0", Package: "github.com/fatedier/frp/cmd/frpc",
@@ -119,15 +121,15 @@ var (
 	}
 	FRPC070 = Tool{
 		Name: "frpc-0.70.1", Module: "frp-0.70.1", Package: "github.com/fatedier/frp/cmd/frpc",
-		Version: frp070Version, Tags: "noweb", Duration: "10 seconds",
+		Version: frp070Version, Tags: "noweb", Full: true, Duration: "10 seconds",
 	}
 	ANPAgent01 = Tool{
 		Name: "anp-agent-0.1.6", Module: "anp-0.1.6", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
-		Version: anp01Version, Duration: "10 seconds",
+		Version: anp01Version, Full: true, Duration: "10 seconds",
 	}
 	ANPServer01 = Tool{
 		Name: "anp-server-0.1.6", Module: "anp-0.1.6", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/server",
-		Version: anp01Version, Duration: "5 seconds",
+		Version: anp01Version, Full: true, Duration: "5 seconds",
 	}
 	ANPAgent031 = Tool{
 		Name: "anp-agent-0.31.4", Module: "anp-0.31.4", Package: "sigs.k8s.io/apiserver-network-proxy/cmd/agent",
@@ -168,11 +170,11 @@ var (
 	}
 	PrometheusClients = Tool{
 		Name: "prometheus-clients", Module: "prometheus", Package: "./clients",
-		Version: "v0.305.0", Duration: "30 seconds",
+		Version: "v0.305.0", Full: true, Duration: "30 seconds",
 	}
 	KubeStateMetrics = Tool{
 		Name: "kube-state-metrics", Module: "kube-state-metrics", Package: "k8s.io/kube-state-metrics/v2",
-		Version: "v2.18.0", Duration: "90 seconds",
+		Version: "v2.18.0", Full: true, Duration: "90 seconds",
 	}
 	CoreDNS = Tool{
 		Name: "coredns", Module: "coredns", Package: "./server",
@@ -188,13 +190,12 @@ var (
 	}
 )
 
-// All lists every program, for building them ahead of the tests.
+// All lists every program, for building them ahead of the tests: what takes long comes first.
 func All() []Tool {
 	return []Tool{
-		Etcd, KubeAPIServer, KubeControllerManager, KubeProxy, Kubeadm, Kubectl,
-		ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl,
-		UserData, Expand, IgnitionValidate, CoreDNS,
-		Kyverno, KyvernoReports, KyvernoCLI, Helm, FluxHelmController, PrometheusClients, KubeStateMetrics,
+		Kyverno, KubeAPIServer, KubeControllerManager, KubeProxy, Kubeadm, KyvernoCLI, KyvernoReports, CoreDNS,
+		Helm, Kubectl, ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl, UserData,
+		FluxHelmController, KubeStateMetrics, PrometheusClients, Etcd, Expand, IgnitionValidate,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
 		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034, ANPTestClient034,
 		ClusterProxy, ClusterProxyAddonAgent, ClusterProxyChart, Chisel,

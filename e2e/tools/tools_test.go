@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/e2e/repository"
 )
@@ -52,27 +54,33 @@ func TestAProgramIsBuiltOnceHoweverManyAskForIt(t *testing.T) {
 	}
 }
 
-func TestAProgramIsBuiltAgainWhenItsModuleChangesAndTheOldOneGoes(t *testing.T) {
+func TestAProgramIsBuiltAgainWhenItsModuleChangesAndTheOldestGoes(t *testing.T) {
 	cache := t.TempDir()
 	tool, module := hello(t)
-	before, err := buildInto(t.Context(), cache, tool, module, nil)
-	if err != nil {
-		t.Fatal(err)
+	var paths []string
+	for i := range kept + 1 {
+		if err := os.WriteFile(filepath.Join(module, "go.sum"), bytes.Repeat([]byte("\n"), i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		path, err := buildInto(t.Context(), cache, tool, module, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(paths, path) {
+			t.Error("the same program for another module")
+		}
+		built := time.Unix(int64(i), 0) // the clock of the file system may be coarse
+		if err := os.Chtimes(filepath.Dir(path), built, built); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
 	}
-	if err := os.WriteFile(filepath.Join(module, "go.sum"), []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for i, path := range paths {
+		if _, err := os.Stat(path); os.IsNotExist(err) != (i == 0) {
+			t.Errorf("program %d of %d: %v", i+1, len(paths), err)
+		}
 	}
-	after, err := buildInto(t.Context(), cache, tool, module, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if before == after {
-		t.Error("the same program for another module")
-	}
-	if _, err := os.Stat(before); !os.IsNotExist(err) {
-		t.Errorf("the old program is still there (%v)", err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(cache, "hello", ".building-*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(cache, "hello", temporary+"*")); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

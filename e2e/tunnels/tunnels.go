@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // Way is how a tunnel's agent is told of the proxy.
@@ -82,7 +83,7 @@ func Complete(t testing.TB) {
 	_, caller, _, _ := runtime.Caller(1)
 	by := testOf(t.Name(), caller)
 	t.Cleanup(func() {
-		if t.Failed() || os.Getenv("CI") != "true" || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		if t.Failed() || tier.Short() || os.Getenv("CI") != "true" || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 			return
 		}
 		recorded.Lock()

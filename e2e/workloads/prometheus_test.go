@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -105,6 +106,7 @@ func (m monitoring) expect(what, kind, configuration, url string, want map[strin
 }
 
 func TestEveryClientOfPrometheusUsesTheProxyWithTheSnippetAndNoneWithout(t *testing.T) {
+	tier.Full(t)
 	m := newMonitoring(t)
 	snippet, err := render.Prometheus(m.effective)
 	if err != nil {
@@ -124,6 +126,7 @@ func TestEveryClientOfPrometheusUsesTheProxyWithTheSnippetAndNoneWithout(t *test
 }
 
 func TestReceiversOfAlertmanagerUseTheProxyWithTheSnippetUnlessTheyHaveTheirOwnSettings(t *testing.T) {
+	tier.Full(t)
 	m := newMonitoring(t)
 	snippet, err := render.Alertmanager(m.effective)
 	if err != nil {

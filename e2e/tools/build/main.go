@@ -1,9 +1,11 @@
 // Command build makes the programs that the tests run, ahead of the tests: a first build takes longer
-// than go test waits for a package. Without arguments it makes all of them, and Fairlead's own.
+// than go test waits for a package. Without arguments it makes all of them, and Fairlead's own; with -short only those
+// of make test.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -17,25 +19,27 @@ import (
 )
 
 func main() {
-	if err := build(os.Args[1:]); err != nil {
+	short := flag.Bool("short", false, "leave out what only make test-all runs")
+	flag.Parse()
+	if err := build(*short, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func build(names []string) error {
+func build(short bool, names []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	known := make(map[string]bool)
-	for _, tool := range tools.All() {
-		known[tool.Name] = true
-	}
+	wanted := tools.All()
 	for _, name := range names {
-		if !known[name] {
+		if !slices.ContainsFunc(wanted, func(tool tools.Tool) bool { return tool.Name == name }) {
 			return fmt.Errorf("no program %q in the table", name)
 		}
 	}
-	if err := buildAll(ctx, names); err != nil || len(names) > 0 {
+	wanted = slices.DeleteFunc(wanted, func(tool tools.Tool) bool {
+		return short && tool.Full || len(names) > 0 && !slices.Contains(names, tool.Name)
+	})
+	if err := buildAll(ctx, wanted); err != nil || len(names) > 0 {
 		return err
 	}
 	for _, name := range gobuild.Programs {
@@ -50,13 +54,10 @@ func build(names []string) error {
 
 // buildAll builds two modules at a time: a program is linked on one processor. Programs of one module have much in common,
 // and come one after the other.
-func buildAll(ctx context.Context, names []string) error {
+func buildAll(ctx context.Context, wanted []tools.Tool) error {
 	var order []string
 	byModule := make(map[string][]tools.Tool)
-	for _, tool := range tools.All() {
-		if len(names) > 0 && !slices.Contains(names, tool.Name) {
-			continue
-		}
+	for _, tool := range wanted {
 		if byModule[tool.Module] == nil {
 			order = append(order, tool.Module)
 		}
