@@ -90,8 +90,11 @@ programs: # build what the end-to-end tests run, ahead of go test's time limit
 programs-short: # those of make test alone
 	cd e2e && go run ./tools/build -short
 
-e2e: programs $(SUM) ## end-to-end tests, all of them, on real control planes and machines
-	$(call e2e,-timeout=50m,$(short) $(full))
+e2e: programs $(SUM) ## end-to-end tests, all of them, on real control planes and machines (PACKAGES='./anp ./ocm' RUN=Test…)
+	$(call e2e,-timeout=50m $(if $(RUN),-run='$(RUN)'),$(or $(PACKAGES),$(short) $(full)))
+
+affected: ## the tests that a change touches, by imports and a table (BASE=origin/main; LIST=1: list them)
+	cd e2e && go run ./affected $(if $(BASE),-base=$(BASE)) $(if $(LIST),-list)
 
 # Many servers live for a minute: there is memory for garbage, and no processor time for collecting it.
 # A test that fails runs once more, alone. If it passes then, it is flaky: the last lines name it, and the summary above
@@ -104,7 +107,7 @@ e2e = cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --format=standard-quiet --pack
 # The packages of make test. In those, tier.Full leaves single tests to make test-all.
 # The longest begin, so that none of them is alone at the end.
 short := ./operator ./policies ./replicator ./charts ./clusterapi ./deliver ./nodes ./docs ./demo ./probe ./corp ./ocm ./frp ./anp ./fabric ./follow \
-	./pods ./doctor ./mutate ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./tier ./tools ./tunnels \
+	./pods ./doctor ./mutate ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./tools ./tunnels \
 	./vectors/differential ./vectors/measure ./vectors/table
 
 # The packages of make test-all alone.
@@ -147,4 +150,4 @@ vulncheck: ## known vulnerabilities that the programs can reach (GOVULNDB=file:/
 clean: ## remove what was built
 	rm -rf .cache dist
 
-.PHONY: help demo demo-stop test test-all check deps vectors vectors-deps generate verify lint unit programs programs-short e2e fuzz bench scale image manifests release vulncheck clean
+.PHONY: help demo demo-stop test test-all check deps vectors vectors-deps generate verify lint unit programs programs-short e2e affected fuzz bench scale image manifests release vulncheck clean

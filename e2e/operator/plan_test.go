@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/plan"
 	"github.com/fairlead-io/fairlead/internal/core/render"
@@ -40,14 +41,16 @@ type planned struct {
 	random    *rand.Rand
 }
 
-const generatedChanges = 50
-
-// Fifty generated changes: what "fairlead plan" says before is what the fleet shows after, cluster by cluster, Secret by
+// Generated changes: what "fairlead plan" says before is what the fleet shows after, cluster by cluster, Secret by
 // Secret, entry by entry.
 func TestTheFleetChangesAsItWasPlanned(t *testing.T) {
 	p := newPlanned(t)
 	seen := p.content()
-	for i := range generatedChanges {
+	changes := 50
+	if tier.Short() {
+		changes = 6
+	}
+	for i := range changes {
 		what := p.change(i)
 		was := p.reports()
 		said := p.plan()

@@ -186,6 +186,7 @@ func TestANamespaceOfTunnelsHasTheCopyWhileAPodRefersToIt(t *testing.T) {
 }
 
 func TestTheCopyOfANewlyExcludedNamespaceStaysRightWhileAPodRefersToIt(t *testing.T) {
+	tier.Full(t)
 	t.Parallel() // it waits for most of its time
 	f := newFixture(t)
 	namespace, unused := f.namespace(), f.namespace()

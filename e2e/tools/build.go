@@ -85,11 +85,12 @@ func build(ctx context.Context, tool Tool, module string, slot slot, progress io
 }
 
 // goCommand runs the go command in a tool module. A workspace of the developer's must not choose the
-// versions, and without cgo the program runs in any root file system.
+// versions, and without cgo the program runs in any root file system. A compiler that collects no garbage below a GiB
+// saves a fifth of the time.
 func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOGC=off", "GOMEMLIMIT=1GiB")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
