@@ -1,10 +1,11 @@
 // Command build makes the programs that the tests run, ahead of the tests: a first build takes longer
-// than go test waits for a package. Without arguments it makes all of them, and Fairlead's own; with -short only those
-// of make test.
+// than go test waits for a package. Without arguments it makes all of them, Fairlead's own, and what machines boot; with
+// -short only those of make test.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/images/gobuild"
 )
@@ -49,7 +51,16 @@ func build(short bool, names []string) error {
 		}
 		fmt.Println(path)
 	}
-	return nil
+	if err := machine.Prepare(ctx, os.Stderr); errors.Is(err, tools.ErrUnavailable) {
+		fmt.Fprintln(os.Stderr, "tests of machines cannot run:", err)
+	} else if err != nil {
+		return err
+	}
+	if short {
+		return nil
+	}
+	_, _, err := tools.Earlier(ctx, tools.EarlierCommit)
+	return err
 }
 
 // buildAll builds two modules at a time: a program is linked on one processor. Programs of one module have much in common,
