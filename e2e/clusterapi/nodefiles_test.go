@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // What the policy adds for Debian, and what it is given besides.
@@ -71,6 +72,7 @@ func (w *wired) wantByLabel(object *unstructured.Unstructured, own bool) {
 // The whole way: the API server, the webhooks and controllers of Cluster API, the operator. A machine that is up to date
 // stays, however often its template is applied; a change of the template's own reaches it, so that the test would see one.
 func TestATemplateWithTheLabelIsWiredAndRollsNothingHoweverOftenItIsApplied(t *testing.T) {
+	tier.Full(t)
 	withEachEngine(t, true, func(t *testing.T, w *wired) {
 		t.Helper()
 		w.install(hasInjected)
