@@ -5,6 +5,8 @@ package operator
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -57,10 +59,21 @@ func awaitCage(ctx context.Context, cp *controlplane.ControlPlane) error {
 		return err
 	}
 	probe := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "not-of-the-contract"}}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := clients.CoreV1().Secrets(Namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy"), nil
+		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy") {
+			return true, nil
+		}
+		if ctx.Err() == nil { // an error because the time is up says nothing
+			last = cmp.Or(err, errors.New("it is let through"))
+		}
+		return false, nil
 	})
+	if err != nil {
+		return fmt.Errorf("await that the operator's cage refuses a Secret: %w (last answer: %w)", err, last)
+	}
+	return nil
 }
 
 // Options are all optional.
