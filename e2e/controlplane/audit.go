@@ -53,22 +53,22 @@ func (cp *ControlPlane) AuditMark() (AuditMark, error) {
 // with stage ResponseStarted, and once more when it ends.
 func (cp *ControlPlane) AuditEvents(since AuditMark, conditions ...AuditCondition) ([]auditv1.Event, error) {
 	var events []auditv1.Event
-	var byNow map[types.UID]bool // what comes meanwhile is not waited for: there may be no end to it
+	var byNow map[types.UID]string // what comes meanwhile is not waited for: there may be no end to it
 	err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, answerTime, true, func(context.Context) (bool, error) {
 		lines, err := cp.auditLines(since)
 		if err != nil {
 			return false, err
 		}
-		var unanswered map[types.UID]bool
+		var unanswered map[types.UID]string
 		events, unanswered = answered(lines)
 		if byNow == nil {
 			byNow = unanswered
 		}
-		maps.DeleteFunc(byNow, func(id types.UID, _ bool) bool { return !unanswered[id] })
+		maps.DeleteFunc(byNow, func(id types.UID, _ string) bool { return unanswered[id] == "" })
 		return len(byNow) == 0, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("await the answers of writes: %w", err)
+		return nil, fmt.Errorf("await the answers of writes: %w (without one: %q)", err, slices.Sorted(maps.Values(byNow)))
 	}
 	return slices.DeleteFunc(events, func(event auditv1.Event) bool {
 		return slices.ContainsFunc(conditions, func(holds AuditCondition) bool { return !holds(event) })
@@ -76,7 +76,7 @@ func (cp *ControlPlane) AuditEvents(since AuditMark, conditions ...AuditConditio
 }
 
 // answerTime is far above the ten seconds that a webhook may take, for a machine that has much else to do.
-const answerTime = time.Minute
+const answerTime = 2 * time.Minute
 
 func (cp *ControlPlane) auditLines(since AuditMark) ([]auditv1.Event, error) {
 	file, err := os.Open(cp.dir.auditLog())
@@ -104,14 +104,14 @@ func (cp *ControlPlane) auditLines(since AuditMark) ([]auditv1.Event, error) {
 
 // answered are the events of lines that answer a read, or a write that came in these lines, and the writes that wait for
 // their answer.
-func answered(lines []auditv1.Event) (events []auditv1.Event, waiting map[types.UID]bool) {
-	waiting = map[types.UID]bool{}
+func answered(lines []auditv1.Event) (events []auditv1.Event, waiting map[types.UID]string) {
+	waiting = map[types.UID]string{}
 	for _, event := range lines {
 		if event.Stage == auditv1.StageRequestReceived {
-			waiting[event.AuditID] = true
+			waiting[event.AuditID] = event.Verb + " " + event.RequestURI
 			continue
 		}
-		if slices.Contains(writing, event.Verb) && !waiting[event.AuditID] {
+		if slices.Contains(writing, event.Verb) && waiting[event.AuditID] == "" {
 			continue // it came before
 		}
 		delete(waiting, event.AuditID)
