@@ -2,16 +2,25 @@ package operator_test
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
+	registrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,6 +57,7 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 	size := killedFleetSize(t)
 	f := newOwnFixture(t, "--concurrency=4") // slow enough to be caught in the act
 	h := watchEtcd(f)
+	limit := h.gate()
 	source := f.source("killed", map[string]string{"http": killedOldURL, "https": killedOldURL, "noProxy": killedOldNoProxy})
 	f.awaitProxy(f.proxy("killed"), isReady)
 	for i := range size {
@@ -57,6 +67,7 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 	h.await(patience, "the first version of every Secret", func() bool { return len(h.versions) == 2*size })
 	f.awaitReady(size)
 
+	limit.Store(0)
 	modify(f, source, func(s *corev1.Secret) {
 		for key, value := range s.Data {
 			s.Data[key] = []byte(toNew.Replace(string(value)))
@@ -69,9 +80,10 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 		start func(context.Context) error
 	}{
 		{"the operator", 10, func() { f.operator.Kill() }, func(context.Context) error { f.startOperator("--concurrency=4"); return nil }},
-		{"the API server", 30, f.cp.KillAPIServer, f.startAPIServerBesideFrozenOperator},
+		{"the API server", 30, f.cp.KillAPIServer, f.startAPIServerOnceItIsMissed},
 		{"etcd", 50, f.cp.KillEtcd, f.cp.StartEtcd},
 	} {
+		limit.Store(int64(victim.after+20) * 2 * int64(size) / 100)
 		h.await(patience, "the fan-out, to kill "+victim.name, func() bool { return h.new*100 >= victim.after*2*size })
 		victim.kill()
 		if written := h.written(); written == 2*size {
@@ -81,6 +93,7 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 		}
 		f.must(victim.start(t.Context()))
 	}
+	limit.Store(math.MaxInt64)
 	h.await(patience, "the new content of every Secret", func() bool { return h.new == 2*size })
 	f.awaitReady(size)
 	h.stop()
@@ -90,17 +103,61 @@ func TestKillsDuringAFanOutLeaveEverySecretWhole(t *testing.T) {
 	h.check()
 }
 
-// startAPIServerBesideFrozenOperator: or the operator writes the rest before the test sees that the API server is ready.
-func (f *fixture) startAPIServerBesideFrozenOperator(ctx context.Context) error {
+func (f *fixture) startAPIServerOnceItIsMissed(ctx context.Context) error {
 	controlplanetest.Await(f, "the operator's failure", func(context.Context) (bool, error) {
 		log, err := f.operator.Log()
-		return strings.Contains(log, "connection refused"), err
+		if err == nil && !strings.Contains(log, "connection refused") {
+			err = fmt.Errorf("its log ends with %q", log[max(0, len(log)-500):])
+		}
+		return err == nil, err
 	})
-	if err := f.operator.Freeze(); err != nil {
-		return err
-	}
-	err := f.cp.StartAPIServer(ctx)
-	return errors.Join(err, f.operator.Thaw())
+	return f.cp.StartAPIServer(ctx)
+}
+
+// gate is a webhook: it holds changes of Secrets once so many are new, so that no fan-out is over before its time, however
+// late the test sees how far it is. It is open at first.
+func (h *etcdHistory) gate() (limit *atomic.Int64) {
+	h.Helper()
+	limit = &atomic.Int64{}
+	limit.Store(math.MaxInt64)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review admissionv1.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		err := wait.PollUntilContextCancel(r.Context(), 10*time.Millisecond, true, func(context.Context) (bool, error) {
+			return int64(h.written()) < limit.Load(), nil
+		})
+		if err != nil { // who asked has gone
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	h.Cleanup(func() {
+		limit.Store(math.MaxInt64)
+		server.Close()
+	})
+	h.must(h.client.Create(h.Context(), &registrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "gate"},
+		Webhooks: []registrationv1.ValidatingWebhook{{
+			Name: "gate.fairlead.test",
+			ClientConfig: registrationv1.WebhookClientConfig{
+				URL:      &server.URL,
+				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+			},
+			Rules: []registrationv1.RuleWithOperations{{
+				Operations: []registrationv1.OperationType{registrationv1.Update},
+				Rule:       registrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"secrets"}},
+			}},
+			NamespaceSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: h.namespace}},
+			TimeoutSeconds:          ptr.To[int32](30), // then the operator tries again
+			SideEffects:             ptr.To(registrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}))
+	return limit
 }
 
 func killedName(i int) string { return fmt.Sprintf("killed-%04d", i) }
@@ -128,7 +185,10 @@ func (f *fixture) awaitReady(size int) {
 				return false, fmt.Errorf("%s is not ready", reports.Items[i].Name)
 			}
 		}
-		return len(reports.Items) == size, nil
+		if len(reports.Items) != size {
+			return false, fmt.Errorf("there are %d reports", len(reports.Items))
+		}
+		return true, nil
 	})
 }
 
