@@ -147,29 +147,25 @@ func (f *fixture) awaitRollout(cluster, message string) *v1alpha1.ProxyReport {
 }
 
 func TestRollingReplacesMachinesOneClusterAndOneOwnerAtATime(t *testing.T) {
-	const interval = 15 * time.Second
+	const interval = 8 * time.Second // more than the first cluster takes, or nobody waits for it
 	f := newOwnFixture(t, "--rollout-interval="+interval.String())
 	f.installRollout()
-	f.exampleProxy(rolling)
-	a, b := f.build("a", "md-1", "md-2"), f.build("b")
+	proxy := f.exampleProxy()
+	a, b := f.build("a"), f.build("b", "md-1", "md-2")
 	mark, err := f.cp.AuditMark()
 	f.must(err)
 	f.changeSource("b", otherPassword("changed"))
-	since := f.awaitNodes("a", 3, 3, 0, 0).Since
+	sinceA, sinceB := f.awaitNodes("a", 1, 1, 0, 0).Since, f.awaitNodes("b", 3, 3, 0, 0).Since
+	modify(f, proxy, rolling) // not before both are outdated: the first to be so would begin
 
-	for _, owner := range a.owners {
-		f.awaitRolled(owner, since)
-		f.awaitRollout("b", "waits for its turn")
-		f.replace(a, owner)
-	}
-	done := f.awaitNodes("a", 3, 0, 0, 0)
-	if !done.Since.Equal(since) {
+	f.awaitRolled(a.owners[0], sinceA)
+	f.awaitRollout("b", "waits for its turn")
+	f.replace(a, a.owners[0])
+	done := f.awaitNodes("a", 1, 0, 0, 0)
+	if !done.Since.Equal(sinceA) {
 		t.Error("a rollout moves since")
 	}
-	f.awaitRolled(b.owners[0], f.awaitNodes("b", 1, 1, 0, 0).Since)
-	if got := f.ownerPatches(mark); !slices.Equal(got, []string{"a-cp", "a-md-1", "a-md-2", "b-cp"}) {
-		t.Errorf("rolled %q", got)
-	}
+	f.awaitRolled(b.owners[0], sinceB)
 	first, second := f.awaitRollout("a", ""), f.awaitRollout("b", "rolling KubeadmControlPlane b-cp")
 	if first.Status.Rollout.After != nil || second.Status.Rollout.After == nil {
 		t.Error("the turn was not handed on")
@@ -177,10 +173,16 @@ func TestRollingReplacesMachinesOneClusterAndOneOwnerAtATime(t *testing.T) {
 	if pause := second.Status.Rollout.Started.Sub(first.Status.Rollout.Started.Time); pause < interval {
 		t.Errorf("they began within %s", pause)
 	}
+	for _, owner := range b.owners {
+		f.awaitRolled(owner, sinceB)
+		f.replace(b, owner)
+	}
+	f.awaitRollout("b", "")
+	if got := f.ownerPatches(mark); !slices.Equal(got, []string{"a-cp", "b-cp", "b-md-1", "b-md-2"}) {
+		t.Errorf("rolled %q", got)
+	}
 
 	// A change of order begins nothing: c, which comes last by name, is the next.
-	f.replace(b, b.owners[0])
-	f.awaitRollout("b", "")
 	mark, err = f.cp.AuditMark()
 	f.must(err)
 	f.changeSource("a", func(data map[string][]byte) {
@@ -198,11 +200,10 @@ func TestRollingReplacesMachinesOneClusterAndOneOwnerAtATime(t *testing.T) {
 	// Neither does Never: a and b are outdated, and passed over.
 	f.replace(c, c.owners[0])
 	f.awaitRollout("c", "")
-	proxy := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: "example-" + f.namespace}}
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Node.Rollout = v1alpha1.RolloutNever })
 	f.changeSource("a", otherPassword("again"))
-	f.awaitNodes("a", 3, 3, 0, 0)
-	f.awaitNodes("b", 1, 1, 0, 0)
+	f.awaitNodes("a", 1, 1, 0, 0)
+	f.awaitNodes("b", 3, 3, 0, 0)
 	modify(f, source, func(s *corev1.Secret) { otherPassword("third")(s.Data) })
 	f.awaitRolled(c.owners[0], f.awaitNodes("c", 1, 1, 0, 0).Since)
 	if got := f.ownerPatches(mark); !slices.Equal(got, []string{"c-cp", "c-cp"}) {
