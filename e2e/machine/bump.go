@@ -21,18 +21,23 @@ tls_outgoing_options cafile=` + Dir + `/squid/hubs.crt
 sslcrtd_program ` + Dir + `/squid/certgen -s ` + Dir + `/squid/certificates -M 4MB
 `
 
-// bumps gets Debian's squid-openssl, which does not go with squid on one machine, and what it needs to sign.
-func (s *Squid) bumps(ctx context.Context, options SquidOptions) error {
-	root, err := tools.Folder(ctx, "squid-openssl", "bookworm", func(dir string) error {
+// squidOpenSSL returns a folder with Debian's squid-openssl, which does not go with squid on one machine.
+func squidOpenSSL(ctx context.Context) (string, error) {
+	return tools.Folder(ctx, "squid-openssl", suite, func(dir string) error {
 		for _, command := range [][]string{{"apt-get", "-q", "download", "squid-openssl"}, {"sh", "-c", "dpkg-deb -x squid-openssl_*.deb ."}} {
 			cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 			cmd.Dir = dir
 			if out, err := cmd.CombinedOutput(); err != nil {
-				return fmt.Errorf("%w: %w: %s", tools.ErrUnavailable, err, out)
+				return fmt.Errorf("%w: %s: %w: %s", tools.ErrUnavailable, command[0], err, out)
 			}
 		}
 		return nil
 	})
+}
+
+// bumps gets a squid that looks into TLS, and what it needs to sign.
+func (s *Squid) bumps(ctx context.Context, options SquidOptions) error {
+	root, err := squidOpenSSL(ctx)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,16 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
+// Prepare makes what is made once and takes long, or the network: the Debian that machines boot, and a squid that looks into
+// TLS. Otherwise whoever needs it first does.
+func Prepare(ctx context.Context, progress io.Writer) error {
+	if _, err := rootFS(ctx, progress); err != nil {
+		return err
+	}
+	_, err := squidOpenSSL(ctx)
+	return err
+}
+
 // recipe is how the root file system is made. What a machine needs only because it is ours is written
 // when it boots.
 var recipe = []string{
