@@ -1,16 +1,16 @@
 package operator_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -21,37 +21,14 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
-	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// earlier is the version that is upgraded from, unless UPGRADE_FROM names another commit.
-const earlier = "8f5aafea79e285c47523e4be6c63663e4ee19b36"
-
-// earlierVersion builds the operator of an earlier commit, once, and returns the folder of its source and the binary.
+// earlierVersion is that of the commit that UPGRADE_FROM names, if it does: the folder of its source, and the operator.
 func earlierVersion(t *testing.T) (source, program string) {
 	t.Helper()
-	commit := earlier
-	if other := os.Getenv("UPGRADE_FROM"); other != "" {
-		commit = other
-	}
-	root, err := repository.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	git := func(args ...string) *exec.Cmd { return exec.Command("git", append([]string{"-C", root}, args...)...) }
-	if out, err := git("cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
-		t.Skipf("the source of %s is not here, as in a clone without history: %v %s", commit, err, out)
-	}
-	source = t.TempDir()
-	archive := filepath.Join(t.TempDir(), "source.tar")
-	program = filepath.Join(t.TempDir(), "fairlead-operator")
-	build := exec.Command("go", "build", "-o", program, "./operator/cmd/fairlead-operator")
-	build.Dir = source
-	for _, command := range []*exec.Cmd{git("archive", "--output", archive, commit), exec.Command("tar", "-xf", archive, "-C", source), build} {
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", command, err, out)
-		}
-	}
+	source, program, err := tools.Earlier(t.Context(), cmp.Or(os.Getenv("UPGRADE_FROM"), tools.EarlierCommit))
+	controlplanetest.Require(t, err)
 	return source, program
 }
 
@@ -170,7 +147,7 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 	start("")
 	f.awaitReconciled(float64(len(clusters)))
 	if _, now := f.filled(); !maps.Equal(now, versions) {
-		t.Errorf("the new version writes when it starts: %s", cmp.Diff(versions, now))
+		t.Errorf("the new version writes when it starts: %s", diff.Diff(versions, now))
 	}
 	f.must(f.operator.Stop())
 
@@ -184,8 +161,8 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 	start("")
 	f.awaitReconciled(float64(len(clusters)))
 	got, _ := f.filled()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("an upgrade changes what there is: %s", diff)
+	if different := diff.Diff(want, got); different != "" {
+		t.Errorf("an upgrade changes what there is: %s", different)
 	}
 	for _, cluster := range clusters {
 		controlplanetest.Await(t, "reports as they were", func(context.Context) (bool, error) {
