@@ -77,12 +77,9 @@ func TestAContainerReachesTheHubThroughATLSProxyOnly(t *testing.T) {
 
 func TestSquidEndsAnIdleTunnel(t *testing.T) {
 	n, squid := tunnels(t, machine.SquidOptions{ReadTimeout: 2 * time.Second})
-	began := time.Now()
 	p := hold(t, n, password)
+	awaitLog(t, p, "200")
 	awaitLog(t, p, "the tunnel has ended")
-	if lasted := time.Since(began); lasted < time.Second || lasted > time.Minute {
-		t.Errorf("it ended after %s", lasted)
-	}
 	awaitRequests(t, squid, machine.Request{User: user, Method: "CONNECT", Target: hub, Status: 200})
 }
 
@@ -152,8 +149,10 @@ func awaitRequests(t *testing.T, squid *machine.Squid, want ...machine.Request) 
 	var got []machine.Request
 	controlplanetest.Await(t, "squid's log", func(context.Context) (bool, error) {
 		var err error
-		got, err = squid.Requests()
-		return len(got) >= len(want), err
+		if got, err = squid.Requests(); err == nil && len(got) < len(want) {
+			err = fmt.Errorf("it has %+v", got)
+		}
+		return err == nil, err
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what squid was asked (-want +got):\n%s", diff)
