@@ -18,6 +18,7 @@ const (
 	defaultReadyTimeout = 2 * time.Minute
 	defaultGrace        = 5 * time.Second
 	readyInterval       = 50 * time.Millisecond
+	killTime            = 2 * time.Minute // until what was killed is gone
 )
 
 // Spec says what to run and how to know that it is ready.
@@ -146,7 +147,7 @@ func (p *Process) wait() {
 	// What the program left behind in its group goes with it. At once: an empty group's number is free
 	// for others. Killed is not yet gone, and until then a child holds its ports and files.
 	p.signal(syscall.SIGKILL)
-	for end := time.Now().Add(p.spec.Grace); groupAlive(p.PID()) && time.Now().Before(end); {
+	for end := time.Now().Add(killTime); groupAlive(p.PID()) && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	close(p.done)
@@ -176,15 +177,18 @@ func (p *Process) awaitReady(ctx context.Context) error {
 }
 
 func (p *Process) terminate() error {
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+	for _, step := range []struct {
+		signal   syscall.Signal
+		patience time.Duration
+	}{{syscall.SIGTERM, p.spec.Grace}, {syscall.SIGKILL, killTime}} {
 		if p.ended() {
 			return nil
 		}
-		p.signal(s)
+		p.signal(step.signal)
 		select {
 		case <-p.done:
 			return nil
-		case <-time.After(p.spec.Grace):
+		case <-time.After(step.patience):
 		}
 	}
 	return fmt.Errorf("%s (process %d) survives SIGKILL", p.spec.Name, p.PID())

@@ -3,13 +3,17 @@ package process_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
@@ -30,8 +34,17 @@ func TestAProgramThatEndsBeforeItIsReadyIsQuoted(t *testing.T) {
 
 func TestAProgramThatIsNeverReadyIsStoppedAndItsLastAnswerQuoted(t *testing.T) {
 	spec := shell(t, "echo $$ > pid; exec sleep 1000")
-	spec.ReadyTimeout = 3 * time.Second // in which a busy machine has started it
-	spec.Ready = func(context.Context) error { return errors.New("still mooring") }
+	spec.ReadyTimeout = 2 * time.Second
+	spec.Ready = func(context.Context) error { // it has begun before the time is up, however late it does
+		await(t, "its number", func() error {
+			pid, err := os.ReadFile(filepath.Join(spec.Dir, "pid"))
+			if err == nil && len(pid) == 0 {
+				err = errors.New("the file is empty")
+			}
+			return err
+		})
+		return errors.New("still mooring")
+	}
 	_, err := process.Start(t.Context(), spec)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "still mooring") {
 		t.Errorf("the error is %v", err)
@@ -75,10 +88,12 @@ func TestStopEndsAProgramThatIgnoresItAndItsChildren(t *testing.T) {
 // See fork: what starts a program here is a thread that the runtime ends.
 func TestAProgramSurvivesTheThreadThatAskedForIt(t *testing.T) {
 	var started []*process.Process
+	var threads []int
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range 8 {
-		spec := shell(t, "exec sleep 1000")
+		spec := shell(t, "trap 'echo alive' USR1; sleep 1000 & echo ready; while :; do wait; done")
+		spec.Ready = func(context.Context) error { return says(spec.LogFile, "ready") }
 		all.Go(func() {
 			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 			p, err := process.Start(t.Context(), spec)
@@ -88,28 +103,57 @@ func TestAProgramSurvivesTheThreadThatAskedForIt(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			started = append(started, p)
+			started, threads = append(started, p), append(threads, syscall.Gettid())
 		})
 	}
 	all.Wait()
-	deadline := time.After(300 * time.Millisecond)
-	for _, p := range started {
-		select {
-		case <-p.Done():
-			t.Error("a program died with the thread")
-		case <-deadline:
-			deadline = closed()
+	for _, thread := range threads {
+		if thread == os.Getpid() {
+			continue // the first thread only rests
 		}
+		await(t, "the end of the thread", func() error {
+			if _, err := os.Stat(fmt.Sprint("/proc/self/task/", thread)); err == nil {
+				return fmt.Errorf("%d is there", thread)
+			}
+			return nil
+		})
+	}
+	for _, p := range started {
+		if err := syscall.Kill(p.PID(), syscall.SIGUSR1); err != nil {
+			t.Errorf("a program died with the thread: %v", err)
+		}
+		await(t, "an answer of the program", func() error {
+			select {
+			case <-p.Done():
+				t.Fatal("a program died with the thread")
+			default:
+			}
+			return says(p.LogFile(), "alive")
+		})
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func closed() <-chan time.Time {
-	c := make(chan time.Time)
-	close(c)
-	return c
+func says(file, text string) error {
+	log, err := os.ReadFile(file)
+	if err == nil && !strings.Contains(string(log), text) {
+		err = fmt.Errorf("it says %q", log)
+	}
+	return err
+}
+
+func await(t *testing.T, what string, condition func() error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+		last = condition()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("await %s: %v (last error: %v)", what, err, last)
+	}
 }
 
 func shell(t *testing.T, script string) process.Spec {
