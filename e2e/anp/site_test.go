@@ -196,8 +196,10 @@ func (s *site) requests(t *testing.T, count int) []machine.Request {
 	var requests []machine.Request
 	controlplanetest.Await(t, fmt.Sprintf("%d requests in squid's log", count), func(context.Context) (bool, error) {
 		var err error
-		requests, err = s.squid.Requests()
-		return len(requests) >= count, err
+		if requests, err = s.squid.Requests(); err == nil && len(requests) < count {
+			err = fmt.Errorf("it has %+v", requests)
+		}
+		return err == nil, err
 	})
 	return requests
 }

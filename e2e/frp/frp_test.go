@@ -4,6 +4,7 @@ package frp_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,10 +105,10 @@ func (s *site) checkTunnel(t *testing.T, pod *corev1.Pod) {
 	s.checkGet(t)
 	s.checkCertificate(t)
 	s.checkWatch(t)
-	s.checkIdle(t, agent)
-	s.checkSquidKilled(t, agent)
+	lost := s.checkIdle(t, agent)
+	s.checkSquidKilled(t, agent, lost+1)
 	controlplanetest.Require(t, agent.Stop())
-	s.checkAsked(t, before, connect(s.version.port)) // the one before was open when squid was killed
+	s.checkAsked(t, before, slices.Repeat([]machine.Request{connect(s.version.port)}, lost+1)...) // one was open when squid was killed
 }
 
 // checkWrongPassword: a company with another password lets nobody through, and frpc ends.

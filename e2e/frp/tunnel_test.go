@@ -2,6 +2,7 @@ package frp_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tunnels"
 )
 
 // checkGet: who is in the hub reads what was just written in the cluster.
@@ -49,34 +51,49 @@ func (s *site) checkWatch(t *testing.T) {
 }
 
 // checkIdle: the agent stays connected for longer than squid lets anybody be silent. How long that is, another tunnel
-// shows, which is younger and says nothing.
-func (s *site) checkIdle(t *testing.T, agent *process.Process) {
+// shows, which is younger and says nothing. Returned is how often the agent was not.
+func (s *site) checkIdle(t *testing.T, agent *process.Process) (lost int) {
 	t.Helper()
 	s.serve(t, s.version.quiet(s.version.config(otherPort, 9443)), otherPort)
-	quiet := s.start(t, s.deploy(t, "quiet", change{config: func(config string) string {
+	pod := s.deploy(t, "quiet", change{config: func(config string) string {
 		return s.version.quiet(strings.Replace(config, fmt.Sprintf(" = %d\n", s.version.port), fmt.Sprintf(" = %d\n", otherPort), 1))
-	}}))
-	awaitTunnel(t, quiet, 1)
-	controlplanetest.Await(t, "squid to end the other tunnel", func(context.Context) (bool, error) {
-		requests, err := s.squid.Requests()
-		return slices.Contains(requests, connect(otherPort)), err
+	}})
+	return tunnels.Stays(t, func() {
+		ended := s.quietEnded(t)
+		quiet := s.start(t, pod)
+		awaitTunnel(t, quiet, 1)
+		controlplanetest.Await(t, "squid to end the other tunnel", func(context.Context) (bool, error) {
+			if s.quietEnded(t) == ended {
+				return false, errors.New("it is there")
+			}
+			return true, nil
+		})
+		controlplanetest.Require(t, quiet.Stop())
+		s.checkGet(t)
+	}, func() int {
+		log, err := agent.Log()
+		controlplanetest.Require(t, err)
+		return strings.Count(log, "start proxy success")
 	})
-	controlplanetest.Require(t, quiet.Stop())
-	s.checkGet(t)
-	if log, err := agent.Log(); err != nil || strings.Count(log, "login to server success") != 1 {
-		t.Errorf("the tunnel is another one: %v\n%s", err, log)
-	}
 }
 
-// checkSquidKilled: there is no tunnel without squid, and a new one once it is there again.
-func (s *site) checkSquidKilled(t *testing.T, agent *process.Process) {
+// quietEnded is how many of the tunnels in which nothing is said have ended.
+func (s *site) quietEnded(t *testing.T) int {
+	t.Helper()
+	requests, err := s.squid.Requests()
+	controlplanetest.Require(t, err)
+	return len(slices.DeleteFunc(requests, func(r machine.Request) bool { return r != connect(otherPort) }))
+}
+
+// checkSquidKilled: there is no tunnel without squid, and a new one once it is there again, after so many before.
+func (s *site) checkSquidKilled(t *testing.T, agent *process.Process, before int) {
 	t.Helper()
 	s.squid.Kill()
 	if output, err := s.get(t, tunnelName); err == nil {
 		t.Errorf("kubectl get without squid: %q", output)
 	}
 	controlplanetest.Require(t, s.squid.Start(t.Context()))
-	awaitTunnel(t, agent, 2)
+	awaitTunnel(t, agent, before+1)
 	s.checkGet(t)
 }
 

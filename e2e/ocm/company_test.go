@@ -292,6 +292,9 @@ func awaitLog(t *testing.T, p *process.Process, text string) {
 	t.Helper()
 	controlplanetest.Await(t, "the program to say "+text, func(context.Context) (bool, error) {
 		log, err := p.Log()
-		return strings.Contains(log, text), err
+		if err == nil && !strings.Contains(log, text) {
+			err = fmt.Errorf("it says: %s", log[max(0, len(log)-2000):])
+		}
+		return err == nil, err
 	})
 }

@@ -66,14 +66,10 @@ func shown(engine tunnels.Engine) tunnels.Row {
 // checkIdle: the connection survives squid's patience. squid notes a connection that has ended.
 func (c *company) checkIdle(t *testing.T) {
 	t.Helper()
-	before := c.ended(t, hubTunnel)
-	time.Sleep(tunnels.Idle) // nothing happens: that is the subject
-	if err := c.reach(t.Context()); err != nil {
-		t.Errorf("after %s without a request: %v", tunnels.Idle, err)
-	}
-	if after := c.ended(t, hubTunnel); after != before {
-		t.Errorf("squid has ended %d tunnels that were idle for %s", after-before, tunnels.Idle)
-	}
+	tunnels.Stays(t, func() {
+		time.Sleep(tunnels.Idle) // nothing happens: that is the subject
+		c.awaitReach(t, "after idle time")
+	}, func() int { return c.ended(t, hubTunnel) })
 }
 
 // checkGRPC: who speaks gRPC with the proxy server, without a user server, gets to what the agent reaches.

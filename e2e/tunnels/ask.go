@@ -13,12 +13,33 @@ import (
 )
 
 // Patience is how long squid lets a tunnel be silent, where a test shows that an agent's keepalive keeps it. The server
-// of the apiserver-network-proxy allows no keepalive below 30 seconds; frpc and chisel have 30 and 25. What is more is
-// for a machine with much else to do. Idle is longer than squid's patience.
+// of the apiserver-network-proxy allows no keepalive below 30 seconds; frpc and chisel have 30 and 25. Idle is longer than
+// squid's patience.
 const (
 	Patience = 45 * time.Second
 	Idle     = Patience + 8*time.Second
 )
+
+// Stays has nothing happen for longer than squid's patience, after which the tunnel is to be the same: changed counts what
+// says that it is another one. A keepalive comes too late where a machine has much else to do, so the tunnel has three tries;
+// without one it survives none of them. Returned is how many tunnels were lost in those before.
+func Stays(t testing.TB, idle func(), changed func() int) (lost int) {
+	t.Helper()
+	for try := 1; ; try++ {
+		before := changed()
+		idle()
+		now := changed() - before
+		switch {
+		case now == 0:
+			return lost
+		case try == 3:
+			t.Errorf("no tunnel survives idle time: %d were lost, %d of them now", lost+now, now)
+			return lost + now
+		}
+		t.Logf("%d tunnels were lost in idle time, try %d", now, try)
+		lost += now
+	}
+}
 
 // Serve has a listener answer with its name and the path that it was asked for.
 func Serve(t testing.TB, listener net.Listener, name string) {
