@@ -3,6 +3,7 @@ package deliver_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -64,7 +65,10 @@ func (m *management) withoutLabel(client.Client) {
 	controlplanetest.Await(m, "the report", func(ctx context.Context) (bool, error) {
 		report := &v1alpha1.ProxyReport{}
 		err := m.client.Get(ctx, m.key("c"), report)
-		return err == nil && len(report.Status.Secrets) > 0, err
+		if err == nil && len(report.Status.Secrets) == 0 {
+			err = fmt.Errorf("no Secret in %+v", report.Status)
+		}
+		return err == nil, err
 	})
 	if names, err := m.sets(m.Context(), "c"); len(names) > 0 || err != nil {
 		m.Error(names, err)
@@ -103,7 +107,10 @@ func (m *management) changed(workload client.Client) {
 	}
 	controlplanetest.Await(m, "the report of the new settings", func(context.Context) (bool, error) {
 		report := m.await("c", "True", "Delivered")
-		return report.Status.Delivered.HMAC == report.Status.Secrets[0].HMAC, nil
+		if report.Status.Delivered.HMAC != report.Status.Secrets[0].HMAC {
+			return false, fmt.Errorf("delivered is %+v, and not %+v", report.Status.Delivered, report.Status.Secrets[0])
+		}
+		return true, nil
 	})
 }
 
@@ -113,7 +120,7 @@ func (m *management) drift(workload client.Client) {
 	m.must(err)
 	was := m.payload("c")
 	controlplanetest.Await(m, "a renewal", func(context.Context) (bool, error) {
-		return !bytes.Equal(m.payload("c").Data["objects"], was.Data["objects"]), nil
+		return m.renewed(was)
 	})
 	again, err := arrived(m.Context(), workload)
 	m.must(err)
@@ -129,12 +136,20 @@ func (m *management) drift(workload client.Client) {
 	m.awaitArrived(workload, "second")
 }
 
+// renewed says whether what is to be delivered was written again.
+func (m *management) renewed(since *corev1.Secret) (bool, error) {
+	if bytes.Equal(m.payload("c").Data["objects"], since.Data["objects"]) {
+		return false, errors.New("it is that of before")
+	}
+	return true, nil
+}
+
 func (m *management) namespaceOfOthers(workload client.Client) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operator.Namespace}}
 	m.must(workload.Patch(m.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"theirs":"yes"}}}`))))
 	before := m.payload("c")
 	controlplanetest.Await(m, "a renewal", func(context.Context) (bool, error) {
-		return !bytes.Equal(m.payload("c").Data["objects"], before.Data["objects"]), nil
+		return m.renewed(before)
 	})
 	m.await("c", "True", "Delivered")
 	m.must(workload.Get(m.Context(), client.ObjectKeyFromObject(namespace), namespace))
