@@ -103,7 +103,10 @@ func TestAnAPIServerTakesTheManifestsTwiceAndTheSecondTimeNothingChanges(t *test
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
 		}
 		pod, err := clients.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err == nil && len(pod.Spec.Containers[0].Env) == 6, err
+		if err == nil && len(pod.Spec.Containers[0].Env) != 6 {
+			err = fmt.Errorf("it has %+v", pod.Spec.Containers[0].Env)
+		}
+		return err == nil, err
 	})
 }
 
