@@ -128,11 +128,11 @@ func TestTenRealWorkloadClusters(t *testing.T) {
 	f.othersGoOn(ten[4:9])
 	f.unreachedCostNothing(ten[:4], period)
 
+	before := time.Now()
 	f.must(errors.Join(ten[0].cp.ThawAPIServer(), ten[1].cp.StartAPIServer(t.Context())))
 	for _, w := range ten[:4] {
 		f.secret(w.name, f.kubeconfig(w.cp, w.cp.Admin()))
 	}
-	before := time.Now()
 	for _, w := range ten[:4] {
 		status := f.await(w.name, "verified again", condition(v1alpha1.ConditionEgressVerified, "True", v1alpha1.ReasonVerified))
 		if since := status.Observed.Since; since == nil || since.Add(time.Minute).Before(before) {
@@ -183,7 +183,10 @@ func (f *fixture) revocable(w *workload) func() error {
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: account.BearerToken}}
 		controlplanetest.Await(f, "the end of the token", func(ctx context.Context) (bool, error) {
 			answer, err := clients.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})
-			return err == nil && !answer.Status.Authenticated, err
+			if err == nil && answer.Status.Authenticated {
+				err = fmt.Errorf("it is of %s", answer.Status.User.Username)
+			}
+			return err == nil, err
 		})
 		return nil
 	}
