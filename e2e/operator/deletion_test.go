@@ -229,7 +229,7 @@ func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
 	})
 	controlplanetest.Await(t, "the old Secrets to go", func(context.Context) (bool, error) {
 		values, systemd := f.secrets("c1")
-		return values == nil && systemd == nil, nil
+		return holds(values == nil && systemd == nil, "there are %v and %v", nameOf(values), nameOf(systemd))
 	})
 }
 
@@ -273,7 +273,8 @@ func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
 	controlplanetest.Await(t, "the CRD and both Secrets to go", func(ctx context.Context) (bool, error) {
 		values, systemd := f.secrets("c1")
 		err := f.client.Get(ctx, client.ObjectKeyFromObject(crd), crd)
-		return values == nil && systemd == nil && apierrors.IsNotFound(err), nil
+		return holds(values == nil && systemd == nil && apierrors.IsNotFound(err), "there are %v and %v; the CRD: %v, finalizers %v",
+			nameOf(values), nameOf(systemd), err, crd.Finalizers)
 	})
 }
 
@@ -301,4 +302,11 @@ func without(list []string, item string) []string {
 		}
 	}
 	return rest
+}
+
+func nameOf(secret *corev1.Secret) string {
+	if secret == nil {
+		return "none"
+	}
+	return secret.Name
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -20,13 +21,16 @@ import (
 // that it saw last, also when etcd was away: nothing in between is missed, as the numbers of the versions show.
 type etcdHistory struct {
 	*fixture
-	stop context.CancelFunc
-	done chan struct{} // the watch has ended
+	stop   context.CancelFunc
+	done   chan struct{} // the watch has ended
+	etcd   *clientv3.Client
+	prefix string
 
 	mu       sync.Mutex
 	changed  chan struct{}
 	versions map[string][]secretVersion // by name
 	new      int                        // Secrets whose last version is of the new content
+	seen     int64                      // the revision of the last version
 	failures []string
 }
 
@@ -43,10 +47,12 @@ func watchEtcd(f *fixture) *etcdHistory {
 	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{f.cp.EtcdEndpoint()}, DialTimeout: time.Minute, Logger: zap.NewNop()})
 	f.must(err)
 	ctx, cancel := context.WithCancel(f.Context())
-	h := &etcdHistory{fixture: f, done: make(chan struct{}), changed: make(chan struct{}, 1), versions: map[string][]secretVersion{}}
+	prefix := "/registry/secrets/" + f.namespace + "/"
+	h := &etcdHistory{
+		fixture: f, done: make(chan struct{}), etcd: etcd, prefix: prefix, changed: make(chan struct{}, 1), versions: map[string][]secretVersion{},
+	}
 	h.stop = func() { cancel(); <-h.done }
 	f.Cleanup(func() { h.stop(); _ = etcd.Close() })
-	prefix := "/registry/secrets/" + f.namespace + "/"
 	now, err := etcd.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
 	f.must(err)
 	if now.Count != 0 {
@@ -69,6 +75,7 @@ func (h *etcdHistory) see(ctx context.Context, prefix string, answer clientv3.Wa
 		h.failures = append(h.failures, "the watch on etcd: "+err.Error())
 	}
 	for _, event := range answer.Events {
+		h.seen = max(h.seen, event.Kv.ModRevision)
 		name := strings.TrimPrefix(string(event.Kv.Key), prefix)
 		version := secretVersion{number: event.Kv.Version, deleted: event.Type == clientv3.EventTypeDelete}
 		if !version.deleted {
@@ -108,6 +115,27 @@ func isNew(version secretVersion) bool {
 		}
 	}
 	return len(version.data) > 0
+}
+
+// catchUp returns when the watch has brought every version that is in etcd by now: who reads through the API server may know
+// more than it.
+func (h *etcdHistory) catchUp() {
+	h.Helper()
+	var last int64
+	controlplanetest.Await(h, "the Secrets in etcd", func(ctx context.Context) (bool, error) {
+		now, err := h.etcd.Get(ctx, h.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+		if err == nil {
+			for _, kv := range now.Kvs {
+				last = max(last, kv.ModRevision)
+			}
+		}
+		return true, err
+	})
+	controlplanetest.Await(h, "the watch on etcd", func(context.Context) (bool, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return holds(h.seen >= last, "it is at revision %d, and not %d", h.seen, last)
+	})
 }
 
 // written is how many Secrets are new.

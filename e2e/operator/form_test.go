@@ -27,7 +27,7 @@ func (f *fixture) awaitLists(cluster, values, dropIns string) {
 	controlplanetest.Await(f, "lists of "+cluster, func(context.Context) (bool, error) {
 		v, s := f.secrets(cluster)
 		if v == nil || s == nil {
-			return false, nil
+			return holds(false, "there are %v and %v", nameOf(v), nameOf(s))
 		}
 		for text, want := range map[string]string{
 			string(v.Data[render.ValuesKey]):     "\nno_proxy: " + values + "\n",

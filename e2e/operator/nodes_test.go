@@ -115,7 +115,7 @@ func (f *fixture) changeSource(cluster string, change func(map[string][]byte)) {
 	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + f.namespace}}
 	modify(f, source, func(s *corev1.Secret) { change(s.Data) })
 	controlplanetest.Await(f, "the change in "+cluster, func(context.Context) (bool, error) {
-		return f.secret(cluster+render.SystemdSuffix).ResourceVersion != before, nil
+		return holds(f.secret(cluster+render.SystemdSuffix).ResourceVersion != before, "its Secret is that of before")
 	})
 }
 
@@ -207,7 +207,7 @@ func TestWhatTellsMachinesNothingNewMakesNoneOutdated(t *testing.T) {
 	before := f.secret("c1-systemd-proxy").ResourceVersion
 	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Node.Units = []string{"crio.service"} })
 	controlplanetest.Await(t, "the further key", func(context.Context) (bool, error) {
-		return f.secret("c1-systemd-proxy").ResourceVersion != before, nil
+		return holds(f.secret("c1-systemd-proxy").ResourceVersion != before, "the Secret is that of before")
 	})
 	same("a further key")
 	f.must(f.client.Delete(t.Context(), f.secret("c1-systemd-proxy")))

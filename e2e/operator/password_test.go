@@ -148,8 +148,10 @@ func (f *fixture) everywhere() map[string]string {
 	f.must(err)
 	events := &eventsv1.EventList{}
 	controlplanetest.Await(f, "events", func(ctx context.Context) (bool, error) {
-		err := f.client.List(ctx, events)
-		return len(events.Items) > 5, err
+		if err := f.client.List(ctx, events); err != nil {
+			return false, err
+		}
+		return holds(len(events.Items) > 5, "there are %d", len(events.Items))
 	})
 	audit, err := f.cp.AuditEvents(0)
 	f.must(err)

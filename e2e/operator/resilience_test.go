@@ -57,7 +57,10 @@ func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 	f.awaitIdle()
 	controlplanetest.Await(t, "the Events, which are written behind", func(ctx context.Context) (bool, error) {
 		n, err := f.countEvents(ctx)
-		return n >= fleetSize, err
+		if err != nil {
+			return false, err
+		}
+		return holds(n >= fleetSize, "there are %d", n)
 	})
 	mark, err := f.cp.AuditMark()
 	f.must(err)
@@ -87,7 +90,10 @@ func TestAnUnchangedFleetOf200CausesNoWriteWhenTouched(t *testing.T) {
 	})
 	controlplanetest.Await(t, "the writes of one change", func(context.Context) (bool, error) {
 		events, err := f.cp.AuditEvents(mark, controlplane.Writes, controlplane.ByUser(operator.User), isSecretWrite)
-		return len(events) == 2, err
+		if err != nil {
+			return false, err
+		}
+		return holds(len(events) == 2, "there are %d", len(events))
 	})
 }
 
@@ -146,7 +152,7 @@ func (f *fixture) awaitIdle() {
 		if err := f.client.List(ctx, proxies); err != nil {
 			return false, err
 		}
-		return len(proxies.Items) == 1 && proxies.Items[0].Status.Clusters == fleetSize, nil
+		return holds(len(proxies.Items) == 1 && proxies.Items[0].Status.Clusters == fleetSize, "%+v", proxies.Items)
 	})
 	f.awaitReconciled(fleetSize)
 }
@@ -204,7 +210,10 @@ func TestEventsAreRecordedOnChangeOnly(t *testing.T) {
 	f.report("c1", "Applied")
 	controlplanetest.Await(t, "the event of the first write", func(ctx context.Context) (bool, error) {
 		n, err := f.countEvents(ctx)
-		return n == 1, err
+		if err != nil {
+			return false, err
+		}
+		return holds(n == 1, "there are %d", n)
 	})
 	for i := range 5 {
 		f.reapply("c1", fmt.Sprint(i))
@@ -223,9 +232,12 @@ func TestMetricsCountReportsAndWrites(t *testing.T) {
 	f.report("c1", "Applied")
 	controlplanetest.Await(t, "the counts", func(ctx context.Context) (bool, error) {
 		page, err := f.operator.Metrics(ctx)
-		return metric(page, `fairlead_reports{mode="Proxied",reason="Applied"}`) >= 1 &&
+		if err != nil {
+			return false, err
+		}
+		return holds(metric(page, `fairlead_reports{mode="Proxied",reason="Applied"}`) >= 1 &&
 			metric(page, `fairlead_secret_writes_total{result="written",role="cluster-values"}`) >= 1 &&
-			metric(page, `fairlead_secret_writes_total{result="written",role="systemd-proxy"}`) >= 1, err
+			metric(page, `fairlead_secret_writes_total{result="written",role="systemd-proxy"}`) >= 1, "%s", page)
 	})
 }
 
@@ -237,7 +249,7 @@ func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
 	f.must(err)
 	controlplanetest.Await(t, "an answer of the readiness probe", func(ctx context.Context) (bool, error) {
 		err := o.Ready(ctx)
-		return err != nil && contains(err.Error(), "500"), nil
+		return holds(err != nil && contains(err.Error(), "500"), "it says: %v", err)
 	})
 	f.must(cp.InstallClusterAPI(t.Context()))
 	controlplanetest.Await(t, "readiness", func(ctx context.Context) (bool, error) { return true, o.Ready(ctx) })

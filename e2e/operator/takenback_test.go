@@ -48,7 +48,7 @@ func (f *fixture) forbidStatus(cluster string) (allow func()) {
 		if err != nil && strings.Contains(err.Error(), "no status today") {
 			return true, nil
 		}
-		return false, err
+		return holds(false, "it says: %v", err)
 	})
 	return func() {
 		policies, err := controlplane.Parse([]byte(noStatus))

@@ -71,7 +71,10 @@ func TestAnEntryThatEndsGoesThroughTheWavesOfRealClusters(t *testing.T) {
 		if len(w.proxy.Status.Revisions) < 3 {
 			return false, fmt.Errorf("revisions %+v (%w)", w.proxy.Status.Revisions, err)
 		}
-		return w.proxy.Status.NextEnd == nil, err
+		if err != nil {
+			return false, err
+		}
+		return holds(w.proxy.Status.NextEnd == nil, "the next end is %v", w.proxy.Status.NextEnd)
 	})
 	if since := w.proxy.Status.Revisions[0].Since; since.Before(ending.Until) {
 		t.Errorf("revision 3 is of %s, and the entry ended at %s", since, ending.Until)

@@ -132,7 +132,9 @@ func TestAnUpgradeChangesNoSecretAndOutdatesNoMachine(t *testing.T) {
 		s.Data["noProxy"] = []byte("changed.example")
 	})
 	since := f.awaitNodes("exact", 1, 1, 0, 0).Since
-	controlplanetest.Await(t, "a moment after the change", func(context.Context) (bool, error) { return !time.Now().Before(since.Time), nil })
+	controlplanetest.Await(t, "a moment after the change", func(context.Context) (bool, error) {
+		return holds(!time.Now().Before(since.Time), "it is of %s", since)
+	})
 	f.machine("exact", "exact-new", nil)
 	f.awaitNodes("exact", 2, 1, 0, 0)
 	for _, cluster := range clusters[1:] {

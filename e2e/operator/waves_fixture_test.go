@@ -122,6 +122,8 @@ func (w *waves) awaitHalted(number int64) v1alpha1.RolloutStatus {
 
 // count returns how many versions etcd has seen of the Secrets of these clusters.
 func (w *waves) count(clusters []string) int {
+	w.Helper()
+	w.history.catchUp()
 	w.history.mu.Lock()
 	defer w.history.mu.Unlock()
 	n := 0

@@ -125,5 +125,7 @@ func (w *waves) awaitApplied(times int) {
 		return applied.times
 	}
 	until := count() + times
-	controlplanetest.Await(w, "the repository to be applied", func(context.Context) (bool, error) { return count() >= until, nil })
+	controlplanetest.Await(w, "the repository to be applied", func(context.Context) (bool, error) {
+		return holds(count() >= until, "it was %d times, and not %d", count(), until)
+	})
 }

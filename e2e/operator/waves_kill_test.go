@@ -158,10 +158,10 @@ spec: {policyName: kill-point-probe, validationActions: [Deny]}
 	}
 	controlplanetest.Await(w, "the API server to notice the policy", func(ctx context.Context) (bool, error) {
 		err := try(ctx)
-		return err != nil && strings.Contains(err.Error(), "seen"), nil
+		return holds(err != nil && strings.Contains(err.Error(), "seen"), "it says: %v", err)
 	})
 	w.remove(probe)
-	controlplanetest.Await(w, "the API server to forget the probe", func(ctx context.Context) (bool, error) { return try(ctx) == nil, nil })
+	controlplanetest.Await(w, "the API server to forget the probe", func(ctx context.Context) (bool, error) { return true, try(ctx) })
 }
 
 func (w *waves) disarm(k killPoint) {

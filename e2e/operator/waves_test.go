@@ -53,7 +53,7 @@ func (w *waves) refuseLongLists() {
 		if err != nil && strings.Contains(err.Error(), "no list of that length") {
 			return true, nil
 		}
-		return false, err
+		return holds(false, "it says: %v", err)
 	})
 }
 
