@@ -127,11 +127,23 @@ func (l *lab) settled(ctx context.Context, given bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	have := l.given(pod)
 	if given {
-		return l.given(pod) == len(pod.Spec.Containers), nil
+		return settled(have == len(pod.Spec.Containers), "%d of %d containers have the variables", have, len(pod.Spec.Containers))
 	}
 	after, err := l.reviews(ctx)
-	return l.given(pod) == 0 && after.count == before.count, err
+	if err != nil {
+		return false, err
+	}
+	return settled(have == 0 && after.count == before.count, "%d containers have the variables, and Kyverno was asked %v times",
+		have, after.count-before.count)
+}
+
+func settled(is bool, format string, args ...any) (bool, error) {
+	if is {
+		return true, nil
+	}
+	return false, fmt.Errorf(format, args...)
 }
 
 // given counts the containers that have all six variables beside their own, or the Secret below sources of their own.

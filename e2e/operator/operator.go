@@ -62,11 +62,10 @@ func awaitCage(ctx context.Context, cp *controlplane.ControlPlane) error {
 	var last error
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := clients.CoreV1().Secrets(Namespace).Create(ctx, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		switch {
-		case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy"):
+		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy") {
 			return true, nil
-		case ctx.Err() != nil: // an error because the time is up says nothing
-		default:
+		}
+		if ctx.Err() == nil { // an error because the time is up says nothing
 			last = cmp.Or(err, errors.New("it is let through"))
 		}
 		return false, nil

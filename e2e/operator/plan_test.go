@@ -51,13 +51,13 @@ func TestTheFleetChangesAsItWasPlanned(t *testing.T) {
 		changes = 6
 	}
 	for i := range changes {
-		what := p.change(i)
+		what := fmt.Sprintf("change %d, %s", i, p.change(i))
 		was := p.reports()
 		said := p.plan()
 		p.apply()
-		p.await(said, seen)
+		p.await(what, said, seen, was)
 		now := p.content()
-		p.compare(fmt.Sprintf("change %d, %s", i, what), said, seen, now, was, p.reports())
+		p.compare(what, said, seen, now)
 		seen = now
 		if t.Failed() {
 			t.FailNow()
@@ -212,12 +212,12 @@ func (p *planned) reports() map[string]*v1alpha1.ProxyReport {
 }
 
 // await awaits that what was planned has happened, and that the operator has seen the change.
-func (p *planned) await(said plan.Plan, before map[string]map[string]string) {
+func (p *planned) await(what string, said plan.Plan, before map[string]map[string]string, was map[string]*v1alpha1.ProxyReport) {
 	p.Helper()
 	p.awaitProxy(p.live(), func(c *v1alpha1.CorporateProxy) bool {
 		return c.Status.ObservedGeneration == c.Generation && c.Status.Applying == nil
 	})
-	controlplanetest.AwaitWithin(p, patience, "what was planned", func(context.Context) (bool, error) {
+	controlplanetest.AwaitWithin(p, patience, "what was planned, "+what, func(context.Context) (bool, error) {
 		now, reports := p.content(), p.reports()
 		for _, c := range said.Clusters {
 			name := strings.TrimPrefix(c.Cluster, p.namespace+"/")
@@ -234,6 +234,9 @@ func (p *planned) await(said plan.Plan, before map[string]map[string]string) {
 			if ready.Reason != reason {
 				return false, fmt.Errorf("%s is %s, not %s", name, ready.Reason, reason)
 			}
+			if err := p.reported(name, c, was[name].Status, reports[name].Status); err != nil {
+				return false, err
+			}
 		}
 		return true, nil
 	})
@@ -243,20 +246,14 @@ func (p *planned) live() *v1alpha1.CorporateProxy {
 	return &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: p.proxy.Name}}
 }
 
-// compare holds the plan against the fleet.
-func (p *planned) compare(what string, said plan.Plan, before, after map[string]map[string]string, was, is map[string]*v1alpha1.ProxyReport) {
+// compare holds the plan against the Secrets of the fleet.
+func (p *planned) compare(what string, said plan.Plan, before, after map[string]map[string]string) {
 	p.Helper()
 	plannedSecrets, changedSecrets := map[string][]string{}, map[string][]string{}
 	for _, c := range said.Clusters {
 		name := strings.TrimPrefix(c.Cluster, p.namespace+"/")
 		if len(c.Costs.Secrets) > 0 {
 			plannedSecrets[name] = slices.Sorted(slices.Values(c.Costs.Secrets))
-		}
-		if c.Problem.Appears == nil && c.Problem.Vanishes == nil {
-			p.compareEntries(what, name, c, was[name].Status, is[name].Status)
-		}
-		if nodes := is[name].Status.Nodes; c.Costs.Machines != nil && nodes.Outdated != int32(*c.Costs.Machines) {
-			p.Errorf("%s: %d machines of %s are outdated, planned were %d", what, nodes.Outdated, name, *c.Costs.Machines)
 		}
 	}
 	for name, roles := range after {
@@ -273,8 +270,14 @@ func (p *planned) compare(what string, said plan.Plan, before, after map[string]
 	}
 }
 
-func (p *planned) compareEntries(what, name string, c plan.Change, was, is v1alpha1.ProxyReportStatus) {
-	p.Helper()
+// reported holds the plan against a report, which is written after the Secrets.
+func (p *planned) reported(name string, c plan.Change, was, is v1alpha1.ProxyReportStatus) error {
+	if c.Costs.Machines != nil && is.Nodes.Outdated != int32(*c.Costs.Machines) {
+		return fmt.Errorf("%d machines of %s are outdated, planned were %d", is.Nodes.Outdated, name, *c.Costs.Machines)
+	}
+	if c.Problem.Appears != nil || c.Problem.Vanishes != nil {
+		return nil
+	}
 	before, after := strings.Split(was.NoProxy.Go, ","), strings.Split(is.NoProxy.Go, ",")
 	without := func(list, other []string) (rest []string) {
 		for _, entry := range list {
@@ -292,6 +295,7 @@ func (p *planned) compareEntries(what, name string, c plan.Change, was, is v1alp
 	}
 	sorted := func(list []string) []string { return slices.Sorted(slices.Values(list)) }
 	if diff := cmp.Diff([2][]string{sorted(values(c.Comes)), sorted(values(c.Goes))}, [2][]string{sorted(without(after, before)), sorted(without(before, after))}); diff != "" {
-		p.Errorf("%s: entries of %s that come, and go (-planned +seen):\n%s", what, name, diff)
+		return fmt.Errorf("entries of %s that come, and go (-planned +seen):\n%s", name, diff)
 	}
+	return nil
 }

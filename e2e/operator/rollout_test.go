@@ -285,17 +285,18 @@ func TestWithoutItsPermissionNothingIsRolledAndTheReportSaysWhatIsMissing(t *tes
 
 // awaitRolloutPolicy awaits that admission lets, or does not let, the operator's account
 // do more to an owner than it needs, whatever RBAC says.
-func (f *fixture) awaitRolloutPolicy(holds bool) {
+func (f *fixture) awaitRolloutPolicy(wanted bool) {
 	f.Helper()
 	named := f.cp.Admin()
 	named.Impersonate = rest.ImpersonationConfig{UserName: operator.User, Groups: []string{"system:masters"}}
-	thief, md := f.clientFor(named), f.deployment("none", fmt.Sprint("probe-", holds))
+	thief, md := f.clientFor(named), f.deployment("none", fmt.Sprint("probe-", wanted))
 	controlplanetest.Await(f, "the API server to notice", func(ctx context.Context) (bool, error) {
 		err := thief.Patch(ctx, md, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":7}}`)), client.DryRunAll)
-		if apierrors.IsForbidden(err) && contains(err.Error(), "fairlead-operator-rollout") {
-			return holds, nil
+		is := apierrors.IsForbidden(err) && contains(err.Error(), "fairlead-operator-rollout")
+		if !is && err != nil {
+			return false, err
 		}
-		return !holds, err
+		return holds(is == wanted, "it holds: %t", is)
 	})
 }
 

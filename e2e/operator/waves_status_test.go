@@ -73,9 +73,12 @@ func holds(ok bool, format string, args ...any) (bool, error) {
 
 func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
 	tier.Full(t)
-	w := newWaves(t, 1, 3, func(p *v1alpha1.CorporateProxy) {
-		p.Spec.Rollout.Waves[0].Soak = &metav1.Duration{Duration: 30 * time.Second} // in which a busy machine sees that it soaks
-	})
+	w := newWaves(t, 1, 3)
+	soak := func(long time.Duration) {
+		t.Helper()
+		modify(w.fixture, w.proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Rollout.Waves[0].Soak = &metav1.Duration{Duration: long} })
+	}
+	soak(time.Hour) // until it was seen
 	if got := w.table(); got["Revision"] != "1" || got["Progress"] != "4/4" || got["Halted"] != "false" {
 		t.Errorf("kubectl get prints %v", got)
 	}
@@ -89,6 +92,7 @@ func TestARolloutIsToldToPeopleAndMachines(t *testing.T) {
 	if c := w.condition(v1alpha1.ConditionReconciling); c.Reason != v1alpha1.ReasonSoaking || c.ObservedGeneration != w.proxy.Generation {
 		t.Errorf("%+v", c)
 	}
+	soak(time.Second)
 	w.awaitComplete(2)
 	if c := w.condition(v1alpha1.ConditionReconciling); c.Type != "" {
 		t.Errorf("%+v", c)

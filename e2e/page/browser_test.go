@@ -53,7 +53,7 @@ func browse(t *testing.T, page string, as theme, size window, arguments ...strin
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(profile)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	arguments = append(common(profile, as, size), arguments...)
 	cmd := exec.CommandContext(ctx, browser(t), append(arguments, "file://"+page)...)

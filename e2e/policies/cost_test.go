@@ -86,7 +86,7 @@ func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 
 var requests = regexp.MustCompile(`(?m)^kyverno_admission_requests_total\{[^}]*resource_kind="Pod"[^}]*\} (\d+)$`)
 
-// admissionReviews is how often Kyverno has been asked about pods.
+// admissionReviews is how often Kyverno has been asked about pods. It counts a question before it answers.
 func (e *engine) admissionReviews(t *testing.T) int {
 	t.Helper()
 	metrics, err := e.kyverno.Metrics(t.Context())

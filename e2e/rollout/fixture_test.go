@@ -218,10 +218,14 @@ func (f *fixture) as(who *rest.Config, args ...string) (status int, out string) 
 	return f.finish(exec.CommandContext(f.Context(), f.fairlead, append([]string{"rollout", args[0], "--kubeconfig", kubeconfig}, args[1:]...)...))
 }
 
+func (f *fixture) named(text string) string {
+	return strings.NewReplacer("NAMESPACE", f.namespace, "NAME", f.name).Replace(text)
+}
+
 // says runs it, and compares what it prints.
 func (f *fixture) says(status int, want string, args ...string) {
 	f.Helper()
-	want = strings.NewReplacer("NAMESPACE", f.namespace, "NAME", f.name).Replace(want)
+	want = f.named(want)
 	if got, out := f.run(args...); got != status || out != want {
 		f.Errorf("%q: status %d, it says\n%s\nwant %d\n%s", args, got, out, status, want)
 	}

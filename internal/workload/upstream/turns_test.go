@@ -71,10 +71,12 @@ func TestNobodySendsTheOldCredentialWhileTheNewOneIsTried(t *testing.T) {
 // A client that goes away before the proxy has answered does not hide a wrong password: the next one would send it again.
 func TestClientsThatGoAwayDoNotHideAWrongPassword(t *testing.T) {
 	var mutex sync.Mutex
-	sent := 0
+	sent, first := 0, make(chan struct{})
 	proxy, dialer := company(t, func(*http.Request) string {
 		mutex.Lock()
-		sent++
+		if sent++; sent == 1 {
+			close(first)
+		}
 		mutex.Unlock()
 		time.Sleep(100 * time.Millisecond)
 		return refuses
@@ -84,7 +86,12 @@ func TestClientsThatGoAwayDoNotHideAWrongPassword(t *testing.T) {
 	defer plain.Close()
 	began := time.Now()
 	for i := range 20 {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-first // the proxy has it
+			time.Sleep(20 * time.Millisecond)
+			cancel()
+		}()
 		if i%2 == 0 {
 			_, _ = dialer.Open(ctx, proxy, nil, "example.com:443", "")
 		} else {
