@@ -24,15 +24,15 @@ func main() {
 	base := flag.String("base", "origin/main", "the commit that the change is compared with")
 	list := flag.Bool("list", false, "list the packages, and run nothing")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *base, *list); err != nil {
+	if err := run(*base, *list); err != nil {
 		fmt.Fprintln(os.Stderr, "affected:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, base string, list bool) error {
+func run(base string, list bool) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	changed, err := changedFiles(ctx, base)
 	if err != nil {
 		return err
