@@ -25,7 +25,7 @@ demo: ## start a control plane, install Fairlead, show it at work (KEEP=1: leave
 demo-stop: ## end a demo that was kept running
 	@cd e2e && go run ./demo --stop
 
-test: deps verify lint unit programs-short ## what a change must pass, in ten minutes: lint, unit tests, and the main job end to end
+test: deps verify lint unit programs-short $(SUM) ## what a change must pass, in ten minutes: lint, unit tests, and the main job end to end
 	$(call e2e,-short -timeout=20m,$(short))
 
 test-all: deps verify lint unit e2e ## everything
@@ -99,8 +99,8 @@ affected: ## the tests that a change touches, by imports and a table (BASE=origi
 # Many servers live for a minute: there is memory for garbage, and no processor time for collecting it.
 # A test that fails runs once more, alone. If it passes then, it is flaky: the last lines name it, and the summary above
 # them says why. $(1): flags, $(2): packages.
-flaky := $(CACHE)/flaky
-e2e = cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --format=standard-quiet --packages='$(2)' \
+flaky := $(CURDIR)/.cache/flaky
+e2e = mkdir -p $(dir $(flaky)) && cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --format=standard-quiet --packages='$(2)' \
 	--rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=5 --rerun-fails-report=$(flaky) -- \
 	-vet=off -ldflags=-w -count=1 $(1) && sed 's/^/flaky: /' $(flaky)
 

@@ -41,25 +41,42 @@ func build(short bool, names []string) error {
 	wanted = slices.DeleteFunc(wanted, func(tool tools.Tool) bool {
 		return short && tool.Full || len(names) > 0 && !slices.Contains(names, tool.Name)
 	})
-	if err := buildAll(ctx, wanted); err != nil || len(names) > 0 {
+	if err := buildAll(ctx, wanted); err != nil {
 		return err
 	}
+	if len(names) > 0 {
+		return show(ctx, wanted)
+	}
 	for _, name := range gobuild.Programs {
-		path, err := tools.Program(ctx, name)
+		if _, err := tools.Program(ctx, name); err != nil {
+			return err
+		}
+	}
+	if err := tell(machine.Prepare(ctx, os.Stderr)); err != nil || short {
+		return err
+	}
+	_, _, err := tools.Earlier(ctx, tools.EarlierCommit)
+	return tell(err)
+}
+
+// show prints where the programs are.
+func show(ctx context.Context, wanted []tools.Tool) error {
+	for _, tool := range wanted {
+		path, err := tools.Build(ctx, tool, os.Stderr)
 		if err != nil {
 			return err
 		}
 		fmt.Println(path)
 	}
-	if err := machine.Prepare(ctx, os.Stderr); errors.Is(err, tools.ErrUnavailable) {
-		fmt.Fprintln(os.Stderr, "tests of machines cannot run:", err)
-	} else if err != nil {
-		return err
-	}
-	if short {
+	return nil
+}
+
+// tell has what cannot be had on this machine stop nothing: the tests that need it skip, or fail in CI.
+func tell(err error) error {
+	if errors.Is(err, tools.ErrUnavailable) {
+		fmt.Fprintln(os.Stderr, err)
 		return nil
 	}
-	_, _, err := tools.Earlier(ctx, tools.EarlierCommit)
 	return err
 }
 
@@ -79,11 +96,9 @@ func buildAll(ctx context.Context, wanted []tools.Tool) error {
 	for _, module := range order {
 		group.Go(func() error {
 			for _, tool := range byModule[module] {
-				path, err := tools.Build(ctx, tool, os.Stderr)
-				if err != nil {
+				if _, err := tools.Build(ctx, tool, os.Stderr); err != nil {
 					return err
 				}
-				fmt.Println(path)
 			}
 			return nil
 		})
