@@ -134,7 +134,8 @@ func (s *site) checkTaken(t *testing.T) {
 		if taken == nil || !strings.HasPrefix(taken.Message, "ConfigMap "+values+": ") {
 			return false, fmt.Errorf("the condition is %+v", taken)
 		}
-		return bytes.Contains(s.secret(t).Data["values"], []byte("third.example")), nil
+		values := s.secret(t).Data["values"]
+		return controlplanetest.Holds(bytes.Contains(values, []byte("third.example")), "the values are %s", values)
 	})
 	after, err := s.configMap(ctx, values)
 	controlplanetest.Require(t, err)
@@ -160,6 +161,7 @@ func (s *site) reapply(t *testing.T, request string) {
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ReapplyAnnotation, request))
 	controlplanetest.Require(t, s.client.Patch(t.Context(), s.report(t), patch))
 	controlplanetest.Await(t, "the re-apply", func(context.Context) (bool, error) {
-		return s.report(t).Status.HandledRequest == request, nil
+		handled := s.report(t).Status.HandledRequest
+		return controlplanetest.Holds(handled == request, "request %q is handled", handled)
 	})
 }

@@ -44,7 +44,8 @@ func TestTheRelayTakesItsTaintFromItsOwnNodeAndChangesNothingElse(t *testing.T) 
 	const notReady = `{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}` // the API server adds it
 	const without = `{"spec": {"taints": [{"key": "dedicated", "effect": "NoSchedule"}, ` + notReady + `]}}`
 	controlplanetest.Await(t, "the cage", func(context.Context) (bool, error) {
-		return apierrors.IsForbidden(patch("other", without, client.DryRunAll)), nil
+		err := patch("other", without, client.DryRunAll)
+		return controlplanetest.Holds(apierrors.IsForbidden(err), "it says %v", err)
 	})
 	for what, test := range map[string]struct{ node, text string }{
 		"another node":                      {"other", without},

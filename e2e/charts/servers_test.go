@@ -147,7 +147,7 @@ func (s server) testControllers(t *testing.T) {
 			return false, err
 		}
 		env := pod.Spec.Containers[0].Env
-		return len(env) == 6 && env[0].ValueFrom != nil, nil
+		return controlplanetest.Holds(len(env) == 6 && env[0].ValueFrom != nil, "the pod has %v", env)
 	})
 	pods, injected := controllerPods(t)
 	for name, pod := range pods {

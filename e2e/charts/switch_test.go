@@ -13,6 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -168,16 +169,23 @@ func (s server) testKyvernoGone(t *testing.T, file string) {
 	crds.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
 	controlplanetest.Require(t, c.List(t.Context(), crds))
 	for i := range crds.Items {
-		if strings.HasSuffix(crds.Items[i].Name, ".kyverno.io") {
-			controlplanetest.Require(t, c.Delete(t.Context(), &crds.Items[i]))
+		crd := &crds.Items[i]
+		if !strings.HasSuffix(crd.Name, ".kyverno.io") {
+			continue
 		}
+		controlplanetest.Require(t, c.Delete(t.Context(), crd))
+		controlplanetest.Await(t, "the CRD "+crd.Name+" to go", func(ctx context.Context) (bool, error) {
+			err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
+			return controlplanetest.Holds(apierrors.IsNotFound(err), "it is deleted since %s and has the finalizers %q (%v)", crd.DeletionTimestamp, crd.Finalizers, err)
+		})
 	}
-	controlplanetest.Await(t, "Kyverno's kinds to go", func(context.Context) (bool, error) {
+	controlplanetest.Await(t, "discovery to forget Kyverno's groups", func(context.Context) (bool, error) {
 		groups, err := s.clients.Discovery().ServerGroups()
 		if err != nil {
 			return false, err
 		}
-		return !slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return strings.HasSuffix(g.Name, "kyverno.io") }), nil
+		left := slices.DeleteFunc(groups.Groups, func(g metav1.APIGroup) bool { return !strings.HasSuffix(g.Name, "kyverno.io") })
+		return controlplanetest.Holds(len(left) == 0, "it has %v", left)
 	})
 	for _, all := range []client.Object{&admissionv1.MutatingWebhookConfiguration{}, &admissionv1.ValidatingWebhookConfiguration{}} {
 		controlplanetest.Require(t, c.DeleteAllOf(t.Context(), all))

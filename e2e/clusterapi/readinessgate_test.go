@@ -278,7 +278,7 @@ func (f *fleet) next(cluster *clusterv1.Cluster, known ...string) string {
 				name = m.Name
 			}
 		}
-		return name != "", nil
+		return controlplanetest.Holds(name != "", "there is none but %q", known)
 	})
 	f.bringUp(name, nil)
 	return name

@@ -101,7 +101,7 @@ spec:
 	}
 	controlplanetest.Await(t, "the admission policy", func(context.Context) (bool, error) {
 		err := patch(`{"spec":{"replicas":3}}`)
-		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "fairlead-operator-rollout"), nil
+		return controlplanetest.Holds(apierrors.IsForbidden(err) && strings.Contains(err.Error(), "fairlead-operator-rollout"), "it says %v", err)
 	})
 	if err := patch(`{"spec":{"rollout":{"after":"2026-01-02T03:04:05Z"}}}`); err != nil {
 		t.Error(err)

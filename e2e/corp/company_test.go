@@ -86,7 +86,8 @@ func (c *company) awaitRequests(t *testing.T, first, count int) []machine.Reques
 		return c.since(t, first)
 	}
 	controlplanetest.Await(t, fmt.Sprintf("%d requests in squid's log", count), func(context.Context) (bool, error) {
-		return len(c.since(t, first)) >= count, nil
+		requests := c.since(t, first)
+		return controlplanetest.Holds(len(requests) >= count, "there are %d: %+v", len(requests), requests)
 	})
 	return c.since(t, first)
 }

@@ -57,10 +57,11 @@ func (h *harness) install(t *testing.T, engine, carry string) string {
 	pod := fetching(h.programs[:2], h.company.caFile)
 	controlplanetest.Await(t, "a pod that gets "+carry, func(ctx context.Context) (bool, error) {
 		stored, err := h.clients.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if err != nil || len(stored.Spec.Containers[0].Env) != 7 {
+		if err != nil {
 			return false, err
 		}
-		return (stored.Spec.Containers[0].Env[6].ValueFrom != nil) == (carry == "SecretRef"), nil
+		env := stored.Spec.Containers[0].Env
+		return controlplanetest.Holds(len(env) == 7 && (env[6].ValueFrom != nil) == (carry == "SecretRef"), "it gets %v", env)
 	})
 	if carry == "SecretRef" {
 		if h.replicator == nil {

@@ -217,7 +217,7 @@ func (m *management) twice(workload client.Client) {
 		if err := m.client.Get(ctx, m.key("c-cluster-values"), values); err != nil {
 			return false, err
 		}
-		return strings.Contains(string(values.Data["values"]), "fifth"), nil
+		return controlplanetest.Holds(strings.Contains(string(values.Data["values"]), "fifth"), "it has %s", values.Data["values"])
 	})
 	if m.payload("c").ResourceVersion != before.ResourceVersion {
 		m.Error("something new was given")

@@ -95,7 +95,8 @@ func TestAMovedClusterKeepsWhatWasDelivered(t *testing.T) {
 		t.Error("the target seals it again")
 	}
 	controlplanetest.Await(t, "the end of it in the source", func(ctx context.Context) (bool, error) {
-		return apierrors.IsNotFound(source.client.Get(ctx, source.key("c-fairlead-source"), &corev1.Secret{})), nil
+		err := source.client.Get(ctx, source.key("c-fairlead-source"), &corev1.Secret{})
+		return controlplanetest.Holds(apierrors.IsNotFound(err), "it is there (%v)", err)
 	})
 	target.password("moved")
 	target.awaitArrived(workload, "moved")

@@ -126,7 +126,8 @@ func (m *management) tryObjects(t *testing.T, thief client.Client) {
 	namespace := sealed(delivery.NamespaceOf("fairlead-system"))
 	controlplanetest.Await(t, "the policy", func(ctx context.Context) (bool, error) {
 		foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "foreign"}}
-		return forbidden(thief.Create(ctx, foreign, client.DryRunAll)), nil
+		err := thief.Create(ctx, foreign, client.DryRunAll)
+		return controlplanetest.Holds(forbidden(err), "it says %v", err)
 	})
 	replaced := func(old, other string) []byte {
 		if !strings.Contains(string(good), old) {

@@ -233,7 +233,7 @@ func (f *fixture) testScaled(settings []string) {
 	controlplanetest.Require(f, err)
 	controlplanetest.Await(f, "three pods", func(context.Context) (bool, error) {
 		said := f.ask(f.cp.Admin(), settings...)
-		return len(said.Pods) == 1 && len(said.Pods[0].Pods) == 3, nil
+		return controlplanetest.Holds(len(said.Pods) == 1 && len(said.Pods[0].Pods) == 3, "it says %+v", said.Pods)
 	})
 }
 

@@ -117,7 +117,10 @@ func (p *pod) load(clients int) *load {
 func (l *load) await(t *testing.T, more int64) {
 	t.Helper()
 	from := l.done.Load()
-	controlplanetest.Await(t, fmt.Sprintf("%d requests", more), func(context.Context) (bool, error) { return l.done.Load() >= from+more, nil })
+	controlplanetest.Await(t, fmt.Sprintf("%d requests", more), func(context.Context) (bool, error) {
+		done := l.done.Load() - from
+		return controlplanetest.Holds(done >= more, "there are %d", done)
+	})
 }
 
 // awaitUnderWay returns when the request of each client that is under way has ended.
@@ -125,7 +128,9 @@ func (l *load) awaitUnderWay(t *testing.T) {
 	t.Helper()
 	for i := range l.of {
 		from := l.of[i].Load()
-		controlplanetest.Await(t, fmt.Sprintf("the request of client %d", i), func(context.Context) (bool, error) { return l.of[i].Load() > from, nil })
+		controlplanetest.Await(t, fmt.Sprintf("the request of client %d", i), func(context.Context) (bool, error) {
+			return controlplanetest.Holds(l.of[i].Load() > from, "it has made none since")
+		})
 	}
 }
 

@@ -24,7 +24,7 @@ func testWrongPassword(t *testing.T, f *fabric, client *pod) {
 		controlplanetest.Await(t, "the answer "+http.StatusText(want), func(context.Context) (bool, error) {
 			var status int
 			status, said = get(asking, "http://"+machine.InternetName+"/")
-			return status == want, nil
+			return controlplanetest.Holds(status == want, "the answer is %d: %s", status, said)
 		})
 		return said
 	}

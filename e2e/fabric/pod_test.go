@@ -98,7 +98,7 @@ func (p *pod) awaitProgrammed(there bool) {
 	controlplanetest.Await(f.t, fmt.Sprintf("rules with %s: %v", p.address, there), func(ctx context.Context) (bool, error) {
 		rules, err := f.network.Run(ctx, machine.Corp, nil, "nft", "list", "table", "ip", "kube-proxy")
 		used := regexp.MustCompile(`\d+ : ` + regexp.QuoteMeta(p.address) + ` \. \d`)
-		return err == nil && used.Match(rules) == there, nil // at first there is no table
+		return controlplanetest.Holds(err == nil && used.Match(rules) == there, "the rules are (%v)\n%s", err, rules) // at first there is no table
 	})
 }
 

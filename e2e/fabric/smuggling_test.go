@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -64,6 +65,7 @@ var smuggling = []struct{ name, request string }{
 var hops = []string{"X-Hop", "Proxy-Connection", "Keep-Alive", "Te", "Upgrade", "Http2-Settings", "Proxy-Authorization"}
 
 // origin counts the requests that arrive whole: whether the beginning of one that is broken off arrives is a matter of time.
+// Of what is smuggled the beginning is enough.
 type origin struct {
 	name    string
 	mutex   sync.Mutex
@@ -72,7 +74,7 @@ type origin struct {
 }
 
 func (o *origin) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil && !strings.Contains(r.URL.Path, "smuggled") {
 		return
 	}
 	o.mutex.Lock()
@@ -110,8 +112,8 @@ func (f *fabric) startOrigin(t *testing.T, number string) *origin {
 	return o
 }
 
-// The same bytes to the relay and to squid. The table has the statuses, whether the connection stays open, and how many requests
-// the origin got.
+// The same bytes to the relay and to squid. The table has the relay's statuses, whether the connection stays open, and how many
+// requests the origin got.
 func testSmuggling(t *testing.T, f *fabric, client *pod) {
 	t.Helper()
 	ours, theirs := f.startOrigin(t, "8081"), f.startOrigin(t, "8082")
@@ -135,7 +137,7 @@ func testSmuggling(t *testing.T, f *fabric, client *pod) {
 			line, rest, _ := strings.Cut(request(theirs), "\n")
 			squid := f.send(t, client, fmt.Sprintf("%s:%d", machine.ProxyAddress, machine.ProxyPort), line+"\n"+credentials+rest, patience)
 			askedBySquid, _ := theirs.taken(letter)
-			return fmt.Sprintf("%-30s relay %-12s %d   squid %-12s %d\n", row.name, relayed, len(asked), squid, len(askedBySquid))
+			return fmt.Sprintf("%-30s relay %-12s %d   squid %-12s %d\n", row.name, relayed, len(asked), gist(squid), len(askedBySquid))
 		}
 		got := try(patience)
 		if i < len(known) && got != known[i] { // a busy machine answers later; what comes too late for the first try is not counted
@@ -154,6 +156,19 @@ func testSmuggling(t *testing.T, f *fabric, client *pod) {
 	controlplanetest.Require(t, err)
 	if string(want) != table.String() {
 		t.Errorf("%s is not as it was; UPDATE=1 writes it anew:\n%s", file, &table)
+	}
+}
+
+// gist is what matters of squid's answers, which other versions word otherwise: what it made of the first request.
+func gist(statuses string) string {
+	first, _, _ := strings.Cut(statuses, ",")
+	switch status, err := strconv.Atoi(first); {
+	case err != nil:
+		return first // open, or ended
+	case status >= http.StatusBadRequest:
+		return "refuses"
+	default:
+		return "passes on"
 	}
 }
 

@@ -58,7 +58,7 @@ func (c *controller) awaitIdle(t *testing.T) map[string]int {
 		for _, match := range reconciled.FindAllStringSubmatch(text, -1) {
 			counts[match[1]], _ = strconv.Atoi(match[2])
 		}
-		return len(counts) > 0, nil
+		return controlplanetest.Holds(len(counts) > 0, "it has reconciled nothing")
 	})
 	return counts
 }

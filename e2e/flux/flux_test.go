@@ -311,7 +311,8 @@ func (s *site) checkAtOnce(t *testing.T, controller *controller) {
 	before := controller.awaitIdle(t)
 	s.setPassword(t, second)
 	controlplanetest.Await(t, "the new password in the Secret", func(context.Context) (bool, error) {
-		return s.values(t, values)["http_proxy"] == proxyURL(second), nil
+		url := s.values(t, values)["http_proxy"]
+		return controlplanetest.Holds(url == proxyURL(second), "it is %v", url)
 	})
 	s.copyValues(t, "unwatched", map[string]string{})
 	s.awaitRevision(t, namespace, release, 2)

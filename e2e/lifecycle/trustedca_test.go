@@ -58,7 +58,7 @@ func TestAnUpgradeTakesTheCertificatesOutOfTheSecretFromUnderNoPod(t *testing.T)
 	r.awaitBundle(teams[0], second)
 	r.awaitBundle(teams[1], second)
 	controlplanetest.Await(t, "the key to go where nobody mounts it", func(context.Context) (bool, error) {
-		return r.ofPods()[teams[1]].Data[policies.TrustedCAKey] == nil, nil
+		return controlplanetest.Holds(r.ofPods()[teams[1]].Data[policies.TrustedCAKey] == nil, "it is in %s", teams[1])
 	})
 	secrets := r.ofPods()
 	if string(secrets[teams[0]].Data[policies.TrustedCAKey]) != second {

@@ -68,7 +68,8 @@ func checkNotSelected(t *testing.T, source, target *management, run func()) {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.HadProxyAnnotation+`":"false"}}}`))
 		controlplanetest.Require(t, target.client.Patch(t.Context(), target.rawReport(t, next), patch))
 		controlplanetest.Await(t, "the note, since the Secrets say otherwise", func(context.Context) (bool, error) {
-			return target.rawReport(t, next).Annotations[v1alpha1.HadProxyAnnotation] == "true", nil
+			noted := target.rawReport(t, next).Annotations
+			return controlplanetest.Holds(noted[v1alpha1.HadProxyAnnotation] == "true", "the report has %v", noted)
 		})
 		target.checkKept(t, had)
 

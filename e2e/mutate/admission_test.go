@@ -80,7 +80,8 @@ func (f *fixture) awaitPolicies(t *testing.T, relay bool) {
 		if err != nil {
 			return false, err
 		}
-		return len(stored.Spec.Containers[0].Args) == 2 && (len(stored.Spec.InitContainers) == 1) == relay, nil
+		args, sidecars := stored.Spec.Containers[0].Args, len(stored.Spec.InitContainers)
+		return controlplanetest.Holds(len(args) == 2 && (sidecars == 1) == relay, "an agent gets %q and %d sidecars", args, sidecars)
 	})
 }
 

@@ -69,7 +69,8 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 		controlplanetest.Require(t, m.PowerOff(t.Context())) // ends the tunnels
 		tunnel := machine.Request{User: username, Method: "CONNECT", Target: machine.InternetName + ":443", Status: 200}
 		controlplanetest.Await(t, "the tunnel in squid's log", func(context.Context) (bool, error) {
-			return slices.Contains(site.requests(t), tunnel), nil
+			requests := site.requests(t)
+			return controlplanetest.Holds(slices.Contains(requests, tunnel), "it has %+v", requests)
 		})
 		for _, request := range site.requests(t) {
 			if request.Target != tunnel.Target {

@@ -82,7 +82,7 @@ func (c *company) checkAsksSquid(t *testing.T, target string) {
 		if err := c.reach(ctx); err == nil {
 			t.Error("the user server reaches the agent")
 		}
-		return c.ended(t, target) > 0, nil
+		return controlplanetest.Holds(c.ended(t, target) > 0, "no tunnel has ended")
 	})
 	c.awaitAsked(t, machine.Request{User: user, Method: "CONNECT", Target: target, Status: 503})
 }

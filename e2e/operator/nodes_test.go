@@ -95,7 +95,7 @@ func (f *fixture) nextSecondOf(object client.Object) {
 	f.Helper()
 	created := object.GetCreationTimestamp()
 	controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) {
-		return metav1.Now().Rfc3339Copy().After(created.Time), nil
+		return controlplanetest.Holds(metav1.Now().Rfc3339Copy().After(created.Time), "it is still that of %s", created)
 	})
 }
 

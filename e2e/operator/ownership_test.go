@@ -57,7 +57,7 @@ func (f *fixture) nextSecond(cluster string) {
 	values, _ := f.secrets(cluster)
 	for _, entry := range values.ManagedFields {
 		controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) {
-			return metav1.Now().Rfc3339Copy().After(entry.Time.Time), nil
+			return controlplanetest.Holds(metav1.Now().Rfc3339Copy().After(entry.Time.Time), "it is still that of %s", entry.Time)
 		})
 	}
 }

@@ -163,7 +163,7 @@ func (f *fixture) loseReport(name string) {
 	})
 	controlplanetest.Await(f, "the report to go", func(ctx context.Context) (bool, error) {
 		err := f.client.Get(ctx, client.ObjectKeyFromObject(report), report)
-		return apierrors.IsNotFound(err), nil
+		return controlplanetest.Holds(apierrors.IsNotFound(err), "it is there, with the finalizers %q (%v)", report.Finalizers, err)
 	})
 	for _, secret := range []string{name + render.ValuesSuffix, name + render.SystemdSuffix} {
 		controlplanetest.Await(f, "the collector to let go of "+secret, func(context.Context) (bool, error) {

@@ -62,7 +62,9 @@ func (f *fixture) install(values ...any) {
 func (f *fixture) nextSecond() {
 	f.Helper()
 	now := time.Now().Unix()
-	controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) { return time.Now().Unix() > now, nil })
+	controlplanetest.Await(f, "the next second", func(context.Context) (bool, error) {
+		return controlplanetest.Holds(time.Now().Unix() > now, "it is still %d", now)
+	})
 }
 
 func (f *fixture) namespace(name string, labels map[string]string) {

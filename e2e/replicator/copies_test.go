@@ -50,7 +50,7 @@ func TestAPodInABrandNewNamespaceWaitsForTheSecretAndTheSecretComes(t *testing.T
 	controlplanetest.Await(t, "the policy", func(context.Context) (bool, error) {
 		namespace = f.namespace()
 		pod = f.pod(namespace)
-		return len(pod.Spec.Containers[0].Env) == 6, nil
+		return controlplanetest.Holds(len(pod.Spec.Containers[0].Env) == 6, "the pod has %v", pod.Spec.Containers[0].Env)
 	})
 	for _, env := range pod.Spec.Containers[0].Env {
 		ref := env.ValueFrom.SecretKeyRef
@@ -128,7 +128,7 @@ func TestSomebodyElsesSecretIsNotTouchedAndReported(t *testing.T) {
 	f.must(f.client.Delete(t.Context(), theirs))
 	f.awaitCopy(namespace)
 	f.label(namespace, "touched", "true")
-	controlplanetest.Await(t, "the metric to forget", func(context.Context) (bool, error) { return f.copies("NameTaken") == 0, nil })
+	controlplanetest.Await(t, "the metric to forget", func(context.Context) (bool, error) { return f.none("NameTaken") })
 }
 
 func TestSomebodyElsesSecretIsOursOnceItIsHandedOver(t *testing.T) {
@@ -181,7 +181,7 @@ func TestANamespaceOfTunnelsHasTheCopyWhileAPodRefersToIt(t *testing.T) {
 		t.Error("it went although the next agent was there at once")
 	}
 	f.must(f.client.Delete(t.Context(), next, client.GracePeriodSeconds(0)))
-	controlplanetest.Await(t, "it to go after the last agent", func(context.Context) (bool, error) { return f.secret(namespace) == nil, nil })
+	controlplanetest.Await(t, "it to go after the last agent", func(context.Context) (bool, error) { return f.gone(namespace) })
 	f.nothingForbidden()
 }
 
@@ -203,12 +203,12 @@ func TestTheCopyOfANewlyExcludedNamespaceStaysRightWhileAPodRefersToIt(t *testin
 	f.change(namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://elsewhere:1") })
 	f.awaitCopy(namespace)
 
-	controlplanetest.Await(t, "the unused copy to go", func(context.Context) (bool, error) { return f.secret(unused) == nil, nil })
+	controlplanetest.Await(t, "the unused copy to go", func(context.Context) (bool, error) { return f.gone(unused) })
 	if after := f.secret(namespace); after == nil || after.UID != secret.UID {
 		t.Fatal("the copy was removed while a pod refers to it")
 	}
 	f.must(f.client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
-	controlplanetest.Await(t, "the copy to go after the pod", func(context.Context) (bool, error) { return f.secret(namespace) == nil, nil })
+	controlplanetest.Await(t, "the copy to go after the pod", func(context.Context) (bool, error) { return f.gone(namespace) })
 	if writes := f.secretWrites(mark, controlplane.InNamespace(namespace)); len(writes) != 2 {
 		t.Errorf("%d requests, not one to mend and one to delete", len(writes))
 	}
@@ -222,7 +222,7 @@ func TestANamespaceThatEndsIsLeftAlone(t *testing.T) {
 	f.must(f.client.Create(t.Context(), held))
 	mark := f.mark()
 	f.must(f.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
-	controlplanetest.Await(t, "the copy to go with its namespace", func(context.Context) (bool, error) { return f.secret(namespace) == nil, nil })
+	controlplanetest.Await(t, "the copy to go with its namespace", func(context.Context) (bool, error) { return f.gone(namespace) })
 	f.label(namespace, "touched", "true")
 	f.awaitCopies("Terminating", 1)
 	f.noSecretWrites(mark, controlplane.InNamespace(namespace))

@@ -77,8 +77,9 @@ func TestTheExclusionOfANamespaceEndsAtItsTime(t *testing.T) {
 	past, soon := f.excluded("2020-01-31T12:00:00+01:00"), f.excluded(end.UTC().Format(time.RFC3339))
 	for _, name := range []string{past, soon} {
 		controlplanetest.Await(t, "the end of an exclusion", func(context.Context) (bool, error) {
-			_, found := f.readNamespace(name).Labels[selection]
-			return !found, nil
+			labels := f.readNamespace(name).Labels
+			_, found := labels[selection]
+			return controlplanetest.Holds(!found, "%s has the labels %v", name, labels)
 		})
 		if name == soon && time.Now().Before(end) {
 			t.Errorf("it ended before %s", end)

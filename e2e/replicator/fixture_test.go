@@ -231,10 +231,23 @@ func (f *fixture) copies(state string) int {
 	return int(f.metric(fmt.Sprintf("fairlead_copies{state=%q}", state)))
 }
 
+// none and gone are conditions: no copy is in the state, and the namespace has no copy.
+func (f *fixture) none(state string) (bool, error) {
+	f.Helper()
+	copies := f.copies(state)
+	return controlplanetest.Holds(copies == 0, "%d are %s", copies, state)
+}
+
+func (f *fixture) gone(namespace string) (bool, error) {
+	f.Helper()
+	return controlplanetest.Holds(f.secret(namespace) == nil, "it is in %s", namespace)
+}
+
 func (f *fixture) awaitCopies(state string, atLeast int) {
 	f.Helper()
 	controlplanetest.Await(f, "the metric of copies that are "+state, func(context.Context) (bool, error) {
-		return f.copies(state) >= atLeast, nil
+		copies := f.copies(state)
+		return controlplanetest.Holds(copies >= atLeast, "it is %v, and not %v", copies, atLeast)
 	})
 }
 

@@ -26,7 +26,7 @@ func TestARefusedWriteIsReportedAndTriedAgain(t *testing.T) {
 	f.must(f.client.Status().Update(t.Context(), quota))
 	stranger := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "stranger"}}
 	controlplanetest.Await(t, "the quota to hold", func(ctx context.Context) (bool, error) {
-		return f.client.Create(ctx, stranger.DeepCopy(), client.DryRunAll) != nil, nil
+		return controlplanetest.Holds(f.client.Create(ctx, stranger.DeepCopy(), client.DryRunAll) != nil, "a Secret more is admitted")
 	})
 	f.label(namespace, selection, "include")
 	f.awaitCopies("WriteFailed", 1)

@@ -151,7 +151,9 @@ func TestABundleThatGoesTakesFewListsOfPodsAndLeavesWhatIsMounted(t *testing.T) 
 	f.change(policies.Namespace, func(s *corev1.Secret) { delete(s.Data, "ca.crt") })
 	f.must(f.client.Delete(t.Context(), f.bundle(policies.Namespace)))
 	f.awaitCopy(unused)
-	controlplanetest.Await(t, "the unused bundle to go", func(context.Context) (bool, error) { return f.bundle(unused) == nil, nil })
+	controlplanetest.Await(t, "the unused bundle to go", func(context.Context) (bool, error) {
+		return controlplanetest.Holds(f.bundle(unused) == nil, "it is in %s", unused)
+	})
 	f.awaitCopies("InUse", 1)
 	if string(f.secret(inSecret).Data["ca.crt"]) != "a bundle" || f.bundle(inConfigMap) == nil {
 		t.Error("it went from under a pod that mounts it")
@@ -179,7 +181,8 @@ func TestSomebodyElsesConfigMapIsNotTouched(t *testing.T) {
 	f.mounting(namespace)
 	f.label(namespace, "touched", "true")
 	controlplanetest.Await(t, "the metric", func(context.Context) (bool, error) {
-		return f.metric(`fairlead_trusted_ca_copies{state="NameTaken"}`) == 1, nil
+		taken := f.metric(`fairlead_trusted_ca_copies{state="NameTaken"}`)
+		return controlplanetest.Holds(taken == 1, "it is %v", taken)
 	})
 	if after := f.bundle(namespace); after.ResourceVersion != theirs.ResourceVersion {
 		t.Error("it was changed")

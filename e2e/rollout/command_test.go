@@ -185,12 +185,14 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	f.allow("looker", rbacv1.PolicyRule{APIGroups: []string{"fairlead.io"}, Resources: []string{"corporateproxies", "proxyreports"}, Verbs: []string{"list"}})
 	controlplanetest.Await(t, "the role", func(context.Context) (bool, error) {
 		status, out := f.as(looker, "status", f.name)
-		return status == 0 && strings.Contains(out, "warning: you need the right to list configmaps in the namespace fairlead-system: ") && strings.Contains(out, "0 of 2 clusters"), nil
+		return controlplanetest.Holds(status == 0 && strings.Contains(out, "warning: you need the right to list configmaps in the namespace fairlead-system: ") && strings.Contains(out, "0 of 2 clusters"),
+			"status %d: %s", status, out)
 	})
 	f.allow("looker", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}})
 	controlplanetest.Await(t, "the right to list", func(context.Context) (bool, error) {
 		status, out := f.as(looker, "pause", f.name)
-		return status == 1 && strings.Contains(out, "fairlead: you need the right to create configmaps in the namespace fairlead-system: "), nil
+		return controlplanetest.Holds(status == 1 && strings.Contains(out, "fairlead: you need the right to create configmaps in the namespace fairlead-system: "),
+			"status %d: %s", status, out)
 	})
 	f.expectControl(nil)
 	if status, out := f.run("pause", f.name); status != 0 {

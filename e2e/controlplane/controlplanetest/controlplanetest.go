@@ -139,8 +139,16 @@ func Namespace(t testing.TB, cp *controlplane.ControlPlane) string {
 	return namespace.Name
 }
 
+// Holds is the end of a condition: where it does not hold, the error says what is there instead.
+func Holds(condition bool, instead string, args ...any) (bool, error) {
+	if condition {
+		return true, nil
+	}
+	return false, fmt.Errorf(instead, args...)
+}
+
 // Await asks until the condition holds. An error of the condition means "not yet", and is reported when
-// the time is up.
+// the time is up: a condition that does not hold has one.
 func Await(t testing.TB, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
 	await(t, awaitInterval, awaitTimeout, what, condition)
@@ -154,16 +162,19 @@ func AwaitWithin(t testing.TB, patience time.Duration, what string, condition fu
 
 func await(t testing.TB, interval, patience time.Duration, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	var last error
+	last := errors.New("the condition was never asked to its end")
 	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
 		done, err := condition(ctx)
+		if !done && err == nil {
+			err = errors.New("it does not hold, and the condition gives no reason")
+		}
 		if ctx.Err() == nil { // an error because the time is up says nothing
 			last = err
 		}
 		return done && err == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("await %s: %v (last error: %v)", what, err, last)
+		t.Fatalf("await %s: %v: %v", what, err, last)
 	}
 }
 
