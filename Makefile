@@ -107,7 +107,7 @@ e2e = mkdir -p $(dir $(flaky)) && cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --
 # The packages of make test. In those, tier.Full leaves single tests to make test-all.
 # The longest begin, so that none of them is alone at the end.
 short := ./operator ./policies ./replicator ./charts ./clusterapi ./deliver ./nodes ./docs ./demo ./probe ./corp ./ocm ./frp ./anp ./fabric ./follow \
-	./pods ./doctor ./mutate ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./tools ./tunnels \
+	./pods ./doctor ./mutate ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./controlplane/controlplanetest ./tools ./tunnels \
 	./vectors/differential ./vectors/measure ./vectors/table
 
 # The packages of make test-all alone.
