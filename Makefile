@@ -11,16 +11,18 @@ LINT := $(CACHE)/bin/golangci-lint-$(version)
 SUM := $(CACHE)/bin/gotestsum-$(version)
 
 # Everything is compiled in one way, and the modules below e2e/tools share their versions: what two programs have in common
-# is compiled once then. It is as the images are: no C library, no path of this machine.
+# is compiled once then. It is as the images are (images/gobuild): no C library, no path of this machine, nothing for a debugger.
 export CGO_ENABLED := 0
-export GOFLAGS := $(strip $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath)
+same := -trimpath -gcflags=all=-dwarf=false
+export GOFLAGS := $(strip $(filter-out $(same),$(shell go env GOFLAGS)) $(same))
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 demo: ## start a control plane, install Fairlead, show it at work (KEEP=1: leave it running)
 	@echo "==> compile the demo"
-	@cd e2e && go run ./demo
+	@mkdir -p .cache/bin; cd e2e; go run ./tools/build kyverno >/dev/null & \
+	GOGC=off GOMEMLIMIT=1GiB go build -o ../.cache/bin/demo ./demo && ../.cache/bin/demo # Kyverno takes longest, and begins
 
 demo-stop: ## end a demo that was kept running
 	@cd e2e && go run ./demo --stop

@@ -24,11 +24,13 @@ import (
 
 // Where the charts are installed, the Clusters live, and somebody's programs run.
 const (
-	system     = "fairlead-system"
-	clusters   = "org-acme"
-	shop       = "shop"
-	tunnels    = "open-cluster-management-cluster-proxy"
-	valuesFile = "examples/secret-values.yaml"
+	system   = "fairlead-system"
+	clusters = "org-acme"
+	shop     = "shop"
+	tunnels  = "open-cluster-management-cluster-proxy"
+
+	valuesFile  = "examples/secret-values.yaml"
+	clusterFile = "examples/cluster.yaml"
 )
 
 // names are those of the Clusters.
@@ -38,7 +40,8 @@ var names = []string{"mycluster", "frankfurt"}
 type stage struct {
 	*screen
 	keep     bool
-	programs map[string]string // path by name
+	fairlead string   // its path
+	answers  []string // to examples
 	cp       *controlplane.ControlPlane
 	client   client.Client
 
@@ -64,7 +67,7 @@ type stage struct {
 // demo shows everything, and ends it again, or says how to use what is kept.
 func demo(ctx context.Context, on *screen, keep bool) (err error) {
 	began := time.Now()
-	s := &stage{screen: on, keep: keep, programs: map[string]string{}}
+	s := &stage{screen: on, keep: keep}
 	steps := s.steps()
 	s.total = len(steps)
 	if !keep {
@@ -72,9 +75,8 @@ func demo(ctx context.Context, on *screen, keep bool) (err error) {
 		steps = append(steps, s.withRelay()...)
 		s.total = len(steps) + 1
 	}
-	var built time.Duration
 	ctx, cancel := context.WithCancel(ctx)
-	for i, step := range steps {
+	for _, step := range steps {
 		if err = s.step(step.what, func() error { return step.do(ctx) }); err != nil {
 			break
 		}
@@ -82,9 +84,6 @@ func demo(ctx context.Context, on *screen, keep bool) (err error) {
 			if err = step.show(ctx); err != nil {
 				break
 			}
-		}
-		if i == 0 {
-			built = time.Since(began)
 		}
 	}
 	interrupted := ctx.Err() != nil
@@ -104,7 +103,7 @@ func demo(ctx context.Context, on *screen, keep bool) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintf(s.out, "\nThe demo took %s, building before it %s.\n", s.seconds(time.Since(began)-built), s.seconds(built))
+	fmt.Fprintf(s.out, "\nThe demo took %s.\n", s.seconds(time.Since(began)))
 	return nil
 }
 
@@ -117,7 +116,8 @@ type act struct {
 
 func (s *stage) steps() []act {
 	return []act{
-		{"build what is not built yet", s.build, nil},
+		{"build fairlead, the command line", s.build, nil},
+		{"ask it what a cluster gets: that needs no cluster", s.askWithoutCluster, s.showAnswers},
 		{"start etcd, kube-apiserver, kube-controller-manager", s.startControlPlane, s.showControlPlane},
 		{"Cluster API: two Clusters, on vSphere and AWS", s.applyClusters, s.showClusters},
 		{"install the chart fairlead, as a config repository would", s.installFairlead, s.showFairlead},
@@ -233,7 +233,7 @@ func (s *stage) end() error {
 func (s *stage) explainKept() {
 	s.say("\nEverything keeps running. To look around:\n")
 	s.say("    export KUBECONFIG=%s", s.cp.AdminKubeconfig())
-	if relative, err := filepath.Rel(repository.Path(), s.programs["fairlead"]); err == nil {
+	if relative, err := filepath.Rel(repository.Path(), s.fairlead); err == nil {
 		s.say("    alias fairlead=$PWD/%s", relative)
 	}
 	for _, name := range []string{"kubectl", "helm"} {

@@ -9,49 +9,66 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// build makes the programs before the clock of the demo itself starts.
+// build has everything built beside the demo that is not built yet, in the order in which it is needed. A step waits for
+// what it runs, and fails if that cannot be built.
 func (s *stage) build(ctx context.Context) error {
-	theirs := []tools.Tool{tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager, tools.Helm, tools.Kyverno}
+	theirs := []tools.Tool{tools.Kyverno, tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager, tools.Helm}
 	if !s.keep {
 		theirs = append(theirs, tools.ClusterAPICore)
 	}
-	ours := []string{"fairlead-operator", "fairlead", "fairlead-relay"}
-	paths := make([]string, len(ours))
-	count := len(theirs) + len(ours)
-	for i, tool := range theirs {
-		path, err := tools.Build(ctx, tool, numbered{s.screen, i + 1, count})
+	var err error
+	if s.fairlead, err = s.program(ctx, "fairlead"); err != nil {
+		return err
+	}
+	s.starting.Go(func() { _ = tools.BuildAll(ctx, theirs, s.screen) })
+	s.starting.Go(func() {
+		for _, name := range []string{"fairlead-operator", "fairlead-relay"} {
+			_, _ = tools.Program(ctx, name)
+		}
+	})
+	return nil
+}
+
+// program returns the path of one, which is built by then.
+func (s *stage) program(ctx context.Context, name string) (path string, err error) {
+	if name == tools.Helm.Name {
+		path, err = tools.Build(ctx, tools.Helm, s.screen)
+	} else {
+		path, err = tools.Program(ctx, name)
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	return path, err
+}
+
+// examples are questions that need no cluster.
+var examples = [][]string{
+	{"render", "--values", valuesFile, "--cluster", clusterFile, "-o", "noproxy"},
+	{"explain", "example.com", "github.com", "--values", valuesFile, "--cluster", clusterFile},
+}
+
+// askWithoutCluster is there to be read while programs are built.
+func (s *stage) askWithoutCluster(ctx context.Context) error {
+	for _, args := range examples {
+		answer, err := s.run(ctx, nil, "fairlead", args...)
 		if err != nil {
 			return err
 		}
-		s.programs[tool.Name] = path
+		s.answers = append(s.answers, answer)
 	}
-	own := func(i int) error {
-		slow := time.AfterFunc(quiet, func() {
-			fmt.Fprintf(numbered{s.screen, len(theirs) + i + 1, count}, "building %s of this repository…\n", ours[i])
-		})
-		defer slow.Stop()
-		path, err := tools.Program(ctx, ours[i])
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		paths[i] = path
-		return err
-	}
-	// The first one compiles what all of them have in common.
-	if err := own(0); err != nil {
-		return err
-	}
-	if err := together(func() error { return own(1) }, func() error { return own(2) }); err != nil {
-		return err
-	}
-	for i, name := range ours {
-		s.programs[name] = paths[i]
+	return nil
+}
+
+func (s *stage) showAnswers(context.Context) error {
+	for i, args := range examples {
+		s.command(commandLine("fairlead", args))
+		s.say("%s", folded(strings.TrimSpace(namesOfClients.ReplaceAllString(s.answers[i], "$1 ...\n"))))
 	}
 	return nil
 }
@@ -61,29 +78,19 @@ func commandLine(name string, args []string) string {
 	return name + " " + strings.ReplaceAll(strings.Join(args, " "), "--set=", "--set ")
 }
 
-// numbered says of which program a message is.
-type numbered struct {
-	*screen
-	number, count int
-}
-
-func (n numbered) Write(text []byte) (int, error) {
-	_, err := fmt.Fprintf(n.screen, "%d of %d: %s", n.number, n.count, text)
-	return len(text), err
-}
-
 // run runs one of the programs in the repository's folder, as somebody with all rights would, and returns what it
 // prints. An exit status of 1 is an answer to some questions: those take the error.
 func (s *stage) run(ctx context.Context, stdin []byte, name string, args ...string) (string, error) {
-	var out, complaints bytes.Buffer
-	cmd := exec.CommandContext(ctx, s.programs[name], args...)
-	cmd.Dir = repository.Path()
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.cp.AdminKubeconfig(), "KUBECACHEDIR="+filepath.Join(s.cp.Dir(), "cache"))
-	for _, home := range []string{"CACHE", "CONFIG", "DATA"} {
-		cmd.Env = append(cmd.Env, "HELM_"+home+"_HOME="+filepath.Join(s.cp.Dir(), "helm"))
+	path, err := s.program(ctx, name)
+	if err != nil {
+		return "", err
 	}
+	var out, complaints bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir = repository.Path()
+	cmd.Env = append(os.Environ(), s.environment()...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &complaints
-	err := cmd.Run()
+	err = cmd.Run()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
@@ -95,4 +102,16 @@ func (s *stage) run(ctx context.Context, stdin []byte, name string, args ...stri
 		return "", fmt.Errorf("%s %s: %w\n%s", name, args[0], err, strings.TrimSpace(complaints.String()))
 	}
 	return out.String(), nil
+}
+
+// environment has programs ask this control plane, and write nowhere else.
+func (s *stage) environment() []string {
+	if s.cp == nil {
+		return nil
+	}
+	set := []string{"KUBECONFIG=" + s.cp.AdminKubeconfig(), "KUBECACHEDIR=" + filepath.Join(s.cp.Dir(), "cache")}
+	for _, home := range []string{"CACHE", "CONFIG", "DATA"} {
+		set = append(set, "HELM_"+home+"_HOME="+filepath.Join(s.cp.Dir(), "helm"))
+	}
+	return set
 }

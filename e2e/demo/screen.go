@@ -23,8 +23,10 @@ type screen struct {
 	colour        bool
 	number, total int
 
-	mu     sync.Mutex // guards the line of the step
-	column int        // 0 where the line has ended
+	mu     sync.Mutex // guards what follows
+	doing  bool       // a step goes on
+	held   []byte     // said between two steps
+	column int        // of the line of the step, 0 where it has ended
 }
 
 func newScreen(out io.Writer) *screen {
@@ -53,12 +55,20 @@ func (s *screen) step(what string, do func() error) error {
 	title := fmt.Sprintf("[%2d/%d] %s ", s.number, s.total, what)
 	s.mu.Lock()
 	fmt.Fprint(s.out, "\n", s.paint(bold, title))
-	s.column = len(title)
+	s.column, s.doing = len(title), true
+	held := s.held
+	s.held = nil
 	s.mu.Unlock()
+	if len(held) > 0 {
+		_, _ = s.Write(held) // no error
+	}
 	began := time.Now()
 	stop := s.dots()
 	err := do()
 	stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doing = false
 	if err != nil {
 		fmt.Fprintln(s.out)
 		return fmt.Errorf("%s: %w", what, err)
@@ -90,10 +100,14 @@ func (s *screen) dots() (stop func()) {
 	return func() { close(done); <-gone }
 }
 
-// Write is for what is to be said while a step goes on.
+// Write is for what is to be said while a step goes on. Between two steps it waits for the next.
 func (s *screen) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.doing {
+		s.held = append(s.held, text...)
+		return len(text), nil
+	}
 	if s.column > 0 {
 		fmt.Fprintln(s.out)
 		s.column = 0

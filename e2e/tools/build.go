@@ -11,10 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/images/gobuild"
 )
 
 // ErrUnavailable is in the error when a program or module cannot be had on this machine, for instance
@@ -31,11 +35,52 @@ func Build(ctx context.Context, tool Tool, progress io.Writer) (string, error) {
 	if tool.Full && testing.Testing() && testing.Short() {
 		return "", fmt.Errorf("%s is a program of make test-all: a test that runs it calls tier.Full", tool.Name)
 	}
+	if path, found := prebuilt(tool); found {
+		return path, nil
+	}
 	cache, err := cacheFolder("bin")
 	if err != nil {
 		return "", err
 	}
 	return buildInto(ctx, cache, tool, moduleFolder(root, tool.Module), progress)
+}
+
+// BuildAll builds two modules at a time: a program is linked on one processor. Programs of one module have much in common,
+// and come one after the other.
+func BuildAll(ctx context.Context, wanted []Tool, progress io.Writer) error {
+	var order []string
+	byModule := make(map[string][]Tool)
+	for _, tool := range wanted {
+		if byModule[tool.Module] == nil {
+			order = append(order, tool.Module)
+		}
+		byModule[tool.Module] = append(byModule[tool.Module], tool)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(2)
+	for _, module := range order {
+		group.Go(func() error {
+			for _, tool := range byModule[module] {
+				if _, err := Build(ctx, tool, progress); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// prebuilt finds etcd, kube-apiserver and kubectl in the folder of envtest, if KUBEBUILDER_ASSETS names one
+// (https://book.kubebuilder.io/reference/envtest.html).
+func prebuilt(tool Tool) (path string, found bool) {
+	folder := os.Getenv("KUBEBUILDER_ASSETS")
+	if folder == "" || !slices.Contains([]string{Etcd.Name, KubeAPIServer.Name, Kubectl.Name}, tool.Name) {
+		return "", false
+	}
+	path = filepath.Join(folder, tool.Name)
+	_, err := os.Stat(path)
+	return path, err == nil
 }
 
 func buildInto(ctx context.Context, cache string, tool Tool, module string, progress io.Writer) (string, error) {
@@ -74,7 +119,9 @@ func build(ctx context.Context, tool Tool, module string, slot slot, progress io
 	defer os.RemoveAll(temp)
 
 	output := filepath.Join(temp, tool.Name)
-	if _, err := goCommand(ctx, module, "build", "-mod=readonly", "-trimpath", "-tags", tool.Tags, "-ldflags", "-s -w "+tool.LDFlags, "-o", output, tool.Package); err != nil {
+	arguments := slices.Concat([]string{"build", "-mod=readonly"}, gobuild.Flags,
+		[]string{"-tags", tool.Tags, "-ldflags", "-s -w " + tool.LDFlags, "-o", output, tool.Package})
+	if _, err := goCommand(ctx, module, arguments...); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, slot.folder()); err != nil {

@@ -54,6 +54,24 @@ func TestAProgramIsBuiltOnceHoweverManyAskForIt(t *testing.T) {
 	}
 }
 
+func TestEnvtestsProgramsAreUsedWhereTheyAre(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("KUBEBUILDER_ASSETS", folder)
+	for _, name := range []string{Etcd.Name, Kyverno.Name} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if path, err := Build(t.Context(), Etcd, nil); err != nil || path != filepath.Join(folder, Etcd.Name) {
+		t.Errorf("etcd is %q, %v", path, err)
+	}
+	for _, tool := range []Tool{KubeAPIServer, Kyverno} { // it is not there; it is not envtest's
+		if path, found := prebuilt(tool); found {
+			t.Errorf("%s is %q", tool.Name, path)
+		}
+	}
+}
+
 func TestAProgramIsBuiltAgainWhenItsModuleChangesAndTheOldestGoes(t *testing.T) {
 	cache := t.TempDir()
 	tool, module := hello(t)

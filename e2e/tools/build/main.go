@@ -13,8 +13,6 @@ import (
 	"slices"
 	"syscall"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/images/gobuild"
@@ -41,7 +39,7 @@ func build(short bool, names []string) error {
 	wanted = slices.DeleteFunc(wanted, func(tool tools.Tool) bool {
 		return short && tool.Full || len(names) > 0 && !slices.Contains(names, tool.Name)
 	})
-	if err := buildAll(ctx, wanted); err != nil {
+	if err := tools.BuildAll(ctx, wanted, os.Stderr); err != nil {
 		return err
 	}
 	if len(names) > 0 {
@@ -78,30 +76,4 @@ func tell(err error) error {
 		return nil
 	}
 	return err
-}
-
-// buildAll builds two modules at a time: a program is linked on one processor. Programs of one module have much in common,
-// and come one after the other.
-func buildAll(ctx context.Context, wanted []tools.Tool) error {
-	var order []string
-	byModule := make(map[string][]tools.Tool)
-	for _, tool := range wanted {
-		if byModule[tool.Module] == nil {
-			order = append(order, tool.Module)
-		}
-		byModule[tool.Module] = append(byModule[tool.Module], tool)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(2)
-	for _, module := range order {
-		group.Go(func() error {
-			for _, tool := range byModule[module] {
-				if _, err := tools.Build(ctx, tool, os.Stderr); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return group.Wait()
 }
