@@ -22,7 +22,7 @@ help: ## list the targets
 demo: ## start a control plane, install Fairlead, show it at work (KEEP=1: leave it running)
 	@echo "==> compile the demo"
 	@mkdir -p .cache/bin; cd e2e; go run ./tools/build kyverno >/dev/null & \
-	GOGC=off GOMEMLIMIT=1GiB go build -o ../.cache/bin/demo ./demo && ../.cache/bin/demo # Kyverno takes longest, and begins
+	GOGC=off GOMEMLIMIT=1GiB go build -o ../.cache/bin/demo ./demo && GOGC=400 ../.cache/bin/demo # Kyverno takes longest, and begins
 
 demo-stop: ## end a demo that was kept running
 	@cd e2e && go run ./demo --stop

@@ -35,16 +35,20 @@ var (
 	bundleCommand   = []string{"render", "bundle", "-f", "-", "--selector", v1alpha1.DeliverLabel, "-n", clusters}
 )
 
-// startThird starts Cluster API's controllers. The third cluster's API server has been starting meanwhile.
-func (s *stage) startThird(ctx context.Context) error {
+// startClusterAPI starts Cluster API's controllers.
+func (s *stage) startClusterAPI(ctx context.Context) error {
 	if err := s.installDocker(ctx); err != nil {
 		return err
 	}
-	core, err := clusterapi.StartCore(ctx, s.cp, clusterapi.Options{FeatureGates: []string{clusterapi.ClusterTopology}})
-	if err != nil {
-		return err
+	core, err := clusterapi.StartCore(ctx, s.cp, clusterapi.Options{FeatureGates: []string{clusterapi.ClusterTopology}, Progress: s.screen})
+	if err == nil {
+		s.running.add(core)
 	}
-	s.running.add(core)
+	return err
+}
+
+// startThird creates the third cluster, whose API server and controllers have been starting meanwhile.
+func (s *stage) startThird(ctx context.Context) (err error) {
 	if err := s.thirdStarted(ctx); err != nil {
 		return err
 	}

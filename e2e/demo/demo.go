@@ -47,7 +47,7 @@ type stage struct {
 
 	running, controlPlanes running // those that end first, and last
 
-	kyverno  func(context.Context) error // awaits it
+	kyverno  func(context.Context) error // awaits it, and kube-controller-manager
 	starting sync.WaitGroup              // what starts beside a step
 	changed  string                      // the values file of the upgrade
 	entries  map[string][]string
@@ -118,12 +118,12 @@ func (s *stage) steps() []act {
 	return []act{
 		{"build fairlead, the command line", s.build, nil},
 		{"ask it what a cluster gets: that needs no cluster", s.askWithoutCluster, s.showAnswers},
-		{"start etcd, kube-apiserver, kube-controller-manager", s.startControlPlane, s.showControlPlane},
+		{"start etcd and kube-apiserver", s.startControlPlane, s.showControlPlane},
 		{"Cluster API: two Clusters, on vSphere and AWS", s.applyClusters, s.showClusters},
 		{"install the chart fairlead, as a config repository would", s.installFairlead, s.showFairlead},
 		{"start the operator as its Deployment says", s.startOperator, s.showOperator},
 		{"what it has written: reports, and two Secrets for each cluster", nothing, s.showSecrets},
-		{"await Kyverno, which has been starting meanwhile", s.awaitKyverno, nil},
+		{"await kube-controller-manager and Kyverno, which have been starting", s.awaitKyverno, nil},
 		{"install the chart fairlead-policies, with mycluster's values", s.installPolicies, s.showPolicies},
 		{"start the replicator as its Deployment says", s.startReplicator, s.showReplicator},
 		{"create a pod: Kyverno applies the policy", s.createPod, s.showPod},
@@ -156,7 +156,7 @@ func (s *stage) withRelay() []act {
 func nothing(context.Context) error { return nil }
 
 func (s *stage) startControlPlane(ctx context.Context) error {
-	options := controlplane.Options{KeepRunning: s.keep, AuditPolicy: []byte(auditReads)}
+	options := controlplane.Options{KeepRunning: s.keep, AuditPolicy: []byte(auditReads), Progress: s.screen}
 	if s.keep {
 		options.Dir = keptDir()
 		if _, err := os.Stat(options.Dir); err == nil {
@@ -175,13 +175,13 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 	if s.client, err = client.New(s.cp.Admin(), client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
-	err = s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation,
-		controlplane.NamespaceDeletion, controlplane.ServiceAccounts) // for who looks around, and makes a namespace
-	if err != nil {
-		return err
-	}
 	s.kyverno = s.meanwhile(func() error {
-		k, err := kyverno.Start(ctx, s.cp, kyverno.Options{})
+		err := s.cp.StartControllerManager(ctx, controlplane.GarbageCollector, controlplane.ClusterRoleAggregation,
+			controlplane.NamespaceDeletion, controlplane.ServiceAccounts) // for who looks around, and makes a namespace
+		if err != nil {
+			return err
+		}
+		k, err := kyverno.Start(ctx, s.cp, kyverno.Options{Progress: s.screen})
 		if err == nil {
 			s.running.add(k)
 		}
@@ -192,20 +192,25 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 
 func (s *stage) showControlPlane(context.Context) error {
 	s.say("Real programs, no cluster of yours: everything is on the loopback interface, and below %s.", s.cp.Dir())
-	s.say("One API server plays both parts here, management cluster and mycluster. Kyverno starts meanwhile.")
+	s.say("One API server plays both parts here, management cluster and mycluster. Others start meanwhile.")
 	return nil
 }
 
-// awaitKyverno has the third cluster's API server start beside what comes next.
+// awaitKyverno has what the third cluster needs start beside what comes next.
 func (s *stage) awaitKyverno(ctx context.Context) error {
 	if err := s.kyverno(ctx); err != nil || s.keep {
 		return err
 	}
-	s.thirdStarted = s.meanwhile(func() (err error) {
-		if s.third, err = controlplane.Start(ctx, controlplane.Options{AuditPolicy: []byte(noAudit)}); err == nil {
-			s.controlPlanes.add(s.third)
-		}
-		return err
+	s.thirdStarted = s.meanwhile(func() error {
+		return together(
+			func() (err error) {
+				if s.third, err = controlplane.Start(ctx, controlplane.Options{AuditPolicy: []byte(noAudit)}); err == nil {
+					s.controlPlanes.add(s.third)
+				}
+				return err
+			},
+			func() error { return s.startClusterAPI(ctx) },
+		)
 	})
 	return nil
 }
