@@ -89,6 +89,11 @@ func (p Policy) Decide(r Request) (Decision, *Refusal) {
 	return d, nil
 }
 
+// MayBeDirect reports whether it matters for any destination that NO_PROXY covers it.
+func (p Policy) MayBeDirect() bool {
+	return p.Direct.Listed || len(p.Direct.Networks)+len(p.Direct.Domains) > 0
+}
+
 func (p Policy) opens(d Destination) bool {
 	return slices.ContainsFunc(p.Direct.Networks, func(n netip.Prefix) bool { return d.Addr.IsValid() && n.Contains(d.Addr) }) ||
 		slices.ContainsFunc(p.Direct.Domains, func(domain string) bool { return d.Name == domain || strings.HasSuffix(d.Name, "."+domain) })

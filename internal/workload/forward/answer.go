@@ -20,12 +20,18 @@ var statuses = map[egress.Reason]int{
 
 // failed answers a request that goes nowhere, in words that have no credential. The proxy's 407 is never a client's: it has
 // no credential to send.
-func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, line access, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		w.WriteHeader(http.StatusBadGateway) // the client is gone, or has only ended its side: without this it would read 200
 		return
 	}
 	status, result, way := classify(err)
+	if line.decision != "" && way != "refused" {
+		way = line.decision
+	}
+	if r.Method == http.MethodConnect {
+		w.Header().Set("Connection", "close") // what comes behind it was for the tunnel, and is no request
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Proxy-Status", fmt.Sprintf("fairlead-relay; error=%s; details=%q", proxyError(status), detail(result, err))) // RFC 9209
 	w.WriteHeader(status)
@@ -33,7 +39,12 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Observe != nil {
 		p.Observe(Outcome{way, result})
 	}
-	p.Log.Info("no way", "client", r.RemoteAddr, "method", r.Method, "namespace", namespaceOf(r), "host", shownHost(r), "status", status, "reason", err)
+	p.tell(line, r.RemoteAddr, status, err)
+}
+
+// notCarried answers for a ReverseProxy. The header of its request is what was sent to the company's proxy.
+func (p *Proxy) notCarried(w http.ResponseWriter, r *http.Request, err error) {
+	p.failed(w, r, r.Context().Value(key{}).(carried).line, err)
 }
 
 func classify(err error) (status int, result, way string) {

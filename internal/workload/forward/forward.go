@@ -11,22 +11,23 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"golang.org/x/net/http/httpproxy"
-
 	"github.com/fairlead-io/fairlead/internal/core/egress"
+	"github.com/fairlead-io/fairlead/internal/workload/headers"
 	"github.com/fairlead-io/fairlead/internal/workload/pipe"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // connectTimeout is for everything until there is a way: names, TCP, TLS, and the proxy's answer.
 const connectTimeout = 30 * time.Second
+
+// maxIdle is how many connections to destinations may wait for a next request: one client can ask as many as there are.
+const maxIdle = 256
 
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
 
@@ -55,12 +56,13 @@ type Proxy struct {
 	policy  atomic.Pointer[egress.Policy] // as it is now
 	dialer  *upstream.Dialer
 	plain   httputil.ReverseProxy
-	direct  *http.Transport
+	direct  http.RoundTripper
 	mutex   sync.Mutex
 	current *transports
 
 	connections connections
 	underway    underway
+	lines       lines
 }
 
 // Outcome is how a request ended, for metrics.
@@ -80,17 +82,18 @@ func New(options Options) *Proxy {
 	proxy := &Proxy{Options: options}
 	proxy.SetPolicy(options.Policy)
 	proxy.dialer = upstream.NewDialer(proxy.dial)
-	proxy.direct = &http.Transport{
+	proxy.direct = headers.NewTransport(&http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errTimeout)
 			defer cancel()
 			return proxy.dialDirectly(ctx, address)
 		},
-		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
-	}
+		DisableCompression: true, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute,
+		ExpectContinueTimeout: upstream.ContinueTimeout,
+	})
 	proxy.plain = httputil.ReverseProxy{
-		Rewrite: proxy.rewrite, Transport: transport(proxy.roundTrip), FlushInterval: -1, ErrorHandler: proxy.failed, BufferPool: &buffers{},
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		Rewrite: proxy.rewrite, Transport: transport(proxy.roundTrip), ModifyResponse: closing, ErrorHandler: proxy.notCarried,
+		FlushInterval: -1, BufferPool: &buffers{}, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	return proxy
 }
@@ -102,7 +105,7 @@ func (p *Proxy) SetPolicy(policy egress.Policy) {
 }
 
 // rewrite leaves a request as it is but for Via, and what was said to this proxy. A ReverseProxy removes more: it is made for
-// what stands before servers.
+// what stands before servers. The header that came is not needed any more, and may have to wait for long.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
@@ -110,7 +113,23 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 			r.Out.Header[name] = values
 		}
 	}
+	// The next hop is the company's proxy: in another protocol, a client would speak to it past every check.
+	if !strings.EqualFold(r.Out.Header.Get("Upgrade"), "websocket") {
+		r.Out.Header.Del("Upgrade")
+		r.Out.Header.Del("Connection")
+	}
+	r.Out.Header.Del("Http2-Settings")
 	r.Out.Header.Set("Via", p.via(r.In))
+	r.Out.Trailer = r.In.Trailer // which the server fills when the body has been read
+	r.In.Header = nil
+}
+
+// closing ends the connection of a client whose request had no length (RFC 9112, section 6.1): there may have been one, too.
+func closing(response *http.Response) error {
+	if response.StatusCode != http.StatusSwitchingProtocols && response.Request.Context().Value(key{}).(carried).chunked {
+		response.Header.Set("Connection", "close")
+	}
+	return nil
 }
 
 // buffers are what bodies are copied with. Else each response would have one of its own.
@@ -120,7 +139,7 @@ func (b *buffers) Get() []byte {
 	if buffer, found := b.pool.Get().(*[]byte); found {
 		return *buffer
 	}
-	return make([]byte, 32<<10)
+	return make([]byte, 8<<10)
 }
 
 func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
@@ -132,44 +151,49 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t
 // ServeHTTP decides about a request and carries it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(r.TransferEncoding) > 0 {
-		w.Header().Set("Connection", "close") // RFC 9112, section 6.1: there may have been a length, too
+		w.Header().Set("Connection", "close") // of answers from here
 	}
+	line := asked(r)
 	settings, err := p.Folder.Read()
 	if err != nil {
-		p.failed(w, r, err)
+		p.failed(w, r, line, err)
 		return
 	}
 	defer p.underway.begin(settings)()
 	decision, refusal := p.decide(r, settings)
-	switch {
-	case refusal != nil:
-		p.failed(w, r, refusal)
-	case r.Method == http.MethodConnect:
-		p.connect(w, r, settings, decision)
-	default:
-		p.plain.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, carried{settings, decision, accessOf(r, decision)})))
-		if conn, is := r.Context().Value(connKey{}).(net.Conn); is {
-			p.connections.removeHijacked(conn)
-		}
+	if refusal != nil {
+		p.failed(w, r, line, refusal)
+		return
+	}
+	is := carried{settings, decision, line.decided(decision), p.via(r), len(r.TransferEncoding) > 0}
+	in := r.WithContext(context.WithValue(r.Context(), key{}, is))
+	r.Header = nil // the server's own request lives as long as the answer
+	if r.Method == http.MethodConnect {
+		p.connect(w, r, is)
+		return
+	}
+	p.plain.ServeHTTP(w, in)
+	if conn, is := r.Context().Value(connKey{}).(net.Conn); is {
+		p.connections.removeHijacked(conn)
 	}
 }
 
 type key struct{}
 
-// carried is what was decided of a request that a ReverseProxy carries.
+// carried is what is known of a request that goes somewhere. Of its header, no more is needed for a tunnel.
 type carried struct {
 	settings *upstream.Settings
 	decision egress.Decision
 	line     access
+	via      string
+	chunked  bool
 }
 
 func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Decision, *egress.Refusal) {
 	policy := p.policy.Load()
-	client, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err == nil {
-		if refusal := policy.CheckSource(client.Addr()); refusal != nil {
-			return egress.Decision{}, refusal
-		}
+	client, _ := netip.ParseAddrPort(r.RemoteAddr) // what has no address is in no network
+	if refusal := policy.CheckSource(client.Addr()); refusal != nil {
+		return egress.Decision{}, refusal
 	}
 	if via := strings.Join(r.Header.Values("Via"), ","); strings.Contains(via, p.Name) || strings.Count(via, pseudonym) > maxRelays {
 		return egress.Decision{}, &egress.Refusal{Reason: egress.Itself, Text: "the request has been here before: the proxy of this relay leads back to it"}
@@ -178,7 +202,7 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 	if refusal != nil {
 		return egress.Decision{}, refusal
 	}
-	request := egress.Request{Destination: destination, Namespace: namespaceOf(r), Listed: listed(r, destination, settings.NoProxy)}
+	request := egress.Request{Destination: destination, Namespace: namespaceOf(r), Listed: policy.MayBeDirect() && settings.Bypasses(schemeOf(r), destination.String())}
 	if service := policy.Service(destination, request.Namespace); service != "" && policy.Domain != "" && p.Exists != nil {
 		request.Service = p.Exists(r.Context(), service)
 	}
@@ -227,32 +251,19 @@ func destinationOf(r *http.Request) (egress.Destination, *egress.Refusal) {
 	return egress.ParseDestination(r.URL.Host, 80)
 }
 
-// namespaceOf is the user that the client says, as the policy writes it into the variables. It is no authorisation.
-func namespaceOf(r *http.Request) string {
-	request := http.Request{Header: http.Header{"Authorization": r.Header.Values("Proxy-Authorization")}}
-	name, _, _ := request.BasicAuth()
-	return name
-}
-
-// listed reports whether NO_PROXY covers the destination, in Go's reading.
-func listed(r *http.Request, d egress.Destination, noProxy string) bool {
-	if noProxy == "" {
-		return false
-	}
-	scheme := "http"
+// schemeOf is that of the URL that a client asks for.
+func schemeOf(r *http.Request) string {
 	if r.Method == http.MethodConnect {
-		scheme = "https"
+		return "https"
 	}
-	config := httpproxy.Config{HTTPProxy: "http://proxy.invalid:3128", HTTPSProxy: "http://proxy.invalid:3128", NoProxy: noProxy} // any: it is about the list
-	found, err := config.ProxyFunc()(&url.URL{Scheme: scheme, Host: d.String()})
-	return err == nil && found == nil
+	return "http"
 }
 
 // connect opens a tunnel and carries it until it ends.
-func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstream.Settings, decision egress.Decision) {
-	far, err := p.open(r.Context(), r, settings, decision)
+func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, is carried) {
+	far, err := p.open(r.Context(), is)
 	if err != nil {
-		p.failed(w, r, err)
+		p.failed(w, r, is.line, err)
 		return
 	}
 	near, buffered, err := http.NewResponseController(w).Hijack()
@@ -268,33 +279,29 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, settings *upstre
 		p.connections.remove(near)
 		return
 	}
-	p.observe(decision, "ok")
-	var line access
-	if p.Access != nil {
-		line = accessOf(r, decision)
-	}
+	p.observe(is.decision, "ok")
 	release := p.dialer.Hold(far)
 	go func() { //nolint:gosec // the server's own goroutine has large buffers, and its context would hold the request
 		defer p.connections.remove(near)
 		defer release()
-		traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: near.(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far.Conn, Early: far.Early}, pipe.Linger)
+		traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: headers.Under(near).(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far.Conn, Early: far.Early}, pipe.Linger)
 		if p.Access != nil {
-			p.log(line, http.StatusOK, traffic.FromFirst, traffic.FromSecond)
+			p.log(is.line, http.StatusOK, traffic.FromFirst, traffic.FromSecond)
 		}
 	}()
 }
 
-func (p *Proxy) open(ctx context.Context, r *http.Request, settings *upstream.Settings, decision egress.Decision) (upstream.Tunnel, error) {
+func (p *Proxy) open(ctx context.Context, is carried) (upstream.Tunnel, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errTimeout)
 	defer cancel()
-	if decision.Direct {
-		conn, err := p.dialDirectly(ctx, decision.Dial)
+	if is.decision.Direct {
+		conn, err := p.dialDirectly(ctx, is.decision.Dial)
 		return upstream.Tunnel{Conn: conn}, err
 	}
-	if settings.HTTPS.URL.IsZero() {
+	if is.settings.HTTPS.URL.IsZero() {
 		return upstream.Tunnel{}, errNoProxy
 	}
-	return p.dialer.Open(ctx, settings.HTTPS, settings.Authorities, decision.Dial, p.via(r))
+	return p.dialer.Open(ctx, is.settings.HTTPS, is.settings.Authorities, is.decision.Dial, is.via)
 }
 
 var (
@@ -322,7 +329,7 @@ func (p *Proxy) send(r *http.Request, is carried) (*http.Response, error) {
 	case is.settings.HTTP.URL.IsZero():
 		return nil, errNoProxy
 	}
-	r.URL.Host = strings.TrimSuffix(is.decision.Dial, ":80")
+	r.Host = strings.TrimSuffix(is.decision.Dial, ":80") // what was decided about, and no other spelling
 	return p.transport(is.settings).RoundTrip(r)
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// perConnection is what a tunnel may take through a proxy that speaks TLS, with a request's header on its way. A plain one
-// takes a quarter when it is idle: docs/reference/relay.md.
-const perConnection = 64 << 10 // bytes
+// perConnection is what a request or a tunnel may take, with the largest headers on both ways and a body on its way. Most take
+// far less: docs/reference/relay.md.
+const perConnection = 128 << 10 // bytes
 
 // gcPercent is for a heap of a few MiB that is mostly garbage: a tenth more requests (docs/reference/relay.md).
 const gcPercent = 400
@@ -22,6 +22,12 @@ func fit(limits Limits) Limits {
 		return limits
 	}
 	debug.SetMemoryLimit(int64(memory / 10 * 9))
-	limits.Connections = int(min(memory/perConnection, uint64(limits.Connections)))
-	return limits
+	return limits.within(int(min(memory/4*3/perConnection, uint64(limits.Connections)))) // a quarter is the process's own, and garbage
+}
+
+// within returns limits of so many connections, of which one address has the same share as before.
+func (l Limits) within(connections int) Limits {
+	l.PerSource = max(1, l.PerSource*connections/l.Connections)
+	l.Connections = connections
+	return l
 }

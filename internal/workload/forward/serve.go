@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/workload/headers"
 )
 
 // Limits of a server. A machine has so many file descriptors, of which each tunnel takes two.
@@ -19,10 +21,7 @@ type Limits struct {
 // DefaultLimits are within 20,000 file descriptors.
 var DefaultLimits = Limits{Connections: 9000, PerSource: 2000, Header: 10 * time.Second}
 
-const (
-	idleTimeout = time.Minute // between requests; tunnels have none
-	maxHeader   = 64 << 10    // bytes
-)
+const idleTimeout = time.Minute // between requests; tunnels have none
 
 // Drain is how a server ends.
 type Drain struct {
@@ -32,17 +31,21 @@ type Drain struct {
 
 // Serve answers on the listeners until the context is done and the server is drained. The error says why a listener failed.
 func (p *Proxy) Serve(ctx context.Context, listeners []net.Listener, limits Limits, drain Drain) error {
+	count := p.connections.state(limits)
 	server := &http.Server{
-		Handler: p, ReadHeaderTimeout: limits.Header, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // it shows what strangers send
-		ConnState: p.connections.state(limits),
+		Handler: p, ReadHeaderTimeout: limits.Header, IdleTimeout: idleTimeout, MaxHeaderBytes: headers.MaxBytes,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // it shows what strangers send
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			headers.Follow(conn, state)
+			count(conn, state)
+		},
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, conn)
 		},
 	}
 	failed := make(chan error, len(listeners))
 	for _, listener := range listeners {
-		go func() { failed <- server.Serve(listener) }()
+		go func() { failed <- server.Serve(headers.Listener{Listener: listener}) }()
 	}
 	select {
 	case err := <-failed:

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 )
 
@@ -45,7 +47,8 @@ type Settings struct {
 	// hundreds of kilobytes, and is read once.
 	Authorities func() (*x509.CertPool, error)
 
-	marks map[string]string // fingerprints that came with these settings, or with earlier ones, by header
+	bypass func() func(*url.URL) (*url.URL, error)
+	marks  map[string]string // fingerprints that came with these settings, or with earlier ones, by header
 }
 
 // Proxy is the company's proxy, or none.
@@ -91,6 +94,10 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 		return nil, err
 	}
 	s.mark(files)
+	s.bypass = sync.OnceValue(func() func(*url.URL) (*url.URL, error) {
+		const some = "http://proxy.invalid:3128" // it is about the list
+		return (&httpproxy.Config{HTTPProxy: some, HTTPSProxy: some, NoProxy: s.NoProxy}).ProxyFunc()
+	})
 	s.Authorities = sync.OnceValues(func() (*x509.CertPool, error) {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
@@ -102,6 +109,15 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 		return pool, nil
 	})
 	return s, nil
+}
+
+// Bypasses reports whether NO_PROXY covers a host:port, in Go's reading. The scheme is that of the URL: http or https.
+func (s *Settings) Bypasses(scheme, host string) bool {
+	if s.NoProxy == "" {
+		return false
+	}
+	proxy, err := s.bypass()(&url.URL{Scheme: scheme, Host: host})
+	return err == nil && proxy == nil
 }
 
 // oneWord is a text that may stand in a header; else nothing.

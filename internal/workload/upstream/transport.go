@@ -8,21 +8,27 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/workload/headers"
 )
 
 // Transport sends requests for http URLs to a proxy (RFC 9112, section 3.2.2), as [Dialer.Open] does for tunnels.
 type Transport struct {
 	dialer *Dialer
 	proxy  Proxy
-	base   *http.Transport
+	base   headers.Transport
 	bound  func(context.Context) (context.Context, context.CancelFunc)
 }
+
+// ContinueTimeout is how long a body waits for the answer that it may come (RFC 9110, section 10.1.1): a proxy may refuse it, or
+// the credential, before.
+const ContinueTimeout = 5 * time.Second
 
 // NewTransport returns one for a proxy. Close it when the settings have changed. Awaiting a credential, and connecting, take at
 // most the given time each, whose cause the error is.
@@ -31,15 +37,15 @@ func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, e
 	bound := func(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithTimeoutCause(ctx, timeout, cause)
 	}
-	return &Transport{d, proxy, &http.Transport{
+	return &Transport{d, proxy, headers.NewTransport(&http.Transport{
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address}), // what speaks TLS is below
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			ctx, cancel := bound(ctx)
 			defer cancel()
 			return d.connect(ctx, proxy, authorities)
 		},
-		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
-	}, bound}
+		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, ExpectContinueTimeout: ContinueTimeout,
+	}), bound}
 }
 
 // Close ends connections that are idle. Requests that are under way go on.
@@ -87,18 +93,11 @@ func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
 }
 
 func (t *Transport) send(request *http.Request, credential Credential) (*http.Response, error) {
-	var conn net.Conn
-	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { conn = got.Conn }})
-	request = request.WithContext(ctx)
 	request.Header.Del("Proxy-Authorization") // the one before
 	if header := credential.Header(); header != "" {
 		request.Header.Set("Proxy-Authorization", header)
 	}
-	response, err := t.base.RoundTrip(request)
-	if err == nil && BindsConnection(response.Header) {
-		response.Body = endsConnection{response.Body, conn}
-	}
-	return response, err
+	return t.base.RoundTrip(request)
 }
 
 // withoutAnswer says of an answer that is none no more than that: net/http shows what the proxy said, which may be what it was
@@ -137,27 +136,11 @@ func withoutPage(response *http.Response) *http.Response {
 	return response
 }
 
-// BindsConnection reports that somebody wants to authenticate a connection and not a request (RFC 4559, section 6): what is
-// sent on it afterwards counts as that client's, and so it must serve no other one.
+// BindsConnection reports that a client authenticates a connection and not a request (RFC 4559, section 6): what is sent on it
+// afterwards counts as that client's, and so it must serve no other one.
 func BindsConnection(header http.Header) bool {
-	for _, name := range []string{"Proxy-Authenticate", "Www-Authenticate", "Authorization"} {
-		for _, value := range header.Values(name) {
-			scheme, _, _ := strings.Cut(value, " ")
-			if strings.EqualFold(scheme, "Negotiate") || strings.EqualFold(scheme, "NTLM") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-type endsConnection struct {
-	io.ReadCloser
-	conn net.Conn
-}
-
-func (e endsConnection) Close() error {
-	err := e.ReadCloser.Close()
-	_ = e.conn.Close()
-	return err
+	return slices.ContainsFunc(header.Values("Authorization"), func(value string) bool {
+		scheme, _, _ := strings.Cut(value, " ")
+		return strings.EqualFold(scheme, "Negotiate") || strings.EqualFold(scheme, "NTLM")
+	})
 }

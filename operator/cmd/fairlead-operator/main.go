@@ -4,12 +4,15 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"os"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 func main() {
+	log.SetOutput(io.Discard) // net/http writes there what a proxy says unasked, which may be what it was told
 	if err := command().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "fairlead-operator:", err)
 		os.Exit(1)

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	quiet "log"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -32,6 +33,7 @@ const (
 )
 
 func main() {
+	quiet.SetOutput(io.Discard) // net/http writes there what a proxy says unasked, which may be what it was told
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
