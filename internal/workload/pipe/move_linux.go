@@ -13,39 +13,41 @@ import (
 // small is what is copied: for a piece of less, the pipe of splice costs more than it saves.
 const small = 4 << 10 // bytes
 
+// most is moved at once: what is moved is counted afterwards.
+const most = 256 << 10
+
 var buffers = sync.Pool{New: func() any { return new([small]byte) }}
 
 // move copies until from ends. Between two TCP connections the kernel moves the bytes (splice), but for small pieces. An idle
 // tunnel holds neither a pipe with its two file descriptors, nor a buffer: io.Copy would, while it waits.
-func move(to, from net.Conn) (int64, error) {
+func move(to counted, from net.Conn) error {
 	source, plain := from.(*net.TCPConn)
-	target, both := to.(*net.TCPConn)
+	target, both := to.Conn.(*net.TCPConn)
 	if !plain || !both {
-		return io.Copy(to, from)
+		_, err := io.Copy(to, from)
+		return err
 	}
 	raw, err := source.SyscallConn()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	var total int64
 	for {
-		moved, err := copyPiece(target, raw)
-		total += moved
+		moved, err := copyPiece(to, raw)
 		if err != nil || moved == 0 {
-			return total, err
+			return err
 		}
 		for moved >= small { // there may be more
 			waiting, err := await(raw)
 			if err != nil {
-				return total, err
+				return err
 			}
 			if waiting == 0 { // the end, or urgent data, which only a read gets over
 				break
 			}
-			moved, err = io.CopyN(target, source, int64(waiting))
-			total += moved
+			moved, err = io.CopyN(target, source, int64(min(waiting, most)))
+			to.bytes.Add(moved)
 			if err != nil {
-				return total, err
+				return err
 			}
 		}
 	}

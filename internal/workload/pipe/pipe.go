@@ -8,11 +8,12 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Linger is for the other side, once one has said its last word. RFC 9110 (9.3.6) would end the tunnel at once; but it
-// may have more to say. Not for ever: a side that is gone altogether looks the same.
+// Linger is how long the other side may be silent, once one has said its last word. RFC 9110 (9.3.6) would end the tunnel at
+// once; but it may have more to say. Not for ever: a side that is gone altogether looks the same.
 const Linger = 5 * time.Minute
 
 // afterBreak is for what is on its way when one side breaks off.
@@ -39,15 +40,16 @@ type tunnel struct {
 	sides  [2]End
 	linger time.Duration
 
+	bytes [2]atomic.Int64 // from each side, while it goes on
+
 	mutex sync.Mutex
-	bytes [2]int64
 	ended int // directions
 	first error
 	name  string // of the side that has ended first
 	timer *time.Timer
 }
 
-// Both carries all bytes both ways until both sides have ended, or one has and the other lingers too long, or the
+// Both carries all bytes both ways until both sides have ended, or one has and the other is silent for too long, or the
 // context has ended. It closes both.
 func Both(ctx context.Context, first, second End, linger time.Duration) Traffic {
 	t := &tunnel{sides: [2]End{first, second}, linger: linger}
@@ -63,7 +65,7 @@ func Both(ctx context.Context, first, second End, linger time.Duration) Traffic 
 	t.carry(0, 1)
 	<-done
 	t.timer.Stop()
-	return Traffic{FromFirst: t.bytes[0], FromSecond: t.bytes[1], Reason: reason(ctx, t.name, t.first)}
+	return Traffic{FromFirst: t.bytes[0].Load(), FromSecond: t.bytes[1].Load(), Reason: reason(ctx, t.name, t.first)}
 }
 
 func (t *tunnel) close() {
@@ -74,33 +76,54 @@ func (t *tunnel) close() {
 
 // carry takes what a side says to the other one, and says there that it has ended.
 func (t *tunnel) carry(from, to int) {
-	bytes, err := carry(t.sides[to], t.sides[from])
+	err := carry(t.sides[to], t.sides[from], &t.bytes[from])
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.bytes[from] = bytes
 	if t.ended++; t.ended == len(t.sides) {
 		return
 	}
 	t.first, t.name = err, t.sides[from].Name
 	if err != nil {
-		t.linger = afterBreak
+		t.timer = time.AfterFunc(afterBreak, t.close)
+		return
 	}
-	t.timer = time.AfterFunc(t.linger, t.close)
+	seen := t.bytes[to].Load()
+	t.timer = time.AfterFunc(t.linger, func() {
+		t.mutex.Lock()
+		defer t.mutex.Unlock()
+		if now := t.bytes[to].Load(); now != seen && t.ended < len(t.sides) {
+			seen = now
+			t.timer.Reset(t.linger)
+			return
+		}
+		t.close()
+	})
 }
 
-func carry(to, from End) (bytes int64, err error) {
+// carry counts what it has carried while it does.
+func carry(to, from End, bytes *atomic.Int64) error {
+	counted := counted{to.Conn, bytes}
 	if len(from.Early) > 0 {
-		var written int
-		written, err = to.Conn.Write(from.Early)
-		bytes = int64(written)
+		if _, err := counted.Write(from.Early); err != nil {
+			_ = to.Conn.CloseWrite()
+			return err
+		}
 	}
-	if err == nil {
-		var copied int64
-		copied, err = move(to.Conn, from.Conn)
-		bytes += copied
-	}
+	err := move(counted, from.Conn)
 	_ = to.Conn.CloseWrite()
-	return bytes, err
+	return err
+}
+
+// counted is a connection that counts what is written.
+type counted struct {
+	net.Conn
+	bytes *atomic.Int64
+}
+
+func (c counted) Write(text []byte) (int, error) {
+	n, err := c.Conn.Write(text)
+	c.bytes.Add(int64(n))
+	return n, err
 }
 
 func reason(ctx context.Context, name string, err error) string {
