@@ -34,7 +34,7 @@ var (
 
 // newCredentials watches all pods that have not ended, and keeps of each when containers started that refer to the Secret.
 func newCredentials(config *rest.Config, namespace string, secrets client.Reader) (*credentials, error) {
-	pods, err := cache.New(config, cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {
+	pods, err := newCache(config, cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.Pod{}: {
 		Field: fields.AndSelectors(
 			fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 			fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),

@@ -32,7 +32,7 @@ func newOnDemand(config *rest.Config, namespaces []string) (onDemand, error) {
 	for _, name := range namespaces {
 		within[name] = cache.Config{}
 	}
-	pods, err := cache.New(config, cache.Options{
+	pods, err := newCache(config, cache.Options{
 		DefaultNamespaces: within,
 		ByObject:          map[client.Object]cache.ByObject{&corev1.Pod{}: {Transform: referral}},
 	})

@@ -29,7 +29,7 @@ func newOrigin(config *rest.Config, namespace, name string) (origin, error) {
 		return o, nil
 	}
 	var err error
-	o.secrets, err = cache.New(config, cache.Options{
+	o.secrets, err = newCache(config, cache.Options{
 		DefaultNamespaces: map[string]cache.Config{namespace: {}},
 		ByObject:          map[client.Object]cache.ByObject{&corev1.Secret{}: {Field: fields.OneTermEqualSelector("metadata.name", o.name)}},
 	})
