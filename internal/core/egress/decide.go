@@ -51,19 +51,19 @@ func (p Policy) CheckSource(client netip.Addr) *Refusal {
 	return refuse(Source, "%s is in none of the networks that may use this relay", client)
 }
 
-// Service returns the full name of the Service that a pod's resolver would find first for a name of one or two labels, and
-// for one that says itself that it is of a Service. A name without a dot is of the client's namespace. Empty: none.
+// Service returns the full name of the Service that a pod's resolver would find first for a name without a dot, which is of the
+// client's namespace, and for one that says itself that it is of a Service. Empty: none. A pod's resolver takes github.com for a
+// Service github of the namespace com, too. The relay does not: who makes that namespace must not take the name from all others.
 func (p Policy) Service(d Destination, namespace string) string {
-	labels := strings.Split(d.Name, ".")
 	switch {
 	case d.Name == "":
 		return ""
 	case isServiceName(d.Name, p.Domain):
 		return strings.TrimSuffix(d.Name, "."+p.Domain) + "." + p.Domain
-	case len(labels) == 1 && namespace != "":
-		return d.Name + "." + namespace + ".svc." + p.Domain
-	case len(labels) == 2:
+	case d.Name == "kubernetes.default":
 		return d.Name + ".svc." + p.Domain
+	case !strings.Contains(d.Name, ".") && namespace != "":
+		return d.Name + "." + namespace + ".svc." + p.Domain
 	}
 	return ""
 }

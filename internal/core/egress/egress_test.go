@@ -112,7 +112,7 @@ func TestWhereARequestGoes(t *testing.T) {
 		{"10.0.0.3", "", true, false, "Denied", "Denied"},
 		{"backend", "shop", false, true, "ShortName", "direct backend.shop.svc.cluster.local:80"},
 		{"backend", "else", false, true, "ShortName", "ShortName"},
-		{"backend.other", "shop", false, true, "ShortName", "direct backend.other.svc.cluster.local:80"},
+		{"backend.other", "shop", false, true, "proxy backend.other:80", "proxy backend.other:80"},
 		{"intranet", "shop", false, false, "proxy intranet:80", "proxy intranet:80"},
 		{"intranet", "", false, false, "proxy intranet:80", "proxy intranet:80"},
 		{"backend.other.svc", "shop", false, false, "ServiceName", "direct backend.other.svc.cluster.local:80"},
@@ -152,9 +152,9 @@ func decided(policy egress.Policy, request egress.Request) string {
 }
 
 func TestAShortNameIsToldWhatToWrite(t *testing.T) {
-	d, _ := egress.ParseDestination("backend.other", 80)
-	_, refusal := egress.Policy{Domain: "cluster.local"}.Decide(egress.Request{Destination: d, Service: true})
-	const want = "backend.other is the Service backend.other.svc: no NO_PROXY can name it, so it came to the relay; write backend.other.svc, which NO_PROXY covers"
+	d, _ := egress.ParseDestination("backend", 80)
+	_, refusal := egress.Policy{Domain: "cluster.local"}.Decide(egress.Request{Destination: d, Namespace: "shop", Service: true})
+	const want = "backend is the Service backend.shop.svc: no NO_PROXY can name it, so it came to the relay; write backend.shop.svc, which NO_PROXY covers"
 	if refusal == nil || refusal.Text != want {
 		t.Errorf("%v", refusal)
 	}

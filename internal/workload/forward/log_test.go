@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -53,14 +54,14 @@ func TestNoSecretIsInALogOrAMetric(t *testing.T) {
 			for _, first := range []string{"GET http://example.com/" + client + "?" + client + " HTTP/1.1\r\nHost: example.com\r\n", "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n"} {
 				_, _, _ = raw(t, s.Listener.Addr().String(), first+"Proxy-Authorization: Basic "+basic+"\r\nAuthorization: "+client+"\r\nX-"+client+": "+client+"\r\n\r\n")
 			}
+			for strings.Count(logged.String(), "msg=") < 2 { // that of an answer comes after the answer
+				runtime.Gosched()
+			}
 			families, err := registry.Gather()
 			if err != nil {
 				t.Fatal(err)
 			}
 			text := logged.String() + fmt.Sprint(families)
-			if !strings.Contains(text, "example.com") {
-				t.Errorf("%s, %s: nothing is logged", userinfo, name)
-			}
 			user, password, _ := strings.Cut(userinfo, ":")
 			for _, never := range []string{user, password, client, basic, base64.StdEncoding.EncodeToString([]byte(user + ":" + password))} {
 				if never != "" && strings.Contains(text, never) {

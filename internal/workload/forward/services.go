@@ -13,8 +13,7 @@ const (
 	maxLookups    = 4096             // that are remembered
 )
 
-// services knows which names of Services there are. Every request for github.com asks for one (a Service github of the
-// namespace com), and so answers are remembered.
+// services knows which names of Services there are, and remembers the answers.
 type services struct {
 	resolve func(ctx context.Context, name string) bool
 	now     func() time.Time
