@@ -51,9 +51,9 @@ func (p Policy) CheckSource(client netip.Addr) *Refusal {
 	return refuse(Source, "%s is in none of the networks that may use this relay", client)
 }
 
-// Service returns the full name of the Service that a pod's resolver would find first for a name without a dot, which is of the
-// client's namespace, and for one that says itself that it is of a Service. Empty: none. A pod's resolver takes github.com for a
-// Service github of the namespace com, too. The relay does not: who makes that namespace must not take the name from all others.
+// Service returns the full name of the Service that a name stands for, or nothing. A name without a dot is of the client's
+// namespace, and a name with .svc says itself that it is of a Service. A pod's resolver takes github.com for a Service github of
+// the namespace com, too. The relay does not: who makes that namespace must not take the name from all others.
 func (p Policy) Service(d Destination, namespace string) string {
 	switch {
 	case d.Name == "":

@@ -22,7 +22,12 @@ func fit(limits Limits) Limits {
 		return limits
 	}
 	debug.SetMemoryLimit(int64(memory / 10 * 9))
-	return limits.within(int(min(memory/4*3/perConnection, uint64(limits.Connections)))) // a quarter is the process's own, and garbage
+	return limits.in(memory)
+}
+
+// in returns the limits that fit into so many bytes. A quarter of them is the process's own, and garbage.
+func (l Limits) in(memory uint64) Limits {
+	return l.within(int(min(memory/4*3/perConnection, uint64(l.Connections))))
 }
 
 // within returns limits of so many connections, of which one address has the same share as before.

@@ -8,12 +8,16 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/workload/headers"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -162,6 +166,29 @@ func TestOneAddressHasTheSameShareOfFewerConnections(t *testing.T) {
 		if got := DefaultLimits.within(connections); got.Connections != connections || got.PerSource != want {
 			t.Errorf("of %d: %+v", connections, got)
 		}
+	}
+}
+
+// What the chart gives the relay is enough for a node: 110 pods, and many connections of each.
+func TestTheChartsLimitHasRoomForThousands(t *testing.T) {
+	text, err := os.ReadFile("../../../charts/fairlead-policies/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		Relay struct {
+			Resources struct{ Limits map[string]resource.Quantity }
+		}
+	}
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	memory := values.Relay.Resources.Limits["memory"]
+	if got := DefaultLimits.in(uint64(memory.Value())); got.Connections != 3072 {
+		t.Errorf("with %s: %+v", &memory, got)
+	}
+	if got := DefaultLimits.in(256 << 20); got.Connections != 1536 {
+		t.Errorf("with 256Mi: %+v", got)
 	}
 }
 
