@@ -49,6 +49,10 @@ type Observed struct {
 	// +kubebuilder:validation:Enum=Verified;Failed;Unknown
 	Egress string `json:"egress,omitempty"`
 
+	// lastVerifiedTime is the time of the last observation by which egress was Verified. Absent if it was Failed since.
+	// +optional
+	LastVerifiedTime *metav1.Time `json:"lastVerifiedTime,omitempty"`
+
 	// message says what failed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

@@ -386,6 +386,10 @@ func (in *Observed) DeepCopyInto(out *Observed) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.LastVerifiedTime != nil {
+		in, out := &in.LastVerifiedTime, &out.LastVerifiedTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Nodes != nil {
 		in, out := &in.Nodes, &out.Nodes
 		*out = new(ObservedNodes)

@@ -66,6 +66,7 @@ func Observed(result probe.Result, last *v1alpha1.Observed, period time.Duration
 		o.Nodes = &v1alpha1.ObservedNodes{Total: count(n.Total), Verified: count(n.Verified), Failed: count(n.Failed)}
 	}
 	egress(result, o)
+	o.LastVerifiedTime = lastVerified(o, last)
 	if now.Sub(o.Time.Time) > 2*period {
 		o.Egress, o.Message = v1alpha1.EgressUnknown, "no new result for two periods: the probe of the cluster does not run"
 	}
@@ -82,8 +83,23 @@ func Unreached(why string, last *v1alpha1.Observed, period time.Duration) *v1alp
 	if o.Time.IsZero() || o.Period == nil {
 		o.Period = &metav1.Duration{Duration: min(max(period, minPeriod), maxPeriod)}
 	}
+	o.LastVerifiedTime = lastVerified(o, last)
 	o.Egress, o.Message = v1alpha1.EgressUnknown, shorten(why, maxMessage)
 	return o
+}
+
+// lastVerified is when egress was last Verified and not Failed since: now, or by what was said before, also by a version that did
+// not say when.
+func lastVerified(now, last *v1alpha1.Observed) *metav1.Time {
+	switch {
+	case now.Egress == v1alpha1.EgressVerified:
+		return now.Time.DeepCopy()
+	case now.Egress == v1alpha1.EgressFailed, last == nil:
+		return nil
+	case last.LastVerifiedTime == nil && last.Egress == v1alpha1.EgressVerified:
+		return last.Time.DeepCopy()
+	}
+	return last.LastVerifiedTime
 }
 
 // since is when observations began without a gap, neither of our looks nor of the results.

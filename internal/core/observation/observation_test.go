@@ -126,6 +126,30 @@ func TestAClusterThatIsNotReachedKeepsTheTimeOfTheLastObservation(t *testing.T) 
 	}
 }
 
+func TestWhenEgressWasLastVerifiedIsKeptUntilItFails(t *testing.T) {
+	before := Observed(good(), nil, period, now)
+	if !before.LastVerifiedTime.Equal(&before.Time) {
+		t.Errorf("%+v", before)
+	}
+	pending, failed := good(), good()
+	pending.Targets[0].State, failed.Targets[0].State = probe.Unknown, probe.Failed
+	unreached := Unreached("no", before, period)
+	for name, o := range map[string]*v1alpha1.Observed{
+		"not reached":              unreached,
+		"not reached twice":        Unreached("no", unreached, period),
+		"not known":                Observed(pending, unreached, period, now.Add(time.Minute)),
+		"no new result":            Observed(good(), before, period, now.Add(time.Hour)),
+		"an earlier version wrote": Unreached("no", &v1alpha1.Observed{Time: before.Time, Egress: v1alpha1.EgressVerified}, period),
+	} {
+		if o.Egress != v1alpha1.EgressUnknown || !o.LastVerifiedTime.Equal(&before.Time) {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	if o := Unreached("no", Observed(failed, before, period, now), period); o.LastVerifiedTime != nil {
+		t.Errorf("it failed since: %+v", o)
+	}
+}
+
 func TestWhatAHostileClusterSaysGetsNoFurtherThanItsBounds(t *testing.T) {
 	long := strings.Repeat("x\n\x1b[31m€", 5000)
 	used := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -284,3 +284,14 @@ func TestWhoDoesNotObserveAnyMoreSaysNothing(t *testing.T) {
 		t.Error("what is unknown holds")
 	}
 }
+
+// An API server that answers late once takes no proof away: else a change would go by clusters whose probes held until then.
+func TestWhatCannotBeToldForAMomentHeldAllTheSame(t *testing.T) {
+	seen := &v1alpha1.Observed{Egress: v1alpha1.EgressUnknown, Time: ago(time.Second), LastVerifiedTime: ptrTo(ago(9 * time.Minute))}
+	if !Holds(seen, noon) || Holds(seen, noon.Add(2*time.Minute)) {
+		t.Error("it holds for ten minutes")
+	}
+	if seen.Egress = v1alpha1.EgressFailed; Holds(seen, noon) {
+		t.Error("it has failed since")
+	}
+}

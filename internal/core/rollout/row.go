@@ -33,7 +33,7 @@ type Row struct {
 	Record   *revision.Record // what it is to have; nil: nobody has decided that
 	Override string           // hash of its ProxyOverride, as it is
 	Facts    string           // hash of its provider's facts, as they are
-	Holds    bool             // its probes hold, by an observation of late
+	Holds    bool             // its probes held of late, and did not fail since
 	Status   Status
 }
 
@@ -161,17 +161,21 @@ func writtenAt(report v1alpha1.ProxyReportStatus, record *revision.Record) time.
 	return at
 }
 
-// Holds reports whether the probes of a cluster hold, by an observation that is no older than two periods, or ten minutes:
-// nobody waits for somebody who does not observe any more.
+// Holds reports whether the probes of a cluster hold: it was seen within two periods, or ten minutes, and nothing failed since.
+// Who cannot tell for a moment takes nothing back, and nobody waits for somebody who does not observe any more.
 func Holds(seen *v1alpha1.Observed, now time.Time) bool {
-	if seen == nil || seen.Egress != v1alpha1.EgressVerified {
+	if seen == nil || seen.Egress == v1alpha1.EgressFailed {
 		return false
+	}
+	held := seen.LastVerifiedTime
+	if held == nil && seen.Egress == v1alpha1.EgressVerified { // an earlier version says no time
+		held = &seen.Time
 	}
 	old := 10 * time.Minute
 	if seen.Period != nil {
 		old = max(old, 2*seen.Period.Duration)
 	}
-	return now.Sub(seen.Time.Time) <= old
+	return held != nil && now.Sub(held.Time) <= old
 }
 
 const notWritten = "its Secrets are not written yet"

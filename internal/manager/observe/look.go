@@ -122,7 +122,7 @@ func (s *Sweeper) write(ctx context.Context, report *v1alpha1.ProxyReport, next 
 // merged is a merge patch that leaves nothing of what was there before.
 func merged(next *v1alpha1.Observed) (map[string]any, error) {
 	fields := map[string]any{}
-	for _, name := range []string{"time", "since", "period", "revision", "egress", "message", "targets", "failedTargets", "nodes", "unseen", "credentials"} {
+	for _, name := range []string{"time", "since", "period", "revision", "egress", "lastVerifiedTime", "message", "targets", "failedTargets", "nodes", "unseen", "credentials"} {
 		fields[name] = nil
 	}
 	text, err := json.Marshal(next)
