@@ -166,7 +166,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	is := carried{settings, decision, line.decided(decision), p.via(r), len(r.TransferEncoding) > 0}
-	in := r.WithContext(context.WithValue(r.Context(), key{}, is))
+	in := r.WithContext(context.WithValue(askedBy(r), key{}, is))
 	r.Header = nil // the server's own request lives as long as the answer
 	if r.Method == http.MethodConnect {
 		p.connect(w, r, is)
@@ -176,6 +176,15 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if conn, is := r.Context().Value(connKey{}).(net.Conn); is {
 		p.connections.removeHijacked(conn)
 	}
+}
+
+// askedBy: behind a loopback address are many.
+func askedBy(r *http.Request) context.Context {
+	client, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || client.Addr().IsLoopback() {
+		return r.Context()
+	}
+	return upstream.AskedBy(r.Context(), client.Addr().String())
 }
 
 type key struct{}
@@ -261,7 +270,7 @@ func schemeOf(r *http.Request) string {
 
 // connect opens a tunnel and carries it until it ends.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, is carried) {
-	far, err := p.open(r.Context(), is)
+	far, err := p.open(askedBy(r), is)
 	if err != nil {
 		p.failed(w, r, is.line, err)
 		return

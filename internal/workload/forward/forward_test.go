@@ -219,7 +219,6 @@ func TestThePreviousCredentialIsTriedOnceTheNewOneIsRefused(t *testing.T) {
 func TestAWrongPasswordIsTriedAHandfulOfTimesHoweverManyAsk(t *testing.T) {
 	c := newCompany(t, "127.0.0.1:1", "right")
 	s := start(t, map[string]string{upstream.HTTPFile: c.url("wrong"), upstream.HTTPSFile: c.url("wrong")}, nil)
-	began := time.Now()
 	var running sync.WaitGroup
 	for range 50 {
 		running.Go(func() {
@@ -229,8 +228,8 @@ func TestAWrongPasswordIsTriedAHandfulOfTimesHoweverManyAsk(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if log, most := c.log(), 1+int(time.Since(began)/(2*time.Second)); len(log) < 1 || len(log) > most { // upstream's turn
-		t.Errorf("%d requests had the wrong password, and not 1 to %d", len(log), most)
+	if log := c.log(); len(log) < 1 || len(log) > 3 { // one, another one if that has no answer for long, and a CONNECT
+		t.Errorf("%d requests had the wrong password, and not 1 to 3", len(log))
 	}
 }
 

@@ -51,7 +51,11 @@ func TestWhoIsGoneBeforeTheTunnelIsOpenIsCountedNoMore(t *testing.T) {
 
 // A client that has ended its side reads no success where there was none.
 func TestAClientThatHasSaidAllGetsNoFalseSuccess(t *testing.T) {
-	company := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	ends := make(chan struct{})
+	company := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		<-ends
+		panic(http.ErrAbortHandler)
+	}))
 	defer company.Close()
 	s := start(t, map[string]string{upstream.HTTPFile: company.URL, upstream.HTTPSFile: company.URL}, nil)
 	for _, request := range []string{"GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n", "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n"} {
@@ -63,6 +67,7 @@ func TestAClientThatHasSaidAllGetsNoFalseSuccess(t *testing.T) {
 		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 		_, _ = io.WriteString(conn, request)
 		_ = conn.(*net.TCPConn).CloseWrite()
+		ends <- struct{}{}
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err == nil && answer.StatusCode < http.StatusBadRequest {
 			t.Errorf("%q: %s", request, answer.Status)

@@ -133,7 +133,7 @@ func TestAWrongPasswordIsSentOnceForBothKindsOfURLs(t *testing.T) {
 	for name, test := range map[string]struct {
 		http string // another user of the same proxy
 		want int32
-	}{"the same": {"fleet", 1}, "another user": {"other", 2}} {
+	}{"the same": {"fleet", 1}, "another user": {"other", 3}} { // to ask for an http URL, and to find out whose 407 it is
 		var sent atomic.Int32
 		proxy := answering(t, func(int) string {
 			sent.Add(1)

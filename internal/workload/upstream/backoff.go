@@ -1,211 +1,100 @@
 package upstream
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
-	"sync"
+	"slices"
 	"time"
 )
 
-// A credential that a proxy has refused is tried again after firstPause, then twice as long each time, up to longestPause,
-// with jitter: many companies lock an account after a handful of wrong passwords, and a fleet has thousands of relays. While
-// another credential is accepted, nobody waits for this one, and it rests for longer.
+// Directories lock an account after 3 to 10 wrong passwords within 15 to 30 minutes. So after a refusal nobody asks for firstPause,
+// as it may have been a moment's, and after a second one in a row not before longPause; each half as long again or twice as long at
+// most, since a fleet has thousands of relays. A proxy may let some destinations pass without a look at the password: that many
+// refusals within longPause are as good as two in a row. docs/spec/relay.md has the arithmetic.
 const (
-	firstPause   = 5 * time.Second
-	longestPause = 2 * time.Minute
-	longestSpare = 10 * time.Minute
+	firstPause = 5 * time.Second
+	longPause  = 30 * time.Minute
+	many       = 4
 )
 
-// turn is how long the others wait for the one request that tries a credential. After that, the next one may try it, too: a
-// destination that does not answer must not hold everybody up.
-const turn = 2 * time.Second
-
-// attempts remembers how credentials fared.
-type attempts struct {
-	mutex sync.Mutex
-	known map[attempted]*attempt
-	now   func() time.Time
-}
-
-// attempted is a credential at a proxy, for tunnels or for requests.
-type attempted struct {
-	address, header string
-	requests        bool
-}
-
-type attempt struct {
-	accepted bool          // by the latest answer
-	refused  int           // times in a row
-	said     time.Time     // when it was refused
-	rests    time.Time     // until then it is not tried
-	last     time.Time     // when it was accepted
-	tunnels  int           // open ones
-	trying   chan struct{} // closed when the one request that tries it is answered, or has had its turn; nil if there is none
-}
-
-// ErrBackoff says that no credential may be tried now.
-var ErrBackoff = errors.New("it has refused the user or the password, and is not asked again before")
-
-// begin returns a credential to ask with, and what is to be told of the answer. Of one that is not known to be accepted,
-// only one request at a time finds out; the others wait for it. A request that cannot be repeated takes one that is accepted,
-// if there is one.
-func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) (index int, end func(answer), err error) {
-	for {
-		index, mine, theirs, err := a.pick(proxy, from, once)
-		switch {
-		case err != nil:
-			return 0, nil, err
-		case theirs == nil:
-			began := a.now()
-			return index, func(got answer) {
-				if got == accepted && a.refusedSince(began, proxy, index) {
-					got = unknown // it says what was
-				}
-				a.end(proxy, index, mine, got)
-			}, nil
-		}
-		select {
-		case <-theirs:
-		case <-ctx.Done():
-			return 0, nil, context.Cause(ctx)
-		}
-	}
-}
-
-// pick returns the credential to take, with the turn if it is to be tried, or whose turn is to be awaited.
-func (a *attempts) pick(proxy Proxy, from int, once bool) (index int, mine, theirs chan struct{}, err error) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if once {
-		for i := from; i < len(proxy.Credentials); i++ {
-			if a.state(proxy, i).accepted {
-				return i, nil, nil, nil
-			}
-		}
-	}
-	var soonest time.Time
-	for i := from; i < len(proxy.Credentials); i++ {
-		state := a.state(proxy, i)
-		switch {
-		case state.rests.After(a.now()):
-			if soonest.IsZero() || state.rests.Before(soonest) {
-				soonest = state.rests
-			}
-		case state.accepted:
-			return i, nil, nil, nil
-		case theirs != nil: // the turn of one before this one: nobody knows yet whether this one is needed
-		case state.trying == nil:
-			return i, a.give(state), nil, nil
-		default:
-			theirs = state.trying
-		}
-	}
-	if theirs == nil {
-		err = fmt.Errorf("%w %s", ErrBackoff, soonest.UTC().Format(time.TimeOnly+" MST"))
-	}
-	return 0, nil, theirs, err
-}
-
-// give lets a request try a credential, for a turn.
-func (a *attempts) give(state *attempt) chan struct{} {
-	mine := make(chan struct{})
-	state.trying = mine
-	time.AfterFunc(turn, func() {
-		a.mutex.Lock()
-		defer a.mutex.Unlock()
-		state.over(mine)
-	})
-	return mine
-}
-
-// over ends a turn, unless it has ended.
-func (s *attempt) over(mine chan struct{}) {
-	if mine != nil && s.trying == mine {
-		close(mine)
-		s.trying = nil
-	}
-}
-
-// hears returns the context of a request with a credential. While that is not known to be accepted, the request goes on for a
-// turn when its client goes away: else nobody would hear that the password is wrong, and the next one would send it again.
-func (a *attempts) hears(ctx context.Context, proxy Proxy, index int) context.Context {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if a.state(proxy, index).accepted {
-		return ctx
-	}
-	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() { time.AfterFunc(turn, func() { cancel(context.Cause(ctx)) }) })
-	return longer
-}
-
-// answer is what a request says of the credential that it had.
-type answer int
-
+// While nobody knows whether a credential is accepted, one request tries it, after a turn another one, and no more of the same
+// account: the proxy may have refused them, and be slow to say so. After patience it is the destination that is slow, and they do
+// not count.
 const (
-	unknown answer = iota // none, or one that a proxy may give before it looks at the credential, such as 403 and 503
-	accepted
-	refused // 407
+	turn     = 2 * time.Second
+	patience = 10 * time.Second
 )
 
-// end: what a proxy says to CONNECT counts for requests, too. Not the other way round: any destination of a request may say 407,
-// and must not stop tunnels.
-func (a *attempts) end(proxy Proxy, index int, mine chan struct{}, got answer) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.learn(proxy, index, mine, got)
-	if !proxy.requests {
-		proxy.requests = true
-		a.learn(proxy, index, nil, got)
-	}
+// account is a user at a proxy: it is what a directory locks.
+type account struct {
+	refused int         // times in a row, whatever the password was
+	recent  []time.Time // refusals within longPause
+	tries   []*try      // that were not answered yet, the oldest first
 }
 
-func (a *attempts) learn(proxy Proxy, index int, mine chan struct{}, got answer) {
-	state := a.state(proxy, index)
-	switch got {
-	case accepted:
-		state.accepted, state.refused, state.rests, state.last = true, 0, time.Time{}, a.now()
-	case refused:
-		if state.rests.After(a.now()) {
-			break // one of several that were under way
+// try is a request with a credential that may be refused.
+type try struct {
+	began  time.Time
+	client string
+}
+
+// room is when the account may be tried once more: at once if that is not after now. A client that waits for an answer lets others
+// go first: one with a thousand requests to destinations that are silent must not have all turns.
+func (c *account) room(now time.Time, client string) time.Time {
+	var young []*try
+	for _, t := range c.tries {
+		if own := t.began.Add(patience + turn); t.client == client && client != "" && own.After(now) {
+			return own
 		}
-		longest := longestPause
-		for i := range proxy.Credentials {
-			if i != index && a.state(proxy, i).accepted {
-				longest = longestSpare
-			}
+		if t.began.Add(patience).After(now) {
+			young = append(young, t)
 		}
-		pause := min(firstPause<<min(state.refused, 10), longest)
-		state.accepted, state.refused = false, state.refused+1
-		state.said = a.now()
-		state.rests = state.said.Add(pause + rand.N(pause/2))
-	case unknown:
 	}
-	state.over(mine)
-	if got == accepted {
-		state.over(state.trying) // another request's: there is nothing to find out any more
+	switch {
+	case len(young) == 0:
+		return now
+	case len(young) == 1 && c.refused == 0:
+		return later(now, young[0].began.Add(turn))
+	}
+	return young[0].began.Add(patience)
+}
+
+func (c *account) begin(now time.Time, client string) *try {
+	t := &try{now, client}
+	c.tries = append(c.tries, t)
+	return t
+}
+
+func (c *account) end(t *try) {
+	c.tries = slices.DeleteFunc(c.tries, func(other *try) bool { return other == t })
+}
+
+// refuse notes a refusal, and reports whether it is one of many.
+func (c *account) refuse(now time.Time) bool {
+	c.refused++
+	c.recent = append(slices.DeleteFunc(c.recent, func(at time.Time) bool { return now.Sub(at) > longPause }), now)
+	return c.refused > 1 || len(c.recent) >= many
+}
+
+// rest is since how many refusals in a row, and until when, something is not tried.
+type rest struct {
+	refused int
+	until   time.Time
+}
+
+// refuse notes one more refusal; long: it is known to be one of many.
+func (r *rest) refuse(now time.Time, long bool) {
+	r.refused++
+	r.until = now.Add(firstPause + rand.N(firstPause/2))
+	if long || r.refused > 1 {
+		r.long(now)
 	}
 }
 
-func (a *attempts) refusedSince(began time.Time, proxy Proxy, index int) bool {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	return a.state(proxy, index).said.After(began)
-}
+func (r *rest) long(now time.Time) { r.until = later(r.until, now.Add(longPause+rand.N(longPause))) }
 
-func (a *attempts) state(proxy Proxy, index int) *attempt {
-	return a.stateOf(attempted{proxy.Address, proxy.Credentials[index].Header(), proxy.requests})
-}
-
-// stateOf forgets nothing but with the process: a rotation is one more.
-func (a *attempts) stateOf(of attempted) *attempt {
-	if a.known == nil {
-		a.known = map[attempted]*attempt{}
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	if a.known[of] == nil {
-		a.known[of] = &attempt{}
-	}
-	return a.known[of]
+	return a
 }

@@ -73,6 +73,7 @@ func (f *Folder) read() error {
 	}
 	if f.last != nil {
 		settings.remember(f.last)
+		settings.follow(f.last)
 		f.log.Info("the settings have changed", "proxy", settings.HTTPS.URL.String())
 	}
 	for _, warning := range settings.Warnings {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -58,12 +59,14 @@ type Proxy struct {
 	// Credentials in the order in which they are tried; at least one, which may be none.
 	Credentials []Credential
 
-	requests bool // a Transport's
+	plain      bool // a Transport's
+	generation int  // of the settings that it is from: it grows when proxies or credentials change
 }
 
 // Credential is the value of Proxy-Authorization, and prints as its name.
 type Credential struct {
 	Name   string // "current" or "previous", for logs and metrics
+	user   string
 	secret *string
 }
 
@@ -109,6 +112,15 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 		return pool, nil
 	})
 	return s, nil
+}
+
+// follow numbers the settings after those of before: who refused their credentials is asked anew once these are others.
+func (s *Settings) follow(before *Settings) {
+	s.HTTPS.generation, s.HTTP.generation = before.HTTPS.generation, before.HTTP.generation
+	if !reflect.DeepEqual(s.HTTPS, before.HTTPS) || !reflect.DeepEqual(s.HTTP, before.HTTP) {
+		s.HTTPS.generation++
+		s.HTTP.generation++
+	}
 }
 
 // Bypasses reports whether NO_PROXY covers a host:port, in Go's reading. The scheme is that of the URL: http or https.
@@ -170,7 +182,7 @@ func NewProxy(u proxyurl.URL) (Proxy, error) {
 	if read.User != nil {
 		password, _ := read.User.Password()
 		header := "Basic " + base64.StdEncoding.EncodeToString([]byte(read.User.Username()+":"+password))
-		current.secret = &header
+		current.user, current.secret = read.User.Username(), &header
 	}
 	return Proxy{URL: u, Address: read.Host, Credentials: []Credential{current}}, nil
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -20,10 +21,12 @@ import (
 
 // Transport sends requests for http URLs to a proxy (RFC 9112, section 3.2.2), as [Dialer.Open] does for tunnels.
 type Transport struct {
-	dialer *Dialer
-	proxy  Proxy
-	base   headers.Transport
-	bound  func(context.Context) (context.Context, context.CancelFunc)
+	dialer      *Dialer
+	proxy       Proxy
+	authorities func() (*x509.CertPool, error)
+	timeout     time.Duration
+	base        headers.Transport
+	bound       func(context.Context) (context.Context, context.CancelFunc)
 }
 
 // ContinueTimeout is how long a body waits for the answer that it may come (RFC 9110, section 10.1.1): a proxy may refuse it, or
@@ -33,11 +36,11 @@ const ContinueTimeout = 5 * time.Second
 // NewTransport returns one for a proxy. Close it when the settings have changed. Awaiting a credential, and connecting, take at
 // most the given time each, whose cause the error is.
 func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error), timeout time.Duration, cause error) *Transport {
-	proxy.requests = true
+	proxy.plain = true
 	bound := func(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithTimeoutCause(ctx, timeout, cause)
 	}
-	return &Transport{d, proxy, headers.NewTransport(&http.Transport{
+	return &Transport{d, proxy, authorities, timeout, headers.NewTransport(&http.Transport{
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address}), // what speaks TLS is below
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			ctx, cancel := bound(ctx)
@@ -62,34 +65,97 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
-	var failed error
 	body := request.Body != nil && request.Body != http.NoBody
+	var failed error
 	for from := 0; ; {
 		waiting, cancel := t.bound(request.Context())
-		index, end, err := t.dialer.attempts.begin(waiting, t.proxy, from, body)
+		one, err := t.dialer.attempts.begin(waiting, t.proxy, from, body)
 		cancel()
 		if err != nil {
-			if failed != nil {
-				err = failed
-			}
+			return nil, cmp.Or(failed, err)
+		}
+		response, got, err := t.ask(request, &one)
+		t.dialer.attempts.end(t.proxy, one, got)
+		if got != refused && got != doubted {
+			return response, err
+		}
+		if failed, from = err, one.index+1; from == len(t.proxy.Credentials) || body {
 			return nil, err
 		}
-		response, err := t.send(request.WithContext(t.dialer.attempts.hears(request.Context(), t.proxy, index)), t.proxy.Credentials[index])
-		switch {
-		case err != nil:
-			end(unknown)
-			return nil, withoutAnswer(err)
-		case response.StatusCode != http.StatusProxyAuthRequired:
-			end(answerOf(response))
-			return withoutPage(response), nil
-		}
-		end(refused)
-		_ = response.Body.Close()
-		failed = refusal(response.StatusCode, textproto.MIMEHeader(response.Header), request.URL.Host, !t.proxy.Credentials[index].IsZero())
-		if from = index + 1; from == len(t.proxy.Credentials) || body {
-			return nil, failed
+	}
+}
+
+// ask sends a request with a credential. With got refused or doubted there is an error.
+func (t *Transport) ask(request *http.Request, one *asking) (response *http.Response, got answer, err error) {
+	var tried bool
+	if one.again { // a CONNECT tells at once: it costs one wrong password, and not two
+		if got, tried, err = t.prove(request, one); got == refused {
+			return nil, refused, err
 		}
 	}
+	longer, heard := hears(request.Context(), t.timeout)
+	response, err = t.send(request.WithContext(longer), t.proxy.Credentials[one.index])
+	heard()
+	switch {
+	case err != nil:
+		return nil, got, withoutAnswer(err)
+	case response.StatusCode != http.StatusProxyAuthRequired:
+		if response.StatusCode < http.StatusBadRequest {
+			got = accepted
+		}
+		return withoutPage(response), got, nil
+	}
+	_ = response.Body.Close()
+	said := refusal(response.StatusCode, textproto.MIMEHeader(response.Header), request.URL.Host, !t.proxy.Credentials[one.index].IsZero())
+	if !one.again {
+		got, tried, err = t.whose(request, one, said)
+	}
+	switch {
+	case got == refused:
+		return nil, refused, err
+	case got == accepted, one.trusted && tried:
+		return nil, got, &Refusal{Status: said.Status, why: fmt.Sprintf("%s said so, and not the proxy, which accepts the password", request.URL.Host)}
+	}
+	return nil, doubted, said
+}
+
+// whose finds out who said 407 to a request: the proxy, or the destination, as any may. The answer to a CONNECT is always the
+// proxy's. The one who asked waits for it, and nobody else.
+func (t *Transport) whose(request *http.Request, one *asking, said *Refusal) (got answer, tried bool, err error) {
+	if t.proxy.Credentials[one.index].IsZero() {
+		return refused, false, said
+	}
+	waiting, cancel := t.bound(request.Context())
+	known, err := t.dialer.attempts.beginProof(waiting, t.proxy, one)
+	cancel()
+	switch {
+	case err != nil: // somebody else finds out
+		return unknown, true, err
+	case known == refused:
+		return refused, false, said
+	case known == accepted:
+		return accepted, true, nil
+	}
+	return t.prove(request, one)
+}
+
+// prove asks the proxy with CONNECT whether it accepts a credential, for a tunnel to the host of a request that nobody uses. It
+// may open none, and have tried to, or still do: it has looked at the password, then.
+func (t *Transport) prove(request *http.Request, one *asking) (got answer, tried bool, err error) {
+	ctx, cancel := t.bound(context.WithoutCancel(request.Context()))
+	defer cancel()
+	tunnel, err := t.dialer.ask(ctx, t.proxy, t.authorities, net.JoinHostPort(request.URL.Hostname(), "443"), request.Header.Get("Via"), one.index)
+	var said *Refusal
+	switch {
+	case err == nil:
+		_ = tunnel.Close()
+		tried = true
+	case errors.As(err, &said):
+		tried = said.Status == http.StatusBadGateway || said.Status == http.StatusServiceUnavailable || said.Status == http.StatusGatewayTimeout
+	default:
+		tried = ctx.Err() != nil
+	}
+	return answerTo(err), tried, err
 }
 
 func (t *Transport) send(request *http.Request, credential Credential) (*http.Response, error) {
@@ -108,13 +174,6 @@ func withoutAnswer(err error) error {
 		return err
 	}
 	return errors.New("its answer is not HTTP/1, or has a header that is none")
-}
-
-func answerOf(response *http.Response) answer {
-	if response.StatusCode < http.StatusBadRequest {
-		return accepted
-	}
-	return unknown
 }
 
 // withoutPage replaces an error page of squid's: it may have the whole request in it, with the password.

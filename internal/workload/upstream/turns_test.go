@@ -4,179 +4,275 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// company answers what a function says, on connections of any number.
-func company(t *testing.T, answer func(*http.Request) string) (Proxy, *Dialer) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
+// piped is a connection in memory.
+type piped struct{ net.Conn }
+
+func (p piped) CloseWrite() error { return p.Close() }
+
+// company answers what a function says, on connections of any number, until they end.
+func company(answer func(*http.Request) string) *Dialer {
+	return NewDialer(func(context.Context, string) (Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer far.Close() //nolint:errcheck // of a test
+			reader := bufio.NewReader(far)
+			for {
+				request, err := http.ReadRequest(reader)
+				if err != nil {
+					return
+				}
+				if _, err := io.WriteString(far, answer(request)); err != nil {
+					return
+				}
 			}
-			go func() {
-				defer conn.Close() //nolint:errcheck // of a test
-				reader := bufio.NewReader(conn)
-				for {
-					request, err := http.ReadRequest(reader)
-					if err != nil {
-						return
+		}()
+		return piped{near}, nil
+	})
+}
+
+const (
+	refuses = "HTTP/1.1 407 no\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n"
+	accepts = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+	opens   = "HTTP/1.1 200 OK\r\n\r\n"
+)
+
+const limit = 30 * time.Second
+
+var errLate = errors.New("late")
+
+// client asks through one dialer, by CONNECT and for http URLs.
+type client struct {
+	dialer *Dialer
+	plain  *Transport
+	proxy  Proxy
+}
+
+func newClient(t *testing.T, d *Dialer, proxy Proxy) client {
+	t.Helper()
+	plain := d.NewTransport(proxy, nil, limit, errLate)
+	t.Cleanup(plain.Close)
+	return client{d, plain, proxy}
+}
+
+func (c client) get(ctx context.Context, host string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+"/", nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.plain.RoundTrip(request)
+	if err == nil {
+		err = response.Body.Close()
+	}
+	return err
+}
+
+func (c client) connect(ctx context.Context, host string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLate)
+	defer cancel()
+	tunnel, err := c.dialer.Open(ctx, c.proxy, nil, host+":443", "")
+	if err == nil {
+		err = tunnel.Close()
+	}
+	return err
+}
+
+// Any server may say 407. It stops nobody else, whatever the proxy says to a tunnel there.
+func TestADestinationThatSays407StopsNobody(t *testing.T) {
+	for name, tunnel := range map[string]string{
+		"a tunnel":  opens,
+		"bad":       "HTTP/1.1 502 no\r\n\r\n",
+		"overload":  "HTTP/1.1 503 no\r\n\r\n",
+		"late":      "HTTP/1.1 504 no\r\n\r\n",
+		"no answer": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, company(func(r *http.Request) string {
+					evil := strings.Contains(r.Host, "evil")
+					switch {
+					case evil && r.Method == http.MethodConnect && tunnel == "":
+						time.Sleep(time.Minute)
+						return opens
+					case evil && r.Method == http.MethodConnect:
+						return tunnel
+					case evil:
+						return refuses
+					case r.Method == http.MethodConnect:
+						return opens
 					}
-					if _, err := io.WriteString(conn, answer(request)); err != nil {
-						return
+					return accepts
+				}), two())
+				if err := c.get(t.Context(), "example.com"); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error)
+				for i := range 20 {
+					go func() { done <- c.get(t.Context(), fmt.Sprintf("evil-%d.example", i)) }()
+					synctest.Wait()
+					began := time.Now()
+					for what, err := range map[string]error{"a request": c.get(t.Context(), "example.com"), "a tunnel": c.connect(t.Context(), "example.com")} {
+						if err != nil || time.Since(began) > 0 {
+							t.Fatalf("%d: %s of another: %v, after %s", i, what, err, time.Since(began))
+						}
 					}
 				}
-			}()
-		}
-	}()
-	proxy := two()
-	proxy.Address = listener.Addr().String()
-	return proxy, NewDialer(func(ctx context.Context, address string) (Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		if err != nil {
-			return nil, err
-		}
-		return conn.(*net.TCPConn), nil
-	})
-}
-
-const refuses = "HTTP/1.1 407 no\r\nProxy-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n"
-
-// At a restart of all relays, the credential of before is revoked long since: who waits for the current one does not send it.
-func TestNobodySendsTheOldCredentialWhileTheNewOneIsTried(t *testing.T) {
-	proxy, a := two(), attempts{now: time.Now}
-	if index, _, err := a.begin(t.Context(), proxy, 0, false); index != 0 || err != nil {
-		t.Fatal(index, err)
-	}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if index, _, err := a.begin(short, proxy, 0, false); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it sends %s: %v", proxy.Credentials[index], err)
+				for range 20 {
+					if err := <-done; err == nil || !strings.Contains(err.Error(), "said so, and not the proxy") && !errors.Is(err, errLate) {
+						t.Error(err)
+					}
+				}
+				time.Sleep(2 * time.Minute) // until the company's proxy has said all
+			})
+		})
 	}
 }
 
-// A client that goes away before the proxy has answered does not hide a wrong password: the next one would send it again.
-func TestClientsThatGoAwayDoNotHideAWrongPassword(t *testing.T) {
-	var mutex sync.Mutex
-	sent, first := 0, make(chan struct{})
-	proxy, dialer := company(t, func(*http.Request) string {
-		mutex.Lock()
-		if sent++; sent == 1 {
-			close(first)
+// Where the proxy refuses tunnels, nobody knows whose a 407 is. Then requests rest, and tunnels do not.
+func TestA407ThatNobodyCanExplainStopsNoTunnel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		c := newClient(t, company(func(r *http.Request) string {
+			switch {
+			case r.Method != http.MethodConnect:
+				sent++
+				return refuses
+			case r.Host == "example.com:443":
+				return opens
+			}
+			return "HTTP/1.1 403 no\r\n\r\n"
+		}), one())
+		for range 2 {
+			if err := c.get(t.Context(), "mirror.example"); err == nil || errors.Is(err, ErrBackoff) {
+				t.Error(err)
+			}
+			if err := c.get(t.Context(), "mirror.example"); !errors.Is(err, ErrBackoff) {
+				t.Error(err)
+			}
+			time.Sleep(2 * firstPause)
 		}
-		mutex.Unlock()
-		time.Sleep(100 * time.Millisecond)
-		return refuses
+		time.Sleep(longPause - 2*firstPause)
+		if err := c.get(t.Context(), "mirror.example"); !errors.Is(err, ErrBackoff) || sent != 2 {
+			t.Error(err, sent)
+		}
+		if err := c.connect(t.Context(), "example.com"); err != nil {
+			t.Error(err)
+		}
+		if err := c.get(t.Context(), "mirror.example"); errors.Is(err, ErrBackoff) {
+			t.Error("a tunnel proves that the password is right, and requests still rest:", err)
+		}
 	})
-	proxy.Credentials = proxy.Credentials[:1]
-	plain := dialer.NewTransport(proxy, nil, time.Second, errors.New("late"))
-	defer plain.Close()
-	began := time.Now()
-	for i := range 20 {
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			<-first // the proxy has it
-			time.Sleep(20 * time.Millisecond)
-			cancel()
-		}()
-		if i%2 == 0 {
-			_, _ = dialer.Open(ctx, proxy, nil, "example.com:443", "")
-		} else {
-			request, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.com/", nil)
-			_, _ = plain.RoundTrip(request) //nolint:bodyclose // there is none
-		}
-		cancel()
-	}
-	mutex.Lock()
-	defer mutex.Unlock()
-	if most := 2 + int(time.Since(began)/turn); sent > most { // a busy machine takes longer than a turn
-		t.Errorf("the wrong password was sent %d times, and not %d", sent, most)
+}
+
+// However slow the proxy is to refuse a password, and however soon clients go away: a relay sends it a few times at the beginning,
+// and then once or twice in half an hour.
+func TestAWrongPasswordIsSentSeldom(t *testing.T) {
+	const relays, hours = 10, 2
+	for name, test := range map[string]struct {
+		after    time.Duration // 407
+		patience time.Duration // of clients
+		revoked  bool          // it was accepted before
+		proxy    Proxy
+		first    int // within half an hour, by each
+	}{
+		"at once":                           {0, time.Minute, false, one(), 3},
+		"at once, of two passwords":         {0, time.Minute, false, two(), 3},
+		"after 1.5 s, clients wait 1 s":     {1500 * time.Millisecond, time.Second, false, one(), 3},
+		"after 2.5 s, clients wait 1 s":     {2500 * time.Millisecond, time.Second, false, one(), 5},
+		"after 5 s, clients wait":           {5 * time.Second, time.Minute, false, one(), 5},
+		"after 20 s, clients wait 1 s":      {20 * time.Second, time.Second, false, one(), 9},
+		"revoked":                           {0, time.Minute, true, one(), 3},
+		"revoked, after 1.5 s, clients 1 s": {1500 * time.Millisecond, time.Second, true, one(), 12}, // those under way
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				for range relays {
+					var wrong, early atomic.Int32
+					var right atomic.Bool
+					right.Store(test.revoked)
+					c := newClient(t, company(func(r *http.Request) string {
+						switch {
+						case right.Load() && r.Method == http.MethodConnect:
+							return opens
+						case right.Load():
+							return accepts
+						}
+						if wrong.Add(1); time.Since(began) < 30*time.Minute {
+							early.Add(1)
+						}
+						time.Sleep(test.after)
+						return refuses
+					}), test.proxy)
+					if test.revoked {
+						if err := errors.Join(c.connect(t.Context(), "example.com"), c.get(t.Context(), "example.com")); err != nil {
+							t.Fatal(err)
+						}
+						right.Store(false)
+					}
+					for i, ask := range []func(context.Context, string) error{c.connect, c.get, c.connect, c.get} {
+						go func() {
+							for time.Sleep(time.Duration(i) * 100 * time.Millisecond); time.Since(began) < hours*time.Hour; time.Sleep(max(time.Second, time.Since(began)/50)) {
+								ctx, cancel := context.WithCancel(t.Context())
+								leaves := time.AfterFunc(test.patience, cancel)
+								if err := ask(ctx, fmt.Sprintf("%d.example", i)); err == nil {
+									t.Error("a wrong password is accepted")
+								}
+								leaves.Stop()
+								cancel()
+							}
+						}()
+					}
+					defer func() {
+						first, later := int(early.Load()), int(wrong.Load()-early.Load())
+						if first < 2 || first > test.first {
+							t.Errorf("within half an hour it is sent %d times, and not 2 to %d", first, test.first)
+						}
+						if most := 2 * len(test.proxy.Credentials) * (hours*2 - 1); later < hours-1 || later > most {
+							t.Errorf("in the %d half-hours after that %d times, and not to %d", hours*2-1, later, most)
+						}
+					}()
+				}
+				time.Sleep((hours + 1) * time.Hour) // until all have gone
+			})
+		})
 	}
 }
 
 // The proxy asked for no password before.
 func TestWithoutACredentialNoneIsSent(t *testing.T) {
-	proxy, dialer := company(t, func(r *http.Request) string {
-		if r.Header.Get("Proxy-Authorization") != "" {
+	proxy := two()
+	proxy.Credentials[1] = Credential{Name: "previous"}
+	c := newClient(t, company(func(r *http.Request) string {
+		switch {
+		case r.Header.Get("Proxy-Authorization") != "":
 			return refuses
+		case r.Method == http.MethodConnect:
+			return opens
 		}
-		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-	})
-	proxy.Credentials[1].secret = nil
-	plain := dialer.NewTransport(proxy, nil, time.Second, errors.New("late"))
-	defer plain.Close()
-	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://example.com/", nil)
-	response, err := plain.RoundTrip(request)
-	if err != nil {
+		return accepts
+	}), proxy)
+	if err := errors.Join(c.get(t.Context(), "example.com"), c.connect(t.Context(), "example.com")); err != nil {
 		t.Fatal(err)
-	}
-	_ = response.Body.Close()
-}
-
-// Any server may say 407. That must not stop the tunnels of everybody.
-func TestTheDestinationOfARequestDoesNotRefuseTunnels(t *testing.T) {
-	proxy, dialer := company(t, func(r *http.Request) string {
-		if r.Method != http.MethodConnect {
-			return refuses
-		}
-		return "HTTP/1.1 200 OK\r\n\r\n"
-	})
-	plain := dialer.NewTransport(proxy, nil, time.Second, errors.New("late"))
-	defer plain.Close()
-	for range 3 {
-		request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://evil.example/", nil)
-		_, _ = plain.RoundTrip(request) //nolint:bodyclose // there is none
-		tunnel, err := dialer.Open(t.Context(), proxy, nil, "example.com:443", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = tunnel.Close()
-	}
-}
-
-// A slow answer to a request from before the refusal says nothing of now.
-func TestALateAnswerDoesNotBringARefusedCredentialBack(t *testing.T) {
-	proxy, a := two(), attempts{now: time.Now}
-	proxy.Credentials = proxy.Credentials[:1]
-	a.end(proxy, 0, nil, accepted)
-	_, slow, err := a.begin(t.Context(), proxy, 0, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, fast, err := a.begin(t.Context(), proxy, 0, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fast(refused)
-	slow(accepted)
-	if _, _, err := a.begin(t.Context(), proxy, 0, false); !errors.Is(err, ErrBackoff) {
-		t.Errorf("it is sent again: %v", err)
 	}
 }
 
 // What a proxy says may be what it was told.
 func TestAMalformedAnswerIsNotShown(t *testing.T) {
 	for _, answer := range []string{"S3CRET\r\n\r\n", "HTTP/1.1 S3CRET\r\n\r\n", "HTTP/1.1 200 OK\r\nS3CRET\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: S3CRET\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: S3CRET\r\n\r\n"} {
-		proxy, dialer := company(t, func(*http.Request) string { return answer })
-		plain := dialer.NewTransport(proxy, nil, time.Second, errors.New("late"))
-		request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://example.com/", nil)
-		_, err := plain.RoundTrip(request) //nolint:bodyclose // there is none
-		if err == nil || strings.Contains(err.Error(), "S3CRET") {
+		c := newClient(t, company(func(*http.Request) string { return answer }), two())
+		if err := c.get(t.Context(), "example.com"); err == nil || strings.Contains(err.Error(), "S3CRET") {
 			t.Errorf("%q: %v", answer, err)
 		}
-		plain.Close()
 	}
 }

@@ -25,7 +25,7 @@ type Tunnel struct {
 	Early      []byte     // what came right behind the proxy's answer
 	Credential Credential // that the proxy accepted
 
-	by attempted
+	by *attempt // nil: the tunnel is direct
 }
 
 // Dialer reaches destinations through proxies, and remembers which credentials they refuse.
@@ -52,29 +52,38 @@ func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x50
 func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string) (Tunnel, error) {
 	var failed error
 	for from := 0; ; {
-		index, end, err := d.attempts.begin(ctx, proxy, from, false)
+		one, err := d.attempts.begin(ctx, proxy, from, false)
 		if err != nil {
 			return Tunnel{}, cmp.Or(failed, err)
 		}
-		credential := proxy.Credentials[index]
-		tunnel, err := d.ask(d.attempts.hears(ctx, proxy, index), proxy, authorities, target, via, credential)
-		var refusal *Refusal
-		switch {
-		case err == nil:
-			end(accepted)
-			return tunnel, nil
-		case !errors.As(err, &refusal), refusal.Status != http.StatusProxyAuthRequired:
-			end(unknown)
-			return Tunnel{}, err
+		longer, heard := hears(ctx, 0) // it has a deadline
+		tunnel, err := d.ask(longer, proxy, authorities, target, via, one.index)
+		heard()
+		got := answerTo(err)
+		d.attempts.end(proxy, one, got)
+		if got != refused {
+			return tunnel, err
 		}
-		end(refused)
-		if failed, from = err, index+1; from == len(proxy.Credentials) {
+		if failed, from = err, one.index+1; from == len(proxy.Credentials) {
 			return Tunnel{}, err
 		}
 	}
 }
 
-func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string, credential Credential) (Tunnel, error) {
+// answerTo is what the error of a CONNECT says of its credential.
+func answerTo(err error) answer {
+	var refusal *Refusal
+	switch {
+	case err == nil:
+		return accepted
+	case errors.As(err, &refusal) && refusal.Status == http.StatusProxyAuthRequired:
+		return refused
+	}
+	return unknown
+}
+
+func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string, index int) (Tunnel, error) {
+	credential := proxy.Credentials[index]
 	conn, err := d.connect(ctx, proxy, authorities)
 	if err != nil {
 		return Tunnel{}, err
@@ -84,7 +93,9 @@ func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509
 		_ = conn.Close()
 		return Tunnel{}, err
 	}
-	return Tunnel{conn, early, credential, attempted{address: proxy.Address, header: credential.Header()}}, nil
+	d.attempts.mutex.Lock()
+	defer d.attempts.mutex.Unlock()
+	return Tunnel{conn, early, credential, d.attempts.state(proxy, index)}, nil
 }
 
 // connect connects to the proxy, with TLS if its URL says so.

@@ -27,18 +27,14 @@ func (d *Dialer) Usage(s *Settings) []Usage {
 	defer d.attempts.mutex.Unlock()
 	by := map[string]Usage{}
 	for of, state := range d.attempts.known {
-		refused := state.said
-		if of.requests {
-			refused = time.Time{}
-		}
-		if of.header == "" || state.last.IsZero() && refused.IsZero() && state.tunnels == 0 {
+		if of.header == "" || state.last.IsZero() && state.said.IsZero() && state.tunnels == 0 {
 			continue
 		}
 		usage := by[s.fingerprint(of.header)]
 		usage.Fingerprint = s.fingerprint(of.header)
 		usage.Tunnels += state.tunnels
 		usage.LastAccepted = later(usage.LastAccepted, state.last)
-		usage.LastRefused = later(usage.LastRefused, refused)
+		usage.LastRefused = later(usage.LastRefused, state.said)
 		by[usage.Fingerprint] = usage
 	}
 	var all []Usage
@@ -47,13 +43,6 @@ func (d *Dialer) Usage(s *Settings) []Usage {
 	}
 	slices.SortFunc(all, func(a, b Usage) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
 	return all
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // Configured is a credential in settings, by its place there (current or previous) and its fingerprint.
@@ -134,7 +123,9 @@ func (d *Dialer) Hold(t Tunnel) (release func()) {
 	count := func(by int) {
 		d.attempts.mutex.Lock()
 		defer d.attempts.mutex.Unlock()
-		d.attempts.stateOf(t.by).tunnels += by
+		if t.by != nil {
+			t.by.tunnels += by
+		}
 	}
 	count(1)
 	return func() { count(-1) }
