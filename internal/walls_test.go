@@ -378,7 +378,7 @@ func TestOnlyPagesAreEscapedForHTML(t *testing.T) {
 // fairlead-relay is in pods of others. x/text is below x/net, and the rest below Prometheus's client library.
 func TestTheRelayDependsOnLittle(t *testing.T) {
 	ours := []string{
-		"operator/cmd/fairlead-relay", "internal/workload/relay", "internal/workload/forward", "internal/workload/upstream", "internal/workload/headers", "internal/workload/pipe",
+		"operator/cmd/fairlead-relay", "internal/workload/relay", "internal/workload/forward", "internal/workload/upstream", "internal/workload/headers", "internal/workload/healthz", "internal/workload/pipe",
 		"internal/version", "internal/core/proxyurl", "internal/core/egress", "operator/noproxy",
 	}
 	others := []string{

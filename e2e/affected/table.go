@@ -55,6 +55,7 @@ var table = []row{
 	{"internal/workload/forward", []string{"fabric", "follow", "nodes", "image"}},
 	{"internal/workload/pipe", []string{"fabric", "relay"}},
 	{"internal/workload/headers", []string{"fabric", "relay"}},
+	{"internal/workload/healthz", []string{"follow", "relay"}},
 	{"internal/workload/preflight", []string{"operator"}},
 	{"internal/workload/probe", []string{"probe"}},
 	{"internal/workload/relay", []string{"relay", "frp", "image"}},

@@ -1,16 +1,13 @@
 package follow
 
 import (
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
+	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
@@ -39,32 +36,11 @@ func (f *follower) isReady() error {
 	return err
 }
 
-const (
-	patience  = 5 * time.Second
-	maxProbes = 64 // that are answered at a time
-)
-
 // serve answers probes until it is stopped.
 func (f *follower) serve() (stop func(), err error) {
-	listener, err := net.Listen("tcp", f.Health)
-	if err != nil {
-		return nil, fmt.Errorf("health: %w", err)
-	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(Metrics...)
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "it runs") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := f.isReady(); err != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			fmt.Fprintln(w, err)
-			return
-		}
-		fmt.Fprintln(w, "there are settings")
-	})
+	mux := healthz.Mux("it runs", func(http.Header) (string, error) { return "there are settings", f.isReady() })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 4 << 10}
-	server.SetKeepAlivesEnabled(false)
-	go func() { _ = server.Serve(netutil.LimitListener(listener, maxProbes)) }()
-	return func() { _ = server.Close() }, nil
+	return healthz.ListenAndServe(f.Health, mux)
 }

@@ -42,6 +42,9 @@ func (t Taint) remove(ctx context.Context, clients kubernetes.Interface, hasSett
 	})
 }
 
+// patience is for the relay, which is on this machine.
+const patience = 5 * time.Second
+
 func (t Taint) askRelay(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
 
@@ -61,7 +62,7 @@ func Run(ctx context.Context, config *rest.Config, opts Options) error {
 	}
 	r := newRunner(opts, writer, answers)
 	secrets := watch(clients, opts.Namespace, r.hear)
-	stop, err := serve(opts.Health, secrets.HasSynced)
+	stop, err := healthz.ListenAndServe(opts.Health, health(secrets.HasSynced))
 	if err != nil {
 		return err
 	}

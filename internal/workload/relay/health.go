@@ -1,16 +1,14 @@
 package relay
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
-	"time"
-)
 
-// maxProbes are answered at a time. Whoever reaches the pod reaches this port, and must not take the memory that the tunnels
-// are in.
-const maxProbes = 64
+	"github.com/fairlead-io/fairlead/internal/workload/healthz"
+)
 
 // readiness is how the last CONNECT to each target went.
 type readiness struct {
@@ -31,7 +29,7 @@ func (r *readiness) note(target Target, err error) {
 func (r *readiness) report() (text string, ready bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	var b strings.Builder
+	var lines []string
 	ready = len(r.last) > 0
 	for _, target := range r.targets {
 		err, asked := r.last[target]
@@ -42,29 +40,18 @@ func (r *readiness) report() (text string, ready bool) {
 		case err != nil:
 			said, ready = err.Error(), false
 		}
-		fmt.Fprintf(&b, "%s: %s\n", target, said)
+		lines = append(lines, fmt.Sprintf("%s: %s", target, said))
 	}
-	return b.String(), ready
-}
-
-// server has no patience: a probe is one short request.
-func (r *readiness) server() *http.Server {
-	const patience = 2 * time.Second
-	server := &http.Server{Handler: r.handler(), ReadTimeout: patience, WriteTimeout: patience, MaxHeaderBytes: 4 << 10}
-	server.SetKeepAlivesEnabled(false)
-	return server
+	return strings.Join(lines, "\n"), ready
 }
 
 // handler serves /healthz and /readyz. While it is reached, the relay listens.
 func (r *readiness) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "it listens") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+	return healthz.Mux("it listens", func(http.Header) (string, error) {
 		text, ready := r.report()
 		if !ready {
-			w.WriteHeader(http.StatusServiceUnavailable)
+			return "", errors.New(text)
 		}
-		fmt.Fprint(w, text)
+		return text, nil
 	})
-	return mux
 }

@@ -18,8 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/netutil"
-
+	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/pipe"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
@@ -87,9 +86,7 @@ func (r *relay) run(ctx context.Context, health string) error {
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
 	}
-	server := r.readiness.server()
-	go func() { _ = server.Serve(netutil.LimitListener(healthListener, maxProbes)) }() // until it is closed
-	defer server.Close()                                                               //nolint:errcheck // nobody waits for an answer any more
+	defer healthz.Serve(healthListener, r.readiness.handler())()
 
 	life, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errEnding)
