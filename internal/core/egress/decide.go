@@ -84,6 +84,9 @@ func (p Policy) Decide(r Request) (Decision, *Refusal) {
 	if service := p.Service(r.Destination, r.Namespace); service != "" && (r.Service || isServiceName(r.Name, p.Domain)) {
 		return p.toService(r, service)
 	}
+	if slices.Contains(shortMetadataNames, r.Name) {
+		return Decision{}, refuse(Metadata, "%s is a metadata service: no relay leads there", r.Name)
+	}
 	d := Decision{Dial: r.String()}
 	d.Direct = r.Listed && p.opens(r.Destination)
 	return d, nil
@@ -99,14 +102,24 @@ func (p Policy) opens(d Destination) bool {
 		slices.ContainsFunc(p.Direct.Domains, func(domain string) bool { return d.Name == domain || strings.HasSuffix(d.Name, "."+domain) })
 }
 
-// Names of metadata services. A company's proxy that is a machine of a cloud would answer with its own credentials.
-var metadataNames = []string{"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal", "metadata.tencentyun.com"}
+// Names of metadata services. A company's proxy that is a machine of a cloud would answer with its own credentials. Those without
+// a dot may be Services, too.
+var (
+	metadataNames      = []string{"metadata.google.internal", "metadata.goog", "instance-data.ec2.internal", "metadata.tencentyun.com"}
+	shortMetadataNames = []string{"metadata", "instance-data"}
+)
+
+// Names that hosts files of Debian and Red Hat have: the company's proxy reads its own.
+var loopbackNames = []string{
+	"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback",
+	"localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6",
+}
 
 func (p Policy) checkDestination(d Destination) *Refusal {
 	switch name := d.Name; {
 	case name == "":
 		return CheckAddress(d.Addr, p.Denied)
-	case name == "localhost", strings.HasSuffix(name, ".localhost"), name == "localhost.localdomain", name == "ip6-localhost", name == "ip6-loopback":
+	case slices.Contains(loopbackNames, name), strings.HasSuffix(name, ".localhost"):
 		return refuse(Loopback, "%s is the loopback interface of whoever connects: no relay leads there", name)
 	case slices.Contains(metadataNames, name):
 		return refuse(Metadata, "%s is a metadata service: no relay leads there", name)

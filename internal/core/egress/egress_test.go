@@ -2,6 +2,7 @@ package egress_test
 
 import (
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 
@@ -67,7 +68,7 @@ func TestADestinationHasOneSpelling(t *testing.T) {
 }
 
 func TestNobodyReachesTheseAddressesHoweverTheyAreDisguised(t *testing.T) {
-	denied := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("100.64.0.1/32")}
+	denied := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("100.64.0.1/32"), netip.MustParsePrefix("2001:db8:1::/64"), netip.MustParsePrefix("64:ff9b::5db8:d900/120")}
 	for text, want := range map[string]egress.Reason{
 		"10.1.2.3": "", "93.184.216.34": "", "2001:db8::1": "", "fd00:ec2::1": "", "64:ff9b::5db8:d822": "",
 		"127.0.0.1": egress.Loopback, "127.8.8.8": egress.Loopback, "::1": egress.Loopback, "::ffff:127.0.0.1": egress.Loopback,
@@ -75,6 +76,10 @@ func TestNobodyReachesTheseAddressesHoweverTheyAreDisguised(t *testing.T) {
 		"2001:0:1:2:3:4:80ff:fffe": egress.Loopback, // Teredo
 		"169.254.1.1":              egress.LinkLocal, "fe80::1": egress.LinkLocal, "64:ff9b::a9fe:101": egress.LinkLocal,
 		"169.254.169.254": egress.Metadata, "168.63.129.16": egress.Metadata, "100.100.100.200": egress.Metadata, "fd00:ec2::254": egress.Metadata,
+		"192.0.0.192": egress.Metadata, "fd00:c1::a9fe:a9fe": egress.Metadata, "::ffff:0:169.254.169.254": egress.Metadata,
+		"64:ff9b:1::a9fe:a9fe": egress.Metadata, "64:ff9b:1:0:a9:fea9:fe00:0": egress.Metadata, "64:ff9b:1:a9:fe:a9fe::": egress.Metadata, "64:ff9b:1:a9fe:a9:fe00::": egress.Metadata,
+		"64:ff9b:1::5db8:d822": "", "64:ff9b:1:0:5d:b8d8:2200:0": "", "64:ff9b:1:0:a:0:700:0": egress.Denied,
+		"2001:db8:1::5": egress.Denied, "64:ff9b::5db8:d901": egress.Denied, // by itself
 		"::ffff:169.254.169.254": egress.Metadata, "64:ff9b::a9fe:a9fe": egress.Metadata, "2002:a83f:8110::1": egress.Metadata,
 		"0.0.0.0": egress.Special, "0.1.2.3": egress.Special, "::": egress.Special, "224.0.0.1": egress.Special, "ff02::1": egress.Special, "255.255.255.255": egress.Special,
 		"10.0.0.7": egress.Denied, "100.64.0.1": egress.Denied, "64:ff9b::a00:7": egress.Denied,
@@ -85,6 +90,20 @@ func TestNobodyReachesTheseAddressesHoweverTheyAreDisguised(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The NetworkPolicy holds if the relay errs.
+func TestTheChartsNetworkPolicyHasTheSameMetadataServices(t *testing.T) {
+	text, err := os.ReadFile("../../../charts/fairlead-policies/templates/relay-networkpolicy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range egress.MetadataAddresses() {
+		host := netip.PrefixFrom(addr, addr.BitLen()).String()
+		if !addr.IsLinkLocalUnicast() && !strings.Contains(string(text), host) {
+			t.Errorf("it does not except %s", host)
 		}
 	}
 }
@@ -125,6 +144,9 @@ func TestWhereARequestGoes(t *testing.T) {
 		{"a.localhost.", "shop", true, false, "Loopback", "Loopback"},
 		{"metadata.google.internal", "shop", true, false, "Metadata", "Metadata"},
 		{"169.254.169.254", "shop", true, false, "Metadata", "Metadata"},
+		{"metadata", "shop", false, false, "Metadata", "Metadata"},
+		{"metadata", "shop", false, true, "ShortName", "direct metadata.shop.svc.cluster.local:80"},
+		{"localhost6.localdomain6", "shop", false, false, "Loopback", "Loopback"},
 	} {
 		d, refusal := egress.ParseDestination(row.host, 80)
 		if refusal != nil {

@@ -122,7 +122,7 @@ func writeVolume(folder string, files map[string]string) (bool, error) {
 	link := filepath.Join(folder, data)
 	before, err := os.Readlink(link)
 	if err == nil && same(filepath.Join(folder, before), files) {
-		return false, nil
+		return false, removeOthers(folder, before)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return false, err
@@ -161,8 +161,14 @@ func removeOthers(folder, current string) error {
 			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
-	return err
+	if err != nil {
+		return &leftError{err}
+	}
+	return nil
 }
+
+// leftError says which settings of before are still there. Nobody reads them.
+type leftError struct{ error }
 
 func same(folder string, files map[string]string) bool {
 	there, err := os.ReadDir(folder)

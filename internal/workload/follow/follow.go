@@ -4,7 +4,9 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"sync"
@@ -126,6 +128,8 @@ func (f *follower) write() {
 		err = f.keep(files, settings, bundle == nil)
 	}
 	if err != nil {
+		var file *fs.PathError // of the machine
+		f.failed = errors.As(err, &file)
 		f.refuse(err)
 		return
 	}
@@ -136,14 +140,16 @@ func (f *follower) write() {
 	}
 	changed, err := write(f.Folder, files)
 	f.failed = err != nil
-	switch {
-	case err != nil:
-		f.refuse(err)
-	case changed:
+	if changed {
 		f.log.Info("the settings are written", "folder", f.Folder, "resourceVersion", secret.ResourceVersion)
 		writes.Inc()
 		lastWrite.SetToCurrentTime()
-		fallthrough
+	}
+	switch {
+	case errors.As(err, new(*leftError)):
+		f.log.Warn("settings of before cannot be removed", "reason", err)
+	case err != nil:
+		f.refuse(err)
 	default:
 		f.refused = ""
 	}

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -15,43 +16,70 @@ const (
 
 // services knows which names of Services there are, and remembers the answers.
 type services struct {
-	resolve func(ctx context.Context, name string) bool
+	resolve func(ctx context.Context, name string) (exists, sure bool)
 	now     func() time.Time
 	mutex   sync.Mutex
-	known   map[string]lookup
+	known   map[string]*lookup
 }
 
+// lookup is one that goes on, until it is done, or its answer.
 type lookup struct {
+	done   chan struct{}
 	exists bool
-	until  time.Time
+	until  time.Time // zero while it goes on
 }
 
 // newServices looks names up in DNS. Whatever that does not say is no Service.
 func newServices() *services { return &services{resolve: resolves, now: time.Now} }
 
-func resolves(ctx context.Context, name string) bool {
+// resolves is sure if DNS has said yes or no. It may be slow, or broken.
+func resolves(ctx context.Context, name string) (exists, sure bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name+".")
-	return err == nil && len(found) > 0
+	var said *net.DNSError
+	return err == nil && len(found) > 0, err == nil || errors.As(err, &said) && said.IsNotFound
 }
 
+// exists asks once for all that want to know.
 func (s *services) exists(ctx context.Context, name string) bool {
 	s.mutex.Lock()
-	known, found := s.known[name]
+	known := s.known[name]
+	if known == nil || !known.until.IsZero() && !s.now().Before(known.until) {
+		known = &lookup{done: make(chan struct{})}
+		s.remember(name, known)
+		go s.look(context.WithoutCancel(ctx), name, known)
+	}
 	s.mutex.Unlock()
-	if found && s.now().Before(known.until) {
+	select {
+	case <-known.done:
 		return known.exists
+	case <-ctx.Done():
+		return false
 	}
-	exists := s.resolve(ctx, name)
-	if ctx.Err() != nil {
-		return exists
-	}
+}
+
+func (s *services) look(ctx context.Context, name string, into *lookup) {
+	exists, sure := s.resolve(ctx, name)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if s.known == nil || len(s.known) >= maxLookups {
-		s.known = map[string]lookup{}
+	into.exists, into.until = exists, s.now()
+	if sure {
+		into.until = into.until.Add(lookupLife)
 	}
-	s.known[name] = lookup{exists, s.now().Add(lookupLife)}
-	return exists
+	close(into.done)
+}
+
+// remember makes room by any one: who asks for names without end must not have all others forgotten.
+func (s *services) remember(name string, one *lookup) {
+	if s.known == nil {
+		s.known = map[string]*lookup{}
+	}
+	for other := range s.known {
+		if len(s.known) < maxLookups {
+			break
+		}
+		delete(s.known, other)
+	}
+	s.known[name] = one
 }

@@ -29,7 +29,7 @@ func (r *readiness) note(target Target, err error) {
 func (r *readiness) report() (text string, ready bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	var lines []string
+	var b strings.Builder
 	ready = len(r.last) > 0
 	for _, target := range r.targets {
 		err, asked := r.last[target]
@@ -40,15 +40,16 @@ func (r *readiness) report() (text string, ready bool) {
 		case err != nil:
 			said, ready = err.Error(), false
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s", target, said))
+		fmt.Fprintf(&b, "%s: %s\n", target, said)
 	}
-	return strings.Join(lines, "\n"), ready
+	return b.String(), ready
 }
 
 // handler serves /healthz and /readyz. While it is reached, the relay listens.
 func (r *readiness) handler() http.Handler {
 	return healthz.Mux("it listens", func(http.Header) (string, error) {
 		text, ready := r.report()
+		text = strings.TrimSuffix(text, "\n")
 		if !ready {
 			return "", errors.New(text)
 		}

@@ -355,11 +355,12 @@ func TestTunnelsToTheSameProxyShareItsAuthorities(t *testing.T) {
 	if again, _ := read(map[string]string{upstream.CAFile: one.ca()}); again != first {
 		t.Error("the same file is held twice")
 	}
-	if changed, _ := read(map[string]string{upstream.CAFile: one.ca() + other.ca()}); changed == first {
+	changed, _ := read(map[string]string{upstream.CAFile: one.ca() + other.ca()})
+	if changed == first {
 		t.Error("a file that has changed is not read anew")
 	}
-	if _, err := read(map[string]string{upstream.CAFile: "no PEM"}); err == nil {
-		t.Error("a file without certificate is read")
+	if kept, err := read(map[string]string{upstream.CAFile: "no PEM"}); err != nil || kept != changed || folder.Problem() == nil {
+		t.Errorf("a file without certificate takes the place of the one before: %v, problem %v", err, folder.Problem())
 	}
 	if pool, err := read(map[string]string{}); err != nil || pool.Equal(first) {
 		t.Errorf("without the file, its authorities are known: %v", err)

@@ -98,11 +98,10 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 		r.settling.forget(s.namespace)
 		return s, nil
 	}
-	pods := &corev1.PodList{}
-	if err := r.Live.List(ctx, pods, client.InNamespace(s.namespace)); err != nil {
+	seen, err := useIn(ctx, r.Live, s.namespace)
+	if err != nil {
 		return s, fmt.Errorf("asking which pods refer to Secret %s/%s: %w", s.namespace, proxysecret.Name, err)
 	}
-	seen := useBy(pods.Items)
 	s.inUse = r.settling.watch(s.namespace, s.now, seen)
 	s.nextPoll = r.settling.next(s.namespace, s.now, lost(s, seen))
 	return s, nil

@@ -1,15 +1,36 @@
 package replicator
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
+
+// page is how many pods are in memory at a time: a namespace may have 20,000, of which each takes some 10 KiB.
+const page = 500
+
+// useIn returns what the pods of a namespace refer to, as they are now.
+func useIn(ctx context.Context, live client.Reader, namespace string) (use, error) {
+	var all use
+	for next := ""; ; {
+		pods := &corev1.PodList{}
+		if err := live.List(ctx, pods, client.InNamespace(namespace), client.Limit(page), client.Continue(next)); err != nil {
+			return use{}, err
+		}
+		some := useBy(pods.Items)
+		all = use{all.secret || some.secret, all.ca || some.ca, all.trustedCA || some.trustedCA}
+		if next = pods.Continue; next == "" {
+			return all, nil
+		}
+	}
+}
 
 // useBy returns what the pods refer to. Those that have ended start no container again.
 func useBy(pods []corev1.Pod) use {

@@ -1,11 +1,52 @@
 package replicator
 
 import (
+	"context"
+	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// pages are the pods of a namespace, as an API server lists them.
+type pages struct {
+	client.Reader
+	of    [][]corev1.Pod
+	asked int
+}
+
+func (p *pages) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	var options client.ListOptions
+	options.ApplyOptions(opts)
+	at, _ := strconv.Atoi(options.Continue)
+	if options.Limit != page || options.Namespace != "shop" || at != p.asked {
+		return fmt.Errorf("%+v is asked for", options)
+	}
+	p.asked++
+	pods := list.(*corev1.PodList)
+	pods.Items = p.of[at]
+	if at+1 < len(p.of) {
+		pods.Continue = strconv.Itoa(at + 1)
+	}
+	return nil
+}
+
+func TestPodsOfAllPagesCount(t *testing.T) {
+	refers := func(source corev1.VolumeSource) []corev1.Pod {
+		return []corev1.Pod{{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: source}}}}}
+	}
+	p := &pages{of: [][]corev1.Pod{
+		refers(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "fairlead-proxy"}}), {{}},
+		refers(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "fairlead-trusted-ca"}}}),
+	}}
+	got, err := useIn(t.Context(), p, "shop")
+	if err != nil || got != (use{true, true, true}) || p.asked != 3 {
+		t.Errorf("%+v, %v, after %d pages", got, err, p.asked)
+	}
+}
 
 func TestEveryWayToReferToTheSecretCounts(t *testing.T) {
 	env := func(name, key string) []corev1.EnvVar {

@@ -106,11 +106,16 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 		if err != nil {
 			pool = x509.NewCertPool()
 		}
-		if ca, given := files[CAFile]; given && !pool.AppendCertsFromPEM([]byte(ca)) {
+		if ca := files[CAFile]; strings.TrimSpace(ca) != "" && !pool.AppendCertsFromPEM([]byte(ca)) {
 			return nil, fmt.Errorf("%s: there is no certificate in it", filepath.Join(folder, CAFile))
 		}
 		return pool, nil
 	})
+	if s.HTTPS.URL.Scheme() == "https" || s.HTTP.URL.Scheme() == "https" { // nobody else needs them; settings of before count on
+		if _, err := s.Authorities(); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
