@@ -290,7 +290,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, is carried) {
 	}
 	p.observe(is.decision, "ok")
 	release := p.dialer.Hold(far)
-	go func() { //nolint:gosec // the server's own goroutine has large buffers, and its context would hold the request
+	go func() { // the server's own goroutine has large buffers, and its context would hold the request
 		defer p.connections.remove(near)
 		defer release()
 		traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: headers.Under(near).(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far.Conn, Early: far.Early}, pipe.Linger)

@@ -39,7 +39,8 @@ func TestPodsOfAllPagesCount(t *testing.T) {
 		return []corev1.Pod{{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: source}}}}}
 	}
 	p := &pages{of: [][]corev1.Pod{
-		refers(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "fairlead-proxy"}}), {{}},
+		refers(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "fairlead-proxy"}}),
+		{{}},
 		refers(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "fairlead-trusted-ca"}}}),
 	}}
 	got, err := useIn(t.Context(), p, "shop")

@@ -177,7 +177,7 @@ func (a *attempts) end(proxy Proxy, one asking, got answer) {
 		state.generation = proxy.generation
 	}
 	if one.try != nil {
-		state.account.end(one.try)
+		state.end(one.try)
 	}
 	if one.try != nil || got == refused {
 		a.wake()
@@ -227,7 +227,7 @@ func (a *attempts) changes() <-chan struct{} {
 
 func (a *attempts) accept(state *attempt) {
 	state.accepted, state.rest, state.plain, state.last = true, rest{}, rest{}, a.now()
-	state.account.refused = 0
+	state.refused = 0
 	if len(state.tries) > 0 { // there is nothing to find out any more
 		state.tries = nil
 		a.wake()
@@ -241,7 +241,7 @@ func (a *attempts) refuse(proxy Proxy, state *attempt) {
 			a.state(proxy, i).rest.until = time.Time{}
 		}
 	}
-	long := state.account.refuse(now)
+	long := state.refuse(now)
 	state.rest.refuse(now, long)
 	state.accepted, state.said, state.generation = false, now, proxy.generation
 	for _, other := range a.known { // both passwords of an account count for it
