@@ -219,7 +219,7 @@ func TestTheFleetIsReachedByKeyboardAndNamedForAScreenReader(t *testing.T) {
 // The page as it is written: its policy lets its own script run, and markup in a name stays text.
 func TestThePageOfAFleetRunsUnderItsOwnPolicy(t *testing.T) {
 	path := fleetFile(t, fleet(t, 40)) + "#team-lisbon/lisbon-0033" // which has markup in a message
-	dom := browse(t, path, light, desktop, "--dump-dom")
+	dom := browse(t, path, light, desktop, later, "--dump-dom")
 	if n := strings.Count(dom, `class="tile `); n != 40 {
 		t.Errorf("%d tiles are drawn", n)
 	}
