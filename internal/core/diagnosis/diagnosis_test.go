@@ -149,7 +149,7 @@ func TestWhatIsSaidOfACluster(t *testing.T) {
 			add(&in.Report.Status.Conditions, v1alpha1.ConditionEgressVerified, metav1.ConditionFalse, v1alpha1.ReasonFailed, "https://a.example: CredentialsRefused (407); https://b.example: AuthorityUnknown")
 		}, Wrong, []string{
 			"Error EgressVerified/Failed programs in the cluster do not get out as they should: https://a.example: CredentialsRefused (407); https://b.example: AuthorityUnknown | " +
-				"CredentialsRefused: owner of CorporateProxy corp: correct the password, or have the account unlocked; " +
+				"CredentialsRefused: owner of CorporateProxy corp: correct the password; or have the account unlocked, and restart relays and probe, which ask again in up to an hour; " +
 				"AuthorityUnknown: platform team: put its authority into trustedCA.bundle of fairlead-policies, if it is the company's. All messages: kubectl get configmap fairlead-probe",
 		}},
 		"nobody observes any more, said once": {func(in *Input) {

@@ -261,7 +261,7 @@ var probes = map[string]rule{
 	string(probe.ProxyTimeout):          {Error, "the proxy does not answer", network + "look for a firewall; ask the proxy's team"},
 	string(probe.ProxyNotHTTP):          {Error, "what answers at the proxy's address is no HTTP proxy", keeper + "correct the port, or http:// and https://"},
 	string(probe.ProxyAuthorityUnknown): {Error, "the certificate of the proxy is signed by nobody who is known", platform + "put its authority into trustedCA.bundle of fairlead-policies"},
-	string(probe.CredentialsRefused):    {Error, "the proxy refuses user or password (407)", keeper + "correct the password, or have the account unlocked"},
+	string(probe.CredentialsRefused):    {Error, "the proxy refuses user or password (407)", keeper + "correct the password; or have the account unlocked, and restart relays and probe, which ask again in up to an hour"},
 	string(probe.ProxyForbids):          {Error, "the proxy forbids a target (403)", proxies + "allow target and port for this account"},
 	string(probe.ProxyCannotReach):      {Error, "the proxy does not reach a target (502, 503, 504)", proxies + "look whether the target is up, and how the proxy gets to it"},
 	string(probe.ProxyAnswers):          {Error, "the proxy answers in a way that is not expected", proxies + "look at its log"},
