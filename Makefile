@@ -125,10 +125,11 @@ fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz ta
 		for package in $$(grep -rlE "^func $$target\b" --include=*_test.go operator internal | xargs -n1 dirname); do \
 			go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done; done
 
-bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/reference/admission-cost.md), the relay beside squid (docs/reference/relay.md)
+bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/reference/admission-cost.md), the relay beside squid (docs/reference/relay.md), the page of a fleet
 	go test ./operator/... ./internal/... -run='^$$' -bench=. -benchmem
 	cd e2e && go run ./cost
 	cd e2e && go run ./relaybench
+	cd e2e && go test ./page -run='^$$' -bench=. -benchtime=3x
 
 scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0 DELIVER=false, docs/reference/scale.md)
 	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0) -deliver=$(or $(DELIVER),false)

@@ -32,7 +32,7 @@ var scheme = map[theme]string{dark: "0", light: "1"}
 type window struct{ width, height int }
 
 // browser returns Chromium, or skips the test; in CI that would hide that nothing is looked at.
-func browser(t *testing.T) string {
+func browser(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil && os.Getenv("CI") == "true" {

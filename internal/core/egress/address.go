@@ -20,9 +20,6 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),       // Google
 }
 
-// MetadataAddresses are those of metadata services.
-func MetadataAddresses() []netip.Addr { return slices.Clone(metadata) }
-
 // Prefixes whose addresses end with the IPv4 address to which they lead.
 var translated = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"),    // NAT64, RFC 6052

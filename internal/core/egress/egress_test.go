@@ -100,7 +100,7 @@ func TestTheChartsNetworkPolicyHasTheSameMetadataServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, addr := range egress.MetadataAddresses() {
+	for _, addr := range egress.MetadataAddresses {
 		host := netip.PrefixFrom(addr, addr.BitLen()).String()
 		if !addr.IsLinkLocalUnicast() && !strings.Contains(string(text), host) {
 			t.Errorf("it does not except %s", host)

@@ -14,7 +14,6 @@ type attempts struct {
 	known    map[attempted]*attempt
 	accounts map[attempted]*account
 	changed  chan struct{} // closed when there may be room for a try
-	now      func() time.Time
 }
 
 // attempted is a credential at a proxy, by its header, or an account there, by its user.
@@ -64,7 +63,7 @@ func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) 
 		if err != nil || at.IsZero() {
 			return one, err
 		}
-		if err := await(ctx, changed, at.Sub(a.now())); err != nil {
+		if err := await(ctx, changed, time.Until(at)); err != nil {
 			return asking{}, err
 		}
 	}
@@ -87,7 +86,7 @@ func await(ctx context.Context, changed <-chan struct{}, longest time.Duration) 
 func (a *attempts) pick(proxy Proxy, from int, once bool, client string) (one asking, look time.Time, changed <-chan struct{}, err error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	now := a.now()
+	now := time.Now()
 	if once {
 		for i := from; i < len(proxy.Credentials); i++ {
 			if a.state(proxy, i).trusted(proxy) {
@@ -170,11 +169,13 @@ func (a *attempts) end(proxy Proxy, one asking, got answer) {
 	switch {
 	case got == accepted && !state.said.After(one.began):
 		a.accept(state)
-	case got == refused && !proxy.Credentials[one.index].IsZero() && !state.rests(proxy).After(a.now()): // or else it is one of several that were under way
+	case got == refused && !proxy.Credentials[one.index].IsZero() && !state.rests(proxy).After(time.Now()): // or else it is one of several that were under way
 		a.refuse(proxy, state)
 	case got == doubted:
-		state.plain.refuse(a.now(), false)
-		state.generation = proxy.generation
+		if proxy.generation > state.generation { // what was before does not count again
+			state.rest.until, state.generation = time.Time{}, proxy.generation
+		}
+		state.plain.refuse(time.Now(), false)
 	}
 	if one.try != nil {
 		state.end(one.try)
@@ -187,12 +188,12 @@ func (a *attempts) end(proxy Proxy, one asking, got answer) {
 // beginProof has one ask the proxy about a credential that it may have refused just now, as a try of the account, unless that is
 // known meanwhile.
 func (a *attempts) beginProof(ctx context.Context, proxy Proxy, one *asking) (known answer, err error) {
-	for asked := a.now(); ; {
+	for asked := time.Now(); ; {
 		known, look, changed := a.pickProof(proxy, one, asked, clientOf(ctx))
 		if look.IsZero() {
 			return known, nil
 		}
-		if err := await(ctx, changed, look.Sub(a.now())); err != nil {
+		if err := await(ctx, changed, time.Until(look)); err != nil {
 			return unknown, err
 		}
 	}
@@ -201,7 +202,7 @@ func (a *attempts) beginProof(ctx context.Context, proxy Proxy, one *asking) (kn
 func (a *attempts) pickProof(proxy Proxy, one *asking, asked time.Time, client string) (known answer, look time.Time, changed <-chan struct{}) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	state, now := a.state(proxy, one.index), a.now()
+	state, now := a.state(proxy, one.index), time.Now()
 	switch {
 	case state.said.After(one.began):
 		return refused, time.Time{}, nil
@@ -226,7 +227,7 @@ func (a *attempts) changes() <-chan struct{} {
 }
 
 func (a *attempts) accept(state *attempt) {
-	state.accepted, state.rest, state.plain, state.last = true, rest{}, rest{}, a.now()
+	state.accepted, state.rest, state.plain, state.last = true, rest{}, rest{}, time.Now()
 	state.refused = 0
 	if len(state.tries) > 0 { // there is nothing to find out any more
 		state.tries = nil
@@ -235,7 +236,7 @@ func (a *attempts) accept(state *attempt) {
 }
 
 func (a *attempts) refuse(proxy Proxy, state *attempt) {
-	now := a.now()
+	now := time.Now()
 	if state.accepted { // the proxy has changed: another one may be what it takes now
 		for i := range proxy.Credentials {
 			a.state(proxy, i).rest.until = time.Time{}

@@ -45,7 +45,7 @@ func rests(t *testing.T, a *attempts, proxy Proxy, pause time.Duration) {
 // slow to refuse.
 func TestWhoTriesACredentialHasATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, began := attempts{now: time.Now}, time.Now()
+		a, began := attempts{}, time.Now()
 		for i, want := range []time.Duration{0, turn, patience, patience + turn, 2 * patience} {
 			begin(t, &a, one()) // and never ends
 			if took := time.Since(began); took != want {
@@ -58,7 +58,7 @@ func TestWhoTriesACredentialHasATurn(t *testing.T) {
 // A proxy may answer 403 or 503 before it looks at the password. That ends the turn, and says nothing of the credential.
 func TestAnAnswerThatSaysNothingOfTheCredentialHasTheNextOneTryIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := attempts{now: time.Now}
+		a := attempts{}
 		a.end(one(), begin(t, &a, one()), unknown)
 		mine := begin(t, &a, one())
 		short, cancel := context.WithTimeout(t.Context(), turn/2)
@@ -74,7 +74,7 @@ func TestAnAnswerThatSaysNothingOfTheCredentialHasTheNextOneTryIt(t *testing.T) 
 // After two refusals in a row, it rests for long; also those that wait then do not ask.
 func TestACredentialThatWasRefusedTwiceRestsForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := attempts{now: time.Now}
+		a := attempts{}
 		a.end(one(), begin(t, &a, one()), refused)
 		rests(t, &a, one(), firstPause)
 		for range 5 {
@@ -100,7 +100,7 @@ func TestACredentialThatWasRefusedTwiceRestsForLong(t *testing.T) {
 // Both passwords of an account count for it.
 func TestTwoPasswordsOfAnAccountCountTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := attempts{now: time.Now}
+		a := attempts{}
 		for range 3 {
 			for i := range 2 {
 				mine, err := a.begin(t.Context(), two(), i, false)
@@ -121,7 +121,7 @@ func TestTwoPasswordsOfAnAccountCountTogether(t *testing.T) {
 // A new password that the proxy does not know yet rests for long while the old one works, and is tried as soon as that does not.
 func TestASpareCredentialRestsUntilTheOtherIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := attempts{now: time.Now}
+		a := attempts{}
 		works := func() asking {
 			mine, err := a.begin(t.Context(), two(), 0, false)
 			if err != nil || mine.index != 1 {
@@ -149,7 +149,7 @@ func TestASpareCredentialRestsUntilTheOtherIsRefused(t *testing.T) {
 // A request with a body cannot be repeated: it is no trial while another credential works.
 func TestARequestThatCannotBeRepeatedTakesWhatWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := attempts{now: time.Now}
+		a := attempts{}
 		a.end(two(), begin(t, &a, two()), refused)
 		a.end(two(), begin(t, &a, two()), accepted)
 		time.Sleep(2 * firstPause)
@@ -165,7 +165,7 @@ func TestARequestThatCannotBeRepeatedTakesWhatWorks(t *testing.T) {
 // Other settings are a reason to ask once more, and no more than that.
 func TestOtherSettingsAreAskedWithAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, proxy := attempts{now: time.Now}, one()
+		a, proxy := attempts{}, one()
 		for range 3 {
 			a.end(proxy, begin(t, &a, proxy), refused)
 			if proxy.generation == 0 {
@@ -181,7 +181,7 @@ func TestOtherSettingsAreAskedWithAtOnce(t *testing.T) {
 // A slow answer to a request from before the refusal says nothing of now.
 func TestALateAnswerDoesNotBringARefusedCredentialBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := attempts{now: time.Now}
+		a := attempts{}
 		a.end(one(), begin(t, &a, one()), accepted)
 		slow, fast := begin(t, &a, one()), begin(t, &a, one())
 		time.Sleep(time.Second)
@@ -194,7 +194,7 @@ func TestALateAnswerDoesNotBringARefusedCredentialBack(t *testing.T) {
 // At a restart of all relays, the credential of before is revoked long since: who waits for the current one does not send it.
 func TestNobodySendsTheOldCredentialWhileTheNewOneIsTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := attempts{now: time.Now}
+		a := attempts{}
 		begin(t, &a, two())
 		short, cancel := context.WithTimeout(t.Context(), turn/2)
 		defer cancel()
@@ -207,7 +207,7 @@ func TestNobodySendsTheOldCredentialWhileTheNewOneIsTried(t *testing.T) {
 // One client with many requests to destinations that are silent does not have all turns.
 func TestWhoWaitsForAnAnswerHasHadItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, hostile := attempts{now: time.Now}, AskedBy(t.Context(), "10.0.0.1")
+		a, hostile := attempts{}, AskedBy(t.Context(), "10.0.0.1")
 		ctx, cancel := context.WithCancel(hostile)
 		for range 100 {
 			go func() { _, _ = a.begin(ctx, one(), 0, false) }() // and never ends
@@ -227,7 +227,7 @@ func TestWhoWaitsForAnAnswerHasHadItsTurn(t *testing.T) {
 // A proxy that lets some destinations pass without a look at the password makes it no right one.
 func TestAPasswordThatIsRefusedAgainAndAgainRestsForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := attempts{now: time.Now}
+		a := attempts{}
 		for range many - 1 {
 			a.end(one(), begin(t, &a, one()), refused)
 			rests(t, &a, one(), firstPause)

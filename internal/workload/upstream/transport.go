@@ -108,35 +108,31 @@ func (t *Transport) ask(request *http.Request, one *asking) (response *http.Resp
 	_ = response.Body.Close()
 	said := refusal(response.StatusCode, textproto.MIMEHeader(response.Header), request.URL.Host, !t.proxy.Credentials[one.index].IsZero())
 	if !one.again {
-		got, tried, err = t.whose(request, one, said)
+		if got, err = t.known(request, one); err != nil {
+			return nil, unknown, err
+		}
+		if got == unknown {
+			got, tried, _ = t.prove(request, one)
+		}
 	}
 	switch {
 	case got == refused:
-		return nil, refused, err
+		return nil, refused, said
 	case got == accepted, one.trusted && tried:
 		return nil, got, &Refusal{Status: said.Status, why: fmt.Sprintf("%s said so, and not the proxy, which accepts the password", request.URL.Host)}
 	}
 	return nil, doubted, said
 }
 
-// whose finds out who said 407 to a request: the proxy, or the destination, as any may. The answer to a CONNECT is always the
-// proxy's. The one who asked waits for it, and nobody else.
-func (t *Transport) whose(request *http.Request, one *asking, said *Refusal) (got answer, tried bool, err error) {
+// known says whose a 407 to a request is, the proxy's or the destination's, as any may say it, if that is known, or becomes so while
+// others find out. Else the answer to a CONNECT tells, which is always the proxy's: the one who asked waits for it, and nobody else.
+func (t *Transport) known(request *http.Request, one *asking) (answer, error) {
 	if t.proxy.Credentials[one.index].IsZero() {
-		return refused, false, said
+		return refused, nil
 	}
 	waiting, cancel := t.bound(request.Context())
-	known, err := t.dialer.attempts.beginProof(waiting, t.proxy, one)
-	cancel()
-	switch {
-	case err != nil: // somebody else finds out
-		return unknown, true, err
-	case known == refused:
-		return refused, false, said
-	case known == accepted:
-		return accepted, true, nil
-	}
-	return t.prove(request, one)
+	defer cancel()
+	return t.dialer.attempts.beginProof(waiting, t.proxy, one)
 }
 
 // prove asks the proxy with CONNECT whether it accepts a credential, for a tunnel to the host of a request that nobody uses. It

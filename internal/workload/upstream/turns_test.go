@@ -138,6 +138,38 @@ func TestADestinationThatSays407StopsNobody(t *testing.T) {
 	}
 }
 
+// Who has waited in vain for its turn to ask whose a 407 is does not say that the proxy accepts the password.
+func TestWhoHasNotAskedWhoseA407IsDoesNotSay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, company(func(r *http.Request) string {
+			switch {
+			case !strings.Contains(r.Host, "evil"):
+				return accepts
+			case r.Method == http.MethodConnect:
+				time.Sleep(time.Minute)
+			}
+			return refuses
+		}), two())
+		if err := c.get(t.Context(), "example.com"); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		for range 20 {
+			go func() { done <- c.get(t.Context(), "evil.example") }()
+		}
+		late := 0
+		for range 20 {
+			if err := <-done; errors.Is(err, errLate) {
+				late++
+			}
+		}
+		if late < 10 {
+			t.Errorf("%d of 20 know nothing", late)
+		}
+		time.Sleep(2 * time.Minute)
+	})
+}
+
 // Where the proxy refuses tunnels, nobody knows whose a 407 is. Then requests rest, and tunnels do not.
 func TestA407ThatNobodyCanExplainStopsNoTunnel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -170,6 +202,39 @@ func TestA407ThatNobodyCanExplainStopsNoTunnel(t *testing.T) {
 		}
 		if err := c.get(t.Context(), "mirror.example"); errors.Is(err, ErrBackoff) {
 			t.Error("a tunnel proves that the password is right, and requests still rest:", err)
+		}
+	})
+}
+
+// A 407 that nobody can explain has no old refusal count again under settings that are new.
+func TestOtherSettingsAreTriedByTunnelsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var right atomic.Bool
+		d := company(func(r *http.Request) string {
+			switch {
+			case !right.Load() || r.Method != http.MethodConnect:
+				return refuses
+			case strings.Contains(r.Host, "mirror"):
+				return "HTTP/1.1 403 no\r\n\r\n"
+			}
+			return opens
+		})
+		c := newClient(t, d, one())
+		for range 2 {
+			if err := c.connect(t.Context(), "example.com"); err == nil || errors.Is(err, ErrBackoff) {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * firstPause)
+		}
+		right.Store(true)
+		next := one()
+		next.generation++
+		c = newClient(t, d, next)
+		if err := c.get(t.Context(), "mirror.example"); err == nil || errors.Is(err, ErrBackoff) {
+			t.Error(err)
+		}
+		if err := c.connect(t.Context(), "example.com"); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -1,0 +1,3 @@
+package egress
+
+var MetadataAddresses = metadata
