@@ -10,8 +10,9 @@ import (
 // clockTick is the unit of times in /proc, for all architectures that Kubernetes runs on (times(2)).
 const clockTick = 10 * time.Millisecond
 
-// Memory is what a process has in memory, in KiB.
-type Memory struct{ Now, Peak int }
+// Memory is what a process has in memory, in KiB. Of Now and Peak, File are pages of files, such as its program: the kernel keeps them
+// while there is room, and reads them again.
+type Memory struct{ Now, Peak, File int }
 
 // CPUTime is what a process has used, in user and kernel mode.
 func CPUTime(pid int) (time.Duration, error) {
@@ -37,7 +38,7 @@ func MemoryOf(pid int) (Memory, error) {
 		return Memory{}, err
 	}
 	status, err := p.NewStatus()
-	return Memory{Now: int(status.VmRSS >> 10), Peak: int(status.VmHWM >> 10)}, err
+	return Memory{Now: int(status.VmRSS >> 10), Peak: int(status.VmHWM >> 10), File: int(status.RssFile >> 10)}, err
 }
 
 func statOf(pid int) (procfs.ProcStat, error) {

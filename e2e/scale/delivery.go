@@ -67,7 +67,7 @@ func (l *lab) deliveryAtTheEnd() error {
 	if err != nil {
 		return err
 	}
-	l.add("deliver: memory; peak", mebibytes(used.Now)+"; "+mebibytes(used.Peak))
+	l.add("deliver: memory; peak; of it pages of its program", mebibytes(used.Now)+"; "+mebibytes(used.Peak)+"; "+mebibytes(used.File))
 	l.add("deliver restarted by itself", count(l.delivery.restarts))
 	return nil
 }

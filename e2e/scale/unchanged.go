@@ -92,6 +92,6 @@ func (l *lab) rest(ctx context.Context) error {
 	}
 	l.add(fmt.Sprintf("%s of rest: requests, beside the lease", l.options.Rest), asked.String())
 	l.add(fmt.Sprintf("%s of rest: operator's processor time", l.options.Rest), fmt.Sprintf("%.2f s", (after-before).Seconds()))
-	l.add("memory at rest", mebibytes(used.Now))
+	l.add("memory at rest; of it pages of its program", mebibytes(used.Now)+"; "+mebibytes(used.File))
 	return nil
 }
