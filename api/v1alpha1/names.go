@@ -183,6 +183,7 @@ const (
 	ReasonForbidden        = "Forbidden"        // the operator may not read it
 	ReasonReadFailed       = "ReadFailed"       // and the facts that were read before stay
 	ReasonKindNotInstalled = "KindNotInstalled" // its kind is not known to the API server
+	ReasonRowMissing       = "RowMissing"       // the ConfigMap with the row of its kind is not there
 )
 
 // The values of spec.node.rollout of a CorporateProxy.

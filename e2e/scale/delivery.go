@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,6 +35,9 @@ func (l *lab) startDelivery(ctx context.Context) error {
 	asked, err := requestsOf(deliver.User, l.ours.cp, mark)
 	if err != nil {
 		return err
+	}
+	if asked.writes() == 0 {
+		return errors.New("the audit log has no write of deliver: it is not told of")
 	}
 	made := &corev1.SecretList{}
 	if err := l.ours.client.List(ctx, made, client.HasLabels{v1alpha1.DeliverLabel}); err != nil {

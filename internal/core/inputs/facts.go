@@ -15,13 +15,16 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
+// userRows begins the source of a row that a user wrote; the name of its ConfigMap follows.
+const userRows = "ConfigMap "
+
 // ProviderTable adds the rows that users wrote into ConfigMaps, each key of
 // their data being a list of rows. A row that cannot be read is a
 // *resolve.Problem: nobody can tell which clusters it was meant for.
 func ProviderTable(builtin provider.Table, users []corev1.ConfigMap) (provider.Table, error) {
 	var rows []provider.Row
 	for _, configMap := range users {
-		object := "ConfigMap " + configMap.Name
+		object := userRows + configMap.Name
 		for _, key := range sortedKeys(configMap.Data) {
 			more, err := provider.Parse(object+" "+key, []byte(configMap.Data[key]))
 			if err != nil {
@@ -53,7 +56,7 @@ type FactsObject struct {
 // a row it returns the first that is known at all, or false.
 func FindFactsObject(c *clusterv1.Cluster, table provider.Table) (FactsObject, bool) {
 	var found []FactsObject
-	for _, ref := range []clusterv1.ContractVersionedObjectReference{c.Spec.InfrastructureRef, c.Spec.ControlPlaneRef} {
+	for _, ref := range references(c) {
 		if row, known := table.Row(ref.APIGroup, ref.Kind); known {
 			found = append(found, FactsObject{row, ref.Name})
 		}
@@ -63,6 +66,10 @@ func FindFactsObject(c *clusterv1.Cluster, table provider.Table) (FactsObject, b
 	}
 	telling := slices.IndexFunc(found, func(o FactsObject) bool { return len(o.Row.Facts) > 0 })
 	return found[max(telling, 0)], true
+}
+
+func references(c *clusterv1.Cluster) []clusterv1.ContractVersionedObjectReference {
+	return []clusterv1.ContractVersionedObjectReference{c.Spec.InfrastructureRef, c.Spec.ControlPlaneRef}
 }
 
 // ReportedFacts is how facts are kept in the report.
@@ -119,7 +126,7 @@ type Unread struct {
 // condition FactsUnread says, if anything. Found is what the row and the object gave, or the row alone if the object
 // could not be read.
 //
-// Only an object that was read takes a fact away. Where none was read before, an object that does not exist is waited
+// Only an object that was read takes a fact away. RowMissing says the same of the row. Where none was read before, an object that does not exist is waited
 // for with every fact of its row, since a list without them would have to change soon, and machines with it. One that
 // the operator may not or cannot read may stay so for ever, so only its required facts are waited for.
 func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unread) (facts *v1alpha1.ReportedFacts, message string) {
@@ -141,6 +148,32 @@ func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unr
 		return found, message + "; nothing new is written without them: " + strings.Join(found.Missing, ", ")
 	}
 	return found, message + "; the list is made without its facts"
+}
+
+// RowMissing says that the ConfigMap which had the row of these facts, which may be nil, is not among those of users, though the cluster
+// still has their object. It may be back in a moment, or have lost its label: what was not read takes no fact away.
+func RowMissing(kept *v1alpha1.ReportedFacts, c *clusterv1.Cluster, users []corev1.ConfigMap) Unread {
+	if kept == nil || !slices.ContainsFunc(references(c), func(ref clusterv1.ContractVersionedObjectReference) bool {
+		return ref.Kind == kept.Kind && ref.Name == kept.Name
+	}) {
+		return Unread{}
+	}
+	rest, theirs := strings.CutPrefix(kept.Source, userRows)
+	name, _, _ := strings.Cut(rest, " ")
+	if !theirs || slices.ContainsFunc(users, func(c corev1.ConfigMap) bool { return c.Name == name }) {
+		return Unread{}
+	}
+	return Unread{v1alpha1.ReasonRowMissing, fmt.Sprintf("%s %s: ConfigMap %s with the row of this kind does not exist, or lacks the label %s; the facts that were read before stay",
+		kept.Kind, kept.Name, name, v1alpha1.ProviderFactsLabel)}
+}
+
+// HasAll reports whether facts have all that others have.
+func HasAll(facts, others *v1alpha1.ReportedFacts) bool {
+	all := func(facts *v1alpha1.ReportedFacts) []string {
+		return slices.Concat(facts.Metadata, facts.Domains, slices.Concat(slices.Collect(maps.Values(facts.Values))...))
+	}
+	has := all(facts)
+	return len(facts.Missing) == 0 && !slices.ContainsFunc(all(others), func(value string) bool { return !slices.Contains(has, value) })
 }
 
 // WasRead reports whether facts, which may be nil, are those of this object as it was read. Those of its row alone have a

@@ -123,6 +123,29 @@ func TestReportedFactsHoldNoMoreThanAReportCarries(t *testing.T) {
 	}
 }
 
+func TestARowThatIsGoneTakesNoFactAway(t *testing.T) {
+	cluster := &clusterv1.Cluster{Spec: clusterv1.ClusterSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{Kind: "AcmeCluster", Name: "c"}}}
+	facts := func(kind, source string) *v1alpha1.ReportedFacts {
+		return &v1alpha1.ReportedFacts{Kind: kind, Name: "c", Version: "Facts/v1", Source: source}
+	}
+	there := []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "there"}}}
+	for name, test := range map[string]struct {
+		kept  *v1alpha1.ReportedFacts
+		users []corev1.ConfigMap
+		gone  bool
+	}{
+		"none":                 {nil, nil, false},
+		"built in":             {facts("AcmeCluster", "Facts/v1"), nil, false},
+		"gone":                 {facts("AcmeCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), there, true},
+		"there, and edited":    {facts("AcmeCluster", "ConfigMap there rows.yaml of resourceVersion 7"), there, false},
+		"of another reference": {facts("OtherCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), there, false},
+	} {
+		if got := inputs.RowMissing(test.kept, cluster, test.users); got.Reason == v1alpha1.ReasonRowMissing != test.gone {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestOnlyAnObjectThatWasReadTakesAFactAway(t *testing.T) {
 	row := provider.Row{Kind: "K", Source: "s", Domains: []string{".d"}, Facts: []provider.Fact{{Name: "a", Required: true}, {Name: "b"}}}
 	optional := row

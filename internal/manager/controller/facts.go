@@ -26,36 +26,57 @@ import (
 // watched; the facts are read again when the Cluster changes, when they were
 // incomplete, and when asked for.
 func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
+	last := s.last()
 	if s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
+		s.facts, s.unread = last.Facts, unreadSince(last)
 		return nil
 	}
-	table, err := r.table(ctx, s)
+	users, err := r.userRows(ctx)
 	if err != nil {
 		return err
 	}
-	s.factsVersion = table.Version()
+	table, err := r.table(s, users)
+	if err != nil {
+		return err
+	}
+	s.facts, s.unread, s.factsVersion = last.Facts, unreadSince(last), table.Version()
 	from, known := inputs.FindFactsObject(s.cluster, table)
-	if !known {
+	missing := inputs.RowMissing(last.Facts, s.cluster, users)
+	again := s.unread.Reason != "" && r.backOff.over(client.ObjectKeyFromObject(s.cluster), time.Now()) || s.paced || reapplyRequested(s)
+	switch {
+	case missing.Reason != "" && (!known || s.unread.Reason == missing.Reason && !again):
+		s.unread = missing
+		return nil
+	case !known:
+		s.facts, s.unread = nil, inputs.Unread{}
+		return nil
+	case !again && r.stillGood(s, from, table.Version()):
 		return nil
 	}
-	again := unreadSince(s.last()).Reason != "" && r.backOff.over(client.ObjectKeyFromObject(s.cluster), time.Now())
-	if !again && r.stillGood(s, from, table.Version()) {
-		s.facts, s.unread = s.last().Facts, unreadSince(s.last())
-		return nil
+	if err := r.lookForFacts(ctx, s, from); err != nil {
+		return err
 	}
+	if missing.Reason != "" && !inputs.HasAll(s.facts, last.Facts) {
+		s.facts, s.unread = last.Facts, missing
+	}
+	return nil
+}
+
+func (r *ClusterReconciler) lookForFacts(ctx context.Context, s *state, from inputs.FactsObject) (err error) {
+	kept := s.last().Facts
 	var object map[string]any
 	var unread inputs.Unread
 	if len(from.Row.Facts) > 0 {
 		key := types.NamespacedName{Namespace: s.cluster.Namespace, Name: from.Name}
 		if object, unread, err = r.readInfrastructure(ctx, from.Row, key); err != nil {
-			if !inputs.WasRead(s.last().Facts, from) || ctx.Err() != nil {
+			if !inputs.WasRead(kept, from) || ctx.Err() != nil {
 				return err
 			}
 			log.FromContext(ctx).Error(err, "the facts that were read before stay") // so that the provider does not hold a new password back
 		}
 	}
-	found := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
-	s.facts, s.unread.Problem = inputs.NextFacts(s.last().Facts, found, from.Row, unread)
+	found := inputs.ReportedFacts(s.factsVersion, from.Name, provider.Extract(from.Row, object))
+	s.facts, s.unread.Problem = inputs.NextFacts(kept, found, from.Row, unread)
 	s.unread.Reason = unread.Reason
 	return nil
 }
@@ -68,7 +89,7 @@ func (r *ClusterReconciler) stillGood(s *state, from inputs.FactsObject, version
 		kept.Kind == from.Row.Kind && kept.Name == from.Name &&
 		kept.Version == version && kept.Source == from.Row.Source &&
 		slices.Equal(kept.Metadata, from.Row.Metadata) && slices.Equal(kept.Domains, from.Row.Domains) &&
-		s.last().Cluster.Generation == s.cluster.Generation && !s.paced && !reapplyRequested(s)
+		s.last().Cluster.Generation == s.cluster.Generation
 }
 
 // unreadSince is what a status says of the last attempt to read the facts.

@@ -11,10 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -181,55 +178,5 @@ func TestARefusedWriteIsNotAnnouncedAsWritten(t *testing.T) {
 		if event := <-f.recorder.Events; strings.Contains(event, "wrote the Secrets") {
 			t.Error(event)
 		}
-	}
-}
-
-type mapped struct {
-	client.Client
-	mapper meta.RESTMapper
-}
-
-func (m mapped) RESTMapper() meta.RESTMapper { return m.mapper }
-
-type infrastructure struct {
-	client.Reader
-	err error
-}
-
-func (i *infrastructure) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
-	if object, is := o.(*unstructured.Unstructured); is && i.err == nil {
-		_ = unstructured.SetNestedField(object.Object, "10.9.0.0/16", "spec", "network", "vpc", "cidrBlock")
-	}
-	return i.err
-}
-
-// The conversion webhook of a provider that is being upgraded answers nobody.
-func TestAProviderThatCannotBeReadHoldsNoPasswordBack(t *testing.T) {
-	f := newCountedFleet(t, 1)
-	cluster := &clusterv1.Cluster{}
-	if err := f.objects.Get(t.Context(), clusterKey("c0"), cluster); err != nil {
-		t.Fatal(err)
-	}
-	cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "AWSCluster", Name: "c0"}
-	if err := f.objects.Update(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"}})
-	mapper.Add(schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: "AWSCluster"}, meta.RESTScopeNamespace)
-	live := &infrastructure{Reader: f.objects}
-	f.Client, f.Live = mapped{f.Client, mapper}, live
-	f.reconcileAll(1)
-	was := f.applied["c0-systemd-proxy"]
-	live.err = apierrors.NewInternalError(errors.New("conversion webhook failed: connection refused"))
-	f.Pace.next[clusterKey("c0")] = time.Now().Add(-time.Second)
-	f.setPassword("new")
-	f.reconcileAll(1)
-	report := f.reportOf("c0")
-	if f.applied["c0-systemd-proxy"] == was {
-		t.Error("the password is not written")
-	}
-	unread := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionFactsUnread)
-	if unread == nil || unread.Reason != v1alpha1.ReasonReadFailed || len(report.Status.Facts.Values) == 0 {
-		t.Errorf("%+v, %+v", unread, report.Status.Facts)
 	}
 }

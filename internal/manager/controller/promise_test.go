@@ -171,7 +171,7 @@ func TestAClusterKeepsTheFactsOfItsVersionUntilItIsAskedForAnother(t *testing.T)
 	}
 }
 
-// Without its label, a ConfigMap takes its rows along.
+// Without its label, nobody reads its rows.
 func TestAConfigMapThatLosesTheFactsLabelIsNoticed(t *testing.T) {
 	with := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.ProviderFactsLabel: ""}}}
 	without := &corev1.ConfigMap{}

@@ -224,17 +224,19 @@ func (t *tables) get(version, state string, parse func() (provider.Table, error)
 	return table, err
 }
 
-// table returns the built-in rows of the version that the cluster was promised, and
-// those of the ConfigMaps that users label, which are always current. It is parsed once per state of these.
-func (r *ClusterReconciler) table(ctx context.Context, s *state) (provider.Table, error) {
+// userRows are the ConfigMaps with rows that users label.
+func (r *ClusterReconciler) userRows(ctx context.Context) ([]corev1.ConfigMap, error) {
 	maps := &corev1.ConfigMapList{}
 	err := r.Client.List(ctx, maps, client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.ProviderFactsLabel}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return provider.Table{}, err
-	}
+	return maps.Items, err
+}
+
+// table returns the built-in rows of the version that the cluster was promised, and those of users, which are always current. It is
+// parsed once per state of these.
+func (r *ClusterReconciler) table(s *state, users []corev1.ConfigMap) (provider.Table, error) {
 	var versions []string
-	for i := range maps.Items {
-		versions = append(versions, maps.Items[i].Name+"@"+maps.Items[i].ResourceVersion)
+	for i := range users {
+		versions = append(versions, users[i].Name+"@"+users[i].ResourceVersion)
 	}
 	slices.Sort(versions)
 	return r.tables.get(s.promisedFacts(), fmt.Sprint(versions), func() (provider.Table, error) {
@@ -242,6 +244,6 @@ func (r *ClusterReconciler) table(ctx context.Context, s *state) (provider.Table
 		if err != nil {
 			return provider.Table{}, s.unknownPromise(v1alpha1.FactsVersionAnnotation, err.Error())
 		}
-		return inputs.ProviderTable(builtin, maps.Items)
+		return inputs.ProviderTable(builtin, users)
 	})
 }
