@@ -389,11 +389,9 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 }
 
 // createPod creates it once its namespace has its service account.
-func createPod(t *testing.T, clients kubernetes.Interface, pod corev1.Pod) *corev1.Pod {
+func createPod(t *testing.T, clients kubernetes.Interface, pod corev1.Pod) (created *corev1.Pod) {
 	t.Helper()
-	var created *corev1.Pod
-	controlplanetest.Await(t, "the pod "+pod.Name, func(ctx context.Context) (bool, error) {
-		var err error
+	controlplanetest.Await(t, "the pod "+pod.Name, func(ctx context.Context) (done bool, err error) {
 		created, err = clients.CoreV1().Pods(pod.Namespace).Create(ctx, &pod, metav1.CreateOptions{})
 		return err == nil, err
 	})

@@ -151,8 +151,9 @@ func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unr
 }
 
 // RowMissing says that the ConfigMap which had the row of these facts, which may be nil, is not among those of users, though the cluster
-// still has their object. It may be back in a moment, or have lost its label: what was not read takes no fact away.
-func RowMissing(kept *v1alpha1.ReportedFacts, c *clusterv1.Cluster, users []corev1.ConfigMap) Unread {
+// still has their object, and that no other one has a row of the kind. Now is the row by which facts would be read, if any. The ConfigMap may
+// be back in a moment, or have lost its label: what was not read takes no fact away.
+func RowMissing(kept *v1alpha1.ReportedFacts, now provider.Row, c *clusterv1.Cluster, users []corev1.ConfigMap) Unread {
 	if kept == nil || !slices.ContainsFunc(references(c), func(ref clusterv1.ContractVersionedObjectReference) bool {
 		return ref.Kind == kept.Kind && ref.Name == kept.Name
 	}) {
@@ -160,10 +161,10 @@ func RowMissing(kept *v1alpha1.ReportedFacts, c *clusterv1.Cluster, users []core
 	}
 	rest, theirs := strings.CutPrefix(kept.Source, userRows)
 	name, _, _ := strings.Cut(rest, " ")
-	if !theirs || slices.ContainsFunc(users, func(c corev1.ConfigMap) bool { return c.Name == name }) {
+	if !theirs || now.Kind == kept.Kind && strings.HasPrefix(now.Source, userRows) || slices.ContainsFunc(users, func(c corev1.ConfigMap) bool { return c.Name == name }) {
 		return Unread{}
 	}
-	return Unread{v1alpha1.ReasonRowMissing, fmt.Sprintf("%s %s: ConfigMap %s with the row of this kind does not exist, or lacks the label %s; the facts that were read before stay",
+	return Unread{v1alpha1.ReasonRowMissing, fmt.Sprintf("%s %s: ConfigMap %s with the row of this kind does not exist, or lacks the label %s; what was read before stays, and what is missing is waited for",
 		kept.Kind, kept.Name, name, v1alpha1.ProviderFactsLabel)}
 }
 

@@ -130,17 +130,20 @@ func TestARowThatIsGoneTakesNoFactAway(t *testing.T) {
 	}
 	there := []corev1.ConfigMap{{ObjectMeta: metav1.ObjectMeta{Name: "there"}}}
 	for name, test := range map[string]struct {
-		kept  *v1alpha1.ReportedFacts
-		users []corev1.ConfigMap
-		gone  bool
+		kept *v1alpha1.ReportedFacts
+		now  provider.Row
+		gone bool
 	}{
-		"none":                 {nil, nil, false},
-		"built in":             {facts("AcmeCluster", "Facts/v1"), nil, false},
-		"gone":                 {facts("AcmeCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), there, true},
-		"there, and edited":    {facts("AcmeCluster", "ConfigMap there rows.yaml of resourceVersion 7"), there, false},
-		"of another reference": {facts("OtherCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), there, false},
+		"none":                    {nil, provider.Row{}, false},
+		"built in":                {facts("AcmeCluster", "Facts/v1"), provider.Row{}, false},
+		"gone":                    {facts("AcmeCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), provider.Row{}, true},
+		"gone, another kind's is": {facts("AcmeCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), provider.Row{Kind: "Plane", Source: "ConfigMap there k"}, true},
+		"gone, a built-in one is": {facts("AcmeCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), provider.Row{Kind: "AcmeCluster", Source: "Facts/v1"}, true},
+		"in another ConfigMap":    {facts("AcmeCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), provider.Row{Kind: "AcmeCluster", Source: "ConfigMap there k"}, false},
+		"there, and edited":       {facts("AcmeCluster", "ConfigMap there rows.yaml of resourceVersion 7"), provider.Row{}, false},
+		"of another reference":    {facts("OtherCluster", "ConfigMap acme rows.yaml of resourceVersion 7"), provider.Row{}, false},
 	} {
-		if got := inputs.RowMissing(test.kept, cluster, test.users); got.Reason == v1alpha1.ReasonRowMissing != test.gone {
+		if got := inputs.RowMissing(test.kept, test.now, cluster, there); got.Reason == v1alpha1.ReasonRowMissing != test.gone {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

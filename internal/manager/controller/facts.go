@@ -41,7 +41,7 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	}
 	s.facts, s.unread, s.factsVersion = last.Facts, unreadSince(last), table.Version()
 	from, known := inputs.FindFactsObject(s.cluster, table)
-	missing := inputs.RowMissing(last.Facts, s.cluster, users)
+	missing := inputs.RowMissing(last.Facts, from.Row, s.cluster, users)
 	again := s.unread.Reason != "" && r.backOff.over(client.ObjectKeyFromObject(s.cluster), time.Now()) || s.paced || reapplyRequested(s)
 	switch {
 	case missing.Reason != "" && (!known || s.unread.Reason == missing.Reason && !again):
@@ -53,7 +53,7 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	case !again && r.stillGood(s, from, table.Version()):
 		return nil
 	}
-	if err := r.lookForFacts(ctx, s, from); err != nil {
+	if err := r.lookForFacts(ctx, s, from, missing.Reason != ""); err != nil {
 		return err
 	}
 	if missing.Reason != "" && !inputs.HasAll(s.facts, last.Facts) {
@@ -62,14 +62,15 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	return nil
 }
 
-func (r *ClusterReconciler) lookForFacts(ctx context.Context, s *state, from inputs.FactsObject) (err error) {
+// lookForFacts reads the object. Where facts are kept whatever it says, it is no error that it cannot be read.
+func (r *ClusterReconciler) lookForFacts(ctx context.Context, s *state, from inputs.FactsObject, keeps bool) (err error) {
 	kept := s.last().Facts
 	var object map[string]any
 	var unread inputs.Unread
 	if len(from.Row.Facts) > 0 {
 		key := types.NamespacedName{Namespace: s.cluster.Namespace, Name: from.Name}
 		if object, unread, err = r.readInfrastructure(ctx, from.Row, key); err != nil {
-			if !inputs.WasRead(kept, from) || ctx.Err() != nil {
+			if !keeps && !inputs.WasRead(kept, from) || ctx.Err() != nil {
 				return err
 			}
 			log.FromContext(ctx).Error(err, "the facts that were read before stay") // so that the provider does not hold a new password back

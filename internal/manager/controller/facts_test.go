@@ -157,6 +157,10 @@ func TestNetworksStayWhileABuiltInRowKnowsLess(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.wantNetwork("without the row", "10.9.0.0/16", true)
+	live.err = apierrors.NewInternalError(errors.New("conversion webhook failed"))
+	f.Pace.next[clusterKey("c0")] = time.Now().Add(-time.Second)
+	f.wantNetwork("without the row, and the object is not read", "10.9.0.0/16", true)
+	live.err = nil
 	live.spec = vpc("10.9.0.0/16")
 	f.change("c0", func(*clusterv1.Cluster) {})
 	f.Pace.next[clusterKey("c0")] = time.Now().Add(-time.Second)

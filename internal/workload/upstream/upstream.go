@@ -35,7 +35,7 @@ type Dialer struct {
 
 // NewDialer returns one that connects to a proxy by this function.
 func NewDialer(dial func(ctx context.Context, address string) (Conn, error)) *Dialer {
-	return &Dialer{Dial: dial, attempts: attempts{}}
+	return &Dialer{Dial: dial}
 }
 
 // Open opens a tunnel to host:port with CONNECT (RFC 9110, section 9.3.6). If the proxy refuses a credential, the next one is
