@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 )
 
 // The range lies below the ports that the kernel gives to outgoing connections (32768 and up on
@@ -18,11 +19,14 @@ const (
 	tries = 200
 )
 
-// Port is reserved until it is released or this process ends.
+// Port is reserved until it is released or this process ends, whoever still has it.
 type Port struct {
 	Number      int
 	reservation net.PacketConn
 }
+
+// held keeps the reservations: the garbage collector closes sockets that nobody has any more.
+var held sync.Map
 
 // Reserve finds a port that nobody listens on and nobody else has reserved. The reservation is a bound
 // UDP socket of the same number: it needs no file, leaves TCP free for the server, and the
@@ -50,6 +54,7 @@ func reserve(number int) *Port {
 		_ = reservation.Close()
 		return nil
 	}
+	held.Store(number, reservation)
 	return &Port{Number: number, reservation: reservation}
 }
 
@@ -60,4 +65,7 @@ func (p *Port) Address() string { return net.JoinHostPort("127.0.0.1", p.String(
 func (p *Port) String() string { return strconv.Itoa(p.Number) }
 
 // Release gives the port back. The server must have stopped.
-func (p *Port) Release() error { return p.reservation.Close() }
+func (p *Port) Release() error {
+	held.CompareAndDelete(p.Number, p.reservation)
+	return p.reservation.Close()
+}

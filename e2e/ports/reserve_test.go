@@ -2,6 +2,7 @@ package ports
 
 import (
 	"net"
+	"runtime"
 	"testing"
 )
 
@@ -22,5 +23,22 @@ func TestAPortIsNotFreeIfSomebodyListensAtAnyAddress(t *testing.T) {
 			t.Errorf("port %d is handed out with a listener at %q", port.Number, address)
 		}
 		_ = listener.Close()
+	}
+}
+
+// Most tests keep the address alone.
+func TestAPortStaysReservedWithoutItsOwner(t *testing.T) {
+	number := func() int {
+		port, err := Reserve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return port.Number
+	}()
+	for range 3 {
+		runtime.GC()
+	}
+	if taken := reserve(number); taken != nil {
+		t.Errorf("port %d is handed out twice", number)
 	}
 }
