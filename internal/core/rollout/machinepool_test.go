@@ -65,7 +65,7 @@ func TestSeveralClustersAreRolledAtATime(t *testing.T) {
 		"none while it is stopped": {[]*MachineCluster{outdatedCluster("a", two(0), stopped), outdatedCluster("b", two(0), under, stopped)}, "b", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := NextMachines(tc.fleet, time.Unix(now, 0), time.Minute)
+			p := NextMachines(tc.fleet, time.Unix(now, 0), time.Time{}, time.Minute)
 			if names(p.Going) != tc.going || names(p.Try) != tc.try {
 				t.Errorf("under way %q, then %q", names(p.Going), names(p.Try))
 			}
@@ -80,7 +80,7 @@ func TestInACrowdedPoolWhoGivesBackMakesRoomForTheOthers(t *testing.T) {
 		outdatedCluster("a", two, beganAt(now-900)), outdatedCluster("b", two, beganAt(now-700)), outdatedCluster("c", two, beganAt(now-800)),
 		outdatedCluster("d", beganAt(now-900)),
 	}
-	p := NextMachines(fleet, time.Unix(now, 0), time.Minute)
+	p := NextMachines(fleet, time.Unix(now, 0), time.Time{}, time.Minute)
 	if got := names(p.Going); got != "b c a d" {
 		t.Errorf("%q: the last that began is to be the first that gives back", got)
 	}
@@ -92,7 +92,7 @@ func TestInACrowdedPoolWhoGivesBackMakesRoomForTheOthers(t *testing.T) {
 		t.Error("two have two places")
 	}
 	fleet[1].Claimed = true
-	if p := NextMachines(fleet, time.Unix(now, 0), time.Minute); p.Crowded(fleet[0]) || names(p.Rest) != "b" {
+	if p := NextMachines(fleet, time.Unix(now, 0), time.Time{}, time.Minute); p.Crowded(fleet[0]) || names(p.Rest) != "b" {
 		t.Error("the claim alone is what is too many")
 	}
 }

@@ -19,6 +19,8 @@ type MachinePlan struct {
 	Rest  []*MachineCluster // only to be described
 	Wait  time.Duration     // until the next look is worth it; 0 if an event will tell
 
+	Unsettled time.Time // since when some change goes round without a pause; zero: none does
+
 	pools map[string]*poolState
 }
 
@@ -34,6 +36,10 @@ func (p *MachinePlan) Within(wait time.Duration) {
 // the future. The operator's clock is compared with itself alone.
 const SettleTime = 3 * time.Second
 
+// longestSettling is how long a change may go round before clusters begin all the same: a tenant can change the settings of a
+// cluster again and again.
+const longestSettling = 2 * time.Minute
+
 // NextMachines decides what is done next: for the clusters under way, and whose turn it is to begin. What a cluster holds
 // is in its report: status.rollout.after.
 //
@@ -41,8 +47,8 @@ const SettleTime = 3 * time.Second
 // waits longest comes first. Within a pool, the clusters of an earlier wave come first, and those of a later one not
 // before; then those that never began, those that began longest ago, and then the order is by name. So one that is changed
 // all the time does not get ahead of those that wait. A report that has a place which its cluster must not have is
-// released first.
-func NextMachines(fleet []*MachineCluster, now time.Time, interval time.Duration) MachinePlan {
+// released first. unsettled is what the last plan said.
+func NextMachines(fleet []*MachineCluster, now, unsettled time.Time, interval time.Duration) MachinePlan {
 	slices.SortFunc(fleet, func(a, b *MachineCluster) int {
 		return cmp.Or(cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
 	})
@@ -73,12 +79,27 @@ func NextMachines(fleet []*MachineCluster, now time.Time, interval time.Duration
 	}
 	slices.SortStableFunc(p.Going, func(a, b *MachineCluster) int { return b.started().Compare(a.started()) })
 	slices.SortStableFunc(p.Try, p.order)
+	settling = p.bound(settling, unsettled, now)
 	pause := max(p.lastBeginning().Add(interval).Sub(now), settling)
 	if len(p.Try) > 0 && (pause > 0 || yields) {
 		p.Rest, p.Try = append(p.Rest, p.Try...), nil
 		p.Within(pause)
 	}
 	return p
+}
+
+// bound is for how long nothing begins while a change goes round. unsettled is since when one does.
+func (p *MachinePlan) bound(settling time.Duration, unsettled, now time.Time) time.Duration {
+	if settling == 0 {
+		return 0
+	}
+	if p.Unsettled = unsettled; unsettled.IsZero() {
+		p.Unsettled = now
+	}
+	if now.Sub(p.Unsettled) >= longestSettling {
+		return 0
+	}
+	return settling
 }
 
 // order is that in which clusters begin; those that are equal are in the order of their names.

@@ -107,7 +107,7 @@ func (w *machineWorld) step() {
 	for i, c := range fleet {
 		sims[c.Key.Name] = w.clusters[i]
 	}
-	p := NextMachines(fleet, w.now, simInterval)
+	p := NextMachines(fleet, w.now, time.Time{}, simInterval)
 	claim := w.claim
 	w.claim = nil
 	for _, c := range p.Going {
@@ -284,7 +284,7 @@ func BenchmarkMachinesOfFiveThousandClusters(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		p := NextMachines(fleet, time.Unix(changedAt+3600, 0), time.Minute)
+		p := NextMachines(fleet, time.Unix(changedAt+3600, 0), time.Time{}, time.Minute)
 		for _, c := range p.Rest {
 			_ = c.Describe()
 		}

@@ -157,7 +157,7 @@ func TestWhoseTurnItIs(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := NextMachines(tc.fleet, time.Unix(now, 0), 10*time.Minute)
+			p := NextMachines(tc.fleet, time.Unix(now, 0), time.Time{}, 10*time.Minute)
 			if all := names(slices.Concat(p.Going, p.Try)); all != tc.candidates || p.Wait != tc.wait {
 				t.Errorf("turn %q, wait %s", all, p.Wait)
 			}
@@ -247,4 +247,20 @@ func TestTheOwnerThatWasToldIsAwaitedOnceNoneOfItsMachinesIsOutdated(t *testing.
 func since(second int64) *metav1.Time {
 	t := metav1.Unix(second, 0)
 	return &t
+}
+
+// One tenant changes the settings of its cluster every two seconds.
+func TestOneThatAlwaysChangesHoldsUpTheOthersForAWhileAlone(t *testing.T) {
+	const now = changedAt + 3600
+	var unsettled time.Time
+	for at := int64(now); at < now+600; at += 2 {
+		p := NextMachines([]*MachineCluster{outdatedCluster("others"), outdatedCluster("tenants", seenAt(at))}, time.Unix(at, 0), unsettled, time.Second)
+		if began := names(p.Try); (began == "others") != (at-now >= 120) {
+			t.Fatalf("after %d s: turn %q", at-now, began)
+		}
+		unsettled = p.Unsettled
+	}
+	if p := NextMachines([]*MachineCluster{outdatedCluster("others")}, time.Unix(now+600, 0), unsettled, time.Second); !p.Unsettled.IsZero() {
+		t.Error("it is remembered that one changed")
+	}
 }

@@ -51,6 +51,8 @@ type RolloutReconciler struct {
 
 	memory rolloutMemory
 	claim  *claim // what this process wrote and has not seen in the cache yet
+
+	unsettled time.Time // see rollout.MachinePlan
 }
 
 const (
@@ -70,7 +72,8 @@ func (r *RolloutReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl
 	if !current {
 		return ctrl.Result{RequeueAfter: fleetDelay}, nil
 	}
-	next := rollout.NextMachines(fleet, now, r.Interval)
+	next := rollout.NextMachines(fleet, now, r.unsettled, r.Interval)
+	r.unsettled = next.Unsettled
 	if r.claim != nil && !slices.ContainsFunc(next.Rest, func(c *rollout.MachineCluster) bool { return c.Claimed }) {
 		r.claim = nil // there was a place
 	}
