@@ -9,6 +9,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //
 // +kubebuilder:validation:XValidation:rule="has(self.source.valuesRef) != has(self.source.url)",message="source takes exactly one of valuesRef and url"
 // +kubebuilder:validation:XValidation:rule="!has(self.source.url) || !((has(self.source.url.http) && self.source.url.http.contains('@')) || (has(self.source.url.https) && self.source.url.https.contains('@')))",message="source.url must not contain user information: put username and password into the Secret that source.url.credentialsRef names"
+// +kubebuilder:validation:XValidation:rule="!has(self.clusterSelector) || !has(self.clusterSelector.matchExpressions) || self.clusterSelector.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="an operator of clusterSelector.matchExpressions is In, NotIn, Exists or DoesNotExist"
+// +kubebuilder:validation:XValidation:rule="!has(self.allowedNamespaces) || !has(self.allowedNamespaces.matchExpressions) || self.allowedNamespaces.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="an operator of allowedNamespaces.matchExpressions is In, NotIn, Exists or DoesNotExist"
 type CorporateProxySpec struct {
 	// priority decides if several CorporateProxies match a cluster: the highest wins. A tie is an error on the
 	// cluster's ProxyReport.
@@ -26,6 +28,15 @@ type CorporateProxySpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	AllowedNamespaces *metav1.LabelSelector `json:"allowedNamespaces,omitempty"`
+
+	// replaces names deleted CorporateProxies whose clusters get this one although its clusterSelector is empty. Other
+	// clusters of a deleted CorporateProxy keep their Secrets.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Replaces []string `json:"replaces,omitempty"`
 
 	// source has the proxy's URLs and credentials.
 	// +required

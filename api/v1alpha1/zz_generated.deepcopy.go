@@ -128,6 +128,11 @@ func (in *CorporateProxySpec) DeepCopyInto(out *CorporateProxySpec) {
 		*out = new(v1.LabelSelector)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Replaces != nil {
+		in, out := &in.Replaces, &out.Replaces
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	in.Source.DeepCopyInto(&out.Source)
 	if in.NoProxy != nil {
 		in, out := &in.NoProxy, &out.NoProxy

@@ -86,7 +86,8 @@ kubectl apply -f e2e/docs/fleet.yaml
 kubectl delete machines,kubeadmcontrolplanes --all --namespace org-acme
 kubectl delete clusters --namespace org-acme --field-selector metadata.name!=mycluster,metadata.name!=frankfurt
 helm status fairlead --namespace fairlead-system >/dev/null 2>&1 || kubectl delete clusterrole fairlead-provider-facts --ignore-not-found
-helm upgrade --install fairlead charts/fairlead --namespace fairlead-system --create-namespace --values examples/secret-values.yaml --wait
+helm upgrade --install fairlead charts/fairlead --namespace fairlead-system --create-namespace --values examples/secret-values.yaml \
+  --set 'corporateProxy.spec.replaces={corp,frankfurt}' --wait
 kubectl wait corporateproxy default --for condition=Ready --timeout 60s
 kubectl wait proxyreports mycluster frankfurt --namespace org-acme --for condition=Ready --timeout 60s`
 

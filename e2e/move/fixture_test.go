@@ -107,7 +107,7 @@ version: v1.14.0
 func (m *management) startOperator(t *testing.T) {
 	t.Helper()
 	var err error
-	m.operator, err = deployment.Start(t.Context(), m.cp, "fairlead-system", "fairlead-operator", "--leader-elect=false")
+	m.operator, err = deployment.Start(t.Context(), m.cp, "fairlead-system", "fairlead-operator", "--leader-elect=false", "--unselected-grace-period=1s")
 	controlplanetest.Require(t, err)
 }
 

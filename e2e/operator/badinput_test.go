@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -211,6 +213,23 @@ func TestCustomResourcesThatMayHoldAPasswordAreRefusedWithoutRepeatingIt(t *test
 			t.Errorf("%s was accepted", what)
 		} else if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the answer repeats it: %v", what, err)
+		}
+	}
+}
+
+func TestSelectorsWithAnUnknownOperatorAreRefused(t *testing.T) {
+	f := newFixture(t)
+	name := "refused-" + f.namespace
+	typo := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "site", Operator: "in", Values: []string{"fra"}}}}
+	for field, change := range map[string]func(*v1alpha1.CorporateProxySpec){
+		"clusterSelector":   func(s *v1alpha1.CorporateProxySpec) { s.ClusterSelector = typo },
+		"allowedNamespaces": func(s *v1alpha1.CorporateProxySpec) { s.AllowedNamespaces = typo },
+	} {
+		proxy := &v1alpha1.CorporateProxy{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		proxy.Spec.Source.ValuesRef = &v1alpha1.SecretReference{Name: name}
+		change(&proxy.Spec)
+		if err := f.client.Create(t.Context(), proxy, client.DryRunAll); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "an operator of "+field) {
+			t.Errorf("%s: %v", field, err)
 		}
 	}
 }

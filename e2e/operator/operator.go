@@ -89,10 +89,14 @@ type Operator = deployment.Replica
 // Start starts the operator binary as its service account, and returns when it
 // is ready.
 func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) (*Operator, error) {
+	command := []string{cmp.Or(options.Program, "fairlead-operator"), "--namespace", Namespace}
+	if options.Program == "" { // an earlier version does not know it
+		command = append(command, "--unselected-grace-period", "1s") // the default is for people
+	}
 	return deployment.Run(ctx, cp, deployment.Spec{
 		Namespace:       Namespace,
 		ServiceAccount:  ServiceAccount,
-		Command:         append([]string{cmp.Or(options.Program, "fairlead-operator"), "--namespace", Namespace}, options.Args...),
+		Command:         append(command, options.Args...),
 		DoNotAwaitReady: options.DoNotAwaitReady,
 	})
 }

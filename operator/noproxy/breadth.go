@@ -28,17 +28,18 @@ const (
 
 // TooBroad says why an entry opens more than a tenant can be trusted with, or
 // returns "": everything, a public suffix (publicsuffix.org), or a network of
-// the public address space wider than /16 (IPv6: /32).
+// the public address space wider than /16 (IPv6: /32). A Host is written like a Domain, and most clients read it as one; it is too
+// broad only where a registry of the Internet (ICANN's part of the list) has the suffix, since some companies' suffixes are hosts.
 func TooBroad(e Entry) string {
 	switch e.Kind {
 	case All:
 		return "covers everything"
 	case CIDR:
 		return broadPrefix(e.Prefix)
-	case Domain, Subdomains:
+	case Host, Domain, Subdomains:
 		suffix, icann := publicsuffix.PublicSuffix(e.Name)
 		// Without a dot and outside the list it is a private top-level name.
-		if suffix == e.Name && (icann || strings.Contains(suffix, ".")) {
+		if suffix == e.Name && (icann || e.Kind != Host && strings.Contains(suffix, ".")) {
 			return "is a public suffix, under which anyone can register names"
 		}
 	}

@@ -96,11 +96,11 @@ func ofValues(v Values) *chosen {
 }
 
 // choose returns what a cluster gets. The error is a *resolve.Problem, or about a file.
-func (s settings) choose(cluster *clusterv1.Cluster, namespace map[string]string, unknown map[string]bool) (*chosen, error) {
+func (s settings) choose(cluster *clusterv1.Cluster, namespace map[string]string, has resolve.Has, unknown map[string]bool) (*chosen, error) {
 	if s.values != nil {
 		return s.values, s.values.err
 	}
-	proxy, err := inputs.ChooseProxy(s.proxies, cluster, namespace)
+	proxy, err := inputs.ChooseProxy(s.proxies, cluster, namespace, has)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,7 @@ func (s States) Read() (before, after plan.State, err error) {
 	}
 	was.unknown, is.unknown = unknownInOne(was, is)
 	same := unchanged(was, is)
+	is.earlier = was.proxyNames()
 	was.held, is.held = func(string) bool { return true }, func(proxy string) bool { return same[proxy] }
 	s.count(was, is)
 	if before, err = was.state(nil, false); err != nil {
@@ -89,6 +90,7 @@ type objects struct {
 	parts      []*part
 	reports    map[string]*v1alpha1.ProxyReport
 	namespaces map[string]map[string]string
+	earlier    map[string]bool         // CorporateProxies of the state before
 	unknown    map[string]bool         // CorporateProxies whose Secret is not compared
 	held       func(proxy string) bool // whether clusters have the revision of their reports
 	behind     map[string]int          // clusters that have another than the newest, by CorporateProxy
@@ -101,6 +103,16 @@ type part struct {
 	clusters  []*clusterv1.Cluster
 	overrides map[string]*v1alpha1.ProxyOverride
 	documents map[string]map[string]any // infrastructure objects, by kind and name
+}
+
+func (o *objects) proxyNames() map[string]bool {
+	names := map[string]bool{}
+	for _, p := range o.parts {
+		for i := range p.settings.proxies {
+			names[p.settings.proxies[i].Name] = true
+		}
+	}
+	return names
 }
 
 func readObjects(parts []Part, now time.Time, warnings io.Writer) (*objects, error) {
@@ -242,10 +254,11 @@ func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (r
 	past := r.past(report)
 	namespace := map[string]string{"kubernetes.io/metadata.name": r.cluster.Namespace} // every namespace has it
 	maps.Copy(namespace, r.namespaces[r.cluster.Namespace])
-	chosen, err := r.settings.choose(r.cluster, namespace, r.unknown)
+	override := inputs.OverrideInEffect(r.overrides[nameOf(r.cluster)], r.now)
+	chosen, err := r.settings.choose(r.cluster, namespace, r.has(report, override), r.unknown)
 	var problem *resolve.Problem
 	if isProblem(err, &problem) && problem.Reason == resolve.ReasonNotSelected {
-		return resolve.Unselected(plain, past, problem)
+		return resolve.Unselected(plain, past, false, problem)
 	}
 	if err != nil {
 		return resolve.Effective{}, err
@@ -264,7 +277,7 @@ func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (r
 	if in.Installation.Form == "" && in.PinnedForm != "" && !slices.Contains(resolve.Forms, in.PinnedForm) {
 		return resolve.Effective{}, resolve.NewProblem(resolve.ReasonUnknownPromise, plain.Object(), "", "form %s is unknown to this program", in.PinnedForm)
 	}
-	in.Override = inputs.Override(inputs.OverrideInEffect(r.overrides[nameOf(r.cluster)], r.now))
+	in.Override = inputs.Override(override)
 	if in.Facts, err = r.facts(report); err != nil {
 		return resolve.Effective{}, err
 	}
@@ -274,9 +287,19 @@ func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (r
 // past is what the report remembers, or the state before.
 func (r clusterReader) past(report *v1alpha1.ProxyReport) resolve.Past {
 	if report == nil && r.before != nil {
-		return resolve.Past{Report: true, Mode: r.before.Effective.Mode}
+		mode := r.before.Effective.Mode
+		return resolve.Past{Report: true, Mode: mode, HadProxy: resolve.Past{}.Note(mode)}
 	}
 	return inputs.Past(report)
+}
+
+// has is the CorporateProxy that the report records, or that the cluster has in the state before.
+func (r clusterReader) has(report *v1alpha1.ProxyReport, override *v1alpha1.ProxyOverride) resolve.Has {
+	has := inputs.Has(report, override)
+	if report == nil && r.before != nil && r.earlier[r.before.Effective.Proxy] {
+		has.Proxy = r.before.Effective.Proxy
+	}
+	return has
 }
 
 func (r clusterReader) form(report *v1alpha1.ProxyReport, past resolve.Past) resolve.Form {

@@ -138,6 +138,19 @@ func TestAClusterThatHadAProxyKeepsItsSecretsWhenNothingSelectsIt(t *testing.T) 
 	}
 }
 
+func TestAClusterKeepsItsSecretsWhenItsCorporateProxyIsGone(t *testing.T) {
+	before := one().with("site", proxyText("site", source+`, "priority": 1`))
+	after := before.with("site", "")
+	change := only(t, compared(t, before, after, false))
+	if change.Problem.Appears == nil || change.Problem.Appears.Reason != string(resolve.ReasonProxyGone) || len(change.Costs.Secrets) > 0 {
+		t.Errorf("%+v", change)
+	}
+	replaced := after.with("proxy", proxyText("default", source+`, "replaces": ["site"]`))
+	if change := only(t, compared(t, before, replaced, false)); change.Problem.Appears != nil {
+		t.Errorf("another one replaces it: %+v", change)
+	}
+}
+
 func TestAnUpgradeShowsTheNewestFormToClustersThatArePinned(t *testing.T) {
 	before := one().with("report", report("c1", `"fairlead.io/form": "Exact"`, ""))
 	change := only(t, compared(t, before, before, true))

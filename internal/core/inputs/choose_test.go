@@ -76,12 +76,13 @@ func TestOnlyTheChosenProxyIsRead(t *testing.T) {
 }
 
 func TestBrokenSelectorsStandInNobodysWay(t *testing.T) {
+	has := resolve.Has{Proxy: "good"}
 	broken, good := corporateProxy(urlSource("http://p:1", "", "")), corporateProxy(urlSource("http://p:1", "", ""))
 	broken.Name, broken.Spec.Priority, good.Name = "broken", 9, "good"
 	broken.Spec.ClusterSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "site", Operator: "Likes"}}}
-	got, err := inputs.Choose([]v1alpha1.CorporateProxy{*broken, *good}, cluster(nil), nil, nil)
+	got, err := inputs.ChooseProxy([]v1alpha1.CorporateProxy{*broken, *good}, cluster(nil), nil, has)
 	if err != nil || got.Name != "good" {
-		t.Errorf("chose %q (%v)", got.Name, err)
+		t.Errorf("chose %v (%v)", got, err)
 	}
 	_, err = inputs.Installation(broken, nil) // which is what its own status says
 	problem(t, err, resolve.ReasonInvalidProxy, "CorporateProxy broken", "spec.clusterSelector")

@@ -53,10 +53,19 @@ func valuesOf(entries []v1alpha1.NoProxyEntry) (values []string, at []int) {
 	return values, at
 }
 
-// Choose returns the installation that a cluster gets: that of its CorporateProxy. The error is a *resolve.Problem, or
+// Has is what a cluster has, as its report says, and wants, by its ProxyOverride as it is in effect. Either may be nil.
+func Has(report *v1alpha1.ProxyReport, override *v1alpha1.ProxyOverride) resolve.Has {
+	has := resolve.Has{Direct: Override(override).Direct}
+	if report != nil {
+		has.Proxy = report.Status.ProxyName
+	}
+	return has
+}
+
+// Choose returns the installation that a new cluster gets: that of its CorporateProxy. The error is a *resolve.Problem, or
 // comes from get.
 func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string, get DataGetter) (resolve.Installation, error) {
-	proxy, err := ChooseProxy(proxies, cluster, namespace)
+	proxy, err := ChooseProxy(proxies, cluster, namespace, resolve.Has{})
 	if err != nil {
 		return resolve.Installation{}, err
 	}
@@ -64,9 +73,9 @@ func Choose(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, names
 }
 
 // ChooseProxy returns the CorporateProxy of a cluster: the one which selects it, allows the labels of its namespace and
-// has the highest priority. The error is a *resolve.Problem.
-func ChooseProxy(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string) (*v1alpha1.CorporateProxy, error) {
-	name, err := resolve.Choose(Cluster(cluster), candidates(proxies, cluster.Labels, namespace))
+// has the highest priority; see resolve.Choose. The error is a *resolve.Problem.
+func ChooseProxy(proxies []v1alpha1.CorporateProxy, cluster *clusterv1.Cluster, namespace map[string]string, has resolve.Has) (*v1alpha1.CorporateProxy, error) {
+	name, err := resolve.Choose(Cluster(cluster), has, candidates(proxies, cluster.Labels, namespace))
 	if err != nil {
 		return nil, err
 	}
@@ -85,9 +94,10 @@ func candidates(proxies []v1alpha1.CorporateProxy, cluster, namespace map[string
 	all := make([]resolve.Candidate, len(proxies))
 	for i := range proxies {
 		selected, allowed, err := selectors(&proxies[i])
-		all[i] = resolve.Candidate{Name: proxies[i].Name, Priority: proxies[i].Spec.Priority, Broken: err}
+		all[i] = resolve.Candidate{Name: proxies[i].Name, Priority: proxies[i].Spec.Priority, Replaces: proxies[i].Spec.Replaces, Broken: err}
 		if err == nil {
 			all[i].Selected, all[i].Allowed = selected.Matches(labels.Set(cluster)), allowed.Matches(labels.Set(namespace))
+			all[i].All = selected.Empty()
 		}
 	}
 	return all

@@ -54,6 +54,24 @@ func clusterNetwork(c Cluster) (noproxy.List, error) {
 	return list, nil
 }
 
+// narrowNetwork refuses what opens more than a tenant can be trusted with: who may write a Cluster may not open more with it
+// than with a ProxyOverride. What the installation lists, too, opens nothing.
+func narrowNetwork(in Input, network noproxy.List) error {
+	if in.Installation.Delegation.NoProxy == GrantAny {
+		return nil
+	}
+	for _, item := range network {
+		why := noproxy.TooBroad(item.Entry)
+		if why == "" || len(in.Installation.NoProxy.Without(item.Entry)) < len(in.Installation.NoProxy) {
+			continue
+		}
+		source := item.Sources[0]
+		return NewProblem(ReasonInvalidCluster, source.Object, source.Field, "%s %s: only %s may list it, or delegate it with delegation.noProxy: Any",
+			item.Entry, why, in.Installation.Object)
+	}
+	return nil
+}
+
 // serviceDomain accepts the domain with or without its final dot; it is never
 // rooted in the list, since lookups inside the cluster are not.
 func serviceDomain(c Cluster) (noproxy.Entry, error) {

@@ -94,3 +94,39 @@ func TestAClusterThatSaysSomethingImpossibleIsToldTheField(t *testing.T) {
 		})
 	}
 }
+
+// Who may write a Cluster may not open more with it than with a ProxyOverride.
+func TestAClustersOwnNetworkObeysTheDelegation(t *testing.T) {
+	const services, pods = "spec.clusterNetwork.services.cidrBlocks", "spec.clusterNetwork.pods.cidrBlocks"
+	for name, test := range map[string]struct {
+		change func(*resolve.Cluster)
+		field  string
+		listed string // by the installation, which opens nothing then
+	}{
+		"everything":                {func(c *resolve.Cluster) { c.PodCIDRs = []string{"10.0.0.0/8", "0.0.0.0/0"} }, pods + "[1]", "0.0.0.0/0"},
+		"everything by IPv6":        {func(c *resolve.Cluster) { c.ServiceCIDRs = []string{"::/0"} }, services + "[0]", "::/0"},
+		"a large public network":    {func(c *resolve.Cluster) { c.PodCIDRs = []string{"44.0.0.0/9"} }, pods + "[0]", "44.0.0.0/9"},
+		"a public service domain":   {func(c *resolve.Cluster) { c.ServiceDomain = "com" }, "spec.clusterNetwork.serviceDomain", "com"},
+		"a public endpoint":         {func(c *resolve.Cluster) { c.EndpointHost = "co.uk" }, "spec.controlPlaneEndpoint.host", "co.uk"},
+		"private networks, however": {func(c *resolve.Cluster) { c.ServiceCIDRs, c.PodCIDRs = []string{"10.0.0.0/8"}, []string{"fd00::/8"} }, "", ""},
+	} {
+		for _, grant := range []resolve.Grant{resolve.GrantForbidden, resolve.GrantNarrow, resolve.GrantAny} {
+			changed := func(in *resolve.Input) { test.change(&in.Cluster); in.Installation.Delegation.NoProxy = grant }
+			effective, err := resolve.Resolve(example(t, changed))
+			if test.field == "" || grant == resolve.GrantAny {
+				if err != nil {
+					t.Errorf("%s, %s: %v", name, grant, err)
+				}
+				continue
+			}
+			p := problem(t, effective, err)
+			if p.Reason != resolve.ReasonInvalidCluster || p.Object != "Cluster org-acme/mycluster" || p.Field != test.field || !strings.Contains(p.Detail, test.listed+" ") {
+				t.Errorf("%s, %s: %s, %s", name, grant, p.Reason, p)
+			}
+			_, err = resolve.Resolve(example(t, changed, func(in *resolve.Input) { in.Installation.NoProxy = entries(t, test.listed) }))
+			if err != nil {
+				t.Errorf("%s, %s, and the installation lists it: %v", name, grant, err)
+			}
+		}
+	}
+}

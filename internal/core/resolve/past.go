@@ -37,12 +37,20 @@ func (p Past) Note(mode Mode) string {
 	return NoteNone
 }
 
-// Unselected is the configuration of a cluster that no CorporateProxy selects,
-// for which Choose returned notSelected: blank where it never had a proxy, else
-// that error.
-func Unselected(cluster Cluster, past Past, notSelected error) (Effective, error) {
-	if past.CountsAsProxied() {
+// Unselected is the configuration of a cluster that no CorporateProxy selects, for which Choose returned notSelected. That
+// is the error where it had a proxy. Else it is blank, once its endpoint is known, before which no machine is built, and
+// the grace period is over, in which a label or a CorporateProxy may come; until then the error is a *Problem. One that is
+// blank stays blank.
+func Unselected(cluster Cluster, past Past, grace bool, notSelected error) (Effective, error) {
+	switch {
+	case past.CountsAsProxied():
 		return Effective{}, notSelected
+	case past.Mode == ModeUnproxied:
+	case cluster.EndpointHost == "":
+		return Effective{}, endpointUnknown(cluster)
+	case grace:
+		return Effective{}, NewProblem(ReasonNotSelectedYet, cluster.Object(), "metadata.labels",
+			"no CorporateProxy selects this cluster yet; unless one does in the grace period, both Secrets are blank then")
 	}
 	return Unproxied(cluster), nil
 }

@@ -28,7 +28,7 @@ func TestOnlyAClusterThatIsKnownNeverToHaveHadAProxyIsBlankWhenNothingSelectsIt(
 		"noted, and the writing was not recorded then": {resolve.Past{Report: true, Mode: resolve.ModeUnproxied, HadProxy: "true"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			effective, err := resolve.Unselected(resolve.Cluster{Namespace: "ns", Name: "c1"}, test.past, notSelected)
+			effective, err := resolve.Unselected(resolve.Cluster{Namespace: "ns", Name: "c1", EndpointHost: "c1.example"}, test.past, false, notSelected)
 			if test.blank && (err != nil || effective.Mode != resolve.ModeUnproxied || effective.Cluster != "c1") || !test.blank && !errors.Is(err, notSelected) {
 				t.Errorf("%+v, %v", effective, err)
 			}
@@ -41,5 +41,29 @@ func TestOnlyAClusterThatIsKnownNeverToHaveHadAProxyIsBlankWhenNothingSelectsIt(
 				}
 			}
 		})
+	}
+}
+
+// Machines of a cluster wait for Secrets that are not there, and not for others than blank ones.
+func TestNothingIsBlankBeforeTheEndpointIsKnownAndTheGracePeriodIsOver(t *testing.T) {
+	notSelected := errors.New("not selected")
+	waiting, blank := resolve.Past{Report: true, HadProxy: "false"}, resolve.Past{Report: true, HadProxy: "false", Mode: resolve.ModeUnproxied}
+	for name, test := range map[string]struct {
+		past     resolve.Past
+		endpoint string
+		grace    bool
+		reason   resolve.Reason
+	}{
+		"new, and nothing is known":             {resolve.Past{}, "", true, resolve.ReasonEndpointUnknown},
+		"no endpoint, the grace period is over": {waiting, "", false, resolve.ReasonEndpointUnknown},
+		"in the grace period":                   {waiting, "c1.example", true, resolve.ReasonNotSelectedYet},
+		"the grace period is over":              {waiting, "c1.example", false, ""},
+		"one that is blank stays so":            {blank, "", true, ""},
+	} {
+		effective, err := resolve.Unselected(resolve.Cluster{Namespace: "ns", Name: "c1", EndpointHost: test.endpoint}, test.past, test.grace, notSelected)
+		var p *resolve.Problem
+		if errors.As(err, &p); test.reason == "" && (err != nil || effective.Mode != resolve.ModeUnproxied) || test.reason != "" && (p == nil || p.Reason != test.reason) {
+			t.Errorf("%s: %+v, %v", name, effective, err)
+		}
 	}
 }

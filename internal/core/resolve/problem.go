@@ -16,9 +16,12 @@ const (
 	ReasonNoProxy             Reason = "NoCorporateProxy"
 	ReasonAmbiguous           Reason = "AmbiguousCorporateProxy"
 	ReasonNamespaceNotAllowed Reason = "NamespaceNotAllowed"
+	// The one whose settings the cluster has does not exist any more, and another would take its place.
+	ReasonProxyGone Reason = "CorporateProxyGone"
 	// None selects the cluster: an answer rather than a failure where it never
-	// had a proxy.
-	ReasonNotSelected Reason = "NotSelected"
+	// had a proxy, once the grace period is over.
+	ReasonNotSelected    Reason = "NotSelected"
+	ReasonNotSelectedYet Reason = "NotSelectedYet"
 	// The Cluster is not ready to be configured, or says something impossible.
 	ReasonEndpointUnknown Reason = "EndpointUnknown"
 	ReasonFactsPending    Reason = "FactsPending"

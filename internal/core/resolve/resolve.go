@@ -60,7 +60,7 @@ func Resolve(in Input) (Effective, error) {
 		return Effective{}, NewProblem(ReasonInvalidProxy, in.Installation.Object, "", "both proxy URLs are empty: set http, https or both")
 	// A list that would be half-known is withheld: machines keep what they were built with.
 	case in.Cluster.EndpointHost == "":
-		return Effective{}, NewProblem(ReasonEndpointUnknown, in.Cluster.Object(), "spec.controlPlaneEndpoint.host", "not known yet")
+		return Effective{}, endpointUnknown(in.Cluster)
 	case len(in.Facts.Missing) > 0:
 		return Effective{}, NewProblem(ReasonFactsPending, in.Facts.Object, "", "not known yet: %s", strings.Join(in.Facts.Missing, ", "))
 	}
@@ -86,6 +86,10 @@ func Unproxied(cluster Cluster) Effective {
 	return Effective{Namespace: cluster.Namespace, Cluster: cluster.Name, Mode: ModeUnproxied}
 }
 
+func endpointUnknown(cluster Cluster) *Problem {
+	return NewProblem(ReasonEndpointUnknown, cluster.Object(), "spec.controlPlaneEndpoint.host", "not known yet")
+}
+
 func write(list noproxy.List, form Form) noproxy.Lists {
 	if form == FormExact {
 		return noproxy.Lists{Any: list, Go: list}
@@ -99,6 +103,9 @@ func write(list noproxy.List, form Form) noproxy.Lists {
 // entries merges the layers in the documented order.
 func entries(in Input, form Form) (noproxy.List, error) {
 	network, err := clusterNetwork(in.Cluster)
+	if err == nil {
+		err = narrowNetwork(in, network)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,13 +11,8 @@ import (
 // arrival is how long a report may be there before its Cluster.
 const arrival = 10 * time.Minute
 
-// arrivals remembers when this process first saw a report without its Cluster.
-// Its creationTimestamp is by the clock of the API server, which may be minutes
-// off this one.
-type arrivals struct {
-	mu    sync.Mutex
-	since map[types.UID]time.Time
-}
+// arrivals are the reports that this process saw without their Cluster.
+type arrivals struct{ sightings[types.UID] }
 
 // expected returns how long to wait for the Cluster of a report that came without
 // status: clusterctl move and restores of backups create both in any order, and
@@ -28,24 +22,12 @@ func (a *arrivals) expected(report *v1alpha1.ProxyReport, now time.Time) time.Du
 	if report == nil || report.DeletionTimestamp != nil || report.Status.Cluster.UID != "" {
 		return 0
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	since, known := a.since[report.UID]
-	if !known {
-		if a.since == nil {
-			a.since = map[types.UID]time.Time{}
-		}
-		since, a.since[report.UID] = now, now
-	}
-	return arrival - now.Sub(since)
+	return a.left(report.UID, arrival, now)
 }
 
-// forget ends the wait for the Cluster of a report.
-func (a *arrivals) forget(report *v1alpha1.ProxyReport) {
-	if report == nil {
-		return
+// came ends the wait for the Cluster of a report.
+func (a *arrivals) came(report *v1alpha1.ProxyReport) {
+	if report != nil {
+		a.forget(report.UID)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.since, report.UID)
 }

@@ -29,6 +29,8 @@ type ClusterReconciler struct {
 	Proxies    *installations
 	Waves      *WaveReconciler // decides, where a CorporateProxy has spec.rollout
 	memory     memory
+	Grace      time.Duration // in which a label or a CorporateProxy may come, before a cluster that nothing selects is blank
+	unselected sightings[types.NamespacedName]
 	arrivals   arrivals
 	collected  collected
 	written    writtenReports
@@ -84,10 +86,10 @@ func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request)
 		if wait := r.arrivals.expected(s.report, time.Now()); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
-		r.arrivals.forget(s.report)
+		r.arrivals.came(s.report)
 		return ctrl.Result{}, r.forget(ctx, request.NamespacedName, s)
 	}
-	r.arrivals.forget(s.report)
+	r.arrivals.came(s.report)
 	result, err := r.write(ctx, s, r.decide(s))
 	if apierrors.IsNotFound(err) {
 		r.written.forget(request.NamespacedName) // the report is gone, and the cache does not know it yet
@@ -107,6 +109,7 @@ func (r *ClusterReconciler) forget(ctx context.Context, key types.NamespacedName
 	r.Pace.forget(key)
 	r.written.forget(key)
 	r.backOff.forget(key)
+	r.unselected.forget(key)
 	r.linted.forget(key)
 	r.changes.recorded(key)
 	return nil

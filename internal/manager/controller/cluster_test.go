@@ -34,7 +34,7 @@ func TestAReportWithoutStatusWaitsForItsCluster(t *testing.T) {
 		if a.expected(c.report, now.Add(time.Hour)) > 0 {
 			t.Errorf("%s: it is waited for without end", name)
 		}
-		a.forget(c.report)
+		a.came(c.report)
 		if len(a.since) != 0 {
 			t.Errorf("%s: it is remembered", name)
 		}

@@ -124,6 +124,8 @@ func ready(status v1alpha1.ProxyReportStatus, d decision, out outcome) metav1.Co
 // consequence says what a problem means for the Secrets.
 func consequence(status v1alpha1.ProxyReportStatus, note string) string {
 	switch {
+	case len(status.Secrets) > 0 && (status.Mode == string(resolve.ModeUnproxied) || status.Mode == string(resolve.ModeDirect)):
+		return "; both Secrets stay blank"
 	case len(status.Secrets) > 0:
 		return "; both Secrets stay as last written"
 	case note == resolve.NoteHadProxy:

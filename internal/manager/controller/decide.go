@@ -112,7 +112,7 @@ func effective(s state) (resolve.Effective, error) {
 	cluster := inputs.Cluster(s.cluster)
 	if s.problem != nil {
 		if s.problem.Reason == resolve.ReasonNotSelected {
-			return resolve.Unselected(cluster, s.past(), s.problem)
+			return resolve.Unselected(cluster, s.past(), s.settles > 0, s.problem)
 		}
 		return resolve.Effective{}, s.problem
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/provider"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
 // readFacts fills s.facts from the report, or live from the object that has them
@@ -42,7 +43,8 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	s.facts, s.unread, s.factsVersion = last.Facts, unreadSince(last), table.Version()
 	from, known := inputs.FindFactsObject(s.cluster, table)
 	missing := inputs.RowMissing(last.Facts, from.Row, s.cluster, users)
-	again := s.unread.Reason != "" && r.backOff.over(client.ObjectKeyFromObject(s.cluster), time.Now()) || s.paced || reapplyRequested(s)
+	failed := s.unread.Reason != "" || invalidFacts(last)
+	again := failed && r.backOff.over(client.ObjectKeyFromObject(s.cluster), time.Now()) || s.paced || reapplyRequested(s)
 	switch {
 	case missing.Reason != "" && (!known || s.unread.Reason == missing.Reason && !again):
 		s.unread = missing
@@ -91,6 +93,12 @@ func (r *ClusterReconciler) stillGood(s *state, from inputs.FactsObject, version
 		kept.Version == version && kept.Source == from.Row.Source &&
 		slices.Equal(kept.Metadata, from.Row.Metadata) && slices.Equal(kept.Domains, from.Row.Domains) &&
 		s.last().Cluster.Generation == s.cluster.Generation
+}
+
+// invalidFacts reports whether the facts that were read cannot be used.
+func invalidFacts(last v1alpha1.ProxyReportStatus) bool {
+	ready := meta.FindStatusCondition(last.Conditions, v1alpha1.ConditionReady)
+	return ready != nil && ready.Reason == string(resolve.ReasonInvalidFacts)
 }
 
 // unreadSince is what a status says of the last attempt to read the facts.

@@ -15,7 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -200,4 +202,39 @@ func TestAProviderThatCannotBeReadHoldsNoPasswordBack(t *testing.T) {
 	if unread == nil || unread.Reason != v1alpha1.ReasonReadFailed || len(report.Status.Facts.Values) == 0 {
 		t.Errorf("%+v, %+v", unread, report.Status.Facts)
 	}
+}
+
+// Nobody watches infrastructure objects.
+func TestFactsThatCannotBeUsedAreReadAgain(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	live := f.infrastructure(aws, vpc("44.0.0.0/9"))
+	look := func() ctrl.Result {
+		result, err := f.reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey("c0")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	result := look()
+	f.wantReady("c0", "InvalidProviderFacts", "44.0.0.0/9")
+	if result.RequeueAfter <= 0 || result.RequeueAfter > firstUnread {
+		t.Errorf("they are read again after %s", result.RequeueAfter)
+	}
+	live.spec = vpc("10.0.0.0/16") // its owner mends it
+	f.backOff.by = map[types.NamespacedName]failures{clusterKey("c0"): {until: time.Now()}}
+	look()
+	f.wantReady("c0", "Applied", "")
+}
+
+// An event that is lost must not be for ever.
+func TestAClusterThatIsNotReadyIsLookedAtAgainWithinAnInterval(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	f.change("c0", func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = "" })
+	for range 3 {
+		result, err := f.reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey("c0")})
+		if err != nil || result.RequeueAfter < f.Pace.Interval/2 || result.RequeueAfter > f.Pace.Interval {
+			t.Errorf("it is looked at again after %s (%v)", result.RequeueAfter, err)
+		}
+	}
+	f.wantReady("c0", "EndpointUnknown", "withheld")
 }

@@ -30,6 +30,7 @@ type Options struct {
 	HealthAddress   string               // host:port, or 0 for none
 	ReapplyInterval time.Duration        // how often Secrets are applied although nothing changed
 	RolloutInterval time.Duration        // between the beginnings of two clusters' rollouts
+	Grace           time.Duration        // before a cluster that no CorporateProxy selects gets blank Secrets
 	Concurrency     int                  // clusters reconciled at a time
 	Preflight       bool                 // "fairlead-operator preflight" runs, and tries new revisions
 	Management      types.NamespacedName // the management cluster's own Cluster; may be empty
@@ -64,7 +65,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	read := &installations{client: mgr.GetClient(), namespace: opts.Namespace}
 	clusters := &ClusterReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder,
-		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Pace: &Pace{Interval: opts.ReapplyInterval},
+		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Pace: &Pace{Interval: opts.ReapplyInterval}, Grace: opts.Grace,
 		Proxies: read, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder},
 	}
 	clusters.Waves = &WaveReconciler{

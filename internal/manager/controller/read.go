@@ -39,7 +39,7 @@ type state struct {
 	exists       []string                // what was there where blank Secrets were to be created
 	problem      *resolve.Problem        // found while reading; nothing else is decided then
 	source       string                  // the state of the CorporateProxy and of what it names
-	settles      time.Duration           // until a source that is changing is read; 0: it is not
+	settles      time.Duration           // until a source that is changing is read, or a grace period is over; 0: neither
 	paced        bool                    // everything is to be applied again, whether it changed or not
 	doubt        bool                    // the Secrets may hold something else than the report records
 	doubtNodes   bool                    // then: also what machines are given
@@ -132,9 +132,19 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 		r.holdOwnChange(&s)
 	}
 	if errors.As(err, &s.problem) {
-		return s, nil
+		err = nil
 	}
+	r.waitForSelection(key, &s)
 	return s, err
+}
+
+// waitForSelection begins, and ends, the grace period of a cluster that nothing selects and that is not blank yet.
+func (r *ClusterReconciler) waitForSelection(key types.NamespacedName, s *state) {
+	if s.problem == nil || s.problem.Reason != resolve.ReasonNotSelected || s.past().CountsAsProxied() || s.past().Mode == resolve.ModeUnproxied {
+		r.unselected.forget(key)
+		return
+	}
+	s.settles = max(r.unselected.left(key, r.Grace, s.now), 0)
 }
 
 // get returns nil for an object that does not exist. One that comes from a cache is shared, and must not be changed.
@@ -174,7 +184,8 @@ func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) erro
 	if err := r.Client.Get(ctx, types.NamespacedName{Name: s.cluster.Namespace}, namespace); err != nil {
 		return fmt.Errorf("reading the labels of namespace %s: %w", s.cluster.Namespace, err)
 	}
-	proxy, err := inputs.ChooseProxy(proxies.Items, s.cluster, namespace.Labels)
+	override := inputs.OverrideInEffect(s.override, r.Proxies.ends.at("", s.now))
+	proxy, err := inputs.ChooseProxy(proxies.Items, s.cluster, namespace.Labels, inputs.Has(s.report, override))
 	if err != nil {
 		return err
 	}

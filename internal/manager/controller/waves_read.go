@@ -113,9 +113,9 @@ func (in fleetInputs) override(key types.NamespacedName, record *revision.Record
 
 // addCluster adds a cluster to the rollout of its CorporateProxy, if that has one.
 func (r *WaveReconciler) addCluster(f *waveFleet, cluster *clusterv1.Cluster, in fleetInputs) {
-	proxy, err := inputs.ChooseProxy(in.proxies, cluster, in.namespaces[cluster.Namespace])
 	key := client.ObjectKeyFromObject(cluster)
 	report := in.reports[key]
+	proxy, err := inputs.ChooseProxy(in.proxies, cluster, in.namespaces[cluster.Namespace], inputs.Has(report, in.override(key, nil)))
 	f.observe(proxy, report, in.known)
 	if err != nil {
 		return // its report says why

@@ -204,26 +204,34 @@ func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.Pr
 // requeue is when to reconcile again without an event: for what is not watched. It does not go before what an event
 // asks for, unless the cluster still waits for its first Secrets.
 func (r *ClusterReconciler) requeue(s state, d decision, out outcome) ctrl.Result {
-	key := client.ObjectKeyFromObject(s.cluster)
+	key, circumstances := client.ObjectKeyFromObject(s.cluster), s.circumstances()
+	if d.problem != nil {
+		circumstances = string(d.problem.Reason) + " " + circumstances
+	}
+	wait := func(first time.Duration) time.Duration {
+		return r.backOff.next(key, circumstances, first, r.Pace.Interval, time.Now())
+	}
 	result := ctrl.Result{Priority: ptr.To(background)}
 	switch {
 	case d.paused, d.held:
 		return result
 	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
-		result.RequeueAfter, result.Priority = r.backOff.next(key, s.circumstances(), firstPending, r.Pace.Interval, time.Now()), ptr.To(0)
-	case d.problem != nil:
-		result.RequeueAfter = s.settles
+		result.RequeueAfter, result.Priority = wait(firstPending), ptr.To(0)
+	case d.problem != nil && d.problem.Reason == resolve.ReasonInvalidFacts:
+		result.RequeueAfter = wait(firstUnread)
+	case d.problem != nil: // an event says when it is over, unless it is lost
+		result.RequeueAfter = wait(r.Pace.Interval)
 	case len(out.refused) > 0:
-		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstRefused, r.Pace.Interval, time.Now()), r.Pace.due(key))
+		result.RequeueAfter = min(wait(firstRefused), r.Pace.due(key))
 	case len(out.taken) > 0:
-		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstTaken, r.Pace.Interval, time.Now()), r.Pace.due(key))
+		result.RequeueAfter = min(wait(firstTaken), r.Pace.due(key))
 	case s.unread.Reason != "":
-		result.RequeueAfter = min(r.backOff.next(key, s.circumstances(), firstUnread, r.Pace.Interval, time.Now()), r.Pace.due(key))
+		result.RequeueAfter = min(wait(firstUnread), r.Pace.due(key))
 	default:
 		r.backOff.forget(key)
 		result.RequeueAfter = r.Pace.due(key)
 	}
-	if s.settles > 0 && (result.RequeueAfter == 0 || s.settles < result.RequeueAfter) {
+	if s.settles > 0 && s.settles < result.RequeueAfter {
 		result.RequeueAfter = s.settles
 	}
 	return result

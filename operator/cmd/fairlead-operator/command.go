@@ -48,6 +48,9 @@ func command() *cobra.Command {
 			if opts.RolloutInterval < time.Second {
 				return fmt.Errorf("--rollout-interval is at least 1s, not %s", opts.RolloutInterval)
 			}
+			if opts.Grace < 0 {
+				return fmt.Errorf("--unselected-grace-period is not negative, as %s is", opts.Grace)
+			}
 			if page && opts.MetricsAddress == "0" {
 				return errors.New("--status-page is served beside the metrics: --metrics-bind-address is not 0 with it")
 			}
@@ -62,6 +65,7 @@ func command() *cobra.Command {
 	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often unchanged Secrets are applied again, to repair drift")
 	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time between the starts of two clusters' rollouts")
+	flags.DurationVar(&opts.Grace, "unselected-grace-period", time.Minute, "how long a new cluster that no CorporateProxy selects waits for one, or for its labels, before it gets blank Secrets")
 	flags.IntVar(&opts.Concurrency, "concurrency", 10, "clusters reconciled at a time")
 	flags.BoolVar(&opts.Preflight, "preflight", false, "have fairlead-operator preflight try a new revision before the first cluster gets it")
 	flags.BoolVar(&page, "status-page", false, "serve /status and /status.json beside the metrics, to whom the API server knows and gives the right")
