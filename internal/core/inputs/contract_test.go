@@ -111,7 +111,7 @@ func TestEveryKeyThatIsWrittenIsTakenBySecretsAndByTheAdmissionPolicy(t *testing
 			settings.Units = append(settings.Units, unit)
 		}
 	}
-	e := resolve.Unproxied(resolve.Cluster{Namespace: "org-acme", Name: "mycluster"})
+	e := resolve.Effective{Namespace: "org-acme", Cluster: "mycluster", Mode: resolve.ModeDirect}
 	var err error
 	if e.Node, err = inputs.Node(settings, "", ""); err != nil {
 		t.Fatal(err)

@@ -32,9 +32,6 @@ var StaticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPod
 // Deliveries are all ways in which programs on a machine reach the proxy.
 var Deliveries = []resolve.Delivery{resolve.DeliveryLiteral, resolve.DeliveryRelay}
 
-// DefaultBinary is where a machine has fairlead-relay.
-const DefaultBinary = "/opt/fairlead/bin/fairlead-relay"
-
 // As in the CRD: both stand in units, and in a script in one.
 var (
 	imageName  = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9_.:/@-]*$`)
@@ -43,12 +40,12 @@ var (
 
 // machineRelay reads what is needed of the relay on machines that have one.
 func machineRelay(spec v1alpha1.MachineRelay, object, prefix string) (resolve.MachineRelay, error) {
-	relay := resolve.MachineRelay{Image: spec.Image, Binary: cmp.Or(spec.Binary, DefaultBinary)}
+	relay := resolve.MachineRelay{Image: spec.Image, Binary: cmp.Or(spec.Binary, resolve.DefaultBinary)}
 	switch {
 	case relay.Image != "" && !imageName.MatchString(relay.Image):
 		return relay, invalid(object, prefix+"relay.image", "%q is not the name of an image", relay.Image)
 	case !binaryPath.MatchString(relay.Binary):
-		return relay, invalid(object, prefix+"relay.binary", "%q is not a path such as %s", relay.Binary, DefaultBinary)
+		return relay, invalid(object, prefix+"relay.binary", "%q is not a path such as %s", relay.Binary, resolve.DefaultBinary)
 	}
 	return relay, nil
 }

@@ -45,6 +45,14 @@ var nodeFiles = map[resolve.NodeFile]map[string]func(resolve.Effective) ([]byte,
 	resolve.FileFedoraCoreOS: immutable(ignition.FedoraCoreOS, FCOSButaneKey, FCOSIgnitionKey),
 }
 
+// everyKey is what machines of a cluster that no CorporateProxy selects are built for: their template may name any key, and they
+// wait for each. Whole configs of Ignition are none that a template names. The relay is never asked there, nor its image fetched.
+var everyKey = resolve.Node{
+	Files:     []resolve.NodeFile{resolve.FileEnvironmentFile, resolve.FileEtcEnvironment, resolve.FileRKE2, resolve.FileK3s, resolve.FileStaticPods},
+	TrustedCA: []byte{}, Base64Twins: true, Delivery: resolve.DeliveryRelay,
+	Relay: resolve.MachineRelay{Binary: resolve.DefaultBinary, Image: "no-corporateproxy.invalid/fairlead-relay"},
+}
+
 // relayData returns the keys for a machine's relay, if it has one.
 func relayData(e resolve.Effective) (data map[string][]byte, err error) {
 	data = map[string][]byte{}
@@ -61,6 +69,9 @@ func relayData(e resolve.Effective) (data map[string][]byte, err error) {
 
 // nodeData returns every key of the Secret <cluster>-systemd-proxy.
 func nodeData(e resolve.Effective) (map[string][]byte, error) {
+	if e.Mode == resolve.ModeUnproxied {
+		e.Node = everyKey
+	}
 	data, err := relayData(e)
 	if err != nil {
 		return nil, err

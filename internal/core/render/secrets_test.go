@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +37,14 @@ func secrets(tb testing.TB, e resolve.Effective) (values, systemd render.Secret)
 // These names are a contract with charts, kubeadm configurations and policies;
 // they are written out here so that a renamed constant fails.
 func TestTheTwoSecretsAreNamedAndLabelledByContract(t *testing.T) {
+	always := []string{"containerdProxy", "kubeletProxy"}
+	keys := map[resolve.Mode][]string{resolve.ModeProxied: always, resolve.ModeDirect: always}
+	for _, key := range append(always, "environmentFile", "environmentFileDropIn", "etcEnvironment", "k3sEnvironment",
+		"kubeAPIServerPatch", "kubeControllerManagerPatch", "kubeSchedulerPatch", "relayInstallService", "relayPolicy", "relayService",
+		"relaySettings", "relaySocket", "relayUpdatePath", "relayUpdateService", "rke2Environment", "trustedCA") {
+		keys[resolve.ModeUnproxied] = append(keys[resolve.ModeUnproxied], key, key+".base64")
+	}
+	slices.Sort(keys[resolve.ModeUnproxied])
 	for name, e := range map[string]resolve.Effective{
 		"proxied": example(t), "direct": blank(resolve.ModeDirect), "unproxied": blank(resolve.ModeUnproxied),
 	} {
@@ -45,7 +56,7 @@ func TestTheTwoSecretsAreNamedAndLabelledByContract(t *testing.T) {
 				keys       []string
 			}{
 				{values, "mycluster-cluster-values", "cluster-values", []string{"values"}},
-				{systemd, "mycluster-systemd-proxy", "systemd-proxy", []string{"containerdProxy", "kubeletProxy"}},
+				{systemd, "mycluster-systemd-proxy", "systemd-proxy", keys[e.Mode]},
 			} {
 				if test.secret.Name != test.name || test.secret.Namespace != "org-acme" || test.secret.Role() != test.role {
 					t.Errorf("%s has role %q", test.secret, test.secret.Role())
@@ -160,4 +171,36 @@ func shown(text string) string {
 		}
 	}
 	return ""
+}
+
+// Machines of a cluster that no CorporateProxy selects wait for each key that their template names.
+func TestBlankSecretsOfAnUnselectedClusterHaveEveryKeyThatExamplesName(t *testing.T) {
+	_, systemd := secrets(t, blank(resolve.ModeUnproxied))
+	named := regexp.MustCompile(`-systemd-proxy"?, key: "?([A-Za-z0-9.]+)`)
+	found := 0
+	for _, pattern := range []string{"nodes", "providers"} {
+		files, err := filepath.Glob("../../../examples/" + pattern + "/*.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range named.FindAllStringSubmatch(string(text), -1) {
+				if found++; systemd.Data[key[1]] == nil {
+					t.Errorf("%s: %s is not there", file, key[1])
+				}
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("%d keys in the examples", found)
+	}
+	for key, content := range systemd.Data {
+		if bytes.Contains(content, []byte("://")) {
+			t.Errorf("%s: %s", key, content)
+		}
+	}
 }

@@ -190,6 +190,9 @@ const (
 	DeliveryRelay   Delivery = "Relay"
 )
 
+// DefaultBinary is where a machine has fairlead-relay.
+const DefaultBinary = "/opt/fairlead/bin/fairlead-relay"
+
 // MachineRelay is the relay on a machine.
 type MachineRelay struct {
 	Image  string // from which a machine without the program fetches it; empty: it does not

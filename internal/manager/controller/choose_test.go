@@ -45,7 +45,9 @@ func TestAClusterThatNothingSelectsHasTimeBeforeItIsBlank(t *testing.T) {
 	f.Grace = time.Hour
 	f.changeProxy("default", func(p *v1alpha1.CorporateProxy) { p.Spec.ClusterSelector = siteFra(metav1.LabelSelectorOpIn) })
 	endpoint := clusterv1.APIEndpoint{}
-	f.change("c0", func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint, endpoint = endpoint, c.Spec.ControlPlaneEndpoint })
+	f.change("c0", func(c *clusterv1.Cluster) {
+		c.Spec.ControlPlaneEndpoint, endpoint = endpoint, c.Spec.ControlPlaneEndpoint
+	})
 	look := func() ctrl.Result {
 		result, err := f.reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey("c0")})
 		if err != nil {
