@@ -1,10 +1,17 @@
 package operator_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +26,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tier"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -268,11 +277,22 @@ func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	crd.Name = "proxyreports.fairlead.io"
-	f.must(f.client.Delete(t.Context(), crd))
-	f.awaitReport("c1", "its deletion", func(r *v1alpha1.ProxyReport) bool { return r.DeletionTimestamp != nil })
-	if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
-		t.Fatal("a Secret went with the CRD")
+	remove := func() {
+		t.Helper()
+		f.must(f.client.Delete(t.Context(), crd.DeepCopy()))
+		f.awaitReport("c1", "its deletion", func(r *v1alpha1.ProxyReport) bool { return r.DeletionTimestamp != nil })
+		if values, systemd := f.secrets("c1"); values == nil || systemd == nil {
+			t.Fatal("a Secret went with the CRD")
+		}
 	}
+	remove()
+	late := f.cluster("c2")
+	f.bringBackTheCRDOfReports()
+	f.awaitNoProxy("c2", exampleMerged)
+	f.must(f.client.Delete(t.Context(), late))
+	f.awaitAllGone("c2")
+
+	remove()
 	f.must(f.client.Delete(t.Context(), cluster))
 	controlplanetest.Await(t, "the CRD and both Secrets to go", func(ctx context.Context) (bool, error) {
 		values, systemd := f.secrets("c1")
@@ -280,6 +300,42 @@ func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
 		return holds(values == nil && systemd == nil && apierrors.IsNotFound(err), "there are %v and %v; the CRD: %v, finalizers %v",
 			nameOf(values), nameOf(systemd), err, crd.Finalizers)
 	})
+}
+
+// bringBackTheCRDOfReports does what docs/troubleshooting.md says, to a CRD that is Terminating.
+func (f *fixture) bringBackTheCRDOfReports() {
+	f.Helper()
+	root, err := repository.Root()
+	f.must(err)
+	page, err := os.ReadFile(filepath.Join(root, "docs/troubleshooting.md"))
+	f.must(err)
+	commands := regexp.MustCompile("(?s)```sh\n([^`]*>reports.yaml.*?)```").FindSubmatch(page)
+	if commands == nil {
+		f.Fatal("the page has no commands")
+	}
+	path := f.TempDir()
+	for _, tool := range []tools.Tool{tools.Kubectl, tools.Helm} {
+		program, err := tools.Build(f.Context(), tool, nil)
+		f.must(err)
+		f.must(os.Symlink(program, filepath.Join(path, tool.Name)))
+	}
+	promised := f.report("c1", "Applied").Annotations
+	values, systemd := f.secrets("c1")
+	f.operator.Kill()
+	run := exec.CommandContext(f.Context(), "bash", "-euo", "pipefail", "-c", "cd \"$0\"; "+strings.ReplaceAll(string(commands[1]), "reports.yaml", path+"/reports.yaml"), root)
+	run.Env = append(os.Environ(), "PATH="+path+":"+os.Getenv("PATH"), "KUBECONFIG="+f.cp.AdminKubeconfig(), "HOME="+path)
+	if output, err := run.CombinedOutput(); err != nil {
+		f.Fatalf("%v: %s", err, output)
+	}
+	f.startOperator()
+	if report := f.report("c1", "Applied"); report.DeletionTimestamp != nil || !maps.Equal(report.Annotations, promised) {
+		f.Errorf("the report is another: %v, had %v", report.Annotations, promised)
+	}
+	for _, was := range []*corev1.Secret{values, systemd} {
+		if is := f.secret(was.Name); is == nil || is.UID != was.UID || !maps.EqualFunc(is.Data, was.Data, bytes.Equal) {
+			f.Errorf("%s is another", was.Name)
+		}
+	}
 }
 
 // awaitAllGone awaits that Cluster, report and both Secrets are gone.
