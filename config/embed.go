@@ -21,6 +21,12 @@ var Rollout embed.FS
 //go:embed observe/*.yaml observe-machines/*.yaml
 var Observe embed.FS
 
+// OwnerReferences is owner-references/*.yaml: what the operator needs where the API server enforces permissions on owner
+// references. Only who has such a one applies it.
+//
+//go:embed owner-references/*.yaml
+var OwnerReferences embed.FS
+
 // StatusPage is status-page/*.yaml: what the operator needs to serve its status page, and who may see that. Only who wants
 // it applies it.
 //

@@ -28,7 +28,7 @@ import (
 
 // linked are the folders of each chart that are in the package, but not in its folder.
 var linked = map[string][]string{
-	"fairlead":          {"crds", "rbac", "rollout", "observe", "observe-machines", "deliver", "preflight", "status-page", "node-files"},
+	"fairlead":          {"crds", "rbac", "rollout", "observe", "observe-machines", "deliver", "preflight", "status-page", "owner-references", "node-files"},
 	"fairlead-policies": {"policies"},
 }
 

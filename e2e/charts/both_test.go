@@ -26,7 +26,7 @@ import (
 var both = map[string]map[string]string{
 	"fairlead": {
 		"crds": "config/crd", "rbac": "config/rbac", "rollout": "config/rollout", "observe": "config/observe", "observe-machines": "config/observe-machines",
-		"deliver": "config/deliver", "preflight": "config/preflight", "status-page": "config/status-page",
+		"deliver": "config/deliver", "preflight": "config/preflight", "status-page": "config/status-page", "owner-references": "config/owner-references",
 		"node-files": "policies/inject-node-files",
 	},
 	"fairlead-policies": {"policies": "policies"},

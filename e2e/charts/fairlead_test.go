@@ -32,13 +32,13 @@ func manifests(t *testing.T, folder string) rendered {
 // Whoever reads config/ has read what the chart installs.
 func TestTheOperatorsPermissionsAreThoseOfConfig(t *testing.T) {
 	want := manifests(t, "rbac")
-	for _, folder := range []string{"rollout", "observe", "observe-machines", "deliver", "preflight", "status-page"} {
+	for _, folder := range []string{"rollout", "observe", "observe-machines", "deliver", "preflight", "status-page", "owner-references"} {
 		maps.Copy(want, manifests(t, folder))
 	}
 	delete(want, "Namespace/fairlead-system")                                  // Helm's own business
 	for _, namespace := range []string{"fairlead-system", "proxies-of-acme"} { // words of no manifest
 		given := values{
-			"proxy": proxy(url, url, "a"), "rollout": values{"enabled": true}, "preflight": values{"enabled": true}, "statusPage": values{"enabled": true},
+			"proxy": proxy(url, url, "a"), "rollout": values{"enabled": true}, "preflight": values{"enabled": true}, "statusPage": values{"enabled": true}, "ownerReferences": values{"enforced": true},
 			"observe": values{"enabled": true, "machines": true, "probeNamespace": "elsewhere"},
 			"deliver": values{"enabled": true, "workloadNamespace": "elsewhere"},
 		}

@@ -84,8 +84,13 @@ func newFixture(t *testing.T) *fixture {
 // stop one of them or count requests.
 func newOwnFixture(t *testing.T, args ...string) *fixture {
 	t.Helper()
+	return newFixtureOf(t, controlplane.Options{}, args...)
+}
+
+func newFixtureOf(t *testing.T, options controlplane.Options, args ...string) *fixture {
+	t.Helper()
 	t.Parallel() // it shares nothing, and much of its time is waiting
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	cp := controlplanetest.Start(t, options)
 	install(t, cp)
 	f := fixtureOn(t, cp, nil)
 	f.startOperator(args...)

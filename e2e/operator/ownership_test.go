@@ -3,16 +3,22 @@ package operator_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/config"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -149,4 +155,42 @@ func TestATakenNameIsWrittenOnceItIsFree(t *testing.T) {
 		t.Error("the condition NameTaken is left")
 	}
 	f.awaitNoProxy("c1", exampleMerged)
+}
+
+// As on OpenShift. Who may not delete an object may not change its owners there.
+func TestOwnersAreWrittenWhereTheAPIServerEnforcesPermissionsOnThem(t *testing.T) {
+	tier.Full(t) // 40 s: a control plane of its own
+	f := newFixtureOf(t, controlplane.Options{APIServerArgs: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"}})
+	f.exampleProxy()
+	theirs := f.theirs("c1"+render.ValuesSuffix, "values", map[string]string{render.AdoptKey: "true"})
+	f.cluster("c1")
+	f.awaitReport("c1", "the refusal", func(r *v1alpha1.ProxyReport) bool {
+		return notReady(r) && strings.Contains(readyMessage(r), "cannot set an ownerRef")
+	})
+
+	f.must(f.cp.ApplyFS(t.Context(), config.OwnerReferences))
+	f.awaitNoProxy("c1", exampleMerged)
+	first := f.report("c1", "Applied")
+	if is := f.secret(theirs.Name); is.UID != theirs.UID || len(is.OwnerReferences) != 2 {
+		t.Errorf("the adopted Secret has the owners %v", is.OwnerReferences)
+	}
+
+	f.operator.Kill()
+	f.loseReport("c1")
+	modify(f, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + f.namespace}}, func(s *corev1.Secret) { otherPassword("changed")(s.Data) })
+	f.startOperator()
+	report := f.report("c1", "Applied")
+	values, systemd := f.secrets("c1")
+	for _, secret := range []*corev1.Secret{values, systemd} {
+		if report.UID == first.UID || !slices.ContainsFunc(secret.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == report.UID }) {
+			t.Errorf("%s has the owners %v", secret.Name, secret.OwnerReferences)
+		}
+	}
+	if !strings.Contains(string(values.Data[render.ValuesKey]), "changed") {
+		t.Error("the new password is not there")
+	}
+	thief := f.clientFor(f.operator.Config)
+	if err := thief.Delete(t.Context(), values); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "deletes only revisions") {
+		t.Errorf("deleting a Secret: %v", err)
+	}
 }
