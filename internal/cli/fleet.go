@@ -57,7 +57,7 @@ func readProxy(opts renderOptions, stdin io.Reader) (fleet.Choice, error) {
 			err = inputs.AddTrustedCA(&installation.Node, opts.trustedCA, "", data)
 		}
 	}
-	of := func(*clusterv1.Cluster) (resolve.Installation, error) { return installation, nil }
+	of := func(*clusterv1.Cluster, map[string]string) (resolve.Installation, error) { return installation, nil }
 	return fleet.Choice{Of: of, Now: opts.at.time()}, err
 }
 

@@ -132,7 +132,7 @@ func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linte
 	if err != nil {
 		return nil, err
 	}
-	installation, err := choice.Of(nil)
+	installation, err := choice.Of(nil, nil)
 	if err != nil {
 		return nil, err
 	}

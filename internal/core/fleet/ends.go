@@ -22,7 +22,7 @@ func (e End) Covers(object, field string) bool {
 
 // Ends are those of what a cluster's settings come from: of its CorporateProxy and of its ProxyOverride.
 func (f *Fleet) Ends(cluster *clusterv1.Cluster) ([]End, error) {
-	installation, err := f.choice.Of(cluster)
+	installation, err := f.choose(cluster)
 	var problem *resolve.Problem
 	if err != nil && !errors.As(err, &problem) {
 		return nil, err

@@ -22,27 +22,30 @@ import (
 // Fleet is what files say of clusters and their proxies.
 type Fleet struct {
 	Clusters  []*clusterv1.Cluster
-	documents []document.Document // beside them
+	documents []document.Document // beside them, and beside the CorporateProxies
 	overrides []v1alpha1.ProxyOverride
 	choice    Choice
 	form      resolve.Form
 	warned    map[cabundle.Certificate]bool
 }
 
-// Choose returns the installation of a cluster; a resolve.Problem with ReasonNotSelected says that it has none.
-type Choose func(*clusterv1.Cluster) (resolve.Installation, error)
+// Choose returns the installation of a cluster in a namespace with these labels; a resolve.Problem with ReasonNotSelected says
+// that it has none.
+type Choose func(cluster *clusterv1.Cluster, namespace map[string]string) (resolve.Installation, error)
 
 // Choice is what clusters choose from, at a time.
 type Choice struct {
 	Of   Choose
 	Now  time.Time
 	ends map[string][]inputs.End // by the object of an installation
+
+	documents []document.Document // beside the CorporateProxies
 }
 
 // New finds Clusters among the documents, and ProxyOverrides among the others. A form other than "" takes the place of
 // the installation's. from is where the documents are from, for messages. An override of no Cluster, and a second one of the same, are errors.
 func New(choice Choice, from string, documents, overrides []document.Document, form resolve.Form, warnings io.Writer) (*Fleet, error) {
-	f := &Fleet{documents: documents, choice: choice, form: form, warned: map[cabundle.Certificate]bool{}}
+	f := &Fleet{documents: slices.Concat(documents, choice.documents), choice: choice, form: form, warned: map[cabundle.Certificate]bool{}}
 	var err error
 	if f.Clusters, err = document.Clusters(documents, warnings); err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func concerns(o v1alpha1.ProxyOverride, c *clusterv1.Cluster) bool {
 // Resolve does what the operator does, but for waiting: required facts that the
 // files lack are a warning.
 func (f *Fleet) Resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.Effective, error) {
-	installation, err := f.choice.Of(cluster)
+	installation, err := f.choose(cluster)
 	var problem *resolve.Problem
 	if errors.As(err, &problem) && problem.Reason == resolve.ReasonNotSelected {
 		return resolve.Unproxied(inputs.Cluster(cluster)), nil
@@ -101,6 +104,10 @@ func (f *Fleet) Resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve
 	return resolve.Resolve(in)
 }
 
+func (f *Fleet) choose(cluster *clusterv1.Cluster) (resolve.Installation, error) {
+	return f.choice.Of(cluster, namespaceOf(cluster.Namespace, f.documents))
+}
+
 // override is the ProxyOverride of a cluster; nil: it has none.
 func (f *Fleet) override(cluster *clusterv1.Cluster) *v1alpha1.ProxyOverride {
 	for i := range f.overrides {
@@ -114,7 +121,7 @@ func (f *Fleet) override(cluster *clusterv1.Cluster) *v1alpha1.ProxyOverride {
 // Proxies chooses among the CorporateProxies of documents, as the operator does at that time. If there is none, or one is
 // given twice, that is an error, which names where they are from.
 func Proxies(from string, documents []document.Document, now time.Time) (Choice, error) {
-	choice := Choice{Now: now, ends: map[string][]inputs.End{}}
+	choice := Choice{Now: now, ends: map[string][]inputs.End{}, documents: documents}
 	proxies, err := document.OfKind[v1alpha1.CorporateProxy](documents, "CorporateProxy")
 	if err != nil {
 		return choice, err
@@ -139,9 +146,7 @@ func Proxies(from string, documents []document.Document, now time.Time) (Choice,
 		}
 		return data, err
 	}
-	choice.Of = func(cluster *clusterv1.Cluster) (resolve.Installation, error) {
-		// Every namespace has this label; others stand in the cluster.
-		namespace := map[string]string{"kubernetes.io/metadata.name": cluster.Namespace}
+	choice.Of = func(cluster *clusterv1.Cluster, namespace map[string]string) (resolve.Installation, error) {
 		return inputs.Choose(proxies, cluster, namespace, get)
 	}
 	return choice, nil
@@ -161,7 +166,7 @@ func (f *Fleet) WarnOfDates(certificates []cabundle.Certificate, now int64, warn
 // facts returns what the provider adds, as far as the files say. Required facts
 // that an infrastructure object lacks are a warning: the operator waits for them.
 func (f *Fleet) facts(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.Facts, error) {
-	table, err := provider.Builtin("")
+	table, err := tableOf(f.documents)
 	if err != nil {
 		return resolve.Facts{}, err
 	}

@@ -103,6 +103,7 @@ type part struct {
 	clusters  []*clusterv1.Cluster
 	overrides map[string]*v1alpha1.ProxyOverride
 	documents map[string]map[string]any // infrastructure objects, by kind and name
+	table     provider.Table
 }
 
 func (o *objects) proxyNames() map[string]bool {
@@ -168,6 +169,9 @@ func (o *objects) read(given Part) (*part, error) {
 		default:
 			p.documents[objectKey(gvk.Group, gvk.Kind, cmp.Or(d.Object.GetNamespace(), "default"), d.Object.GetName())] = d.Object.Object
 		}
+	}
+	if p.table, err = tableOf(given.Documents); err != nil {
+		return nil, err
 	}
 	p.settings, err = readSettings(given, o.now)
 	return p, err
@@ -274,9 +278,6 @@ func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (r
 	}
 	c.Unread, c.Wave = chosen.unread, chosen.wave(r.cluster.Labels)
 	in := resolve.Input{Installation: chosen.installation, Cluster: plain, PinnedForm: r.form(report, past)}
-	if in.Installation.Form == "" && in.PinnedForm != "" && !slices.Contains(resolve.Forms, in.PinnedForm) {
-		return resolve.Effective{}, resolve.NewProblem(resolve.ReasonUnknownPromise, plain.Object(), "", "form %s is unknown to this program", in.PinnedForm)
-	}
 	in.Override = inputs.Override(override)
 	if in.Facts, err = r.facts(report); err != nil {
 		return resolve.Effective{}, err
@@ -314,10 +315,7 @@ func (r clusterReader) form(report *v1alpha1.ProxyReport, past resolve.Past) res
 
 // facts are those of the report where it has them, as the operator keeps them; else what the documents say.
 func (r clusterReader) facts(report *v1alpha1.ProxyReport) (resolve.Facts, error) {
-	table, err := provider.Builtin("")
-	if err != nil {
-		return resolve.Facts{}, err
-	}
+	table := r.table
 	if report != nil && report.Status.Facts != nil && refersTo(r.cluster, report.Status.Facts) {
 		kept := report.Status.Facts
 		if row, known := inputs.FindFactsObject(r.cluster, table); known && r.upgrade && kept.Source == kept.Version {

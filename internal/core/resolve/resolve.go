@@ -64,6 +64,9 @@ func Resolve(in Input) (Effective, error) {
 	case len(in.Facts.Missing) > 0:
 		return Effective{}, NewProblem(ReasonFactsPending, in.Facts.Object, "", "not known yet: %s", strings.Join(in.Facts.Missing, ", "))
 	}
+	if err := knownForm(in, effective.Form); err != nil {
+		return Effective{}, err
+	}
 	list, err := entries(in, effective.Form)
 	if err != nil {
 		return Effective{}, err
@@ -84,6 +87,18 @@ func Resolve(in Input) (Effective, error) {
 // Unproxied is the configuration of a cluster that no CorporateProxy selects.
 func Unproxied(cluster Cluster) Effective {
 	return Effective{Namespace: cluster.Namespace, Cluster: cluster.Name, Mode: ModeUnproxied}
+}
+
+// knownForm refuses a form that this program does not have, as after a downgrade or by a typo: a list in it would lack what every
+// list ends with.
+func knownForm(in Input, form Form) error {
+	switch {
+	case slices.Contains(Forms, form):
+		return nil
+	case in.Installation.Form != "":
+		return NewProblem(ReasonInvalidProxy, in.Installation.Object, "spec.form", "%q is none of %s", form, Forms)
+	}
+	return NewProblem(ReasonUnknownPromise, in.Cluster.Object(), "", "form %s is unknown to this program", form)
 }
 
 func endpointUnknown(cluster Cluster) *Problem {

@@ -188,9 +188,9 @@ func TestNothingIsResolvedFromWhatIsMissing(t *testing.T) {
 func TestAClusterKeepsItsFormUnlessTheInstallationAsksForAnother(t *testing.T) {
 	for name, test := range map[string]struct{ asked, pinned, want resolve.Form }{
 		"a new cluster":                    {"", "", resolve.DefaultForm},
-		"a pinned form":                    {"", "Old/v1", "Old/v1"},
-		"what the installation asks for":   {"New/v1", "", "New/v1"},
-		"asked for, whatever is pinned":    {"New/v1", "Old/v1", "New/v1"},
+		"a pinned form":                    {"", resolve.FormExact, resolve.FormExact},
+		"what the installation asks for":   {resolve.FormPortable, "", resolve.FormPortable},
+		"asked for, whatever is pinned":    {resolve.FormPortable, resolve.FormExact, resolve.FormPortable},
 		"asked for what is pinned already": {resolve.FormExact, resolve.FormExact, resolve.FormExact},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,6 +204,23 @@ func TestAClusterKeepsItsFormUnlessTheInstallationAsksForAnother(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A list in another form would lack what every list ends with.
+func TestAFormThatThisProgramDoesNotHaveIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		asked, pinned resolve.Form
+		reason        resolve.Reason
+		text          string
+	}{
+		"by a typo":         {"exact", resolve.FormExact, resolve.ReasonInvalidProxy, `CorporateProxy default: spec.form: "exact" is none of [Exact Portable/v1 Portable/v2]`},
+		"after a downgrade": {"", "Portable/v9", resolve.ReasonUnknownPromise, "Cluster org-acme/mycluster: form Portable/v9 is unknown"},
+	} {
+		effective, err := resolve.Resolve(example(t, func(in *resolve.Input) { in.Installation.Form, in.PinnedForm = test.asked, test.pinned }))
+		if p := problem(t, effective, err); p.Reason != test.reason || !strings.Contains(p.Error(), test.text) {
+			t.Errorf("%s: %s, %s", name, p.Reason, p)
+		}
 	}
 }
 

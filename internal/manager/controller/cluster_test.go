@@ -1,10 +1,14 @@
 package controller
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
@@ -39,4 +43,31 @@ func TestAReportWithoutStatusWaitsForItsCluster(t *testing.T) {
 			t.Errorf("%s: it is remembered", name)
 		}
 	}
+}
+
+// behind is an API server whose Cluster is another than that of the cache, which is a watch of its own.
+type behind struct{ client.Reader }
+
+func (b behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := b.Reader.Get(ctx, key, o, opts...)
+	if c, is := o.(*clusterv1.Cluster); is {
+		c.UID = "living"
+	}
+	return err
+}
+
+func TestAReportIsNotRemovedBecauseTheCacheHasAnEarlierCluster(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	f.reconcileAll(1)
+	report := f.reportOf("c0")
+	report.Status.Cluster.UID = "living" // by the leader before
+	if err := f.objects.Status().Update(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	f.restart()
+	f.Live = behind{f.objects}
+	if _, err := f.reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey("c0")}); err == nil {
+		t.Error("it is no error that the cache is behind")
+	}
+	f.reportOf("c0") // it is there
 }

@@ -103,11 +103,11 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 		return s, err
 	}
 	if s.cluster == nil {
-		return s, r.confirmGone(ctx, key)
+		return s, r.confirmGone(ctx, key, "")
 	}
 	if uid := s.last().Cluster.UID; uid != "" && uid != s.cluster.UID && !paused(s.cluster) {
 		s.cluster = nil // the report is about an earlier Cluster of that name
-		return s, nil
+		return s, r.confirmGone(ctx, key, uid)
 	}
 	if s.machines, err = r.readMachines(ctx, key); err != nil {
 		return s, err
@@ -161,12 +161,16 @@ func get[T any, P interface {
 
 // confirmGone asks the API server whether the Cluster is really gone, before the
 // report and with it the Secrets are removed. A cache can be empty for other
-// reasons, and a CRD that is gone for a moment answers "not found", too.
-func (r *ClusterReconciler) confirmGone(ctx context.Context, key types.NamespacedName) error {
-	err := r.Live.Get(ctx, key, &clusterv1.Cluster{})
+// reasons, or behind the reports' one, and a CRD that is gone for a moment answers
+// "not found", too. uid is that of the Cluster; empty: any of the name is meant.
+func (r *ClusterReconciler) confirmGone(ctx context.Context, key types.NamespacedName, uid types.UID) error {
+	live := &clusterv1.Cluster{}
+	err := r.Live.Get(ctx, key, live)
 	switch {
+	case err == nil && uid != "" && live.UID != uid:
+		return nil
 	case err == nil:
-		return fmt.Errorf("the cache has no Cluster %s, the API server has", key)
+		return fmt.Errorf("the cache does not have the Cluster %s that the API server has", key)
 	case isAbsent(err, key.Name):
 		return nil
 	}
