@@ -184,6 +184,7 @@ const (
 	ReasonReadFailed       = "ReadFailed"       // and the facts that were read before stay
 	ReasonKindNotInstalled = "KindNotInstalled" // its kind is not known to the API server
 	ReasonRowMissing       = "RowMissing"       // the ConfigMap with the row of its kind is not there
+	ReasonUnparsable       = "Unparsable"       // the object was read, and has values that are no networks, addresses or domains
 )
 
 // The values of spec.node.rollout of a CorporateProxy.

@@ -113,6 +113,7 @@ var ofReport = map[string]kind{
 			v1alpha1.ReasonObjectNotFound:   {Warning, "the object with the provider's facts does not exist", owner + "correct the reference in the Cluster"},
 			v1alpha1.ReasonForbidden:        {Warning, "the operator may not read the object with the provider's facts", platform + "give it the right to get it, by a ClusterRole with the label fairlead.io/aggregate-to-provider-facts"},
 			v1alpha1.ReasonRowMissing:       {Warning, "the ConfigMap that says which facts to read is not there, and those that were read before stay", platform + "restore the ConfigMap, with its label; one whose row has no facts takes them away"},
+			v1alpha1.ReasonUnparsable:       {Warning, "the object with the provider's facts has values that cannot be read, and the list is made without them", owner + "correct the object that is named"},
 			v1alpha1.ReasonKindNotInstalled: {Warning, "the kind of the object with the provider's facts is not installed", platform + "install the provider, or correct the reference in the Cluster"},
 		})),
 	v1alpha1.ConditionMachinesOutdated: whileTrue(v1alpha1.ReasonBuiltBefore,

@@ -75,11 +75,11 @@ func references(c *clusterv1.Cluster) []clusterv1.ContractVersionedObjectReferen
 // ReportedFacts is how facts are kept in the report.
 //
 // It is bounded, since infrastructure objects may be a tenant's to write; what
-// is left out is a problem.
+// is left out is a problem, and no list is made without it.
 func ReportedFacts(version, name string, facts provider.Facts) *v1alpha1.ReportedFacts {
 	reported := &v1alpha1.ReportedFacts{Version: version, Source: facts.Source, Kind: facts.Kind, Name: name, Metadata: facts.Metadata, Domains: facts.Domains, Missing: facts.Missing}
 	if more := len(facts.Values) - maxValues; more > 0 {
-		reported.Problems = append(reported.Problems, fmt.Sprintf("%d of %d values are left out of the report", more, len(facts.Values)))
+		reported.Problems = append(reported.Problems, fmt.Sprintf("%d of %d values", more, len(facts.Values))+leftOut)
 		facts.Values = facts.Values[:maxValues]
 	}
 	if len(facts.Values) > 0 {
@@ -109,6 +109,11 @@ func Facts(namespace string, reported *v1alpha1.ReportedFacts) resolve.Facts {
 	facts := resolve.Facts{
 		Object: object, Missing: reported.Missing,
 		Known: append(written("metadata service", reported.Metadata), written("domains", reported.Domains)...),
+	}
+	for _, problem := range reported.Problems {
+		if strings.HasSuffix(problem, leftOut) {
+			facts.Refused = problem
+		}
 	}
 	for _, fact := range sortedKeys(reported.Values) {
 		facts.Read = append(facts.Read, written("fact "+fact, reported.Values[fact])...)
@@ -191,6 +196,23 @@ func AddProblem(reported *v1alpha1.ReportedFacts, problem string) {
 	if len(reported.Problems) < maxProblems {
 		reported.Problems = append(reported.Problems, problem)
 	}
+}
+
+// leftOut ends the problem of facts that are more than a report takes.
+const leftOut = " are left out of the report"
+
+// Unparsable says which values of the object are no networks, addresses or domains, and so are not in the list.
+func Unparsable(facts *v1alpha1.ReportedFacts) Unread {
+	var problems []string
+	for _, problem := range facts.Problems {
+		if !strings.HasSuffix(problem, leftOut) {
+			problems = append(problems, problem)
+		}
+	}
+	if len(problems) == 0 {
+		return Unread{}
+	}
+	return Unread{v1alpha1.ReasonUnparsable, fmt.Sprintf("%s %s: %s; the list is made without", facts.Kind, facts.Name, strings.Join(problems, "; "))}
 }
 
 // The bounds of the report's facts; problems is also bounded by its MaxItems.

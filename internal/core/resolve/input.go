@@ -117,6 +117,7 @@ type Override struct {
 type Facts struct {
 	Object  string    // has the facts, or will have them
 	Missing []string  // required facts that are not known yet
+	Refused string    // why facts that are known cannot be taken; empty: they can
 	Known   []Written // metadata services and domains
 	Read    []Written // networks, addresses and domains; the cluster's owner may have written them
 }

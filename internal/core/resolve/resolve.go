@@ -151,6 +151,9 @@ func entries(in Input, form Form) (noproxy.List, error) {
 // every cluster of a kind; IPv6 ones are of no use where there is no IPv6. Who may write an infrastructure
 // object may not open more with it than with a ProxyOverride.
 func factsEntries(in Input) (noproxy.List, error) {
+	if in.Facts.Refused != "" {
+		return nil, NewProblem(ReasonInvalidFacts, in.Facts.Object, "", "%s: list networks instead of addresses", in.Facts.Refused)
+	}
 	known, err := ParseEntries(ReasonInvalidFacts, in.Facts.Known)
 	if err != nil {
 		return nil, err

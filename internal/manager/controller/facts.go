@@ -81,6 +81,9 @@ func (r *ClusterReconciler) lookForFacts(ctx context.Context, s *state, from inp
 	found := inputs.ReportedFacts(s.factsVersion, from.Name, provider.Extract(from.Row, object))
 	s.facts, s.unread.Problem = inputs.NextFacts(kept, found, from.Row, unread)
 	s.unread.Reason = unread.Reason
+	if unread.Reason == "" {
+		s.unread = inputs.Unparsable(s.facts)
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -237,4 +238,25 @@ func TestAClusterThatIsNotReadyIsLookedAtAgainWithinAnInterval(t *testing.T) {
 		}
 	}
 	f.wantReady("c0", "EndpointUnknown", "withheld")
+}
+
+// A list that lacks a network without a word sends its traffic to the proxy.
+func TestFactsThatDoNotComeIntoTheListAreTold(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	subnets := []any{map[string]any{"cidrBlock": "not a network"}}
+	live := f.infrastructure(aws, map[string]any{"network": map[string]any{"subnets": subnets, "vpc": map[string]any{"cidrBlock": "10.0.0.0/16"}}})
+	f.wantNetwork("beside one that is none", "10.0.0.0/16", true)
+	f.wantReady("c0", "Applied", "")
+	unread := meta.FindStatusCondition(f.reportOf("c0").Status.Conditions, v1alpha1.ConditionFactsUnread)
+	if unread == nil || unread.Reason != v1alpha1.ReasonUnparsable || !strings.Contains(unread.Message, "fact subnet") || strings.Contains(unread.Message, "not a network") {
+		t.Errorf("%+v", unread)
+	}
+
+	for i := range 250 {
+		subnets = append(subnets, map[string]any{"cidrBlock": fmt.Sprintf("44.%d.0.0/24", i)})
+	}
+	live.spec = map[string]any{"network": map[string]any{"subnets": subnets[1:], "vpc": map[string]any{"cidrBlock": "10.0.0.0/16"}}}
+	f.change("c0", func(*clusterv1.Cluster) {})
+	f.wantNetwork("more than a report takes", "44.1.0.0/24", false)
+	f.wantReady("c0", "InvalidProviderFacts", "of 251 values are left out")
 }
