@@ -279,9 +279,7 @@ func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (r
 	c.Unread, c.Wave = chosen.unread, chosen.wave(r.cluster.Labels)
 	in := resolve.Input{Installation: chosen.installation, Cluster: plain, PinnedForm: r.form(report, past)}
 	in.Override = inputs.Override(override)
-	if in.Facts, err = r.facts(report); err != nil {
-		return resolve.Effective{}, err
-	}
+	in.Facts = r.facts(report)
 	return resolve.Resolve(in)
 }
 
@@ -314,7 +312,7 @@ func (r clusterReader) form(report *v1alpha1.ProxyReport, past resolve.Past) res
 }
 
 // facts are those of the report where it has them, as the operator keeps them; else what the documents say.
-func (r clusterReader) facts(report *v1alpha1.ProxyReport) (resolve.Facts, error) {
+func (r clusterReader) facts(report *v1alpha1.ProxyReport) resolve.Facts {
 	table := r.table
 	if report != nil && report.Status.Facts != nil && refersTo(r.cluster, report.Status.Facts) {
 		kept := report.Status.Facts
@@ -322,16 +320,16 @@ func (r clusterReader) facts(report *v1alpha1.ProxyReport) (resolve.Facts, error
 			kept = kept.DeepCopy() // a row of the built-in table
 			kept.Metadata, kept.Domains = row.Row.Metadata, row.Row.Domains
 		}
-		return inputs.Facts(r.cluster.Namespace, kept), nil
+		return inputs.Facts(r.cluster.Namespace, kept)
 	}
 	from, known := inputs.FindFactsObject(r.cluster, table)
 	if !known {
-		return resolve.Facts{}, nil
+		return resolve.Facts{}
 	}
 	object := r.documents[objectKey(from.Row.Group, from.Row.Kind, r.cluster.Namespace, from.Name)]
 	read := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
 	read.Missing = nil // render and lint warn of them; the operator waits
-	return inputs.Facts(r.cluster.Namespace, read), nil
+	return inputs.Facts(r.cluster.Namespace, read)
 }
 
 func refersTo(c *clusterv1.Cluster, facts *v1alpha1.ReportedFacts) bool {
