@@ -155,9 +155,9 @@ func NextFacts(kept, found *v1alpha1.ReportedFacts, row provider.Row, unread Unr
 	return found, message + "; the list is made without its facts"
 }
 
-// RowMissing says that the ConfigMap which had the row of these facts, which may be nil, is not among those of users, though the cluster
-// still has their object, and that no other one has a row of the kind. Now is the row by which facts would be read, if any. The ConfigMap may
-// be back in a moment, or have lost its label: what was not read takes no fact away.
+// RowMissing says that the ConfigMap with the row of these facts is not among those of users, and that no other one has a row of the kind.
+// It is the zero value where there are no such facts, or the cluster has another object now. Now is the row by which facts would be read, if
+// any. The ConfigMap may be back in a moment, or have lost its label: what was not read takes no fact away.
 func RowMissing(kept *v1alpha1.ReportedFacts, now provider.Row, c *clusterv1.Cluster, users []corev1.ConfigMap) Unread {
 	if kept == nil || !slices.ContainsFunc(references(c), func(ref clusterv1.ContractVersionedObjectReference) bool {
 		return ref.Kind == kept.Kind && ref.Name == kept.Name

@@ -50,6 +50,9 @@ func Resolve(in Input) (Effective, error) {
 		Node:      in.Installation.Node,
 		ConfigMap: in.Installation.ConfigMap,
 	}
+	if err := knownForm(in, effective.Form); err != nil {
+		return Effective{}, err
+	}
 	switch {
 	case in.Override.Direct && !in.Installation.Delegation.Direct:
 		return Effective{}, NewProblem(ReasonNotDelegated, overrideObject(in.Cluster), "spec.mode", "Direct is not delegated by %s", in.Installation.Object)
@@ -63,9 +66,6 @@ func Resolve(in Input) (Effective, error) {
 		return Effective{}, endpointUnknown(in.Cluster)
 	case len(in.Facts.Missing) > 0:
 		return Effective{}, NewProblem(ReasonFactsPending, in.Facts.Object, "", "not known yet: %s", strings.Join(in.Facts.Missing, ", "))
-	}
-	if err := knownForm(in, effective.Form); err != nil {
-		return Effective{}, err
 	}
 	list, err := entries(in, effective.Form)
 	if err != nil {
@@ -98,7 +98,8 @@ func knownForm(in Input, form Form) error {
 	case in.Installation.Form != "":
 		return NewProblem(ReasonInvalidProxy, in.Installation.Object, "spec.form", "%q is none of %s", form, Forms)
 	}
-	return NewProblem(ReasonUnknownPromise, in.Cluster.Object(), "", "form %s is unknown to this program", form)
+	return NewProblem(ReasonUnknownPromise, "ProxyReport of "+in.Cluster.Object(), "metadata.annotations[fairlead.io/form]",
+		"form %s is unknown, this program has %s", form, Forms)
 }
 
 func endpointUnknown(cluster Cluster) *Problem {

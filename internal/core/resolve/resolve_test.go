@@ -215,7 +215,7 @@ func TestAFormThatThisProgramDoesNotHaveIsRefused(t *testing.T) {
 		text          string
 	}{
 		"by a typo":         {"exact", resolve.FormExact, resolve.ReasonInvalidProxy, `CorporateProxy default: spec.form: "exact" is none of [Exact Portable/v1 Portable/v2]`},
-		"after a downgrade": {"", "Portable/v9", resolve.ReasonUnknownPromise, "Cluster org-acme/mycluster: form Portable/v9 is unknown"},
+		"after a downgrade": {"", "Portable/v9", resolve.ReasonUnknownPromise, "ProxyReport of Cluster org-acme/mycluster: metadata.annotations[fairlead.io/form]: form Portable/v9 is unknown, this program has ["},
 	} {
 		effective, err := resolve.Resolve(example(t, func(in *resolve.Input) { in.Installation.Form, in.PinnedForm = test.asked, test.pinned }))
 		if p := problem(t, effective, err); p.Reason != test.reason || !strings.Contains(p.Error(), test.text) {

@@ -116,9 +116,6 @@ func effective(s state) (resolve.Effective, error) {
 		}
 		return resolve.Effective{}, s.problem
 	}
-	if err := s.checkForm(); err != nil {
-		return resolve.Effective{}, err
-	}
 	identity := ""
 	if s.record != nil {
 		identity = revision.Identity(s.record.ReportedRevision)

@@ -2,8 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
@@ -59,20 +57,6 @@ func (s state) annotation(name string) string {
 }
 
 func (s state) promisedForm() resolve.Form { return inputs.PromisedForm(s.report, s.past()) }
-
-// checkForm holds a cluster whose form this program does not have, as after a
-// downgrade: any other would be another list.
-func (s state) checkForm() error {
-	form := s.promisedForm()
-	if form == "" || s.installation.Form != "" || slices.Contains(resolve.Forms, form) {
-		return nil
-	}
-	var known []string
-	for _, form := range resolve.Forms {
-		known = append(known, string(form))
-	}
-	return s.unknownPromise(v1alpha1.FormAnnotation, "form "+string(form)+" is unknown, this program has "+strings.Join(known, ", "))
-}
 
 func (s state) unknownPromise(annotation, detail string) *resolve.Problem {
 	return &resolve.Problem{

@@ -131,11 +131,11 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 	if err == nil {
 		r.holdOwnChange(&s)
 	}
-	if errors.As(err, &s.problem) {
-		err = nil
+	if err != nil && !errors.As(err, &s.problem) {
+		return s, err
 	}
 	r.waitForSelection(key, &s)
-	return s, err
+	return s, nil
 }
 
 // waitForSelection begins, and ends, the grace period of a cluster that nothing selects and that is not blank yet.

@@ -213,8 +213,10 @@ func (r *ClusterReconciler) requeue(s state, d decision, out outcome) ctrl.Resul
 	}
 	result := ctrl.Result{Priority: ptr.To(background)}
 	switch {
-	case d.paused, d.held:
+	case d.paused: // whoever ends that tells
 		return result
+	case d.held:
+		result.RequeueAfter = wait(r.Pace.Interval)
 	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
 		result.RequeueAfter, result.Priority = wait(firstPending), ptr.To(0)
 	case d.problem != nil && d.problem.Reason == resolve.ReasonInvalidFacts:
