@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -121,31 +123,41 @@ func (l *lines) admit(client netip.Addr, now time.Time) (tell bool, more int) {
 	return true, more
 }
 
-// counted logs a response when its body has been read.
+// counted logs a response when its body has been read, and tells of one that has broken off: its client sees no more than an end.
 func (p *Proxy) counted(response *http.Response, a access) {
-	if p.Access == nil || response.StatusCode == http.StatusSwitchingProtocols {
+	if response.StatusCode == http.StatusSwitchingProtocols {
 		return // whose body is written to, too
 	}
-	response.Body = &countedBody{ReadCloser: response.Body, done: func(bytes int64) {
-		p.log(a, response.StatusCode, max(response.Request.ContentLength, 0), bytes)
+	request := response.Request
+	response.Body = &countedBody{ReadCloser: response.Body, done: func(bytes int64, failed error) {
+		if failed != nil && request.Context().Err() == nil {
+			p.tell(a, request.RemoteAddr, response.StatusCode, fmt.Errorf("the answer has broken off after %d bytes: %w", bytes, withoutText(failed)))
+		}
+		if p.Access != nil {
+			p.log(a, response.StatusCode, max(request.ContentLength, 0), bytes)
+		}
 	}}
 }
 
 type countedBody struct {
 	io.ReadCloser
-	bytes int64
-	done  func(bytes int64)
+	bytes  int64
+	failed error
+	done   func(bytes int64, failed error)
 }
 
 func (b *countedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	b.bytes += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.failed = err
+	}
 	return n, err
 }
 
 func (b *countedBody) Close() error {
 	if b.done != nil {
-		b.done(b.bytes)
+		b.done(b.bytes, b.failed)
 		b.done = nil
 	}
 	return b.ReadCloser.Close()

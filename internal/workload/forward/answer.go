@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,8 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, line access, err 
 
 // notCarried answers for a ReverseProxy. The header of its request is what was sent to the company's proxy.
 func (p *Proxy) notCarried(w http.ResponseWriter, r *http.Request, err error) {
-	p.failed(w, r, r.Context().Value(key{}).(carried).line, err)
+	is := r.Context().Value(key{}).(carried)
+	p.failed(w, r, is.line, cmp.Or(is.body.refusal(), err))
 }
 
 func classify(err error) (status int, result, way string) {

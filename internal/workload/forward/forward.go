@@ -165,8 +165,17 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, line, refusal)
 		return
 	}
-	is := carried{settings, decision, line.decided(decision), p.via(r), len(r.TransferEncoding) > 0}
+	is := carried{settings, decision, line.decided(decision), p.via(r), len(r.TransferEncoding) > 0, nil}
+	if r.ContentLength != 0 {
+		is.body = &body{ReadCloser: r.Body}
+	}
 	in := r.WithContext(context.WithValue(askedBy(r), key{}, is))
+	if is.body != nil {
+		in.Body = is.body
+	}
+	if in.Header.Get("Upgrade") != "" {
+		w = upgrading{w}
+	}
 	r.Header = nil // the server's own request lives as long as the answer
 	if r.Method == http.MethodConnect {
 		p.connect(w, r, is)
@@ -187,6 +196,7 @@ type carried struct {
 	line     access
 	via      string
 	chunked  bool
+	body     *body // nil: there is none
 }
 
 func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Decision, *egress.Refusal) {

@@ -35,12 +35,13 @@ func TestNoSecretIsInALogOrAMetric(t *testing.T) {
 	}
 	for _, userinfo := range []string{"t0ken", "corpuser:p4ssw0rd"} {
 		for name, answer := range map[string]string{
-			"refused":               "HTTP/1.1 407 SECRET\r\nProxy-Authenticate: Basic realm=\"USER\"\r\nX: SECRET\r\nContent-Length: 0\r\n\r\n",
-			"forbidden":             "HTTP/1.1 403 SECRET USER\r\nX-USER: SECRET\r\nContent-Length: 4\r\n\r\nUSER",
-			"broken":                "",
-			"no HTTP":               "SECRET USER\r\n\r\n",
-			"a header that is none": "HTTP/1.1 200 OK\r\nSECRET USER\r\n\r\n",
-			"more than its length":  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokSECRET USER",
+			"refused":                "HTTP/1.1 407 SECRET\r\nProxy-Authenticate: Basic realm=\"USER\"\r\nX: SECRET\r\nContent-Length: 0\r\n\r\n",
+			"forbidden":              "HTTP/1.1 403 SECRET USER\r\nX-USER: SECRET\r\nContent-Length: 4\r\n\r\nUSER",
+			"broken":                 "",
+			"no HTTP":                "SECRET USER\r\n\r\n",
+			"a header that is none":  "HTTP/1.1 200 OK\r\nSECRET USER\r\n\r\n",
+			"a trailer that is none": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\nok\r\n0\r\nSECRET USER\r\n\r\n",
+			"more than its length":   "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokSECRET USER",
 		} {
 			var logged locked
 			url := "http://" + userinfo + "@" + accepting(t, func(conn net.Conn) { say(conn, answer) })
@@ -132,5 +133,19 @@ func TestADirectWayThatFailsIsCountedAsOne(t *testing.T) {
 	get(t, s.client(""), "http://192.0.2.1/")
 	if got := s.observed(); got != "direct failed" {
 		t.Error(got)
+	}
+}
+
+// The client of an answer that breaks off sees an end, and nobody would know why.
+func TestAnAnswerThatBreaksOffIsTold(t *testing.T) {
+	var logged locked
+	url := "http://corp:p@" + answering(t, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc")
+	s := start(t, map[string]string{upstream.HTTPFile: url, upstream.HTTPSFile: url}, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&logged, nil)) })
+	_, _, _ = raw(t, s.Listener.Addr().String(), "GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n")
+	for !strings.Contains(logged.String(), "msg=") {
+		runtime.Gosched()
+	}
+	if want := "the answer has broken off after 3 bytes: unexpected EOF"; !strings.Contains(logged.String(), want) {
+		t.Errorf("%q is not in %s", want, logged.String())
 	}
 }

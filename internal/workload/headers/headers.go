@@ -70,6 +70,15 @@ func (c *Conn) ReadFrom(from io.Reader) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, from, piece[:])
 }
 
+// CloseWrite ends one side, where the connection has two.
+func (c *Conn) CloseWrite() error {
+	half, is := c.Conn.(interface{ CloseWrite() error })
+	if !is {
+		return errors.ErrUnsupported
+	}
+	return half.CloseWrite()
+}
+
 // informational is how an answer begins that another one follows (RFC 9110, section 15.2).
 var informational = []byte("HTTP/1.x 1")
 
