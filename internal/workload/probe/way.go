@@ -2,9 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"net/url"
-
-	"golang.org/x/net/http/httpproxy"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -55,10 +52,8 @@ func newChooser(client string, settings *upstream.Settings) (chooser, error) {
 	}, nil
 }
 
-// relayChooser is what package forward does: without a list, not even localhost is direct.
+// relayChooser is what the relay does.
 func relayChooser(settings *upstream.Settings) chooser {
-	config := httpproxy.Config{HTTPProxy: "http://proxy.invalid:3128", HTTPSProxy: "http://proxy.invalid:3128", NoProxy: settings.NoProxy} // any
-	find := config.ProxyFunc()
 	return func(d probe.Destination) (probe.Route, string) {
 		if proxyFor(d, settings).URL.IsZero() {
 			return probe.Direct, "no proxy is set"
@@ -67,8 +62,7 @@ func relayChooser(settings *upstream.Settings) chooser {
 		if d.Scheme == "http" {
 			scheme = "http"
 		}
-		found, err := find(&url.URL{Scheme: scheme, Host: d.Address()})
-		if settings.NoProxy != "" && err == nil && found == nil {
+		if settings.Bypasses(scheme, d.Address()) {
 			return probe.Direct, "NO_PROXY covers it"
 		}
 		return probe.Proxied, ""

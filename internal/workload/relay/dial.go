@@ -5,11 +5,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 	"time"
-
-	"golang.org/x/net/http/httpproxy"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -43,10 +40,7 @@ func (r *relay) openTunnel(ctx context.Context, target Target) (tunnel, error) {
 	if err != nil {
 		return tunnel{}, err
 	}
-	way, err := wayTo(target, settings)
-	if err != nil {
-		return tunnel{}, err
-	}
+	way := wayTo(target, settings)
 	if way != throughProxy {
 		conn, err := r.dial(ctx, target.String(), strings.TrimPrefix(way, "direct: "))
 		return tunnel{upstream.Tunnel{Conn: conn}, way}, err
@@ -68,17 +62,12 @@ func Ask(ctx context.Context, proxy proxyurl.URL, authorities *x509.CertPool, ta
 }
 
 // wayTo decides as the agent's own client would, if it had the variables: in Go's way.
-func wayTo(target Target, settings *upstream.Settings) (string, error) {
-	if settings.HTTPS.URL.IsZero() {
-		return withoutProxy, nil
+func wayTo(target Target, settings *upstream.Settings) string {
+	switch {
+	case settings.HTTPS.URL.IsZero():
+		return withoutProxy
+	case settings.Bypasses("https", target.String()):
+		return listed
 	}
-	if settings.NoProxy == "" { // without a list, not even localhost is direct
-		return throughProxy, nil
-	}
-	config := httpproxy.Config{HTTPSProxy: "http://proxy.invalid:3128", NoProxy: settings.NoProxy} // any: it is about the list
-	found, err := config.ProxyFunc()(&url.URL{Scheme: "https", Host: target.String()})
-	if err == nil && found == nil {
-		return listed, nil
-	}
-	return throughProxy, err
+	return throughProxy
 }

@@ -128,7 +128,8 @@ func (s *Settings) follow(before *Settings) {
 	}
 }
 
-// Bypasses reports whether NO_PROXY covers a host:port, in Go's reading. The scheme is that of the URL: http or https.
+// Bypasses reports whether NO_PROXY covers a host:port, in Go's reading. The scheme is that of the URL: http or https. Without a
+// list, not even localhost is covered.
 func (s *Settings) Bypasses(scheme, host string) bool {
 	if s.NoProxy == "" {
 		return false

@@ -3,9 +3,14 @@
 package main
 
 import (
+	"io"
+	"log"
 	"os"
 
 	"github.com/fairlead-io/fairlead/internal/cli"
 )
 
-func main() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	log.SetOutput(io.Discard) // net/http writes there what a proxy says unasked, which may be what it was told
+	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
