@@ -26,7 +26,6 @@ func TestPodsOnTheRelay(t *testing.T) {
 	t.Run("ShortNames", func(t *testing.T) { testShortNames(t, f, client) })
 	t.Run("Never", func(t *testing.T) { testNever(t, f, client) })
 	t.Run("Rotation", func(t *testing.T) { testRotation(t, f, client) })
-	t.Run("Smuggling", func(t *testing.T) { tier.Full(t); testSmuggling(t, f, client) })
 	t.Run("WrongPassword", func(t *testing.T) { tier.Full(t); testWrongPassword(t, f, client) })
 	t.Run("ManyRelays", func(t *testing.T) { tier.Full(t); testManyRelays(t, f, first) })
 	t.Run("Upgrade", func(t *testing.T) { tier.Full(t); testUpgrade(t, f, first, client) })

@@ -45,10 +45,13 @@ type SquidOptions struct {
 	Bump, Hubs *Authority
 	// NTLM makes it ask for that alone. Nobody comes through.
 	NTLM bool
+	// Trusted is a network that needs no password. Everybody may upgrade to WebSocket then.
+	Trusted string
 	// Starts makes it log each request when it begins, too: it logs a CONNECT at its end. See [Squid.Starts].
 	Starts bool
 	// Fast is squid as it is measured: it remembers passwords for its own two hours, and logs no request. With a second, as
-	// the tests have it, its list of what it remembers grows, and it is as slow as that is long.
+	// the tests have it, its list of what it remembers grows, and it is as slow as that is long. It has 16,384
+	// descriptors, for as many connections as a relay takes.
 	Fast bool
 }
 
@@ -172,13 +175,17 @@ func (o SquidOptions) config() string {
 	if o.Starts {
 		config = strings.Replace(config, "http_access allow staff", starting+"http_access allow staff noted", 1)
 	}
+	if o.Trusted != "" {
+		lines.WriteString("acl trusted src " + o.Trusted + "\nhttp_upgrade_request_protocols websocket allow all\n")
+		config = strings.Replace(config, "http_access allow staff", "http_access allow trusted\nhttp_access allow staff", 1)
+	}
 	if o.NTLM {
 		config = regexp.MustCompile(`(?m)^auth_param basic .*$`).ReplaceAllString(config, "")
 		lines.WriteString("auth_param ntlm program /usr/lib/squid/ntlm_fake_auth\n")
 	}
 	if o.Fast {
-		config = regexp.MustCompile(`(?m)^(auth_param basic credentialsttl|access_log) .*$`).ReplaceAllString(config, "")
-		lines.WriteString("access_log none\n")
+		config = regexp.MustCompile(`(?m)^(auth_param basic credentialsttl|access_log|max_filedescriptors) .*$`).ReplaceAllString(config, "")
+		lines.WriteString("access_log none\nmax_filedescriptors 16384\n")
 	}
 	return lines.String() + config
 }
