@@ -109,11 +109,11 @@ e2e = mkdir -p $(dir $(flaky)) && cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --
 # The packages of make test. In those, tier.Full leaves single tests to make test-all.
 # The longest begin, so that none of them is alone at the end.
 short := ./operator ./policies ./replicator ./charts ./clusterapi ./deliver ./nodes ./docs ./demo ./probe ./corp ./ocm ./frp ./anp ./fabric ./follow \
-	./pods ./doctor ./mutate ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./controlplane/controlplanetest ./tools ./tunnels \
+	./pods ./doctor ./mutate ./requests ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./controlplane/controlplanetest ./tools ./tunnels \
 	./vectors/differential ./vectors/measure ./vectors/table
 
 # The packages of make test-all alone.
-full := ./lifecycle ./relay ./observe ./flux ./page ./judges ./image ./release ./egress ./bootstrap ./move ./machine ./controlplane ./node ./scale ./cost
+full := ./lifecycle ./relay ./observe ./flux ./page ./judges ./image ./release ./egress ./bootstrap ./move ./machine ./controlplane ./node ./scale ./cost ./relaybench
 
 vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)
 	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')
@@ -130,6 +130,9 @@ bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/re
 	cd e2e && go run ./cost
 	cd e2e && go run ./relaybench
 	cd e2e && go test ./page -run='^$$' -bench=. -benchtime=3x
+
+soak: ## the relay for FOR (1h) among 50 clients and hostile ones, while accounts change and squid dies (docs/reference/relay.md)
+	cd e2e && go run ./relaybench soak $(or $(FOR),1h)
 
 scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0 DELIVER=false, docs/reference/scale.md)
 	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0) -deliver=$(or $(DELIVER),false)
@@ -153,4 +156,4 @@ vulncheck: ## known vulnerabilities that the programs can reach (GOVULNDB=file:/
 clean: ## remove what was built
 	rm -rf .cache dist
 
-.PHONY: help demo demo-stop test test-all check deps vectors vectors-deps generate verify lint unit programs programs-short e2e affected fuzz bench scale image manifests release vulncheck clean
+.PHONY: help demo demo-stop test test-all check deps vectors vectors-deps generate verify lint unit programs programs-short e2e affected fuzz bench soak scale image manifests release vulncheck clean

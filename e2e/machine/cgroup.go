@@ -16,8 +16,8 @@ import (
 // the next machine removes those of processes that are gone.
 const cgroupPrefix = "fairlead-machine-"
 
-// hierarchies: systemd uses its own one and the unified one, where there is more than one.
-var hierarchies = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"}
+// hierarchies: systemd uses its own one and the unified one, where there is more than one; Memory that of memory.
+var hierarchies = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd", "/sys/fs/cgroup/memory"}
 
 // joinCgroups is a script that moves the shell into the control group $1.
 const joinCgroups = `for h in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
@@ -33,7 +33,7 @@ func (n *Network) removeCgroups() error {
 	for _, hierarchy := range hierarchies {
 		folders, _ := filepath.Glob(filepath.Join(hierarchy, cgroupPrefix+"*"))
 		for _, folder := range folders {
-			owner := strings.TrimPrefix(filepath.Base(folder), cgroupPrefix)
+			owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(folder), cgroupPrefix), "-")
 			if owner == strconv.Itoa(n.init) {
 				errs = append(errs, removeEmpty(folder))
 			} else if _, err := os.Readlink("/proc/" + owner + "/exe"); errors.Is(err, fs.ErrNotExist) { // a zombie has none

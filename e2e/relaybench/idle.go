@@ -30,7 +30,7 @@ type usage struct {
 
 // idle prints what open tunnels take that carry nothing.
 func (l *lab) idle(ctx context.Context) error {
-	if err := l.startRelay(ctx, true); err != nil {
+	if err := l.startRelay(ctx, machine.InternetAddress); err != nil {
 		return err
 	}
 	if _, err := l.load(ctx, load{What: "CONNECT", Clients: 16, Seconds: 1, Proxy: relayAt}); err != nil { // the heap has grown
@@ -128,7 +128,7 @@ func (l *lab) relayPID() (int, error) {
 		return 0, err
 	}
 	for _, link := range found {
-		if program, err := os.Readlink(link); err == nil && strings.HasSuffix(program, "/fairlead-relay") {
+		if program, err := os.Readlink(link); err == nil && strings.HasSuffix(strings.TrimSuffix(program, " (deleted)"), "/fairlead-relay") { // a cache may have let go of it
 			if pid, err := strconv.Atoi(strings.Split(link, "/")[2]); err == nil && l.below(pid) {
 				return pid, nil
 			}

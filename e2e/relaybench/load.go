@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -13,13 +14,14 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
 // load is what clients do.
 type load struct {
-	What    string // GET, CONNECT, bytes or idle
+	What    string // GET, CONNECT, bytes, idle, soak or hostile
 	Clients int
 	Seconds int
 	Proxy   string
@@ -35,10 +37,29 @@ type found struct {
 
 const small = 1 << 10 // bytes of an answer
 
+// What the destination does not answer, with much and no end, and as only a proxy should.
+const silentPath, largePath, deceitPath = "/silent", "/large", "/407"
+
 // serve is the destination: /n has n bytes.
 func serve(address string) error {
 	zeros := make([]byte, 1<<20)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case silentPath:
+			<-r.Context().Done()
+			return
+		case largePath:
+			for i := range 80 {
+				w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("a", 150))
+			}
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		case deceitPath:
+			w.WriteHeader(http.StatusProxyAuthRequired)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
 		left, err := strconv.ParseInt(r.URL.Path[1:], 10, 64)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -55,8 +76,13 @@ func serve(address string) error {
 }
 
 func (l load) run(ctx context.Context) (found, error) {
-	if l.What == "idle" {
+	switch l.What {
+	case "idle":
 		return found{}, l.idle(ctx)
+	case "soak":
+		return found{}, soakClients(ctx, l)
+	case "hostile":
+		return found{}, l.hostile(ctx)
 	}
 	var mutex sync.Mutex
 	var all []time.Duration
@@ -165,8 +191,8 @@ func ask(conn net.Conn, reader *bufio.Reader, request string) error {
 		return err
 	}
 	count, err := io.Copy(io.Discard, answer.Body)
-	if err == nil && (answer.StatusCode != http.StatusOK || count != small) {
-		err = fmt.Errorf("%s, %d bytes", answer.Status, count)
+	if err != nil || answer.StatusCode != http.StatusOK || count != small {
+		err = fmt.Errorf("%s, %d bytes, %w", answer.Status, count, cmp.Or(err, io.EOF))
 	}
 	return errors.Join(err, answer.Body.Close())
 }

@@ -1,6 +1,10 @@
 // Command relaybench measures fairlead-relay next to squid: each alone to the same destination, alternating, then the relay in
 // front of squid. Client, proxies and destination are processes of their own; the destination is in another network.
 // docs/reference/relay.md has the figures.
+//
+//	relaybench           all
+//	relaybench CONNECT   one kind of load
+//	relaybench soak 1h   the relay among clients, hostile ones too, while accounts change and squid dies
 package main
 
 import (
@@ -12,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -34,9 +39,15 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
-		return bench(ctx, "")
+		return inLab(ctx, func(l *lab) error { return l.measure(ctx, "") })
 	case len(args) == 1:
-		return bench(ctx, args[0])
+		return inLab(ctx, func(l *lab) error { return l.measure(ctx, args[0]) })
+	case args[0] == "soak":
+		long, err := time.ParseDuration(args[1])
+		if err != nil {
+			return err
+		}
+		return inLab(ctx, func(l *lab) error { return l.soak(ctx, long) })
 	case args[0] == "serve":
 		return serve(args[1])
 	}
@@ -69,10 +80,11 @@ type lab struct {
 	self, folder string
 	relay        *process.Process
 	squid        *machine.Squid
+	memory       *machine.Memory // of the relay; nil: without a limit
 }
 
-// bench measures one kind of load, or all.
-func bench(ctx context.Context, what string) error {
+// inLab does something with the networks and the destination.
+func inLab(ctx context.Context, do func(*lab) error) error {
 	network, err := machine.Start(ctx)
 	if err != nil {
 		return err
@@ -91,7 +103,7 @@ func bench(ctx context.Context, what string) error {
 	if err := l.start(ctx); err != nil {
 		return err
 	}
-	return l.measure(ctx, what)
+	return do(l)
 }
 
 func (l *lab) start(ctx context.Context) error {
@@ -118,17 +130,9 @@ func (l *lab) startSquid(ctx context.Context) (err error) {
 	return err
 }
 
-// startRelay starts it anew: to the destination directly, or through squid.
-func (l *lab) startRelay(ctx context.Context, direct bool) error {
-	if l.relay != nil {
-		if err := l.relay.Stop(); err != nil {
-			return err
-		}
-	}
-	proxy, list := "http://"+user+":"+password+"@"+squidAt, ""
-	if direct {
-		list = machine.InternetAddress
-	}
+// startRelay starts it anew, with a NO_PROXY list. The destination is reached directly if the list has it, else through squid.
+func (l *lab) startRelay(ctx context.Context, list string) error {
+	proxy := "http://" + user + ":" + password + "@" + squidAt
 	for name, text := range map[string]string{
 		"settings":    fmt.Sprintf("HTTP_PROXY=%[1]s\nHTTPS_PROXY=%[1]s\nNO_PROXY=%[2]s\n", proxy, list),
 		"policy.yaml": "direct: {networks: [" + machine.InternetAddress + "]}\n",
@@ -137,17 +141,29 @@ func (l *lab) startRelay(ctx context.Context, direct bool) error {
 			return err
 		}
 	}
+	return l.launch(ctx, "--policy="+filepath.Join(l.folder, "policy.yaml"))
+}
+
+// launch starts the relay with the settings in the folder, in the place of one that runs.
+func (l *lab) launch(ctx context.Context, flags ...string) error {
+	if l.relay != nil {
+		if err := l.relay.Stop(); err != nil {
+			return err
+		}
+	}
 	program, err := tools.Program(ctx, "fairlead-relay")
 	if err != nil {
 		return err
 	}
-	l.relay, err = l.Start(ctx, machine.DMZ, process.Spec{
+	spec := process.Spec{
 		Name: "relay", Path: program,
-		Args: []string{
-			"--listen=" + relayAt, "--proxy=" + l.folder, "--policy=" + filepath.Join(l.folder, "policy.yaml"), "--health-address=127.0.0.1:8099", "--grace-period=0s",
-		},
+		Args:  append([]string{"--listen=" + relayAt, "--proxy=" + l.folder, "--health-address=127.0.0.1:8099", "--grace-period=0s"}, flags...),
 		Ready: l.Answers(machine.Corp, relayAt),
-	})
+	}
+	if l.memory != nil {
+		spec = l.memory.Within(spec)
+	}
+	l.relay, err = l.Start(ctx, machine.DMZ, spec)
 	return err
 }
 
@@ -155,14 +171,25 @@ func (l *lab) startRelay(ctx context.Context, direct bool) error {
 type subject struct {
 	name, address string
 	relayed       bool
-	direct        bool
+	list          string
 }
 
 var subjects = []subject{
 	{name: "squid", address: squidAt},
-	{name: "relay", address: relayAt, relayed: true, direct: true},
+	{name: "relay", address: relayAt, relayed: true, list: machine.InternetAddress},
+	{name: "relay, 600 entries", address: relayAt, relayed: true, list: many + "," + machine.InternetAddress},
 	{name: "relay, squid", address: relayAt, relayed: true},
+	{name: "relay, squid, 600 entries", address: relayAt, relayed: true, list: many},
 }
+
+// many are 600 entries that cover no destination here: networks and names in turn.
+var many = func() string {
+	var entries []string
+	for i := range 300 {
+		entries = append(entries, fmt.Sprintf("10.%d.%d.0/24", i/256, i%256), fmt.Sprintf(".team-%d.corp.example", i))
+	}
+	return strings.Join(entries, ",")
+}()
 
 var loads = []load{
 	{What: "GET", Clients: 16, Seconds: 3},
@@ -211,7 +238,7 @@ func (l *lab) one(ctx context.Context, s subject, load load) (found, error) {
 		return found{}, err
 	}
 	if s.relayed {
-		if err := l.startRelay(ctx, s.direct); err != nil {
+		if err := l.startRelay(ctx, s.list); err != nil {
 			return found{}, err
 		}
 	}
