@@ -195,6 +195,27 @@ func TestABadPreviousIsIgnoredAndNamed(t *testing.T) {
 	}
 }
 
+// Nothing changes in the cluster when a disk is mended.
+func TestAnErrorOfTheDiskIsTriedAgain(t *testing.T) {
+	f, logged := newFollower(t, true)
+	at := filepath.Join(f.Folder, upstream.CAFile)
+	if err := os.MkdirAll(at, 0o700); err != nil { // nobody reads a folder
+		t.Fatal(err)
+	}
+	f.secret, f.bundle = source(1), nil
+	f.write()
+	if !f.failed {
+		t.Errorf("nobody tries again: %s", logged)
+	}
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	f.write()
+	if s := settings(t, f); f.failed || s.NoProxy != "n1.example" {
+		t.Errorf("%s: %s", s.NoProxy, logged)
+	}
+}
+
 // A thousand changes: a relay reads the host of one with the password of the same.
 func TestAReaderSeesWholeSources(t *testing.T) {
 	for _, asSettings := range []bool{false, true} {
