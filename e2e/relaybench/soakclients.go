@@ -158,7 +158,7 @@ func (s *soakers) downloadOnce() error {
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // with the connection
+	defer answer.Body.Close()
 	if n, err := io.Copy(io.Discard, answer.Body); err != nil || n != size {
 		return fmt.Errorf("%d bytes of %d: %w", n, size, err)
 	}
