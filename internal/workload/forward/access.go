@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -89,6 +90,18 @@ func (p *Proxy) tell(a access, client string, status int, err error) {
 		reason = reason[:maxReason] + "..."
 	}
 	p.Log.Info("no way", "client", client, "method", a.method, "namespace", a.namespace, "host", a.host, "status", status, "reason", reason)
+}
+
+// tellPanic says where a request has panicked: net/http ends its connection, and would write the stack where strangers' text goes.
+func (p *Proxy) tellPanic(a access) {
+	reason := recover()
+	if reason == nil {
+		return
+	}
+	if err, is := reason.(error); !is || !errors.Is(err, http.ErrAbortHandler) {
+		p.Log.Error("panic", "method", a.method, "host", a.host, "stack", string(debug.Stack()))
+	}
+	panic(reason)
 }
 
 // lines bounds the log: who is refused can ask again without end.

@@ -154,6 +154,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close") // of answers from here
 	}
 	line := asked(r)
+	defer p.tellPanic(line)
 	settings, err := p.Folder.Read()
 	if err != nil {
 		p.failed(w, r, line, err)

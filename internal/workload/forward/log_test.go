@@ -149,3 +149,23 @@ func TestAnAnswerThatBreaksOffIsTold(t *testing.T) {
 		t.Errorf("%q is not in %s", want, logged.String())
 	}
 }
+
+// net/http ends the connection of a request that panics, and its log is what strangers say, which goes nowhere.
+func TestAPanicIsTold(t *testing.T) {
+	var logged locked
+	s := start(t, nil, func(o *Options) {
+		o.Log = slog.New(slog.NewTextHandler(&logged, nil))
+		o.Observe = func(Outcome) { panic("an error of ours") }
+	})
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // of a test
+	fmt.Fprint(conn, "GET http://127.0.0.1/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+	_, _ = io.Copy(io.Discard, conn)
+	if text := logged.String(); !strings.Contains(text, "msg=panic") || !strings.Contains(text, "answer.go") {
+		t.Errorf("where it was is not in %s", text)
+	}
+}
