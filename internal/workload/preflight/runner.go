@@ -23,6 +23,7 @@ type runner struct {
 
 	client  client.Client
 	object  *corev1.ConfigMap
+	tries   tries
 	changed chan struct{}
 	writing sync.Mutex // one write after the other
 
@@ -44,7 +45,7 @@ type pause struct {
 
 func newRunner(opts Options, c client.Client, object *corev1.ConfigMap) *runner {
 	r := &runner{
-		Options: opts, client: c, object: object, changed: make(chan struct{}, 1),
+		Options: opts, client: c, object: object, tries: retry, changed: make(chan struct{}, 1),
 		tasks: map[string]probe.Task{}, trying: map[string]bool{}, answers: map[string]probe.Answer{},
 		unwritten: map[string]any{}, rests: map[string]pause{},
 	}
@@ -188,7 +189,7 @@ func (r *runner) answer(ctx context.Context, name string, task probe.Task) probe
 		control = pause{}
 	}
 	rests := control.until.After(time.Now())
-	state, reason, message, refused := tryBoth(ctx, task, rests)
+	state, reason, message, refused := r.tries.both(ctx, task, rests)
 	now := time.Now().UTC().Truncate(time.Second)
 	after := r.Interval
 	switch {

@@ -57,6 +57,13 @@ func (r *runner) round(ctx context.Context) {
 	under.Wait()
 }
 
+// quick is a runner that does not wait between two attempts.
+func quick(options Options, c client.Client, object *corev1.ConfigMap) *runner {
+	r := newRunner(options, c, object)
+	r.tries = tries(time.Millisecond)
+	return r
+}
+
 // A password that was refused rests, whether the answer could be written or not: accounts get locked.
 func TestARefusedPasswordIsNotSentAgainBecauseItsAnswerWasNotWritten(t *testing.T) {
 	address, asked := refusing(t, http.StatusProxyAuthRequired)
@@ -70,7 +77,7 @@ func TestARefusedPasswordIsNotSentAgainBecauseItsAnswerWasNotWritten(t *testing.
 			return c.Patch(ctx, o, p, opts...)
 		},
 	}).Build()
-	r := newRunner(Options{Interval: time.Second, Refused: time.Hour, Log: slog.New(slog.DiscardHandler)}, c, object.DeepCopy())
+	r := quick(Options{Interval: time.Second, Refused: time.Hour, Log: slog.New(slog.DiscardHandler)}, c, object.DeepCopy())
 	r.tasks = map[string]probe.Task{"corp": {
 		Candidate: probe.Way{Revision: 2, Digest: "d", HTTPS: "http://user:wrong@" + address},
 		Targets:   []probe.Target{{URL: "https://a.example", Expect: probe.Reachable, Route: probe.Proxied}},
@@ -100,7 +107,7 @@ func TestARefusedPasswordRestsForLongerEachTime(t *testing.T) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: probe.PreflightName}}
 	const first = 10 * time.Minute
 	start := func() *runner {
-		return newRunner(Options{Interval: time.Second, Refused: first, Log: slog.New(slog.DiscardHandler)}, fake.NewClientBuilder().WithObjects(object).Build(), object.DeepCopy())
+		return quick(Options{Interval: time.Second, Refused: first, Log: slog.New(slog.DiscardHandler)}, fake.NewClientBuilder().WithObjects(object).Build(), object.DeepCopy())
 	}
 	r, bad, other := start(), "http://user:wrong@"+address, "http://user:right@"+forbids
 	round := func(digest, candidate, control string) {
@@ -171,7 +178,7 @@ func TestAProxyThatDoesNotAnswerDelaysNoOther(t *testing.T) {
 			return c.Patch(ctx, o, p, opts...)
 		},
 	}).Build()
-	r := newRunner(Options{Interval: time.Second, Refused: time.Hour, Log: slog.New(slog.DiscardHandler)}, c, object.DeepCopy())
+	r := quick(Options{Interval: time.Second, Refused: time.Hour, Log: slog.New(slog.DiscardHandler)}, c, object.DeepCopy())
 	task := func(address string) probe.Task {
 		return probe.Task{
 			Candidate: probe.Way{Revision: 2, Digest: address, HTTPS: "http://" + address},
@@ -226,7 +233,7 @@ func TestANewerAnswerStays(t *testing.T) {
 			return c.Patch(ctx, o, p, opts...)
 		},
 	}).Build()
-	r := newRunner(Options{Interval: time.Second, Refused: time.Hour, Log: slog.New(slog.DiscardHandler)}, c, object.DeepCopy())
+	r := quick(Options{Interval: time.Second, Refused: time.Hour, Log: slog.New(slog.DiscardHandler)}, c, object.DeepCopy())
 	address, _ := refusing(t, http.StatusForbidden)
 	for number := int64(2); number <= 3; number++ {
 		r.tasks = map[string]probe.Task{"corp": {

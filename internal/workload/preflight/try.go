@@ -19,12 +19,16 @@ import (
 const (
 	stage = 5 * time.Second
 	whole = 45 * time.Second
-	retry = 2 * time.Second
 )
 
-// tryBoth tries a revision, and where it fails, what clusters have. Rests: the proxy refused that lately; it is not asked again.
-func tryBoth(ctx context.Context, task probe.Task, rests bool) (state probe.State, reason probe.Reason, message string, refused bool) {
-	candidate, err := tryWay(ctx, task.Candidate, task.Targets)
+// tries is how long passes between two attempts at what failed.
+type tries time.Duration
+
+const retry = tries(2 * time.Second)
+
+// both tries a revision, and where it fails, what clusters have. Rests: the proxy refused that lately; it is not asked again.
+func (t tries) both(ctx context.Context, task probe.Task, rests bool) (state probe.State, reason probe.Reason, message string, refused bool) {
+	candidate, err := t.way(ctx, task.Candidate, task.Targets)
 	if err != nil {
 		return probe.Failed, probe.ProxyNotHTTP, err.Error(), false
 	}
@@ -37,13 +41,13 @@ func tryBoth(ctx context.Context, task probe.Task, rests bool) (state probe.Stat
 		state, reason, message = probe.JudgeRevision(candidate, nil, true)
 		return state, reason, message, false
 	}
-	control, refused := tryControl(ctx, task, candidate, rests)
+	control, refused := t.control(ctx, task, candidate, rests)
 	state, reason, message = probe.JudgeRevision(candidate, control, false)
 	return state, reason, message, refused
 }
 
-// tryControl tries what clusters have, to compare with; nil: there is nothing to compare, or it is not needed.
-func tryControl(ctx context.Context, task probe.Task, candidate []probe.TargetResult, rests bool) (control []probe.TargetResult, refused bool) {
+// control tries what clusters have, to compare with; nil: there is nothing to compare, or it is not needed.
+func (t tries) control(ctx context.Context, task probe.Task, candidate []probe.TargetResult, rests bool) (control []probe.TargetResult, refused bool) {
 	isRefused := func(r probe.TargetResult) bool { return r.Reason == probe.CredentialsRefused }
 	if slices.ContainsFunc(candidate, isRefused) { // that is an answer, whatever comes of the control
 		return nil, false
@@ -54,7 +58,7 @@ func tryControl(ctx context.Context, task probe.Task, candidate []probe.TargetRe
 		}
 		return control, true
 	}
-	tried, err := tryWay(ctx, *task.Control, task.Targets)
+	tried, err := t.way(ctx, *task.Control, task.Targets)
 	if err != nil || len(tried) == 0 {
 		return nil, false
 	}
@@ -64,8 +68,8 @@ func tryControl(ctx context.Context, task probe.Task, candidate []probe.TargetRe
 	return control, slices.ContainsFunc(tried, isRefused)
 }
 
-// tryWay tries all targets in one way. Of a way that leads to another number of proxies there are other results.
-func tryWay(ctx context.Context, way probe.Way, targets []probe.Target) ([]probe.TargetResult, error) {
+// way tries all targets in one way. Of a way that leads to another number of proxies there are other results.
+func (t tries) way(ctx context.Context, way probe.Way, targets []probe.Target) ([]probe.TargetResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, whole)
 	defer cancel()
 	settings, err := settingsOf(way)
@@ -73,13 +77,13 @@ func tryWay(ctx context.Context, way probe.Way, targets []probe.Target) ([]probe
 		return nil, err
 	}
 	if len(targets) > 0 {
-		return round(ctx, settings, targets)
+		return t.round(ctx, settings, targets)
 	}
 	var all []probe.TargetResult
 	for _, proxy := range proxies(settings) {
 		// Port 443 of its own name: most proxies allow that port, ask for the password, and find nobody there.
 		target := probe.Target{URL: "tcp://" + net.JoinHostPort(proxy.URL.Host(), "443"), Expect: probe.Reachable, Route: probe.Proxied}
-		results, err := round(ctx, &upstream.Settings{HTTPS: proxy, Authorities: settings.Authorities}, []probe.Target{target})
+		results, err := t.round(ctx, &upstream.Settings{HTTPS: proxy, Authorities: settings.Authorities}, []probe.Target{target})
 		if err != nil {
 			return nil, err
 		}
@@ -88,8 +92,8 @@ func tryWay(ctx context.Context, way probe.Way, targets []probe.Target) ([]probe
 	return all, nil
 }
 
-func round(ctx context.Context, settings *upstream.Settings, targets []probe.Target) ([]probe.TargetResult, error) {
-	return attempts.Round{Prober: attempts.NewProber(stage), Settings: settings, Client: attempts.RelayClient, Retry: retry}.Try(ctx, targets)
+func (t tries) round(ctx context.Context, settings *upstream.Settings, targets []probe.Target) ([]probe.TargetResult, error) {
+	return attempts.Round{Prober: attempts.NewProber(stage), Settings: settings, Client: attempts.RelayClient, Retry: time.Duration(t)}.Try(ctx, targets)
 }
 
 // proxies are those of the settings, each once.

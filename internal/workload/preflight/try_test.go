@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
@@ -26,7 +27,7 @@ func TestASecondProxyThatIsNotThereIsFoundWithoutTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if state, reason, message, _ := tryBoth(t.Context(), task, false); state != probe.Failed || reason != probe.ProxyRefused {
+			if state, reason, message, _ := tries(time.Millisecond).both(t.Context(), task, false); state != probe.Failed || reason != probe.ProxyRefused {
 				t.Errorf("%s %s %s", state, reason, message)
 			}
 		})
