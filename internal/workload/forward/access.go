@@ -137,17 +137,14 @@ func (l *lines) admit(client netip.Addr, now time.Time) (tell bool, more int) {
 }
 
 // counted logs a response when its body has been read, and tells of one that has broken off: its client sees no more than an end.
-func (p *Proxy) counted(response *http.Response, a access) {
-	if response.StatusCode == http.StatusSwitchingProtocols {
-		return // whose body is written to, too
-	}
+func (p *Proxy) counted(response *http.Response, is carried) {
 	request := response.Request
 	response.Body = &countedBody{ReadCloser: response.Body, done: func(bytes int64, failed error) {
 		if failed != nil && request.Context().Err() == nil {
-			p.tell(a, request.RemoteAddr, response.StatusCode, fmt.Errorf("the answer has broken off after %d bytes: %w", bytes, withoutText(failed)))
+			p.tell(is.line, request.RemoteAddr, response.StatusCode, fmt.Errorf("the answer has broken off after %d bytes: %w", bytes, withoutText(failed)))
 		}
 		if p.Access != nil {
-			p.log(a, response.StatusCode, max(request.ContentLength, 0), bytes)
+			p.log(is.line, response.StatusCode, is.body.bytes(), bytes)
 		}
 	}}
 }

@@ -45,7 +45,13 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, line access, err 
 
 // notCarried answers for a ReverseProxy. The header of its request is what was sent to the company's proxy.
 func (p *Proxy) notCarried(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errSwitched) {
+		return
+	}
 	is := r.Context().Value(key{}).(carried)
+	if is.chunked {
+		w.Header().Set("Connection", "close") // a ReverseProxy forgets it with an interim answer
+	}
 	p.failed(w, r, is.line, cmp.Or(is.body.refusal(), err))
 }
 

@@ -68,6 +68,7 @@ func (c *connections) removeHijacked(conn net.Conn) {
 	found := c.open[conn]
 	c.mutex.Unlock()
 	if found != nil && found.hijacked {
+		_ = conn.Close() // of a request that has panicked nobody else does
 		c.remove(conn)
 	}
 }

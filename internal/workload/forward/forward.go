@@ -113,8 +113,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 			r.Out.Header[name] = values
 		}
 	}
-	// The next hop is the company's proxy: in another protocol, a client would speak to it past every check.
-	if !strings.EqualFold(r.Out.Header.Get("Upgrade"), "websocket") {
+	if r.In.Context().Value(key{}).(carried).writer == nil {
 		r.Out.Header.Del("Upgrade")
 		r.Out.Header.Del("Connection")
 	}
@@ -126,7 +125,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 
 // closing ends the connection of a client whose request had no length (RFC 9112, section 6.1): there may have been one, too.
 func closing(response *http.Response) error {
-	if response.StatusCode != http.StatusSwitchingProtocols && response.Request.Context().Value(key{}).(carried).chunked {
+	if response.Request.Context().Value(key{}).(carried).chunked {
 		response.Header.Set("Connection", "close")
 	}
 	return nil
@@ -166,26 +165,28 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, line, refusal)
 		return
 	}
-	is := carried{settings, decision, line.decided(decision), p.via(r), len(r.TransferEncoding) > 0, nil}
+	is := carried{settings: settings, decision: decision, line: line.decided(decision), via: p.via(r), chunked: len(r.TransferEncoding) > 0}
 	if r.ContentLength != 0 {
 		is.body = &body{ReadCloser: r.Body}
+		// Else net/http ends the body with the first byte of the answer, and so the connection that the answer comes on.
+		_ = http.NewResponseController(w).EnableFullDuplex()
+	}
+	if asksForUpgrade(r) {
+		is.writer = w
 	}
 	in := r.WithContext(context.WithValue(askedBy(r), key{}, is))
 	if is.body != nil {
 		in.Body = is.body
-	}
-	if in.Header.Get("Upgrade") != "" {
-		w = upgrading{w}
 	}
 	r.Header = nil // the server's own request lives as long as the answer
 	if r.Method == http.MethodConnect {
 		p.connect(w, r, is)
 		return
 	}
-	p.plain.ServeHTTP(w, in)
 	if conn, is := r.Context().Value(connKey{}).(net.Conn); is {
-		p.connections.removeHijacked(conn)
+		defer p.connections.removeHijacked(conn)
 	}
+	p.plain.ServeHTTP(w, in)
 }
 
 type key struct{}
@@ -197,7 +198,8 @@ type carried struct {
 	line     access
 	via      string
 	chunked  bool
-	body     *body // nil: there is none
+	body     *body               // nil: there is none
+	writer   http.ResponseWriter // of a request that may be upgraded; else nil
 }
 
 func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Decision, *egress.Refusal) {
@@ -208,6 +210,9 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 	}
 	if via := strings.Join(r.Header.Values("Via"), ","); strings.Contains(via, p.Name) || strings.Count(via, pseudonym) > maxRelays {
 		return egress.Decision{}, &egress.Refusal{Reason: egress.Itself, Text: "the request has been here before: the proxy of this relay leads back to it"}
+	}
+	if headers.TooMany(r.Header) {
+		return egress.Decision{}, &egress.Refusal{Reason: egress.BadRequest, Text: headers.ErrTooMany.Error()}
 	}
 	destination, refusal := destinationOf(r)
 	if refusal != nil {
@@ -231,14 +236,11 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, is carried) {
 		p.failed(w, r, is.line, err)
 		return
 	}
-	near, buffered, err := http.NewResponseController(w).Hijack()
+	near, early, err := hijack(w)
 	if err != nil {
 		_ = far.Close()
 		return
 	}
-	early := make([]byte, buffered.Reader.Buffered())
-	_, _ = buffered.Read(early)
-	_ = near.SetDeadline(time.Time{})
 	if _, err := near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
 		_, _ = near.Close(), far.Close()
 		p.connections.remove(near)
@@ -277,10 +279,10 @@ var (
 // roundTrip sends a request for an http URL as it was decided.
 func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 	is := r.Context().Value(key{}).(carried)
-	response, err := p.send(r, is)
+	response, err := p.upgrade(r, is)
 	if err == nil {
 		p.observe(is.decision, "ok")
-		p.counted(response, is.line)
+		p.counted(response, is)
 	}
 	return response, err
 }

@@ -163,3 +163,17 @@ func TestIdleConnectionsToDestinationsAreFew(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+// An interim answer must not take away that the connection ends, if the last one never comes.
+func TestWhoSendsALengthAndACodingAsksOnceWhereTheAnswerFails(t *testing.T) {
+	conn := talking(t, func(conn net.Conn) {
+		_, _ = http.ReadRequest(bufio.NewReader(conn))
+		_, _ = io.WriteString(conn, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nno HTTP\r\n\r\n")
+	})
+	one := "POST http://example.com/ HTTP/1.1\r\nHost: example.com\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+	_, _ = io.WriteString(conn, one+one)
+	all, err := io.ReadAll(conn)
+	if n := strings.Count(string(all), "HTTP/1.1 502 "); n != 1 || err != nil {
+		t.Errorf("%d answers, %v: %s", n, err, all)
+	}
+}

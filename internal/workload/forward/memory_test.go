@@ -231,3 +231,17 @@ func TestAnAnswerOfTooManyFieldsIsABadGateway(t *testing.T) {
 		t.Error(status)
 	}
 }
+
+// A request may be in the server's buffer before anybody counts.
+func TestPipelinedFieldsAreCounted(t *testing.T) {
+	address, _, _ := serve(t, newProxy(t), DefaultLimits, Drain{})
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // of a test
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET http://127.0.0.1/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"+strings.Repeat("a:\r\n", 2*headers.MaxFields)+"\r\n")
+	if all, err := io.ReadAll(conn); err != nil || !strings.Contains(string(all), headers.ErrTooMany.Error()) {
+		t.Errorf("%.400q, %v", all, err)
+	}
+}

@@ -20,6 +20,15 @@ const (
 	MaxFields = 100
 )
 
+// TooMany is for a header that was in a buffer before its connection counted.
+func TooMany(header http.Header) bool {
+	fields := 0
+	for _, values := range header {
+		fields += len(values)
+	}
+	return fields > MaxFields
+}
+
 // ErrTooMany is what a read returns once a header has more than MaxFields.
 var ErrTooMany = errors.New("a header has more than 100 fields")
 
@@ -79,8 +88,19 @@ func (c *Conn) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// informational is how an answer begins that another one follows (RFC 9110, section 15.2).
-var informational = []byte("HTTP/1.x 1")
+// firstBytes are those of a first line that isLast needs.
+const firstBytes = len("HTTP/1.x 101")
+
+// isLast reports whether the header is of a request, or of an answer that no other one follows (RFC 9110, section 15.2). An answer
+// in another spelling is none: net/http may read it as one that another one follows.
+func (c *Conn) isLast() bool {
+	version, answer := bytes.CutPrefix(c.begin, []byte("HTTP/"))
+	if !answer {
+		return true
+	}
+	status, known := bytes.CutPrefix(version, []byte("1."))
+	return known && len(status) > 2 && status[1] == ' ' && (status[2] >= '2' && status[2] <= '9' || string(status[2:]) == "101")
+}
 
 // count reports whether there are not too many fields yet.
 func (c *Conn) count(text []byte) bool {
@@ -89,7 +109,7 @@ func (c *Conn) count(text []byte) bool {
 		text = rest
 		c.empty = c.empty && len(bytes.TrimSuffix(line, []byte("\r"))) == 0
 		if c.lines == 0 && !c.empty {
-			c.begin = append(c.begin, line[:min(len(line), len(informational)-len(c.begin))]...)
+			c.begin = append(c.begin, line[:min(len(line), firstBytes-len(c.begin))]...)
 		}
 		if !ended {
 			break
@@ -97,7 +117,7 @@ func (c *Conn) count(text []byte) bool {
 		switch {
 		case !c.empty:
 			c.lines++
-		case c.lines > 0 && c.isInformational():
+		case c.lines > 0 && !c.isLast():
 			c.restart()
 		case c.lines > 0:
 			c.awaiting = false
@@ -109,12 +129,6 @@ func (c *Conn) count(text []byte) bool {
 		c.empty = true
 	}
 	return true
-}
-
-func (c *Conn) isInformational() bool {
-	const minor = len("HTTP/1.")
-	return len(c.begin) == len(informational) && bytes.Equal(c.begin[:minor], informational[:minor]) &&
-		bytes.Equal(c.begin[minor+1:], informational[minor+1:])
 }
 
 // Under returns the connection below one that counts fields.

@@ -45,6 +45,10 @@ func TestFieldsAreCountedUntilTheHeaderEnds(t *testing.T) {
 		"empty lines before":            {"\r\n\r\nGET / HTTP/1.1\r\n" + fields(MaxFields+1), false},
 		"an answer's body":              {"HTTP/1.1 200 OK\r\na: b\r\n\r\n" + lines, true},
 		"behind an informational one":   {"HTTP/1.1 103 Early Hints\r\na: b\r\n\r\nHTTP/1.1 200 OK\r\n" + fields(MaxFields+1), false},
+		"behind one of two blanks":      {"HTTP/1.1  103 Early\r\na: b\r\n\r\nHTTP/1.1 200 OK\r\n" + fields(MaxFields+1), false}, // as net/http reads it
+		"behind one of HTTP/2.0":        {"HTTP/2.0 103 Early\r\na: b\r\n\r\nHTTP/1.1 200 OK\r\n" + fields(MaxFields+1), false},
+		"another protocol":              {"HTTP/1.1 101 Switching Protocols\r\na: b\r\n\r\n" + lines, true},
+		"a status of one's own":         {"HTTP/1.1 999 Denied\r\na: b\r\n\r\n" + lines, true},
 		"a body behind it":              {"HTTP/1.0 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n" + lines, true},
 		"a field that is continued":     {"GET / HTTP/1.1\r\n" + strings.Repeat("a: b\r\n c\r\n", MaxFields/2+1), false},
 	} {

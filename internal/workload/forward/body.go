@@ -1,8 +1,6 @@
 package forward
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,46 +9,30 @@ import (
 	"sync/atomic"
 
 	"github.com/fairlead-io/fairlead/internal/core/egress"
-	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
-
-// upgrading is the writer of a request that asks for another protocol. What its client has sent right behind the request is of
-// that protocol, and comes first: httputil.ReverseProxy leaves it in the server's buffer.
-type upgrading struct{ http.ResponseWriter }
-
-// Unwrap is for http.ResponseController.
-func (u upgrading) Unwrap() http.ResponseWriter { return u.ResponseWriter }
-
-// Hijack implements http.Hijacker.
-func (u upgrading) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, buffered, err := http.NewResponseController(u.ResponseWriter).Hijack()
-	if err != nil || buffered.Reader.Buffered() == 0 {
-		return conn, buffered, err
-	}
-	early, err := buffered.Peek(buffered.Reader.Buffered())
-	return afterEarly{conn.(upstream.Conn), io.MultiReader(bytes.NewReader(early), conn)}, buffered, err
-}
-
-// afterEarly reads what came early, and then the connection.
-type afterEarly struct {
-	upstream.Conn
-	all io.Reader
-}
-
-func (a afterEarly) Read(into []byte) (int, error) { return a.all.Read(into) }
 
 // body is what a client sends. It knows whether that is framed as HTTP says.
 type body struct {
 	io.ReadCloser
+	sent      atomic.Int64 // bytes
 	malformed atomic.Bool
 }
 
 func (b *body) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
+	b.sent.Add(int64(n))
 	if err != nil && errors.Is(withoutText(err), errFraming) {
 		b.malformed.Store(true)
 	}
 	return n, err
+}
+
+// bytes are those that were read; of no body, 0.
+func (b *body) bytes() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.sent.Load()
 }
 
 // refusal is that of a malformed body, which is no failure of the company's proxy.
