@@ -11,13 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/yaml"
-
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 // TestMain: the destination and the clients are this program, too.
@@ -41,9 +37,9 @@ const (
 // A relay with the chart's memory, and three times as many hostile connections as it takes, of all kinds: nobody ends it, and a
 // tunnel that was open goes on. It takes a minute.
 func TestHostileConnectionsStayWithinTheChartsMemory(t *testing.T) {
-	limit := chartsMemory(t)
+	limit, err := chartsMemory()
+	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, inLab(t.Context(), func(l *lab) error {
-		var err error
 		if l.memory, err = l.NewMemory(limit); err != nil {
 			return err
 		}
@@ -56,20 +52,6 @@ func TestHostileConnectionsStayWithinTheChartsMemory(t *testing.T) {
 		l.besiege(t, limit)
 		return nil
 	}))
-}
-
-func chartsMemory(t *testing.T) int64 {
-	t.Helper()
-	text, err := os.ReadFile(repository.Path("charts/fairlead-policies/values.yaml"))
-	controlplanetest.Require(t, err)
-	var values struct {
-		Relay struct {
-			Resources struct{ Limits map[string]resource.Quantity }
-		}
-	}
-	controlplanetest.Require(t, yaml.Unmarshal(text, &values))
-	memory := values.Relay.Resources.Limits["memory"]
-	return memory.Value()
 }
 
 func (l *lab) besiege(t *testing.T, limit int64) {

@@ -26,6 +26,7 @@ type load struct {
 	Seconds int
 	Proxy   string
 	Sources []string // addresses; none: whatever there is
+	Hostile []string // those of the hostile clients of a soak: one address has its own limits
 }
 
 // found is what they have seen.

@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 )
 
 const (
@@ -19,14 +24,30 @@ const (
 	soakOld    = 20 * time.Second // an old account counts for so long after a rotation
 	soakRow    = 5 * time.Minute
 	soakKill   = 10 * time.Minute
-	soakMemory = 512 << 20 // bytes; relay.resources of the chart fairlead-policies
 )
 
 // soaking is a relay in a control group with the chart's memory, before a squid that changes its accounts and dies.
 type soaking struct {
 	*lab
+	limit int64 // bytes
 	turns int
 	dead  []outage
+}
+
+// chartsMemory is the limit that the chart fairlead-policies gives a relay, in bytes.
+func chartsMemory() (int64, error) {
+	text, err := os.ReadFile(repository.Path("charts/fairlead-policies/values.yaml"))
+	if err != nil {
+		return 0, err
+	}
+	var values struct {
+		Relay struct {
+			Resources struct{ Limits map[string]resource.Quantity }
+		}
+	}
+	err = yaml.Unmarshal(text, &values)
+	memory := values.Relay.Resources.Limits["memory"]
+	return memory.Value(), err
 }
 
 // outage is a time without squid.
@@ -38,12 +59,13 @@ func (l *lab) soak(ctx context.Context, long time.Duration) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	for _, source := range sources {
+	hostile := []string{"192.168.52.21", "192.168.52.22"}
+	for _, source := range slices.Concat(sources, hostile) {
 		if _, err := l.Run(ctx, machine.Corp, nil, "ip", "address", "add", source+"/24", "dev", "eth0"); err != nil {
 			return err
 		}
 	}
-	text, err := json.Marshal(load{What: "soak", Seconds: int(long.Seconds()), Proxy: relayAt, Sources: sources})
+	text, err := json.Marshal(load{What: "soak", Seconds: int(long.Seconds()), Proxy: relayAt, Sources: sources, Hostile: hostile})
 	if err != nil {
 		return err
 	}
@@ -63,7 +85,10 @@ func (s *soaking) begin(ctx context.Context) (err error) {
 	if err := s.write(); err != nil {
 		return err
 	}
-	if s.memory, err = s.NewMemory(soakMemory); err != nil {
+	if s.limit, err = chartsMemory(); err != nil {
+		return err
+	}
+	if s.memory, err = s.NewMemory(s.limit); err != nil {
 		return err
 	}
 	return s.launch(ctx)
@@ -190,7 +215,7 @@ func (s *soaking) end(ctx context.Context, clients *process.Process) error {
 		return err
 	}
 	fmt.Printf("\n%d answered, %d under way when squid died, %d lost; a minute after the last client: %.1f MiB, %d descriptors; the control group had %d MiB at most, of %d, and %d were killed\n",
-		all.answered, all.underWay, len(all.lost), float64(usage.resident)/1024, usage.descriptors, peak>>20, soakMemory>>20, killed)
+		all.answered, all.underWay, len(all.lost), float64(usage.resident)/1024, usage.descriptors, peak>>20, s.limit>>20, killed)
 	if len(all.lost) > 0 {
 		return fmt.Errorf("lost:\n%s", strings.Join(all.lost, "\n"))
 	}

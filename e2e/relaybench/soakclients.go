@@ -64,11 +64,13 @@ func soakClients(ctx context.Context, l load) error {
 			})
 		}
 	}
+	hostile := l
+	hostile.Sources = l.Hostile
 	for _, attack := range attacks {
 		for range hostileOfAKind {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					if s.attack(ctx, attack, rand.N(hostileLifetime)) {
+					if hostile.attack(ctx, attack, rand.N(hostileLifetime)) {
 						s.hostile.Add(1)
 					}
 					pause(ctx, rand.N(time.Second))

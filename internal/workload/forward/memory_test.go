@@ -101,6 +101,7 @@ func TestNoConnectionTakesMoreThanItsShare(t *testing.T) {
 		"an answer's header goes on":           {answers(full("HTTP/1.1 200 OK\r\n")), full(get) + "\r\n", ""},
 		"an answer's body goes on":             {answers(full("HTTP/1.1 200 OK\r\n") + "\r\nabc"), full(get) + "\r\n", "HTTP/1.1 200 OK\r\n"},
 		"a tunnel is open":                     {answers(full("HTTP/1.1 200 OK\r\n") + "\r\n"), full(connect) + "\r\n", "HTTP/1.1 200 Connection established\r\n\r\n"},
+		"a WebSocket is open":                  {answers(full("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n") + "\r\n"), full(get+"Connection: Upgrade\r\nUpgrade: websocket\r\n") + "\r\nearly", "HTTP/1.1 101 Switching Protocols\r\n"},
 		"a connection that is kept for a next": {again, full(get) + "\r\n", "HTTP/1.1 200 OK\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

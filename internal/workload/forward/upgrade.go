@@ -42,7 +42,8 @@ func (p *Proxy) upgrade(r *http.Request, is carried) (*http.Response, error) {
 	}
 	far, both := response.Body.(io.ReadWriteCloser)
 	half, tcp := conn.(upstream.Conn)
-	if is.writer == nil || !both || !tcp || !strings.EqualFold(response.Header.Get("Upgrade"), upgradesTo) {
+	asked := is.writer != nil && r.Header.Get("Upgrade") != "" // a ReverseProxy removes what Connection does not name
+	if !asked || !both || !tcp || !strings.EqualFold(response.Header.Get("Upgrade"), upgradesTo) {
 		_ = response.Body.Close()
 		return nil, errSwitch
 	}

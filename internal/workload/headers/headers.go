@@ -20,7 +20,8 @@ const (
 	MaxFields = 100
 )
 
-// TooMany is for a header that was in a buffer before its connection counted.
+// TooMany reports whether a header that has been read has more than MaxFields: it may have been in a buffer before its connection
+// counted.
 func TooMany(header http.Header) bool {
 	fields := 0
 	for _, values := range header {
