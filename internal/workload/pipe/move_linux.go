@@ -13,8 +13,8 @@ import (
 // small is what is copied: for a piece of less, the pipe of splice costs more than it saves.
 const small = 4 << 10 // bytes
 
-// most is moved at once: what is moved is counted afterwards.
-const most = 256 << 10
+// most is moved at once, as much as the pipe of splice holds: what is moved is counted afterwards.
+const most = 1 << 20 // bytes
 
 var buffers = sync.Pool{New: func() any { return new([small]byte) }}
 
