@@ -22,7 +22,7 @@ var statuses = map[egress.Reason]int{
 // failed answers a request that goes nowhere, in words that have no credential. The proxy's 407 is never a client's: it has
 // no credential to send.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, line access, err error) {
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil || errors.Is(err, errBrokenOff) {
 		w.WriteHeader(http.StatusBadGateway) // the client is gone, or has only ended its side: without this it would read 200
 		return
 	}
@@ -49,9 +49,6 @@ func (p *Proxy) notCarried(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	is := r.Context().Value(key{}).(carried)
-	if is.chunked {
-		w.Header().Set("Connection", "close") // a ReverseProxy forgets it with an interim answer
-	}
 	p.failed(w, r, is.line, cmp.Or(is.body.refusal(), err))
 }
 

@@ -4,30 +4,140 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/core/egress"
+	"github.com/fairlead-io/fairlead/internal/workload/headers"
+	"github.com/fairlead-io/fairlead/internal/workload/pipe"
 )
 
-// body is what a client sends. It knows whether that is framed as HTTP says.
+// body is what a client sends. The answer may come before its end. A nil one is no body.
 type body struct {
 	io.ReadCloser
-	sent      atomic.Int64 // bytes
-	malformed atomic.Bool
+	interrupt func(time.Time) error // sets the deadline of the reads
+	sent      atomic.Int64          // bytes
+	reading   sync.Mutex            // held by a read
+
+	mutex     sync.Mutex
+	ended     bool // all has been read
+	stopped   bool // by stop
+	malformed bool // not framed as HTTP says
+	broken    bool // its client has broken it off
+}
+
+// bodyOf replaces the body of a request, if it has one, by one that can be stopped.
+func bodyOf(w http.ResponseWriter, r *http.Request) *body {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	controller := http.NewResponseController(w)
+	// Else net/http ends the body with the first byte of the answer, and so the connection that the answer comes on.
+	_ = controller.EnableFullDuplex()
+	is := &body{ReadCloser: r.Body, interrupt: controller.SetReadDeadline}
+	r.Body = is
+	return is
 }
 
 func (b *body) Read(into []byte) (int, error) {
+	b.reading.Lock()
+	defer b.reading.Unlock()
+	b.mutex.Lock()
+	stopped := b.stopped
+	b.mutex.Unlock()
+	if stopped {
+		return 0, errStopped
+	}
 	n, err := b.ReadCloser.Read(into)
 	b.sent.Add(int64(n))
-	if err != nil && errors.Is(withoutText(err), errFraming) {
-		b.malformed.Store(true)
+	if err == nil {
+		return n, nil
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	switch {
+	case errors.Is(err, io.EOF):
+		b.ended = true
+	case b.stopped:
+		return n, errStopped
+	case errors.Is(err, http.ErrBodyReadAfterClose), errors.Is(err, context.Canceled):
+	case errors.Is(withoutText(err), errFraming):
+		b.malformed = true
+	default:
+		b.broken = true
 	}
 	return n, err
 }
 
-// bytes are those that were read; of no body, 0.
+// stop ends a read that waits for the client, now and later.
+func (b *body) stop() {
+	if b == nil {
+		return
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if !b.ended {
+		b.stopped = true
+		_ = b.interrupt(time.Unix(1, 0))
+	}
+}
+
+// unread reports whether there is more.
+func (b *body) unread() bool {
+	if b == nil {
+		return false
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return !b.ended
+}
+
+// end is for when its request has been answered. Net/http would wait for a part of what is left; the client, which sends it, is to
+// read the answer before its connection is reset.
+func (b *body) end(client net.Conn) {
+	if !b.unread() {
+		return
+	}
+	b.stop()
+	b.reading.Lock() // net/http lifts the deadline of a read that it meets
+	defer b.reading.Unlock()
+	if counted, is := client.(*headers.Conn); is {
+		counted.Linger()
+	}
+}
+
+// watchInterval is how often somebody looks whether a client is still there, while its body is on its way. Who waits until the
+// destination reads does not see that.
+const watchInterval = 10 * time.Second
+
+// watch cancels when the client has gone, until the end.
+func (b *body) watch(client net.Conn, interval time.Duration, cancel func()) (end func()) {
+	if b == nil || client == nil {
+		return func() {}
+	}
+	var ended atomic.Bool
+	var timer *time.Timer
+	timer = time.AfterFunc(math.MaxInt64, func() {
+		if pipe.Gone(headers.Under(client)) {
+			cancel()
+			return
+		}
+		if timer.Reset(interval); ended.Load() {
+			timer.Stop()
+		}
+	})
+	timer.Reset(interval)
+	return func() { // else all that cancel knows would live as long as the interval
+		ended.Store(true)
+		timer.Stop()
+	}
+}
+
+// bytes are those that were read.
 func (b *body) bytes() int64 {
 	if b == nil {
 		return 0
@@ -35,15 +145,27 @@ func (b *body) bytes() int64 {
 	return b.sent.Load()
 }
 
-// refusal is that of a malformed body, which is no failure of the company's proxy.
+// refusal is that of a body which is no failure of the company's proxy: a malformed one, or errBrokenOff.
 func (b *body) refusal() error {
-	if b == nil || !b.malformed.Load() {
+	if b == nil {
 		return nil
 	}
-	return &egress.Refusal{Reason: egress.BadRequest, Text: errFraming.Error()}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	switch {
+	case b.malformed:
+		return &egress.Refusal{Reason: egress.BadRequest, Text: errFraming.Error()}
+	case b.broken:
+		return errBrokenOff
+	}
+	return nil
 }
 
-var errFraming = errors.New("the body is not framed as HTTP/1.1 says (RFC 9112, section 7.1)")
+var (
+	errFraming   = errors.New("the body is not framed as HTTP/1.1 says (RFC 9112, section 7.1)")
+	errBrokenOff = errors.New("the client has broken off the body")
+	errStopped   = errors.New("the connection has ended without an answer, while the body was sent")
+)
 
 // withoutText is the error of reading a body, without what stands there.
 func withoutText(err error) error {

@@ -60,6 +60,7 @@ type Proxy struct {
 	mutex   sync.Mutex
 	current *transports
 
+	watch       time.Duration // between two looks whether a client is still there
 	connections connections
 	underway    underway
 	lines       lines
@@ -79,7 +80,7 @@ type transports struct {
 
 // New returns a proxy that is ready to serve.
 func New(options Options) *Proxy {
-	proxy := &Proxy{Options: options}
+	proxy := &Proxy{Options: options, watch: watchInterval}
 	proxy.SetPolicy(options.Policy)
 	proxy.dialer = upstream.NewDialer(proxy.dial)
 	proxy.direct = headers.NewTransport(&http.Transport{
@@ -92,7 +93,7 @@ func New(options Options) *Proxy {
 		ExpectContinueTimeout: upstream.ContinueTimeout,
 	})
 	proxy.plain = httputil.ReverseProxy{
-		Rewrite: proxy.rewrite, Transport: transport(proxy.roundTrip), ModifyResponse: closing, ErrorHandler: proxy.notCarried,
+		Rewrite: proxy.rewrite, Transport: transport(proxy.roundTrip), ErrorHandler: proxy.notCarried,
 		FlushInterval: -1, BufferPool: &buffers{}, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	return proxy
@@ -113,7 +114,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 			r.Out.Header[name] = values
 		}
 	}
-	if r.In.Context().Value(key{}).(carried).writer == nil {
+	if r.In.Context().Value(key{}).(carried).upgrades == nil {
 		r.Out.Header.Del("Upgrade")
 		r.Out.Header.Del("Connection")
 	}
@@ -121,14 +122,6 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Header.Set("Via", p.via(r.In))
 	r.Out.Trailer = r.In.Trailer // which the server fills when the body has been read
 	r.In.Header = nil
-}
-
-// closing ends the connection of a client whose request had no length (RFC 9112, section 6.1): there may have been one, too.
-func closing(response *http.Response) error {
-	if response.Request.Context().Value(key{}).(carried).chunked {
-		response.Header.Set("Connection", "close")
-	}
-	return nil
 }
 
 // buffers are what bodies are copied with. Else each response would have one of its own.
@@ -148,12 +141,13 @@ type transport func(*http.Request) (*http.Response, error)
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 // ServeHTTP decides about a request and carries it.
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if len(r.TransferEncoding) > 0 {
-		w.Header().Set("Connection", "close") // of answers from here
-	}
+func (p *Proxy) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	line := asked(r)
 	defer p.tellPanic(line)
+	client, _ := r.Context().Value(connKey{}).(net.Conn)
+	sent := bodyOf(to, r)
+	defer sent.end(client)
+	w := writerOf(to, r, sent)
 	settings, err := p.Folder.Read()
 	if err != nil {
 		p.failed(w, r, line, err)
@@ -165,27 +159,22 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.failed(w, r, line, refusal)
 		return
 	}
-	is := carried{settings: settings, decision: decision, line: line.decided(decision), via: p.via(r), chunked: len(r.TransferEncoding) > 0}
-	if r.ContentLength != 0 {
-		is.body = &body{ReadCloser: r.Body}
-		// Else net/http ends the body with the first byte of the answer, and so the connection that the answer comes on.
-		_ = http.NewResponseController(w).EnableFullDuplex()
-	}
+	is := carried{settings: settings, decision: decision, line: line.decided(decision), via: p.via(r), body: sent}
 	if asksForUpgrade(r) {
-		is.writer = w
+		is.upgrades = w
 	}
-	in := r.WithContext(context.WithValue(askedBy(r), key{}, is))
-	if is.body != nil {
-		in.Body = is.body
-	}
+	ctx, cancel := context.WithCancel(context.WithValue(askedBy(r), key{}, is))
+	defer cancel()
+	in := r.WithContext(ctx)
 	r.Header = nil // the server's own request lives as long as the answer
 	if r.Method == http.MethodConnect {
 		p.connect(w, r, is)
 		return
 	}
-	if conn, is := r.Context().Value(connKey{}).(net.Conn); is {
-		defer p.connections.removeHijacked(conn)
+	if client != nil {
+		defer p.connections.removeHijacked(client)
 	}
+	defer sent.watch(client, p.watch, cancel)()
 	p.plain.ServeHTTP(w, in)
 }
 
@@ -197,9 +186,8 @@ type carried struct {
 	decision egress.Decision
 	line     access
 	via      string
-	chunked  bool
 	body     *body               // nil: there is none
-	writer   http.ResponseWriter // of a request that may be upgraded; else nil
+	upgrades http.ResponseWriter // of a request that may be upgraded; else nil
 }
 
 func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Decision, *egress.Refusal) {

@@ -6,9 +6,9 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// perConnection is what a request or a tunnel may take, with the largest headers on both ways and a body on its way. Most take
+// perConnection is what a request or a tunnel may take, with the largest headers and a body on both ways. Most take
 // far less: docs/reference/relay.md.
-const perConnection = 128 << 10 // bytes
+const perConnection = 192 << 10 // bytes
 
 // gcPercent is for a heap of a few MiB that is mostly garbage: a tenth more requests (docs/reference/relay.md).
 const gcPercent = 400

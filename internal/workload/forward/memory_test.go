@@ -100,6 +100,7 @@ func TestNoConnectionTakesMoreThanItsShare(t *testing.T) {
 		"a body goes on":                       {silent, full("POST http://example.com/ HTTP/1.1\r\nHost: example.com\r\nContent-Length: 1000000000\r\n") + "\r\n" + strings.Repeat("a", 1<<10), ""},
 		"an answer's header goes on":           {answers(full("HTTP/1.1 200 OK\r\n")), full(get) + "\r\n", ""},
 		"an answer's body goes on":             {answers(full("HTTP/1.1 200 OK\r\n") + "\r\nabc"), full(get) + "\r\n", "HTTP/1.1 200 OK\r\n"},
+		"both bodies go on":                    {answers(full("HTTP/1.1 200 OK\r\n") + "\r\nabc"), full("POST http://example.com/ HTTP/1.1\r\nHost: example.com\r\nContent-Length: 1000000000\r\n") + "\r\n" + strings.Repeat("a", 1<<10), "HTTP/1.1 200 OK\r\n"},
 		"a tunnel is open":                     {answers(full("HTTP/1.1 200 OK\r\n") + "\r\n"), full(connect) + "\r\n", "HTTP/1.1 200 Connection established\r\n\r\n"},
 		"a WebSocket is open":                  {answers(full("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n") + "\r\n"), full(get+"Connection: Upgrade\r\nUpgrade: websocket\r\n") + "\r\nearly", "HTTP/1.1 101 Switching Protocols\r\n"},
 		"a connection that is kept for a next": {again, full(get) + "\r\n", "HTTP/1.1 200 OK\r\n"},
@@ -188,7 +189,7 @@ func TestTheChartsLimitHasRoomForThousands(t *testing.T) {
 	if got := DefaultLimits.in(uint64(memory.Value())); got.Connections != 3072 {
 		t.Errorf("with %s: %+v", &memory, got)
 	}
-	if got := DefaultLimits.in(256 << 20); got.Connections != 1536 {
+	if got := DefaultLimits.in(256 << 20); got.Connections != 1024 {
 		t.Errorf("with 256Mi: %+v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/workload/headers"
@@ -32,9 +33,16 @@ var (
 // upgrade sends a request. If the destination agrees to another protocol, it carries that to its end, and returns errSwitched.
 func (p *Proxy) upgrade(r *http.Request, is carried) (*http.Response, error) {
 	var conn net.Conn
-	if is.writer != nil {
-		trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { conn = got.Conn }}
-		r = r.WithContext(httptrace.WithClientTrace(r.Context(), trace))
+	if is.upgrades != nil || is.body != nil {
+		var sending atomic.Pointer[body] // until there is an answer
+		sending.Store(is.body)
+		defer sending.Store(nil)
+		r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+			conn = got.Conn
+			if counted, found := conn.(*headers.Conn); found { // or else nobody answers before its client has sent more
+				counted.OnEnd(func() { sending.Load().stop() })
+			}
+		}}))
 	}
 	response, err := p.send(r, is)
 	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
@@ -42,12 +50,12 @@ func (p *Proxy) upgrade(r *http.Request, is carried) (*http.Response, error) {
 	}
 	far, both := response.Body.(io.ReadWriteCloser)
 	half, tcp := conn.(upstream.Conn)
-	asked := is.writer != nil && r.Header.Get("Upgrade") != "" // a ReverseProxy removes what Connection does not name
+	asked := is.upgrades != nil && r.Header.Get("Upgrade") != "" // a ReverseProxy removes what Connection does not name
 	if !asked || !both || !tcp || !strings.EqualFold(response.Header.Get("Upgrade"), upgradesTo) {
 		_ = response.Body.Close()
 		return nil, errSwitch
 	}
-	near, early, err := hijack(is.writer)
+	near, early, err := hijack(is.upgrades)
 	if err != nil {
 		_ = far.Close()
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 )
 
 // The limits, which are Envoy's for the number of fields (max_headers_count) and stricter than squid's for the bytes
@@ -37,7 +38,11 @@ var ErrTooMany = errors.New("a header has more than 100 fields")
 type Conn struct {
 	net.Conn
 
+	lingers atomic.Bool
+
 	mutex    sync.Mutex
+	ended    bool   // nothing more can be read
+	onEnd    func() // or nil
 	awaiting bool   // the header that is to come has not ended
 	lines    int    // that have ended, without empty ones before the first
 	begin    []byte // of the first line
@@ -62,12 +67,36 @@ func (c *Conn) restart() { c.lines, c.begin, c.empty = 0, c.begin[:0], true }
 // Read reads, and fails once a header has too many fields.
 func (c *Conn) Read(into []byte) (int, error) {
 	n, err := c.Conn.Read(into)
+	if err != nil {
+		c.end()
+	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.awaiting && !c.count(into[:n]) {
 		return 0, ErrTooMany
 	}
 	return n, err
+}
+
+func (c *Conn) end() {
+	c.mutex.Lock()
+	c.ended = true
+	do := c.onEnd
+	c.mutex.Unlock()
+	if do != nil {
+		do()
+	}
+}
+
+// OnEnd has a function called when nothing more can be read, at once if that is so.
+func (c *Conn) OnEnd(do func()) {
+	c.mutex.Lock()
+	c.onEnd = do
+	ended := c.ended
+	c.mutex.Unlock()
+	if ended && do != nil {
+		do()
+	}
 }
 
 // pieces are what bodies are copied with. Else net/http takes 32 KiB for each that is under way.
