@@ -26,6 +26,9 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, line access, err 
 		w.WriteHeader(http.StatusBadGateway) // the client is gone, or has only ended its side: without this it would read 200
 		return
 	}
+	if own, is := w.(*writer); is {
+		own.drain()
+	}
 	status, result, way := classify(err)
 	if line.decision != "" && way != "refused" {
 		way = line.decision

@@ -22,6 +22,9 @@ type body struct {
 	interrupt func(time.Time) error // sets the deadline of the reads
 	sent      atomic.Int64          // bytes
 	reading   sync.Mutex            // held by a read
+	whole     chan struct{}         // closed when all has been read
+	length    int64                 // bytes; -1: not known
+	moment    time.Duration         // that an answer waits for the rest
 
 	mutex     sync.Mutex
 	ended     bool // all has been read
@@ -38,7 +41,7 @@ func bodyOf(w http.ResponseWriter, r *http.Request) *body {
 	controller := http.NewResponseController(w)
 	// Else net/http ends the body with the first byte of the answer, and so the connection that the answer comes on.
 	_ = controller.EnableFullDuplex()
-	is := &body{ReadCloser: r.Body, interrupt: controller.SetReadDeadline}
+	is := &body{ReadCloser: r.Body, interrupt: controller.SetReadDeadline, whole: make(chan struct{}), length: r.ContentLength, moment: moment}
 	r.Body = is
 	return is
 }
@@ -61,6 +64,9 @@ func (b *body) Read(into []byte) (int, error) {
 	defer b.mutex.Unlock()
 	switch {
 	case errors.Is(err, io.EOF):
+		if !b.ended {
+			close(b.whole)
+		}
 		b.ended = true
 	case b.stopped:
 		return n, errStopped
@@ -96,6 +102,41 @@ func (b *body) unread() bool {
 	return !b.ended
 }
 
+// moment is how long an answer waits for the end of a body that is nearly there: then the connection need not end. Net/http's own
+// client waits as long before it gives up a connection whose answer came early.
+const moment = 50 * time.Millisecond
+
+// little is a rest that may be there in a moment, in bytes. Net/http reads as much to keep a connection.
+const little = 256 << 10
+
+// settle waits a moment for a little rest, which somebody reads.
+func (b *body) settle() {
+	if !b.unread() || b.length-b.sent.Load() > little {
+		return
+	}
+	timer := time.NewTimer(b.moment)
+	defer timer.Stop()
+	select {
+	case <-b.whole:
+	case <-timer.C:
+	}
+}
+
+// drain reads what comes in a moment, where nobody else reads any more.
+func (b *body) drain() {
+	if !b.unread() || b.length-b.sent.Load() > little || !b.reading.TryLock() {
+		return
+	}
+	b.reading.Unlock()
+	_ = b.interrupt(time.Now().Add(b.moment))
+	_, _ = io.CopyN(io.Discard, b, little)
+	if b.unread() {
+		b.stop()
+		return
+	}
+	_ = b.interrupt(time.Time{})
+}
+
 // end is for when its request has been answered. Net/http would wait for a part of what is left; the client, which sends it, is to
 // read the answer before its connection is reset.
 func (b *body) end(client net.Conn) {
@@ -122,7 +163,10 @@ func (b *body) watch(client net.Conn, interval time.Duration, cancel func()) (en
 	var ended atomic.Bool
 	var timer *time.Timer
 	timer = time.AfterFunc(math.MaxInt64, func() {
-		if pipe.Gone(headers.Under(client)) {
+		switch {
+		case !b.unread(): // net/http looks
+			return
+		case pipe.Gone(headers.Under(client)):
 			cancel()
 			return
 		}

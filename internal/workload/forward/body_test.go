@@ -3,16 +3,20 @@ package forward
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/workload/headers"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
@@ -67,16 +71,41 @@ func TestAnEarlyAnswerEndsTheConnection(t *testing.T) {
 	}
 }
 
+// Most bodies have come when a quick destination answers, and have not all been passed on yet.
+func TestAnAnswerWaitsAMomentForALittleRest(t *testing.T) {
+	for rest, want := range map[string]string{"abc": "", strings.Repeat("a", little+1): "close"} {
+		request := httptest.NewRequest(http.MethodPost, "http://example.com/", strings.NewReader(rest))
+		recorder := httptest.NewRecorder()
+		sent := bodyOf(recorder, request)
+		sent.moment, sent.interrupt = 20*time.Second, func(time.Time) error { return nil }
+		if want == "" {
+			go func() { _, _ = io.Copy(io.Discard, sent) }()
+		}
+		writerOf(recorder, request, sent).WriteHeader(http.StatusOK)
+		if got := recorder.Header().Get("Connection"); got != want {
+			t.Errorf("%d bytes: %q", len(rest), got)
+		}
+	}
+}
+
 func TestNoAnswerIsLostWhileTheProxyIsDown(t *testing.T) {
 	_, address := serving(t, "127.0.0.1:1")
-	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: address})}}
-	for range 50 {
+	var dials atomic.Int64
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: address}), DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		dials.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}}
+	const requests = 50
+	for range requests {
 		answer, err := client.Post("http://example.com/", "a/b", strings.NewReader("abcde"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, _ = io.Copy(io.Discard, answer.Body)
 		_ = answer.Body.Close()
+	}
+	if dials.Load() == requests {
+		t.Error("each request takes a connection of its own")
 	}
 }
 
@@ -103,6 +132,13 @@ func TestARefusalOfAnUploadArrives(t *testing.T) {
 
 // While its destination does not read, nothing is read from a client: that it has gone is seen otherwise.
 func TestAClientThatHasGoneWithinItsBodyHoldsNothing(t *testing.T) {
+	for _, resets := range []bool{true, false} {
+		goesWithinItsBody(t, resets)
+	}
+}
+
+func goesWithinItsBody(t *testing.T, resets bool) {
+	t.Helper()
 	done := make(chan struct{})
 	defer close(done)
 	settings := folderOf(t, map[string]string{upstream.HTTPFile: "", upstream.HTTPSFile: ""})
@@ -128,7 +164,9 @@ func TestAClientThatHasGoneWithinItsBodyHoldsNothing(t *testing.T) {
 	if p.connections.count() != 1 {
 		t.Fatal("a client that is there counts as gone")
 	}
-	_ = conn.(*net.TCPConn).SetLinger(0)
+	if resets {
+		_ = conn.(*net.TCPConn).SetLinger(0)
+	}
 	_ = conn.Close()
 	for end := time.Now().Add(20 * time.Second); p.connections.count() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -139,13 +177,20 @@ func TestAClientThatHasGoneWithinItsBodyHoldsNothing(t *testing.T) {
 
 // A client that pauses hears at once that there will be no answer, or no more of it.
 func TestAClientThatPausesHearsOfTheEnd(t *testing.T) {
-	for _, said := range []string{"", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"} {
+	const broken = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"
+	for _, said := range []string{"", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\n" + strings.Repeat("a:\r\n", headers.MaxFields+1), broken} {
 		for _, request := range begun {
-			_, address := serving(t, answering(t, said))
+			_, address := serving(t, accepting(t, func(conn net.Conn) {
+				_, _ = readHeader(conn)
+				_, _ = io.WriteString(conn, said)
+				if said != "" && said != broken {
+					_, _ = io.Copy(io.Discard, conn)
+				}
+			}))
 			conn := dialed(t, address)
 			fmt.Fprint(conn, posts+request)
 			text, err := io.ReadAll(conn)
-			if want := map[bool]string{true: "HTTP/1.1 502", false: "HTTP/1.1 200"}[said == ""]; err != nil || !strings.HasPrefix(string(text), want) {
+			if want := map[bool]string{true: "HTTP/1.1 502", false: "HTTP/1.1 200"}[said != broken]; err != nil || !strings.HasPrefix(string(text), want) {
 				t.Errorf("%q, %q: %q, %v", said, request, text, err)
 			}
 		}

@@ -41,7 +41,7 @@ type Conn struct {
 	lingers atomic.Bool
 
 	mutex    sync.Mutex
-	ended    bool   // nothing more can be read
+	ended    bool   // it is closed
 	onEnd    func() // or nil
 	awaiting bool   // the header that is to come has not ended
 	lines    int    // that have ended, without empty ones before the first
@@ -67,9 +67,6 @@ func (c *Conn) restart() { c.lines, c.begin, c.empty = 0, c.begin[:0], true }
 // Read reads, and fails once a header has too many fields.
 func (c *Conn) Read(into []byte) (int, error) {
 	n, err := c.Conn.Read(into)
-	if err != nil {
-		c.end()
-	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.awaiting && !c.count(into[:n]) {
@@ -88,7 +85,8 @@ func (c *Conn) end() {
 	}
 }
 
-// OnEnd has a function called when nothing more can be read, at once if that is so.
+// OnEnd has a function called when the connection is closed, at once if it is. Net/http closes it when it has heard all, or what it
+// does not understand.
 func (c *Conn) OnEnd(do func()) {
 	c.mutex.Lock()
 	c.onEnd = do

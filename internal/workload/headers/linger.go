@@ -14,6 +14,7 @@ func (c *Conn) Linger() { c.lingers.Store(true) }
 
 // Close closes the connection.
 func (c *Conn) Close() error {
+	c.end()
 	if c.lingers.Swap(false) && c.CloseWrite() == nil {
 		_ = c.SetReadDeadline(time.Now().Add(lingerTime))
 		_, _ = io.Copy(io.Discard, c.Conn)

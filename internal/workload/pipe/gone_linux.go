@@ -1,5 +1,3 @@
-//go:build unix
-
 package pipe
 
 import (
@@ -9,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Gone reports whether a connection has ended on both sides, or was reset, without reading from it.
+// Gone reports whether the other side has ended a connection, or reset it, without reading from it.
 func Gone(conn net.Conn) bool {
 	socket, is := conn.(syscall.Conn)
 	if !is {
@@ -21,9 +19,9 @@ func Gone(conn net.Conn) bool {
 	}
 	gone := false
 	err = raw.Control(func(fd uintptr) {
-		asked := []unix.PollFd{{Fd: int32(fd)}}
+		asked := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
 		_, _ = unix.Poll(asked, 0)
-		gone = asked[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+		gone = asked[0].Revents != 0
 	})
 	return gone || err != nil
 }
