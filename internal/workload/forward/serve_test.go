@@ -32,12 +32,7 @@ func serve(t *testing.T, p *Proxy, limits Limits, drain Drain) (address string, 
 
 func tunnel(t *testing.T, address string) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn := dialed(t, address)
 	_, _ = io.WriteString(conn, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n")
 	answer := make([]byte, len("HTTP/1.1 200 Connection established\r\n\r\n"))
 	if _, err := io.ReadFull(conn, answer); err != nil {
