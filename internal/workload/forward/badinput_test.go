@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/workload/headers"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
@@ -23,7 +22,6 @@ import (
 func TestBadRequestsReachNobody(t *testing.T) {
 	c := newCompany(t, "127.0.0.1:1", "p")
 	s := start(t, map[string]string{upstream.HTTPFile: c.url("p"), upstream.HTTPSFile: c.url("p")}, nil)
-	s.Config.MaxHeaderBytes = headers.MaxBytes
 	for name, row := range map[string]struct {
 		request string
 		want    int

@@ -109,9 +109,18 @@ const moment = 50 * time.Millisecond
 // little is a rest that may be there in a moment, in bytes. Net/http reads as much to keep a connection.
 const little = 256 << 10
 
+func (b *body) nearlyThere() bool {
+	if !b.unread() || b.length-b.sent.Load() > little {
+		return false
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return !b.stopped
+}
+
 // settle waits a moment for a little rest, which somebody reads.
 func (b *body) settle() {
-	if !b.unread() || b.length-b.sent.Load() > little {
+	if !b.nearlyThere() {
 		return
 	}
 	timer := time.NewTimer(b.moment)
@@ -124,7 +133,7 @@ func (b *body) settle() {
 
 // drain reads what comes in a moment, where nobody else reads any more.
 func (b *body) drain() {
-	if !b.unread() || b.length-b.sent.Load() > little || !b.reading.TryLock() {
+	if !b.nearlyThere() || !b.reading.TryLock() {
 		return
 	}
 	b.reading.Unlock()

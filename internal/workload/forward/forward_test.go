@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/core/egress"
+	"github.com/fairlead-io/fairlead/internal/workload/headers"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
@@ -136,7 +137,9 @@ func start(t *testing.T, files map[string]string, change func(*Options)) *starte
 	if change != nil {
 		change(&options)
 	}
-	s.Server = httptest.NewServer(New(options))
+	s.Server = httptest.NewUnstartedServer(New(options))
+	s.Config.MaxHeaderBytes = headers.MaxBytes
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
 }

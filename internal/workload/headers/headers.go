@@ -92,7 +92,7 @@ func (c *Conn) OnEnd(do func()) {
 	c.onEnd = do
 	ended := c.ended
 	c.mutex.Unlock()
-	if ended && do != nil {
+	if ended {
 		do()
 	}
 }
