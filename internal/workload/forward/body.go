@@ -160,22 +160,19 @@ func (b *body) end(client net.Conn) {
 	}
 }
 
-// watchInterval is how often somebody looks whether a client is still there, while its body is on its way. Who waits until the
-// destination reads does not see that.
+// watchInterval is how often somebody looks whether the client of a request is still there. Net/http sees that only where it has
+// read all that the client sent: not within a body that its destination does not read, nor with the next request behind it.
 const watchInterval = 10 * time.Second
 
 // watch cancels when the client has gone, until the end.
-func (b *body) watch(client net.Conn, interval time.Duration, cancel func()) (end func()) {
-	if b == nil || client == nil {
+func watch(client net.Conn, interval time.Duration, cancel func()) (end func()) {
+	if client == nil {
 		return func() {}
 	}
 	var ended atomic.Bool
 	var timer *time.Timer
 	timer = time.AfterFunc(math.MaxInt64, func() {
-		switch {
-		case !b.unread(): // net/http looks
-			return
-		case pipe.Gone(headers.Under(client)):
+		if pipe.Gone(headers.Under(client)) {
 			cancel()
 			return
 		}

@@ -129,21 +129,26 @@ func TestARefusalOfAnUploadArrives(t *testing.T) {
 	}
 }
 
-// While its destination does not read, nothing is read from a client: that it has gone is seen otherwise.
-func TestAClientThatHasGoneWithinItsBodyHoldsNothing(t *testing.T) {
+// Within a body that its destination does not read, and with a request behind it, nothing is read from a client: that it has gone is seen
+// otherwise.
+func TestAClientThatHasGoneHoldsNothing(t *testing.T) {
 	for _, resets := range []bool{true, false} {
-		goesWithinItsBody(t, resets)
+		goes(t, posts+begun[0], "", resets)
+		goes(t, "GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n\r\n", "\r\n", resets)
 	}
 }
 
-func goesWithinItsBody(t *testing.T, resets bool) {
+// goes sends a request, something behind it once the destination is asked, and goes.
+func goes(t *testing.T, request, behind string, resets bool) {
 	t.Helper()
 	reached, done := make(chan struct{}), make(chan struct{})
 	defer close(done)
 	settings := folderOf(t, map[string]string{upstream.HTTPFile: "", upstream.HTTPSFile: ""})
 	p := New(Options{Folder: settings, Log: slog.New(slog.DiscardHandler), Name: pseudonym})
 	p.direct = transport(func(r *http.Request) (*http.Response, error) { // it reads what a destination's window has room for
-		_, _ = io.ReadFull(r.Body, make([]byte, 3))
+		if r.Body != nil {
+			_, _ = io.ReadFull(r.Body, make([]byte, 3))
+		}
 		close(reached)
 		select {
 		case <-r.Context().Done():
@@ -156,15 +161,16 @@ func goesWithinItsBody(t *testing.T, resets bool) {
 	p.SetPolicy(p.Policy)
 	address, _, _ := serve(t, p, DefaultLimits, Drain{})
 	conn := dialed(t, address)
-	fmt.Fprint(conn, posts+begun[0])
+	fmt.Fprint(conn, request)
 	<-reached
+	fmt.Fprint(conn, behind)
 	if resets {
 		_ = conn.(*net.TCPConn).SetLinger(0)
 	}
 	_ = conn.Close()
 	for end := time.Now().Add(20 * time.Second); p.connections.count() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("its connection still counts after 20 s (reset: %v)", resets)
+			t.Fatalf("%q: its connection still counts after 20 s (reset: %v)", request, resets)
 		}
 	}
 }

@@ -174,7 +174,9 @@ func (p *Proxy) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	if client != nil {
 		defer p.connections.removeHijacked(client)
 	}
-	defer sent.watch(client, p.watch, cancel)()
+	if is.upgrades == nil { // what it is upgraded to may end its sides one by one
+		defer watch(client, p.watch, cancel)()
+	}
 	p.plain.ServeHTTP(w, in)
 }
 

@@ -18,7 +18,7 @@ type Limits struct {
 	Header      time.Duration // for a request's header
 }
 
-// DefaultLimits are within 20,000 file descriptors.
+// DefaultLimits are within 20,000 file descriptors, with the pipes of package pipe.
 var DefaultLimits = Limits{Connections: 9000, PerSource: 2000, Header: 10 * time.Second}
 
 const idleTimeout = time.Minute // between requests; tunnels have none

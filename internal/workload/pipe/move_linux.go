@@ -16,6 +16,10 @@ const small = 4 << 10 // bytes
 // most is moved at once, as much as the pipe of splice holds: what is moved is counted afterwards.
 const most = 1 << 20 // bytes
 
+// pipes are those that splice may hold at once, of two file descriptors each. Where a side does not read, it holds one for as long as
+// that lasts; then what others carry is copied.
+var pipes = make(chan struct{}, 500)
+
 var buffers = sync.Pool{New: func() any { return new([small]byte) }}
 
 // move copies until from ends. Between two TCP connections the kernel moves the bytes (splice), but for small pieces. An idle
@@ -44,8 +48,14 @@ func move(to counted, from net.Conn) error {
 			if waiting == 0 { // the end, or urgent data, which only a read gets over
 				break
 			}
-			moved, err = io.CopyN(target, source, int64(min(waiting, most)))
-			to.bytes.Add(moved)
+			select {
+			case pipes <- struct{}{}:
+				moved, err = io.CopyN(target, source, int64(min(waiting, most)))
+				<-pipes
+				to.bytes.Add(moved)
+			default:
+				moved, err = copyPiece(to, raw)
+			}
 			if err != nil {
 				return err
 			}

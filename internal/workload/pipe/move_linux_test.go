@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,6 +92,58 @@ func TestUrgentDataDoesNotEndATunnel(t *testing.T) {
 	_, _ = client.Write(make([]byte, 8<<10))
 	_ = destination.SetDeadline(time.Now().Add(time.Minute))
 	if n, err := io.ReadFull(destination, make([]byte, 16<<10)); err != nil {
+		t.Errorf("%d bytes came: %v", n, err)
+	}
+}
+
+// descriptorsOfPipes are those that this process has open.
+func descriptorsOfPipes(t *testing.T) (n int) {
+	t.Helper()
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range open {
+		if to, err := os.Readlink("/proc/self/fd/" + each.Name()); err == nil && strings.HasPrefix(to, "pipe:") {
+			n++
+		}
+	}
+	return n
+}
+
+// Whoever does not read leaves a pipe of splice full.
+func TestTunnelsThatNobodyReadsLeaveDescriptorsToOthers(t *testing.T) {
+	const left = 2
+	for range cap(pipes) - left {
+		pipes <- struct{}{}
+		t.Cleanup(func() { <-pipes })
+	}
+	before := descriptorsOfPipes(t)
+	for range 5 {
+		client, near := connected(t)
+		far, destination := connected(t)
+		go Both(t.Context(), End{Name: "client", Conn: near}, End{Name: "destination", Conn: far}, time.Minute)
+		var full sync.WaitGroup
+		for _, side := range []*net.TCPConn{client, destination} {
+			full.Go(func() {
+				for err := error(nil); err == nil; {
+					_ = side.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)) // it is full
+					_, err = side.Write(make([]byte, 256<<10))
+				}
+			})
+		}
+		full.Wait()
+	}
+	if n := descriptorsOfPipes(t) - before; n > 2*left {
+		t.Errorf("%d descriptors of pipes", n)
+	}
+	client, near := connected(t)
+	far, destination := connected(t)
+	go Both(t.Context(), End{Name: "client", Conn: near}, End{Name: "destination", Conn: far}, time.Minute)
+	const size = 8 << 20
+	go func() { _, _ = client.Write(make([]byte, size)) }()
+	_ = destination.SetDeadline(time.Now().Add(time.Minute))
+	if n, err := io.ReadFull(destination, make([]byte, size)); err != nil {
 		t.Errorf("%d bytes came: %v", n, err)
 	}
 }
