@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/manager/intern"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -108,14 +109,14 @@ func (l *linted) of(cluster types.NamespacedName) listFindings {
 	}
 }
 
-var findingsOnce = once[string, []v1alpha1.ReportedFinding]{most: 1000}
+var findingsOnce = intern.Map[string, []v1alpha1.ReportedFinding]{Most: 1000}
 
 // sharedFindings are the same slice for all clusters in which the same was found: most of them. Nobody may change it.
 func sharedFindings(found []v1alpha1.ReportedFinding) []v1alpha1.ReportedFinding {
 	if len(found) == 0 {
 		return nil
 	}
-	return findingsOnce.get(fmt.Sprintf("%q", found), func() []v1alpha1.ReportedFinding { return exact(found) })
+	return findingsOnce.Get(fmt.Sprintf("%q", found), func() []v1alpha1.ReportedFinding { return exact(found) })
 }
 
 func (l *linted) forget(cluster types.NamespacedName) {

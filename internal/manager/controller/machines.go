@@ -2,11 +2,10 @@ package controller
 
 import (
 	"context"
-	"sync"
 	"time"
-	"unique"
 
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
+	"github.com/fairlead-io/fairlead/internal/manager/intern"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,50 +44,26 @@ func trimMachine(object any) (any, error) {
 	if !is || meta.Generation == 0 { // it comes through here twice; what the API server sends has a generation
 		return object, nil
 	}
-	kept := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: shared(meta.Kind), APIVersion: shared(meta.APIVersion)}, ObjectMeta: metav1.ObjectMeta{
-		Namespace: shared(meta.Namespace), Name: meta.Name, ResourceVersion: meta.ResourceVersion,
+	kept := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: intern.Text(meta.Kind), APIVersion: intern.Text(meta.APIVersion)}, ObjectMeta: metav1.ObjectMeta{
+		Namespace: intern.Text(meta.Namespace), Name: meta.Name, ResourceVersion: meta.ResourceVersion,
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 	}}
 	if o := ownerOf(meta); o != (owner{}) {
-		kept.OwnerReferences = ownersOnce.get(o, func() []metav1.OwnerReference {
+		kept.OwnerReferences = ownersOnce.Get(o, func() []metav1.OwnerReference {
 			return []metav1.OwnerReference{{Kind: o.kind, Name: o.name, Controller: ptr.To(true)}} // ownerOf finds it again
 		})
 	}
 	if cluster := meta.Labels[clusterv1.ClusterNameLabel]; cluster != "" {
-		kept.Labels = labelsOnce.get(cluster, func() map[string]string { return map[string]string{clusterv1.ClusterNameLabel: cluster} })
+		kept.Labels = labelsOnce.Get(cluster, func() map[string]string { return map[string]string{clusterv1.ClusterNameLabel: cluster} })
 	}
 	return kept, nil
 }
 
-func shared(text string) string { return unique.Make(text).Value() }
-
-// once makes a value for each key once. Nobody may change it. After so many keys it begins anew.
-type once[K comparable, V any] struct {
-	most int
-
-	mu sync.Mutex
-	by map[K]V
-}
-
 // Of 5,000 clusters, some owners each.
 var (
-	ownersOnce = once[owner, []metav1.OwnerReference]{most: 50_000}
-	labelsOnce = once[string, map[string]string]{most: 50_000}
+	ownersOnce = intern.Map[owner, []metav1.OwnerReference]{Most: 50_000}
+	labelsOnce = intern.Map[string, map[string]string]{Most: 50_000}
 )
-
-func (o *once[K, V]) get(key K, create func() V) V {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if value, is := o.by[key]; is {
-		return value
-	}
-	if o.by == nil || len(o.by) >= o.most {
-		o.by = map[K]V{}
-	}
-	value := create()
-	o.by[key] = value
-	return value
-}
 
 // ownerOf says who replaces a machine: the MachineDeployment or MachinePool that
 // Cluster API labels it with, or else its controller: a control plane, a

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/health"
+	"github.com/fairlead-io/fairlead/internal/manager/intern"
 )
 
 // Options are the operator's settings.
@@ -135,7 +136,7 @@ func trimReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
 		texts = append(texts, &facts.Version, &facts.Source, &facts.Kind)
 	}
 	for _, text := range texts {
-		*text = shared(*text)
+		*text = intern.Text(*text)
 	}
 	status.Findings = sharedFindings(status.Findings)
 	status.Entries = exact(status.Entries)
@@ -155,7 +156,7 @@ func exact[T any](all []T) []T {
 // trimCluster keeps of a Cluster what decides about its proxy.
 func trimCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
 	kept := &clusterv1.Cluster{TypeMeta: c.TypeMeta, ObjectMeta: metav1.ObjectMeta{
-		Namespace: shared(c.Namespace), Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Generation: c.Generation,
+		Namespace: intern.Text(c.Namespace), Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Generation: c.Generation,
 		CreationTimestamp: c.CreationTimestamp, DeletionTimestamp: c.DeletionTimestamp, Labels: c.Labels, Finalizers: c.Finalizers,
 	}}
 	if value, is := c.Annotations[clusterv1.PausedAnnotation]; is {

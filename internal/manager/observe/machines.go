@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unique"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/observation"
 	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/manager/intern"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
@@ -97,17 +97,17 @@ var (
 // trimMachine keeps of a Machine with the gate what decides about its condition, and of others that they are there: those are
 // never read, and need not be Machines. There are far more Machines than of anything else.
 func trimMachine(machine *clusterv1.Machine) client.Object {
-	kept := metav1.ObjectMeta{Namespace: shared(machine.Namespace), Name: machine.Name, UID: machine.UID, ResourceVersion: machine.ResourceVersion}
+	kept := metav1.ObjectMeta{Namespace: intern.Text(machine.Namespace), Name: machine.Name, UID: machine.UID, ResourceVersion: machine.ResourceVersion}
 	if !gated(machine) {
 		return &metav1.PartialObjectMetadata{ObjectMeta: kept}
 	}
 	kept.DeletionTimestamp, kept.Labels = machine.DeletionTimestamp, theLabels
-	m := &clusterv1.Machine{ObjectMeta: kept, Spec: clusterv1.MachineSpec{ClusterName: shared(machine.Spec.ClusterName), ReadinessGates: theGates}}
+	m := &clusterv1.Machine{ObjectMeta: kept, Spec: clusterv1.MachineSpec{ClusterName: intern.Text(machine.Spec.ClusterName), ReadinessGates: theGates}}
 	m.Status.NodeRef = machine.Status.NodeRef
 	if c := meta.FindStatusCondition(machine.Status.Conditions, v1alpha1.ConditionEgressVerified); c != nil {
 		m.Status.Conditions = []metav1.Condition{*c}
 		c = &m.Status.Conditions[0]
-		c.Type, c.Status, c.Reason, c.Message = shared(c.Type), shared(c.Status), shared(c.Reason), shared(c.Message)
+		c.Type, c.Status, c.Reason, c.Message = intern.Text(c.Type), intern.Text(c.Status), intern.Text(c.Reason), intern.Text(c.Message)
 	}
 	return m
 }
@@ -141,9 +141,6 @@ func trimmedPages(list toolscache.ListWithContextFunc) toolscache.ListWithContex
 		return page, err
 	}
 }
-
-// shared is a text of which there is one copy.
-func shared[T ~string](text T) T { return unique.Make(text).Value() }
 
 // lookAtMachines writes the condition of the Machines of a cluster that have the gate, where it changes.
 func (s *Sweeper) lookAtMachines(ctx context.Context, cluster types.NamespacedName, away remote, seen *probe.Nodes) error {

@@ -1,0 +1,40 @@
+// Package intern keeps one copy of what many objects of a cache have in common. [unique.Make] would keep none: it forgets a text
+// when nobody holds its handle, and an object of the API has no room for one.
+package intern
+
+import (
+	"strings"
+	"sync"
+)
+
+// Map makes a value for each key once. Nobody may change it. After Most keys it begins anew, and what was given before stays.
+type Map[K comparable, V any] struct {
+	Most int
+
+	mu sync.Mutex
+	by map[K]V
+}
+
+// Get returns the value of a key.
+func (m *Map[K, V]) Get(key K, create func() V) V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if value, is := m.by[key]; is {
+		return value
+	}
+	if m.by == nil || len(m.by) >= m.Most {
+		m.by = map[K]V{}
+	}
+	value := create()
+	m.by[key] = value
+	return value
+}
+
+// texts have room for the namespaces of 5,000 clusters, and what conditions say of them.
+var texts = Map[string, string]{Most: 20_000}
+
+// Text returns the one copy of a text.
+func Text[T ~string](text T) T {
+	own := strings.Clone(string(text)) // or else the map would hold what the text is a part of
+	return T(texts.Get(own, func() string { return own }))
+}
