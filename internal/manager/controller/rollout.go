@@ -188,7 +188,7 @@ func (r *RolloutReconciler) advance(ctx context.Context, c *rollout.MachineClust
 		if err != nil {
 			return holds, err
 		}
-		if why := state.leftAlone(c.Nodes.Since, now); why != "" {
+		if why := state.leftAlone(c.Key.Name, c.Nodes.Since, now); why != "" {
 			left = append(left, "not rolled by Fairlead: "+rollout.OwnerName(o)+", "+why)
 			continue
 		}

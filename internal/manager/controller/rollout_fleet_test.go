@@ -192,7 +192,7 @@ func outdatedFleet(how string, names ...string) []client.Object {
 		key := clusterKey(name)
 		meta := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: types.UID("uid-" + name)}
 		owner := &unstructured.Unstructured{Object: map[string]any{
-			"spec":   map[string]any{"replicas": int64(1)},
+			"spec":   map[string]any{"clusterName": name, "replicas": int64(1)},
 			"status": map[string]any{"replicas": int64(1), "upToDateReplicas": int64(1), "availableReplicas": int64(1)},
 		}}
 		owner.SetGroupVersionKind(clusterv1.GroupVersion.WithKind(rollout.MachineDeployment))

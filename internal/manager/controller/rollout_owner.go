@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,12 +118,21 @@ func (s ownerState) rolledSince(since *metav1.Time) bool {
 	return s.after != nil && !s.after.Before(since)
 }
 
+// cluster returns the name of the Cluster that an owner is of. The labels of a Machine say which owner it has: who writes these may
+// name any. A control plane has no spec.clusterName; Cluster API labels it.
+func (s ownerState) cluster() string {
+	name, _, _ := unstructured.NestedString(s.object.Object, "spec", "clusterName")
+	return cmp.Or(name, s.object.GetLabels()[clusterv1.ClusterNameLabel])
+}
+
 // leftAlone says why Fairlead does not roll an owner, in words for the report, if so.
 // The operator's clock may be behind the one that since is of.
-func (s ownerState) leftAlone(since *metav1.Time, now time.Time) string {
+func (s ownerState) leftAlone(cluster string, since *metav1.Time, now time.Time) string {
 	switch {
 	case s.object == nil:
 		return "which does not exist"
+	case s.cluster() != cluster:
+		return fmt.Sprintf("which is of Cluster %q", s.cluster())
 	case s.after != nil && s.after.After(now) && !s.after.Equal(since):
 		return "which is to be rolled at " + s.after.UTC().Format(time.RFC3339) + " anyway"
 	case s.manager != "" && !s.rolledSince(since):

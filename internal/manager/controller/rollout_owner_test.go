@@ -57,11 +57,16 @@ func TestAnOwnerIsDoneWhenItsNewMachinesAreThereAndTheOldOnesAreGone(t *testing.
 
 func TestAnOwnerIsLeftAloneForAReason(t *testing.T) {
 	now := time.Unix(changedAt+60, 0)
-	there := &unstructured.Unstructured{}
+	there := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"clusterName": "c0"}}}
+	plane := &unstructured.Unstructured{}
+	plane.SetLabels(map[string]string{"cluster.x-k8s.io/cluster-name": "c0"})
+	another := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"clusterName": "c1"}}}
 	for name, tc := range map[string]struct {
 		state ownerState
 		want  string
 	}{
+		"a control plane":             {ownerState{object: plane}, ""},
+		"it is of another Cluster":    {ownerState{object: another}, `which is of Cluster "c1"`},
 		"nothing against it":          {ownerState{object: there}, ""},
 		"rolled before":               {ownerState{object: there, after: since(changedAt - 1)}, ""},
 		"it is gone":                  {ownerState{}, "which does not exist"},
@@ -69,12 +74,12 @@ func TestAnOwnerIsLeftAloneForAReason(t *testing.T) {
 		"the keeper rolls it":         {ownerState{object: there, manager: "m", after: since(changedAt)}, ""},
 		"somebody has a date in mind": {ownerState{object: there, after: since(changedAt + 61)}, "which is to be rolled at 1970-01-01T02:47:41Z anyway"},
 	} {
-		if got := tc.state.leftAlone(since(changedAt), now); got != tc.want {
+		if got := tc.state.leftAlone("c0", since(changedAt), now); got != tc.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	ours := ownerState{object: there, after: since(changedAt)}
-	if got := ours.leftAlone(since(changedAt), time.Unix(changedAt-60, 0)); got != "" {
+	if got := ours.leftAlone("c0", since(changedAt), time.Unix(changedAt-60, 0)); got != "" {
 		t.Errorf("by a clock that is behind the API server's: %q", got)
 	}
 }
