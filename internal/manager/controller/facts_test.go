@@ -260,3 +260,21 @@ func TestFactsThatDoNotComeIntoTheListAreTold(t *testing.T) {
 	f.wantNetwork("more than a report takes", "44.1.0.0/24", false)
 	f.wantReady("c0", "InvalidProviderFacts", "of 251 values are left out")
 }
+
+// The author of a Cluster with a ClusterClass may know the endpoint before Cluster API has made anything. Without the references,
+// the list lacks the network of the Services, and what the provider knows.
+func TestAClusterWithAClusterClassHasNoListBeforeItsReferences(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	f.change("c0", func(c *clusterv1.Cluster) {
+		c.Spec.Topology.ClassRef.Name = "company"
+		c.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{}
+	})
+	f.reconcileAll(1)
+	f.wantReady("c0", "FactsPending", "withheld")
+	f.want("applied", f.requests["apply"], 0)
+	f.change("c0", func(c *clusterv1.Cluster) {
+		c.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "example.com", Kind: "UnknownCluster", Name: "c0"}
+	})
+	f.reconcileAll(1)
+	f.wantReady("c0", "Applied", "")
+}

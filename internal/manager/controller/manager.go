@@ -166,6 +166,7 @@ func trimCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
 		Paused: c.Spec.Paused, ClusterNetwork: c.Spec.ClusterNetwork, ControlPlaneEndpoint: c.Spec.ControlPlaneEndpoint,
 		ControlPlaneRef: c.Spec.ControlPlaneRef, InfrastructureRef: c.Spec.InfrastructureRef,
 	}
+	kept.Spec.Topology.ClassRef.Name = intern.Text(c.Spec.Topology.ClassRef.Name)
 	return kept
 }
 
