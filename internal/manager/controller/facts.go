@@ -64,7 +64,8 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	return nil
 }
 
-// lookForFacts reads the object. Where facts are kept whatever it says, it is no error that it cannot be read.
+// lookForFacts reads the object. Where facts are kept whatever it says, it is no error that it cannot be read; where none are, the cluster
+// waits.
 func (r *ClusterReconciler) lookForFacts(ctx context.Context, s *state, from inputs.FactsObject, keeps bool) (err error) {
 	kept := s.last().Facts
 	var object map[string]any
@@ -72,10 +73,15 @@ func (r *ClusterReconciler) lookForFacts(ctx context.Context, s *state, from inp
 	if len(from.Row.Facts) > 0 {
 		key := types.NamespacedName{Namespace: s.cluster.Namespace, Name: from.Name}
 		if object, unread, err = r.readInfrastructure(ctx, from.Row, key); err != nil {
-			if !keeps && !inputs.WasRead(kept, from) || ctx.Err() != nil {
+			stay := keeps || inputs.WasRead(kept, from) // so that the provider does not hold a new password back
+			if ctx.Err() != nil || !stay && unavailable(err) {
 				return err
 			}
-			log.FromContext(ctx).Error(err, "the facts that were read before stay") // so that the provider does not hold a new password back
+			log.FromContext(ctx).Error(err, "an infrastructure object cannot be read")
+			if !stay {
+				return resolve.NewProblem(resolve.ReasonFactsPending, inputs.Cluster(s.cluster).Object(), "spec.infrastructureRef",
+					"%s %s: %s", from.Row.Kind, from.Name, unread.Problem)
+			}
 		}
 	}
 	found := inputs.ReportedFacts(s.factsVersion, from.Name, provider.Extract(from.Row, object))

@@ -205,6 +205,40 @@ func TestAProviderThatCannotBeReadHoldsNoPasswordBack(t *testing.T) {
 	}
 }
 
+// It has a report that says so, and is no reason to apply the fleet again after each restart.
+func TestAClusterWhoseProviderNobodyCouldReadWaits(t *testing.T) {
+	f := newCountedFleet(t, 2)
+	f.change("c0", func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = "" })
+	f.reconcileAll(2) // c0 waits for its endpoint
+	f.setPassword("new")
+	look := func(cluster string) ctrl.Result {
+		result, err := f.reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey(cluster)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	look("c1")
+	f.restart() // with the mark of a change
+	live := f.infrastructure(aws, nil)
+	live.err = apierrors.NewInternalError(errors.New("conversion webhook failed"))
+	f.change("c0", func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = "10.0.0.0" })
+	if result := look("c0"); result.RequeueAfter <= 0 || result.RequeueAfter > firstPending {
+		t.Errorf("it is looked at again after %s", result.RequeueAfter)
+	}
+	f.wantReady("c0", "FactsPending", "AWSCluster c0: reading it fails")
+	look("c1")
+	f.changes.sweep(t.Context(), time.Now().Add(time.Hour))
+	if applying := f.proxy().Status.Applying; applying != nil {
+		t.Errorf("the mark stays: %+v", applying)
+	}
+	live.err = nil
+	live.spec = vpc("10.9.0.0/16")
+	f.backOff.by = map[types.NamespacedName]failures{clusterKey("c0"): {until: time.Now()}}
+	look("c0")
+	f.wantReady("c0", "Applied", "")
+}
+
 // Nobody watches infrastructure objects.
 func TestFactsThatCannotBeUsedAreReadAgain(t *testing.T) {
 	f := newCountedFleet(t, 1)
