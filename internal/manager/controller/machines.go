@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/core/rollout"
-	"github.com/fairlead-io/fairlead/internal/manager/intern"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,6 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/fairlead-io/fairlead/internal/core/rollout"
+	"github.com/fairlead-io/fairlead/internal/manager/intern"
 )
 
 // Of Machines and MachinePools the operator sees metadata only.
