@@ -87,7 +87,7 @@ func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request)
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 		r.arrivals.came(s.report)
-		return ctrl.Result{}, r.forget(ctx, request.NamespacedName, s)
+		return ctrl.Result{}, errors.Join(r.forget(ctx, request.NamespacedName, s), r.noCluster(ctx, request.NamespacedName))
 	}
 	r.arrivals.came(s.report)
 	result, err := r.write(ctx, s, r.decide(s))

@@ -60,7 +60,7 @@ func newCountedFleet(t *testing.T, clusters int, objects ...client.Object) *coun
 		objects = append(objects, aCluster(i))
 	}
 	f.objects = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
-		WithStatusSubresource(&v1alpha1.ProxyReport{}, &v1alpha1.CorporateProxy{}).Build()
+		WithStatusSubresource(&v1alpha1.ProxyReport{}, &v1alpha1.CorporateProxy{}, &v1alpha1.ProxyOverride{}).Build()
 	f.restart()
 	return f
 }

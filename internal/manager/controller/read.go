@@ -25,6 +25,7 @@ import (
 type state struct {
 	cluster      *clusterv1.Cluster // nil: the Cluster is gone
 	report       *v1alpha1.ProxyReport
+	wish         *v1alpha1.ProxyOverride // as it is; nil: there is none
 	override     *v1alpha1.ProxyOverride // in effect; nil: none is
 	overrideEnds []inputs.End            // of the ProxyOverride, also those that were
 	overrideNow  time.Time               // by which it has ended, or not
@@ -117,9 +118,10 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 			return s, err
 		}
 	}
-	if s.override, err = get[v1alpha1.ProxyOverride](ctx, r.Client, key); err != nil {
+	if s.wish, err = get[v1alpha1.ProxyOverride](ctx, r.Client, key); err != nil {
 		return s, err
 	}
+	s.override = s.wish
 	err = r.readInstallation(ctx, &s)
 	r.endOverride(&s)
 	if err == nil {

@@ -60,6 +60,9 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	if out.retry != nil {
 		return ctrl.Result{}, out.retry
 	}
+	if err := r.writeAccepted(ctx, s.wish, accepted(s, d)); err != nil {
+		return ctrl.Result{}, err
+	}
 	return untilNextEnd(untilStale(r.requeue(s, d, out), s), s), nil
 }
 
@@ -84,7 +87,7 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 // remember keeps a report until the cache has it, with the metadata that the API server answered: somebody may have
 // changed that meanwhile.
 func (r *ClusterReconciler) remember(report *v1alpha1.ProxyReport, answer *metav1.PartialObjectMetadata, status v1alpha1.ProxyReportStatus) *v1alpha1.ProxyReport {
-	next := trimReport(&v1alpha1.ProxyReport{TypeMeta: report.TypeMeta, ObjectMeta: answer.ObjectMeta, Status: status})
+	next := &v1alpha1.ProxyReport{TypeMeta: report.TypeMeta, ObjectMeta: answer.ObjectMeta, Status: status}
 	r.written.put(client.ObjectKeyFromObject(report), next)
 	return next
 }

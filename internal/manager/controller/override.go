@@ -1,0 +1,62 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/write/apply"
+)
+
+// accepted is the condition of a ProxyOverride after what was decided for its cluster was written; nil where nothing new was decided.
+func accepted(s state, d decision) *metav1.Condition {
+	is := &metav1.Condition{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionFalse}
+	switch {
+	case s.wish == nil, d.paused, d.held:
+		return nil
+	case s.override == nil:
+		is.Reason, is.Message = v1alpha1.ReasonEnded, fmt.Sprintf("it ended at %s", s.wish.Spec.Until.UTC().Format(time.RFC3339))
+	case d.problem == nil && d.status.Mode == string(resolve.ModeUnproxied):
+		is.Reason, is.Message = string(resolve.ReasonNotSelected), "no CorporateProxy selects the cluster"
+	case d.problem == nil:
+		is.Status, is.Reason = metav1.ConditionTrue, v1alpha1.ReasonAccepted
+	case d.problem.Reason == resolve.ReasonInvalidOverride, d.problem.Reason == resolve.ReasonNotDelegated:
+		is.Reason, is.Message = string(d.problem.Reason), shorten(d.problem.Error())
+	default:
+		is.Status, is.Reason, is.Message = metav1.ConditionUnknown, string(d.problem.Reason), shorten("the cluster has no new list: "+d.problem.Error())
+	}
+	return is
+}
+
+// noCluster tells the owner of a ProxyOverride that no Cluster has its name.
+func (r *ClusterReconciler) noCluster(ctx context.Context, key types.NamespacedName) error {
+	override, err := get[v1alpha1.ProxyOverride](ctx, r.Client, key)
+	if err != nil || override == nil {
+		return err
+	}
+	return r.writeAccepted(ctx, override, &metav1.Condition{
+		Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNoCluster,
+		Message: fmt.Sprintf("there is no Cluster %s; a ProxyOverride has the name and the namespace of its Cluster", key),
+	})
+}
+
+// writeAccepted writes the condition where it says something else than before, for this generation.
+func (r *ClusterReconciler) writeAccepted(ctx context.Context, override *v1alpha1.ProxyOverride, condition *metav1.Condition) error {
+	if condition == nil {
+		return nil
+	}
+	conditions := append([]metav1.Condition(nil), override.Status.Conditions...)
+	condition.ObservedGeneration = override.Generation
+	if !meta.SetStatusCondition(&conditions, *condition) {
+		return nil
+	}
+	err := apply.StatusFields(ctx, r.Client, override, map[string]any{"conditions": conditions}, apply.FieldManager)
+	return client.IgnoreNotFound(err)
+}

@@ -1,0 +1,83 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+)
+
+// Who writes a ProxyOverride sees in it whether it is in effect, and waits for that with kubectl wait.
+func TestAProxyOverrideSaysWhetherItIsAccepted(t *testing.T) {
+	past := metav1.NewTime(time.Now().Add(-time.Hour))
+	for name, example := range map[string]struct {
+		spec                  v1alpha1.ProxyOverrideSpec
+		cluster               string // c0 if empty
+		change                func(*countedFleet)
+		status, reason, names string
+	}{
+		"in effect":             {spec: overrideOf("a.example"), status: "True", reason: "Accepted"},
+		"no Cluster":            {spec: overrideOf("a.example"), cluster: "c00", status: "False", reason: "NoCluster", names: "ns/c00"},
+		"too broad":             {spec: overrideOf("com"), status: "False", reason: "NotDelegated", names: "spec.noProxy[0].value"},
+		"no entry":              {spec: overrideOf("a b"), status: "False", reason: "InvalidOverride", names: "spec.noProxy[0].value"},
+		"Direct, not delegated": {spec: v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect}, status: "False", reason: "NotDelegated", names: "spec.mode"},
+		"it has ended":          {spec: v1alpha1.ProxyOverrideSpec{Until: &past, Owner: "o", Reason: "r"}, status: "False", reason: "Ended", names: "ended at"},
+		"the cluster has no list": {
+			spec: overrideOf("a.example"), status: "Unknown", reason: "SourceMissing", names: "source",
+			change: func(f *countedFleet) {
+				f.changeProxy("default", func(p *v1alpha1.CorporateProxy) { p.Spec.Source.ValuesRef.Name = "gone" })
+			},
+		},
+		"nothing selects the cluster": {
+			spec: overrideOf("a.example"), status: "False", reason: "NotSelected",
+			change: func(f *countedFleet) {
+				f.changeProxy("default", func(p *v1alpha1.CorporateProxy) {
+					p.Spec.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"other": "one"}}
+				})
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := clusterKey("c0")
+			if example.cluster != "" {
+				key = clusterKey(example.cluster)
+			}
+			f := newCountedFleet(t, 1, &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 3}, Spec: example.spec})
+			if example.change != nil {
+				example.change(f)
+			}
+			for range 2 {
+				if _, err := f.reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			override := &v1alpha1.ProxyOverride{}
+			if err := f.objects.Get(t.Context(), key, override); err != nil {
+				t.Fatal(err)
+			}
+			is := meta.FindStatusCondition(override.Status.Conditions, v1alpha1.ConditionAccepted)
+			if is == nil || string(is.Status) != example.status || is.Reason != example.reason || !strings.Contains(is.Message, example.names) || is.ObservedGeneration != 3 {
+				t.Errorf("%+v, want %s %s …%s…", is, example.status, example.reason, example.names)
+			}
+			f.want("written once", f.requests["status of ProxyOverride"], 1)
+		})
+	}
+}
+
+func overrideOf(entry string) v1alpha1.ProxyOverrideSpec {
+	return v1alpha1.ProxyOverrideSpec{NoProxy: []v1alpha1.NoProxyEntry{{Value: entry}}}
+}
+
+// What is paused or waits for its wave says nothing of the new generation.
+func TestAProxyOverrideThatWaitsIsNotJudged(t *testing.T) {
+	for _, d := range []decision{{held: true}, {paused: true}} {
+		if is := accepted(state{wish: &v1alpha1.ProxyOverride{}}, d); is != nil {
+			t.Errorf("%+v: %+v", d, is)
+		}
+	}
+}
