@@ -32,6 +32,7 @@ var everywhere = rights.Table{
 	"corporateproxies.fairlead.io":                       "list watch",
 	"corporateproxies.fairlead.io/status":                "patch",
 	"proxyoverrides.fairlead.io":                         "list watch",
+	"proxyoverrides.fairlead.io/status":                  "patch",
 	"proxyreports.fairlead.io":                           "list watch create patch delete",
 	"proxyreports.fairlead.io/status":                    "patch",
 	"namespaces":                                         "list watch",
@@ -97,6 +98,7 @@ func TestTheOperatorUsesEveryRightItHasAndMissesNone(t *testing.T) {
 	a := f.build("a", "md-1")
 	f.cluster("gone")
 	f.report("gone", "Applied")
+	f.override("nobody", v1alpha1.ProxyOverrideSpec{})
 	f.changeSource("a", otherPassword("changed"))
 	since := f.awaitNodes("a", 2, 2, 0, 0).Since
 	for _, owner := range a.owners {
@@ -127,6 +129,7 @@ var letThrough = rights.Table{
 	"proxyreports.fairlead.io":            "create delete deletecollection patch update",
 	"proxyreports.fairlead.io/status":     "patch update",
 	"corporateproxies.fairlead.io/status": "patch update",
+	"proxyoverrides.fairlead.io/status":   "patch update",
 }
 
 func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testing.T) {

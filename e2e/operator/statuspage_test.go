@@ -71,11 +71,13 @@ func TestTheStatusPageIsForThoseWithTheRightAndShowsWhatChanges(t *testing.T) {
 	f.must(err)
 	stranger, err := f.cp.ServiceAccount(t.Context(), f.namespace, "stranger")
 	f.must(err)
-	f.must(f.client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "status-reader"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fairlead-status-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: f.namespace, Name: "reader"}},
-	}))
+	for _, what := range []string{"status-reader", "metrics-reader"} {
+		f.must(f.client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: what},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fairlead-" + what},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: f.namespace, Name: "reader"}},
+		}))
+	}
 	for _, path := range []string{"/status", "/status.json"} {
 		f.awaitVisit(path, reader.BearerToken, "", http.StatusOK, anything)
 		f.awaitVisit(path, stranger.BearerToken, "", http.StatusForbidden, anything)
@@ -107,11 +109,14 @@ func TestTheStatusPageIsForThoseWithTheRightAndShowsWhatChanges(t *testing.T) {
 	if len(p.Clusters) != 2 {
 		t.Errorf("%s", body)
 	}
-	// The metrics are for everybody, as before.
+	// The metrics are for everybody, unless they are secure.
 	if _, err := f.operator.Metrics(t.Context()); err != nil {
 		t.Error(err)
 	}
 	f.awaitPageRights()
+	f.must(f.operator.Stop())
+	f.startOperator("--metrics-secure", "--status-page")
+	f.awaitSecureMetrics(reader.BearerToken, stranger.BearerToken)
 }
 
 // awaitPageRights sweeps what the operator's token may do now.

@@ -2,8 +2,10 @@ package controller
 
 import (
 	"errors"
+	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -28,6 +31,7 @@ type Options struct {
 	Namespace       string               // the operator's own: its Secrets, its lease
 	LeaderElection  bool                 // one active replica at a time
 	MetricsAddress  string               // host:port, or 0 for none
+	MetricsSecure   bool                 // metrics are for those with the right to read them, and by https
 	HealthAddress   string               // host:port, or 0 for none
 	ReapplyInterval time.Duration        // how often Secrets are applied although nothing changed
 	RolloutInterval time.Duration        // between the beginnings of two clusters' rollouts
@@ -43,6 +47,33 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
 }
 
+// metricsServer serves the metrics. What else it serves has a filter of its own.
+func metricsServer(opts Options) metricsserver.Options {
+	server := metricsserver.Options{BindAddress: opts.MetricsAddress, SecureServing: opts.MetricsSecure}
+	if !opts.MetricsSecure {
+		return server
+	}
+	server.FilterProvider = func(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
+		filter, err := filters.WithAuthenticationAndAuthorization(config, client)
+		if err != nil {
+			return nil, err
+		}
+		return func(log logr.Logger, handler http.Handler) (http.Handler, error) {
+			filtered, err := filter(log, handler)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == metricsPath {
+					filtered.ServeHTTP(w, r)
+					return
+				}
+				handler.ServeHTTP(w, r)
+			}), err
+		}, nil
+	}
+	return server
+}
+
+const metricsPath = "/metrics" // controller-runtime's
+
 // NewManager returns the operator, ready to be started.
 func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	scheme, err := Scheme()
@@ -56,7 +87,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		LeaderElectionID:              "fairlead-operator",
 		LeaderElectionNamespace:       opts.Namespace,
 		LeaderElectionReleaseOnCancel: true,
-		Metrics:                       metricsserver.Options{BindAddress: opts.MetricsAddress},
+		Metrics:                       metricsServer(opts),
 		HealthProbeBindAddress:        opts.HealthAddress,
 	})
 	if err != nil {

@@ -32,8 +32,7 @@ type Options struct {
 	Texts          Texts
 }
 
-// Add serves the page beside the metrics of a manager, to whoever the API server knows and lets. The metrics themselves
-// stay as they are.
+// Add serves the page beside the metrics of a manager, to whoever the API server knows and lets.
 func Add(mgr manager.Manager, opts Options) error {
 	filter, err := filters.WithAuthenticationAndAuthorization(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

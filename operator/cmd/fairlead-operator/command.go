@@ -62,6 +62,7 @@ func command() *cobra.Command {
 	flags.StringVar(&opts.Namespace, "namespace", "", "the operator's own namespace; the pod's if empty")
 	flags.BoolVar(&opts.LeaderElection, "leader-elect", true, "take part in leader election")
 	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
+	flags.BoolVar(&opts.MetricsSecure, "metrics-secure", false, "serve the metrics by https, to whom the API server knows and gives the right to get /metrics")
 	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often unchanged Secrets are applied again, to repair drift")
 	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time between the starts of two clusters' rollouts")
