@@ -36,8 +36,14 @@ func (f *fixture) meta(name, cluster string) metav1.ObjectMeta {
 
 func (f *fixture) controlPlane(cluster string) *controlplanev1.KubeadmControlPlane {
 	f.Helper()
-	kcp := &controlplanev1.KubeadmControlPlane{
-		ObjectMeta: f.meta(cluster+"-cp", cluster),
+	kcp := controlPlaneOf(f.meta(cluster+"-cp", cluster))
+	f.must(f.client.Create(f.Context(), kcp))
+	return kcp
+}
+
+func controlPlaneOf(meta metav1.ObjectMeta) *controlplanev1.KubeadmControlPlane {
+	return &controlplanev1.KubeadmControlPlane{
+		ObjectMeta: meta,
 		Spec: controlplanev1.KubeadmControlPlaneSpec{
 			Replicas: ptr.To[int32](3), Version: "v1.36.3",
 			MachineTemplate: controlplanev1.KubeadmControlPlaneMachineTemplate{
@@ -46,8 +52,6 @@ func (f *fixture) controlPlane(cluster string) *controlplanev1.KubeadmControlPla
 			KubeadmConfigSpec: bootstrapv1.KubeadmConfigSpec{PreKubeadmCommands: []string{"systemctl daemon-reload"}},
 		},
 	}
-	f.must(f.client.Create(f.Context(), kcp))
-	return kcp
 }
 
 func (f *fixture) deployment(cluster, name string) *clusterv1.MachineDeployment {

@@ -1,0 +1,380 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+)
+
+// tenant has edit in its namespace, and all rights there on what Cluster API knows. Somebody else has the cluster "theirs".
+type tenant struct {
+	*fixture
+	client client.Client // the tenant's own
+	theirs *fixture      // the namespace of the others
+	victim *clusterv1.Cluster
+	turns  int
+}
+
+// marker is in the password of the others' proxy alone.
+const marker = "not-for-tenants-"
+
+func newTenant(t *testing.T) *tenant {
+	t.Helper()
+	f := newOwnFixture(t, "--rollout-interval=1s", "--unselected-grace-period=0s")
+	f.installAWSCluster()
+	theirs := fixtureOn(t, f.cp, f.operator)
+	f.exampleProxy(newestForm, func(p *v1alpha1.CorporateProxy) { p.Spec.Node.Rollout = v1alpha1.RolloutRolling })
+	theirs.source("example-"+theirs.namespace, map[string]string{"http": "http://u:" + marker + "0@192.168.52.220:3128", "noProxy": exampleNoProxy})
+	theirs.proxy("example-"+theirs.namespace, func(p *v1alpha1.CorporateProxy) {
+		p.Spec.AllowedNamespaces = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": theirs.namespace}}
+		p.Spec.Priority = 10
+	})
+	config, err := f.cp.ServiceAccount(t.Context(), f.namespace, "tenant")
+	f.must(err)
+	own := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "clusters"}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{"cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"}, Resources: []string{"*"}, Verbs: []string{"*"},
+	}}}
+	f.must(f.client.Create(t.Context(), own))
+	for _, role := range []rbacv1.RoleRef{{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"}, {APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name}} {
+		f.must(f.client.Create(t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: role.Name}, RoleRef: role,
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: f.namespace, Name: "tenant"}},
+		}))
+	}
+	victim := theirs.cluster("theirs")
+	theirs.awaitNoProxy("theirs", exampleMerged)
+	return &tenant{fixture: f, client: f.clientFor(config), theirs: theirs, victim: victim}
+}
+
+func (t *tenant) create(name string, change ...func(*clusterv1.Cluster)) error {
+	return t.client.Create(t.Context(), t.own(name, change...))
+}
+
+// served awaits the Secrets of a Cluster, and changes it.
+func (t *tenant) served(name string, change ...func(*clusterv1.Cluster)) error {
+	t.Helper()
+	if err := t.create(name); err != nil {
+		return err
+	}
+	t.report(name, "Applied")
+	cluster := t.own(name)
+	if err := t.client.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil || len(change) == 0 {
+		return err
+	}
+	for _, do := range change {
+		do(cluster)
+	}
+	return t.client.Update(t.Context(), cluster)
+}
+
+func (t *tenant) patch(object client.Object, name, patch string) error {
+	t.Helper()
+	if err := t.served(name); err != nil {
+		return err
+	}
+	object.SetNamespace(t.namespace)
+	object.SetName(name)
+	return t.client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch)))
+}
+
+// patchSecret changes the values of a cluster that is served.
+func (t *tenant) patchSecret(name, patch string) error {
+	t.Helper()
+	if err := t.served(name); err != nil {
+		return err
+	}
+	return t.client.Patch(t.Context(), t.ofName(name+render.ValuesSuffix), client.RawPatch(types.MergePatchType, []byte(patch)))
+}
+
+func (t *tenant) ofName(name string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}}
+}
+
+func label(key, value string) func(*clusterv1.Cluster) {
+	return func(c *clusterv1.Cluster) { c.Labels[key] = value }
+}
+
+func annotation(key, value string) func(*clusterv1.Cluster) {
+	return func(c *clusterv1.Cluster) { metav1.SetMetaDataAnnotation(&c.ObjectMeta, key, value) }
+}
+
+func pods(networks ...string) func(*clusterv1.Cluster) {
+	return func(c *clusterv1.Cluster) { c.Spec.ClusterNetwork.Pods.CIDRBlocks = networks }
+}
+
+func domain(name string) func(*clusterv1.Cluster) {
+	return func(c *clusterv1.Cluster) { c.Spec.ClusterNetwork.ServiceDomain = name }
+}
+
+func endpoint(host string) func(*clusterv1.Cluster) {
+	return func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = host }
+}
+
+func override(spec v1alpha1.ProxyOverrideSpec) func(*tenant, string) error {
+	return func(t *tenant, name string) error {
+		if err := t.served(name); err != nil {
+			return err
+		}
+		return t.client.Create(t.Context(), &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}, Spec: spec})
+	}
+}
+
+// aws has a cluster whose infrastructure object has this network.
+func aws(network string) func(*tenant, string) error {
+	return func(t *tenant, name string) error {
+		object := infrastructure("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster", t.namespace, name)
+		if err := unstructured.SetNestedField(object.Object, network, "spec", "network", "vpc", "cidrBlock"); err != nil {
+			return err
+		}
+		if err := t.client.Create(t.Context(), object); err != nil {
+			return err
+		}
+		return t.create(name, ofKind("AWSCluster"))
+	}
+}
+
+// own is a Cluster of the tenant.
+func (t *tenant) own(name string, change ...func(*clusterv1.Cluster)) *clusterv1.Cluster {
+	c := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name, Labels: map[string]string{testLabel: t.namespace}, Annotations: map[string]string{}},
+		Spec: clusterv1.ClusterSpec{
+			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: exampleEndpoint, Port: 6443},
+			InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "VSphereCluster", Name: name},
+		},
+	}
+	for _, do := range change {
+		do(c)
+	}
+	return c
+}
+
+// check has the others' password change. It awaits that in their Secrets, and looks for it in the tenant's namespace.
+func (t *tenant) check() {
+	t.Helper()
+	t.turns++
+	password := fmt.Sprint(marker, t.turns)
+	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operator.Namespace, Name: "example-" + t.theirs.namespace}}
+	modify(t.theirs, source, func(s *corev1.Secret) { s.Data["http"] = []byte("http://u:" + password + "@192.168.52.220:3128") })
+	controlplanetest.Await(t, "the others' new password", func(context.Context) (bool, error) {
+		values, systemd := t.theirs.secrets("theirs")
+		return holds(values != nil && systemd != nil && strings.Contains(string(values.Data[render.ValuesKey]), password) &&
+			strings.Contains(string(systemd.Data[render.ContainerdKey]), password), "their Secrets have another one")
+	})
+	t.theirs.awaitNoProxy("theirs", exampleMerged)
+	t.look()
+}
+
+// look looks for the others' password in the tenant's namespace.
+func (t *tenant) look() {
+	t.Helper()
+	var secrets corev1.SecretList
+	t.must(t.fixture.client.List(t.Context(), &secrets, client.InNamespace(t.namespace)))
+	for _, secret := range secrets.Items {
+		for key, value := range secret.Data {
+			if strings.Contains(string(value), marker) {
+				t.Errorf("Secret %s has the others' password in %s", secret.Name, key)
+			}
+		}
+	}
+	for _, kind := range []schema.GroupVersionKind{
+		{Version: "v1", Kind: "ConfigMap"}, {Group: "events.k8s.io", Version: "v1", Kind: "Event"},
+		v1alpha1.GroupVersion.WithKind("ProxyReport"), v1alpha1.GroupVersion.WithKind("ProxyOverride"),
+	} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		t.must(t.fixture.client.List(t.Context(), list, client.InNamespace(t.namespace)))
+		text, err := list.MarshalJSON()
+		t.must(err)
+		if strings.Contains(string(text), marker) {
+			t.Errorf("a %s has the others' password", kind.Kind)
+		}
+	}
+}
+
+// attempts are what a tenant may try, each with a cluster of its own. That the API server refuses one is an answer, too.
+var attempts = []struct {
+	what string
+	do   func(t *tenant, name string) error
+}{
+	// labels and annotations
+	{"the label of the others' proxy", func(t *tenant, name string) error { return t.create(name, label(testLabel, t.theirs.namespace)) }},
+	{"that label, a moment later", func(t *tenant, name string) error {
+		return t.served(name, label(testLabel, t.theirs.namespace))
+	}},
+	{"no label", func(t *tenant, name string) error {
+		return t.create(name, func(c *clusterv1.Cluster) { c.Labels = nil })
+	}},
+	{"the label of what Fairlead wrote", func(t *tenant, name string) error { return t.create(name, label(render.ManagedLabel, render.Manager)) }},
+	{"paused", func(t *tenant, name string) error { return t.served(name, annotation(clusterv1.PausedAnnotation, "")) }},
+	{"asks for a re-apply in the report", func(t *tenant, name string) error {
+		return t.patch(&v1alpha1.ProxyReport{}, name, `{"metadata":{"annotations":{"`+v1alpha1.ReapplyAnnotation+`":"now"}}}`)
+	}},
+	{"says in the report that another proxy is its own", func(t *tenant, name string) error {
+		return t.patch(&v1alpha1.ProxyReport{}, name, `{"status":{"proxyName":"example-`+t.theirs.namespace+`"}}`)
+	}},
+	{"the namespace of the others", func(t *tenant, name string) error {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
+		return t.client.Patch(t.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"kubernetes.io/metadata.name":"`+t.theirs.namespace+`"}}}`)))
+	}},
+	// names
+	{"the name of their cluster", func(t *tenant, _ string) error { return t.create("theirs") }},
+	{"a name that ends as Secrets do", func(t *tenant, name string) error { return t.create(name + render.ValuesSuffix) }},
+	{"a long name", func(t *tenant, name string) error { return t.create(name + strings.Repeat("a", 240)) }},
+	{"a name with dots", func(t *tenant, name string) error { return t.create(name + ".svc.cluster.local") }},
+	// networks and endpoint
+	{"all networks", func(t *tenant, name string) error { return t.create(name, pods("0.0.0.0/0", "::/0")) }},
+	{"the service domain com", func(t *tenant, name string) error { return t.create(name, domain("com")) }},
+	{"a service domain that ends a line", func(t *tenant, name string) error { return t.create(name, domain("a\nEnvironment=\"X=1\"")) }},
+	{"the endpoint com", func(t *tenant, name string) error { return t.create(name, endpoint("com")) }},
+	{"an endpoint that ends a value", func(t *tenant, name string) error { return t.create(name, endpoint("a\"\nB=%n")) }},
+	{"a network that is none", func(t *tenant, name string) error { return t.create(name, pods("nonsense")) }},
+	{"3,000 networks", func(t *tenant, name string) error {
+		var all []string
+		for i := range 3000 {
+			all = append(all, fmt.Sprintf("10.%d.%d.0/24", i/256, i%256))
+		}
+		return t.create(name, pods(all...))
+	}},
+	// the override
+	{"an override of everything", override(v1alpha1.ProxyOverrideSpec{NoProxy: []v1alpha1.NoProxyEntry{{Value: "*"}}})},
+	{"an override that is direct", override(v1alpha1.ProxyOverrideSpec{Mode: v1alpha1.ModeDirect})},
+	{"an override without any entry", override(v1alpha1.ProxyOverrideSpec{Exclude: []string{"svc", "127.0.0.1", "localhost", exampleEndpoint}})},
+	{"an override with 1,000 entries", func(t *tenant, name string) error {
+		spec := v1alpha1.ProxyOverrideSpec{}
+		for i := range 1000 {
+			spec.NoProxy = append(spec.NoProxy, v1alpha1.NoProxyEntry{Value: fmt.Sprintf("%s-%d.example", strings.Repeat("a", 60), i)})
+		}
+		return override(spec)(t, name)
+	}},
+	{"an override in the others' namespace", func(t *tenant, _ string) error {
+		return t.client.Create(t.Context(), &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: t.theirs.namespace, Name: "theirs"}, Spec: v1alpha1.ProxyOverrideSpec{Exclude: []string{"svc"}}})
+	}},
+	{"an override of no Cluster", func(t *tenant, name string) error {
+		return t.client.Create(t.Context(), &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}})
+	}},
+	{"an override that changes all the time", func(t *tenant, name string) error {
+		if err := t.served(name); err != nil {
+			return err
+		}
+		for i := range 20 {
+			o := &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name}, Spec: v1alpha1.ProxyOverrideSpec{NoProxy: []v1alpha1.NoProxyEntry{{Value: fmt.Sprintf("a%d.example", i)}}}}
+			if err := t.client.Create(t.Context(), o); err != nil {
+				return err
+			}
+			if err := t.client.Delete(t.Context(), o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+	{"an override that has ended", override(v1alpha1.ProxyOverrideSpec{Until: &metav1.Time{Time: time.Now().Add(-time.Hour)}, Owner: "o", Reason: "r"})},
+	// objects of the infrastructure
+	{"an object of the others", func(t *tenant, name string) error {
+		return t.create(name, func(c *clusterv1.Cluster) { c.Spec.InfrastructureRef.Name = "../" + t.theirs.namespace + "/theirs" })
+	}},
+	{"an object with all networks", aws("0.0.0.0/0")},
+	{"an object with a network that is none", aws("nonsense")},
+	{"rows of its own", func(t *tenant, name string) error {
+		return t.client.Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name, Labels: map[string]string{v1alpha1.ProviderFactsLabel: ""}},
+			Data:       map[string]string{"providers.yaml": "- kind: VSphereCluster\n  group: infrastructure.cluster.x-k8s.io\n"},
+		})
+	}},
+	// Secrets, owners and finalizers
+	{"a Secret of the name first", func(t *tenant, name string) error {
+		if err := t.client.Create(t.Context(), t.ofName(name+render.ValuesSuffix)); err != nil {
+			return err
+		}
+		return t.create(name)
+	}},
+	{"an immutable Secret of the name first", func(t *tenant, name string) error {
+		secret := t.ofName(name + render.SystemdSuffix)
+		yes := true
+		secret.Immutable, secret.Annotations = &yes, map[string]string{render.AdoptKey: "true"}
+		if err := t.client.Create(t.Context(), secret); err != nil {
+			return err
+		}
+		return t.create(name)
+	}},
+	{"a ConfigMap of the name first", func(t *tenant, name string) error {
+		if err := t.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: name + render.ValuesSuffix}}); err != nil {
+			return err
+		}
+		return t.create(name)
+	}},
+	{"other content in Fairlead's Secret", func(t *tenant, name string) error {
+		return t.patchSecret(name, `{"data":{"values":"eA=="}}`)
+	}},
+	{"an owner of the others' in Fairlead's Secret", func(t *tenant, name string) error {
+		return t.patchSecret(name, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"theirs","uid":%q}]}}`, t.victim.UID))
+	}},
+	{"a finalizer in Fairlead's Secret, and no Cluster", func(t *tenant, name string) error {
+		if err := t.patchSecret(name, `{"metadata":{"finalizers":["example.com/for-ever"]}}`); err != nil {
+			return err
+		}
+		return t.client.Delete(t.Context(), t.own(name))
+	}},
+	{"Fairlead's Secrets deleted", func(t *tenant, name string) error {
+		if err := t.served(name); err != nil {
+			return err
+		}
+		return t.client.DeleteAllOf(t.Context(), &corev1.Secret{}, client.InNamespace(t.namespace))
+	}},
+	{"a Cluster that does not go", func(t *tenant, name string) error {
+		if err := t.served(name, func(c *clusterv1.Cluster) { c.Finalizers = []string{"example.com/for-ever"} }); err != nil {
+			return err
+		}
+		return t.client.Delete(t.Context(), t.own(name))
+	}},
+	{"another Cluster of the name", func(t *tenant, name string) error {
+		if err := t.served(name); err != nil {
+			return err
+		}
+		if err := t.client.Delete(t.Context(), t.own(name)); err != nil {
+			return err
+		}
+		return t.client.Create(t.Context(), t.own(name, label(testLabel, t.theirs.namespace)))
+	}},
+	// what is rolled
+	{"a Machine of their cluster", func(t *tenant, name string) error {
+		machine := &clusterv1.Machine{ObjectMeta: t.meta(name, "theirs"), Spec: machineSpec("theirs")}
+		machine.Labels[clusterv1.MachineDeploymentNameLabel] = "theirs"
+		return t.client.Create(t.Context(), machine)
+	}},
+	{"a control plane of their cluster", func(t *tenant, name string) error {
+		return t.client.Create(t.Context(), controlPlaneOf(t.meta(name, "theirs")))
+	}},
+}
+
+// It takes a minute, in make test-all.
+func TestWhatATenantTriesReachesNobodyElse(t *testing.T) {
+	tier.Full(t)
+	of := newTenant(t)
+	for i, attempt := range attempts {
+		err := attempt.do(of, fmt.Sprintf("t%02d", i))
+		t.Logf("%s: %.200v", attempt.what, err)
+		of.check()
+		if t.Failed() {
+			t.Fatalf("after: %s", attempt.what)
+		}
+	}
+	of.must(of.create("last")) // and nobody is held up in the tenant's own namespace
+	of.report("last", "Applied")
+}
