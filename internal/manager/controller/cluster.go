@@ -94,7 +94,7 @@ func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request)
 	if apierrors.IsNotFound(err) {
 		r.written.forget(request.NamespacedName) // the report is gone, and the cache does not know it yet
 	}
-	return r.afterCollector(s.report, result), err
+	return result, err
 }
 
 // forget removes the report of a Cluster that is gone; the Secrets, which the

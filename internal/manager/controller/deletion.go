@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -122,20 +121,16 @@ func nextGeneration(s *state, d decision, out outcome) int64 {
 	return observedGeneration(s)
 }
 
-// afterCollector has a report that the garbage collector works on, or was done with
-// just now, looked at soon.
-func (r *ClusterReconciler) afterCollector(report *v1alpha1.ProxyReport, result ctrl.Result) ctrl.Result {
-	if report == nil || report.DeletionTimestamp == nil {
-		return result
+// untilCollected is how long until a report is looked at again that the garbage collector works on, or was done with just now; 0:
+// there is none.
+func (r *ClusterReconciler) untilCollected(report *v1alpha1.ProxyReport) time.Duration {
+	switch {
+	case report == nil || report.DeletionTimestamp == nil:
+		return 0
+	case beingCollected(report):
+		return retryCollected
 	}
-	soon := r.collected.wait(client.ObjectKeyFromObject(report), time.Now())
-	if beingCollected(report) {
-		soon = retryCollected
-	}
-	if soon > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > soon) {
-		result.RequeueAfter = soon
-	}
-	return result
+	return r.collected.wait(client.ObjectKeyFromObject(report), time.Now())
 }
 
 // sharedOwnership reports whether an object is to be owned by the Cluster, beside the report.

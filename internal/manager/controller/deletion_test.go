@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -150,7 +149,7 @@ func TestWhatTheCollectorDoesToAReportIsNoticed(t *testing.T) {
 		t.Error("it is not due once")
 	}
 	// The collector may act upon what it saw of the report before.
-	if soon := r.afterCollector(s.report, ctrl.Result{}).RequeueAfter; soon <= 0 || soon > settleCollected {
+	if soon := r.untilCollected(s.report); soon <= 0 || soon > settleCollected {
 		t.Errorf("it is looked at again in %s", soon)
 	}
 	settled := time.Now().Add(settleCollected)

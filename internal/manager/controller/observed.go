@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -41,15 +40,6 @@ func setObserved(conditions *[]metav1.Condition, s state) {
 		meta.RemoveStatusCondition(conditions, v1alpha1.ConditionEgressVerified)
 		meta.RemoveStatusCondition(conditions, v1alpha1.ConditionPodsReached)
 	}
-}
-
-// untilStale has a cluster looked at again when its observation does not count any more, which no event tells.
-func untilStale(result ctrl.Result, s state) ctrl.Result {
-	left := observation.Fresh(s.last().Observed, s.now)
-	if left > 0 && (result.RequeueAfter == 0 || left < result.RequeueAfter) {
-		result.RequeueAfter = left
-	}
-	return result
 }
 
 // observedNews reports whether the conditions of a report have to be looked at: an observation says something new, or one that

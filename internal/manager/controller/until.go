@@ -5,7 +5,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
@@ -70,14 +69,6 @@ func untilEnd(next, now time.Time) time.Duration {
 	return min(max(next.Sub(now.Round(0)), time.Millisecond), longestLook)
 }
 
-// soonest is the shorter of two times to wait, of which 0 is for ever.
-func soonest(a, b time.Duration) time.Duration {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}
-
 // endOverride takes what has ended out of the ProxyOverride of a cluster. What was decided about the cluster was decided by
 // a clock that may have been set back since.
 func (r *ClusterReconciler) endOverride(s *state) {
@@ -113,16 +104,6 @@ func reportedOverride(s state) *v1alpha1.ReportedOverride {
 func ptrTime(t time.Time) *metav1.Time {
 	at := metav1.NewTime(t.UTC().Truncate(time.Second))
 	return &at
-}
-
-// untilNextEnd has a cluster looked at again when something ends of its ProxyOverride, or of its CorporateProxy, which no event
-// tells. Of a CorporateProxy with spec.rollout, the waves tell.
-func untilNextEnd(result ctrl.Result, s state) ctrl.Result {
-	result.RequeueAfter = soonest(result.RequeueAfter, untilEnd(s.nextEnd, s.now))
-	if next, comes := inputs.Next(s.overrideEnds, s.overrideNow); comes {
-		result.RequeueAfter = soonest(result.RequeueAfter, untilEnd(next.Time, s.now))
-	}
-	return result
 }
 
 // nextEndStatus says when the next entry of a CorporateProxy ends.

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -63,7 +62,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	if err := r.writeAccepted(ctx, s.wish, accepted(s, d)); err != nil {
 		return ctrl.Result{}, err
 	}
-	return untilNextEnd(untilStale(r.requeue(s, d, out), s), s), nil
+	return r.nextLook(s, d, out), nil
 }
 
 func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised map[string]string) (*v1alpha1.ProxyReport, error) {
@@ -202,42 +201,4 @@ func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.Pr
 		r.remember(report, answer, status)
 	}
 	return err
-}
-
-// requeue is when to reconcile again without an event: for what is not watched. It does not go before what an event
-// asks for, unless the cluster still waits for its first Secrets.
-func (r *ClusterReconciler) requeue(s state, d decision, out outcome) ctrl.Result {
-	key, circumstances := client.ObjectKeyFromObject(s.cluster), s.circumstances()
-	if d.problem != nil {
-		circumstances = string(d.problem.Reason) + " " + circumstances
-	}
-	wait := func(first time.Duration) time.Duration {
-		return r.backOff.next(key, circumstances, first, r.Pace.Interval, time.Now())
-	}
-	result := ctrl.Result{Priority: ptr.To(background)}
-	switch {
-	case d.paused: // whoever ends that tells
-		return result
-	case d.held:
-		result.RequeueAfter = wait(r.Pace.Interval)
-	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
-		result.RequeueAfter, result.Priority = wait(firstPending), ptr.To(0)
-	case d.problem != nil && d.problem.Reason == resolve.ReasonInvalidFacts:
-		result.RequeueAfter = wait(firstUnread)
-	case d.problem != nil: // an event says when it is over, unless it is lost
-		result.RequeueAfter = wait(r.Pace.Interval)
-	case len(out.refused) > 0:
-		result.RequeueAfter = min(wait(firstRefused), r.Pace.due(key))
-	case len(out.taken) > 0:
-		result.RequeueAfter = min(wait(firstTaken), r.Pace.due(key))
-	case s.unread.Reason != "":
-		result.RequeueAfter = min(wait(firstUnread), r.Pace.due(key))
-	default:
-		r.backOff.forget(key)
-		result.RequeueAfter = r.Pace.due(key)
-	}
-	if s.settles > 0 && s.settles < result.RequeueAfter {
-		result.RequeueAfter = s.settles
-	}
-	return result
 }
