@@ -112,7 +112,9 @@ func (f *countedFleet) create(ctx context.Context, c client.WithWatch, object cl
 		return err
 	}
 	object.SetUID(types.UID("report of " + object.GetName()))
-	return c.Create(ctx, object, opts...)
+	err := c.Create(ctx, object, opts...)
+	object.SetManagedFields([]metav1.ManagedFieldsEntry{{}}) // as an API server answers; the fake one keeps none
+	return err
 }
 
 func (f *countedFleet) patch(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {

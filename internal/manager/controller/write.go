@@ -23,7 +23,8 @@ import (
 // the Secrets and must remember them, then the Secrets, then the report's status.
 func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctrl.Result, error) {
 	cluster := client.ObjectKeyFromObject(s.cluster)
-	if s.report == nil {
+	created := s.report == nil
+	if created {
 		if d.paused {
 			return ctrl.Result{}, nil
 		}
@@ -32,11 +33,15 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 			return ctrl.Result{}, err
 		}
 		s.report = report
-	}
-	if err := r.writeMetadata(ctx, &s, d); err != nil {
+	} else if err := r.writeMetadata(ctx, &s, d, s.paced || reapplyRequested(&s)); err != nil {
 		return ctrl.Result{}, err
 	}
 	w := r.applySecrets(ctx, s, d)
+	if created { // no machine waits for it
+		if err := r.writeMetadata(ctx, &s, d, true); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	out := w.outcome()
 	if len(out.exists) > 0 {
 		s.exists = out.exists
@@ -76,11 +81,8 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 	if err := apply.Create(ctx, r.Client, report); err != nil {
 		return nil, err
 	}
-	answer, err := apply.Metadata(ctx, r.Client, report, nil, "")
-	if err != nil {
-		return nil, err
-	}
-	return r.remember(report, answer, report.Status), nil
+	r.written.put(client.ObjectKeyFromObject(report), report)
+	return report, nil
 }
 
 // remember keeps a report until the cache has it, with the metadata that the API server answered: somebody may have
@@ -92,15 +94,14 @@ func (r *ClusterReconciler) remember(report *v1alpha1.ProxyReport, answer *metav
 }
 
 // writeMetadata writes into the report's metadata what the cluster was promised, if it is due, and restores the
-// finalizer.
-func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decision) error {
+// finalizer. again: what is not urgent is written, too.
+func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decision, again bool) error {
 	var annotations map[string]string
 	var finalizer string
-	again := s.paced || reapplyRequested(s)
 	if promised := promises(*s, d); promisesDue(s.report.Annotations, promised, again) {
 		annotations = promised
 	}
-	managed := again && len(s.report.ManagedFields) > 0 // of an earlier version, or since somebody applied to it
+	managed := again && len(s.report.ManagedFields) > 0 // since it was created, or somebody applied to it
 	if s.report.DeletionTimestamp == nil && !controllerutil.ContainsFinalizer(s.report, v1alpha1.ReportFinalizer) {
 		finalizer = v1alpha1.ReportFinalizer
 	}
