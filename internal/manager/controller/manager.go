@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/health"
+	"github.com/fairlead-io/fairlead/internal/manager/callers"
 	"github.com/fairlead-io/fairlead/internal/manager/intern"
 )
 
@@ -54,7 +54,7 @@ func metricsServer(opts Options) metricsserver.Options {
 		return server
 	}
 	server.FilterProvider = func(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
-		filter, err := filters.WithAuthenticationAndAuthorization(config, client)
+		filter, err := callers.Filter(config, client)
 		if err != nil {
 			return nil, err
 		}

@@ -27,55 +27,31 @@ func guarded(texts Texts, inner http.Handler) http.Handler {
 			a.page = texts.SignIn
 		}
 		inner.ServeHTTP(a, r)
-		a.flush()
 	})
 }
 
-// asking replaces what is said to somebody who is not known. The filter of controller-runtime calls a token that the API
-// server refuses, as an expired one, an error of its own (500): which of the two it is stands in the body.
+// asking replaces what is said to somebody who is not known.
 type asking struct {
 	http.ResponseWriter
-	page             string // empty: not for a browser
-	head, asked, put bool   // put: a status 500 is put off until the body says whose fault it is
+	page        string // empty: not for a browser
+	head, asked bool
 }
-
-const notKnown = "Authentication failed"
 
 func (a *asking) WriteHeader(status int) {
-	switch {
-	case status == http.StatusInternalServerError:
-		a.put = true
-	case status == http.StatusUnauthorized && a.page != "":
-		a.ask()
-	default:
+	if status != http.StatusUnauthorized || a.page == "" {
 		a.ResponseWriter.WriteHeader(status)
+		return
 	}
-}
-
-// flush sends what was put off.
-func (a *asking) flush() {
-	if a.put {
-		a.put = false
-		a.ResponseWriter.WriteHeader(http.StatusInternalServerError)
-	}
-}
-
-func (a *asking) ask() {
 	a.asked = true
 	a.Header().Set("Content-Type", contentTypes[PagePath])
 	a.Header().Del("Content-Length")
-	a.ResponseWriter.WriteHeader(http.StatusUnauthorized)
+	a.ResponseWriter.WriteHeader(status)
 	if !a.head {
 		_, _ = a.ResponseWriter.Write([]byte(a.page)) // who has gone misses nothing
 	}
 }
 
 func (a *asking) Write(body []byte) (int, error) {
-	if a.put && strings.HasPrefix(string(body), notKnown) {
-		a.put = false
-		a.WriteHeader(http.StatusUnauthorized)
-	}
-	a.flush()
 	if a.asked {
 		return len(body), nil
 	}

@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
+	"github.com/fairlead-io/fairlead/internal/manager/callers"
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
@@ -34,7 +34,7 @@ type Options struct {
 
 // Add serves the page beside the metrics of a manager, to whoever the API server knows and lets.
 func Add(mgr manager.Manager, opts Options) error {
-	filter, err := filters.WithAuthenticationAndAuthorization(mgr.GetConfig(), mgr.GetHTTPClient())
+	filter, err := callers.Filter(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}

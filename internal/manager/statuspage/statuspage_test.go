@@ -175,23 +175,6 @@ func TestABrowserWithoutATokenIsAskedForOneAndOthersAreNot(t *testing.T) {
 	}
 }
 
-func TestATokenThatTheAPIServerRefusesIsNoErrorOfTheOperator(t *testing.T) {
-	for said, want := range map[string]int{"Authentication failed": 401, "Authorization for user x failed": 500, "": 500} {
-		handler := guarded(newWorld().texts, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			if said == "" {
-				w.WriteHeader(http.StatusInternalServerError)
-				return
-			}
-			http.Error(w, said, http.StatusInternalServerError)
-		}))
-		recorder := httptest.NewRecorder()
-		handler.ServeHTTP(recorder, httptest.NewRequest("GET", JSONPath, nil))
-		if recorder.Code != want {
-			t.Errorf("%q: %d", said, recorder.Code)
-		}
-	}
-}
-
 func TestWhoTakesGzipGetsIt(t *testing.T) {
 	w := newWorld()
 	for accept, want := range map[string]string{"br, gzip": "gzip", "gzip;q=0": "", "": "", "gzip; q=0.5": "gzip"} {
