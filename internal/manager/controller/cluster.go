@@ -32,6 +32,7 @@ type ClusterReconciler struct {
 	Grace      time.Duration // in which a label or a CorporateProxy may come, before a cluster that nothing selects is blank
 	unselected sightings[types.NamespacedName]
 	arrivals   arrivals
+	newcomers  newcomers
 	collected  collected
 	written    writtenReports
 	changes    *changes

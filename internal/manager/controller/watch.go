@@ -34,6 +34,7 @@ const background = handler.LowPriority
 
 // Register adds the controller to the manager.
 func (r *ClusterReconciler) Register(mgr ctrl.Manager, concurrency int) error {
+	r.newcomers.most = concurrency - 2
 	// Cluster API updates the status of a Cluster all the time; nothing in it
 	// concerns us.
 	meant := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})

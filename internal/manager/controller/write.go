@@ -24,6 +24,11 @@ import (
 func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctrl.Result, error) {
 	cluster := client.ObjectKeyFromObject(s.cluster)
 	created := s.report == nil
+	leave := func() {}
+	if len(s.last().Secrets) == 0 && len(d.secrets) > 0 {
+		leave = r.newcomers.arrive()
+	}
+	defer leave()
 	if created {
 		if d.paused {
 			return ctrl.Result{}, nil
@@ -37,6 +42,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 		return ctrl.Result{}, err
 	}
 	w := r.applySecrets(ctx, s, d)
+	leave()
 	if created { // no machine waits for it
 		if err := r.writeMetadata(ctx, &s, d, true); err != nil {
 			return ctrl.Result{}, err
@@ -130,6 +136,7 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d decisio
 	w := due(key, s, d, deleted)
 	cluster := client.ObjectKeyFromObject(s.cluster)
 	if w.overwrite() {
+		r.newcomers.letPass(ctx)
 		machines := d.status.Nodes == nil || d.status.Nodes.HMAC != w.digest
 		if err := r.changes.begin(ctx, cluster, d.status.ProxyName, s.last().ProxyName, machines); err != nil {
 			return writes{failed: fmt.Errorf("marking the beginning of a change: %w", err)}
