@@ -149,6 +149,7 @@ func trimReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
 	if len(report.ManagedFields) > 0 {
 		report.ManagedFields = []metav1.ManagedFieldsEntry{{}} // that there are some
 	}
+	report.Labels, report.Annotations = intern.Pairs(report.Labels), intern.Pairs(report.Annotations)
 	status := &report.Status
 	texts := []*string{&report.Namespace, &status.Mode, &status.ProxyName, &status.Form}
 	for i := range status.Entries {

@@ -3,6 +3,9 @@
 package intern
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -37,4 +40,18 @@ var texts = Map[string, string]{Most: 20_000}
 func Text[T ~string](text T) T {
 	own := strings.Clone(string(text)) // or else the map would hold what the text is a part of
 	return T(texts.Get(own, func() string { return own }))
+}
+
+var pairs = Map[string, map[string]string]{Most: 1000}
+
+// Pairs returns the one copy of labels or annotations that most objects have alike. Nobody may change it.
+func Pairs(of map[string]string) map[string]string {
+	if len(of) == 0 {
+		return nil
+	}
+	var key strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		fmt.Fprintf(&key, "%q=%q ", name, of[name]) // no text that somebody makes up reads as two pairs
+	}
+	return pairs.Get(key.String(), func() map[string]string { return of })
 }
