@@ -19,7 +19,7 @@ import (
 
 func metrics() string {
 	return "# Metrics\n\n" + header +
-		"For everybody who monitors Fairlead. The operator and the replicator export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP. None has a password, and none but the probe's a URL.\n\n" +
+		"For everybody who monitors Fairlead. The operator and the replicator export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP, or [by https](../alerts.md#metrics-for-those-with-the-right). None has a password, and none but the probe's a URL.\n\n" +
 		"## The operator\n\n" + table(controller.Collectors(nil, nil)) +
 		"\nOnly the leader exports the gauges.\n" +
 		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
