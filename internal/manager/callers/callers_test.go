@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -46,20 +48,33 @@ func apiServer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
+// filtered returns a handler that says "secret" to whoever comes through.
+func filtered(t *testing.T, log logr.Logger, apiServer http.HandlerFunc) http.Handler {
+	t.Helper()
+	server := httptest.NewServer(apiServer)
+	t.Cleanup(server.Close)
+	filter, err := Filter(&rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, server.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := filter(log, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("secret")) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+func ask(handler http.Handler, method, path, authorization string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	r.Header.Set("Authorization", authorization)
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, r)
+	return answer
+}
+
 func TestWhoIsNotKnownOrMayNotReadsNothing(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(apiServer))
-	defer server.Close()
-	filter, err := Filter(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, server.Client())
-	if err != nil {
-		t.Fatal(err)
-	}
 	var logged strings.Builder
-	handler, err := filter(funcr.New(func(_, args string) { logged.WriteString(args) }, funcr.Options{}), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("secret"))
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := filtered(t, funcr.New(func(_, args string) { logged.WriteString(args) }, funcr.Options{}), apiServer)
 	for _, row := range []struct {
 		method, path, authorization string
 		status                      int
@@ -78,15 +93,34 @@ func TestWhoIsNotKnownOrMayNotReadsNothing(t *testing.T) {
 		{"GET", "/metrics", "Bearer lost", 500},
 		{"GET", "/metrics", "Bearer unclear", 500},
 	} {
-		r := httptest.NewRequest(row.method, row.path, nil)
-		r.Header.Set("Authorization", row.authorization)
-		answer := httptest.NewRecorder()
-		handler.ServeHTTP(answer, r)
+		answer := ask(handler, row.method, row.path, row.authorization)
 		if through := answer.Body.String() == "secret"; answer.Code != row.status || through != (row.status == 200) {
 			t.Errorf("%s %s as %q: %d %q, want %d", row.method, row.path, row.authorization, answer.Code, answer.Body, row.status)
 		}
 	}
 	if said := logged.String(); said == "" || strings.Contains(said, "Bearer") || strings.Contains(said, `"lost"`) {
 		t.Errorf("logged: %q", said)
+	}
+}
+
+func TestTheAPIServerIsNotAskedTooOften(t *testing.T) {
+	var asked atomic.Int32
+	handler := filtered(t, logr.Discard(), func(w http.ResponseWriter, r *http.Request) { asked.Add(1); apiServer(w, r) })
+	for range 3 {
+		if answer := ask(handler, "GET", "/metrics", "Bearer reader"); answer.Code != 200 {
+			t.Errorf("%d", answer.Code)
+		}
+	}
+	if asked.Load() != 2 {
+		t.Errorf("the API server was asked %d times about one who may, want once who it is and once what it may", asked.Load())
+	}
+	refused := 0
+	for range 500 {
+		if ask(handler, "GET", "/metrics", "Bearer expired").Code == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if answer := ask(handler, "GET", "/metrics", "Bearer reader"); refused == 0 || answer.Code != 200 {
+		t.Errorf("of 500 strangers at once, %d were not asked about; who may gets %d", refused, answer.Code)
 	}
 }

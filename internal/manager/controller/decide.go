@@ -110,15 +110,16 @@ func (d *decision) leave(s state) {
 
 func effective(s state) (resolve.Effective, error) {
 	cluster := inputs.Cluster(s.cluster)
-	if s.cluster.Spec.Topology.IsDefined() && !s.cluster.Spec.InfrastructureRef.IsDefined() { // which kind has the facts, and which network the Services, is not known
-		return resolve.Effective{}, resolve.NewProblem(resolve.ReasonFactsPending, cluster.Object(), "spec.infrastructureRef",
-			"not known yet: Cluster API sets it from the ClusterClass")
-	}
 	if s.problem != nil {
 		if s.problem.Reason == resolve.ReasonNotSelected {
 			return resolve.Unselected(cluster, s.past(), s.settles > 0, s.problem)
 		}
 		return resolve.Effective{}, s.problem
+	}
+	first := len(s.last().Secrets) == 0
+	if first && s.cluster.Spec.Topology.IsDefined() && !s.cluster.Spec.InfrastructureRef.IsDefined() { // which kind has the facts, and which network the Services, is not known
+		return resolve.Effective{}, resolve.NewProblem(resolve.ReasonFactsPending, cluster.Object(), "spec.infrastructureRef",
+			"not known yet: Cluster API sets it from the ClusterClass")
 	}
 	identity := ""
 	if s.record != nil {

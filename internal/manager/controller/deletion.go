@@ -70,12 +70,12 @@ func (c *collected) take(report types.NamespacedName, now time.Time) bool {
 	return len(later) < len(due)
 }
 
-// wait returns how long it is until the next time; 0: there is none, or it has come.
+// wait returns how long it is until the next time, which is never 0; 0: there is none.
 func (c *collected) wait(report types.NamespacedName, now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if due := c.due[report]; len(due) > 0 {
-		return max(due[0].Sub(now), 0)
+		return max(due[0].Sub(now), time.Millisecond)
 	}
 	return 0
 }

@@ -157,3 +157,13 @@ func TestWhatTheCollectorDoesToAReportIsNoticed(t *testing.T) {
 		t.Error("it is not due once more, and then no more")
 	}
 }
+
+func TestAnApplicationThatFellDueDuringAReconcileIsNotForgotten(t *testing.T) {
+	now := metav1.Now()
+	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c0", DeletionTimestamp: &now}}
+	r := &ClusterReconciler{}
+	r.collected.add(clusterKey("c0"), time.Now().Add(-time.Hour))
+	if wait := r.untilCollected(report); wait <= 0 {
+		t.Errorf("everything is due, and the next look is in %s", wait)
+	}
+}

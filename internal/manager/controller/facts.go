@@ -79,6 +79,7 @@ func (r *ClusterReconciler) lookForFacts(ctx context.Context, s *state, from inp
 			}
 			log.FromContext(ctx).Error(err, "an infrastructure object cannot be read")
 			if !stay {
+				s.unread = unread
 				return resolve.NewProblem(resolve.ReasonFactsPending, inputs.Cluster(s.cluster).Object(), "spec.infrastructureRef",
 					"%s %s: %s", from.Row.Kind, from.Name, unread.Problem)
 			}

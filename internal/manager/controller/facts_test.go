@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -239,6 +240,21 @@ func TestAClusterWhoseProviderNobodyCouldReadWaits(t *testing.T) {
 	f.wantReady("c0", "Applied", "")
 }
 
+// Nobody tells when a webhook is back, and machines wait for the first Secrets.
+func TestAnObjectThatNobodyCouldReadIsTriedAgainInMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newCountedFleet(t, 1)
+		f.infrastructure(aws, vpc("10.10.0.0/16")).err = apierrors.NewInternalError(errors.New("conversion webhook failed"))
+		for range 10 {
+			result, err := f.Reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey("c0")})
+			if err != nil || result.RequeueAfter > lastErrorRetry {
+				t.Fatalf("it is looked at again after %s, %v", result.RequeueAfter, err)
+			}
+			time.Sleep(result.RequeueAfter)
+		}
+	})
+}
+
 // Nobody watches infrastructure objects.
 func TestFactsThatCannotBeUsedAreReadAgain(t *testing.T) {
 	f := newCountedFleet(t, 1)
@@ -311,4 +327,7 @@ func TestAClusterWithAClusterClassHasNoListBeforeItsReferences(t *testing.T) {
 	})
 	f.reconcileAll(1)
 	f.wantReady("c0", "Applied", "")
+	f.change("c0", func(c *clusterv1.Cluster) { c.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{} })
+	f.setPassword("new")
+	f.want("applied to a cluster that has Secrets", f.reconcileAll(1)["apply"], 2)
 }

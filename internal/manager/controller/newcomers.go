@@ -13,17 +13,19 @@ type newcomers struct {
 
 	mu      sync.Mutex
 	present int
+	newest  time.Time // when the last of them came
 	waiting int
 	gone    chan struct{} // is closed when the last of those that are present has its Secrets
 }
 
-// patience is how long others wait at most, so that many newcomers do not hold up a fan-out.
+// patience is how long a newcomer is waited for at most, so that one that is stuck, or many of them, do not hold up a fan-out.
 const patience = 200 * time.Millisecond
 
 // arrive returns what is to be called when the newcomer has its Secrets.
 func (n *newcomers) arrive() (leave func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.newest = time.Now()
 	if n.present++; n.present == 1 {
 		n.gone = make(chan struct{})
 	}
@@ -39,14 +41,15 @@ func (n *newcomers) arrive() (leave func()) {
 // letPass waits for the newcomers that are present.
 func (n *newcomers) letPass(ctx context.Context) {
 	n.mu.Lock()
-	if n.present == 0 || n.waiting >= n.most {
+	left := patience - time.Since(n.newest)
+	if n.present == 0 || n.waiting >= n.most || left <= 0 {
 		n.mu.Unlock()
 		return
 	}
 	n.waiting++
 	gone := n.gone
 	n.mu.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(left)
 	select {
 	case <-gone:
 	case <-timer.C:

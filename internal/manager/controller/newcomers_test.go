@@ -34,6 +34,12 @@ func TestOthersWaitForNewcomersButNotForLongAndNotAll(t *testing.T) {
 		if waited := time.Since(begin); waited != patience {
 			t.Errorf("one waited %v for a newcomer who stays", waited)
 		}
+		begin = time.Now()
+		n.letPass(t.Context())
+		if waited := time.Since(begin); waited != 0 {
+			t.Errorf("another one waited %v for the same", waited)
+		}
+		defer n.arrive()()
 		cancelled, cancel := context.WithCancel(t.Context())
 		cancel()
 		begin = time.Now()

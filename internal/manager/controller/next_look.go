@@ -7,6 +7,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/observation"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -47,6 +48,8 @@ func (r *ClusterReconciler) nextAttempt(s state, d decision, out outcome) time.D
 		return 0
 	case d.held:
 		return wait(r.Pace.Interval)
+	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending && s.unread.Reason == v1alpha1.ReasonReadFailed:
+		return min(wait(firstPending), lastErrorRetry)
 	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
 		return wait(firstPending)
 	case d.problem != nil && d.problem.Reason == resolve.ReasonInvalidFacts:

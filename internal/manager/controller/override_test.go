@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,9 +39,20 @@ func TestAProxyOverrideSaysWhetherItIsAccepted(t *testing.T) {
 		"nothing selects the cluster": {
 			spec: overrideOf("a.example"), status: "False", reason: "NotSelected",
 			change: func(f *countedFleet) {
-				f.changeProxy("default", func(p *v1alpha1.CorporateProxy) {
-					p.Spec.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"other": "one"}}
-				})
+				f.selectNobody()
+			},
+		},
+		"nothing selects the cluster any more": {
+			spec: overrideOf("a.example"), status: "False", reason: "NotSelected",
+			change: func(f *countedFleet) {
+				f.reconcileAll(1)
+				f.selectNobody()
+			},
+		},
+		"a Secret is refused": {
+			spec: overrideOf("a.example"), status: "Unknown", reason: "Refused", names: "a policy",
+			change: func(f *countedFleet) {
+				f.fail["apply"] = apierrors.NewForbidden(corev1.Resource("secrets"), "c0", errors.New("a policy says no"))
 			},
 		},
 	} {
@@ -64,9 +78,18 @@ func TestAProxyOverrideSaysWhetherItIsAccepted(t *testing.T) {
 			if is == nil || string(is.Status) != example.status || is.Reason != example.reason || !strings.Contains(is.Message, example.names) || is.ObservedGeneration != 3 {
 				t.Errorf("%+v, want %s %s …%s…", is, example.status, example.reason, example.names)
 			}
-			f.want("written once", f.requests["status of ProxyOverride"], 1)
+			if writes := f.requests["status of ProxyOverride"]; writes > 2 {
+				t.Errorf("it is written %d times", writes)
+			}
 		})
 	}
+}
+
+func (f *countedFleet) selectNobody() {
+	f.Helper()
+	f.changeProxy("default", func(p *v1alpha1.CorporateProxy) {
+		p.Spec.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"other": "one"}}
+	})
 }
 
 func overrideOf(entry string) v1alpha1.ProxyOverrideSpec {
@@ -76,8 +99,37 @@ func overrideOf(entry string) v1alpha1.ProxyOverrideSpec {
 // What is paused or waits for its wave says nothing of the new generation.
 func TestAProxyOverrideThatWaitsIsNotJudged(t *testing.T) {
 	for _, d := range []decision{{held: true}, {paused: true}} {
-		if is := accepted(state{wish: &v1alpha1.ProxyOverride{}}, d); is != nil {
+		if is := accepted(state{wish: &v1alpha1.ProxyOverride{}}, d, metav1.Condition{}); is != nil {
 			t.Errorf("%+v: %+v", d, is)
 		}
 	}
+}
+
+func TestAConditionThatIsRefusedHoldsUpNothing(t *testing.T) {
+	end := metav1.NewTime(time.Now().Add(30 * time.Second))
+	spec := overrideOf("a.example")
+	spec.Until, spec.Owner, spec.Reason = &end, "o", "r"
+	f := newCountedFleet(t, 1, &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c0", Generation: 1}, Spec: spec})
+	f.fail["status of ProxyOverride"] = apierrors.NewForbidden(corev1.Resource("proxyoverrides"), "c0", errors.New("a policy says no"))
+	result, err := f.Reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey("c0")})
+	if err != nil || result.RequeueAfter == 0 || result.RequeueAfter > 31*time.Second {
+		t.Errorf("the override ends in 30 s; next look %v, error %v", result.RequeueAfter, err)
+	}
+}
+
+// Another Cluster of the name is no missing one.
+func TestNoClusterIsSaidOnlyWhereThereIsNone(t *testing.T) {
+	f := newCountedFleet(t, 1, &v1alpha1.ProxyOverride{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c0", Generation: 1}, Spec: overrideOf("a.example")})
+	f.reconcileAll(1)
+	before := f.requests["status of ProxyOverride"]
+	if err := f.objects.Delete(t.Context(), aCluster(0)); err != nil {
+		t.Fatal(err)
+	}
+	again := aCluster(0)
+	again.UID = "another"
+	if err := f.objects.Create(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	f.reconcileAll(1)
+	f.want("writes of the condition", f.requests["status of ProxyOverride"], before)
 }

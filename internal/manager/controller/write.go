@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/render"
@@ -43,9 +46,9 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	}
 	w := r.applySecrets(ctx, s, d)
 	leave()
-	if created { // no machine waits for it
+	if created { // no machine waits for it, and it is not to lose the record of what was written
 		if err := r.writeMetadata(ctx, &s, d, true); err != nil {
-			return ctrl.Result{}, err
+			log.FromContext(ctx).Error(err, "the report keeps its managed fields for now")
 		}
 	}
 	out := w.outcome()
@@ -70,7 +73,8 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	if out.retry != nil {
 		return ctrl.Result{}, out.retry
 	}
-	if err := r.writeAccepted(ctx, s.wish, accepted(s, d)); err != nil {
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if err := r.writeAccepted(ctx, s.wish, accepted(s, d, ptr.Deref(ready, metav1.Condition{}))); err != nil {
 		return ctrl.Result{}, err
 	}
 	return r.nextLook(s, d, out), nil

@@ -112,3 +112,10 @@ func TestARefusedConfigMapStaysDueWhereItIsNotAskedForAnyMore(t *testing.T) {
 		t.Errorf("%+v", s.report.Status)
 	}
 }
+
+func TestWhatIsOnlyCheaperLosesNoRecord(t *testing.T) {
+	f := newCountedFleet(t, 1)
+	f.fail["patch"] = apierrors.NewInternalError(errors.New("a webhook is gone"))
+	f.reconcileAll(1)
+	f.wantReady("c0", "Applied", "")
+}
