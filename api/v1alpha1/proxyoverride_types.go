@@ -8,7 +8,7 @@ const (
 	ModeDirect  = "Direct"
 )
 
-// ConditionAccepted, of a ProxyOverride: the cluster's list is made with it.
+// ConditionAccepted is that of a ProxyOverride with which the cluster's list is made.
 const ConditionAccepted = "Accepted"
 
 // Reasons of the condition Accepted, besides Accepted, and InvalidOverride, NotDelegated and NotSelected, which are those of Ready. It is

@@ -194,7 +194,8 @@ func (t *tenant) look() {
 		}
 	}
 	for _, kind := range []schema.GroupVersionKind{
-		{Version: "v1", Kind: "ConfigMap"}, {Group: "events.k8s.io", Version: "v1", Kind: "Event"},
+		{Version: "v1", Kind: "ConfigMap"},
+		{Group: "events.k8s.io", Version: "v1", Kind: "Event"},
 		v1alpha1.GroupVersion.WithKind("ProxyReport"), v1alpha1.GroupVersion.WithKind("ProxyOverride"),
 	} {
 		list := &unstructured.UnstructuredList{}
@@ -229,7 +230,7 @@ var attempts = []struct {
 	{"says in the report that another proxy is its own", func(t *tenant, name string) error {
 		return t.patch(&v1alpha1.ProxyReport{}, name, `{"status":{"proxyName":"example-`+t.theirs.namespace+`"}}`)
 	}},
-	{"the namespace of the others", func(t *tenant, name string) error {
+	{"the namespace of the others", func(t *tenant, _ string) error {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
 		return t.client.Patch(t.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"kubernetes.io/metadata.name":"`+t.theirs.namespace+`"}}}`)))
 	}},
