@@ -2,11 +2,11 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -108,11 +108,17 @@ type owners struct {
 	kinds []string
 }
 
-func (o *owners) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
-	for _, owner := range object.(metav1.Object).GetOwnerReferences() {
+func (o *owners) Patch(_ context.Context, answer client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	data, err := patch.Data(answer)
+	if err != nil {
+		return err
+	}
+	var sent metav1.PartialObjectMetadata
+	err = json.Unmarshal(data, &sent)
+	for _, owner := range sent.OwnerReferences {
 		o.kinds = append(o.kinds, owner.Kind)
 	}
-	return nil
+	return err
 }
 
 func TestSharedObjectsAreSentWithBothOwners(t *testing.T) {

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -83,7 +81,7 @@ func aCluster(i int) *clusterv1.Cluster {
 // restart begins with a reconciler that remembers nothing.
 func (f *countedFleet) restart() {
 	counted := interceptor.NewClient(f.objects, interceptor.Funcs{
-		List: f.list, Create: f.create, Patch: f.patch, SubResourcePatch: f.patchStatus, Apply: f.apply,
+		List: f.list, Create: f.create, Patch: f.patch, SubResourcePatch: f.patchStatus,
 	})
 	f.ClusterReconciler = &ClusterReconciler{
 		Client: counted, Live: f.objects, Events: f.recorder, Namespace: "system", Builtin: provider.Builtin, Pace: &Pace{Interval: time.Hour},
@@ -118,6 +116,9 @@ func (f *countedFleet) create(ctx context.Context, c client.WithWatch, object cl
 }
 
 func (f *countedFleet) patch(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if patch.Type() == types.ApplyPatchType {
+		return f.apply(object, patch)
+	}
 	if err := f.answer("patch"); err != nil {
 		return err
 	}
@@ -131,24 +132,16 @@ func (f *countedFleet) patchStatus(ctx context.Context, c client.Client, sub str
 	return c.SubResource(sub).Patch(ctx, object, patch, opts...)
 }
 
-func (f *countedFleet) apply(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+func (f *countedFleet) apply(secret client.Object, patch client.Patch) error {
 	if err := f.answer("apply"); err != nil {
 		return err
 	}
-	secret, is := object.(interface {
-		GetName() string
-		SetUID(types.UID)
-		SetManagedFields([]metav1.ManagedFieldsEntry)
-	})
-	if !is {
-		return errors.New("what is sent has no name")
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	content, err := json.Marshal(object)
+	content, err := patch.Data(secret)
 	if err != nil {
 		return err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.applied[secret.GetName()] = string(content)
 	secret.SetUID(types.UID(secret.GetName()))
 	then := metav1.Unix(1000, 0)

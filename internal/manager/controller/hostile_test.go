@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -114,13 +113,13 @@ func TestAProxyThatIsDeletedDoesNotTakeTheMarkAlong(t *testing.T) {
 func TestARequestThatComesDuringAReconcileIsSeenByTheNext(t *testing.T) {
 	f := newCountedFleet(t, 1)
 	f.reconcileAll(1)
-	f.onClient(interceptor.Funcs{Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	f.onClient(interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 		report := f.reportOf("c0")
 		metav1.SetMetaDataAnnotation(&report.ObjectMeta, "example.com/by", "somebody")
 		if err := f.objects.Update(ctx, report); err != nil {
 			return err
 		}
-		return c.Apply(ctx, o, opts...)
+		return c.Patch(ctx, o, patch, opts...)
 	}})
 	f.setPassword("new-password")
 	_, err := f.reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey("c0")})

@@ -3,13 +3,13 @@ package controller
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,19 +36,13 @@ func (s *server) Get(_ context.Context, _ client.ObjectKey, object client.Object
 	return nil
 }
 
-func (s *server) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
-	sent, is := object.(interface {
-		GetKind() string
-		SetUID(types.UID)
-	})
-	if !is {
-		return errors.New("what is sent has no kind")
-	}
+func (s *server) Patch(_ context.Context, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	kind := reflect.TypeOf(object).Elem().Name()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.applied[sent.GetKind()]++
-	sent.SetUID("uid")
-	return s.errors[sent.GetKind()]
+	s.applied[kind]++
+	object.SetUID("uid")
+	return s.errors[kind]
 }
 
 // turn decides and applies, and has the report say what came of it.

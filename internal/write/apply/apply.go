@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,8 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -68,29 +68,25 @@ func Write(ctx context.Context, c client.Client, object client.Object) (Answer, 
 	return Answer{UID: answer.GetUID(), At: lastChange(answer), Rival: rival}, nil
 }
 
-func send(ctx context.Context, c client.Client, object client.Object, opts ...client.ApplyOption) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+// send applies the object server-side and returns what the API server has then.
+func send(ctx context.Context, c client.Client, object client.Object, opts ...client.PatchOption) (client.Object, error) {
+	data, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
-	answer := &unstructured.Unstructured{Object: content}
-	unstructured.RemoveNestedField(answer.Object, "metadata", "creationTimestamp")
+	answer := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+	answer.SetNamespace(object.GetNamespace())
+	answer.SetName(object.GetName())
 	opts = append(opts, client.FieldOwner(FieldManager))
-	return answer, c.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer), opts...)
+	return answer, c.Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data), opts...)
 }
 
 // prune removes data keys that the object has beyond ours.
-func prune(ctx context.Context, c client.Client, object client.Object, answer *unstructured.Unstructured) error {
-	ours, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return err
-	}
-	foreign := map[string]map[string]any{}
-	for _, field := range []string{"data", "binaryData"} { // the latter in ConfigMaps alone
-		wanted, _, _ := unstructured.NestedMap(ours, field)
-		there, _, _ := unstructured.NestedMap(answer.Object, field)
-		for key := range there {
-			if _, found := wanted[key]; found {
+func prune(ctx context.Context, c client.Client, object, answer client.Object) error {
+	wanted, foreign := dataKeys(object), map[string]map[string]any{}
+	for field, keys := range dataKeys(answer) {
+		for _, key := range keys {
+			if slices.Contains(wanted[field], key) {
 				continue
 			}
 			if foreign[field] == nil {
@@ -109,10 +105,21 @@ func prune(ctx context.Context, c client.Client, object client.Object, answer *u
 	return c.Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
 }
 
+// dataKeys are those of a Secret or a ConfigMap, by field.
+func dataKeys(object client.Object) map[string][]string {
+	switch o := object.(type) {
+	case *corev1.Secret:
+		return map[string][]string{"data": slices.Collect(maps.Keys(o.Data))}
+	case *corev1.ConfigMap:
+		return map[string][]string{"data": slices.Collect(maps.Keys(o.Data)), "binaryData": slices.Collect(maps.Keys(o.BinaryData))}
+	}
+	return nil
+}
+
 // lastChange reads when our own fields last changed. The API server moves the
 // time of our entry only when an apply changes something. Until then, what WriteNew
 // created has the entry of its creation.
-func lastChange(answer *unstructured.Unstructured) metav1.Time {
+func lastChange(answer client.Object) metav1.Time {
 	var created metav1.Time
 	for _, entry := range answer.GetManagedFields() {
 		switch {

@@ -1,11 +1,13 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4" // the API server's own
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,19 +19,55 @@ import (
 // A conflict says that the object is not as it was before, or is another one of its name: the API server looks at no UID
 // where a status is written.
 func Status(ctx context.Context, c client.Client, before, after client.Object, manager client.FieldOwner) (*metav1.PartialObjectMetadata, error) {
-	data, err := client.MergeFrom(before).Data(after)
+	status, err := difference(before, after)
+	if err != nil || len(status) == 0 { // a status that has nothing any more is never taken away whole
+		return nil, err
+	}
+	return StatusOf(ctx, c, before, status, manager)
+}
+
+// difference is the merge patch between the statuses of two objects. Fields that are the same are not taken apart: some are
+// lists of thousands.
+func difference(before, after client.Object) (change map[string]any, err error) {
+	was, err := fieldsOfStatus(before)
 	if err != nil {
 		return nil, err
 	}
-	var change map[string]any
-	if err := json.Unmarshal(data, &change); err != nil {
+	is, err := fieldsOfStatus(after)
+	if err != nil {
 		return nil, err
 	}
-	status, _ := change["status"].(map[string]any) // a status that has nothing any more is never taken away whole
-	if len(status) == 0 {
-		return nil, nil
+	for name, value := range is {
+		if bytes.Equal(was[name], value) {
+			delete(was, name)
+			delete(is, name)
+		}
 	}
-	return StatusOf(ctx, c, before, status, manager)
+	data := [2][]byte{}
+	for i, fields := range []map[string]json.RawMessage{was, is} {
+		if data[i], err = json.Marshal(fields); err != nil {
+			return nil, err
+		}
+	}
+	patch, err := jsonpatch.CreateMergePatch(data[0], data[1])
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(patch, &change)
+	return change, err
+}
+
+// fieldsOfStatus are those of an object, as JSON.
+func fieldsOfStatus(object client.Object) (map[string]json.RawMessage, error) {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	var fields struct {
+		Status map[string]json.RawMessage `json:"status"`
+	}
+	err = json.Unmarshal(data, &fields)
+	return fields.Status, err
 }
 
 // StatusOf writes these fields of the status of an object that is still of the version that was read, and removes those
