@@ -40,7 +40,7 @@ func main() {
 	flag.IntVar(&options.Clusters, "clusters", 2000, "how many clusters the fleet has")
 	flag.IntVar(&options.Machines, "machines", 0, "how many machines each cluster has")
 	flag.IntVar(&options.Rounds, "rounds", 3, "how many fan-outs are compared with the raw clients")
-	flag.IntVar(&options.Concurrency, "concurrency", 10, "parallel writers of a raw client: the operator's default")
+	flag.IntVar(&options.Concurrency, "concurrency", defaultConcurrency, "parallel writers of a raw client: the operator's default")
 	flag.IntVar(&options.New, "new", 100, "how many clusters are created on a quiet fleet, and during fan-outs")
 	flag.DurationVar(&options.Pace, "pace", 120*time.Millisecond, "time from one of them to the next")
 	flag.IntVar(&options.InNamespace, "in-namespace", 20, "how many clusters a namespace has")

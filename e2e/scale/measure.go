@@ -61,7 +61,7 @@ func measure(ctx context.Context, options options) (_ []row, err error) {
 	return l.rows, nil
 }
 
-const defaultConcurrency = 10
+const defaultConcurrency = 4
 
 func (l *lab) close() (err error) {
 	for _, r := range []*replica{l.operator, l.delivery} {

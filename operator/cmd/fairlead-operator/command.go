@@ -67,7 +67,7 @@ func command() *cobra.Command {
 	flags.DurationVar(&opts.ReapplyInterval, "reapply-interval", time.Hour, "how often unchanged Secrets are applied again, to repair drift")
 	flags.DurationVar(&opts.RolloutInterval, "rollout-interval", 10*time.Minute, "shortest time between the starts of two clusters' rollouts")
 	flags.DurationVar(&opts.Grace, "unselected-grace-period", time.Minute, "how long a new cluster that no CorporateProxy selects waits for one, or for its labels, before it gets blank Secrets")
-	flags.IntVar(&opts.Concurrency, "concurrency", 10, "clusters reconciled at a time")
+	flags.IntVar(&opts.Concurrency, "concurrency", 4, "clusters reconciled at a time")
 	flags.BoolVar(&opts.Preflight, "preflight", false, "have fairlead-operator preflight try a new revision before the first cluster gets it")
 	flags.BoolVar(&page, "status-page", false, "serve /status and /status.json beside the metrics, to whom the API server knows and gives the right")
 	flags.StringVar(&management, "management-cluster", "", "namespace/name of the Cluster that is the management cluster: its report shows whether it reaches the other endpoints directly")
