@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	yamlv2 "go.yaml.in/yaml/v2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
@@ -35,10 +36,12 @@ func Values(e resolve.Effective) ([]byte, error) {
 		proxy["previous"] = previousValues(e)
 	}
 	cluster := map[string]any{"proxy": proxy}
+	marshal := yamlv2.Marshal // of maps and texts the same, without the way over JSON
 	if e.Probed != nil {
 		cluster["probes"] = probes(*e.Probed)
+		marshal = yaml.Marshal
 	}
-	return yaml.Marshal(map[string]any{
+	return marshal(map[string]any{
 		"cluster":     cluster,
 		"http_proxy":  http,
 		"https_proxy": https,

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -203,9 +202,6 @@ func (r *ClusterReconciler) send(ctx context.Context, attempts []attempt, blank 
 
 // writeStatus writes what the status says anew. What the rollout controller writes is not in the difference.
 func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.ProxyReport, status v1alpha1.ProxyReportStatus) error {
-	if equality.Semantic.DeepEqual(report.Status, status) {
-		return nil
-	}
 	next := *report
 	next.Status = status
 	answer, err := apply.Status(ctx, r.Client, report, &next, apply.FieldManager)

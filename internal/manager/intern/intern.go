@@ -33,11 +33,21 @@ func (m *Map[K, V]) Get(key K, create func() V) V {
 	return value
 }
 
+func (m *Map[K, V]) find(key K) (value V, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	value, is = m.by[key]
+	return value, is
+}
+
 // texts have room for the namespaces of 5,000 clusters, and what conditions say of them.
 var texts = Map[string, string]{Most: 20_000}
 
 // Text returns the one copy of a text.
 func Text[T ~string](text T) T {
+	if kept, is := texts.find(string(text)); is {
+		return T(kept)
+	}
 	own := strings.Clone(string(text)) // or else the map would hold what the text is a part of
 	return T(texts.Get(own, func() string { return own }))
 }

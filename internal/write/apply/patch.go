@@ -1,13 +1,14 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4" // the API server's own
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,30 +27,31 @@ func Status(ctx context.Context, c client.Client, before, after client.Object, m
 	return StatusOf(ctx, c, before, status, manager)
 }
 
-// difference is the merge patch between the statuses of two objects. Fields that are the same are not taken apart: some are
-// lists of thousands.
+// difference is the merge patch between the statuses of two objects of a kind. Fields that are the same are not put into
+// JSON: some are lists of thousands.
 func difference(before, after client.Object) (change map[string]any, err error) {
-	was, err := fieldsOfStatus(before)
+	was, is := statusOf(before), statusOf(after)
+	same := true
+	for i := range was.NumField() {
+		if equality.Semantic.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+			was.Field(i).SetZero()
+			is.Field(i).SetZero()
+			continue
+		}
+		same = false
+	}
+	if same {
+		return nil, nil
+	}
+	from, err := json.Marshal(was.Interface())
 	if err != nil {
 		return nil, err
 	}
-	is, err := fieldsOfStatus(after)
+	to, err := json.Marshal(is.Interface())
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range is {
-		if bytes.Equal(was[name], value) {
-			delete(was, name)
-			delete(is, name)
-		}
-	}
-	data := [2][]byte{}
-	for i, fields := range []map[string]json.RawMessage{was, is} {
-		if data[i], err = json.Marshal(fields); err != nil {
-			return nil, err
-		}
-	}
-	patch, err := jsonpatch.CreateMergePatch(data[0], data[1])
+	patch, err := jsonpatch.CreateMergePatch(from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -57,17 +59,12 @@ func difference(before, after client.Object) (change map[string]any, err error) 
 	return change, err
 }
 
-// fieldsOfStatus are those of an object, as JSON.
-func fieldsOfStatus(object client.Object) (map[string]json.RawMessage, error) {
-	data, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	var fields struct {
-		Status map[string]json.RawMessage `json:"status"`
-	}
-	err = json.Unmarshal(data, &fields)
-	return fields.Status, err
+// statusOf is a copy of an object's status whose fields can be set. What they point to is the object's.
+func statusOf(object client.Object) reflect.Value {
+	status := reflect.ValueOf(object).Elem().FieldByName("Status")
+	own := reflect.New(status.Type()).Elem()
+	own.Set(status)
+	return own
 }
 
 // StatusOf writes these fields of the status of an object that is still of the version that was read, and removes those

@@ -16,7 +16,7 @@ func TestOnlyWhatDiffersOfAStatusIsSent(t *testing.T) {
 		before, after v1alpha1.ProxyReportStatus
 		want          string
 	}{
-		"nothing":         {full, full, `{}`},
+		"nothing":         {full, *full.DeepCopy(), `null`},
 		"the first":       {v1alpha1.ProxyReportStatus{}, v1alpha1.ProxyReportStatus{Mode: "Proxied"}, `{"mode":"Proxied"}`},
 		"values are gone": {full, less, `{"entryCounts":{"cluster":null},"proxyName":null,"refusals":["two"]}`},
 		"all of it":       {less, v1alpha1.ProxyReportStatus{}, `{"entryCounts":null,"mode":null,"refusals":null}`},

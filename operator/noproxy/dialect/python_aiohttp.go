@@ -101,7 +101,7 @@ func (r yarlRules) url() *proxyURL {
 	return &proxyURL{
 		cut: func(text string) (urlParts, bool) {
 			text = strings.TrimLeftFunc(text, func(r rune) bool { return r <= ' ' })
-			return cutYarlURL(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text))
+			return cutYarlURL(oneLine.Replace(text))
 		},
 		decode: yarlUnquote,
 		host: func(u *urlParts) bool {

@@ -24,12 +24,13 @@ type whatwgURL struct {
 // whatwgPorts are the default ports of the special schemes.
 var whatwgPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
 
+// oneLine takes out what a URL may be broken by.
+var oneLine = strings.NewReplacer("\t", "", "\n", "", "\r", "")
+
 // parseWHATWG is the basic URL parser without a base URL.
 func parseWHATWG(text string) (whatwgURL, bool) {
 	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
-	if strings.ContainsAny(text, "\t\n\r") {
-		text = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(text)
-	}
+	text = oneLine.Replace(text)
 	scheme, rest, found := strings.Cut(text, ":")
 	if !found || !isScheme(scheme) {
 		return whatwgURL{}, false
