@@ -1,6 +1,9 @@
 package noproxy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Layer says which part of the configuration an entry comes from.
 type Layer string
@@ -38,15 +41,21 @@ type List []Item
 // later ones only add their source. A Host and a Domain of one name are written
 // alike, so they merge into the wider Domain.
 func Merge(lists ...List) List {
-	var merged List
-	place := map[string]int{}
+	total := 0
+	for _, list := range lists {
+		total += len(list)
+	}
+	if total == 0 {
+		return nil
+	}
+	merged, place := make(List, 0, total), make(map[string]int, total)
 	for _, list := range lists {
 		for _, item := range list {
 			text := item.Entry.String()
 			at, seen := place[text]
 			if !seen {
 				place[text] = len(merged)
-				merged = append(merged, Item{item.Entry, append([]Source(nil), item.Sources...)})
+				merged = append(merged, Item{item.Entry, slices.Clip(item.Sources)})
 				continue
 			}
 			merged[at].Sources = append(merged[at].Sources, item.Sources...)

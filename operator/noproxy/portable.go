@@ -51,6 +51,7 @@ type writer struct {
 }
 
 func (w *writer) all(list List) {
+	w.written = make(List, 0, 2*len(list)) // most entries are written in two ways
 	for _, item := range list {
 		w.write(item)
 	}

@@ -82,6 +82,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme,
+		MapperProvider:                newMapper,
 		Cache:                         caches(opts.Namespace),
 		LeaderElection:                opts.LeaderElection,
 		LeaderElectionID:              "fairlead-operator",
