@@ -191,3 +191,14 @@ func TestTheLeaderAloneCountsTheFleet(t *testing.T) {
 		t.Error("the leader does not")
 	}
 }
+
+// The event of a write may come before its answer.
+func TestNoReportIsKeptThatTheCacheHas(t *testing.T) {
+	f := newCountedFleet(t, 3)
+	f.reconcileAll(3)
+	f.setPassword("new-password")
+	f.reconcileAll(3)
+	if len(f.written.by) > 0 {
+		t.Errorf("%d reports are kept", len(f.written.by))
+	}
+}

@@ -44,16 +44,6 @@ var (
 		"Machines created before their proxy settings last changed, by Cluster.", []string{"namespace", "cluster"}, nil)
 	outdatedPoolsDesc = prometheus.NewDesc("fairlead_outdated_machine_pools",
 		"MachinePools created before their proxy settings last changed, by Cluster.", []string{"namespace", "cluster"}, nil)
-)
-
-// reportCollector counts the reports, and what they say, at each scrape, from the cache. The leader alone does: the sum
-// over replicas would count the fleet several times.
-type reportCollector struct {
-	reader  client.Reader
-	elected <-chan struct{}
-}
-
-var (
 	expiryDesc = prometheus.NewDesc("fairlead_trusted_ca_expiry_timestamp_seconds",
 		"When the first certificate of a CorporateProxy's trusted CA expires.", []string{"proxy"}, nil)
 	nextEndDesc = prometheus.NewDesc("fairlead_exception_next_end_timestamp_seconds",
@@ -68,38 +58,45 @@ var (
 		"From the start of the last rollout of a CorporateProxy until the last cluster had the revision. Absent while it goes on.", []string{"proxy", "revision"}, nil)
 )
 
-// proxyCollector reads the statuses of the CorporateProxies at each scrape, from the cache.
-type proxyCollector struct {
+// fleetCollector counts the reports, and what they and the CorporateProxies say, at each scrape, from the cache. The leader
+// alone does: the sum over replicas would count the fleet several times.
+type fleetCollector struct {
 	reader  client.Reader
 	elected <-chan struct{}
 	now     func() time.Time
 }
 
 // Describe implements prometheus.Collector.
-func (c proxyCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{expiryDesc, nextEndDesc, proxyConditionDesc, rolloutClustersDesc, rolloutHaltedDesc, rolloutDurationDesc} {
+func (c fleetCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		expiryDesc, nextEndDesc, proxyConditionDesc, rolloutClustersDesc, rolloutHaltedDesc, rolloutDurationDesc,
+		reportsDesc, reportConditionsDesc, conditionSinceDesc, outdatedMachinesDesc, outdatedPoolsDesc,
+	} {
 		ch <- desc
 	}
 }
 
-// Collect implements prometheus.Collector. One without a CA has no expiry.
-func (c proxyCollector) Collect(ch chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (c fleetCollector) Collect(ch chan<- prometheus.Metric) {
 	if !leads(c.elected) {
 		return
 	}
-	proxies := &v1alpha1.CorporateProxyList{}
-	if err := c.reader.List(context.Background(), proxies, client.UnsafeDisableDeepCopy); err != nil {
-		ch <- prometheus.NewInvalidMetric(proxyConditionDesc, err)
-		return
+	proxies, reports := &v1alpha1.CorporateProxyList{}, &v1alpha1.ProxyReportList{}
+	for _, list := range []client.ObjectList{proxies, reports} {
+		if err := c.reader.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+			ch <- prometheus.NewInvalidMetric(reportsDesc, err)
+			return
+		}
 	}
-	now := c.now()
-	ends, err := c.overrideEnds(now)
-	if err != nil {
-		ch <- prometheus.NewInvalidMetric(nextEndDesc, err)
-		return
-	}
-	for i := range proxies.Items {
-		name, status := proxies.Items[i].Name, &proxies.Items[i].Status
+	collectProxies(ch, proxies.Items, reports.Items, c.now())
+	collectReports(ch, reports.Items)
+}
+
+// collectProxies: one without a CA has no expiry.
+func collectProxies(ch chan<- prometheus.Metric, proxies []v1alpha1.CorporateProxy, reports []v1alpha1.ProxyReport, now time.Time) {
+	ends := overrideEnds(reports, now)
+	for i := range proxies {
+		name, status := proxies[i].Name, &proxies[i].Status
 		for _, condition := range status.Conditions {
 			ch <- gauge(proxyConditionDesc, 1, name, condition.Type, string(condition.Status))
 		}
@@ -114,18 +111,14 @@ func (c proxyCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 // overrideEnds are the next ends of ProxyOverrides, by the CorporateProxy of their clusters.
-func (c proxyCollector) overrideEnds(now time.Time) (map[string]*metav1.Time, error) {
-	reports := &v1alpha1.ProxyReportList{}
-	if err := c.reader.List(context.Background(), reports, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
-	}
+func overrideEnds(reports []v1alpha1.ProxyReport, now time.Time) map[string]*metav1.Time {
 	ends := map[string]*metav1.Time{}
-	for i := range reports.Items {
-		if status := &reports.Items[i].Status; status.Override != nil {
+	for i := range reports {
+		if status := &reports[i].Status; status.Override != nil {
 			ends[status.ProxyName] = sooner(ends[status.ProxyName], coming(status.Override.Ends, now))
 		}
 	}
-	return ends, nil
+	return ends
 }
 
 // coming is nil for what has passed: a status stays while its cluster is paused.
@@ -171,7 +164,7 @@ func RegisterMetrics(reader client.Reader, elected <-chan struct{}) {
 
 // Collectors are the operator's own metrics. Those about the fleet have no values until elected is closed.
 func Collectors(reader client.Reader, elected <-chan struct{}) []prometheus.Collector {
-	return []prometheus.Collector{secretWrites, reportCollector{reader, elected}, proxyCollector{reader, elected, time.Now}}
+	return []prometheus.Collector{secretWrites, fleetCollector{reader, elected, time.Now}}
 }
 
 func leads(elected <-chan struct{}) bool {
@@ -183,27 +176,10 @@ func leads(elected <-chan struct{}) bool {
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (c reportCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- reportsDesc
-	ch <- reportConditionsDesc
-	ch <- conditionSinceDesc
-	ch <- outdatedMachinesDesc
-	ch <- outdatedPoolsDesc
-}
-
-// Collect implements prometheus.Collector.
-func (c reportCollector) Collect(ch chan<- prometheus.Metric) {
-	if !leads(c.elected) {
-		return
-	}
-	reports := &v1alpha1.ProxyReportList{}
-	if err := c.reader.List(context.Background(), reports, client.UnsafeDisableDeepCopy); err != nil {
-		ch <- prometheus.NewInvalidMetric(reportsDesc, err)
-		return
-	}
+func collectReports(ch chan<- prometheus.Metric, reports []v1alpha1.ProxyReport) {
 	counts, conditions, since := map[[2]string]float64{}, map[[2]string]float64{}, map[[2]string]float64{}
-	for _, report := range reports.Items {
+	for i := range reports {
+		report := &reports[i]
 		reason := "Unknown"
 		if ready := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 			reason = ready.Reason

@@ -270,7 +270,7 @@ func TestTheMetricIsOfWhatEndsNextByCorporateProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		registry := prometheus.NewRegistry()
-		registry.MustRegister(proxyCollector{f.objects, elected, func() time.Time { return now }})
+		registry.MustRegister(fleetCollector{f.objects, elected, func() time.Time { return now }})
 		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)

@@ -96,9 +96,13 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 
 // remember keeps a report until the cache has it, with the metadata that the API server answered: somebody may have
 // changed that meanwhile.
-func (r *ClusterReconciler) remember(report *v1alpha1.ProxyReport, answer *metav1.PartialObjectMetadata, status v1alpha1.ProxyReportStatus) *v1alpha1.ProxyReport {
+func (r *ClusterReconciler) remember(ctx context.Context, report *v1alpha1.ProxyReport, answer *metav1.PartialObjectMetadata, status v1alpha1.ProxyReportStatus) *v1alpha1.ProxyReport {
 	next := &v1alpha1.ProxyReport{TypeMeta: report.TypeMeta, ObjectMeta: answer.ObjectMeta, Status: status}
-	r.written.put(client.ObjectKeyFromObject(report), next)
+	key := client.ObjectKeyFromObject(report)
+	r.written.put(key, next)
+	if cached, err := get[v1alpha1.ProxyReport](ctx, r.Client, key); err == nil {
+		r.written.latest(key, cached) // an event that came before the answer does not come again
+	}
 	return next
 }
 
@@ -121,7 +125,7 @@ func (r *ClusterReconciler) writeMetadata(ctx context.Context, s *state, d decis
 	if err != nil {
 		return err
 	}
-	s.report = r.remember(s.report, answer, s.report.Status)
+	s.report = r.remember(ctx, s.report, answer, s.report.Status)
 	return nil
 }
 
@@ -206,7 +210,7 @@ func (r *ClusterReconciler) writeStatus(ctx context.Context, report *v1alpha1.Pr
 	next.Status = status
 	answer, err := apply.Status(ctx, r.Client, report, &next, apply.FieldManager)
 	if err == nil && answer != nil {
-		r.remember(report, answer, status)
+		r.remember(ctx, report, answer, status)
 	}
 	return err
 }
