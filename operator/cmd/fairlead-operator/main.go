@@ -13,8 +13,8 @@ import (
 )
 
 func main() {
-	runtime.MemProfileRate = 0 // nobody can ask for a profile, which takes memory itself
 	log.SetOutput(io.Discard)  // net/http writes there what a proxy says unasked, which may be what it was told
+	runtime.MemProfileRate = 0 // nobody can ask for a profile, which takes memory itself
 	if err := command().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "fairlead-operator:", err)
 		os.Exit(1)
