@@ -79,13 +79,13 @@ func (w *waves) awaitReachable(status metav1.ConditionStatus, reason, message st
 	})
 }
 
-// A password that squid refuses is found before the first cluster gets it: of 300 clusters, none has a Secret written. What
+// A password that squid refuses is found before the first cluster gets it: of 300 clusters (50 in make test), none has a Secret written. What
 // corrects it goes through, without anybody removing a pin.
 func TestAPasswordThatTheProxyRefusesReachesNoCluster(t *testing.T) {
 	f := newOwnFixture(t, "--preflight")
 	s := startSquid(f, map[string]string{"me": "first"})
 	target := "tcp://" + listens(f)
-	w := newWavesOf(f, 5, 295, func(p *v1alpha1.CorporateProxy) {
+	w := newWavesOf(f, 5, many(), func(p *v1alpha1.CorporateProxy) {
 		p.Spec.Probes = &v1alpha1.Probes{MustReach: []v1alpha1.ProbeTarget{{URL: target, Route: "Proxied"}}}
 	})
 	w.setAccount(s, "me", "first")

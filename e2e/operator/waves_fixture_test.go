@@ -18,9 +18,18 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/operator"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
+
+// many is how many clusters a fleet has beside its five canaries.
+func many() int {
+	if tier.Short() {
+		return 45
+	}
+	return 295
+}
 
 const (
 	stageLabel = "stage"

@@ -60,7 +60,7 @@ func (w *waves) refuseLongLists() {
 // The canaries' Secrets are refused: the rollout is halted, and nothing outside their wave is written. The canaries go
 // back, and a corrected change goes through without anybody removing a pin.
 func TestCanariesWhoseSecretsAreRefusedHaltTheRollout(t *testing.T) {
-	w := newWaves(t, 5, 295)
+	w := newWaves(t, 5, many())
 	w.refuseLongLists()
 	before := w.contentOf(w.canaries)
 	versions := w.count(w.rest)

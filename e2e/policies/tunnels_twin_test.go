@@ -19,12 +19,14 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // Manifests that no webhook will see become the same pods: what the command makes of each row, stored where no policy
 // applies, is what each engine stores.
 func TestFairleadMutateMakesThePodsThatTheEnginesStore(t *testing.T) {
+	tier.Full(t) // in make test, e2e/mutate does with a manifest of each kind
 	fairlead, err := tools.Program(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
 	engines := tunnelEngines(t)
