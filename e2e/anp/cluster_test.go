@@ -63,7 +63,7 @@ func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	authority, err := machine.NewAuthority("Example Tunnel CA")
 	controlplanetest.Require(t, err)
-	c := newPlainCluster(t, controlplanetest.Shared(t), authority)
+	c := newPlainCluster(t, controlplanetest.Shared(t, kyverno.Content...), authority)
 	c.startKyverno(t, kyverno.Options{})
 	_, err = replicator.Start(t.Context(), c.cp)
 	controlplanetest.Require(t, err)

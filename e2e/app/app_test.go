@@ -63,7 +63,7 @@ func TestTheValuesReachTheirConsumers(t *testing.T) {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	ctx := t.Context()
-	s := &site{cp: controlplanetest.Shared(t)}
+	s := &site{cp: controlplanetest.Shared(t, operator.Content...)}
 	scheme := runtime.NewScheme()
 	controlplanetest.Require(t, clientgoscheme.AddToScheme(scheme))
 	controlplanetest.Require(t, v1alpha1.AddToScheme(scheme))

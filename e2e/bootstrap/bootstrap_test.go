@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
@@ -65,7 +66,7 @@ func TestAManagementClusterIsBootstrappedInTheDocumentedOrder(t *testing.T) {
 
 	c.run(t, fairlead)
 	// What clusterctl init and move would leave. The operator waits for it.
-	controlplanetest.Require(t, c.mgmt.InstallClusterAPI(t.Context()))
+	controlplanetest.Require(t, c.mgmt.Install(t.Context(), controlplane.ClusterAPI))
 	_, err = deployment.Start(t.Context(), c.mgmt, "fairlead-system", "fairlead-operator", "--leader-elect=false")
 	controlplanetest.Require(t, err)
 	c.shell(t, "kubectl apply -f mgmt.yaml")

@@ -32,7 +32,11 @@ type server struct {
 
 func startServer(t *testing.T, engine string) server {
 	t.Helper()
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	options := controlplane.Options{}
+	if engine == "Kyverno" {
+		options.Content = kyverno.Content
+	}
+	cp := controlplanetest.Start(t, options)
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	var started *kyverno.Kyverno
 	if engine == "Kyverno" {

@@ -37,7 +37,7 @@ type fleet struct {
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	cp := controlplanetest.Shared(t)
+	cp := controlplanetest.Shared(t, operator.Content...)
 	started.Do(func() { started.err = startAll(context.Background(), cp) })
 	controlplanetest.Require(t, started.err)
 	scheme := runtime.NewScheme()

@@ -68,7 +68,7 @@ func StartControlPlaneProvider(ctx context.Context, cp *controlplane.ControlPlan
 }
 
 // start returns when the controller runs and the API server asks its webhooks. The CRDs must be installed
-// before: see controlplane.InstallClusterAPI, which operator.Install includes. The controller is the
+// before: see controlplane.ClusterAPI, which operator.Install includes. The controller is the
 // control plane's administrator: its permissions are not the subject here.
 func start(ctx context.Context, cp *controlplane.ControlPlane, row row, options Options) (*Provider, error) {
 	path, err := tools.Build(ctx, row.tool, options.Progress)

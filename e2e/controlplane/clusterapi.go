@@ -2,7 +2,10 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,28 +36,46 @@ var contractLabels = map[string]string{
 	"clusterctl.cluster.x-k8s.io": "",
 }
 
-// InstallClusterAPI installs the CRDs of Cluster API and of its kubeadm providers. No controller of
-// theirs runs.
-func (cp *ControlPlane) InstallClusterAPI(ctx context.Context) error {
+// ClusterAPI are the CRDs of Cluster API and of its kubeadm providers. No controller of theirs runs.
+var ClusterAPI = Content{
+	Name: "cluster-api",
+	Digest: func(ctx context.Context, w io.Writer) error {
+		fmt.Fprintln(w, contractLabels)
+		folders, err := clusterAPIFolders(ctx)
+		for _, folder := range folders {
+			err = errors.Join(err, DigestFS(w, folder))
+		}
+		return err
+	},
+	Install: func(ctx context.Context, cp *ControlPlane) error {
+		folders, err := clusterAPIFolders(ctx)
+		if err != nil {
+			return err
+		}
+		var crds []*unstructured.Unstructured
+		for _, folder := range folders {
+			parsed, err := parseFS(folder)
+			if err != nil {
+				return err
+			}
+			crds = append(crds, parsed...)
+		}
+		for _, crd := range crds {
+			labels := maps.Clone(contractLabels)
+			maps.Copy(labels, crd.GetLabels())
+			crd.SetLabels(labels)
+		}
+		return cp.ApplyObjects(ctx, crds...)
+	},
+}
+
+func clusterAPIFolders(ctx context.Context) (folders []fs.FS, err error) {
 	module, err := tools.ModuleDir(ctx, tools.ClusterAPI, clusterAPIModule)
 	if err != nil {
-		return fmt.Errorf("install Cluster API: %w", err)
+		return nil, err
 	}
-	var crds []*unstructured.Unstructured
 	for _, folder := range clusterAPICRDs {
-		parsed, err := parseFS(os.DirFS(filepath.Join(module, folder)))
-		if err != nil {
-			return fmt.Errorf("install Cluster API: %w", err)
-		}
-		crds = append(crds, parsed...)
+		folders = append(folders, os.DirFS(filepath.Join(module, folder)))
 	}
-	for _, crd := range crds {
-		labels := maps.Clone(contractLabels)
-		maps.Copy(labels, crd.GetLabels())
-		crd.SetLabels(labels)
-	}
-	if err := cp.ApplyObjects(ctx, crds...); err != nil {
-		return fmt.Errorf("install Cluster API: %w", err)
-	}
-	return nil
+	return folders, nil
 }

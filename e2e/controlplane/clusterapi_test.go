@@ -8,12 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 func TestClusterAPIIsServedInBothVersions(t *testing.T) {
 	cp := controlplanetest.Shared(t)
-	controlplanetest.Require(t, cp.InstallClusterAPI(t.Context()))
+	controlplanetest.Require(t, cp.Install(t.Context(), controlplane.ClusterAPI))
 	namespace := controlplanetest.Namespace(t, cp)
 	controlplanetest.Require(t, cp.Apply(t.Context(), []byte(`
 apiVersion: cluster.x-k8s.io/v1beta2
@@ -42,7 +43,7 @@ spec:
 
 func TestTheCRDsOfClusterAPICarryTheContractLabels(t *testing.T) {
 	cp := controlplanetest.Shared(t)
-	controlplanetest.Require(t, cp.InstallClusterAPI(t.Context()))
+	controlplanetest.Require(t, cp.Install(t.Context(), controlplane.ClusterAPI))
 	objects, err := dynamic.NewForConfig(cp.Admin())
 	controlplanetest.Require(t, err)
 	crds := objects.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})

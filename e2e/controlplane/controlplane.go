@@ -32,6 +32,8 @@ type Options struct {
 	KeepRunning bool
 	// APIServerArgs are added to the command line of kube-apiserver, for example feature gates.
 	APIServerArgs []string
+	// Content is there from the start. It needs the API server's defaults.
+	Content []Content
 	// AuditPolicy is what the API server writes down, in place of audit-policy.yaml. AuditEvents finds the writes of which
 	// it has the stages RequestReceived and ResponseComplete.
 	AuditPolicy []byte
@@ -88,6 +90,9 @@ func (cp *ControlPlane) start(ctx context.Context) (err error) {
 		return err
 	}
 	if err := cp.writeKubeconfig(cp.dir.adminKubeconfig(), cp.admin); err != nil {
+		return err
+	}
+	if err := cp.fill(ctx); err != nil {
 		return err
 	}
 	if err := cp.StartEtcd(ctx); err != nil {

@@ -33,7 +33,7 @@ type harness struct {
 
 func newHarness(t *testing.T) *harness {
 	t.Helper()
-	h := &harness{company: newCompany(t), cp: controlplanetest.Shared(t), values: clusterValues(t)}
+	h := &harness{company: newCompany(t), cp: controlplanetest.Shared(t, kyverno.Content...), values: clusterValues(t)}
 	h.clients = controlplanetest.Clients(t, h.cp)
 	h.node = &node.Node{Network: h.company.network, Clients: h.clients}
 	h.programs = clients(t, h.company.caFile)

@@ -44,7 +44,7 @@ func newLab(ctx context.Context, options options) (*lab, error) {
 		return nil, err
 	}
 	var err error
-	if l.cp, err = controlplane.Start(ctx, controlplane.Options{Progress: options.Progress}); err != nil {
+	if l.cp, err = controlplane.Start(ctx, controlplane.Options{Progress: options.Progress, Content: kyverno.Content}); err != nil {
 		return nil, err
 	}
 	if err = l.fill(ctx, options); err != nil {

@@ -63,7 +63,7 @@ spec: {source: {valuesRef: {name: corporate-proxy}}}
 
 func newManagement(t *testing.T) *management {
 	t.Helper()
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	cp := controlplanetest.Start(t, controlplane.Options{Content: operator.Content})
 	m := &management{TB: t, cp: cp, client: clientFor(t, cp.Admin())}
 	m.must(deliver.Install(t.Context(), cp))
 	m.must(cp.StartControllerManager(t.Context(), controlplane.GarbageCollector))

@@ -72,7 +72,7 @@ func TestOneLabelBringsSoftwareAndSettings(t *testing.T) {
 func TestTheBundleOfOneClusterHasItsRelay(t *testing.T) {
 	tier.Full(t)
 	m := newManagement(t)
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	cp := controlplanetest.Start(t, controlplane.Options{Content: kyverno.Content})
 	m.must(cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	workload := clientFor(t, cp.Admin())
 	engine, err := kyverno.Start(t.Context(), cp, kyverno.Options{Progress: os.Stderr})

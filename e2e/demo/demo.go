@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -156,7 +157,10 @@ func (s *stage) withRelay() []act {
 func nothing(context.Context) error { return nil }
 
 func (s *stage) startControlPlane(ctx context.Context) error {
-	options := controlplane.Options{KeepRunning: s.keep, AuditPolicy: []byte(auditReads), Progress: s.screen}
+	options := controlplane.Options{
+		KeepRunning: s.keep, AuditPolicy: []byte(auditReads), Progress: s.screen,
+		Content: append(slices.Clone(kyverno.Content), controlplane.ClusterAPI),
+	}
 	if s.keep {
 		options.Dir = keptDir()
 		if _, err := os.Stat(options.Dir); err == nil {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -38,7 +39,7 @@ func (s *stage) applyClusters(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.cp.InstallClusterAPI(ctx), s.cp.Apply(ctx, aws), s.cp.Apply(ctx, clustersYAML))
+	return errors.Join(s.cp.Install(ctx, controlplane.ClusterAPI), s.cp.Apply(ctx, aws), s.cp.Apply(ctx, clustersYAML))
 }
 
 func (s *stage) showClusters(context.Context) error {

@@ -58,8 +58,8 @@ func checkout(t *testing.T) string {
 // Fairlead deploys. It plays the workload cluster, too.
 func startCluster(t *testing.T) *controlplane.ControlPlane {
 	t.Helper()
-	cp := controlplanetest.Start(t, controlplane.Options{})
-	controlplanetest.Require(t, cp.InstallClusterAPI(t.Context()))
+	cp := controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{controlplane.ClusterAPI}})
+	controlplanetest.Require(t, cp.Install(t.Context(), controlplane.ClusterAPI))
 	dir, err := tools.ModuleDir(t.Context(), "provider-crds", "sigs.k8s.io/cluster-api-provider-aws/v2")
 	controlplanetest.Require(t, err)
 	aws, err := os.ReadFile(filepath.Join(dir, "config/crd/bases/infrastructure.cluster.x-k8s.io_awsclusters.yaml"))

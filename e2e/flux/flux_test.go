@@ -66,7 +66,7 @@ func TestFluxHandsTheValuesOnAndWorksBehindTheProxyItself(t *testing.T) {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{cp: controlplanetest.Shared(t)}
+	s := &site{cp: controlplanetest.Shared(t, operator.Content...)}
 	s.install(t)
 	s.startOperator(t)
 	return s

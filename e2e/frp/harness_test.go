@@ -43,7 +43,7 @@ type harness struct {
 
 func newHarness(t *testing.T) *harness {
 	t.Helper()
-	h := &harness{cp: controlplanetest.Start(t, controlplane.Options{Hosts: []string{tunnelName}})}
+	h := &harness{cp: controlplanetest.Start(t, controlplane.Options{Hosts: []string{tunnelName}, Content: kyverno.Content})}
 	h.clients = controlplanetest.Clients(t, h.cp)
 	var err error
 	h.authority, err = machine.NewAuthority("Example Proxy CA")

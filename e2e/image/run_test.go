@@ -69,7 +69,7 @@ func relayPod(t *testing.T) *corev1.Pod {
 }
 
 func TestTheOperatorsImageBecomesReadyAsItsDeploymentSays(t *testing.T) {
-	cp := controlplanetest.Shared(t)
+	cp := controlplanetest.Shared(t, operator.Content...)
 	controlplanetest.Require(t, operator.Install(t.Context(), cp))
 	pod := operatorsDeployment(t).Spec.Template.Spec
 	account, err := cp.ServiceAccount(t.Context(), operator.Namespace, pod.ServiceAccountName)

@@ -83,14 +83,44 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, options Options) 
 // install applies what the module ships, but for the Deployments. Behind its Service, Kyverno asks for its own, and does
 // nothing while there is none.
 func install(ctx context.Context, cp *controlplane.ControlPlane, options Options) error {
-	if options.Installed {
+	switch {
+	case options.Installed:
 		return nil
+	case options.Service == nil:
+		return cp.Install(ctx, kyverno)
 	}
-	manifest, err := Manifest(ctx, options.Service != nil)
+	manifest, err := manifestWithNamespace(ctx, true)
 	if err != nil {
 		return err
 	}
-	return cp.Apply(ctx, append([]byte(namespace), manifest...))
+	return cp.Apply(ctx, manifest)
+}
+
+// Content is what a control plane starts with on which Kyverno is to run: what the module ships, but for the Deployments.
+var Content = []controlplane.Content{kyverno}
+
+var kyverno = controlplane.Content{
+	Name: "kyverno",
+	Digest: func(ctx context.Context, w io.Writer) error {
+		manifest, err := manifestWithNamespace(ctx, false)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(manifest)
+		return err
+	},
+	Install: func(ctx context.Context, cp *controlplane.ControlPlane) error {
+		manifest, err := manifestWithNamespace(ctx, false)
+		if err != nil {
+			return err
+		}
+		return cp.Apply(ctx, manifest)
+	},
+}
+
+func manifestWithNamespace(ctx context.Context, deployments bool) ([]byte, error) {
+	manifest, err := Manifest(ctx, deployments)
+	return append([]byte(namespace), manifest...), err
 }
 
 const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: " + Namespace + "}}" + Separator

@@ -47,7 +47,7 @@ func (r *release) changed(noProxy any) string {
 }
 
 func TestFairleadFromAFailedInstallToAReinstall(t *testing.T) {
-	r := newRelease(t, controlplanetest.Start(t, controlplane.Options{}), "fairlead")
+	r := newRelease(t, controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{controlplane.ClusterAPI}}), "fairlead")
 	r.makeFleet()
 	secrets := record(t, controlplanetest.Clients(t, r.cp))
 

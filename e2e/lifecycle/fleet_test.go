@@ -43,7 +43,7 @@ spec:
 
 func (r *release) makeFleet() {
 	r.Helper()
-	controlplanetest.Require(r, r.cp.InstallClusterAPI(r.Context()))
+	controlplanetest.Require(r, r.cp.Install(r.Context(), controlplane.ClusterAPI))
 	controlplanetest.Require(r, r.cp.StartControllerManager(r.Context(), controlplane.GarbageCollector, controlplane.ClusterRoleAggregation))
 	for team, clusters := range fleet {
 		r.must(r.cp.Apply(r.Context(), fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", team)))

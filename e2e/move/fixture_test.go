@@ -56,12 +56,12 @@ type management struct {
 
 func startManagement(t *testing.T) *management {
 	t.Helper()
-	m := &management{cp: controlplanetest.Start(t, controlplane.Options{})}
+	m := &management{cp: controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{controlplane.ClusterAPI}})}
 	m.clients = controlplanetest.Clients(t, m.cp)
 	var err error
 	m.client, err = client.New(m.cp.Admin(), client.Options{Scheme: scheme})
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, m.cp.InstallClusterAPI(t.Context()))
+	controlplanetest.Require(t, m.cp.Install(t.Context(), controlplane.ClusterAPI))
 	for _, file := range []struct{ toolModule, module, path string }{
 		{tools.ClusterAPI, "sigs.k8s.io/cluster-api", "cmd/clusterctl/config/crd/bases/clusterctl.cluster.x-k8s.io_providers.yaml"},
 		{"provider-crds", "sigs.k8s.io/cluster-api/test", "infrastructure/docker/config/crd/bases/infrastructure.cluster.x-k8s.io_dockerclusters.yaml"},

@@ -32,7 +32,7 @@ type fleet struct {
 // newFleet has one whose machines get these settings.
 func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet {
 	t.Helper()
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	cp := controlplanetest.Start(t, controlplane.Options{Content: operator.Content})
 	controlplanetest.Require(t, operator.Install(t.Context(), cp))
 	_, err := clusterapi.StartBootstrapProvider(t.Context(), cp, clusterapi.Options{Progress: os.Stderr})
 	controlplanetest.Require(t, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/observe"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -44,7 +45,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	cp := controlplanetest.Start(t, controlplane.Options{Content: operator.Content})
 	f := &fixture{TB: t, cp: cp}
 	f.must(observe.Install(t.Context(), cp))
 	f.namespace = controlplanetest.Namespace(t, cp)

@@ -82,7 +82,7 @@ func newFleet(ctx context.Context) (*fleet, error) {
 		options controlplane.Options
 	}{
 		{&f.hub, controlplane.Options{Hosts: []string{machine.HubName, machine.HubAddress}}},
-		{&f.spoke, controlplane.Options{Hosts: []string{machine.ServiceAddress}}},
+		{&f.spoke, controlplane.Options{Hosts: []string{machine.ServiceAddress}, Content: kyverno.Content}},
 	} {
 		start.options.Progress = os.Stderr
 		if *start.cp, err = controlplane.Start(ctx, start.options); err != nil {

@@ -43,7 +43,7 @@ func (f *fixture) awaitEndpoints(proxied ...string) *v1alpha1.ProxyReport {
 // The controllers of the management cluster dial the endpoint of every other cluster.
 func TestTheManagementClustersReportSaysWhoseEndpointItDialsThroughTheProxy(t *testing.T) {
 	tier.Full(t)
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	cp := controlplanetest.Start(t, controlplane.Options{Content: operator.Content})
 	install(t, cp)
 	f := fixtureOn(t, cp, nil)
 	f.startOperator("--management-cluster=" + f.namespace + "/" + management)

@@ -68,7 +68,7 @@ var shared struct {
 // newFixture shares control plane and operator with the other tests.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	cp := controlplanetest.Shared(t)
+	cp := controlplanetest.Shared(t, operator.Content...)
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.operator == nil {
@@ -84,7 +84,7 @@ func newFixture(t *testing.T) *fixture {
 // stop one of them or count requests.
 func newOwnFixture(t *testing.T, args ...string) *fixture {
 	t.Helper()
-	return newFixtureOf(t, controlplane.Options{}, args...)
+	return newFixtureOf(t, controlplane.Options{Content: operator.Content}, args...)
 }
 
 func newFixtureOf(t *testing.T, options controlplane.Options, args ...string) *fixture {

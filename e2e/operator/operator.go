@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -30,10 +31,18 @@ const (
 // User is who the operator is to the API server.
 var User = controlplane.ServiceAccountUser(Namespace, ServiceAccount)
 
-// Install installs the CRDs of Cluster API and everything below config/, and
-// returns when the operator's cage holds.
+// Content are the CRDs of Cluster API and everything below config/.
+var Content = []controlplane.Content{controlplane.ClusterAPI, fairlead}
+
+var fairlead = controlplane.Content{
+	Name:    "fairlead",
+	Digest:  func(_ context.Context, w io.Writer) error { return controlplane.DigestFS(w, config.Files) },
+	Install: func(ctx context.Context, cp *controlplane.ControlPlane) error { return cp.ApplyFS(ctx, config.Files) },
+}
+
+// Install installs the Content, and returns when the operator's cage holds.
 func Install(ctx context.Context, cp *controlplane.ControlPlane) error {
-	if err := cp.InstallClusterAPI(ctx); err != nil {
+	if err := cp.Install(ctx, controlplane.ClusterAPI); err != nil {
 		return err
 	}
 	return InstallWithoutClusterAPI(ctx, cp)
@@ -41,7 +50,7 @@ func Install(ctx context.Context, cp *controlplane.ControlPlane) error {
 
 // InstallWithoutClusterAPI installs everything below config/ alone.
 func InstallWithoutClusterAPI(ctx context.Context, cp *controlplane.ControlPlane) error {
-	if err := cp.ApplyFS(ctx, config.Files); err != nil {
+	if err := cp.Install(ctx, fairlead); err != nil {
 		return err
 	}
 	return awaitCage(ctx, cp)

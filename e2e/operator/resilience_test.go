@@ -255,7 +255,7 @@ func TestTheOperatorIsNotReadyWithoutItsCaches(t *testing.T) {
 		err := o.Ready(ctx)
 		return holds(err != nil && contains(err.Error(), "500"), "it says: %v", err)
 	})
-	f.must(cp.InstallClusterAPI(t.Context()))
+	f.must(cp.Install(t.Context(), controlplane.ClusterAPI))
 	controlplanetest.Await(t, "readiness", func(ctx context.Context) (bool, error) { return true, o.Ready(ctx) })
 }
 

@@ -252,7 +252,7 @@ func injected() []corev1.EnvVar {
 func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	tier.Full(t)
 	t.Parallel() // it has a control plane of its own, and much of its time is waiting
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	cp := controlplanetest.Start(t, controlplane.Options{Content: kyverno.Content})
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	clients := controlplanetest.Clients(t, cp)
 	namespace := controlplanetest.Namespace(t, cp)

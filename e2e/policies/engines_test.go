@@ -31,7 +31,11 @@ type engine struct {
 
 // startEngine starts one that stays until the tests of the package are over.
 func startEngine(ctx context.Context, name string) (*engine, error) {
-	cp, err := controlplane.Start(ctx, controlplane.Options{})
+	options := controlplane.Options{}
+	if name == withKyverno {
+		options.Content = kyverno.Content
+	}
+	cp, err := controlplane.Start(ctx, options)
 	if err != nil {
 		return nil, err
 	}

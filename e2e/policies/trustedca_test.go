@@ -41,7 +41,11 @@ type caCluster struct {
 // startCA starts one and returns when a pod gets what both policies give.
 func startCA(t *testing.T, engine string, authority *machine.Authority) caCluster {
 	t.Helper()
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	options := controlplane.Options{}
+	if engine == "Kyverno" {
+		options.Content = kyverno.Content
+	}
+	cp := controlplanetest.Start(t, options)
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 	if engine == "Kyverno" {
 		_, err := kyverno.Start(t.Context(), cp, kyverno.Options{})

@@ -49,8 +49,8 @@ func TestProvidersExamplesAreTakenByTheirRealCRDsAsThePageSays(t *testing.T) {
 			t.Errorf("%s has no row in %s", name, providersPage)
 		}
 	}
-	cp := controlplanetest.Shared(t)
-	controlplanetest.Require(t, cp.InstallClusterAPI(t.Context()))
+	cp := controlplanetest.Shared(t, controlplane.ClusterAPI)
+	controlplanetest.Require(t, cp.Install(t.Context(), controlplane.ClusterAPI))
 	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), exampleCRDs(t, exampleSources, examples)...))
 	for name, checked := range rows {
 		t.Run(name, func(t *testing.T) { checkExample(t, cp, examples[name], checked) })

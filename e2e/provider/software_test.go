@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
@@ -27,7 +28,7 @@ func TestExamplesOfSoftwareAreTakenByTheirRealCRDsAsThePageSays(t *testing.T) {
 			t.Errorf("%s has no row in %s", name, softwarePage)
 		}
 	}
-	cp := controlplanetest.Shared(t)
+	cp := controlplanetest.Shared(t, controlplane.ClusterAPI)
 	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), exampleCRDs(t, softwareSources, examples)...))
 	for name, checked := range rows {
 		t.Run(name, func(t *testing.T) { checkExample(t, cp, examples[name], checked) })

@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 
 func TestAgentsThatCannotSpeakToTheProxyGoThroughTheRelay(t *testing.T) {
 	tunnels.Complete(t)
-	c := newCluster(t, controlplanetest.Shared(t))
+	c := newCluster(t, controlplanetest.Shared(t, kyverno.Content...))
 	t.Run("apiserver-network-proxy", func(t *testing.T) {
 		t.Parallel()
 		s := c.site(t, proxyURL(credential), 8091)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/e2e/tunnels"
@@ -21,7 +22,7 @@ const (
 
 func TestAgentsGoThroughASidecarAndARotationRestartsNothing(t *testing.T) {
 	tunnels.Complete(t)
-	c := newCluster(t, controlplanetest.Start(t, controlplane.Options{})) // it has Kyverno to itself
+	c := newCluster(t, controlplanetest.Start(t, controlplane.Options{Content: kyverno.Content})) // it has Kyverno to itself
 	for name, url := range map[string]func(string) string{"https": proxyURL, "http": plainURLOf} {
 		t.Run("apiserver-network-proxy, "+name, func(t *testing.T) {
 			t.Parallel()

@@ -177,7 +177,7 @@ type management struct {
 
 func newManagement(t *testing.T) *management {
 	t.Helper()
-	cp := controlplanetest.Start(t, controlplane.Options{})
+	cp := controlplanetest.Start(t, controlplane.Options{Content: operator.Content})
 	controlplanetest.Require(t, operator.Install(t.Context(), cp))
 	_, err := operator.Start(t.Context(), cp, operator.Options{Args: []string{"--leader-elect=false"}})
 	controlplanetest.Require(t, err)

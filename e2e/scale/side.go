@@ -37,7 +37,7 @@ type side struct {
 
 func newSide(ctx context.Context) (_ *side, err error) {
 	s := &side{}
-	if s.cp, err = controlplane.Start(ctx, controlplane.Options{Progress: os.Stderr, AuditPolicy: auditPolicy}); err != nil {
+	if s.cp, err = controlplane.Start(ctx, controlplane.Options{Progress: os.Stderr, AuditPolicy: auditPolicy, Content: operator.Content}); err != nil {
 		return nil, err
 	}
 	if err := s.fill(ctx); err != nil {

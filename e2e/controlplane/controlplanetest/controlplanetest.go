@@ -53,13 +53,13 @@ var shared struct {
 }
 
 // Shared gives the test the control plane that all tests of the package share. It starts with the first
-// test that asks for it. TestMain must call Main.
-func Shared(t testing.TB) *controlplane.ControlPlane {
+// test that asks for it, with the content that one names. TestMain must call Main.
+func Shared(t testing.TB, content ...controlplane.Content) *controlplane.ControlPlane {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cp == nil && shared.err == nil {
-		shared.cp, shared.err = controlplane.Start(context.Background(), controlplane.Options{Progress: os.Stderr})
+		shared.cp, shared.err = controlplane.Start(context.Background(), controlplane.Options{Progress: os.Stderr, Content: content})
 		if shared.err == nil {
 			shared.kept = append(shared.kept, shared.cp)
 		}
