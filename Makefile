@@ -28,7 +28,7 @@ demo-stop: ## end a demo that was kept running
 	@cd e2e && go run ./demo --stop
 
 test: deps verify lint unit programs-short $(SUM) ## what a change must pass, in ten minutes: lint, unit tests, and the main job end to end
-	@$(call e2e,-short -timeout=20m,$(short))
+	@$(call e2e,-short -timeout=20m -p=4,$(short)) # they wait for half of their time
 
 test-all: deps verify lint unit e2e ## everything
 
@@ -104,12 +104,12 @@ affected: ## the tests that a change touches, by imports and a table (BASE=origi
 flaky := $(CURDIR)/.cache/flaky
 e2e = mkdir -p $(dir $(flaky)) && cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --format=standard-quiet --hide-summary=skipped --packages='$(2)' \
 	--rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=5 --rerun-fails-report=$(flaky) -- \
-	-vet=off -ldflags=-w -count=1 $(1) && { [ ! -e $(flaky) ] || sed 's/^/flaky: /' $(flaky); }
+	-vet=off -ldflags='-w -s' -count=1 $(1) && { [ ! -e $(flaky) ] || sed 's/^/flaky: /' $(flaky); }
 
 # The packages of make test. In those, tier.Full leaves single tests to make test-all.
 # The longest begin, so that none of them is alone at the end.
-short := ./operator ./policies ./replicator ./charts ./clusterapi ./deliver ./nodes ./docs ./demo ./probe ./corp ./ocm ./frp ./anp ./fabric ./follow \
-	./pods ./doctor ./mutate ./requests ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./controlplane/controlplanetest ./tools ./tunnels \
+short := ./operator ./probe ./policies ./deliver ./charts ./replicator ./docs ./demo ./clusterapi ./corp ./anp ./follow ./nodes ./mutate ./ocm ./frp ./fabric \
+	./pods ./doctor ./requests ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./controlplane/controlplanetest ./tools ./tunnels \
 	./vectors/differential ./vectors/measure ./vectors/table
 
 # The packages of make test-all alone.
