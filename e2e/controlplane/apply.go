@@ -38,11 +38,11 @@ func (cp *ControlPlane) Apply(ctx context.Context, manifests ...[]byte) error {
 
 // ApplyFS applies the .yaml files of a folder, and of the folders in it, as Apply does.
 func (cp *ControlPlane) ApplyFS(ctx context.Context, folder fs.FS) error {
-	objects, err := parseFS(folder)
+	manifest, err := ReadFS(folder)
 	if err != nil {
-		return err
+		return fmt.Errorf("read manifests: %w", err)
 	}
-	return cp.ApplyObjects(ctx, objects...)
+	return cp.Apply(ctx, manifest)
 }
 
 // ApplyObjects is Apply for objects that are parsed already.
@@ -124,25 +124,16 @@ func Parse(manifest []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-func parseFS(folder fs.FS) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
+// ReadFS returns the .yaml files of a folder, and of the folders in it, as one manifest.
+func ReadFS(folder fs.FS) ([]byte, error) {
+	var manifest []byte
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
 			return err
 		}
 		content, err := fs.ReadFile(folder, name)
-		if err != nil {
-			return err
-		}
-		parsed, err := Parse(content)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		objects = append(objects, parsed...)
-		return nil
+		manifest = append(append(manifest, "\n---\n"...), content...)
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read manifests: %w", err)
-	}
-	return objects, nil
+	return manifest, err
 }

@@ -2,15 +2,8 @@ package controlplane
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
@@ -37,45 +30,18 @@ var contractLabels = map[string]string{
 }
 
 // ClusterAPI are the CRDs of Cluster API and of its kubeadm providers. No controller of theirs runs.
-var ClusterAPI = Content{
-	Name: "cluster-api",
-	Digest: func(ctx context.Context, w io.Writer) error {
-		fmt.Fprintln(w, contractLabels)
-		folders, err := clusterAPIFolders(ctx)
-		for _, folder := range folders {
-			err = errors.Join(err, DigestFS(w, folder))
-		}
-		return err
-	},
-	Install: func(ctx context.Context, cp *ControlPlane) error {
-		folders, err := clusterAPIFolders(ctx)
-		if err != nil {
-			return err
-		}
-		var crds []*unstructured.Unstructured
-		for _, folder := range folders {
-			parsed, err := parseFS(folder)
-			if err != nil {
-				return err
-			}
-			crds = append(crds, parsed...)
-		}
-		for _, crd := range crds {
-			labels := maps.Clone(contractLabels)
-			maps.Copy(labels, crd.GetLabels())
-			crd.SetLabels(labels)
-		}
-		return cp.ApplyObjects(ctx, crds...)
-	},
-}
-
-func clusterAPIFolders(ctx context.Context) (folders []fs.FS, err error) {
+var ClusterAPI = Content{Name: "cluster-api", Labels: contractLabels, Read: func(ctx context.Context) ([]byte, error) {
 	module, err := tools.ModuleDir(ctx, tools.ClusterAPI, clusterAPIModule)
 	if err != nil {
 		return nil, err
 	}
+	var crds []byte
 	for _, folder := range clusterAPICRDs {
-		folders = append(folders, os.DirFS(filepath.Join(module, folder)))
+		read, err := ReadFS(os.DirFS(filepath.Join(module, folder)))
+		if err != nil {
+			return nil, err
+		}
+		crds = append(crds, read...)
 	}
-	return folders, nil
-}
+	return crds, nil
+}}

@@ -5,8 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,22 +13,37 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// Content is what many control planes begin with. It is installed once; whoever starts with it gets a copy of that one's
-// data, which costs half as much as to start without, and a quarter of installing it. Objects are then the same in all of
-// them, with UIDs and times.
+// Content is what many control planes begin with. It is installed once and its data kept: whoever starts with it gets a
+// copy. Its objects are then the same in all of them, with UIDs and times.
 type Content struct {
 	Name string
-	// Digest writes down all that Install reads: with another sum, it is installed anew.
-	Digest  func(context.Context, io.Writer) error
-	Install func(context.Context, *ControlPlane) error
+	// Read returns YAML documents. If they are others than before, they are installed anew.
+	Read func(context.Context) ([]byte, error)
+	// Labels are added to each object.
+	Labels map[string]string
 }
 
-// Install installs the content, unless the control plane has started with it.
+// Install applies the content, unless the control plane has started with it.
 func (cp *ControlPlane) Install(ctx context.Context, content Content) error {
 	if slices.ContainsFunc(cp.options.Content, func(c Content) bool { return c.Name == content.Name }) {
 		return nil
 	}
-	if err := content.Install(ctx, cp); err != nil {
+	manifest, err := content.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", content.Name, err)
+	}
+	objects, err := Parse(manifest)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", content.Name, err)
+	}
+	if len(content.Labels) > 0 {
+		for _, object := range objects {
+			labels := maps.Clone(content.Labels)
+			maps.Copy(labels, object.GetLabels())
+			object.SetLabels(labels)
+		}
+	}
+	if err := cp.ApplyObjects(ctx, objects...); err != nil {
 		return fmt.Errorf("install %s: %w", content.Name, err)
 	}
 	return nil
@@ -43,10 +57,12 @@ func (cp *ControlPlane) fill(ctx context.Context) error {
 	name, sum := "etcd", sha256.New()
 	fmt.Fprintln(sum, cp.programs)
 	for _, content := range cp.options.Content {
-		name += "-" + content.Name
-		if err := content.Digest(ctx, sum); err != nil {
+		manifest, err := content.Read(ctx)
+		if err != nil {
 			return fmt.Errorf("read %s: %w", content.Name, err)
 		}
+		name += "-" + content.Name
+		fmt.Fprintf(sum, "%s %v %d\n%s", content.Name, content.Labels, len(manifest), manifest)
 	}
 	folder, err := tools.Folder(ctx, name, fmt.Sprintf("%.6x", sum.Sum(nil)), func(temp string) error { return cp.make(ctx, temp) })
 	if err != nil {
@@ -79,19 +95,4 @@ func copyData(ctx context.Context, from, to string) error {
 		return fmt.Errorf("copy the data of etcd: %w: %s", err, out)
 	}
 	return nil
-}
-
-// DigestFS writes down the files of a folder, and of the folders in it.
-func DigestFS(w io.Writer, folder fs.FS) error {
-	return fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(folder, name)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(w, "%s %d\n%s", name, len(content), content)
-		return err
-	})
 }

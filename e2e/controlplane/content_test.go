@@ -3,7 +3,6 @@ package controlplane_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,35 +13,30 @@ import (
 )
 
 func TestContentIsInstalledOnceAndAnewWhereItHasChanged(t *testing.T) {
-	installed, text, run := 0, "first", t.TempDir() // the cache outlives a run
-	content := controlplane.Content{
-		Name:   "example",
-		Digest: func(_ context.Context, w io.Writer) error { _, err := fmt.Fprint(w, text, run); return err },
-		Install: func(ctx context.Context, cp *controlplane.ControlPlane) error {
-			installed++
-			return cp.Apply(ctx, fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", text))
-		},
+	manifest := func(text string) []byte { // the cache outlives a run
+		return fmt.Appendf(nil, "{apiVersion: v1, kind: Namespace, metadata: {name: example, annotations: {of: %q, has: %q}}}", t.TempDir(), text)
 	}
-	start := func() *controlplane.ControlPlane {
-		return controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{content}})
-	}
-	check := func(cp *controlplane.ControlPlane, namespace string, times int) {
-		t.Helper()
-		_, err := controlplanetest.Clients(t, cp).CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
-		controlplanetest.Require(t, err)
-		if installed != times {
-			t.Errorf("it was installed %d times, want %d", installed, times)
+	first, second := manifest("first"), manifest("second")
+	start := func(manifest []byte) (*controlplane.ControlPlane, *corev1.Namespace) {
+		content := controlplane.Content{
+			Name: "example", Labels: map[string]string{"example": "yes"},
+			Read: func(context.Context) ([]byte, error) { return manifest, nil },
 		}
+		cp := controlplanetest.Start(t, controlplane.Options{Content: []controlplane.Content{content}})
+		controlplanetest.Require(t, cp.Install(t.Context(), content)) // it is there
+		namespace, err := controlplanetest.Clients(t, cp).CoreV1().Namespaces().Get(t.Context(), "example", metav1.GetOptions{})
+		controlplanetest.Require(t, err)
+		return cp, namespace
 	}
-	first := start()
-	check(first, "first", 1)
-	controlplanetest.Require(t, first.Install(t.Context(), content))
-	check(first, "first", 1)
-	check(start(), "first", 1)
-	text = "second"
-	check(start(), "second", 2)
+	cp, one := start(first)
+	if _, same := start(first); same.UID != one.UID || same.ResourceVersion != one.ResourceVersion {
+		t.Errorf("the same content was installed again: %v, %v", same.ObjectMeta, one.ObjectMeta)
+	}
+	if _, other := start(second); other.UID == one.UID || other.Annotations["has"] != "second" || other.Labels["example"] != "yes" {
+		t.Errorf("other content: %v", other.ObjectMeta)
+	}
 
 	// It is a control plane as any other.
-	_, err := controlplanetest.Clients(t, first).CoreV1().ConfigMaps("first").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "new"}}, metav1.CreateOptions{})
+	_, err := controlplanetest.Clients(t, cp).CoreV1().ConfigMaps("example").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "new"}}, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
 }

@@ -86,41 +86,20 @@ func install(ctx context.Context, cp *controlplane.ControlPlane, options Options
 	switch {
 	case options.Installed:
 		return nil
-	case options.Service == nil:
-		return cp.Install(ctx, kyverno)
+	case options.Service != nil:
+		return cp.Install(ctx, content("kyverno-with-deployments", true))
 	}
-	manifest, err := manifestWithNamespace(ctx, true)
-	if err != nil {
-		return err
-	}
-	return cp.Apply(ctx, manifest)
+	return cp.Install(ctx, Content[0])
 }
 
-// Content is what a control plane starts with on which Kyverno is to run: what the module ships, but for the Deployments.
-var Content = []controlplane.Content{kyverno}
+// Content is what a control plane starts with on which Kyverno is to run.
+var Content = []controlplane.Content{content("kyverno", false)}
 
-var kyverno = controlplane.Content{
-	Name: "kyverno",
-	Digest: func(ctx context.Context, w io.Writer) error {
-		manifest, err := manifestWithNamespace(ctx, false)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(manifest)
-		return err
-	},
-	Install: func(ctx context.Context, cp *controlplane.ControlPlane) error {
-		manifest, err := manifestWithNamespace(ctx, false)
-		if err != nil {
-			return err
-		}
-		return cp.Apply(ctx, manifest)
-	},
-}
-
-func manifestWithNamespace(ctx context.Context, deployments bool) ([]byte, error) {
-	manifest, err := Manifest(ctx, deployments)
-	return append([]byte(namespace), manifest...), err
+func content(name string, deployments bool) controlplane.Content {
+	return controlplane.Content{Name: name, Read: func(ctx context.Context) ([]byte, error) {
+		manifest, err := Manifest(ctx, deployments)
+		return append([]byte(namespace), manifest...), err
+	}}
 }
 
 const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: " + Namespace + "}}" + Separator

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -35,9 +34,8 @@ var User = controlplane.ServiceAccountUser(Namespace, ServiceAccount)
 var Content = []controlplane.Content{controlplane.ClusterAPI, fairlead}
 
 var fairlead = controlplane.Content{
-	Name:    "fairlead",
-	Digest:  func(_ context.Context, w io.Writer) error { return controlplane.DigestFS(w, config.Files) },
-	Install: func(ctx context.Context, cp *controlplane.ControlPlane) error { return cp.ApplyFS(ctx, config.Files) },
+	Name: "fairlead",
+	Read: func(context.Context) ([]byte, error) { return controlplane.ReadFS(config.Files) },
 }
 
 // Install installs the Content, and returns when the operator's cage holds.
