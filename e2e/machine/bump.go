@@ -49,14 +49,15 @@ func (s *Squid) bumps(ctx context.Context, options SquidOptions) error {
 	if err != nil {
 		return err
 	}
-	certgen, err := os.ReadFile(filepath.Join(root, "usr/lib/squid/security_file_certgen"))
-	if err != nil {
-		return err
-	}
-	for name, content := range map[string][]byte{"bump.pem": bytes.Join([][]byte{options.Bump.PEM(), key}, nil), "hubs.crt": options.Hubs.PEM(), "certgen": certgen} {
+	for name, content := range map[string][]byte{"bump.pem": bytes.Join([][]byte{options.Bump.PEM(), key}, nil), "hubs.crt": options.Hubs.PEM()} {
 		if err := os.WriteFile(s.file(name), content, 0o755); err != nil {
 			return err
 		}
+	}
+	// Not written by this process: what it forks meanwhile would have the file open for a moment, and a program that is open
+	// for writing does not start.
+	if _, err := output(ctx, "", "cp", filepath.Join(root, "usr/lib/squid/security_file_certgen"), s.file("certgen")); err != nil {
+		return err
 	}
 	if out, err := output(ctx, "", s.file("certgen"), "-c", "-s", s.file("certificates"), "-M", "4MB"); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
