@@ -12,3 +12,8 @@ var PolicyValues []byte
 //
 //go:embed fairlead-policies/Chart.yaml
 var PolicyChart []byte
+
+// PolicyKeys says which keys at the root of its values are mistakes.
+//
+//go:embed fairlead-policies/keys.json
+var PolicyKeys []byte

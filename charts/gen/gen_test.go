@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const small = `# @schema {patternProperties: {"^x-": {}}}
+const small = `# @schema {additionalProperties: true}
 
 # For readers alone.
 
@@ -32,6 +32,9 @@ map:
   # -- May go
   # @schema {required: false, type: [integer, string]}
   number: 7
+# -- Of others
+# @schema {read: false}
+other: ""
 `
 
 func TestValuesBecomeASchema(t *testing.T) {
@@ -50,7 +53,7 @@ func TestValuesBecomeASchema(t *testing.T) {
 	delete(got, "$comment")
 	if err := json.Unmarshal([]byte(`{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {},
-		"type": "object", "additionalProperties": false, "patternProperties": {"^x-": {}}, "required": ["kind", "map"],
+		"type": "object", "additionalProperties": true, "required": ["kind", "map"],
 		"properties": {
 			"kind": {"description": "What it is, in two lines.", "enum": ["a", "b"]},
 			"map": {
@@ -61,7 +64,8 @@ func TestValuesBecomeASchema(t *testing.T) {
 					"free": {"description": "Anything", "type": "object", "additionalProperties": true},
 					"number": {"description": "May go", "type": ["integer", "string"]}
 				}
-			}
+			},
+			"other": {"description": "Of others", "type": "string"}
 		}
 	}`), &want); err != nil {
 		t.Fatal(err)
@@ -79,7 +83,7 @@ func TestValuesBecomeATable(t *testing.T) {
 	readme, err := withTable([]byte("before\n"+tableBegins+"old\n"+tableEnds+"after\n"), table(values))
 	want := "before\n" + tableBegins + "| value | default | |\n| --- | --- | --- |\n" +
 		"| `kind` | `a` | What it is, in two lines. |\n| `map.truth` | `true` | A truth. |\n| `map.list` |  | A list. |\n" +
-		"| `map.free` | `{\"a\":{\"b\":1}}` | Anything |\n| `map.number` | `7` | May go |\n" + tableEnds + "after\n"
+		"| `map.free` | `{\"a\":{\"b\":1}}` | Anything |\n| `map.number` | `7` | May go |\n| `other` |  | Of others |\n" + tableEnds + "after\n"
 	if diff := cmp.Diff(want, string(readme)); diff != "" || err != nil {
 		t.Errorf("%v, -want +got:\n%s", err, diff)
 	}

@@ -1,5 +1,6 @@
-// Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json and the table in
-// README.md. It also makes SHA256SUMS, of the files that a chart links to. Run it in the repository's root.
+// Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json, the table in README.md
+// and, where any key is taken at the root, keys.json. It also makes SHA256SUMS, of the files that a chart links to. Run it in
+// the repository's root.
 //
 // In values.yaml, a comment right above a key says:
 //
@@ -10,7 +11,8 @@
 // A description may also stand behind the value. @schema is JSON Schema, in YAML, to the end of the comment; the type is
 // that of the default, unless it says otherwise. Any other comment is for readers of the file alone.
 //
-//   - A map with descriptions in it has those keys and no others; @schema may say more (patternProperties).
+//   - A map with descriptions in it has those keys and no others, unless @schema says additionalProperties: true. At the
+//     root, what is nearly a key of the chart is then refused by keys.json, but not what is nearly one with read: false.
 //   - A map or a list without any is its user's: @schema must say what may be in it.
 //   - null removes a default, with Helm. Where the default is not empty, that is an error, unless @schema says
 //     required: false.
@@ -60,6 +62,15 @@ func generate(chart string, folders []string) error {
 	}
 	if err := os.WriteFile(filepath.Join(chart, "values.schema.json"), schema, 0o600); err != nil {
 		return err
+	}
+	known, err := keysOf(values)
+	if err != nil {
+		return err
+	}
+	if known != nil {
+		if err := os.WriteFile(filepath.Join(chart, "keys.json"), known, 0o600); err != nil {
+			return err
+		}
 	}
 	readme, err := os.ReadFile(filepath.Join(chart, "README.md"))
 	if err != nil {

@@ -83,9 +83,10 @@ func (f field) toSchema() (map[string]any, error) {
 		}
 	}
 	for keyword, value := range f.schema {
-		if _, isOurs := value.(bool); keyword != "required" || !isOurs {
-			schema[keyword] = value
+		if _, isBool := value.(bool); isBool && (keyword == "required" || keyword == "read") {
+			continue // ours
 		}
+		schema[keyword] = value
 	}
 	if schema["type"] == nil && schema["$ref"] == nil && schema["enum"] == nil {
 		return nil, fmt.Errorf("%s: @schema must say its type", f.path)

@@ -183,6 +183,21 @@ func TestAWholeValuesSecretIsTakenAsItIs(t *testing.T) {
 	}
 }
 
+// An App merges the Secret over the ConfigMap. Here is every field that cluster-apps-operator writes, and more of a platform.
+func TestWhatAPlatformWritesIsTakenAndNotRead(t *testing.T) {
+	file := func(name string) []byte { return read(t, filepath.Join(policies.Chart(), "ci", name)) }
+	further := values{"enabled": true, "nodes": 3, "mode": "a", "code": "b", "cluster": values{"httpEndpoint": "a", "proxyProtocol": values{"enabled": true}}}
+	got := render(t, file("cluster-configmap.yaml"), file("cluster-secret.yaml"), further)
+	const proxied = "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
+	const direct = "cluster.local,10.96.0.0/12,10.244.0.0/16,192.168.52.10,172.16.0.0/16,internal.example.com,svc,127.0.0.1,localhost"
+	if diff := cmp.Diff(environment(proxied, proxied, direct), got.secret(t)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(render(t, file("cluster-values.yaml")), got); diff != "" {
+		t.Errorf("-merged before +merged by Helm:\n%s", diff)
+	}
+}
+
 func TestTheSecretStaysWhenTheReleaseGoes(t *testing.T) {
 	if policy := render(t)["Secret/"+policies.Secret].GetAnnotations()["helm.sh/resource-policy"]; policy != "keep" {
 		t.Errorf("helm.sh/resource-policy is %q", policy)

@@ -1,12 +1,7 @@
 {{/* The three settings, checked, as JSON: proxy, and what it leaves empty from cluster.proxy.
      No message shows a value: it may have a password. */}}
 {{- define "fairlead-policies.proxy" -}}
-{{- /* What else is below cluster is a platform's, unless it is ours in the wrong place or spelling. */ -}}
-{{- range $key, $_ := .Values.cluster -}}
-{{- if and (ne $key "proxy") (regexMatch "(?i)^(no[_-]?)?p[ro]*x(y|ie)|^http" $key) -}}
-{{- fail (printf "unknown key cluster.%s: the settings are cluster.proxy.http, https and noProxy" $key) -}}
-{{- end -}}
-{{- end -}}
+{{- include "fairlead-policies.checkKeys" . -}}
 {{- $found := dict "http" "" "https" "" "noProxy" "" "httpPrevious" "" "httpsPrevious" "" -}}
 {{- $paths := dict -}}
 {{- range $path := list "cluster.proxy" "proxy" -}}

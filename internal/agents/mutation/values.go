@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -170,7 +169,11 @@ func ReadValues(files ...[]byte) (Values, error) {
 	if err != nil {
 		return Values{}, err
 	}
-	all, err := withoutForeign(merged(defaults, given))
+	known, err := readKeys()
+	if err != nil {
+		return Values{}, err
+	}
+	all, err := known.withoutForeign(merged(defaults, given))
 	if err == nil {
 		all, err = withoutNull(all, defaults, "")
 	}
@@ -243,29 +246,6 @@ func withoutNull(values, defaults map[string]any, at string) (map[string]any, er
 		}
 	}
 	return result, nil
-}
-
-// What a platform may have beside ours, and what below cluster is ours in the wrong place or spelling: values.yaml and
-// _helpers.tpl of the chart.
-var (
-	foreign   = regexp.MustCompile(`^(azureSubscriptionID|baseDomain|bootstrapMode|chartOperator|ciliumNetworkPolicy|cluster(CA|CIDR|DNSIP|ID)|externalDNSIP|gcpProject|helm|provider)$`)
-	misplaced = regexp.MustCompile(`(?i)^(no[_-]?)?p[ro]*x(y|ie)|^http`)
-)
-
-// withoutForeign leaves out what a platform has for its own charts.
-func withoutForeign(all map[string]any) (map[string]any, error) {
-	maps.DeleteFunc(all, func(key string, _ any) bool { return foreign.MatchString(key) })
-	cluster, _ := all["cluster"].(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(cluster)) {
-		if key == "proxy" {
-			continue
-		}
-		if misplaced.MatchString(key) {
-			return nil, fmt.Errorf("unknown key cluster.%s: the settings are cluster.proxy.http, https and noProxy", key)
-		}
-		delete(cluster, key)
-	}
-	return all, nil
 }
 
 // required are the keys that must not be removed, by where they are.

@@ -3,6 +3,7 @@ package mutation_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -32,13 +33,34 @@ func TestTheValuesThatTheChartTakesAreRead(t *testing.T) {
 
 func TestOurKeysInTheWrongPlaceOrSpellingAreErrors(t *testing.T) {
 	for name, given := range map[string]string{
-		"cluster.prxy":    "cluster: {prxy: {http: S3CRET}}",
-		"cluster.Proxy":   "cluster: {Proxy: {http: S3CRET}}",
-		"cluster.proxies": "cluster: {proxies: [S3CRET]}",
-		"cluster.http":    "cluster: {http: S3CRET}",
-		"cluster.noProxy": "cluster: {noProxy: S3CRET}",
-		"no_proxy":        "cluster: {proxy: {no_proxy: S3CRET}}",
-		"clusterProxy":    "clusterProxy: {http: S3CRET}",
+		"cluster.prxy":       "cluster: {prxy: {http: S3CRET}}",
+		"cluster.Proxy":      "cluster: {Proxy: {http: S3CRET}}",
+		"cluster.proxies":    "cluster: {proxies: [S3CRET]}",
+		"cluster.http":       "cluster: {http: S3CRET}",
+		"cluster.noProxy":    "cluster: {noProxy: S3CRET}",
+		"cluster.no_proxy":   "cluster: {no_proxy: S3CRET}",
+		"cluster.porxy":      "cluster: {porxy: {http: S3CRET}}",
+		"cluster.https":      "cluster: {https: S3CRET}",
+		"cluster.httpProxy":  "cluster: {httpProxy: S3CRET}",
+		"cluster.http_proxy": "cluster: {http_proxy: S3CRET}",
+		"no_proxy":           "cluster: {proxy: {no_proxy: S3CRET}}",
+		"clusterProxy":       "clusterProxy: {http: S3CRET}",
+
+		"unknown key optin: it is not read; did you mean optIn?":           "optin: S3CRET",
+		"unknown key failure-policy: it is not read; did you mean failure": "failure-policy: S3CRET",
+		"unknown key egine: it is not read; did you mean engine?":          "egine: S3CRET",
+		"unknown key xeclude: it is not read; did you mean exclude?":       "xeclude: {names: [S3CRET]}",
+		"unknown key tunnel: it is not read; did you mean tunnels?":        "tunnel: S3CRET",
+		"unknown key replicater: it is not read; did you mean replicator?": "replicater: S3CRET",
+		"unknown key clusters: it is not read; did you mean cluster?":      "clusters: {proxy: {http: S3CRET}}",
+		"unknown key relya: it is not read; did you mean relay?":           "relya: S3CRET",
+		"unknown key noProxy: the settings are cluster.proxy.http":         "noProxy: S3CRET",
+		"unknown key no-proxy: the settings are cluster.proxy.http":        "no-proxy: S3CRET",
+		"unknown key httpProxy: the settings are cluster.proxy.http":       "httpProxy: S3CRET",
+		"unknown key httpsProxy: the settings are cluster.proxy.http":      "httpsProxy: S3CRET",
+		"unknown key proxies: the settings are cluster.proxy.http":         "proxies: [S3CRET]",
+		"unknown key porxy: the settings are cluster.proxy.http":           "porxy: {http: S3CRET}",
+		`unknown field "foo"`: "exclude: {foo: S3CRET}",
 	} {
 		_, err := mutation.ReadValues([]byte(given))
 		if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "S3CRET") {
@@ -47,15 +69,21 @@ func TestOurKeysInTheWrongPlaceOrSpellingAreErrors(t *testing.T) {
 	}
 }
 
-// What is told apart here is told apart there.
-func TestTheChartKnowsTheSameForeignKeys(t *testing.T) {
-	for file, pattern := range map[string]string{"values.yaml": mutation.Foreign, "templates/_helpers.tpl": mutation.Misplaced} {
-		content, err := os.ReadFile(filepath.Join(chart, file))
+func TestKeysOfAPlatformAreTakenAndNotRead(t *testing.T) {
+	read := func(name string) []byte {
+		content, err := os.ReadFile(filepath.Join(chart, "ci", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(content), `"`+pattern+`"`) {
-			t.Errorf("%s does not have %s", file, pattern)
-		}
+		return content
+	}
+	want, err := mutation.ReadValues(read("cluster-values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	further := []byte("{enabled: true, nodes: 3, mode: a, code: b, cluster: {httpEndpoint: a, proxyProtocol: {enabled: true}}}")
+	got, err := mutation.ReadValues(read("cluster-configmap.yaml"), read("cluster-secret.yaml"), further)
+	if err != nil || !reflect.DeepEqual(want, got) {
+		t.Errorf("%v, or others than of one file", err)
 	}
 }

@@ -1,6 +1,0 @@
-package mutation
-
-var (
-	Foreign   = foreign.String()
-	Misplaced = misplaced.String()
-)
