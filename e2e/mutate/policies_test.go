@@ -104,8 +104,11 @@ tunnels: {relay: {imagePullSecrets: [{name: a}, {name: b}], resources: {requests
 exclude: {names: ["<a>&*"], labels: ["a=<b>&c*"]}
 tunnels: {families: {x: {labels: {app: ["x\"y", 'z\w']}, containers: ["a'b", "</script>"], through: Environment, reads: [http_proxy], arguments: [["--a<", "b>"]]}}}`},
 	"what a platform has beside ours, and a digest": {`
-cluster: {calico: {CIDR: 10.244.0.0/16}, proxy: {https: "http://proxy.example:3128", noProxy: a}}
+cluster: {calico: {CIDR: 10.244.0.0/16}, httpEndpoint: a, proxyProtocol: true, proxy: {https: "http://proxy.example:3128", noProxy: a}}
 clusterID: c1
+env: [{name: NO_PROXY, value: a}]
+nodes: 3
+subscriptionID: ""
 tunnels: {relay: {image: {digest: "sha256:` + strings.Repeat("0", 64) + `"}}}`},
 }
 
@@ -194,6 +197,20 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"tunnels: {relay: {resources: {limits: {cpu: [1]}}}}",
 		"tunnels: {families: {frpc: {label: {a: [b]}}}}",
 		"tunnel: {}",
+		"optin: true",
+		"failure-policy: Ignore",
+		"xeclude: {names: []}",
+		"replicater: {}",
+		"ndoe: {}",
+		"Proxy: {}",
+		"porxy: {}",
+		"proxies: []",
+		"noProxy: a",
+		"no-proxy: a",
+		"httpProxy: a",
+		"httpsProxy: a",
+		"cluster: {httpProxy: a}",
+		"cluster: {https: a}",
 		"tunnels: {families: {x: {labels: {app: [x]}, containers: [x], through: Relay, throughTLS: null}}}",
 		"tunnels: {families: {x: null}}",
 		"exclude: {namespaces: [A]}",
