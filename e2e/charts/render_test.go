@@ -220,12 +220,15 @@ func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 	for excluded, given := range map[string]values{
 		"--exclude-namespaces=kube-public,kube-node-lease,kyverno" + networks:             nil,
 		"--exclude-namespaces=kube-system,kube-public,kube-node-lease,kyverno" + networks: {"tunnels": values{"enabled": false}},
+		// One more takes none away.
+		"--exclude-namespaces=kube-public,kube-node-lease,kyverno" + networks + ",legacy": {"exclude": values{"namespaces": []string{"legacy", "kyverno"}}},
+		"--exclude-namespaces=legacy": {"exclude": values{"namespaces": []string{"legacy"}, "defaults": values{"namespaces": []string{"kube-system"}}}},
 	} {
 		text, err := yaml.Marshal(render(t, given)["Deployment/fairlead-replicator"].Object)
 		if err != nil || !bytes.Contains(text, []byte("- "+excluded+"\n")) {
 			t.Errorf("with %v, the replicator is not told %s (%v)", given, excluded, err)
 		}
-		if onDemand := bytes.Contains(text, []byte("- --on-demand-namespaces=kube-system\n")); onDemand != (given == nil) {
+		if onDemand := bytes.Contains(text, []byte("- --on-demand-namespaces=kube-system\n")); onDemand != (given["tunnels"] == nil) {
 			t.Errorf("with %v, kube-system gets the password only for who refers to it: %t", given, onDemand)
 		}
 	}
@@ -234,7 +237,7 @@ func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 // What a selector can say is said there, once, and the rest by patterns: nothing of the list is lost, and no API server
 // refuses the policy because of a label that there cannot be.
 func TestExcludedLabelsAreInTheSelectorAsFarAsItGoes(t *testing.T) {
-	given := values{"exclude": values{"labels": []string{"a=x", "b/c=*", "a=y", "a=x", "d=", "e=x-*", "f=*", "f=x", "g=not a label", "H_/i=x", "j=a*b"}}}
+	given := values{"exclude": values{"defaults": values{"labels": nil}, "labels": []string{"a=x", "b/c=*", "a=y", "a=x", "d=", "e=x-*", "f=*", "f=x", "g=not a label", "H_/i=x", "j=a*b"}}}
 	for _, engine := range []string{"MutatingPolicy", "MutatingAdmissionPolicy"} {
 		objects := render(t, given, values{"engine": map[string]string{"MutatingPolicy": "Kyverno", "MutatingAdmissionPolicy": "Native"}[engine]})
 		spec := objects[engine+"/"+policies.InjectProxyEnv].Object["spec"].(map[string]any)

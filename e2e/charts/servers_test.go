@@ -238,7 +238,7 @@ func combinations() []values {
 		{{"carry": "SecretRef"}, {"carry": "Literal"}, {"carry": "Relay"}},
 		{{"failurePolicy": "Fail", "optIn": false}, {"failurePolicy": "Ignore", "optIn": true}},
 		{{}, {"trustedCA": values{"enabled": true, "bundle": certificate}}},
-		{{}, {"exclude": values{"namespaces": []string{}, "names": []string{}, "labels": []string{}}}},
+		{{}, {"exclude": values{"defaults": values{"namespaces": []string{}, "names": []string{}, "labels": []string{}}}}},
 	} {
 		var more []values
 		for _, given := range all {

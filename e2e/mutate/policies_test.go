@@ -85,7 +85,7 @@ tunnels:
     agent: {labels: {app: [agent], tier: [a, b]}, containers: [], through: Environment, throughTLS: None, reads: [http_proxy], replacesBareURLs: true}
     other: {labels: {app: [other]}, containers: [x], through: Relay, targets: ["hub.example:443"], arguments: [[--keepalive-time, 45s], [--v, "2"]]}
   relay: {image: {repository: registry.example/relay, tag: "7"}, resources: null}`},
-	"no namespace excluded": {"exclude: {namespaces: []}"},
+	"no namespace excluded": {"exclude: {defaults: {namespaces: []}}"},
 	"numbers for quantities": {`
 proxy: {https: "http://proxy.example:3128", noProxy: a}
 tunnels: {relay: {resources: {limits: {memory: 67108864, cpu: 0.5}, requests: null}}}`},
@@ -94,7 +94,7 @@ tunnels: {relay: {resources: {limits: {memory: 67108864, cpu: 0.5}, requests: nu
 exclude: {hostNetwork: false, names: ["a*b?", "c$d"], labels: ["app=x", "app=y", "app=x", "tier=*", "tier=edge", "k=", "a.b/c=d", "-bad=x", "x=edge*"]}`},
 	"null for what the chart has": {`
 proxy: {https: "http://proxy.example:3128", noProxy: a, http: null}
-exclude: {hostNetwork: null}
+exclude: {hostNetwork: null, sources: null, namespaces: [legacy], defaults: {names: null}}
 tunnels: {families: {frpc: {throughTLS: null}, rancher: null}}`},
 	"a relay from a registry with a password, and certificates": {`
 proxy: {https: "http://proxy.example:3128", noProxy: a}
@@ -185,7 +185,6 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"{source: {existing: true}, managementCluster: {enabled: true, endpointRanges: [10.0.0.0/8]}}",
 		"relay: {clusterIP: fairlead-relay}",
 		"{carry: Relay, proxy: {http: 'http://proxy.example:1', noProxy: '" + long[:90000] + "'}}",
-		"exclude: {names: null}",
 		"tunnels: {families: {frpc: {through: null}}}",
 		`{carry: Literal, managementCluster: {enabled: true}, proxy: {http: "http://proxy.example:1", noProxy: a}}`,
 		"tunnels: {families: {frpc: {through: Elsewhere}}}",
@@ -204,6 +203,7 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"ndoe: {}",
 		"Proxy: {}",
 		"porxy: {}",
+		"fairlead-policies: {carry: Literal}",
 		"proxies: []",
 		"noProxy: a",
 		"no-proxy: a",
@@ -215,6 +215,8 @@ func TestTheCommandRefusesTheValuesThatTheChartRefuses(t *testing.T) {
 		"tunnels: {families: {x: null}}",
 		"exclude: {namespaces: [A]}",
 		"exclude: {names: ['']}",
+		"exclude: {sources: ['']}",
+		"exclude: {defaults: {names: ['']}}",
 		"exclude: {labels: [app]}",
 		"tunnels: {namespaces: [a_b]}",
 		"tunnels: {families: {A: {labels: {a: [b]}, containers: [], through: Relay}}}",

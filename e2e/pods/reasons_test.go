@@ -166,7 +166,7 @@ func TestEveryContainerThatThePolicyLeftAloneHasItsReasonAndNoOtherIsListed(t *t
 	}
 	for name, want := range map[string]string{
 		"both":          "Uninjected OwnValue: sets http_proxy, HTTPS_PROXY itself",
-		"from":          "Uninjected OwnEnvFrom: takes its own from proxy-settings",
+		"from":          "Fine : has ours below proxy-settings: a variable that is there wins, one in the other case of letters stays ours",
 		"http":          "Password : in HTTP_PROXY, for all to read who may read pods",
 		"none":          "Fine : ",
 		"some":          "Uninjected OwnEnvFrom: names HTTP_PROXY, and may have the rest from settings",

@@ -336,7 +336,11 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	t.Run("with carry Relay", func(t *testing.T) {
 		through := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "through-the-relay", Namespace: namespace}, Spec: pods[0].pod.Spec}
 		through.Spec.Containers = []corev1.Container{{Name: "web", Image: "web", Env: byRelay.entries(namespace, false)}}
-		uids := map[string]string{string(createPod(t, clients, through).UID): through.Name}
+		own := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "may-have-its-own", Namespace: namespace}, Spec: pods[0].pod.Spec}
+		own.Spec.Containers = []corev1.Container{{Name: "web", Image: "web", EnvFrom: []corev1.EnvFromSource{{
+			ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "oauth2-proxy"}},
+		}}}}
+		uids := map[string]string{string(createPod(t, clients, through).UID): through.Name, string(createPod(t, clients, own).UID): own.Name}
 		for uid, a := range expected {
 			uids[uid] = a.pod.Name
 		}
@@ -345,6 +349,10 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 		const copied = "refers to the Secret fairlead-proxy, whose copies nobody renews any more: "
 		pass := result{"pass", "success"}
 		want := map[string]map[string]result{
+			"may-have-its-own": {
+				"audit-proxy-env": pass, "audit-tunnels": pass,
+				"audit-proxy-unreached": {"warn", "container web: names none of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, and may have its own from oauth2-proxy, which exclude.sources of the chart leaves alone"},
+			},
 			"through-the-relay": {"audit-proxy-env": pass, "audit-proxy-unreached": pass, "audit-tunnels": pass},
 			"injected": {
 				"audit-proxy-env":       {"fail", "container web: " + copied + "replace the pod, so that it goes through fairlead-relay"},

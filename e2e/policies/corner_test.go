@@ -142,7 +142,7 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 			*envFrom = slices.Concat([]corev1.EnvFromSource{{SecretRef: &secret}}, *envFrom)
 			*env = slices.Concat(*env, []corev1.EnvVar{{Name: policies.TrustedCAKey}}) // hides the Secret's key
 		default:
-			*env = slices.Concat(*env, r.adds(c.variant.entries(c.namespace(), pod.Spec.HostNetwork)))
+			*env = slices.Concat(*env, r.under(c.variant).adds(c.variant.entries(c.namespace(), pod.Spec.HostNetwork)))
 		}
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {

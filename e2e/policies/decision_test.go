@@ -22,11 +22,12 @@ type row struct {
 	number string
 	has    corev1.Container
 	gets   []string
-	below  bool // all of them by one envFrom below its own, where there is a Secret
+	below  bool     // all of them by one envFrom below its own, where there is a Secret
+	wins   []string // what it gets where that would win over its sources; nil if the same
 }
 
 var (
-	tableRow  = regexp.MustCompile("(?m)^\\| (\\d+) \\| `(.*?)` \\| ([A-Z_ ]+|nothing) \\|")
+	tableRow  = regexp.MustCompile("(?m)^\\| (\\d+) \\| `(.*?)` \\| ([A-Z_ ]+|nothing) \\|(?: ([A-Z_ ]+|nothing) \\|)?")
 	rowNumber = regexp.MustCompile(`(?m)^\| \d+ \|`)
 	groups    = []string{"HTTP", "HTTPS", "NO_PROXY"}
 )
@@ -57,7 +58,10 @@ func parseDecisions(text string) ([]row, error) {
 		default:
 			r.gets = strings.Fields(cells[3])
 		}
-		for _, group := range r.gets {
+		if cells[4] != "" {
+			r.wins = strings.Fields(strings.TrimPrefix(cells[4], "nothing"))
+		}
+		for _, group := range slices.Concat(r.gets, r.wins) {
 			if !slices.Contains(groups, group) {
 				return nil, fmt.Errorf("row %s of the decision table: %s is no group", r.number, group)
 			}
@@ -68,6 +72,14 @@ func parseDecisions(text string) ([]row, error) {
 		return nil, fmt.Errorf("of %d rows of the decision table only %d can be read", len(all), len(rows))
 	}
 	return rows, nil
+}
+
+// under is the row as it is for a variant without a Secret.
+func (r row) under(v variant) row {
+	if v.values["carry"] != nil && r.wins != nil {
+		r.gets = r.wins
+	}
+	return r
 }
 
 // adds are those of the entries that belong to a group that the container gets.

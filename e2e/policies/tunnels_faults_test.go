@@ -20,7 +20,7 @@ var tunnelFaults = []tunnelFault{
 	{of: led, family: konnectivity, fault: fault{what: "empty values count", in: "agentsFound", old: "(e.?value.orValue('') != '' &&", new: "(true &&", row: "9"}},
 	{of: led, family: konnectivity, fault: fault{what: "own values do not count", in: "additions", old: "name in c.own ||", new: "", row: "11"}},
 	{of: led, family: konnectivity, fault: fault{what: "references do not count", in: "agentsFound", old: "has(e.valueFrom) ||", new: "", row: "12"}},
-	{of: led, family: konnectivity, fault: fault{what: "envFrom does not count", in: "agentsFound", old: "contains('proxy')", new: "contains('nothing')", row: "21"}},
+	{of: led, family: konnectivity, fault: fault{what: "envFrom does not count", in: "agentsFound", old: "variables.excludedSources.exists(", new: "false && variables.excludedSources.exists(", row: "21"}},
 	{of: led, family: konnectivity, fault: fault{what: "what it does not read decides", in: "reads", old: `"HTTPS_PROXY"`, new: `"HTTP_PROXY"`, row: "15"}},
 	{of: led, family: konnectivity, fault: fault{what: "own NO_PROXY replaced", in: "additions", old: "e.name in variables.reads ||", new: "true ||", row: "16"}},
 	{of: led, family: konnectivity, fault: fault{what: "a second entry instead of another value", in: "mutations", old: "op: 'replace', path: a.path + '/' + string(i)", new: "op: 'add', path: a.path + '/-'", row: "9"}},

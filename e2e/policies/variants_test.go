@@ -39,7 +39,7 @@ var (
 	}}
 	// The policy for kube-system, too.
 	opened = variant{name: "opened", values: map[string]any{
-		"exclude": map[string]any{"namespaces": []string{"kube-public", "kube-node-lease", "kyverno"}},
+		"exclude": map[string]any{"defaults": map[string]any{"namespaces": []string{"kube-public", "kube-node-lease", "kyverno"}}},
 	}}
 )
 
@@ -98,7 +98,7 @@ func (v variant) entries(namespace string, onItsNode bool) []corev1.EnvVar {
 
 // manifests are what the chart makes for an engine, narrowed to the variants' namespaces, faults included.
 func manifests(ctx context.Context, engine string, all []variant) ([]*unstructured.Unstructured, error) {
-	named := []string{"kube-system", "kube-public", "kube-node-lease", "kyverno"}
+	var named []string
 	for _, v := range all {
 		named = append(named, v.namespace(namedNamespace))
 	}

@@ -185,15 +185,32 @@ annotations:
   "optIn" (toString .Values.optIn)
   "hostNetwork" (toString (ne (toString .Values.exclude.hostNetwork) "false"))
   "machines" (include "fairlead-policies.machines" .)
-  "excludedNames" (include "fairlead-policies.patterns" .Values.exclude.names)
-  "excludedLabels" (include "fairlead-policies.patterns" .Values.exclude.labels) | toJson -}}
+  "excludedNames" (include "fairlead-policies.excluded" (dict "root" . "list" "names") | fromJsonArray | include "fairlead-policies.patterns")
+  "excludedLabels" (include "fairlead-policies.excluded" (dict "root" . "list" "labels") | fromJsonArray | include "fairlead-policies.patterns") | toJson -}}
 {{- end -}}
 
-{{/* exclude.labels, as JSON: requirements, what a selector can say of them; patterns, the rest. */}}
+{{/* A list of exclude, as JSON: the defaults, and what the values add. In: root, list (its key). */}}
+{{- define "fairlead-policies.excluded" -}}
+{{- $exclude := .root.Values.exclude -}}
+{{- concat (get ($exclude.defaults | default dict) .list | default list) (get $exclude .list | default list) | uniq | toJson -}}
+{{- end -}}
+
+{{/* exclude.sources as CEL, where Fairlead's variables win over those of a source. */}}
+{{- define "fairlead-policies.excludedSources" -}}
+{{- $given := .Values.exclude.sources -}}
+{{- kindIs "slice" $given | ternary $given (list "*proxy*") | include "fairlead-policies.patterns" -}}
+{{- end -}}
+
+{{/* The same for inject-proxy-env: with carry SecretRef, a container's own source wins. */}}
+{{- define "fairlead-policies.sourcesLeftAlone" -}}
+{{- if and (eq .Values.carry "SecretRef") (not (kindIs "slice" .Values.exclude.sources)) }}[]{{ else }}{{ include "fairlead-policies.excludedSources" . }}{{ end -}}
+{{- end -}}
+
+{{/* The labels of exclude, as JSON: requirements, what a selector can say of them; patterns, the rest. */}}
 {{- define "fairlead-policies.excludedLabels" -}}
 {{- $values := dict -}}
 {{- $patterns := list -}}
-{{- range .Values.exclude.labels -}}
+{{- range include "fairlead-policies.excluded" (dict "root" . "list" "labels") | fromJsonArray -}}
 {{- if regexMatch "^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?=([*]|([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?)$" . -}}
 {{- $label := splitn "=" 2 . -}}
 {{- $_ := set $values $label._0 (append (get $values $label._0 | default list) $label._1) -}}
@@ -260,7 +277,7 @@ it leads to cluster.proxy.https, which is empty
 {{- $expressions := list -}}
 {{- range $selector.matchExpressions -}}
 {{- if eq .key "kubernetes.io/metadata.name" -}}
-{{- $excluded := $root.Values.exclude.namespaces -}}
+{{- $excluded := include "fairlead-policies.excluded" (dict "root" $root "list" "namespaces") | fromJsonArray -}}
 {{- range $included }}{{ $excluded = without $excluded . }}{{ end -}}
 {{- $_ := set . "values" $excluded -}}
 {{- end -}}
@@ -356,7 +373,7 @@ app.kubernetes.io/component: replicator
 
 {{/* The namespaces that no policy of ours acts in, with commas. */}}
 {{- define "fairlead-policies.withoutSecret" -}}
-{{- $excluded := .Values.exclude.namespaces -}}
+{{- $excluded := include "fairlead-policies.excluded" (dict "root" . "list" "namespaces") | fromJsonArray -}}
 {{- if .Values.tunnels.enabled }}{{ range .Values.tunnels.namespaces }}{{ $excluded = without $excluded . }}{{ end }}{{ end -}}
 {{- join "," $excluded -}}
 {{- end -}}
@@ -365,7 +382,8 @@ app.kubernetes.io/component: replicator
 {{- define "fairlead-policies.onDemand" -}}
 {{- $only := list -}}
 {{- if .Values.tunnels.enabled -}}
-{{- range .Values.tunnels.namespaces }}{{ if has . $.Values.exclude.namespaces }}{{ $only = append $only . }}{{ end }}{{ end -}}
+{{- $excluded := include "fairlead-policies.excluded" (dict "root" . "list" "namespaces") | fromJsonArray -}}
+{{- range .Values.tunnels.namespaces }}{{ if has . $excluded }}{{ $only = append $only . }}{{ end }}{{ end -}}
 {{- end -}}
 {{- join "," $only -}}
 {{- end -}}

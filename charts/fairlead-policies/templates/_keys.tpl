@@ -2,6 +2,7 @@
      platform's. Elsewhere, the schema does. */}}
 {{- define "fairlead-policies.checkKeys" -}}
 {{- $known := .Files.Get "keys.json" | fromJson -}}
+{{- if hasKey .Values .Chart.Name }}{{ fail (printf "unknown key %s: these are the values of that chart itself, without its name" .Chart.Name) }}{{ end -}}
 {{- $foreign := list -}}
 {{- range $key, $_ := .Values -}}
 {{- if not (or (has $key $known.notRead) (hasKey $known.nearMisses $key)) }}{{ $foreign = append $foreign $key }}{{ end -}}

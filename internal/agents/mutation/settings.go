@@ -167,12 +167,30 @@ func (m Made) read() ([]byte, error) {
 	return policies.Files.ReadFile(m.From + "/" + m.From + ".yaml")
 }
 
+// excluded are the defaults, and what the values add.
+func (v Values) excluded() excluded {
+	with := func(defaults, added []string) []string {
+		var all []string
+		for _, one := range slices.Concat(defaults, added) {
+			if !slices.Contains(all, one) {
+				all = append(all, one)
+			}
+		}
+		return all
+	}
+	given, defaults := v.Exclude.excluded, v.Exclude.Defaults
+	return excluded{
+		Namespaces: with(defaults.Namespaces, given.Namespaces),
+		Names:      with(defaults.Names, given.Names), Labels: with(defaults.Labels, given.Labels),
+	}
+}
+
 func (v Values) injectProxyEnv(entries, machines string) (Made, error) {
-	names, err := patterns(v.Exclude.Names)
+	names, err := patterns(v.excluded().Names)
 	if err != nil {
 		return Made{}, err
 	}
-	requirements, rest := excludedLabels(v.Exclude.Labels)
+	requirements, rest := excludedLabels(v.excluded().Labels)
 	labels, err := patterns(rest)
 	if err != nil {
 		return Made{}, err
@@ -184,8 +202,13 @@ func (v Values) injectProxyEnv(entries, machines string) (Made, error) {
 	if entries != "" {
 		variables["entries"], variables["sources"] = entries, "[]"
 	}
+	if entries != "" || v.Exclude.Sources != nil {
+		if variables["excludedSources"], err = patterns(v.sources()); err != nil {
+			return Made{}, err
+		}
+	}
 	return Made{From: InjectProxyEnv, Settings: Settings{
-		Name: InjectProxyEnv, Variables: variables, ExcludedNamespaces: nonNil(v.Exclude.Namespaces), ExcludedLabels: requirements,
+		Name: InjectProxyEnv, Variables: variables, ExcludedNamespaces: nonNil(v.excluded().Namespaces), ExcludedLabels: requirements,
 	}}, nil
 }
 
@@ -239,13 +262,20 @@ func (v Values) tunnel(tunnel Tunnel, entries, machines string) (Made, error) {
 		}
 		variables[name] = expression
 	}
+	if tunnel.Through != ThroughRelay {
+		sources, err := patterns(v.sources())
+		if err != nil {
+			return Made{}, err
+		}
+		variables["excludedSources"] = sources
+	}
 	if tunnel.Through == ThroughEnvironment {
 		variables["machines"] = machines
 		if entries != "" {
 			variables["entries"] = entries
 		}
 	}
-	excluded := slices.DeleteFunc(slices.Clone(v.Exclude.Namespaces), func(name string) bool { return slices.Contains(v.Tunnels.Namespaces, name) })
+	excluded := slices.DeleteFunc(v.excluded().Namespaces, func(name string) bool { return slices.Contains(v.Tunnels.Namespaces, name) })
 	return Made{From: "tunnel-" + strings.ToLower(tunnel.Through), Tunnel: &tunnel, Settings: Settings{
 		Name: "tunnel-" + tunnel.Name, Labels: tunnel.Labels, Variables: variables, ExcludedNamespaces: nonNil(excluded),
 	}}, nil
@@ -292,12 +322,29 @@ func (v Values) relayImage() (string, error) {
 
 // patterns are regular expressions of patterns with *, as CEL.
 func patterns(given []string) (string, error) {
-	expressions := []string{}
-	for _, pattern := range given {
-		expressions = append(expressions, "^"+strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")+"$")
-	}
-	text, err := json.MarshalIndent(expressions, "", "  ") // as Sprig's toPrettyJson
+	text, err := json.MarshalIndent(expressions(given), "", "  ") // as Sprig's toPrettyJson
 	return string(text), err
+}
+
+// sources are those of exclude.sources, where what a container gets wins over them.
+func (v Values) sources() []string {
+	if v.Exclude.Sources == nil {
+		return []string{"*proxy*"}
+	}
+	return v.Exclude.Sources
+}
+
+// LeavesAlone says whether a container with such a source gets nothing, where what it would get would win over the source.
+func (v Values) LeavesAlone(source string) bool {
+	return slices.ContainsFunc(expressions(v.sources()), func(pattern string) bool { return regexp.MustCompile(pattern).MatchString(source) })
+}
+
+func expressions(given []string) []string {
+	all := []string{}
+	for _, pattern := range given {
+		all = append(all, "^"+strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")+"$")
+	}
+	return all
 }
 
 // nonNil is [] in JSON, where nil is null.

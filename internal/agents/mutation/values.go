@@ -38,10 +38,10 @@ type Values struct {
 	Carry   string      `json:"carry"`
 	OptIn   bool        `json:"optIn"`
 	Exclude struct {
-		Namespaces  []string `json:"namespaces"`
+		excluded
+		Defaults    excluded `json:"defaults"`
+		Sources     []string `json:"sources"`
 		HostNetwork *bool    `json:"hostNetwork"` // nil is true
-		Names       []string `json:"names"`
-		Labels      []string `json:"labels"`
 
 		// Not about what the policies do to pods.
 		Authorization any `json:"authorization"`
@@ -85,6 +85,13 @@ type Values struct {
 	Audit         any    `json:"audit"`
 	Node          any    `json:"node"`
 	Probe         any    `json:"probe"`
+}
+
+// excluded are the lists of exclude, and of its defaults.
+type excluded struct {
+	Namespaces []string `json:"namespaces"`
+	Names      []string `json:"names"`
+	Labels     []string `json:"labels"`
 }
 
 // Family is a row of tunnels.families; values.yaml of the chart says what each field means.
@@ -251,7 +258,6 @@ func withoutNull(values, defaults map[string]any, at string) (map[string]any, er
 // required are the keys that must not be removed, by where they are.
 var required = map[string][]string{
 	"":                   {"carry", "optIn", "exclude", "tunnels"},
-	"exclude":            {"namespaces", "names", "labels"},
 	"tunnels":            {"enabled", "namespaces", "families", "relay"},
 	"tunnels.families.*": {"labels", "containers", "through"},
 }

@@ -49,10 +49,10 @@ var (
 
 func (v Values) checkTexts() error {
 	return errors.Join(
-		ofForm("exclude.namespaces", v.Exclude.Namespaces, namespaceName), ofForm("tunnels.namespaces", v.Tunnels.Namespaces, namespaceName),
+		ofForm("exclude.namespaces", v.excluded().Namespaces, namespaceName), ofForm("tunnels.namespaces", v.Tunnels.Namespaces, namespaceName),
 		ofForm("managementCluster.tunnelNamespaces", v.ManagementCluster.TunnelNamespaces, namespaceName),
 		ofForm("managementCluster.endpointRanges", v.ManagementCluster.EndpointRanges, listEntry),
-		ofForm("exclude.names", v.Exclude.Names, notEmpty), ofForm("exclude.labels", v.Exclude.Labels, labelPattern),
+		ofForm("exclude.sources", v.Exclude.Sources, notEmpty), ofForm("exclude.names", v.excluded().Names, notEmpty), ofForm("exclude.labels", v.excluded().Labels, labelPattern),
 		ofForm("relay.clusterIP", []string{v.Relay.ClusterIP}, clusterAddress),
 		ofForm("tunnels.relay.image.digest", []string{v.Tunnels.Relay.Image.Digest}, imageDigest),
 	)

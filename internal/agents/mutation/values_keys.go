@@ -11,6 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/charts"
 )
 
+// chartName is what a parent chart has its values below.
+const chartName = "fairlead-policies"
+
 // keys tell what of values is the chart's, a platform's or a mistake, as its templates/_keys.tpl does from the same file.
 type keys struct {
 	NotRead       []string                  `json:"notRead"`
@@ -50,6 +53,9 @@ func (k keys) withoutForeign(all map[string]any) (map[string]any, error) {
 
 // check is an error if a key at the root was probably meant to be one of the chart's.
 func (k keys) check(key string) error {
+	if key == chartName {
+		return fmt.Errorf("unknown key %s: these are the values of that chart itself, without its name", key)
+	}
 	for _, meant := range slices.Sorted(maps.Keys(k.NearMisses)) {
 		if k.NearMisses[meant].MatchString(key) {
 			return fmt.Errorf("unknown key %s: it is not read; did you mean %s?", key, meant)

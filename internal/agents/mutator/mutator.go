@@ -27,7 +27,7 @@ type Mutator struct {
 	tunnels    map[string]*mutation.Tunnel // by the policy's name
 	unrelayed  []mutation.Tunnel           // that have none,
 	noRelay    string                      // for this reason
-	carry      string
+	values     mutation.Values
 	tlsUnknown bool // whether the proxy speaks TLS is not known
 	streams    []stream
 	namespaces map[string]*corev1.Namespace // that stand among the manifests
@@ -52,7 +52,7 @@ type stream struct {
 func New(all []mutation.Made, values mutation.Values, opts Options) (*Mutator, error) {
 	m := &Mutator{
 		opts: opts, tunnels: map[string]*mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{},
-		carry: values.Carry, tlsUnknown: !values.HasProxy(),
+		values: values, tlsUnknown: !values.HasProxy(),
 	}
 	m.unrelayed, m.noRelay = values.Unrelayed()
 	for _, made := range all {
@@ -155,7 +155,7 @@ func (m *Mutator) workload(ctx context.Context, name string, workload manifest.W
 		m.sayMissed(name, template, labels, namespace)
 		return nil, nil
 	}
-	if m.carry == mutation.CarryRelay && namespace.Name == "" {
+	if m.values.Carry == mutation.CarryRelay && namespace.Name == "" {
 		return nil, errors.New("its namespace, which carry Relay writes into the variables, is not known: give --namespace")
 	}
 	generateName := ""

@@ -143,11 +143,11 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 		}
 		names := s.addedNames(a.path + "/env")
 		if len(names) == 0 {
-			s.say("container %s: %s", a.Name, whyKept(a, tunnel))
+			s.say("container %s: %s", a.Name, s.whyKept(a, tunnel))
 			continue
 		}
 		source := "from the Secret fairlead-proxy"
-		switch s.m.carry {
+		switch s.m.values.Carry {
 		case mutation.CarryLiteral:
 			source = "with their values, password included"
 		case mutation.CarryRelay:
@@ -159,7 +159,7 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 }
 
 // whyKept says why a container gets no variable.
-func whyKept(a agent, tunnel *mutation.Tunnel) string {
+func (s statement) whyKept(a agent, tunnel *mutation.Tunnel) string {
 	for _, e := range a.Env {
 		switch {
 		case e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == "fairlead-proxy":
@@ -172,14 +172,14 @@ func whyKept(a agent, tunnel *mutation.Tunnel) string {
 		}
 	}
 	for _, from := range a.EnvFrom {
-		source := ""
+		kind, name := "", ""
 		if from.ConfigMapRef != nil {
-			source = "ConfigMap " + from.ConfigMapRef.Name
+			kind, name = "ConfigMap", from.ConfigMapRef.Name
 		} else if from.SecretRef != nil {
-			source = "Secret " + from.SecretRef.Name
+			kind, name = "Secret", from.SecretRef.Name
 		}
-		if strings.Contains(source, "proxy") {
-			return fmt.Sprintf("envFrom takes the %s, which is kept: no variable is added", source)
+		if name == "fairlead-proxy" || s.m.values.LeavesAlone(name) {
+			return fmt.Sprintf("envFrom takes the %s %s, which is kept: no variable is added", kind, name)
 		}
 	}
 	return "nothing to do"
@@ -270,7 +270,7 @@ func (s statement) sidecar(found []agent, tunnel *mutation.Tunnel) {
 		} else if len(tunnel.Flag) == 2 {
 			s.warn("container %s: %s", a.Name, whyNoFlag(a, tunnel.Flag))
 		} else {
-			s.say("container %s: %s", a.Name, whyKept(a, tunnel))
+			s.say("container %s: %s", a.Name, s.whyKept(a, tunnel))
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestTheAuditPoliciesAndTheCommandGoByWhatInjectProxyEnvSays(t *testing.T) {
 	group = strings.TrimSuffix(group, "})")
 	for _, name := range []string{"audit-proxy-env", "audit-proxy-unreached"} {
 		audit, _, _ := spec(t, "audit-proxy-env/"+name+".yaml")
-		for _, same := range []string{"optIn", "hostNetwork", "excludedNamespaces", "excludedNames", "excludedLabels", "key", "annotations", "labels", "included"} {
+		for _, same := range []string{"optIn", "hostNetwork", "excludedNamespaces", "excludedSources", "excludedNames", "excludedLabels", "key", "annotations", "labels", "included"} {
 			if same == "excludedLabels" {
 				audit[same] = allPatterns(t, audit[same], nil)
 			}

@@ -52,7 +52,7 @@ var groups = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 type setting struct {
 	ours      []string // names that have the policy's value
 	own       []string // names that have another
-	sources   []string // of envFrom, taken to have some
+	sources   []string // of envFrom, of which the policy takes it that they have some
 	may       []string // of envFrom, which may have some
 	owns      []string // groups that the container has of its own
 	mayOwn    []string // groups that those sources may have
@@ -94,7 +94,7 @@ func settings(c container, policy *Policy, where place) setting {
 		switch {
 		case from.SecretRef != nil && name == proxysecret.Name && from.Prefix == "":
 			s.below, s.may, s.mayOwn = true, nil, nil // the last one wins
-		case len(groups) > 0 && strings.Contains(name, "proxy"):
+		case len(groups) > 0 && policy.leavesAlone(name):
 			s.sources = append(s.sources, name)
 			s.owns = append(s.owns, groups...)
 		case len(groups) > 0:

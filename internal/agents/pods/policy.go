@@ -42,6 +42,7 @@ type Policy struct {
 	optIn, hostNetwork  bool
 	machines            bool // pods on the network of their node are not left out in any case
 	names, labels       []*regexp.Regexp
+	sources             []*regexp.Regexp // of containers that get nothing, of those whose variables ours would win over
 	entries             func(place) (map[string]corev1.EnvVar, error)
 }
 
@@ -108,7 +109,7 @@ func (p *Policy) isOurs(e corev1.EnvVar, where place) bool {
 // ReadPolicy reads an object of one of the kinds. Settings that are more than a plain value, as no installation of ours
 // has them, are an error, which has no part of them.
 func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
-	p := &Policy{Kind: object.GetKind(), Created: object.GetCreationTimestamp().Time, machines: true}
+	p := &Policy{Kind: object.GetKind(), Created: object.GetCreationTimestamp().Time, machines: true, sources: guessed}
 	p.Changed = changed(object.GetManagedFields(), p.Created)
 	var content struct {
 		Spec struct {
@@ -144,6 +145,14 @@ func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
 	return p, nil
 }
 
+// guessed are the sources that a policy without the setting leaves alone, as that of older charts is.
+var guessed = []*regexp.Regexp{regexp.MustCompile("proxy")}
+
+// leavesAlone says whether a container with such a source gets nothing.
+func (p *Policy) leavesAlone(source string) bool {
+	return p != nil && slices.ContainsFunc(p.sources, func(pattern *regexp.Regexp) bool { return pattern.MatchString(source) })
+}
+
 func (p *Policy) readSetting(name, expression string) error {
 	var patterns *[]*regexp.Regexp
 	switch name {
@@ -159,6 +168,9 @@ func (p *Policy) readSetting(name, expression string) error {
 		patterns = &p.names
 	case "excludedLabels":
 		patterns = &p.labels
+	case "excludedSources":
+		p.sources = nil
+		patterns = &p.sources
 	default:
 		return nil
 	}

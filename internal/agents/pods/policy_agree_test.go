@@ -94,7 +94,7 @@ func injected(t *testing.T, policy *mutation.Policy, pod *corev1.Pod, namespace 
 // a container that the policy would change is lacking for reasons of time, and another one because somebody says so.
 func TestThePolicyLeavesAloneWhatTheCommandSaysItLeavesAlone(t *testing.T) {
 	left := map[pods.Reason]bool{pods.ReasonStatic: true, pods.ReasonKube: true, pods.ReasonExcluded: true, pods.ReasonOwn: true, pods.ReasonOwnSource: true}
-	for _, settings := range []map[string]string{nil, {"optIn": "true"}, {"hostNetwork": "false"}, {"machines": "false"}, {"machines": "false", "hostNetwork": "false"}, {"excludedNames": `["^dex-k8s-.....$"]`}} {
+	for _, settings := range []map[string]string{nil, {"optIn": "true"}, {"hostNetwork": "false"}, {"machines": "false"}, {"machines": "false", "hostNetwork": "false"}, {"excludedNames": `["^dex-k8s-.....$"]`}, {"sources": "[]", "excludedSources": `["proxy"]`}} {
 		stored := object(t, func(content map[string]any) {
 			for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {
 				if v := variable.(map[string]any); settings[v["name"].(string)] != "" {
