@@ -52,6 +52,13 @@ func auditedPods() []audited {
 	return []audited{
 		{pod: plain("without"), mend: "container web" + missing},
 		{pod: plain("injected", injected()...)},
+		{
+			pod: with(plain("may-have-its-own"), func(pod *corev1.Pod) {
+				source := corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "oauth2-proxy"}}
+				pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &source}}
+			}),
+			mend: "container web" + missing, // it would get ours below its own
+		},
 		{pod: with(plain("finished"), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })},
 		{pod: plain("own", corev1.EnvVar{Name: "http_proxy", Value: "http://proxy.example:3128"}, noProxy)},
 		{
@@ -336,11 +343,7 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 	t.Run("with carry Relay", func(t *testing.T) {
 		through := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "through-the-relay", Namespace: namespace}, Spec: pods[0].pod.Spec}
 		through.Spec.Containers = []corev1.Container{{Name: "web", Image: "web", Env: byRelay.entries(namespace, false)}}
-		own := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "may-have-its-own", Namespace: namespace}, Spec: pods[0].pod.Spec}
-		own.Spec.Containers = []corev1.Container{{Name: "web", Image: "web", EnvFrom: []corev1.EnvFromSource{{
-			ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "oauth2-proxy"}},
-		}}}}
-		uids := map[string]string{string(createPod(t, clients, through).UID): through.Name, string(createPod(t, clients, own).UID): own.Name}
+		uids := map[string]string{string(createPod(t, clients, through).UID): through.Name}
 		for uid, a := range expected {
 			uids[uid] = a.pod.Name
 		}
