@@ -5,11 +5,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 // result is one line of a report.
@@ -42,4 +48,14 @@ func asksAboutPods(webhook admissionv1.ValidatingWebhook) bool {
 	return slices.ContainsFunc(webhook.Rules, func(rule admissionv1.RuleWithOperations) bool {
 		return slices.ContainsFunc(rule.Resources, func(resource string) bool { return resource == "*" || strings.HasPrefix(resource, "pods") })
 	})
+}
+
+// createPod creates it once its namespace has its service account.
+func createPod(t *testing.T, clients kubernetes.Interface, pod corev1.Pod) (created *corev1.Pod) {
+	t.Helper()
+	controlplanetest.Await(t, "the pod "+pod.Name, func(ctx context.Context) (done bool, err error) {
+		created, err = clients.CoreV1().Pods(pod.Namespace).Create(ctx, &pod, metav1.CreateOptions{})
+		return err == nil, err
+	})
+	return created
 }

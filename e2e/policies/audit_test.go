@@ -11,7 +11,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -397,14 +396,4 @@ func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
 			}
 		}
 	})
-}
-
-// createPod creates it once its namespace has its service account.
-func createPod(t *testing.T, clients kubernetes.Interface, pod corev1.Pod) (created *corev1.Pod) {
-	t.Helper()
-	controlplanetest.Await(t, "the pod "+pod.Name, func(ctx context.Context) (done bool, err error) {
-		created, err = clients.CoreV1().Pods(pod.Namespace).Create(ctx, &pod, metav1.CreateOptions{})
-		return err == nil, err
-	})
-	return created
 }
