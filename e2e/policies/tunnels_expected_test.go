@@ -35,6 +35,9 @@ func (r tunnelRow) expected(entries []corev1.EnvVar) *corev1.Pod {
 	case len(targets) > 0:
 		addRelay(pod, targets, slices.Contains(r.gets, "sysctl"))
 	}
+	if slices.Contains(r.gets, "user") {
+		pod.Spec.InitContainers[0].SecurityContext.RunAsUser = ptr.To[int64](65532)
+	}
 	return pod
 }
 
@@ -197,7 +200,7 @@ func relayWith(arguments []string) corev1.Container {
 		StartupProbe:   &corev1.Probe{ProbeHandler: asks("/healthz"), PeriodSeconds: 1, FailureThreshold: 60},
 		ReadinessProbe: &corev1.Probe{ProbeHandler: asks("/readyz")},
 		SecurityContext: &corev1.SecurityContext{
-			RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To[int64](65532), RunAsGroup: ptr.To[int64](65532), ReadOnlyRootFilesystem: ptr.To(true),
+			RunAsNonRoot: ptr.To(true), ReadOnlyRootFilesystem: ptr.To(true),
 			AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},

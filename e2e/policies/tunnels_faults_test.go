@@ -46,6 +46,8 @@ var tunnelFaults = []tunnelFault{
 	{of: relayed, family: konnectivity, fault: fault{what: "upper case is no name", in: "named", old: ".lowerAscii()", new: "", row: "37"}},
 	{of: relayed, family: konnectivity, fault: fault{what: "Windows pods get it", in: "selected", old: "'kubernetes.io/os'", new: "'nothing'", row: "40"}},
 	{of: relayed, family: konnectivity, fault: fault{what: "own pull secrets are lost", in: "mutations", old: "'/spec/imagePullSecrets/-'", new: "'/spec/imagePullSecrets/0'", row: "41"}},
+	{of: relayed, family: konnectivity, fault: fault{what: "the relay is root", in: "relay", old: "== 0 ?", new: "== -1 ?", row: "43"}},
+	{of: relayed, family: konnectivity, fault: fault{what: "a number where the pod has another", in: "relay", old: "== 0 ?", new: "!= 1 ?", row: "44"}},
 	{of: relayed, family: clusterProxy, fault: fault{what: "others lose their proxy", in: "settled", old: "n.path == c.path &&", new: "", row: "30"}},
 
 	{of: beside, family: konnectivity, fault: fault{what: "references to our Secret count", in: "agentsFound", old: "!= 'fairlead-proxy'\n", new: "!= ''\n", row: "7"}},
@@ -56,6 +58,7 @@ var tunnelFaults = []tunnelFault{
 	{of: beside, family: konnectivity, fault: fault{what: "probes of others", in: "probes", old: "variables.onNode ?", new: "false ?", row: "14"}},
 	{of: beside, family: konnectivity, fault: fault{what: "Windows pods get it", in: "able", old: "'kubernetes.io/os'", new: "'nothing'", row: "16"}},
 	{of: beside, family: konnectivity, fault: fault{what: "it is last", in: "mutations", old: "/spec/initContainers/0", new: "/spec/initContainers/-", row: "19"}},
+	{of: beside, family: konnectivity, fault: fault{what: "it is root", in: "relay", old: "== 0 ?", new: "== -1 ?", row: "31"}},
 	{of: beside, family: clusterProxy, fault: fault{what: "URLs with credentials do not count", in: "agentsFound", old: "[^@]*$", new: ".*$", row: "22"}},
 	{of: beside, family: "chisel", fault: fault{what: "each place gets the flag", in: "led", old: "c.places[0]", new: "c.places[size(c.places) - 1]", row: "26"}},
 	{of: beside, family: "chisel", fault: fault{what: "own flags are doubled", in: "led", old: "a.startsWith('-')", new: "false", row: "27"}},
