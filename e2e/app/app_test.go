@@ -280,7 +280,10 @@ func (s *site) checkPlugin(t *testing.T) {
 		}
 	}
 	controlplanetest.Require(t, yaml.Unmarshal([]byte(block(t, "Argo CD", "yaml", "source:")), &application))
-	environment := []string{"ARGOCD_APP_NAME=fairlead-policies", "ARGOCD_APP_NAMESPACE=" + policies.Namespace}
+	environment := []string{
+		"ARGOCD_APP_NAME=fairlead-policies", "ARGOCD_APP_NAMESPACE=" + policies.Namespace,
+		"KUBE_VERSION=1.36", "KUBE_API_VERSIONS=v1,v1/Pod,policies.kyverno.io/v1,policies.kyverno.io/v1/MutatingPolicy",
+	}
 	for _, variable := range application.Spec.Source.Plugin.Env {
 		environment = append(environment, "ARGOCD_ENV_"+variable.Name+"="+variable.Value)
 	}
@@ -291,7 +294,10 @@ func (s *site) checkPlugin(t *testing.T) {
 	manifest, err := s.output(t, policies.Chart(), environment, generate.Args[0])
 	controlplanetest.Require(t, err)
 	checkPodSecret(t, manifest)
-	for name, change := range map[string]string{"a Secret that is not there": "ARGOCD_ENV_CLUSTER=another", "one that it may not see": "KUBECONFIG=/dev/null"} {
+	for name, change := range map[string]string{
+		"a Secret that is not there": "ARGOCD_ENV_CLUSTER=another", "one that it may not see": "KUBECONFIG=/dev/null",
+		"a Kubernetes that is too old": "KUBE_VERSION=1.29", "a cluster without Kyverno": "KUBE_API_VERSIONS=v1,v1/Pod",
+	} {
 		if manifest, err := s.output(t, policies.Chart(), append(environment, change), generate.Args[0]); err == nil {
 			t.Errorf("%s: it has rendered %d bytes", name, len(manifest))
 		}

@@ -44,6 +44,8 @@ func TestAnUpgradeWithOtherCRDsFailsAndNamesTheCommandThatHelps(t *testing.T) {
 		t.Errorf("shows the password: %v", err)
 	}
 
+	controlplanetest.Require(t, run("upgrade", newer, "--values", file, "--set", "checkCRDs=false", "--dry-run=server"))
+
 	applyCRDs(t, cp, newer)
 	controlplanetest.Await(t, "the upgrade", func(context.Context) (bool, error) {
 		err := run("upgrade", newer, "--values", file)

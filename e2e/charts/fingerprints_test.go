@@ -102,6 +102,20 @@ func TestTheSettingsThatAreProbedSayWhichRevisionTheyAre(t *testing.T) {
 	}
 }
 
+// Copies of an earlier carry are nobody's to count. The probe sees when their Secret is gone, and none of its URLs.
+func TestTheProbeLooksForCopiesOfAnEarlierCarry(t *testing.T) {
+	for carry, want := range map[string]bool{"SecretRef": false, "Relay": true, "Literal": true} {
+		objects := render(t, fingerprints("key.b", "", values{"carry": carry, "probe": values{"enabled": true}}))
+		text, err := yaml.Marshal(objects["Deployment/fairlead-probe"].Object)
+		controlplanetest.Require(t, err)
+		for _, part := range []string{"--copies-left=/run/fairlead-copies/no_proxy", "mountPath: /run/fairlead-copies", "- key: no_proxy", "optional: true"} {
+			if strings.Contains(string(text), part) != want && (want || part != "optional: true") {
+				t.Errorf("%s: %q: %v", carry, part, !want)
+			}
+		}
+	}
+}
+
 // It keeps what it knows of thousands of relays within its limit.
 func TestTheProbeHeedsItsMemoryLimit(t *testing.T) {
 	for limit, want := range map[string]int{"192Mi": 1, "": 0} {

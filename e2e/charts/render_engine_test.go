@@ -1,6 +1,7 @@
 package charts_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,6 +43,46 @@ func TestAnEngineThatTheAPIServerDoesNotServeIsAnError(t *testing.T) {
 				t.Errorf("said %v, want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// What is rendered without a cluster, as by Argo CD or helm-diff, is what an upgrade applies: no look-up, and nothing that only an
+// install may do. Each list is as an API server with Kyverno would give it.
+func TestFairleadPoliciesRendersTheSameForInstallAndUpgrade(t *testing.T) {
+	const served = "v1/Pod,policies.kyverno.io/v1/MutatingPolicy,certificates.k8s.io/v1/ClusterTrustBundle,monitoring.coreos.com/v1/ServiceMonitor,monitoring.coreos.com/v1/PrometheusRule"
+	for _, file := range variants(t, "fairlead-policies") {
+		args := []string{"template", policies.Chart(), "--values", file, "--set", "engine=Kyverno,trustedCA.through=ClusterTrustBundle", "--api-versions", served}
+		install, err := helm.Run(t.Context(), args...)
+		controlplanetest.Require(t, err)
+		upgrade, err := helm.Run(t.Context(), append(args, "--is-upgrade")...)
+		controlplanetest.Require(t, err)
+		if diff := cmp.Diff(string(install), string(upgrade)); diff != "" {
+			t.Errorf("%s: -install +upgrade:\n%s", file, diff)
+		}
+	}
+	templates, err := filepath.Glob(filepath.Join(policies.Chart(), "templates", "*"))
+	controlplanetest.Require(t, err)
+	for _, file := range templates {
+		if strings.Contains(string(read(t, file)), "lookup ") {
+			t.Errorf("%s looks something up: not everything that renders a chart can, or may", file)
+		}
+	}
+}
+
+// An API server says nothing about kubelets, so a new version of it changes no pod.
+func TestAutoIsAConfigMapWhateverTheAPIServerServes(t *testing.T) {
+	file := valuesFile(t, values{"engine": "Kyverno", "trustedCA": values{"enabled": true, "bundle": certificate}})
+	args := []string{"template", policies.Chart(), "--values", file, "--api-versions", "certificates.k8s.io/v1/ClusterTrustBundle"}
+	manifest, err := helm.Run(t.Context(), args...)
+	controlplanetest.Require(t, err)
+	if objects := parse(t, manifest); objects["ConfigMap/"+policies.TrustedCA] == nil || objects["ClusterTrustBundle/"+policies.TrustedCA] != nil {
+		t.Error("there is no ConfigMap, or a ClusterTrustBundle")
+	}
+	for _, carry := range []string{"Literal", "Relay"} {
+		_, err := helm.Run(t.Context(), append(args, "--set", "carry="+carry)...)
+		if err == nil || !strings.Contains(err.Error(), "needs trustedCA.through: ClusterTrustBundle") {
+			t.Errorf("%s: %v", carry, err)
+		}
 	}
 }
 

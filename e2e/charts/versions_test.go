@@ -1,16 +1,13 @@
 package charts_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/repository"
-	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
 // What docs/reference/versions.md says that the charts refuse.
@@ -51,57 +48,3 @@ func TestAClusterAPIThatIsTooOldIsRefused(t *testing.T) {
 		}
 	}
 }
-
-const admissionController = `
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: kyverno-admission-controller, namespace: kyverno}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: kyverno}}
-  template:
-    metadata: {labels: {app: kyverno}}
-    spec: {containers: [{name: kyverno, image: %q}]}
-`
-
-// Some older version serves the kind of the policies as well, and is not the one that they were tested with.
-func TestAKyvernoThatIsTooOldIsRefused(t *testing.T) {
-	tier.Full(t)
-	cp := controlplanetest.Start(t, controlplane.Options{})
-	controlplanetest.Require(t, cp.Apply(t.Context(), []byte(mutatingPolicies)))
-	t.Setenv("KUBECACHEDIR", t.TempDir())
-	for _, test := range []struct {
-		image  string
-		refuse bool
-	}{
-		{"", false}, // it has another name, or another namespace
-		{"reg.kyverno.io/kyverno/kyverno:v1.18.2", true},
-		{"mirror.corp.example:5000/kyverno/kyverno:1.9.0-rc.1@sha256:" + strings.Repeat("0", 64), true},
-		{"reg.kyverno.io/kyverno/kyverno:v1.19.0-rc.1", false},
-		{"reg.kyverno.io/kyverno/kyverno:v1.19.1", false},
-		{"reg.kyverno.io/kyverno/kyverno:v1.20.0", false},
-		{"mirror.corp.example:5000/kyverno@sha256:" + strings.Repeat("0", 64), false},
-		{"mirror.corp.example/kyverno:latest", false},
-	} {
-		if test.image != "" {
-			controlplanetest.Require(t, cp.Apply(t.Context(), fmt.Appendf([]byte("{apiVersion: v1, kind: Namespace, metadata: {name: kyverno}}\n---"), admissionController, test.image)))
-		}
-		_, err := helm.Run(t.Context(), "install", policies.Release, policies.Chart(), "--kubeconfig", cp.AdminKubeconfig(), "--dry-run=server",
-			"--namespace", policies.Namespace, "--create-namespace", "--set", "engine=Kyverno", "--set", "audit.enabled=false")
-		if refused := err != nil && strings.Contains(err.Error(), "Kyverno 1.19"); refused != test.refuse || !refused && err != nil {
-			t.Errorf("%s: %v", test.image, err)
-		}
-	}
-}
-
-const mutatingPolicies = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: mutatingpolicies.policies.kyverno.io}
-spec:
-  group: policies.kyverno.io
-  names: {kind: MutatingPolicy, plural: mutatingpolicies}
-  scope: Cluster
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`

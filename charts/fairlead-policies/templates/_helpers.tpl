@@ -74,18 +74,24 @@
 {{- $unseen := list -}}
 {{- if eq .Values.carry "SecretRef" -}}
 {{- $count = append $count "copies" -}}
-{{- else if or (lookup "v1" "Secret" .Release.Namespace "fairlead-proxy") (not (lookup "v1" "Namespace" "" "kube-system")) -}}
-{{- /* Where nothing can be looked up, as by Argo CD, there may be some. */ -}}
-{{- $unseen = append $unseen "copies of the Secret fairlead-proxy from carry SecretRef, and pods with them: delete the Secret here when none is left" -}}
 {{- end -}}
 {{- if include "fairlead-policies.relayInstalled" . }}{{ $count = append $count "relays" }}{{ end -}}
 {{- if eq .Values.carry "Literal" }}{{ $unseen = append $unseen "pods with literal URLs (carry Literal)" }}{{ end -}}
 {{- if or .Values.node.enabled .Values.relay.onMachines }}{{ $unseen = append $unseen "relays of machines (node.delivery Relay)" }}{{ end -}}
 - --count={{ join "," $count | default "relays" }}
+{{- if include "fairlead-policies.leftCopies" . }}
+- --copies-left=/run/fairlead-copies/no_proxy
+{{- end }}
 {{- range $unseen }}
 - {{ printf "--unseen=%s" . | quote }}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Whether there may be copies of the Secret from an earlier carry, which nobody counts; empty if not. The probe itself looks: they
+     count as gone once the Secret of this namespace is, and what renders a chart may not see that. */}}
+{{- define "fairlead-policies.leftCopies" -}}
+{{- if and (ne .Values.carry "SecretRef") (include "fairlead-policies.fingerprints" . | fromJson).current }}true{{ end -}}
 {{- end -}}
 
 {{/* The six variables and their values, as JSON. */}}
@@ -329,16 +335,6 @@ spec:
 {{- fail "engine is Native, and this API server has no MutatingAdmissionPolicy of admissionregistration.k8s.io/v1: it takes Kubernetes 1.36, or engine Kyverno" -}}
 {{- else if and (eq .Values.engine "Kyverno") (not ($served.Has "policies.kyverno.io/v1/MutatingPolicy")) -}}
 {{- fail "engine is Kyverno, and this API server has no MutatingPolicy of policies.kyverno.io/v1: install Kyverno 1.19 first, or take engine Native on Kubernetes 1.36" -}}
-{{- end -}}
-{{- if and (eq .Values.engine "Kyverno") ($served.Has "v1/Pod") -}}
-{{- /* Where it is, by its own chart. Elsewhere nobody knows its version, and nothing is checked. */ -}}
-{{- $controller := lookup "apps/v1" "Deployment" "kyverno" "kyverno-admission-controller" | default dict -}}
-{{- range dig "spec" "template" "spec" "containers" list $controller -}}
-{{- $tag := regexFind ":v?[0-9]+\\.[0-9]+\\.[0-9]+" (regexReplaceAll "@.*" .image "") | trimPrefix ":" -}}
-{{- if and (eq .name "kyverno") $tag (not (semverCompare ">=1.19.0-0" $tag)) -}}
-{{- fail (printf "this cluster has Kyverno %s: engine Kyverno takes Kyverno 1.19 or newer" $tag) -}}
-{{- end -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -1,11 +1,9 @@
-{{/* How pods get the bundle. Auto is a ClusterTrustBundle where that is no beta any more: of a beta, an API server may
-     have the kind and take no pod that mounts it, and a kubelet may not mount it. */}}
+{{/* How pods get the bundle. Auto is a ConfigMap, whatever the API server serves: it does not say which kubelets mount a
+     ClusterTrustBundle. */}}
 {{- define "fairlead-policies.trustedCAThrough" -}}
-{{- $through := .Values.trustedCA.through | default "Auto" -}}
+{{- $through := eq (.Values.trustedCA.through | default "Auto") "ClusterTrustBundle" | ternary "ClusterTrustBundle" "ConfigMap" -}}
 {{- $served := .Capabilities.APIVersions -}}
-{{- $stable := $served.Has "certificates.k8s.io/v1/ClusterTrustBundle" -}}
-{{- if eq $through "Auto" }}{{ $through = $stable | ternary "ClusterTrustBundle" "ConfigMap" }}{{ end -}}
-{{- if and (eq $through "ClusterTrustBundle") ($served.Has "v1/Pod") (not (or $stable ($served.Has "certificates.k8s.io/v1beta1/ClusterTrustBundle"))) -}}
+{{- if and (eq $through "ClusterTrustBundle") ($served.Has "v1/Pod") (not (or ($served.Has "certificates.k8s.io/v1/ClusterTrustBundle") ($served.Has "certificates.k8s.io/v1beta1/ClusterTrustBundle"))) -}}
 {{- fail "trustedCA.through is ClusterTrustBundle, and this API server has none: it takes --runtime-config=certificates.k8s.io/v1beta1/clustertrustbundles=true and the feature gates ClusterTrustBundle and ClusterTrustBundleProjection, there and in every kubelet; or take ConfigMap" -}}
 {{- end -}}
 {{- $through -}}
@@ -17,7 +15,7 @@
 {{- $bundle := trim .Values.trustedCA.bundle -}}
 {{- if .Values.trustedCA.enabled -}}
 {{- if and (ne .Values.carry "SecretRef") (ne (include "fairlead-policies.trustedCAThrough" .) "ClusterTrustBundle") -}}
-{{- fail (printf "trustedCA.enabled needs carry SecretRef: with carry %s there is no replicator, which keeps the bundle in the namespaces of pods; or trustedCA.through ClusterTrustBundle" .Values.carry) -}}
+{{- fail (printf "trustedCA.enabled with carry %s needs trustedCA.through: ClusterTrustBundle, where every kubelet mounts them: ConfigMaps come into namespaces by the replicator, which carry SecretRef alone has" .Values.carry) -}}
 {{- else if not $bundle -}}
 {{- fail "trustedCA.bundle is empty while trustedCA.enabled is true" -}}
 {{- end -}}

@@ -113,7 +113,7 @@ type trustedCA struct {
 	Bundle  string `json:"bundle"`
 }
 
-// mounted is how a relay gets it: here is no API server that could say that its ClusterTrustBundles are stable.
+// mounted is how a relay gets it.
 func (t trustedCA) mounted() string {
 	if t.Through == "ClusterTrustBundle" {
 		return t.Through

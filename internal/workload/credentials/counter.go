@@ -4,10 +4,13 @@ package credentials
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +29,8 @@ type Options struct {
 	Copies, Relays bool
 	// Unseen is what is there and cannot be looked at from here.
 	Unseen []string
+	// CopiesLeft is a file that is there as long as copies may be that nobody counts; empty: there are none.
+	CopiesLeft string
 	// Published returns the data of the ConfigMap of that name: what a process of before has published.
 	Published func(ctx context.Context) (map[string]string, error)
 	// Own are the settings that the probe itself uses.
@@ -91,6 +96,7 @@ func (c *Counter) Count(ctx context.Context) (seen []probe.CredentialsSeen, unse
 	if settings, err := c.Own(); err == nil {
 		round.own(settings)
 	}
+	c.lookForCopies(round)
 	unseen = slices.Concat(c.Unseen, round.missing())
 	return c.memory.learn(round, c.now()), c.memory.linger(unseen, c.now(), c.Period)
 }
@@ -129,6 +135,16 @@ func (c *Counter) countCopies(ctx context.Context, round *round) {
 		round.miss("copies and pods: the replicator's pods cannot be listed: %s", err)
 	case !counted:
 		round.miss("copies and pods: no replicator counts them")
+	}
+}
+
+// lookForCopies: what carry SecretRef left stays until somebody deletes it, and the Secret beside us last.
+func (c *Counter) lookForCopies(round *round) {
+	if c.CopiesLeft == "" {
+		return
+	}
+	if _, err := os.Stat(c.CopiesLeft); !errors.Is(err, fs.ErrNotExist) {
+		round.miss("copies of the Secret fairlead-proxy from carry SecretRef, and pods with them: delete the Secret in this namespace when none is left")
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -128,6 +130,23 @@ func TestCopiesPodsAndRelaysAreCounted(t *testing.T) {
 	c.says("k.a 2/1/4 0 refused, k.b 9/3/0 0",
 		"machines' relays; pods that started before anybody noted their credentials, and are to be restarted: 2; "+
 			"relays with credentials, or tunnels from before, whose fingerprint did not come with the settings: 1")
+}
+
+// The chart cannot tell everywhere whether the Secret of an earlier carry is still there, and it can go without an upgrade.
+func TestCopiesOfAnEarlierCarryAreInQuestionUntilTheirSecretIsGone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "no_proxy")
+	c := newCluster(t, func(o *Options) { o.Copies, o.Relays, o.CopiesLeft = false, false, file })
+	c.says("", "")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const left = "copies of the Secret fairlead-proxy from carry SecretRef, and pods with them: delete the Secret in this namespace when none is left"
+	c.says("", left)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	c.at(60)
+	c.says("", "")
 }
 
 // What a relay had stays in question for a while: the count says when it was last seen.

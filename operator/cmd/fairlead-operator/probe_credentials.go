@@ -17,11 +17,15 @@ import (
 )
 
 // countOptions are the flags about who has which credentials.
-type countOptions struct{ count, unseen []string }
+type countOptions struct {
+	count, unseen []string
+	copiesLeft    string
+}
 
 func (o *countOptions) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.count, "count", nil, "whose credentials are counted by fingerprint: copies (and pods, by the replicator), relays; empty: nobody's")
 	flags.StringArrayVar(&o.unseen, "unseen", nil, "with --count: what has credentials, too, and cannot be looked at from here; may be repeated")
+	flags.StringVar(&o.copiesLeft, "copies-left", "", "with --count: a file; as long as it is there, copies of the Secret fairlead-proxy may be, which nobody counts")
 }
 
 // counter returns nil where nobody is to be counted.
@@ -35,7 +39,7 @@ func (o *countOptions) counter(config *rest.Config, opts probe.Options) (probe.C
 	}
 	folder := upstream.NewFolder(opts.Folder, slog.New(slog.DiscardHandler))
 	count := credentials.Options{
-		Unseen: o.unseen, Period: opts.Period,
+		Unseen: o.unseen, CopiesLeft: o.copiesLeft, Period: opts.Period,
 		Pods: credentials.InPages(clients.CoreV1().Pods(opts.Namespace).List),
 		Published: func(ctx context.Context) (map[string]string, error) {
 			configMap, err := clients.CoreV1().ConfigMaps(opts.Namespace).Get(ctx, credentials.Published, metav1.GetOptions{})
