@@ -69,6 +69,17 @@ func TestFairleadPoliciesRendersTheSameForInstallAndUpgrade(t *testing.T) {
 	}
 }
 
+// Nothing refuses a change to the relay in one step. So what it means is said to who makes it.
+func TestHelmSaysWhenNewPodsHaveAWayThroughTheRelay(t *testing.T) {
+	for carry, want := range map[string]bool{"SecretRef": false, "Relay": true} {
+		out, err := helm.Run(t.Context(), "install", policies.Release, policies.Chart(), "--dry-run=client", "--set", "carry="+carry)
+		controlplanetest.Require(t, err)
+		if strings.Contains(string(out), "kubectl rollout status daemonset/fairlead-relay") != want {
+			t.Errorf("%s: the notes say it: %v", carry, !want)
+		}
+	}
+}
+
 // An API server says nothing about kubelets, so a new version of it changes no pod.
 func TestAutoIsAConfigMapWhateverTheAPIServerServes(t *testing.T) {
 	file := valuesFile(t, values{"engine": "Kyverno", "trustedCA": values{"enabled": true, "bundle": certificate}})
