@@ -72,8 +72,11 @@ func labelsOf(v variant, kind string) map[string]string {
 	return labels
 }
 
+// served is what the replicator writes when it has served a namespace.
+var served = map[string]string{"fairlead.io/served": "2027-01-31T12:00:00Z"}
+
 func (e *engine) createNamespace(ctx context.Context, name string, labels map[string]string) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: served}}
 	_, err := e.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
 	return err
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
-	"github.com/fairlead-io/fairlead/e2e/rights"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
@@ -106,19 +105,30 @@ func TestTheExclusionOfANamespaceEndsAtItsTime(t *testing.T) {
 		}
 	}
 	f.nothingForbidden()
-
-	resources, err := rights.Resources(f.cp.Admin())
-	f.must(err)
-	more := rights.Union(everywhere, rights.Table{"namespaces": "list watch patch"})
-	names := rights.Union(more, atHome)
-	got, err := rights.Allowed(t.Context(), f.replicator.Config, resources, later, names)
-	f.must(err)
-	for _, line := range rights.Diff(got, rights.WithEverybody(more)) {
-		t.Error(line)
-	}
 }
 
-// Somebody has stolen the replicator's token, which may patch namespaces then.
+// Somebody has stolen the replicator's token.
+func TestAStolenTokenChangesNothingOfANamespaceButThatItIsServed(t *testing.T) {
+	f := newFixture(t)
+	thief, namespace := f.clientFor(f.replicator.Config), f.namespace("team", "a", selection, "exclude")
+	patch := func(namespace, metadata string) error {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		return thief.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"metadata":`+metadata+`}`)), client.DryRunAll)
+	}
+	for _, metadata := range []string{
+		`{"labels":{"team":"b"}}`, `{"labels":{"team":null}}`, `{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}`,
+		`{"labels":{"` + selection + `":null}}`, `{"annotations":{"a":"b"}}`, `{"finalizers":["example.com/x"]}`,
+		`{"annotations":{"fairlead.io/served":"2027-01-31T12:00:00Z","a":"b"}}`,
+		`{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"default","uid":"1"}]}`,
+	} {
+		if err := patch(namespace, metadata); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: it was not forbidden: %v", metadata, err)
+		}
+	}
+	f.must(patch(namespace, `{"annotations":{"fairlead.io/served":"2027-01-31T12:00:00Z"}}`))
+}
+
+// Somebody has stolen the replicator's token.
 func TestAStolenTokenEndsExclusionsThatEndAndChangesNothingElseOfANamespace(t *testing.T) {
 	tier.Full(t)
 	t.Parallel()
@@ -131,18 +141,17 @@ func TestAStolenTokenEndsExclusionsThatEndAndChangesNothingElseOfANamespace(t *t
 		return thief.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(content)), client.DryRunAll)
 	}
 	for name, test := range map[string]struct{ namespace, content string }{
-		"one that does not end":         {f.excluded(""), `{"metadata":{"labels":{` + ends + `}}}`},
-		"one that is not excluded":      {f.namespace("team", "a"), `{"metadata":{"labels":{"team":null}}}`},
-		"exclude one":                   {f.namespace(), `{"metadata":{"labels":{"` + selection + `":"exclude"}}}`},
-		"say include":                   {later, `{"metadata":{"labels":{"` + selection + `":"include"}}}`},
-		"remove another label, too":     {later, `{"metadata":{"labels":{` + ends + `,"team":null}}}`},
-		"change another label, too":     {later, `{"metadata":{"labels":{` + ends + `,"team":"b"}}}`},
-		"add a label, too":              {later, `{"metadata":{"labels":{` + ends + `,"pod-security.kubernetes.io/enforce":"privileged"}}}`},
-		"change the time, too":          {later, `{"metadata":{"labels":{` + ends + `},"annotations":{"` + until + `":null}}}`},
-		"add an annotation, too":        {later, `{"metadata":{"labels":{` + ends + `},"annotations":{"a":"b"}}}`},
-		"add a finalizer, too":          {later, `{"metadata":{"labels":{` + ends + `},"finalizers":["example.com/x"]}}`},
-		"change the time of an end":     {later, `{"metadata":{"annotations":{"` + until + `":"2998-01-31T12:00:00Z"}}}`},
-		"change a label of the default": {metav1.NamespaceDefault, `{"metadata":{"labels":{"a":"b"}}}`},
+		"one that does not end":     {f.excluded(""), `{"metadata":{"labels":{` + ends + `}}}`},
+		"one that is not excluded":  {f.namespace("team", "a"), `{"metadata":{"labels":{"team":null}}}`},
+		"exclude one":               {f.namespace(), `{"metadata":{"labels":{"` + selection + `":"exclude"}}}`},
+		"say include":               {later, `{"metadata":{"labels":{"` + selection + `":"include"}}}`},
+		"remove another label, too": {later, `{"metadata":{"labels":{` + ends + `,"team":null}}}`},
+		"change another label, too": {later, `{"metadata":{"labels":{` + ends + `,"team":"b"}}}`},
+		"add a label, too":          {later, `{"metadata":{"labels":{` + ends + `,"pod-security.kubernetes.io/enforce":"privileged"}}}`},
+		"change the time, too":      {later, `{"metadata":{"labels":{` + ends + `},"annotations":{"` + until + `":null}}}`},
+		"add an annotation, too":    {later, `{"metadata":{"labels":{` + ends + `},"annotations":{"a":"b"}}}`},
+		"add a finalizer, too":      {later, `{"metadata":{"labels":{` + ends + `},"finalizers":["example.com/x"]}}`},
+		"change the time of an end": {later, `{"metadata":{"annotations":{"` + until + `":"2998-01-31T12:00:00Z"}}}`},
 	} {
 		if err := patch(test.namespace, test.content); !apierrors.IsForbidden(err) {
 			t.Errorf("%s: it was not forbidden: %v", name, err)

@@ -177,6 +177,19 @@ func (f *fixture) awaitData(namespace string, want map[string][]byte) *corev1.Se
 	return secret
 }
 
+// awaitServed awaits that the policies let pods of a namespace wait for the Secret, or no more.
+func (f *fixture) awaitServed(namespace string, want bool) {
+	f.Helper()
+	controlplanetest.Await(f, "the annotation of "+namespace, func(ctx context.Context) (bool, error) {
+		object := &corev1.Namespace{}
+		if err := f.client.Get(ctx, client.ObjectKey{Name: namespace}, object); err != nil {
+			return false, err
+		}
+		since, is := object.Annotations["fairlead.io/served"]
+		return controlplanetest.Holds(is == want, "it says %q", since)
+	})
+}
+
 // change changes a Secret of the contract as a person would.
 func (f *fixture) change(namespace string, change func(*corev1.Secret)) {
 	f.Helper()

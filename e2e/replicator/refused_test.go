@@ -8,6 +8,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -40,6 +41,12 @@ func TestARefusedWriteIsReportedAndTriedAgain(t *testing.T) {
 		}
 		return false, err
 	})
+	for _, env := range f.pod(namespace).Spec.Containers[0].Env {
+		if !ptr.Deref(env.ValueFrom.SecretKeyRef.Optional, false) {
+			t.Errorf("the pod waits for %s, which does not come", env.Name)
+		}
+	}
 	f.must(f.client.Delete(t.Context(), quota))
 	f.awaitCopy(namespace)
+	f.awaitServed(namespace, true)
 }

@@ -25,7 +25,7 @@ var everywhere = rights.Table{
 	"secrets fairlead-proxy":         "list watch update delete",
 	"configmaps":                     "create",
 	"configmaps fairlead-trusted-ca": "list watch update delete",
-	"namespaces":                     "list watch",
+	"namespaces":                     "list watch patch",
 	"pods":                           "list watch",
 	"events.events.k8s.io":           "create patch",
 }

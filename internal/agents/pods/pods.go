@@ -23,6 +23,8 @@ type Cluster struct {
 	NamespaceLabels map[string]map[string]string
 	// ExclusionEnded says when the exclusion of a namespace ended, if it says so.
 	ExclusionEnded map[string]time.Time
+	// ServedSince says when the replicator began to serve a namespace. One that is missing, with labels that are known, it does not.
+	ServedSince map[string]time.Time
 	// ChangedAt says of namespaces when the data of their Secret last changed; missing where that is not known.
 	ChangedAt map[string]time.Time
 	// Owners leads from ReplicaSets and Jobs to what owns them.

@@ -202,6 +202,7 @@ func (p *Policy) readEntries(expression string) error {
 		err := program.value(map[string]any{
 			"namespaceObject": map[string]any{"metadata": map[string]any{"name": where.namespace}},
 			"object":          map[string]any{"spec": map[string]any{"hostNetwork": where.hostNetwork}},
+			"variables":       map[string]any{"served": true},
 		}, &list)
 		entries := map[string]corev1.EnvVar{}
 		for _, e := range list {
@@ -229,7 +230,8 @@ type program struct{ cel.Program }
 var errNotPlain = errors.New("not a plain value")
 
 func compile(expression string) (program, error) {
-	environment, err := cel.NewEnv(cel.OptionalTypes(), cel.Variable("namespaceObject", cel.DynType), cel.Variable("object", cel.DynType))
+	environment, err := cel.NewEnv(cel.OptionalTypes(), cel.Variable("namespaceObject", cel.DynType), cel.Variable("object", cel.DynType),
+		cel.Variable("variables", cel.DynType))
 	if err != nil {
 		return program{}, err
 	}

@@ -104,11 +104,14 @@ func (r *Reading) readNamespaces(ctx context.Context) error {
 	if r.namespace != "" && len(list) == 0 {
 		return fmt.Errorf("there is no namespace %q", r.namespace)
 	}
-	r.NamespaceLabels, r.ExclusionEnded = map[string]map[string]string{}, map[string]time.Time{}
+	r.NamespaceLabels, r.ExclusionEnded, r.ServedSince = map[string]map[string]string{}, map[string]time.Time{}, map[string]time.Time{}
 	for _, namespace := range list {
 		r.NamespaceLabels[namespace.Name] = namespace.Labels
 		if end, err := time.Parse(time.RFC3339, namespace.Annotations[selection.Until]); err == nil && end.Before(time.Now()) {
 			r.ExclusionEnded[namespace.Name] = end
+		}
+		if since, found := namespace.Annotations[selection.Served]; found {
+			r.ServedSince[namespace.Name], _ = time.Parse(time.RFC3339, since)
 		}
 	}
 	return nil

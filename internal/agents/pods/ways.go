@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
@@ -54,6 +55,22 @@ func refers(c corev1.Container) bool {
 		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name
 	}) || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool {
 		return from.SecretRef != nil && from.SecretRef.Name == proxysecret.Name
+	})
+}
+
+// startedWithout says whether a container runs that did not wait for the Secret, and had none.
+func (c Cluster) startedWithout(pod *corev1.Pod, one container) bool {
+	since, served := c.ServedSince[pod.Namespace]
+	_, known := c.NamespaceLabels[pod.Namespace]
+	return known && one.state.Running != nil && (!served || one.state.Running.StartedAt.Time.Before(since)) && hesitates(one.Container)
+}
+
+// hesitates says whether a container has a reference to the Secret that is optional: that of a namespace without.
+func hesitates(c corev1.Container) bool {
+	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
+		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name && ptr.Deref(e.ValueFrom.SecretKeyRef.Optional, false)
+	}) || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool {
+		return from.SecretRef != nil && from.SecretRef.Name == proxysecret.Name && ptr.Deref(from.SecretRef.Optional, false)
 	})
 }
 

@@ -33,12 +33,13 @@ type Reconciler struct {
 	settling   settling
 	secrets    copies
 	trustedCAs copies
+	serving    paces
 }
 
 // Reconcile looks at one namespace.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if request.Name == r.Namespace {
-		if err := r.reportSource(ctx); err != nil || !r.origin.apart() {
+		if err := r.reportSource(ctx); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -53,9 +54,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	secret, failed := r.write(ctx, namespace, s, decide(s), &r.secrets)
+	if request.Name == r.Namespace && !r.origin.apart() { // there, the source is what pods refer to
+		return r.serve(ctx, namespace, decideServed(s, decision{}, s.source.problem != ""))
+	}
+	d := decide(s)
+	secret, failed := r.write(ctx, namespace, s, d, &r.secrets)
 	trustedCA, err := r.write(ctx, namespace, s, decideTrustedCA(s), &r.trustedCAs)
-	return sooner(secret, trustedCA), errors.Join(failed, err)
+	lacking := failed != nil && s.copy == nil || err != nil && s.trustedCA.copy == nil
+	annotation, unserved := r.serve(ctx, namespace, decideServed(s, d, lacking))
+	return sooner(annotation, sooner(secret, trustedCA)), errors.Join(failed, err, unserved)
 }
 
 func sooner(a, b ctrl.Result) ctrl.Result {
@@ -69,6 +76,7 @@ func (r *Reconciler) forget(namespace string) {
 	r.settling.forget(namespace)
 	r.secrets.forget(namespace)
 	r.trustedCAs.forget(namespace)
+	r.serving.forget(namespace)
 }
 
 func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMetadata) (state, error) {
@@ -80,11 +88,11 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 		excluded:    byName || namespace.Labels[selection.Key] == selection.Exclude,
 		now:         time.Now(),
 	}
-	spared, err := r.OnDemand.spares(ctx, s.namespace)
-	if err != nil {
+	var err error
+	if s.spared, err = r.OnDemand.spares(ctx, s.namespace); err != nil {
 		return s, err
 	}
-	s.excluded = s.excluded || spared
+	s.excluded = s.excluded || s.spared
 	if _, s.source, err = r.readOrigin(ctx); err != nil {
 		return s, err
 	}

@@ -33,7 +33,7 @@ const (
 func (r *Reconciler) Register(mgr ctrl.Manager) error {
 	all := ctrl.NewControllerManagedBy(mgr).
 		Named("replicator").
-		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(predicate.LabelChangedPredicate{})).
+		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(predicate.Or(predicate.LabelChangedPredicate{}, servedChanged))).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.concerned)).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.concerned)).
 		WatchesMetadata(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.firstToNeed), builder.WithPredicates(created)).
