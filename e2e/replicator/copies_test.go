@@ -54,6 +54,7 @@ func TestAPodInABrandNewNamespaceRefersToTheSecretAndTheSecretComes(t *testing.T
 	})
 	secret := f.awaitCopy(namespace)
 	f.awaitServed(namespace, true)
+	f.must(f.client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	for _, env := range f.pod(namespace).Spec.Containers[0].Env {
 		if ref := env.ValueFrom.SecretKeyRef; ref.Name != policies.Secret || ref.Optional != nil {
 			t.Errorf("%s does not wait: %v", env.Name, ref)
