@@ -62,6 +62,14 @@ func (c corner) injected() bool {
 	return c.selection.injected
 }
 
+// optional is of references to the Secret.
+func (c corner) optional() *bool {
+	if c.selection.namespace == unservedNamespace {
+		return ptr.To(true)
+	}
+	return nil
+}
+
 // containers are those of a place. Every pod has at least one of the first.
 func (c corner) containers(place string) []corev1.Container {
 	if !slices.Contains(c.places, place) {
@@ -138,11 +146,17 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 		switch {
 		case !isRow:
 		case r.below && c.variant.values["carry"] == nil:
-			secret := corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}}
+			secret := corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Optional: c.optional()}
 			*envFrom = slices.Concat([]corev1.EnvFromSource{{SecretRef: &secret}}, *envFrom)
 			*env = slices.Concat(*env, []corev1.EnvVar{{Name: policies.TrustedCAKey}}) // hides the Secret's key
 		default:
-			*env = slices.Concat(*env, r.under(c.variant).adds(c.variant.entries(c.namespace(), pod.Spec.HostNetwork)))
+			entries := c.variant.entries(c.namespace(), pod.Spec.HostNetwork)
+			for _, entry := range entries {
+				if entry.ValueFrom != nil {
+					entry.ValueFrom.SecretKeyRef.Optional = c.optional()
+				}
+			}
+			*env = slices.Concat(*env, r.under(c.variant).adds(entries))
 		}
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {

@@ -39,7 +39,7 @@ var faults = []fault{
 	{axis: "env", what: "envFrom not seen", in: "owners", old: "name == 'fairlead-proxy' ||", new: "", row: "27", kyverno: true},
 	{axis: "env", what: "every envFrom is respected", in: "owners", old: "name == 'fairlead-proxy' ||", new: "true ||", row: "28"},
 	{axis: "env", of: literal, what: "ours over a source that is left alone", in: "owners", old: "variables.excludedSources.exists(", new: "false && variables.excludedSources.exists(", row: "26"},
-	{axis: "env", what: "ours over a source that may have its own", in: "sources", old: "{'secretRef': {'name': 'fairlead-proxy'}}", new: "", row: "28", kyverno: true},
+	{axis: "env", what: "ours over a source that may have its own", in: "sources", old: "{'secretRef': {'name': dyn('fairlead-proxy'), ?'optional': optional.ofNonZeroValue(dyn(!variables.served))}}", new: "", row: "28", kyverno: true},
 	{axis: "env", what: "a source that may have the rest not seen", in: "additions", old: "c.owns + c.may", new: "c.owns", row: "37"},
 	{axis: "env", what: "ours below the wish of a container", in: "below", old: "size(c.owns) == 0 &&", new: "", row: "37"},
 	{axis: "env", what: "ours above its own sources", in: "mutations", old: "/envFrom/0", new: "/envFrom/-", row: "28"},
@@ -61,6 +61,8 @@ var faults = []fault{
 
 	{axis: "operation", what: "updates of old pods touched", in: "resourceRules", old: "CREATE", new: "*", place: relabelled, kyverno: true},
 
+	{axis: "selection", what: "waits for what may never come", in: "served", old: "'fairlead.io/served' in", new: "true || 'fairlead.io/served' in", selection: "namespace-unserved", kyverno: true},
+	{axis: "selection", what: "waits for nothing", in: "served", old: "'fairlead.io/served' in", new: "'fairlead.io/ignored' in"},
 	{axis: "selection", what: "host network not left out", in: "hostNetwork", old: "true", new: "false", selection: "host-network", kyverno: true},
 	{axis: "selection", what: "host network left out though it asks", in: "selected", old: "(variables.included ||", new: "(variables.optIn && variables.included ||", selection: "host-network-namespace-include"},
 	{axis: "selection", what: "annotation exclude ignored", in: "selected", old: "!= 'exclude'", new: "!= 'ignored'", selection: "annotation-exclude", kyverno: true},

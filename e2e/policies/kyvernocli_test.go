@@ -100,7 +100,7 @@ func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T
 		{policy, "!('NO_PROXY' in c.owns) &&", ""},
 		{policy, "!= 'exclude'", "!= 'ignored'"},
 		{policy, "variables.name.matches(pattern)", "false"},
-		{policy, "'name': 'fairlead-proxy'", "'name': 'proxy'"},
+		{policy, "'name': dyn('fairlead-proxy')", "'name': dyn('proxy')"},
 		{tests, "default/own-http", "default/nobody"},
 	} {
 		t.Run(broken.old, func(t *testing.T) {

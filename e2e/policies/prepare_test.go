@@ -22,7 +22,7 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 		return err
 	}
 	for _, v := range append(slices.Clone(healthy), lenient, faltering, opened) {
-		for _, kind := range []string{plainNamespace, namedNamespace, excludedNamespace, includedNamespace} {
+		for _, kind := range []string{plainNamespace, namedNamespace, excludedNamespace, includedNamespace, unservedNamespace} {
 			if err := e.createNamespace(ctx, v.namespace(kind), labelsOf(v, kind)); err != nil {
 				return err
 			}
@@ -77,6 +77,9 @@ var served = map[string]string{"fairlead.io/served": "2027-01-31T12:00:00Z"}
 
 func (e *engine) createNamespace(ctx context.Context, name string, labels map[string]string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: served}}
+	if strings.HasSuffix(name, "-"+unservedNamespace) {
+		namespace.Annotations = nil
+	}
 	_, err := e.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
 	return err
 }

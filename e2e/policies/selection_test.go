@@ -13,6 +13,7 @@ const (
 	namedNamespace    = "named"    // in exclude.namespaces
 	excludedNamespace = "excluded" // by its label
 	includedNamespace = "included" // by its label
+	unservedNamespace = "unserved" // without the replicator's annotation
 )
 
 // selection is a way to say, or not to say, whether a pod is injected.
@@ -42,6 +43,7 @@ var selections = []selection{
 	{name: "annotation-include", change: annotated("include"), injected: true, optedIn: true},
 	{name: "label-include", change: labelled(said, "include"), injected: true, optedIn: true},
 	{name: "namespace-include", namespace: includedNamespace, injected: true, optedIn: true},
+	{name: "namespace-unserved", namespace: unservedNamespace, injected: true},
 	{name: "palette-proxy", change: labelled("spectrocloud.com/connection", "proxy"), injected: true, optedIn: true},
 	{name: "palette-direct", change: labelled("spectrocloud.com/connection", "direct"), injected: true},
 	{name: "annotation-nonsense", change: annotated("Include"), injected: true},
