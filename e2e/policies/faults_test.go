@@ -84,7 +84,7 @@ var faults = []fault{
 
 	{axis: "carry", what: "another Secret", in: "entries", old: "fairlead-proxy", new: "proxy"},
 	{axis: "carry", what: "another value", in: "entries", old: "3128", new: "8080", of: literal, kyverno: true},
-	{axis: "carry", what: "a key of the Secret for all", in: "entries", old: "'key': name", new: "'key': 'HTTP_PROXY'"},
+	{axis: "carry", what: "a key of the Secret for all", in: "entries", old: "'key': dyn(name)", new: "'key': dyn('HTTP_PROXY')"},
 }
 
 // into breaks the policy.
