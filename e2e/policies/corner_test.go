@@ -143,20 +143,27 @@ func (c corner) expected(pod *corev1.Pod) *corev1.Pod {
 	}
 	give := func(name string, env *[]corev1.EnvVar, envFrom *[]corev1.EnvFromSource) {
 		r, isRow := rows[name]
+		entries := c.variant.entries(c.namespace(), pod.Spec.HostNetwork)
+		for _, entry := range entries {
+			if entry.ValueFrom != nil {
+				entry.ValueFrom.SecretKeyRef.Optional = c.optional()
+			}
+		}
 		switch {
 		case !isRow:
+			return
 		case r.below && c.variant.values["carry"] == nil:
 			secret := corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Optional: c.optional()}
 			*envFrom = slices.Concat([]corev1.EnvFromSource{{SecretRef: &secret}}, *envFrom)
 			*env = slices.Concat(*env, []corev1.EnvVar{{Name: policies.TrustedCAKey}}) // hides the Secret's key
-		default:
-			entries := c.variant.entries(c.namespace(), pod.Spec.HostNetwork)
-			for _, entry := range entries {
-				if entry.ValueFrom != nil {
-					entry.ValueFrom.SecretKeyRef.Optional = c.optional()
-				}
+			if !r.list {
+				*env = slices.Concat(*env, extended(entries, c.selection.more))
 			}
-			*env = slices.Concat(*env, r.under(c.variant).adds(entries))
+		default:
+			*env = slices.Concat(*env, r.under(c.variant).adds(entries, c.selection.more))
+		}
+		if r.list {
+			*env = asked(*env, entries)
 		}
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {

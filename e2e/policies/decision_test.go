@@ -23,6 +23,7 @@ type row struct {
 	has    corev1.Container
 	gets   []string
 	below  bool     // all of them by one envFrom below its own, where there is a Secret
+	list   bool     // the list that its own refers to, and its own in the other case of letters
 	wins   []string // what it gets where that would win over its sources; nil if the same
 }
 
@@ -55,11 +56,14 @@ func parseDecisions(text string) ([]row, error) {
 		case "nothing":
 		case "BELOW":
 			r.gets, r.below = groups, true
+		case "BELOW LIST":
+			r.gets, r.below, r.list = groups[:2], true, true
 		default:
-			r.gets = strings.Fields(cells[3])
+			r.gets = strings.Fields(strings.TrimSuffix(cells[3], "LIST"))
+			r.list = strings.HasSuffix(cells[3], "LIST")
 		}
 		if cells[4] != "" {
-			r.wins = strings.Fields(strings.TrimPrefix(cells[4], "nothing"))
+			r.wins = strings.Fields(strings.TrimSuffix(strings.TrimPrefix(cells[4], "nothing"), "LIST"))
 		}
 		for _, group := range slices.Concat(r.gets, r.wins) {
 			if !slices.Contains(groups, group) {
@@ -82,19 +86,51 @@ func (r row) under(v variant) row {
 	return r
 }
 
-// adds are those of the entries that belong to a group that the container gets.
-func (r row) adds(entries []corev1.EnvVar) []corev1.EnvVar {
+// adds are those of the entries that belong to a group that the container gets, and if there are more in the pod's
+// annotation, the list that they extend.
+func (r row) adds(entries []corev1.EnvVar, more string) []corev1.EnvVar {
 	var adds []corev1.EnvVar
 	for _, entry := range entries {
 		group := strings.ToUpper(entry.Name)
 		if group != "NO_PROXY" {
 			group = strings.TrimSuffix(group, "_PROXY")
 		}
-		if slices.Contains(r.gets, group) {
+		if slices.Contains(r.gets, group) && (group != "NO_PROXY" || more == "") {
 			adds = append(adds, entry)
 		}
 	}
+	if slices.Contains(r.gets, "NO_PROXY") {
+		adds = append(adds, extended(entries, more)...)
+	}
 	return adds
+}
+
+// ourList is that of the entries, by the name that others refer to.
+func ourList(entries []corev1.EnvVar) corev1.EnvVar {
+	list := entries[slices.IndexFunc(entries, func(e corev1.EnvVar) bool { return e.Name == "NO_PROXY" })]
+	list.Name = "FAIRLEAD_NO_PROXY"
+	return list
+}
+
+// extended are the lists of a pod with more entries in its annotation.
+func extended(entries []corev1.EnvVar, more string) []corev1.EnvVar {
+	if more == "" {
+		return nil
+	}
+	value := more + ",$(FAIRLEAD_NO_PROXY)"
+	return []corev1.EnvVar{ourList(entries), {Name: "NO_PROXY", Value: value}, {Name: "no_proxy", Value: value}}
+}
+
+// asked is the environment of a container whose own list refers to ours, with what it gets for that.
+func asked(env, entries []corev1.EnvVar) []corev1.EnvVar {
+	all := append([]corev1.EnvVar{ourList(entries)}, env...)
+	own := env[slices.IndexFunc(env, func(e corev1.EnvVar) bool { return strings.EqualFold(e.Name, "NO_PROXY") })]
+	for _, own.Name = range []string{"NO_PROXY", "no_proxy"} {
+		if !slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == own.Name }) {
+			all = append(all, own)
+		}
+	}
+	return all
 }
 
 func mustDecisions(t testing.TB) []row {
@@ -110,7 +146,7 @@ func mustDecisions(t testing.TB) []row {
 func TestTheDecisionTableNeverPromisesAUrlWithoutOurNoProxy(t *testing.T) {
 	for _, r := range mustDecisions(t) {
 		url := slices.Contains(r.gets, "HTTP") || slices.Contains(r.gets, "HTTPS")
-		if url != slices.Contains(r.gets, "NO_PROXY") {
+		if list := slices.Contains(r.gets, "NO_PROXY"); url != list && !r.list || list && r.list {
 			t.Errorf("row %s gets %v", r.number, r.gets)
 		}
 	}

@@ -98,6 +98,8 @@ func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T
 		{policy, "['containers', 'initContainers']", "['containers']"},
 		{policy, "e.name.upperAscii() == group", "e.name == group"},
 		{policy, "!('NO_PROXY' in c.owns) &&", ""},
+		{policy, "$(FAIRLEAD_NO_PROXY)')", "$(OTHER)')"},
+		{policy, "fairlead.io/no-proxy'", "fairlead.io/other'"},
 		{policy, "!= 'exclude'", "!= 'ignored'"},
 		{policy, "variables.name.matches(pattern)", "false"},
 		{policy, "'name': dyn('fairlead-proxy')", "'name': dyn('proxy')"},

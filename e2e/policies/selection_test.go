@@ -24,6 +24,8 @@ type selection struct {
 	injected  bool // without optIn
 	optedIn   bool // with optIn
 	static    bool // a mirror pod, which cannot have ephemeral containers
+
+	more string // entries that the pod adds to our list
 }
 
 var selections = []selection{
@@ -66,11 +68,19 @@ var selections = []selection{
 	{name: "other-cluster-api-label", change: labelled("my.cluster.x-k8s.io/provider", "cluster-api"), injected: true},
 	{name: "longer-provider", change: labelled("cluster.x-k8s.io/provider", "cluster-api-addon"), injected: true},
 
+	{name: "more-entries", change: listed(" kafka.internal,, .shop.example$(HOME) ,"), injected: true, more: "kafka.internal,.shop.example$$(HOME)"},
+	{name: "no-more-entries", change: listed(" , "), injected: true},
+	{name: "more-entries-excluded", change: both(listed("kafka.internal"), labelled(said, "exclude"))},
+
 	{name: "mirror", change: mirror, static: true},
 }
 
 // oneByOne is for the decision table, a row to a pod.
 var oneByOne = selection{name: "decision", injected: true}
+
+func listed(entries string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations = map[string]string{"fairlead.io/no-proxy": entries} }
+}
 
 func annotated(value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations = map[string]string{said: value} }

@@ -136,12 +136,13 @@ func (s statement) addedNames(path string) []string {
 
 func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 	for _, a := range found {
-		if len(s.added(a.path+"/envFrom")) > 0 { // env has nothing then but what hides keys of the Secret
-			s.say("container %s: the Secret fairlead-proxy, by an envFrom below its own", a.Name)
+		names := s.addedNames(a.path + "/env")
+		if len(s.added(a.path+"/envFrom")) > 0 { // env hides keys of the Secret, and has a list that extends ours
+			lists := slices.DeleteFunc(names, func(name string) bool { return name != "FAIRLEAD_NO_PROXY" && !isProxyVariable(name) })
+			s.say("container %s: %s", a.Name, strings.Join(append([]string{"the Secret fairlead-proxy, by an envFrom below its own"}, lists...), ", "))
 			s.ofVersion(a)
 			continue
 		}
-		names := s.addedNames(a.path + "/env")
 		if len(names) == 0 {
 			s.say("container %s: %s", a.Name, s.whyKept(a, tunnel))
 			continue

@@ -48,6 +48,24 @@ func over(pod *corev1.Pod, one container) bool {
 // The groups of variables, each for every spelling of its name in upper and lower case.
 var groups = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 
+// The policy gives its NO_PROXY under another name, too, where a list of the pod or the container extends it.
+const (
+	listName = "FAIRLEAD_NO_PROXY"
+	listOf   = "NO_PROXY"
+)
+
+// extends says whether a variable is a list that refers to that.
+func extends(e corev1.EnvVar) bool {
+	return strings.ToUpper(e.Name) == listOf && strings.Contains(e.Value, "$("+listName+")")
+}
+
+// asks says whether all lists of a container do: the policy gives it what it lacks.
+func asks(env []corev1.EnvVar) bool {
+	return slices.ContainsFunc(env, extends) && !slices.ContainsFunc(env, func(e corev1.EnvVar) bool {
+		return e.Name == listName || strings.ToUpper(e.Name) == listOf && !extends(e)
+	})
+}
+
 // setting is where the variables of a container come from.
 type setting struct {
 	ours      []string // names that have the policy's value
@@ -57,6 +75,7 @@ type setting struct {
 	owns      []string // groups that the container has of its own
 	mayOwn    []string // groups that those sources may have
 	relayed   []string // names that have another value, which names a relay
+	asks      bool     // for the policy's list, which it has not got
 	refers    bool     // to the Secret fairlead-proxy
 	below     bool     // has all of ours from the Secret as a whole, of which other sources win
 	passwords []string // names whose value has a password that is not the policy's, and the fields of the command line that have one
@@ -64,19 +83,27 @@ type setting struct {
 
 func settings(c container, policy *Policy, where place) setting {
 	var s setting
-	s.refers = refers(c.Container)
+	s.refers, s.asks = refers(c.Container), asks(c.Env)
+	list := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == listName })
 	for _, e := range c.Env {
-		group := strings.ToUpper(e.Name)
+		group, origin := strings.ToUpper(e.Name), e
+		if list >= 0 && (e.Name == listName || extends(e)) {
+			group, origin = listOf, c.Env[list]
+			origin.Name = listOf
+		}
 		switch {
 		case !slices.Contains(groups, group):
 			continue
-		case policy.isOurs(e, where):
+		case policy.isOurs(origin, where):
 			s.ours = append(s.ours, e.Name)
 			continue
 		case leadsToRelay(e, where.namespace):
 			s.relayed = append(s.relayed, e.Name)
 		case password.InValue(e.Value):
 			s.passwords = append(s.passwords, e.Name)
+		}
+		if s.asks && group == listOf {
+			continue
 		}
 		s.own = append(s.own, e.Name)
 		s.owns = append(s.owns, group)
@@ -109,11 +136,11 @@ func settings(c container, policy *Policy, where place) setting {
 func (s setting) injected() bool { return len(s.ours) > 0 || s.below }
 
 // keepsAll says whether the policy leaves such a container alone, by the decision table of inject-proxy-env.
-func (s setting) keepsAll() bool { return keeps(s.owns) || s.mayKeep() }
+func (s setting) keepsAll() bool { return !s.asks && keeps(s.owns) || s.mayKeep() }
 
 // mayKeep says whether that is because of sources that may have what is missing of the container's own.
 func (s setting) mayKeep() bool {
-	return !keeps(s.owns) && len(s.owns) > 0 && keeps(slices.Concat(s.owns, s.mayOwn))
+	return !s.asks && !keeps(s.owns) && len(s.owns) > 0 && keeps(slices.Concat(s.owns, s.mayOwn))
 }
 
 func keeps(owns []string) bool {

@@ -237,6 +237,48 @@ func TestWhoseVariablesTheyAreIsNotGuessedWithoutThePolicy(t *testing.T) {
 	}
 }
 
+func TestAListThatExtendsThePolicysIsAsOldAsThat(t *testing.T) {
+	literal := policy(t, func(content map[string]any) {
+		for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {
+			if v := variable.(map[string]any); v["name"] == "entries" {
+				v["expression"] = "['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'NO_PROXY', 'no_proxy'].map(name, {'name': name, 'value': 'new'})"
+			}
+		}
+	})
+	list := corev1.EnvVar{Name: "NO_PROXY", Value: "kafka.internal,$(FAIRLEAD_NO_PROXY)"}
+	lower := corev1.EnvVar{Name: "no_proxy", Value: list.Value}
+	reference := func(secret string) corev1.EnvVar {
+		return corev1.EnvVar{Name: "FAIRLEAD_NO_PROXY", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: secret}, Key: "NO_PROXY",
+		}}}
+	}
+	value := func(value string) []corev1.EnvVar {
+		env := []corev1.EnvVar{{Name: "FAIRLEAD_NO_PROXY", Value: value}, list, lower}
+		for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+			env = append(env, corev1.EnvVar{Name: name, Value: value})
+		}
+		return env
+	}
+	for name, test := range map[string]struct {
+		policy *pods.Policy
+		env    []corev1.EnvVar
+		want   string
+	}{
+		"it has all":             {policy(t, nil), []corev1.EnvVar{reference("fairlead-proxy"), list, lower, {Name: "ALL_PROXY"}}, "Fine"},
+		"it asks, and is older":  {policy(t, nil), []corev1.EnvVar{list}, "Uninjected OlderThanPolicy"},
+		"so is one with a proxy": {policy(t, nil), []corev1.EnvVar{list, {Name: "ALL_PROXY"}}, "Uninjected OlderThanPolicy"},
+		"one list does not ask":  {policy(t, nil), []corev1.EnvVar{list, {Name: "no_proxy"}}, "Uninjected OwnValue"},
+		"somebody else's list":   {policy(t, nil), []corev1.EnvVar{reference("own"), list}, "Uninjected OwnValue"},
+		"the present value":      {literal, value("new"), "Fine"},
+		"the last value":         {literal, value("old"), "Outdated"},
+	} {
+		found := pods.Cluster{Policy: test.policy}.Judge(pod("shop", noon.Add(-time.Hour), test.env...))
+		if got := strings.TrimSpace(string(found[0].Class) + " " + string(found[0].Reason)); len(found) != 1 || got != test.want {
+			t.Errorf("%s: %+v, want %s", name, found, test.want)
+		}
+	}
+}
+
 func TestAGeneratedNameIsJudgedByWhatThePolicySawOfIt(t *testing.T) {
 	p := policy(t, func(content map[string]any) {
 		for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {

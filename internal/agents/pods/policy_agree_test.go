@@ -41,12 +41,18 @@ func randomPod(r *rand.Rand) *corev1.Pod {
 		p.Name = p.GenerateName + "x7k2p"
 	}
 	p.Labels, p.Annotations = randomLabels(r), randomLabels(r)
+	if r.IntN(3) == 0 {
+		p.Annotations["fairlead.io/no-proxy"] = "kafka.internal"
+	}
 	p.Spec.HostNetwork = r.IntN(4) == 0
 	p.Spec.Containers = nil
 	for i := range 1 + r.IntN(2) {
 		c := corev1.Container{Name: fmt.Sprintf("c%d", i)}
 		for range r.IntN(3) * r.IntN(2) { // mostly none
-			c.Env = append(c.Env, corev1.EnvVar{Name: pick(r, "HTTP_PROXY", "https_proxy", "No_Proxy", "all_proxy", "HTTPS_PROXY", "OTHER"), Value: pick(r, "", "x")})
+			c.Env = append(c.Env, corev1.EnvVar{
+				Name:  pick(r, "HTTP_PROXY", "https_proxy", "No_Proxy", "no_proxy", "all_proxy", "HTTPS_PROXY", "FAIRLEAD_NO_PROXY", "OTHER"),
+				Value: pick(r, "", "x", "x,$(FAIRLEAD_NO_PROXY)"),
+			})
 		}
 		for range r.IntN(3) * r.IntN(2) { // mostly none
 			from := corev1.EnvFromSource{Prefix: pick(r, "", "", "", "HTTP_", "no_", "NO_PROXY", "OTHER_")}
