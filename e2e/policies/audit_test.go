@@ -25,6 +25,7 @@ const (
 	leftOut    = "gets no HTTP_PROXY, HTTPS_PROXY and NO_PROXY: "
 	injectKey  = "policies.kyverno.io/inject-proxy-env"
 	auditedURL = "http://me:S3CRET@proxy.example:3128"
+	badEntries = "the annotation fairlead.io/no-proxy has a blank within an entry, or a URL: write names and networks, with commas between them"
 )
 
 // audited is a pod, and what its report says by policy; what is not mentioned passes.
@@ -80,6 +81,14 @@ func auditedPods() []audited {
 			pod:  plain("no-no-proxy", corev1.EnvVar{Name: "ALL_PROXY", Value: "http://proxy.example:3128"}),
 			mend: "container web: sets ALL_PROXY and no NO_PROXY, and so sends what is inside the cluster to the proxy: set NO_PROXY, too",
 		},
+		{pod: plain("asked", asked([]corev1.EnvVar{{Name: "NO_PROXY", Value: "a,$(FAIRLEAD_NO_PROXY)"}}, injected())...)},
+		{
+			pod:  plain("asked-in-vain", corev1.EnvVar{Name: "no_proxy", Value: "a,$(FAIRLEAD_NO_PROXY)"}),
+			mend: "container web: sets NO_PROXY to $(FAIRLEAD_NO_PROXY), and has no such variable. The pod is older than that, or one of NO_PROXY and no_proxy does not name it: name it in both, and replace the pod",
+		},
+		{pod: with(plain("entries", injected()...), listed(" a.example , 10.0.0.0/8,"))},
+		{pod: with(plain("entries-with-blanks", injected()...), listed("a.example b.example")), mend: badEntries},
+		{pod: with(plain("entries-with-urls", injected()...), listed("a.example,https://b.example")), mend: badEntries},
 		{pod: with(plain("opted-out"), excluded), watch: leftOut + "its annotation excludes it"},
 		{
 			pod:   with(plain("labelled-out"), func(pod *corev1.Pod) { pod.Labels = map[string]string{injectKey: "exclude"} }),
@@ -242,17 +251,6 @@ func auditedAgents() []audited {
 			addRelay(pod, []string{"hub.example:8091"}, false)
 		})},
 	}
-}
-
-// injected is what inject-proxy-env adds.
-func injected() []corev1.EnvVar {
-	var env []corev1.EnvVar
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"} {
-		env = append(env, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: policies.Secret}, Key: name,
-		}}})
-	}
-	return env
 }
 
 func TestReportsSayOfEachPodWhatWasMissed(t *testing.T) {
