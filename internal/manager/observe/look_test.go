@@ -142,7 +142,7 @@ func TestWhyAClusterWasNotReadIsSaidInWordsOfOurs(t *testing.T) {
 	const secret = "text-of-whoever-answers"
 	good := configMap(t, result())
 	closed := serve(t, nil)
-	closed.Close()
+	closed.URL = "https://127.0.0.1:1" // the port of one that was closed could be the next server's
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
