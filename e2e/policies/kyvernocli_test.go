@@ -93,22 +93,25 @@ func TestAPolicyWithoutKyvernoCLITestsIsAnError(t *testing.T) {
 
 func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T) {
 	cli := mustKyvernoCLI(t)
-	const policy, tests = policies.InjectProxyEnv + ".yaml", ".kyverno-test/kyverno-test.yaml"
-	for _, broken := range []struct{ file, old, new string }{
-		{policy, "['containers', 'initContainers']", "['containers']"},
-		{policy, "e.name.upperAscii() == group", "e.name == group"},
-		{policy, "!('NO_PROXY' in c.owns) &&", ""},
-		{policy, "$(FAIRLEAD_NO_PROXY)')", "$(OTHER)')"},
-		{policy, "fairlead.io/no-proxy'", "fairlead.io/other'"},
-		{policy, "!= 'exclude'", "!= 'ignored'"},
-		{policy, "variables.name.matches(pattern)", "false"},
-		{policy, "'name': dyn('fairlead-proxy')", "'name': dyn('proxy')"},
-		{tests, "default/own-http", "default/nobody"},
+	const inject, audit = policies.InjectProxyEnv, "audit-proxy-env"
+	const policy, tests = inject + ".yaml", ".kyverno-test/kyverno-test.yaml"
+	for _, broken := range []struct{ of, file, old, new string }{
+		{inject, policy, "['containers', 'initContainers']", "['containers']"},
+		{inject, policy, "e.name.upperAscii() == group", "e.name == group"},
+		{inject, policy, "!('NO_PROXY' in c.owns) &&", ""},
+		{inject, policy, "$(FAIRLEAD_NO_PROXY)')", "$(OTHER)')"},
+		{inject, policy, "fairlead.io/no-proxy'", "fairlead.io/other'"},
+		{inject, policy, "!= 'exclude'", "!= 'ignored'"},
+		{inject, policy, "variables.name.matches(pattern)", "false"},
+		{inject, policy, "'name': dyn('fairlead-proxy')", "'name': dyn('proxy')"},
+		{inject, tests, "default/own-http", "default/nobody"},
+		{audit, audit + ".yaml", "s.hesitates &&", ""},
+		{audit, audit + ".yaml", "s.container in variables.early", "false"},
+		{audit, audit + ".yaml", "startedAt.orValue('9999')", "startedAt.orValue('0')"},
 	} {
 		t.Run(broken.old, func(t *testing.T) {
 			t.Parallel()
-			folder := t.TempDir()
-			controlplanetest.Require(t, os.CopyFS(folder, os.DirFS(filepath.Join(policies.Folder(), policies.InjectProxyEnv))))
+			folder := copied(t, broken.of)
 			file := filepath.Join(folder, broken.file)
 			text, err := os.ReadFile(file)
 			controlplanetest.Require(t, err)
@@ -122,4 +125,20 @@ func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T
 			}
 		})
 	}
+	for _, whole := range []string{inject, audit} {
+		controlplanetest.Require(t, kyvernoTest(t.Context(), cli, copied(t, whole)))
+	}
+}
+
+// copied is a policy with its samples, and with what they take from the folder above.
+func copied(t *testing.T, policy string) string {
+	t.Helper()
+	const values = "kyverno-test-values.yaml"
+	all := t.TempDir()
+	text, err := os.ReadFile(filepath.Join(policies.Folder(), values))
+	controlplanetest.Require(t, err)
+	controlplanetest.Require(t, os.WriteFile(filepath.Join(all, values), text, 0o600))
+	folder := filepath.Join(all, policy)
+	controlplanetest.Require(t, os.CopyFS(folder, os.DirFS(filepath.Join(policies.Folder(), policy))))
+	return folder
 }
