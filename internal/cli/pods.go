@@ -31,7 +31,8 @@ owner, with the reason.
 
   Uninjected   containers without Fairlead's variables: excluded, older than the
                policy, out of its reach, or with values of their own
-  Outdated     containers started before the values changed
+  Outdated     containers started before the values changed, or before their
+               namespace had any
   Password     containers with a password in the pod itself
 
 It lists pods, their owners, namespaces and the policy inject-proxy-env, and

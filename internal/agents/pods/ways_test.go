@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
@@ -107,5 +108,36 @@ func TestPodsAreCountedByWhatTheyNeed(t *testing.T) {
 	want := pods.Ways{Relay: pods.Count{Pods: 2, Namespaces: []string{"shop", "web"}}, Secret: pods.Count{Pods: 4, Namespaces: []string{"shop", "stock"}}}
 	if diff := cmp.Diff(want, c.Ways()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Where a namespace is not served, references are optional, and a container starts without what is not there.
+func TestAContainerThatDidNotWaitForTheSecretMayHaveStartedWithout(t *testing.T) {
+	hesitating := func(served bool) *corev1.Pod {
+		env := references()
+		for i := range env {
+			env[i].ValueFrom.SecretKeyRef.Optional = ptr.To(!served)
+		}
+		pod := pod("shop", noon, env...)
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon)}}}}
+		return pod
+	}
+	known := map[string]map[string]string{"shop": nil}
+	since := func(t time.Time) map[string]time.Time { return map[string]time.Time{"shop": t} }
+	for name, test := range map[string]struct {
+		cluster pods.Cluster
+		waited  bool
+		want    pods.Class
+	}{
+		"not served yet":                  {pods.Cluster{NamespaceLabels: known}, false, pods.Outdated},
+		"served since":                    {pods.Cluster{NamespaceLabels: known, ServedSince: since(noon.Add(time.Second))}, false, pods.Outdated},
+		"served before":                   {pods.Cluster{NamespaceLabels: known, ServedSince: since(noon)}, false, pods.Fine},
+		"it waited":                       {pods.Cluster{NamespaceLabels: known, ServedSince: since(noon.Add(time.Second))}, true, pods.Fine},
+		"the namespace could not be read": {pods.Cluster{}, false, pods.Fine},
+	} {
+		test.cluster.Policy = policy(t, nil)
+		if found := test.cluster.Judge(hesitating(test.waited)); len(found) != 1 || found[0].Class != test.want {
+			t.Errorf("%s: %+v, want %s", name, found, test.want)
+		}
 	}
 }
