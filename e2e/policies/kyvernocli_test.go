@@ -133,7 +133,7 @@ func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T
 // copied is a policy with its samples, and with what they take from the folder above.
 func copied(t *testing.T, policy string) string {
 	t.Helper()
-	const values = "kyverno-test-values.yaml"
+	const values = ".kyverno-test-values.yaml"
 	all := t.TempDir()
 	text, err := os.ReadFile(filepath.Join(policies.Folder(), values))
 	controlplanetest.Require(t, err)
