@@ -89,6 +89,44 @@ func TestValuesBecomeATable(t *testing.T) {
 	}
 }
 
+// A workload's keys are described once, and it takes those, too, that have no default.
+func TestAWorkloadTakesWhatAnyTakes(t *testing.T) {
+	values, err := readValues([]byte("# -- A\n# @schema {workload: true}\na:\n  podLabels: {}\n  # -- Ours\n  tolerations: [{operator: Exists}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions, err := readDefinitions("../../config/crd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := schemaOf(values, definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties map[string]struct {
+			Properties map[string]map[string]any
+			Required   []string
+		}
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	got := schema.Properties["a"]
+	if len(got.Properties) != len(knobs) || got.Required != nil {
+		t.Errorf("it takes %v and needs %v", got.Properties, got.Required)
+	}
+	want := map[string]any{"description": "Ours", "$ref": "#/$defs/tolerations"}
+	if diff := cmp.Diff(want, got.Properties["tolerations"]); diff != "" {
+		t.Error(diff)
+	}
+	rows := table(values)
+	if strings.Contains(rows, "`a.podLabels`") || !strings.Contains(rows, "| `a.tolerations` | `[{\"operator\":\"Exists\"}]` | Ours |") ||
+		!strings.Contains(rows, "| each of `a` | |\n| --- | --- |\n| `affinity` | Of its pods |\n") {
+		t.Error(rows)
+	}
+}
+
 func TestValuesThatDoNotSayEnoughAreErrorsThatNameTheKey(t *testing.T) {
 	for given, want := range map[string]string{
 		"a: {b: 1}":                                   "a: no description",

@@ -1,6 +1,6 @@
 // Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json, the table in README.md
-// and, where any key is taken at the root, keys.json. It also makes SHA256SUMS, of the files that a chart links to. Run it in
-// the repository's root.
+// and, where any key is taken at the root, keys.json. It also makes SHA256SUMS, of the files that a chart links to, and
+// templates/_workload.tpl, which both charts have alike. Run it in the repository's root.
 //
 // In values.yaml, a comment right above a key says:
 //
@@ -14,6 +14,8 @@
 //   - A map with descriptions in it has those keys and no others, unless @schema says additionalProperties: true. At the
 //     root, what is nearly a key of the chart is then refused by keys.json, but not what is nearly one with read: false.
 //   - A map or a list without any is its user's: @schema must say what may be in it.
+//   - A map with workload: true is a workload's, and takes the keys of workload.yaml, too. Those that have a default stand in
+//     it, and need no comment.
 //   - null removes a default, with Helm. Where the default is not empty, that is an error, unless @schema says
 //     required: false.
 //
@@ -26,6 +28,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // linked are the folders of each chart that are in the package, but not in its folder.
@@ -52,7 +55,7 @@ func generate(chart string, folders []string) error {
 	if err != nil {
 		return fmt.Errorf("values.yaml: %w", err)
 	}
-	definitions, err := readDefinitions()
+	definitions, err := readDefinitions("config/crd")
 	if err != nil {
 		return err
 	}
@@ -80,6 +83,10 @@ func generate(chart string, folders []string) error {
 		return fmt.Errorf("README.md: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(chart, "README.md"), readme, 0o600); err != nil {
+		return err
+	}
+	templates := strings.ReplaceAll(workloadTemplates, "CHART", filepath.Base(chart)) // a parent chart has one set of names
+	if err := os.WriteFile(filepath.Join(chart, "templates", "_workload.tpl"), []byte(templates), 0o600); err != nil {
 		return err
 	}
 	sums, err := checksums(chart, folders)

@@ -30,11 +30,15 @@ func table(values field) string {
 	var text strings.Builder
 	text.WriteString("| value | default | |\n| --- | --- | --- |\n")
 	rows(&text, values)
+	workloadRows(&text, values)
 	return text.String()
 }
 
 func rows(text *strings.Builder, of field) {
 	for _, f := range of.fields {
+		if f.shared {
+			continue
+		}
 		if f.fields != nil {
 			rows(text, f)
 			continue

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,12 +19,12 @@ import (
 var definitionsFile []byte
 
 // readDefinitions returns what a $ref may name: definitions.yaml, and corporateProxySpec.
-func readDefinitions() (map[string]any, error) {
+func readDefinitions(crds string) (map[string]any, error) {
 	var definitions map[string]any
 	if err := yaml.Unmarshal(definitionsFile, &definitions); err != nil {
 		return nil, fmt.Errorf("definitions.yaml: %w", err)
 	}
-	crd, err := os.ReadFile("config/crd/fairlead.io_corporateproxies.yaml")
+	crd, err := os.ReadFile(filepath.Join(crds, "fairlead.io_corporateproxies.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +78,16 @@ func (f field) toSchema() (map[string]any, error) {
 				required = append(required, below.key())
 			}
 		}
+		if f.schema["workload"] == true {
+			addKnobs(properties)
+		}
 		schema["properties"] = properties
 		if len(required) > 0 {
 			schema["required"] = required
 		}
 	}
 	for keyword, value := range f.schema {
-		if _, isBool := value.(bool); isBool && (keyword == "required" || keyword == "read") {
+		if _, isBool := value.(bool); isBool && slices.Contains([]string{"required", "read", "workload"}, keyword) {
 			continue // ours
 		}
 		schema[keyword] = value

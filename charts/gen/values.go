@@ -16,6 +16,7 @@ type field struct {
 	schema      map[string]any // what @schema says
 	value       *yaml.Node     // the default
 	fields      []field        // of a map that is not its user's
+	shared      bool           // all that is said of it is said of any workload's
 }
 
 func (f field) key() string { return f.path[strings.LastIndex(f.path, ".")+1:] }
@@ -56,6 +57,9 @@ func fieldsOf(of field) (fields []field, err error) {
 			if f.schema == nil {
 				f.schema = schema
 			}
+		}
+		if knob, found := knobs[f.key()]; found && of.schema["workload"] == true {
+			f.asAnyWorkload(knob)
 		}
 		if f.description == "" {
 			return nil, fmt.Errorf("%s: no description: write a comment that begins with --", f.path)

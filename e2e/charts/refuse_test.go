@@ -49,6 +49,8 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"alerts without a probe":            {values{"probe": values{"prometheusRule": values{"enabled": true}}}, []string{"probe.prometheusRule.enabled needs probe.enabled"}},
 		"a typo in replicator.metrics":      {values{"replicator": values{"metrics": values{"serviceMonitors": values{}}}}, []string{"/replicator/metrics", "serviceMonitors"}},
 		"a label that the chart sets":       {values{"replicator": values{"podLabels": values{"app.kubernetes.io/component": "x"}}}, []string{"replicator.podLabels", "app.kubernetes.io/component"}},
+		"an annotation that the chart sets": {values{"relay": values{"enabled": true, "annotations": values{"helm.sh/resource-policy": "x"}}, "proxy": proxy(good, good, "a")}, []string{"relay.annotations: the chart itself sets helm.sh/resource-policy"}},
+		"an account's of the chart's":       {values{"relay": values{"enabled": true, "serviceAccount": values{"annotations": values{"helm.sh/resource-policy": "x"}}}, "proxy": proxy(good, good, "a")}, []string{"relay.serviceAccount.annotations: the chart itself sets"}},
 		"a typo in exclude":                 {values{"exclude": values{"name": []string{}}}, []string{"/exclude", "name"}},
 		"a typo in managementCluster":       {values{"managementCluster": values{"ranges": []string{}}}, []string{"/managementCluster", "ranges"}},
 		"a typo in trustedCA":               {values{"trustedCA": values{"bundel": s3cret}}, []string{"/trustedCA", "bundel"}},

@@ -100,6 +100,10 @@ tunnels: {families: {frpc: {throughTLS: null}, rancher: null}}`},
 proxy: {https: "http://proxy.example:3128", noProxy: a}
 trustedCA: {through: ClusterTrustBundle}
 tunnels: {relay: {imagePullSecrets: [{name: a}, {name: b}], resources: {requests: {cpu: 1e-1, memory: 64Mi}}}}`},
+	"the registry of a parent chart": {`
+proxy: {https: "https://proxy.example:3128", noProxy: a}
+commonLabels: {team: proxies}
+global: {imageRegistry: registry.example/mirror/, imagePullSecrets: [a], vcdConfig: {site: b}}`},
 	"texts that CEL, JSON and HTML write in other ways": {`
 exclude: {names: ["<a>&*"], labels: ["a=<b>&c*"]}
 tunnels: {families: {x: {labels: {app: ["x\"y", 'z\w']}, containers: ["a'b", "</script>"], through: Environment, reads: [http_proxy], arguments: [["--a<", "b>"]]}}}`},

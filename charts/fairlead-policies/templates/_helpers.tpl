@@ -171,11 +171,6 @@
 {{- if or (eq .Values.carry "Relay") .Values.relay.enabled }}true{{ end -}}
 {{- end -}}
 
-{{- define "fairlead-policies.relaySelectorLabels" -}}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: relay
-{{- end -}}
-
 {{/* Of everything that is the relay's. Pods that run name it: it outlives the release. */}}
 {{- define "fairlead-policies.relayMetadata" -}}
 labels:
@@ -338,7 +333,7 @@ spec:
 {{- end -}}
 {{- end -}}
 
-{{- define "fairlead-policies.labels" -}}
+{{- define "fairlead-policies.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -346,25 +341,19 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{- define "fairlead-policies.selectorLabels" -}}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: replicator
+{{/* The values of a workload, as JSON. Two take the Secrets of the one whose image they have. In: root, component. */}}
+{{- define "fairlead-policies.settings" -}}
+{{- $lender := get .root.Values (get (dict "probe" "replicator" "node" "relay") .component) | default dict -}}
+{{- include "fairlead-policies.over" (dict "all" (pick $lender "imagePullSecrets") "own" (get .root.Values .component)) -}}
 {{- end -}}
 
-{{/* Of the replicator's pods: podLabels, and ours, which nobody can take away. */}}
-{{- define "fairlead-policies.podLabels" -}}
-{{- /* It dials the API server alone. A label, because with it the API server does not even ask Kyverno: the replicator
-       starts while Kyverno is down. */ -}}
-{{- $ours := merge (dict "app.kubernetes.io/name" .Chart.Name "policies.kyverno.io/inject-proxy-env" "exclude") (include "fairlead-policies.selectorLabels" . | fromYaml) -}}
-{{- range $key, $_ := .Values.replicator.podLabels -}}
-{{- if hasKey $ours $key }}{{ fail (printf "replicator.podLabels: the chart itself sets %s" $key) }}{{ end -}}
-{{- end -}}
-{{- toYaml (merge $ours .Values.replicator.podLabels) -}}
-{{- end -}}
-
-{{/* What to pull. In: root, image (repository, tag and digest). */}}
-{{- define "fairlead-policies.image" -}}
-{{- if .image.digest }}{{ .image.repository }}@{{ .image.digest }}{{ else }}{{ .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end -}}
+{{/* In: a workload. */}}
+{{- define "fairlead-policies.serviceAccount" -}}
+{{- $given := ((include "fairlead-policies.settings" . | fromJson).serviceAccount).annotations -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{- include "fairlead-policies.metadata" (dict "of" . "given" $given "at" "serviceAccount.annotations") | nindent 2 }}
+automountServiceAccountToken: false # the pod has one where it is needed
 {{- end -}}
 
 {{/* The namespaces that no policy of ours acts in, with commas. */}}
@@ -389,11 +378,6 @@ app.kubernetes.io/component: replicator
 {{- $lines := list -}}
 {{- range . }}{{ $lines = append $lines (toJson .) }}{{ end -}}
 {{- if $lines }}{{ printf "[\n  %s\n]" (join ",\n  " $lines) }}{{ else }}[]{{ end -}}
-{{- end -}}
-
-{{- define "fairlead-policies.probeSelectorLabels" -}}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: probe
 {{- end -}}
 
 {{- define "fairlead-policies.probeLabels" -}}

@@ -4,7 +4,7 @@
 {{- if and ($root.Capabilities.APIVersions.Has "v1/Pod") (not ($root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1/ServiceMonitor")) }}
 {{- fail (printf "%s.enabled is true, and this API server has no ServiceMonitor of monitoring.coreos.com/v1: install the Prometheus Operator first" .path) }}
 {{- end }}
-{{- $selector := dict "app.kubernetes.io/instance" $root.Release.Name "app.kubernetes.io/component" .component -}}
+{{- $selector := include "fairlead-policies.selector" . | fromYaml -}}
 apiVersion: v1
 kind: Service
 metadata:
@@ -23,7 +23,7 @@ kind: ServiceMonitor
 metadata:
   name: fairlead-{{ .component }}
   namespace: {{ $root.Release.Namespace }}
-  labels: {{- merge (include "fairlead-policies.labels" $root | fromYaml) .settings.labels | toYaml | nindent 4 }}
+  labels: {{- include "fairlead-policies.labelsWith" (dict "root" $root "labels" .settings.labels) | nindent 4 }}
 spec:
   selector:
     matchLabels: {{- toYaml $selector | nindent 6 }}

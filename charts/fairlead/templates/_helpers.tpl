@@ -1,4 +1,4 @@
-{{- define "fairlead.labels" -}}
+{{- define "fairlead.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 app.kubernetes.io/name: fairlead
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -6,44 +6,9 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{- define "fairlead.selectorLabels" -}}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: operator
-{{- end -}}
-
-{{- define "fairlead.observeLabels" -}}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: observe
-{{- end -}}
-
-{{- define "fairlead.deliverLabels" -}}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: deliver
-{{- end -}}
-
-{{- define "fairlead.preflightLabels" -}}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: preflight
-{{- end -}}
-
-{{/* Of the pods: podLabels, and ours, which nobody can take away. */}}
-{{- define "fairlead.podLabels" -}}
-{{- /* It dials the API server alone, and starts while Kyverno is down. */ -}}
-{{- include "fairlead.withPodLabels" (dict "root" . "selector" (include "fairlead.selectorLabels" . | fromYaml)) -}}
-{{- end -}}
-
-{{/* In: root, selector. */}}
-{{- define "fairlead.withPodLabels" -}}
-{{- $ours := merge (dict "app.kubernetes.io/name" "fairlead" "policies.kyverno.io/inject-proxy-env" "exclude") .selector -}}
-{{- range $key, $_ := .root.Values.podLabels -}}
-{{- if hasKey $ours $key }}{{ fail (printf "podLabels: the chart itself sets %s" $key) }}{{ end -}}
-{{- end -}}
-{{- toYaml (merge $ours .root.Values.podLabels) -}}
-{{- end -}}
-
-{{- define "fairlead.image" -}}
-{{- $image := .Values.image -}}
-{{- if $image.digest }}{{ $image.repository }}@{{ $image.digest }}{{ else }}{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}{{ end -}}
+{{/* The values of a workload, as JSON: the operator's are those at the root, and hold for the others, too. In: root, component. */}}
+{{- define "fairlead.settings" -}}
+{{- include "fairlead.over" (dict "all" .root.Values "own" (get .root.Values .component)) -}}
 {{- end -}}
 
 {{/* proxy, checked, as JSON. No message shows a value: it may have a password. The operator judges the rest. */}}
@@ -82,7 +47,11 @@ app.kubernetes.io/component: preflight
 {{- range $document := splitList "\n---\n" (toString $content | replace "fairlead-system" $root.Release.Namespace) -}}
 {{- $object := fromYaml $document -}}
 {{- if ne $object.kind "Namespace" -}}
-{{- $_ := set $object.metadata "labels" (merge (include "fairlead.labels" $root | fromYaml) ($object.metadata.labels | default dict)) }}
+{{- $_ := set $object.metadata "labels" (include "fairlead.labelsWith" (dict "root" $root "labels" $object.metadata.labels) | fromYaml) }}
+{{- if eq $object.kind "ServiceAccount" -}}
+{{- $settings := include "fairlead.settings" (dict "root" $root "component" (trimPrefix "fairlead-" $object.metadata.name)) | fromJson -}}
+{{- with ($settings.serviceAccount).annotations }}{{ $_ := set $object.metadata "annotations" . }}{{ end -}}
+{{- end -}}
 {{- $places := list "" -}}
 {{- if and $.namespaces (eq $object.kind "ClusterRoleBinding") -}}
 {{- $places = $.namespaces -}}

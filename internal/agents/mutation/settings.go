@@ -305,6 +305,11 @@ func (v Values) relay(data map[string]any) error {
 
 func (v Values) relayImage() (string, error) {
 	image := v.Tunnels.Relay.Image
+	if registry := v.Global.ImageRegistry; registry != "" {
+		if path, ours := strings.CutPrefix(image.Repository, "ghcr.io/"); ours {
+			image.Repository = strings.TrimSuffix(registry, "/") + "/" + path
+		}
+	}
 	if image.Digest != "" {
 		return image.Repository + "@" + image.Digest, nil
 	}

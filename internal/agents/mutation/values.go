@@ -72,10 +72,11 @@ type Values struct {
 	Source    struct {
 		Existing bool `json:"existing"`
 	} `json:"source"`
-	Relay sharedRelay `json:"relay"`
+	Relay  sharedRelay `json:"relay"`
+	Global global      `json:"global"`
 
 	// Not about the policies here.
-	Global        any    `json:"global"`
+	CommonLabels  any    `json:"commonLabels"`
 	HTTPProxy     any    `json:"http_proxy"`
 	HTTPSProxy    any    `json:"https_proxy"`
 	NoProxy       any    `json:"no_proxy"`
@@ -144,6 +145,18 @@ func (r *sharedRelay) UnmarshalJSON(data []byte) error {
 	}
 	err := json.Unmarshal(data, &known)
 	*r = sharedRelay(known)
+	return err
+}
+
+// global is what a parent chart gives to all charts. The rest of it is others'.
+type global struct{ ImageRegistry string }
+
+func (g *global) UnmarshalJSON(data []byte) error {
+	var known struct {
+		ImageRegistry string `json:"imageRegistry"`
+	}
+	err := json.Unmarshal(data, &known)
+	*g = global(known)
 	return err
 }
 
