@@ -3,11 +3,48 @@ package charts_test
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 )
+
+// The relay and fairlead-node have metrics on each node, and no Service that leads to all of them.
+func TestEachNodesMetricsAreFoundWhereThatIsAskedFor(t *testing.T) {
+	given := values{"proxy": proxy(url, url, "a"), "relay": values{"enabled": true}, "node": values{"enabled": true}}
+	asked := values{"metrics": values{"podMonitor": values{"enabled": true, "interval": "30s", "labels": values{"release": "prometheus"}}}}
+	plain, objects := render(t, given), render(t, given, values{"relay": asked, "node": asked})
+	for _, name := range []string{"fairlead-relay", "fairlead-node"} {
+		monitor, pod := objects["PodMonitor/"+name], as[appsv1.DaemonSet](t, objects, "DaemonSet/"+name)
+		if plain["PodMonitor/"+name] != nil || monitor == nil {
+			t.Fatalf("%s: there is one that nobody asked for, or none", name)
+		}
+		endpoint := nested(monitor.Object, "spec", "podMetricsEndpoints").([]any)[0].(map[string]any)
+		var ports []string
+		for _, container := range pod.Spec.Template.Spec.Containers {
+			for _, port := range container.Ports {
+				ports = append(ports, port.Name)
+			}
+		}
+		if !slices.Contains(ports, endpoint["port"].(string)) || endpoint["interval"] != "30s" {
+			t.Errorf("%s: %v, and the pod has %v", name, endpoint, ports)
+		}
+		if diff := cmp.Diff(pod.Spec.Selector.MatchLabels, objects.labels(t, "PodMonitor/"+name, "spec", "selector", "matchLabels")); diff != "" {
+			t.Errorf("%s selects other pods: %s", name, diff)
+		}
+		if monitor.GetNamespace() != pod.Namespace || monitor.GetLabels()["release"] != "prometheus" {
+			t.Errorf("%s: %v", name, monitor.Object["metadata"])
+		}
+	}
+	for name := range render(t, values{"relay": asked, "node": asked}) {
+		if strings.HasPrefix(name, "PodMonitor/") {
+			t.Errorf("%s, and no pods", name)
+		}
+	}
+}
 
 // What e2e/monitoring tries is what the charts install, and only where it is asked for.
 func TestAlertsAndDashboardAreThoseOfTheFiles(t *testing.T) {

@@ -31,7 +31,9 @@ func TestTheNamespaceOfFairleadNodeIsTakenAndNotDeleted(t *testing.T) {
 	s.clients = controlplanetest.Clients(t, s.cp)
 	namespaces := s.clients.CoreV1().Namespaces()
 	chart := []string{chartFolder("fairlead-policies"), "--create-namespace", "--set=engine=Native,carry=Literal,node.enabled=true", "--values", valuesFile(t, values{"proxy": proxy(url, url, "a")})}
-	with := func(create string) []string { return append([]string{"--set=node.createNamespace=" + create}, chart...) }
+	with := func(create string) []string {
+		return append([]string{"--set=node.createNamespace=" + create}, chart...)
+	}
 
 	s.mustHelm(t, "install", with("true")...)
 	if err := s.helm(t, "upgrade", with("false")...); err == nil || !strings.Contains(err.Error(), "helm.sh/resource-policy=keep") {

@@ -1,35 +1,39 @@
-{{/* A ServiceMonitor and its Service: of component, as settings say, which stand at path in the values. */}}
+{{/* The head of what finds metrics: a kind of the Prometheus Operator, of component, as settings say, which stand at path in the
+     values. In: root, kind, component, settings, path; namespace, if it is another. */}}
+{{- define "fairlead-policies.monitor" -}}
+{{- if and (.root.Capabilities.APIVersions.Has "v1/Pod") (not (.root.Capabilities.APIVersions.Has (printf "monitoring.coreos.com/v1/%s" .kind))) }}
+{{- fail (printf "%s.enabled is true, and this API server has no %s of monitoring.coreos.com/v1: install the Prometheus Operator first" .path .kind) }}
+{{- end -}}
+apiVersion: monitoring.coreos.com/v1
+kind: {{ .kind }}
+metadata:
+  name: fairlead-{{ .component }}
+  namespace: {{ .namespace | default .root.Release.Namespace }}
+  labels: {{- include "fairlead-policies.labelsWith" (dict "root" .root "labels" .settings.labels) | nindent 4 }}
+spec:
+  selector:
+    matchLabels: {{- include "fairlead-policies.selector" . | nindent 6 }}
+  {{ eq .kind "PodMonitor" | ternary "podMetricsEndpoints" "endpoints" }}:
+  - port: {{ eq .kind "PodMonitor" | ternary "health" "metrics" }}
+    {{- with .settings.interval }}
+    interval: {{ . }}
+    {{- end }}
+{{- end -}}
+
+{{/* A ServiceMonitor and its Service. In: root, component, settings, path. */}}
 {{- define "fairlead-policies.serviceMonitor" -}}
-{{- $root := .root }}
-{{- if and ($root.Capabilities.APIVersions.Has "v1/Pod") (not ($root.Capabilities.APIVersions.Has "monitoring.coreos.com/v1/ServiceMonitor")) }}
-{{- fail (printf "%s.enabled is true, and this API server has no ServiceMonitor of monitoring.coreos.com/v1: install the Prometheus Operator first" .path) }}
-{{- end }}
-{{- $selector := include "fairlead-policies.selector" . | fromYaml -}}
 apiVersion: v1
 kind: Service
 metadata:
   name: fairlead-{{ .component }}-metrics
-  namespace: {{ $root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace }}
   labels:
-    {{- include "fairlead-policies.labels" $root | nindent 4 }}
+    {{- include "fairlead-policies.labels" .root | nindent 4 }}
     app.kubernetes.io/component: {{ .component }}
 spec:
-  selector: {{- toYaml $selector | nindent 4 }}
+  selector: {{- include "fairlead-policies.selector" . | nindent 4 }}
   ports:
   - {name: metrics, port: 8080, targetPort: metrics}
 ---
-apiVersion: monitoring.coreos.com/v1
-kind: ServiceMonitor
-metadata:
-  name: fairlead-{{ .component }}
-  namespace: {{ $root.Release.Namespace }}
-  labels: {{- include "fairlead-policies.labelsWith" (dict "root" $root "labels" .settings.labels) | nindent 4 }}
-spec:
-  selector:
-    matchLabels: {{- toYaml $selector | nindent 6 }}
-  endpoints:
-  - port: metrics
-    {{- with .settings.interval }}
-    interval: {{ . }}
-    {{- end }}
+{{ include "fairlead-policies.monitor" (merge (dict "kind" "ServiceMonitor") .) }}
 {{- end -}}
