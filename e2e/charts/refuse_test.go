@@ -131,6 +131,8 @@ func TestBadValuesAreRefusedByTheNameOfTheirKeyAndWithoutShowingAPassword(t *tes
 		"a management cluster, no ranges":   {management(proxy(good, "", "a")), []string{"managementCluster.endpointRanges"}},
 		"Literal without noProxy":           {values{"carry": "Literal", "proxy": values{"http": good}}, []string{"noProxy", "proxy.http"}},
 		"a CA with Literal":                 {values{"carry": "Literal", "trustedCA": values{"enabled": true, "bundle": certificate}}, []string{"trustedCA.enabled", "SecretRef"}},
+		"no variable for a CA":              {values{"trustedCA": values{"variables": []string{}}}, []string{"/trustedCA/variables"}},
+		"a variable for a CA that is none":  {values{"trustedCA": values{"variables": []string{"A=b"}}}, []string{"/trustedCA/variables/0"}},
 		"a CA without a bundle":             {values{"trustedCA": values{"enabled": true, "bundle": " \n"}}, []string{"trustedCA.bundle", "empty"}},
 		"a bundle that is none":             {values{"trustedCA": values{"enabled": true, "bundle": s3cret}}, []string{"trustedCA.bundle"}},
 		"a bundle and more":                 {values{"trustedCA": values{"enabled": true, "bundle": certificate + "\n" + s3cret}}, []string{"trustedCA.bundle"}},

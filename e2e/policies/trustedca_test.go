@@ -237,6 +237,7 @@ func TestTheCorporateCAUnderBothEngines(t *testing.T) {
 			if engine == "Kyverno" {
 				t.Run("BothPoliciesCostOneAdmissionReview", c.testOneReview)
 			}
+			t.Run("TheVariablesCanBeChosen", func(t *testing.T) { c.testChosen(t, engine) }) // it changes the policy
 		})
 	}
 }

@@ -112,6 +112,8 @@ type trustedCA struct {
 	Enabled bool   `json:"enabled"`
 	Through string `json:"through"`
 	Bundle  string `json:"bundle"`
+
+	Variables any `json:"variables"` // of a policy that is not here
 }
 
 // mounted is how a relay gets it.
