@@ -234,6 +234,14 @@ func TestTheReplicatorServesTheNamespacesOfTunnels(t *testing.T) {
 	}
 }
 
+// With opt-in, the password is where somebody asks for it.
+func TestOptInCopiesTheSecretOnDemandAlone(t *testing.T) {
+	text, err := yaml.Marshal(render(t, values{"optIn": true})["Deployment/fairlead-replicator"].Object)
+	if err != nil || !bytes.Contains(text, []byte("- --on-demand-namespaces=*\n")) {
+		t.Errorf("the replicator copies it everywhere (%v):\n%s", err, text)
+	}
+}
+
 // What a selector can say is said there, once, and the rest by patterns: nothing of the list is lost, and no API server
 // refuses the policy because of a label that there cannot be.
 func TestExcludedLabelsAreInTheSelectorAsFarAsItGoes(t *testing.T) {

@@ -162,12 +162,24 @@ func TestExcludedNamespacesGetNoCopy(t *testing.T) {
 func TestANamespaceOfTunnelsHasTheCopyWhileAPodRefersToIt(t *testing.T) {
 	tier.Full(t)
 	t.Parallel()
-	f := newOwnFixture(t, "--on-demand-namespaces=on-demand")
+	hasTheCopyOnDemand(t, "on-demand", 4)
+}
+
+// As with optIn of the chart.
+func TestEveryNamespaceHasTheCopyWhileAPodRefersToIt(t *testing.T) {
+	tier.Full(t)
+	t.Parallel()
+	hasTheCopyOnDemand(t, "*", 5)
+}
+
+func hasTheCopyOnDemand(t *testing.T, onDemand string, without int) {
+	t.Helper()
+	f := newOwnFixture(t, "--on-demand-namespaces="+onDemand)
 	const namespace = "on-demand"
 	uninjected := map[string]string{selection: "exclude"} // inject-proxy-env leaves such namespaces out
 	f.must(f.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	f.mountingVolume(namespace, uninjected, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
-	f.awaitCopies("Excluded", 4)
+	f.awaitCopies("Excluded", without)
 	f.awaitServed(namespace, true)
 	if f.secret(namespace) != nil {
 		t.Error("it is there although nobody refers to it")

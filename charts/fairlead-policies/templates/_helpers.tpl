@@ -370,6 +370,7 @@ automountServiceAccountToken: false # the pod has one where it is needed
 {{- $excluded := include "fairlead-policies.excluded" (dict "root" . "list" "namespaces") | fromJsonArray -}}
 {{- range .Values.tunnels.namespaces }}{{ if has . $excluded }}{{ $only = append $only . }}{{ end }}{{ end -}}
 {{- end -}}
+{{- if .Values.optIn }}{{ $only = list "*" }}{{ end -}}
 {{- join "," $only -}}
 {{- end -}}
 

@@ -17,20 +17,27 @@ import (
 )
 
 // onDemand are namespaces that get the Secret only while a pod refers to it. Agents of tunnels live in kube-system;
-// where none does, or the engine does not reach them, the password has no business there.
+// where none does, or the engine does not reach them, the password has no business there. Nor has it where pods must ask for it,
+// and none does.
 type onDemand struct {
 	namespaces []string
 	pods       cache.Cache // of these alone: that of the manager has one selector for each kind
 }
+
+// everyNamespace, among the names, stands for all.
+const everyNamespace = "*"
 
 // newOnDemand watches nothing where there are no such namespaces: without any, a cache would be of all.
 func newOnDemand(config *rest.Config, namespaces []string) (onDemand, error) {
 	if len(namespaces) == 0 {
 		return onDemand{}, nil
 	}
-	within := map[string]cache.Config{}
-	for _, name := range namespaces {
-		within[name] = cache.Config{}
+	var within map[string]cache.Config
+	if !slices.Contains(namespaces, everyNamespace) {
+		within = map[string]cache.Config{}
+		for _, name := range namespaces {
+			within[name] = cache.Config{}
+		}
 	}
 	pods, err := newCache(config, cache.Options{
 		DefaultNamespaces: within,
@@ -42,7 +49,7 @@ func newOnDemand(config *rest.Config, namespaces []string) (onDemand, error) {
 // refers is an annotation of cached pods, and nowhere else.
 const refers = "fairlead.io/refers"
 
-// referral is all that is kept of a pod: does it refer to the Secret?
+// referral is all that is kept of a pod: does it refer to the Secret, or to the ConfigMap beside it?
 func referral(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -50,7 +57,7 @@ func referral(object any) (any, error) {
 	}
 	kept := &corev1.Pod{}
 	kept.Namespace, kept.Name, kept.UID, kept.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
-	if useBy([]corev1.Pod{*pod}).secret || pod.Annotations[refers] != "" {
+	if needs := useBy([]corev1.Pod{*pod}); needs.secret || needs.trustedCA || pod.Annotations[refers] != "" {
 		kept.Annotations = map[string]string{refers: proxysecret.Name}
 	}
 	return kept, nil
@@ -66,7 +73,7 @@ func (o onDemand) source() ctrlsource.Source {
 
 // spares reports whether a namespace is one of those, and no pod there refers to the Secret.
 func (o onDemand) spares(ctx context.Context, namespace string) (bool, error) {
-	if !slices.Contains(o.namespaces, namespace) {
+	if !slices.Contains(o.namespaces, namespace) && !slices.Contains(o.namespaces, everyNamespace) {
 		return false, nil
 	}
 	pods := &corev1.PodList{}

@@ -17,7 +17,10 @@ func TestOfAPodOnlyItsReferenceIsKept(t *testing.T) {
 	}{
 		"an agent":                {corev1.Pod{Spec: agent}, true},
 		"an agent that has ended": {corev1.Pod{Spec: agent, Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, false},
-		"any other":               {corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "dns"}}}}, false},
+		"one that mounts the bundle": {corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{Name: "ca", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "fairlead-trusted-ca"},
+		}}}}}}, true},
+		"any other": {corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "dns"}}}}, false},
 	} {
 		row.pod.ObjectMeta = metav1.ObjectMeta{Namespace: "kube-system", Name: "x", UID: "u", ResourceVersion: "7", Annotations: map[string]string{"a": "b"}}
 		kept, err := referral(&row.pod)

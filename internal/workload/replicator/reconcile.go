@@ -88,11 +88,12 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 		excluded:    byName || namespace.Labels[selection.Key] == selection.Exclude,
 		now:         time.Now(),
 	}
-	var err error
-	if s.spared, err = r.OnDemand.spares(ctx, s.namespace); err != nil {
+	spared, err := r.OnDemand.spares(ctx, s.namespace)
+	if err != nil {
 		return s, err
 	}
-	s.excluded = s.excluded || s.spared
+	s.spared = spared && !s.excluded
+	s.excluded = s.excluded || spared
 	if _, s.source, err = r.readOrigin(ctx); err != nil {
 		return s, err
 	}

@@ -33,7 +33,7 @@ func replicateCommand() *cobra.Command {
 	flags.StringVar(&opts.Namespace, "namespace", "", "the replicator's own namespace, where the source is; the pod's if empty")
 	flags.StringVar(&opts.Source, "source", "", "Secret of that namespace to copy instead, with HTTP_PROXY, HTTPS_PROXY and NO_PROXY, such as fairlead-source; fairlead-proxy if empty")
 	flags.StringSliceVar(&opts.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces without a copy, beside those with the label policies.kyverno.io/inject-proxy-env=exclude")
-	flags.StringSliceVar(&opts.OnDemandNamespaces, "on-demand-namespaces", nil, "namespaces with a copy only while a pod there refers to it")
+	flags.StringSliceVar(&opts.OnDemandNamespaces, "on-demand-namespaces", nil, "namespaces with a copy only while a pod there refers to it; * for all")
 	flags.BoolVar(&opts.CountCredentials, "count-credentials", false, "count copies and pods by the fingerprint of their credentials; it watches all pods")
 	flags.BoolVar(&opts.EndExclusions, "end-exclusions", false, "remove the label policies.kyverno.io/inject-proxy-env=exclude from a namespace at the time that its annotation fairlead.io/exclude-until says")
 	flags.BoolVar(&opts.LeaderElection, "leader-elect", true, "take part in leader election")
