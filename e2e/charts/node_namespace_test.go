@@ -36,12 +36,6 @@ func TestTheNamespaceOfFairleadNodeIsTakenAndNotDeleted(t *testing.T) {
 	}
 
 	s.mustHelm(t, "install", with("true")...)
-	if err := s.helm(t, "upgrade", with("false")...); err == nil || !strings.Contains(err.Error(), "helm.sh/resource-policy=keep") {
-		t.Errorf("Helm would delete the namespace: %v", err)
-	}
-	keep := []byte(`{"metadata": {"annotations": {"helm.sh/resource-policy": "keep"}}}`)
-	_, err := namespaces.Patch(t.Context(), "fairlead-node", types.MergePatchType, keep, metav1.PatchOptions{})
-	controlplanetest.Require(t, err)
 	s.mustHelm(t, "upgrade", with("false")...)
 	s.mustHelm(t, "uninstall")
 	namespace, err := namespaces.Get(t.Context(), "fairlead-node", metav1.GetOptions{})

@@ -130,15 +130,10 @@ func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T
 	}
 }
 
-// copied is a policy with its samples, and with what they take from the folder above.
+// copied is a policy with its samples.
 func copied(t *testing.T, policy string) string {
 	t.Helper()
-	const values = ".kyverno-test-values.yaml"
-	all := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(policies.Folder(), values))
-	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, os.WriteFile(filepath.Join(all, values), text, 0o600))
-	folder := filepath.Join(all, policy)
+	folder := t.TempDir()
 	controlplanetest.Require(t, os.CopyFS(folder, os.DirFS(filepath.Join(policies.Folder(), policy))))
 	return folder
 }
