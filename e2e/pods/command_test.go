@@ -139,7 +139,7 @@ func (f *fixture) testRestricted(t *testing.T) {
 	want := []string{
 		"cannot tell whose ReplicaSets are: may not list replicasets.apps",
 		"cannot tell whose Jobs are: may not list jobs.batch",
-		"cannot tell whether a label of a namespace excludes: may not list namespaces",
+		"cannot tell what started before its namespace was served, nor whether a label of a namespace excludes: may not list namespaces",
 		"cannot tell whether and since when there is the policy inject-proxy-env: may not list mutatingadmissionpolicies.admissionregistration.k8s.io",
 		"cannot tell what is outdated: may not list secrets",
 	}

@@ -32,7 +32,7 @@ owner, with the reason.
   Uninjected   containers without Fairlead's variables: excluded, older than the
                policy, out of its reach, or with values of their own
   Outdated     containers started before the values changed, or before their
-               namespace had any
+               namespace had any (NotServed)
   Password     containers with a password in the pod itself
 
 It lists pods, their owners, namespaces and the policy inject-proxy-env, and
@@ -45,10 +45,10 @@ With carry Relay, or with pods that go through fairlead-relay, it counts these, 
 those that still refer to the Secret fairlead-proxy.
 
 -o json and -o yaml print "owners", each with namespace, owner, finding, reason
-(of Uninjected), message, containers and pods; "ways" with relay and secret, each
+(of Uninjected, and NotServed), message, containers and pods; "ways" with relay and secret, each
 with pods (a number) and namespaces; and "notes". Messages may change;
 reasons are Static, KubeSystem, Excluded, OwnValue, OwnEnvFrom, NoPolicy,
-OlderThanPolicy, PolicyNotReady, ExclusionEnded and Unknown.
+OlderThanPolicy, PolicyNotReady, ExclusionEnded, NotServed and Unknown.
 
 The exit status is 0 for an answer. It is 1 for findings and reasons of --fail-on,
 also if rights to check them are missing, or for an error; 2 if the command line

@@ -38,11 +38,11 @@ type Class string
 const (
 	Fine       Class = "Fine"
 	Uninjected Class = "Uninjected" // has none of the variables from us
-	Outdated   Class = "Outdated"   // started before the values changed
+	Outdated   Class = "Outdated"   // started before the values changed, or before there were any
 	Password   Class = "Password"   // has a password in the pod itself
 )
 
-// Reason says why a container is uninjected.
+// Reason says why a container is uninjected, or outdated from the start.
 type Reason string
 
 // The reasons, in the order in which they are looked for.
@@ -56,13 +56,14 @@ const (
 	ReasonOlder     Reason = "OlderThanPolicy" // or than its last change
 	ReasonNotReady  Reason = "PolicyNotReady"  // the policy was not in force yet, or is not
 	ReasonEnded     Reason = "ExclusionEnded"  // its namespace was excluded when it was admitted
+	ReasonNotServed Reason = "NotServed"       // its namespace had no Secret when it started
 	ReasonUnknown   Reason = "Unknown"
 )
 
 // Finding is what is said of some containers of one pod.
 type Finding struct {
 	Class      Class
-	Reason     Reason // of Uninjected
+	Reason     Reason // of Uninjected, and NotServed
 	Message    string // has no value of a variable
 	Containers []string
 }
@@ -80,7 +81,9 @@ func (c Cluster) Judge(pod *corev1.Pod) []Finding {
 		if over(pod, container) {
 			continue
 		}
-		if message := c.outdated(pod, container, s); message != "" {
+		if c.startedWithout(pod, container) {
+			all.add(Outdated, ReasonNotServed, c.without(pod), container.Name)
+		} else if message := c.outdated(pod, container, s); message != "" {
 			all.add(Outdated, "", message, container.Name)
 		} else if !s.injected() {
 			reason, message := c.why(pod, container, s, left)

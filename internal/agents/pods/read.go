@@ -99,7 +99,7 @@ func (r *Reading) readNamespaces(ctx context.Context) error {
 	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
 	list, err := r.from.Metadata(ctx, resource, "", r.namespace)
 	if err != nil {
-		return r.unread(resource, err, "cannot tell whether a label of a namespace excludes")
+		return r.unread(resource, err, "cannot tell what started before its namespace was served, nor whether a label of a namespace excludes")
 	}
 	if r.namespace != "" && len(list) == 0 {
 		return fmt.Errorf("there is no namespace %q", r.namespace)

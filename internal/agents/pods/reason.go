@@ -231,9 +231,6 @@ func (c Cluster) outdated(pod *corev1.Pod, one container, s setting) string {
 		}
 		return ""
 	}
-	if c.startedWithout(pod, one) {
-		return "may have started without the settings, before there was a Secret " + proxysecret.Name + " in its namespace: restart it once there is one"
-	}
 	changed, known := c.ChangedAt[pod.Namespace]
 	if !s.injected() || one.state.Running == nil || !known || !one.state.Running.StartedAt.Time.Before(changed) {
 		return ""

@@ -65,6 +65,15 @@ func (c Cluster) startedWithout(pod *corev1.Pod, one container) bool {
 	return known && one.state.Running != nil && (!served || one.state.Running.StartedAt.Time.Before(since)) && hesitates(one.Container)
 }
 
+// without says that of such a container, and what to do.
+func (c Cluster) without(pod *corev1.Pod) string {
+	const text = "may have started without the settings, before there was a Secret " + proxysecret.Name + " in its namespace: restart it"
+	if _, served := c.ServedSince[pod.Namespace]; served {
+		return text
+	}
+	return text + " once there is one"
+}
+
 // hesitates says whether a container has a reference to the Secret that is optional: that of a namespace without.
 func hesitates(c corev1.Container) bool {
 	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {

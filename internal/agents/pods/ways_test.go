@@ -136,7 +136,7 @@ func TestAContainerThatDidNotWaitForTheSecretMayHaveStartedWithout(t *testing.T)
 		"the namespace could not be read": {pods.Cluster{}, false, pods.Fine},
 	} {
 		test.cluster.Policy = policy(t, nil)
-		if found := test.cluster.Judge(hesitating(test.waited)); len(found) != 1 || found[0].Class != test.want {
+		if found := test.cluster.Judge(hesitating(test.waited)); len(found) != 1 || found[0].Class != test.want || (found[0].Reason == pods.ReasonNotServed) != (test.want == pods.Outdated) {
 			t.Errorf("%s: %+v, want %s", name, found, test.want)
 		}
 	}
