@@ -124,7 +124,10 @@ func (s server) awaitVariables(t *testing.T, count int) {
 	t.Helper()
 	controlplanetest.Await(t, "new pods as they should be", func(ctx context.Context) (bool, error) {
 		pod, err := s.create(ctx, noPod("web", nil))
-		return err == nil && len(pod.Spec.Containers[0].Env) == count, err
+		if err != nil {
+			return false, err
+		}
+		return controlplanetest.Holds(len(pod.Spec.Containers[0].Env) == count, "%d variables", len(pod.Spec.Containers[0].Env))
 	})
 }
 

@@ -3,6 +3,7 @@ package charts_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,6 +60,7 @@ func TestTheChartOnBothEngines(t *testing.T) {
 				t.Run("TheAPIServerTakesEveryCombinationOfValues", s.testCombinations)
 			}
 			t.Run("WithoutThePolicyNewPodsGetNothing", s.testRemoved)
+			t.Run("TheValuesOfClusterAppsOperatorInstallIt", s.testPlatform)
 		})
 	}
 }
@@ -228,6 +230,17 @@ func (s server) testRemoved(t *testing.T) {
 		}
 	}
 	s.awaitVariables(t, 0)
+}
+
+// The values are those of the ConfigMap, and over them those of the Secret, as the App platform merges them.
+func (s server) testPlatform(t *testing.T) {
+	chart := chartFolder("fairlead-policies")
+	args := []string{chart, "--set=engine=" + s.engine, "--take-ownership", "--force-conflicts"}
+	for _, file := range []string{"cluster-configmap.yaml", "cluster-secret.yaml"} {
+		args = append(args, "--values="+filepath.Join(chart, "ci", file))
+	}
+	s.mustHelm(t, "install", args...)
+	s.awaitVariables(t, 6)
 }
 
 // combinations are all values of what has few.
