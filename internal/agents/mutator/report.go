@@ -138,8 +138,9 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 	for _, a := range found {
 		names := s.addedNames(a.path + "/env")
 		if len(s.added(a.path+"/envFrom")) > 0 { // env hides keys of the Secret, and has a list that extends ours
-			lists := slices.DeleteFunc(names, func(name string) bool { return name != "FAIRLEAD_NO_PROXY" && !isProxyVariable(name) })
-			s.say("container %s: %s", a.Name, strings.Join(append([]string{"the Secret fairlead-proxy, by an envFrom below its own"}, lists...), ", "))
+			lists := slices.DeleteFunc(names, func(name string) bool { return name != listName && !isProxyVariable(name) })
+			ours, entries := a.byOrigin(lists)
+			s.say("container %s: %s%s", a.Name, strings.Join(append([]string{"the Secret fairlead-proxy, by an envFrom below its own"}, ours...), ", "), entries)
 			s.ofVersion(a)
 			continue
 		}
@@ -154,40 +155,10 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 		case mutation.CarryRelay:
 			source = "with the address of the Service fairlead-relay"
 		}
-		s.say("container %s: %s %s", a.Name, strings.Join(names, ", "), source)
+		ours, entries := a.byOrigin(names)
+		s.say("container %s: %s %s%s", a.Name, strings.Join(ours, ", "), source, entries)
 		s.ofVersion(a)
 	}
-}
-
-// whyKept says why a container gets no variable.
-func (s statement) whyKept(a agent, tunnel *mutation.Tunnel) string {
-	for _, e := range a.Env {
-		switch {
-		case e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == "fairlead-proxy":
-			return "refers to the Secret fairlead-proxy already: nothing to do"
-		case len(tunnel.Reads) > 0 && !slices.Contains(tunnel.Reads, e.Name), len(tunnel.Reads) == 0 && !isProxyVariable(e.Name):
-		case e.ValueFrom != nil:
-			return fmt.Sprintf("%s comes by valueFrom, and is kept: no variable is added", e.Name)
-		case e.Value != "":
-			return fmt.Sprintf("%s has a value, and is kept: no variable is added", e.Name)
-		}
-	}
-	for _, from := range a.EnvFrom {
-		kind, name := "", ""
-		if from.ConfigMapRef != nil {
-			kind, name = "ConfigMap", from.ConfigMapRef.Name
-		} else if from.SecretRef != nil {
-			kind, name = "Secret", from.SecretRef.Name
-		}
-		if name == "fairlead-proxy" || s.m.values.LeavesAlone(name) {
-			return fmt.Sprintf("envFrom takes the %s %s, which is kept: no variable is added", kind, name)
-		}
-	}
-	return "nothing to do"
-}
-
-func isProxyVariable(name string) bool {
-	return slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}, strings.ToUpper(name))
 }
 
 const hostFlag = "--proxy-server-host"

@@ -1,0 +1,98 @@
+package mutator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+)
+
+// listName is the cluster's NO_PROXY where a list of the pod or the container extends it.
+const listName = "FAIRLEAD_NO_PROXY"
+
+// byOrigin are the added variables that are the cluster's, and a text about the lists that begin with somebody's entries.
+func (a agent) byOrigin(names []string) (ours []string, entries string) {
+	if !slices.Contains(names, listName) {
+		return names, ""
+	}
+	var lists []string
+	for _, name := range names {
+		if isList(name) {
+			lists = append(lists, name)
+		} else {
+			ours = append(ours, name)
+		}
+	}
+	if len(lists) == 0 {
+		return ours, ""
+	}
+	whose := "pod"
+	if slices.ContainsFunc(a.Env, func(e corev1.EnvVar) bool { return isList(e.Name) }) {
+		whose = "container"
+	}
+	return ours, fmt.Sprintf("; %s with the %s's entries", strings.Join(lists, ", "), whose)
+}
+
+// whyKept says why a container gets no variable.
+func (s statement) whyKept(a agent, tunnel *mutation.Tunnel) string {
+	if why := whyNoList(a.Env); why != "" && len(tunnel.Reads) == 0 {
+		return why
+	}
+	for _, e := range a.Env {
+		switch {
+		case ofSecret(e):
+			return "refers to the Secret fairlead-proxy already: nothing to do"
+		case len(tunnel.Reads) > 0 && !slices.Contains(tunnel.Reads, e.Name), len(tunnel.Reads) == 0 && !isProxyVariable(e.Name):
+		case e.ValueFrom != nil:
+			return fmt.Sprintf("%s comes by valueFrom, and is kept: no variable is added", e.Name)
+		case e.Value != "":
+			return fmt.Sprintf("%s has a value, and is kept: no variable is added", e.Name)
+		}
+	}
+	for _, from := range a.EnvFrom {
+		kind, name := "", ""
+		if from.ConfigMapRef != nil {
+			kind, name = "ConfigMap", from.ConfigMapRef.Name
+		} else if from.SecretRef != nil {
+			kind, name = "Secret", from.SecretRef.Name
+		}
+		if name == "fairlead-proxy" || s.m.values.LeavesAlone(name) {
+			return fmt.Sprintf("envFrom takes the %s %s, which is kept: no variable is added", kind, name)
+		}
+	}
+	return "nothing to do"
+}
+
+func isProxyVariable(name string) bool {
+	return slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}, strings.ToUpper(name))
+}
+
+// whyNoList says why a container's lists do not get the cluster's, if they ask for it.
+func whyNoList(env []corev1.EnvVar) string {
+	asking, other := "", ""
+	for _, e := range env {
+		switch {
+		case e.Name == listName && !ofSecret(e):
+			return listName + " is set: no variable is added"
+		case !isList(e.Name):
+		case strings.Contains(e.Value, "$("+listName+")"):
+			asking = e.Name
+		default:
+			other = e.Name
+		}
+	}
+	if asking == "" || other == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s does not have $(%s) in it, as %s has: no variable is added", other, listName, asking)
+}
+
+// ofSecret says whether a variable refers to the Secret fairlead-proxy.
+func ofSecret(e corev1.EnvVar) bool {
+	return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == "fairlead-proxy"
+}
+
+func isList(name string) bool { return strings.ToUpper(name) == "NO_PROXY" }
