@@ -65,8 +65,9 @@ var faults = []fault{
 	{axis: "more", what: "beside a list that asks", in: "additions", old: "c.asks ? [] : variables.extended", new: "variables.extended", row: "42", selection: "more-entries"},
 	{axis: "more", what: "beside a list that asks, ours below", in: "below", old: "c.asks ? [] : variables.extended", new: "variables.extended", row: "51", selection: "more-entries"},
 
-	{axis: "asks", what: "not seen", in: "asking", old: "value.contains('$(FAIRLEAD_NO_PROXY)')", new: "false", row: "42", kyverno: true},
-	{axis: "asks", what: "seen everywhere", in: "asking", old: "value.contains('$(FAIRLEAD_NO_PROXY)')", new: "true", row: "15"},
+	{axis: "asks", what: "not seen", in: "asking", old: "value.replace('$$', '').contains('$(FAIRLEAD_NO_PROXY)')", new: "false", row: "42", kyverno: true},
+	{axis: "asks", what: "seen everywhere", in: "asking", old: "value.replace('$$', '').contains('$(FAIRLEAD_NO_PROXY)')", new: "true", row: "15"},
+	{axis: "asks", what: "seen where kubelet sees none", in: "asking", old: ".replace('$$', '')", new: "", row: "56"},
 	{axis: "asks", what: "one list of two is enough", in: "asking", old: "c.values.all(", new: "c.values.exists(", row: "46"},
 	{axis: "asks", what: "a value from elsewhere not seen", in: "asking", old: "e.name.upperAscii() == 'NO_PROXY'", new: "has(e.value) && e.name.upperAscii() == 'NO_PROXY'", row: "47"},
 	{axis: "asks", what: "no URL", in: "owners", old: ".filter(group, group != 'NO_PROXY' || !variables.asking.exists(a, a.path == c.path))", new: "", row: "42"},
@@ -85,8 +86,8 @@ var faults = []fault{
 
 	{axis: "operation", what: "updates of old pods touched", in: "resourceRules", old: "CREATE", new: "*", place: relabelled, kyverno: true},
 
-	{axis: "selection", what: "waits for what may never come", in: "served", old: "'fairlead.io/served' in", new: "true || 'fairlead.io/served' in", selection: "namespace-unserved", kyverno: true},
-	{axis: "selection", what: "waits for nothing", in: "served", old: "'fairlead.io/served' in", new: "'fairlead.io/ignored' in"},
+	{axis: "selection", what: "waits for what may never come", in: "served", old: "!= 'false'", new: "!= 'ignored'", selection: "namespace-unserved", kyverno: true},
+	{axis: "selection", what: "waits for nothing", in: "served", old: "!= 'false'", new: "== 'true'"},
 	{axis: "selection", what: "host network not left out", in: "hostNetwork", old: "true", new: "false", selection: "host-network", kyverno: true},
 	{axis: "selection", what: "host network left out though it asks", in: "selected", old: "(variables.included ||", new: "(variables.optIn && variables.included ||", selection: "host-network-namespace-include"},
 	{axis: "selection", what: "annotation exclude ignored", in: "selected", old: "!= 'exclude'", new: "!= 'ignored'", selection: "annotation-exclude", kyverno: true},

@@ -107,7 +107,7 @@ func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T
 		{inject, tests, "default/own-http", "default/nobody"},
 		{audit, audit + ".yaml", "s.hesitates &&", ""},
 		{audit, audit + ".yaml", "s.container in variables.early", "false"},
-		{audit, audit + ".yaml", "startedAt.orValue('9999')", "startedAt.orValue('0')"},
+		{audit, audit + ".yaml", "s.state.running.startedAt < variables.servedSince", "false"},
 	} {
 		t.Run(broken.old, func(t *testing.T) {
 			t.Parallel()

@@ -72,13 +72,10 @@ func labelsOf(v variant, kind string) map[string]string {
 	return labels
 }
 
-// served is what the replicator writes when it has served a namespace.
-var served = map[string]string{"fairlead.io/served": "2027-01-31T12:00:00Z"}
-
 func (e *engine) createNamespace(ctx context.Context, name string, labels map[string]string) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: served}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
 	if strings.HasSuffix(name, "-"+unservedNamespace) {
-		namespace.Annotations = nil
+		namespace.Annotations = map[string]string{"fairlead.io/served": "false"}
 	}
 	_, err := e.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
 	return err

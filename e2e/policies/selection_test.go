@@ -13,7 +13,7 @@ const (
 	namedNamespace    = "named"    // in exclude.namespaces
 	excludedNamespace = "excluded" // by its label
 	includedNamespace = "included" // by its label
-	unservedNamespace = "unserved" // without the replicator's annotation
+	unservedNamespace = "unserved" // in which the replicator is refused
 )
 
 // selection is a way to say, or not to say, whether a pod is injected.

@@ -41,9 +41,9 @@ func TestANewNamespaceGetsTheSecretByOneRequest(t *testing.T) {
 }
 
 // There is no kubelet here. It starts no container whose reference cannot be resolved, unless the reference is
-// optional, and tries again (k8s.io/kubernetes, pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables). A pod that comes before
-// its namespace is served does not wait; it reads the Secret when kubelet starts it.
-func TestAPodInABrandNewNamespaceRefersToTheSecretAndTheSecretComes(t *testing.T) {
+// optional, and tries again (k8s.io/kubernetes, pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables): so the pod
+// waits for the copy.
+func TestAPodInABrandNewNamespaceWaitsForTheSecretAndTheSecretComes(t *testing.T) {
 	f := newFixture(t)
 	var namespace string
 	var pod *corev1.Pod
@@ -52,14 +52,13 @@ func TestAPodInABrandNewNamespaceRefersToTheSecretAndTheSecretComes(t *testing.T
 		pod = f.pod(namespace)
 		return controlplanetest.Holds(len(pod.Spec.Containers[0].Env) == 6, "the pod has %v", pod.Spec.Containers[0].Env)
 	})
-	secret := f.awaitCopy(namespace)
-	f.awaitServed(namespace, true)
-	f.must(f.client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
-	for _, env := range f.pod(namespace).Spec.Containers[0].Env {
-		if ref := env.ValueFrom.SecretKeyRef; ref.Name != policies.Secret || ref.Optional != nil {
+	for _, env := range pod.Spec.Containers[0].Env {
+		ref := env.ValueFrom.SecretKeyRef
+		if ref.Name != policies.Secret || ref.Optional != nil {
 			t.Errorf("%s does not wait: %v", env.Name, ref)
 		}
 	}
+	secret := f.awaitCopy(namespace)
 	for _, env := range pod.Spec.Containers[0].Env {
 		if _, there := secret.Data[env.ValueFrom.SecretKeyRef.Key]; !there {
 			t.Errorf("the copy has no key for %s", env.Name)
@@ -114,6 +113,7 @@ func TestSomebodyElsesSecretIsNotTouchedAndReported(t *testing.T) {
 	mark := f.mark()
 	f.label(namespace, selection, "include")
 	f.awaitCopies("NameTaken", 1)
+	f.awaitServed(namespace, unserved)
 	controlplanetest.Await(t, "the event", func(ctx context.Context) (bool, error) {
 		events := &eventsv1.EventList{}
 		err := f.client.List(ctx, events, client.InNamespace(namespace))
@@ -140,6 +140,7 @@ func TestSomebodyElsesSecretIsOursOnceItIsHandedOver(t *testing.T) {
 	f.awaitCopies("NameTaken", 1)
 	f.change(namespace, func(s *corev1.Secret) { s.Labels = map[string]string{ourLabel: "proxy"} })
 	f.awaitCopy(namespace)
+	f.awaitServed(namespace, servedSince)
 }
 
 func TestExcludedNamespacesGetNoCopy(t *testing.T) {
@@ -180,7 +181,6 @@ func hasTheCopyOnDemand(t *testing.T, onDemand string, without int) {
 	f.must(f.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	f.mountingVolume(namespace, uninjected, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	f.awaitCopies("Excluded", without)
-	f.awaitServed(namespace, true)
 	if f.secret(namespace) != nil {
 		t.Error("it is there although nobody refers to it")
 	}
@@ -223,7 +223,6 @@ func TestTheCopyOfANewlyExcludedNamespaceStaysRightWhileAPodRefersToIt(t *testin
 	}
 	f.must(f.client.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	controlplanetest.Await(t, "the copy to go after the pod", func(context.Context) (bool, error) { return f.gone(namespace) })
-	f.awaitServed(namespace, false)
 	if writes := f.secretWrites(mark, controlplane.InNamespace(namespace)); len(writes) != 2 {
 		t.Errorf("%d requests, not one to mend and one to delete", len(writes))
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -177,16 +178,20 @@ func (f *fixture) awaitData(namespace string, want map[string][]byte) *corev1.Se
 	return secret
 }
 
-// awaitServed awaits that the policies let pods of a namespace wait for the Secret, or no more.
-func (f *fixture) awaitServed(namespace string, want bool) {
+func unserved(value string) bool { return value == "false" }
+
+func servedSince(value string) bool { _, err := time.Parse(time.RFC3339, value); return err == nil }
+
+// awaitServed awaits what the annotation of a namespace says.
+func (f *fixture) awaitServed(namespace string, want func(string) bool) {
 	f.Helper()
 	controlplanetest.Await(f, "the annotation of "+namespace, func(ctx context.Context) (bool, error) {
 		object := &corev1.Namespace{}
 		if err := f.client.Get(ctx, client.ObjectKey{Name: namespace}, object); err != nil {
 			return false, err
 		}
-		since, is := object.Annotations["fairlead.io/served"]
-		return controlplanetest.Holds(is == want, "it says %q", since)
+		value := object.Annotations["fairlead.io/served"]
+		return controlplanetest.Holds(want(value), "it says %q", value)
 	})
 }
 

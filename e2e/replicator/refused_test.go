@@ -41,6 +41,7 @@ func TestARefusedWriteIsReportedAndTriedAgain(t *testing.T) {
 		}
 		return false, err
 	})
+	f.awaitServed(namespace, unserved)
 	for _, env := range f.pod(namespace).Spec.Containers[0].Env {
 		if !ptr.Deref(env.ValueFrom.SecretKeyRef.Optional, false) {
 			t.Errorf("the pod waits for %s, which does not come", env.Name)
@@ -48,5 +49,5 @@ func TestARefusedWriteIsReportedAndTriedAgain(t *testing.T) {
 	}
 	f.must(f.client.Delete(t.Context(), quota))
 	f.awaitCopy(namespace)
-	f.awaitServed(namespace, true)
+	f.awaitServed(namespace, servedSince)
 }

@@ -208,7 +208,7 @@ func labelsOf(template map[string]any) map[string]string {
 	return labels
 }
 
-// namespace is what is known of it, and that the replicator serves it.
+// namespace is what is known of it.
 func (m *Mutator) namespace(name string) *corev1.Namespace {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 	if given := m.namespaces[name]; given != nil {
@@ -217,7 +217,6 @@ func (m *Mutator) namespace(name string) *corev1.Namespace {
 	if name != "" {
 		metav1.SetMetaDataLabel(&namespace.ObjectMeta, corev1.LabelMetadataName, name)
 	}
-	metav1.SetMetaDataAnnotation(&namespace.ObjectMeta, selection.Served, "") // as it will be, and an order that is kept for long
 	return namespace
 }
 

@@ -78,7 +78,7 @@ func whyNoList(env []corev1.EnvVar) string {
 		case e.Name == listName && !ofSecret(e):
 			return listName + " is set: no variable is added"
 		case !isList(e.Name):
-		case strings.Contains(e.Value, "$("+listName+")"):
+		case strings.Contains(strings.ReplaceAll(e.Value, "$$", ""), "$("+listName+")"):
 			asking = e.Name
 		default:
 			other = e.Name

@@ -56,7 +56,7 @@ const (
 
 // extends says whether a variable is a list that refers to that.
 func extends(e corev1.EnvVar) bool {
-	return strings.ToUpper(e.Name) == listOf && strings.Contains(e.Value, "$("+listName+")")
+	return strings.ToUpper(e.Name) == listOf && strings.Contains(strings.ReplaceAll(e.Value, "$$", ""), "$("+listName+")")
 }
 
 // asks says whether all lists of a container do: the policy gives it what it lacks.

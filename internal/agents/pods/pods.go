@@ -23,13 +23,16 @@ type Cluster struct {
 	NamespaceLabels map[string]map[string]string
 	// ExclusionEnded says when the exclusion of a namespace ended, if it says so.
 	ExclusionEnded map[string]time.Time
-	// ServedSince says when the replicator began to serve a namespace. One that is missing, with labels that are known, it does not.
+	// ServedSince says since when the replicator serves a namespace in which it was refused: Never, while it is.
 	ServedSince map[string]time.Time
 	// ChangedAt says of namespaces when the data of their Secret last changed; missing where that is not known.
 	ChangedAt map[string]time.Time
 	// Owners leads from ReplicaSets and Jobs to what owns them.
 	Owners map[Owner]Owner
 }
+
+// Never is later than any start of a container.
+var Never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Class says what is to be known of containers.
 type Class string
@@ -38,7 +41,7 @@ type Class string
 const (
 	Fine       Class = "Fine"
 	Uninjected Class = "Uninjected" // has none of the variables from us
-	Outdated   Class = "Outdated"   // started before the values changed, or before there were any
+	Outdated   Class = "Outdated"   // started before the values changed, or without them
 	Password   Class = "Password"   // has a password in the pod itself
 )
 
@@ -56,7 +59,7 @@ const (
 	ReasonOlder     Reason = "OlderThanPolicy" // or than its last change
 	ReasonNotReady  Reason = "PolicyNotReady"  // the policy was not in force yet, or is not
 	ReasonEnded     Reason = "ExclusionEnded"  // its namespace was excluded when it was admitted
-	ReasonNotServed Reason = "NotServed"       // its namespace had no Secret when it started
+	ReasonNotServed Reason = "NotServed"       // the replicator was refused in its namespace
 	ReasonUnknown   Reason = "Unknown"
 )
 

@@ -110,8 +110,11 @@ func (r *Reading) readNamespaces(ctx context.Context) error {
 		if end, err := time.Parse(time.RFC3339, namespace.Annotations[selection.Until]); err == nil && end.Before(time.Now()) {
 			r.ExclusionEnded[namespace.Name] = end
 		}
-		if since, found := namespace.Annotations[selection.Served]; found {
-			r.ServedSince[namespace.Name], _ = time.Parse(time.RFC3339, since)
+		served := namespace.Annotations[selection.Served]
+		if since, err := time.Parse(time.RFC3339, served); err == nil {
+			r.ServedSince[namespace.Name] = since
+		} else if served == selection.Unserved {
+			r.ServedSince[namespace.Name] = Never
 		}
 	}
 	return nil

@@ -60,21 +60,19 @@ func refers(c corev1.Container) bool {
 
 // startedWithout says whether a container runs that did not wait for the Secret, and had none.
 func (c Cluster) startedWithout(pod *corev1.Pod, one container) bool {
-	since, served := c.ServedSince[pod.Namespace]
-	_, known := c.NamespaceLabels[pod.Namespace]
-	return known && one.state.Running != nil && (!served || one.state.Running.StartedAt.Time.Before(since)) && hesitates(one.Container)
+	return one.state.Running != nil && one.state.Running.StartedAt.Time.Before(c.ServedSince[pod.Namespace]) && hesitates(one.Container)
 }
 
 // without says that of such a container, and what to do.
 func (c Cluster) without(pod *corev1.Pod) string {
 	const text = "may have started without the settings, before there was a Secret " + proxysecret.Name + " in its namespace: restart it"
-	if _, served := c.ServedSince[pod.Namespace]; served {
+	if c.ServedSince[pod.Namespace] != Never {
 		return text
 	}
 	return text + " once there is one"
 }
 
-// hesitates says whether a container has a reference to the Secret that is optional: that of a namespace without.
+// hesitates says whether a container has a reference to the Secret that is optional: that of a namespace in which the replicator is refused.
 func hesitates(c corev1.Container) bool {
 	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name && ptr.Deref(e.ValueFrom.SecretKeyRef.Optional, false)

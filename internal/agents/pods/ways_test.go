@@ -111,32 +111,32 @@ func TestPodsAreCountedByWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// Where a namespace is not served, references are optional, and a container starts without what is not there.
+// Where the replicator is refused, references are optional, and a container starts without what is not there.
 func TestAContainerThatDidNotWaitForTheSecretMayHaveStartedWithout(t *testing.T) {
-	hesitating := func(served bool) *corev1.Pod {
+	hesitating := func(waited bool) *corev1.Pod {
 		env := references()
 		for i := range env {
-			env[i].ValueFrom.SecretKeyRef.Optional = ptr.To(!served)
+			env[i].ValueFrom.SecretKeyRef.Optional = ptr.To(!waited)
 		}
 		pod := pod("shop", noon, env...)
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "web", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon)}}}}
 		return pod
 	}
-	known := map[string]map[string]string{"shop": nil}
 	since := func(t time.Time) map[string]time.Time { return map[string]time.Time{"shop": t} }
 	for name, test := range map[string]struct {
-		cluster pods.Cluster
-		waited  bool
-		want    pods.Class
+		served map[string]time.Time
+		waited bool
+		want   pods.Class
 	}{
-		"not served yet":                  {pods.Cluster{NamespaceLabels: known}, false, pods.Outdated},
-		"served since":                    {pods.Cluster{NamespaceLabels: known, ServedSince: since(noon.Add(time.Second))}, false, pods.Outdated},
-		"served before":                   {pods.Cluster{NamespaceLabels: known, ServedSince: since(noon)}, false, pods.Fine},
-		"it waited":                       {pods.Cluster{NamespaceLabels: known, ServedSince: since(noon.Add(time.Second))}, true, pods.Fine},
-		"the namespace could not be read": {pods.Cluster{}, false, pods.Fine},
+		"not served":    {since(pods.Never), false, pods.Outdated},
+		"served since":  {since(noon.Add(time.Second)), false, pods.Outdated},
+		"served before": {since(noon), false, pods.Fine},
+		"it waited":     {since(pods.Never), true, pods.Fine},
+		"never refused": {nil, false, pods.Fine},
 	} {
-		test.cluster.Policy = policy(t, nil)
-		if found := test.cluster.Judge(hesitating(test.waited)); len(found) != 1 || found[0].Class != test.want || (found[0].Reason == pods.ReasonNotServed) != (test.want == pods.Outdated) {
+		cluster := pods.Cluster{Policy: policy(t, nil), ServedSince: test.served}
+		found := cluster.Judge(hesitating(test.waited))
+		if len(found) != 1 || found[0].Class != test.want || (found[0].Reason == pods.ReasonNotServed) != (test.want == pods.Outdated) {
 			t.Errorf("%s: %+v, want %s", name, found, test.want)
 		}
 	}

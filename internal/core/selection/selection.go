@@ -16,9 +16,13 @@ const (
 // Until is the annotation of namespaces that says when their exclusion ends, as RFC 3339.
 const Until = "fairlead.io/exclude-until"
 
-// Served is the annotation of namespaces that have the copies, or get them as soon as a pod refers to them. Its value is since
-// when, as RFC 3339. Elsewhere, what the policies give to a pod is optional, so that no pod waits for what may never come.
+// Served is the annotation of namespaces in which the replicator was refused. Its value is Unserved, or since when, as RFC 3339,
+// they have the copies after all.
 const Served = "fairlead.io/served"
+
+// Unserved is the value of Served while the replicator is refused: what the policies give to a pod is optional there, so that no
+// pod waits for what does not come.
+const Unserved = "false"
 
 // Lacking returns the labels of which a pod has none of the wanted values, for people; "" if it has all.
 func Lacking(wanted map[string][]string, pod map[string]string) string {

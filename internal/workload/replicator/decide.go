@@ -41,7 +41,6 @@ type state struct {
 	created     time.Time // the namespace
 	terminating bool
 	excluded    bool
-	spared      bool // excluded until a pod refers to the copy
 	source      source
 	copy        *corev1.Secret // of our name, whoever made it; nil if there is none
 	trustedCA   trustedCA

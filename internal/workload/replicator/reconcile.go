@@ -39,7 +39,7 @@ type Reconciler struct {
 // Reconcile looks at one namespace.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if request.Name == r.Namespace {
-		if err := r.reportSource(ctx); err != nil {
+		if err := r.reportSource(ctx); err != nil || !r.origin.apart() {
 			return ctrl.Result{}, err
 		}
 	}
@@ -54,15 +54,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if request.Name == r.Namespace && !r.origin.apart() { // there, the source is what pods refer to
-		return r.serve(ctx, namespace, decideServed(s, decision{}, s.source.problem != ""))
-	}
-	d := decide(s)
-	secret, failed := r.write(ctx, namespace, s, d, &r.secrets)
-	trustedCA, err := r.write(ctx, namespace, s, decideTrustedCA(s), &r.trustedCAs)
-	lacking := failed != nil && s.copy == nil || err != nil && s.trustedCA.copy == nil
-	annotation, unserved := r.serve(ctx, namespace, decideServed(s, d, lacking))
-	return sooner(annotation, sooner(secret, trustedCA)), errors.Join(failed, err, unserved)
+	secret, trustedCA := outcome{decision: decide(s)}, outcome{decision: decideTrustedCA(s)}
+	var again, more ctrl.Result
+	again, secret.err = r.write(ctx, namespace, s, secret.decision, &r.secrets)
+	more, trustedCA.err = r.write(ctx, namespace, s, trustedCA.decision, &r.trustedCAs)
+	annotated, err := r.serve(ctx, namespace, s, secret, trustedCA)
+	return sooner(annotated, sooner(again, more)), errors.Join(secret.err, trustedCA.err, err)
 }
 
 func sooner(a, b ctrl.Result) ctrl.Result {
@@ -92,7 +89,6 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	if err != nil {
 		return s, err
 	}
-	s.spared = spared && !s.excluded
 	s.excluded = s.excluded || spared
 	if _, s.source, err = r.readOrigin(ctx); err != nil {
 		return s, err

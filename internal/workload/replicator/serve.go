@@ -12,49 +12,49 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
-// served says what the annotation selection.Served of a namespace is to be. Where it is, the policies let a pod wait for the
-// copies. So it comes with the first copy, and goes where none can be written: a pod would wait for what never comes.
-type served struct {
-	settled bool // without, the annotation stays as it is: what was written is not in the cache yet
-	since   time.Time
+// outcome is a decision and what came of it.
+type outcome struct {
+	decision
+	err error
 }
 
-// decideServed takes what is decided about the Secret, and whether what pods refer to could not be written.
-func decideServed(s state, secret decision, lacking bool) served {
+// refused reports whether the API server, or the decision, says that it will not be written until somebody does something. What
+// fails otherwise is tried again soon, and pods wait.
+func (o outcome) refused() bool {
+	return o.verb == refuse || apierrors.IsForbidden(o.err) || apierrors.IsInvalid(o.err)
+}
+
+// decideServed says what the annotation selection.Served of a namespace is to be; with false, it stays as it is.
+func decideServed(s state, is string, secret, trustedCA outcome) (string, bool) {
+	bundle := s.trustedCA.copy
 	switch {
-	case s.terminating:
-		return served{}
-	case lacking:
-		return served{settled: true}
-	case isOurs(s.copy) && secret.verb != remove:
-		return served{settled: true, since: s.copy.CreationTimestamp.Time}
-	case s.spared && s.source.problem == "": // it gets one as soon as a pod refers to it
-		return served{settled: true, since: s.now}
+	case s.terminating || s.excluded:
+		return "", false
+	case secret.refused() && !isOurs(s.copy), trustedCA.refused() && (bundle == nil || bundle.Data[proxysecret.CAKey] == ""):
+		return selection.Unserved, is != selection.Unserved
+	case is == selection.Unserved && isOurs(s.copy) && (s.trustedCA.source == nil || bundle != nil):
+		return s.now.UTC().Format(time.RFC3339), true
 	}
-	return served{settled: secret.verb != create}
+	return "", false
 }
 
-// serve puts the annotation right, with one request at most. A time that is there stays: pods that started before it are known by
-// it.
-func (r *Reconciler) serve(ctx context.Context, namespace *metav1.PartialObjectMetadata, to served) (ctrl.Result, error) {
-	_, is := namespace.Annotations[selection.Served]
-	if !to.settled || is == !to.since.IsZero() {
+// serve puts the annotation right, with one request at most.
+func (r *Reconciler) serve(ctx context.Context, namespace *metav1.PartialObjectMetadata, s state, secret, trustedCA outcome) (ctrl.Result, error) {
+	value, change := decideServed(s, namespace.Annotations[selection.Served], secret, trustedCA)
+	if !change {
 		return ctrl.Result{}, nil
 	}
 	if !r.serving.allow(namespace.Name) {
 		return ctrl.Result{RequeueAfter: pace}, nil
 	}
-	var value any
-	if !to.since.IsZero() {
-		value = to.since.UTC().Format(time.RFC3339)
-	}
 	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{selection.Served: value}}}
 	if err := apply.Merge(ctx, r.Client, namespace, patch); err != nil && !apierrors.IsNotFound(err) {
-		return ctrl.Result{}, fmt.Errorf("annotate namespace %s with %s: %w", namespace.Name, selection.Served, err)
+		return ctrl.Result{}, fmt.Errorf("annotate namespace %s with %s=%s: %w", namespace.Name, selection.Served, value, err)
 	}
 	log.FromContext(ctx).Info("annotated the namespace", selection.Served, value)
 	return ctrl.Result{}, nil
