@@ -40,10 +40,12 @@ func TestAWorkloadThatTheCommandHasChangedMakesThePodsThatThePoliciesMake(t *tes
 			}
 			before, after := templates(t, workloads), templates(t, mutate(t, workloads, args...))
 			for i, template := range before {
-				want, got := f.stored(t, "agents", template), f.stored(t, "beside", after[i])
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s (-policies +command):\n%s", template.Name, diff)
-				}
+				var want *corev1.Pod
+				got := f.stored(t, "beside", after[i])
+				controlplanetest.Await(t, template.Name+" as the command makes it: each policy is noticed by itself", func(context.Context) (bool, error) {
+					want = f.stored(t, "agents", template)
+					return controlplanetest.Holds(cmp.Equal(want, got), "(-policies +command):\n%s", cmp.Diff(want, got))
+				})
 				if diff := cmp.Diff(want, f.stored(t, "agents", after[i])); diff != "" {
 					t.Errorf("%s: the policies change what the command has made:\n%s", template.Name, diff)
 				}
