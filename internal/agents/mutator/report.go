@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
@@ -138,7 +139,7 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 	for _, a := range found {
 		names := s.addedNames(a.path + "/env")
 		if len(s.added(a.path+"/envFrom")) > 0 { // env hides keys of the Secret, and has a list that extends ours
-			lists := slices.DeleteFunc(names, func(name string) bool { return name != listName && !isProxyVariable(name) })
+			lists := slices.DeleteFunc(names, func(name string) bool { return name != proxysecret.ListName && !isProxyVariable(name) })
 			ours, entries := a.byOrigin(lists)
 			s.say("container %s: %s%s", a.Name, strings.Join(append([]string{"the Secret fairlead-proxy, by an envFrom below its own"}, ours...), ", "), entries)
 			s.ofVersion(a)

@@ -8,14 +8,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
-
-// listName is the cluster's NO_PROXY where a list of the pod or the container extends it.
-const listName = "FAIRLEAD_NO_PROXY"
 
 // byOrigin are the added variables that are the cluster's, and a text about the lists that begin with somebody's entries.
 func (a agent) byOrigin(names []string) (ours []string, entries string) {
-	if !slices.Contains(names, listName) {
+	if !slices.Contains(names, proxysecret.ListName) {
 		return names, ""
 	}
 	var lists []string
@@ -75,10 +73,10 @@ func whyNoList(env []corev1.EnvVar) string {
 	asking, other := "", ""
 	for _, e := range env {
 		switch {
-		case e.Name == listName && !ofSecret(e):
-			return listName + " is set: no variable is added"
+		case e.Name == proxysecret.ListName && !ofSecret(e):
+			return proxysecret.ListName + " is set: no variable is added"
 		case !isList(e.Name):
-		case strings.Contains(strings.ReplaceAll(e.Value, "$$", ""), "$("+listName+")"):
+		case proxysecret.RefersToList(e.Value):
 			asking = e.Name
 		default:
 			other = e.Name
@@ -87,12 +85,12 @@ func whyNoList(env []corev1.EnvVar) string {
 	if asking == "" || other == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s does not have $(%s) in it, as %s has: no variable is added", other, listName, asking)
+	return fmt.Sprintf("%s does not have $(%s) in it, as %s has: no variable is added", other, proxysecret.ListName, asking)
 }
 
 // ofSecret says whether a variable refers to the Secret fairlead-proxy.
 func ofSecret(e corev1.EnvVar) bool {
-	return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == "fairlead-proxy"
+	return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name
 }
 
 func isList(name string) bool { return strings.ToUpper(name) == "NO_PROXY" }

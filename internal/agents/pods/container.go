@@ -48,21 +48,18 @@ func over(pod *corev1.Pod, one container) bool {
 // The groups of variables, each for every spelling of its name in upper and lower case.
 var groups = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 
-// The policy gives its NO_PROXY under another name, too, where a list of the pod or the container extends it.
-const (
-	listName = "FAIRLEAD_NO_PROXY"
-	listOf   = "NO_PROXY"
-)
+// listOf is the group of lists. The policy gives its own under another name, too, where one extends it.
+const listOf = "NO_PROXY"
 
 // extends says whether a variable is a list that refers to that.
 func extends(e corev1.EnvVar) bool {
-	return strings.ToUpper(e.Name) == listOf && strings.Contains(strings.ReplaceAll(e.Value, "$$", ""), "$("+listName+")")
+	return strings.ToUpper(e.Name) == listOf && proxysecret.RefersToList(e.Value)
 }
 
 // asks says whether all lists of a container do: the policy gives it what it lacks.
 func asks(env []corev1.EnvVar) bool {
 	return slices.ContainsFunc(env, extends) && !slices.ContainsFunc(env, func(e corev1.EnvVar) bool {
-		return e.Name == listName || strings.ToUpper(e.Name) == listOf && !extends(e)
+		return e.Name == proxysecret.ListName || strings.ToUpper(e.Name) == listOf && !extends(e)
 	})
 }
 
@@ -84,10 +81,10 @@ type setting struct {
 func settings(c container, policy *Policy, where place) setting {
 	var s setting
 	s.refers, s.asks = refers(c.Container), asks(c.Env)
-	list := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == listName })
+	list := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == proxysecret.ListName })
 	for _, e := range c.Env {
 		group, origin := strings.ToUpper(e.Name), e
-		if list >= 0 && (e.Name == listName || extends(e)) {
+		if list >= 0 && (e.Name == proxysecret.ListName || extends(e)) {
 			group, origin = listOf, c.Env[list]
 			origin.Name = listOf
 		}
