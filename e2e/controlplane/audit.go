@@ -84,9 +84,13 @@ func (cp *ControlPlane) auditLines(since AuditMark) ([]auditv1.Event, error) {
 		return nil, fmt.Errorf("open audit log: %w", err)
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.NewSectionReader(file, int64(since), 1<<62))
+	from := max(int64(since)-1, 0)
+	content, err := io.ReadAll(io.NewSectionReader(file, from, 1<<62))
 	if err != nil {
 		return nil, fmt.Errorf("read audit log: %w", err)
+	}
+	if since > 0 { // a line that was being written at the mark is of a request of before
+		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
 	var lines []auditv1.Event
 	for line := range bytes.Lines(content) {
