@@ -28,6 +28,8 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/mutation"
+
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 // Operation of a JSON patch, RFC 6902.
@@ -114,7 +116,7 @@ func (p *Policy) Matches(pod, namespace map[string]string) bool {
 	return p.object.Matches(labels.Set(pod)) && p.namespace.Matches(labels.Set(namespace))
 }
 
-// Mutate returns what the policy does to a new pod, whether it matches or not.
+// Mutate returns what the policy does to a new pod, whether it matches or not, once the replicator serves its namespace.
 func (p *Policy) Mutate(ctx context.Context, pod *unstructured.Unstructured, namespace *corev1.Namespace) ([]Operation, error) {
 	if p.compiler == nil {
 		if err := p.compile(); err != nil {
@@ -129,6 +131,8 @@ func (p *Policy) Mutate(ctx context.Context, pod *unstructured.Unstructured, nam
 		Kind: metav1.GroupVersionKind(gvk), Resource: metav1.GroupVersionResource(gvr), Operation: admissionv1.Create,
 		Name: pod.GetName(), Namespace: namespace.Name,
 	}
+	namespace = namespace.DeepCopy()
+	metav1.SetMetaDataAnnotation(&namespace.ObjectMeta, selection.Served, "true")
 	var operations []Operation
 	for _, evaluator := range p.evaluators {
 		result, _, err := evaluator.ForInput(p.compiler.CreateContext(ctx), versioned, request,

@@ -113,7 +113,7 @@ func (r *Reading) readNamespaces(ctx context.Context) error {
 		served := namespace.Annotations[selection.Served]
 		if since, err := time.Parse(time.RFC3339, served); err == nil {
 			r.ServedSince[namespace.Name] = since
-		} else if served == selection.Unserved {
+		} else if served == "" || served == selection.Unserved {
 			r.ServedSince[namespace.Name] = Never
 		}
 	}

@@ -16,12 +16,12 @@ const (
 // Until is the annotation of namespaces that says when their exclusion ends, as RFC 3339.
 const Until = "fairlead.io/exclude-until"
 
-// Served is the annotation of namespaces in which the replicator was refused. Its value is Unserved, or since when, as RFC 3339,
-// they have the copies after all.
+// Served is the annotation of namespaces that the replicator looks after, where pods can wait for the Secret. Its value is since when,
+// as RFC 3339, or "true" from the beginning. In all others, what the policies give to a pod is optional, so that none waits for what
+// does not come.
 const Served = "fairlead.io/served"
 
-// Unserved is the value of Served while the replicator is refused: what the policies give to a pod is optional there, so that no
-// pod waits for what does not come.
+// Unserved is the value of Served while the replicator is refused in the namespace.
 const Unserved = "false"
 
 // Lacking returns the labels of which a pod has none of the wanted values, for people; "" if it has all.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,12 +35,17 @@ type Reconciler struct {
 	secrets    copies
 	trustedCAs copies
 	serving    paces
+	served     atomic.Bool // there is a namespace with the copies
 }
 
 // Reconcile looks at one namespace.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if request.Name == r.Namespace {
-		if err := r.reportSource(ctx); err != nil || !r.origin.apart() {
+		err := r.reportSource(ctx)
+		if r.served.Load() {
+			err = errors.Join(err, r.serveOwn(ctx))
+		}
+		if err != nil || !r.origin.apart() {
 			return ctrl.Result{}, err
 		}
 	}
