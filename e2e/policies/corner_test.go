@@ -64,7 +64,7 @@ func (c corner) injected() bool {
 
 // optional is of references to the Secret.
 func (c corner) optional() *bool {
-	if c.selection.namespace == unservedNamespace {
+	if c.selection.namespace == unservedNamespace || c.selection.namespace == unmarkedNamespace {
 		return ptr.To(true)
 	}
 	return nil

@@ -1,12 +1,14 @@
 package policies_test
 
 import (
+	"context"
 	"regexp"
 	"strconv"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
@@ -23,6 +25,7 @@ func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 	for _, policy := range []string{policies.InjectProxyEnv, "tunnel-frpc", "tunnel-konnectivity-agent", "tunnel-konnectivity-agent-app"} {
 		controlplanetest.Require(t, e.kyverno.Await(t.Context(), policy))
 	}
+	e.testMarks(t)
 	controlplanetest.Require(t, e.createNamespace(t.Context(), "without-labels", nil))
 	controlplanetest.Require(t, e.createNamespace(t.Context(), "excluded", map[string]string{said: "exclude"}))
 	controlplanetest.Require(t, e.awaitPolicy(t.Context(), "without-labels"))
@@ -82,6 +85,27 @@ func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 			t.Errorf("%s costs %d, not %d", step.what, cost, step.cost)
 		}
 	}
+}
+
+// testMarks is a replicator: it says that it has written.
+func (e *engine) testMarks(t *testing.T) {
+	t.Helper()
+	controlplanetest.Require(t, e.kyverno.Await(t.Context(), "mark-new-namespaces"))
+	namespaces := e.clients.CoreV1().Namespaces()
+	create := func() string {
+		made, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "new-"}}, metav1.CreateOptions{})
+		controlplanetest.Require(t, err)
+		return made.Annotations["fairlead.io/served"]
+	}
+	if got := create(); got != "" {
+		t.Errorf("a namespace is marked %q before the replicator has written", got)
+	}
+	_, err := namespaces.Patch(t.Context(), policies.Namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"fairlead.io/served":"2027-01-31T12:00:00Z"}}}`), metav1.PatchOptions{})
+	controlplanetest.Require(t, err)
+	controlplanetest.Await(t, "a new namespace to be marked", func(context.Context) (bool, error) {
+		got := create()
+		return controlplanetest.Holds(got == "true", "it says %q", got)
+	})
 }
 
 var requests = regexp.MustCompile(`(?m)^kyverno_admission_requests_total\{[^}]*resource_kind="Pod"[^}]*\} (\d+)$`)

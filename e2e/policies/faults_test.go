@@ -87,7 +87,8 @@ var faults = []fault{
 	{axis: "operation", what: "updates of old pods touched", in: "resourceRules", old: "CREATE", new: "*", place: relabelled, kyverno: true},
 
 	{axis: "selection", what: "waits for what may never come", in: "served", old: "!= 'false'", new: "!= 'ignored'", selection: "namespace-unserved", kyverno: true},
-	{axis: "selection", what: "waits for nothing", in: "served", old: "!= 'false'", new: "== 'true'"},
+	{axis: "selection", what: "waits before there is anything", in: "served", old: "orValue('false')", new: "orValue('')", selection: "namespace-unmarked"},
+	{axis: "selection", what: "waits for nothing", in: "served", old: "!= 'false'", new: "== 'ignored'"},
 	{axis: "selection", what: "host network not left out", in: "hostNetwork", old: "true", new: "false", selection: "host-network", kyverno: true},
 	{axis: "selection", what: "host network left out though it asks", in: "selected", old: "(variables.included ||", new: "(variables.optIn && variables.included ||", selection: "host-network-namespace-include"},
 	{axis: "selection", what: "annotation exclude ignored", in: "selected", old: "!= 'exclude'", new: "!= 'ignored'", selection: "annotation-exclude", kyverno: true},

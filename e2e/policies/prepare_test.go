@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ func (e *engine) prepare(ctx context.Context, rows []row) error {
 		return err
 	}
 	for _, v := range append(slices.Clone(healthy), lenient, faltering, opened) {
-		for _, kind := range []string{plainNamespace, namedNamespace, excludedNamespace, includedNamespace, unservedNamespace} {
+		for _, kind := range []string{plainNamespace, namedNamespace, excludedNamespace, includedNamespace, unservedNamespace, unmarkedNamespace} {
 			if err := e.createNamespace(ctx, v.namespace(kind), labelsOf(v, kind)); err != nil {
 				return err
 			}
@@ -74,8 +75,8 @@ func labelsOf(v variant, kind string) map[string]string {
 
 func (e *engine) createNamespace(ctx context.Context, name string, labels map[string]string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
-	if strings.HasSuffix(name, "-"+unservedNamespace) {
-		namespace.Annotations = map[string]string{"fairlead.io/served": "false"}
+	if !strings.HasSuffix(name, "-"+unmarkedNamespace) {
+		namespace.Annotations = map[string]string{"fairlead.io/served": strconv.FormatBool(!strings.HasSuffix(name, "-"+unservedNamespace))}
 	}
 	_, err := e.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
 	return err

@@ -14,6 +14,7 @@ const (
 	excludedNamespace = "excluded" // by its label
 	includedNamespace = "included" // by its label
 	unservedNamespace = "unserved" // in which the replicator is refused
+	unmarkedNamespace = "unmarked" // in which it has written nothing yet
 )
 
 // selection is a way to say, or not to say, whether a pod is injected.
@@ -46,6 +47,7 @@ var selections = []selection{
 	{name: "label-include", change: labelled(said, "include"), injected: true, optedIn: true},
 	{name: "namespace-include", namespace: includedNamespace, injected: true, optedIn: true},
 	{name: "namespace-unserved", namespace: unservedNamespace, injected: true},
+	{name: "namespace-unmarked", namespace: unmarkedNamespace, injected: true},
 	{name: "palette-proxy", change: labelled("spectrocloud.com/connection", "proxy"), injected: true, optedIn: true},
 	{name: "palette-direct", change: labelled("spectrocloud.com/connection", "direct"), injected: true},
 	{name: "annotation-nonsense", change: annotated("Include"), injected: true},

@@ -50,8 +50,11 @@ func TestAPodInABrandNewNamespaceWaitsForTheSecretAndTheSecretComes(t *testing.T
 	controlplanetest.Await(t, "the policy", func(context.Context) (bool, error) {
 		namespace = f.namespace()
 		pod = f.pod(namespace)
-		return controlplanetest.Holds(len(pod.Spec.Containers[0].Env) == 6, "the pod has %v", pod.Spec.Containers[0].Env)
+		return controlplanetest.Holds(f.served(namespace) == "true", "the namespace is not served from the beginning, and the pod has %v", pod.Spec.Containers[0].Env)
 	})
+	if len(pod.Spec.Containers[0].Env) != 6 {
+		t.Errorf("the pod has %v", pod.Spec.Containers[0].Env)
+	}
 	for _, env := range pod.Spec.Containers[0].Env {
 		ref := env.ValueFrom.SecretKeyRef
 		if ref.Name != policies.Secret || ref.Optional != nil {

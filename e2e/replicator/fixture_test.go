@@ -185,14 +185,17 @@ func servedSince(value string) bool { _, err := time.Parse(time.RFC3339, value);
 // awaitServed awaits what the annotation of a namespace says.
 func (f *fixture) awaitServed(namespace string, want func(string) bool) {
 	f.Helper()
-	controlplanetest.Await(f, "the annotation of "+namespace, func(ctx context.Context) (bool, error) {
-		object := &corev1.Namespace{}
-		if err := f.client.Get(ctx, client.ObjectKey{Name: namespace}, object); err != nil {
-			return false, err
-		}
-		value := object.Annotations["fairlead.io/served"]
+	controlplanetest.Await(f, "the annotation of "+namespace, func(context.Context) (bool, error) {
+		value := f.served(namespace)
 		return controlplanetest.Holds(want(value), "it says %q", value)
 	})
+}
+
+func (f *fixture) served(namespace string) string {
+	f.Helper()
+	object := &corev1.Namespace{}
+	f.must(f.client.Get(f.Context(), client.ObjectKey{Name: namespace}, object))
+	return object.Annotations["fairlead.io/served"]
 }
 
 // change changes a Secret of the contract as a person would.
@@ -292,7 +295,7 @@ func (f *fixture) looks() float64 {
 func (f *fixture) pod(namespace string) *corev1.Pod {
 	f.Helper()
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "web-"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
 	}
 	controlplanetest.Await(f, "the pod", func(ctx context.Context) (bool, error) {

@@ -293,12 +293,21 @@ it leads to cluster.proxy.https, which is empty
 {{- end -}}
 {{- $_ := set $policy.metadata "name" (.as | default .name) -}}
 {{- $_ := set $policy.spec "failurePolicy" $root.Values.failurePolicy -}}
+{{- include "fairlead-policies.forEngine" (dict "root" $root "policy" $policy) -}}
+{{- end -}}
+
+{{/* A policy for the engine of the values. In: root, policy (of Kyverno), and param (the kind of a parameter that is the release's
+     namespace; only Native has parameters). */}}
+{{- define "fairlead-policies.forEngine" -}}
+{{- $root := .root -}}
+{{- $policy := .policy -}}
 {{- $_ := set $policy.metadata "labels" (include "fairlead-policies.labels" $root | fromYaml) -}}
 {{- if eq $root.Values.engine "Native" -}}
 {{- $_ := set $policy "apiVersion" "admissionregistration.k8s.io/v1" -}}
 {{- $_ := set $policy "kind" "MutatingAdmissionPolicy" -}}
 {{- $_ := set $policy "spec" (omit $policy.spec "autogen" "evaluation") -}}
 {{- $_ := set $policy.spec "reinvocationPolicy" "IfNeeded" -}}
+{{- with .param }}{{ $_ := set $policy.spec "paramKind" (dict "apiVersion" "v1" "kind" .) }}{{ end -}}
 {{- toYaml $policy }}
 ---
 apiVersion: admissionregistration.k8s.io/v1
@@ -308,6 +317,9 @@ metadata:
   labels: {{- include "fairlead-policies.labels" $root | nindent 4 }}
 spec:
   policyName: {{ $policy.metadata.name }}
+  {{- if .param }}
+  paramRef: {name: {{ $root.Release.Namespace }}, parameterNotFoundAction: Allow}
+  {{- end }}
 {{- else -}}
 {{- toYaml $policy -}}
 {{- end -}}
