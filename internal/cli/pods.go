@@ -32,7 +32,7 @@ owner, with the reason.
   Uninjected   containers without Fairlead's variables: excluded, older than the
                policy, out of its reach, or with values of their own
   Outdated     containers started before the values changed, or without them,
-               where the replicator was refused (NotServed)
+               where the replicator had not written (NotServed)
   Password     containers with a password in the pod itself
 
 It lists pods, their owners, namespaces and the policy inject-proxy-env, and

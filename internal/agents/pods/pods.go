@@ -23,7 +23,7 @@ type Cluster struct {
 	NamespaceLabels map[string]map[string]string
 	// ExclusionEnded says when the exclusion of a namespace ended, if it says so.
 	ExclusionEnded map[string]time.Time
-	// ServedSince says since when the replicator serves a namespace in which it was refused: Never, while it is.
+	// ServedSince says since when the replicator serves a namespace: Never, while it has written nothing there, or is refused.
 	ServedSince map[string]time.Time
 	// ChangedAt says of namespaces when the data of their Secret last changed; missing where that is not known.
 	ChangedAt map[string]time.Time
@@ -59,7 +59,7 @@ const (
 	ReasonOlder     Reason = "OlderThanPolicy" // or than its last change
 	ReasonNotReady  Reason = "PolicyNotReady"  // the policy was not in force yet, or is not
 	ReasonEnded     Reason = "ExclusionEnded"  // its namespace was excluded when it was admitted
-	ReasonNotServed Reason = "NotServed"       // the replicator was refused in its namespace
+	ReasonNotServed Reason = "NotServed"       // the replicator had written nothing in its namespace
 	ReasonUnknown   Reason = "Unknown"
 )
 

@@ -72,7 +72,7 @@ func (c Cluster) without(pod *corev1.Pod) string {
 	return text + " once there is one"
 }
 
-// hesitates says whether a container has a reference to the Secret that is optional: that of a namespace in which the replicator is refused.
+// hesitates says whether a container has a reference to the Secret that is optional: that of a namespace that is not served.
 func hesitates(c corev1.Container) bool {
 	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name && ptr.Deref(e.ValueFrom.SecretKeyRef.Optional, false)
