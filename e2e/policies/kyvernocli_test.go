@@ -97,12 +97,12 @@ func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T
 	const policy, tests = inject + ".yaml", ".kyverno-test/kyverno-test.yaml"
 	for _, broken := range []struct{ of, file, old, new string }{
 		{inject, policy, "['containers', 'initContainers']", "['containers']"},
-		{inject, policy, "e.name.upperAscii() == group", "e.name == group"},
-		{inject, policy, "!('NO_PROXY' in c.owns) &&", ""},
+		{inject, policy, ".map(e, e.name.upperAscii())", ".map(e, e.name)"},
+		{inject, policy, "!('NO_PROXY' in c.owns + c.may) &&", ""},
 		{inject, policy, "$(FAIRLEAD_NO_PROXY)')", "$(OTHER)')"},
 		{inject, policy, "fairlead.io/no-proxy'", "fairlead.io/other'"},
 		{inject, policy, "!= 'exclude'", "!= 'ignored'"},
-		{inject, policy, "variables.name.matches(pattern)", "false"},
+		{inject, policy, "variables.name.matches(variables.excludedNames.join('|'))", "false"},
 		{inject, policy, "'name': dyn('fairlead-proxy')", "'name': dyn('proxy')"},
 		{inject, tests, "default/own-http", "default/nobody"},
 		{audit, audit + ".yaml", "s.hesitates &&", ""},

@@ -35,7 +35,7 @@ var (
 	// The policy that lets pods run without, and one that also fails, though only at containers called falter.
 	lenient   = variant{name: "lenient", values: map[string]any{"failurePolicy": "Ignore"}}
 	faltering = variant{name: "faltering", values: lenient.values, fault: &fault{
-		in: "owners", old: "'hasEnv': dyn(", new: "'hasEnv': dyn(c.spec.name == 'falter' || ",
+		in: "containers", old: "dyn('/spec/' +", new: "dyn((c.name == 'falter' ? '/nowhere/' : '/spec/') +",
 	}}
 	// The policy for kube-system, too.
 	opened = variant{name: "opened", values: map[string]any{

@@ -113,11 +113,14 @@ func (m *Mutator) say(name, policy string, object *unstructured.Unstructured, op
 	s.arguments(found, tunnel)
 }
 
-// added are the values that operations put below a path.
+// added are the values that operations put below a path, or there as a list.
 func (s statement) added(path string) []any {
 	var values []any
 	for _, operation := range s.operations {
-		if operation.Path != path && strings.HasPrefix(operation.Path, path+"/") && operation.Value != nil {
+		if list, is := operation.Value.([]any); is && operation.Path == path {
+			values = append(values, list...)
+		}
+		if strings.HasPrefix(operation.Path, path+"/") && operation.Value != nil {
 			values = append(values, operation.Value)
 		}
 	}

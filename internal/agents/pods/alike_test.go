@@ -60,9 +60,13 @@ func TestTheAuditPoliciesAndTheCommandGoByWhatInjectProxyEnvSays(t *testing.T) {
 	inject["excludedLabels"] = allPatterns(t, inject["excludedLabels"], objects)
 	inject["excludedNamespaces"] = `["` + strings.Join(namespaces.MatchExpressions[listed].Values, `","`) + `"]`
 	inject["included"] = strings.Replace(inject["included"], "dyn(namespaceObject.metadata.?labels.orValue({}))", "variables.namespaceLabels", 1)
-	_, group, _ := strings.Cut(strings.ReplaceAll(inject["owners"], "c.spec.?", "c.?"), "'owns':")
-	group = strings.TrimSuffix(group, "})")
-	group = strings.Replace(group, ".filter(group,group!='NO_PROXY'||!variables.asking.exists(a,a.path==c.path))", "", 1)
+	_, group, _ := strings.Cut(inject["owners"], "'owns':")
+	group = strings.NewReplacer( // what inject-proxy-env evaluates once for all groups, and what only it knows
+		"variables.groups", inject["groups"],
+		"!(group=='NO_PROXY'&&variables.asking.exists(a,a.path==c.path))&&(groupinc.names||", "c.?env.orValue([]).exists(e,e.name.upperAscii()==group)||",
+		"c.envFrom", "c.?envFrom.orValue([])",
+		")))})", "))",
+	).Replace(group)
 	for _, name := range []string{"audit-proxy-env", "audit-proxy-unreached"} {
 		audit, _, _ := spec(t, "audit-proxy-env/"+name+".yaml")
 		for _, same := range []string{"optIn", "hostNetwork", "excludedNamespaces", "excludedSources", "excludedNames", "excludedLabels", "key", "annotations", "labels", "included"} {
