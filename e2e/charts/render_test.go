@@ -295,10 +295,13 @@ func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
 			objects := render(t, policies.Sidecars(), test.given, values{"tunnels": values{"families": values{"mine": values{
 				"labels": values{"app": []string{"mine"}}, "containers": []string{}, "through": "Relay",
 			}}}})
-			for _, family := range []string{"relay", "sidecar", "chisel", "mine", "frpc", "cluster-proxy", "environment", "klusterlet"} {
+			for family, label := range map[string]string{
+				"relay": "relay", "sidecar": "sidecar", "chisel": "chisel", "mine": "mine", "frpc": "frpc", "cluster-proxy": "proxy-agent",
+				"environment": "environment", "klusterlet": "klusterlet-agent",
+			} {
 				none := slices.Contains(test.none, family) || family == "mine" && test.none != nil
-				if policy := objects["MutatingPolicy/tunnel-"+family]; (policy == nil) != none {
-					t.Errorf("family %s has %v", family, policy)
+				if policy, _ := rowOf(objects, label); (policy == "") != none {
+					t.Errorf("family %s has %q", family, policy)
 				}
 			}
 			audit := objects["ValidatingPolicy/audit-tunnels"]
@@ -319,10 +322,11 @@ func TestWhereThereIsNoRelayItsFamiliesHaveNoPolicy(t *testing.T) {
 func TestWhatAProxyThatSpeaksTLSChangesIsTheWayOfAgents(t *testing.T) {
 	for url, relayed := range map[string]bool{url: false, otherURL: true, "HTTPS://proxy.example:3129": true} {
 		objects := render(t, values{"proxy": proxy(url, url, "a")})
-		for name, can := range map[string]bool{"frpc": true, "konnectivity-agent": true, "cluster-proxy": true, "klusterlet": false, "rancher": false, "relay": true} {
-			text, _ := yaml.Marshal(objects["MutatingPolicy/tunnel-"+name].Object)
-			if got := bytes.Contains(text, []byte("name: relayed")); got != (can && (relayed || name == "relay")) {
-				t.Errorf("with %s, %s goes through a relay: %t", url, name, got)
+		for label, can := range map[string]bool{"frpc": true, "konnectivity-agent": true, "proxy-agent": true, "klusterlet-agent": false, "cattle-cluster-agent": false, "relay": true} {
+			policy, _ := rowOf(objects, label)
+			text, _ := yaml.Marshal(objects["MutatingPolicy/"+policy].Object)
+			if got := bytes.Contains(text, []byte("name: relayed")); got != (can && (relayed || label == "relay")) {
+				t.Errorf("with %s, %s goes through a relay: %t", url, label, got)
 			}
 		}
 		for name, object := range objects {

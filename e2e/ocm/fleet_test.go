@@ -181,7 +181,7 @@ func (f *fleet) installPolicies(ctx context.Context) error {
 	if err := policies.Install(ctx, f.spoke, policyValues()); err != nil {
 		return err
 	}
-	for _, policy := range []string{"tunnel-cluster-proxy", policies.InjectProxyEnv} {
+	for _, policy := range []string{"tunnel-environment-component-name-af473853", policies.InjectProxyEnv} {
 		if err := k.Await(ctx, policy); err != nil {
 			return err
 		}

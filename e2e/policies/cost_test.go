@@ -22,7 +22,7 @@ func TestAPodCostsOneAdmissionReviewAndAnExcludedOneNone(t *testing.T) {
 	e, err := startEngine(t.Context(), withKyverno)
 	controlplanetest.Require(t, err)
 	controlplanetest.Require(t, policies.Install(t.Context(), e.cp, policies.Values()))
-	for _, policy := range []string{policies.InjectProxyEnv, "tunnel-frpc", "tunnel-konnectivity-agent", "tunnel-konnectivity-agent-app"} {
+	for _, policy := range []string{policies.InjectProxyEnv, "tunnel-environment-app", "tunnel-environment-k8s-app"} {
 		controlplanetest.Require(t, e.kyverno.Await(t.Context(), policy))
 	}
 	e.testMarks(t)

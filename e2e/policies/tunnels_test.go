@@ -182,7 +182,7 @@ func TestAgentsThatAreExcludedAreLeftAlone(t *testing.T) {
 }
 
 // Who asks for a relay and is of a family that goes by the variables has the relay alone, whichever policy comes first:
-// tunnel-led-relay does after tunnel-konnectivity-agent, and before tunnel-teleport.
+// that of tunnel-relay does after that for k8s-app, and before that for app, which the variant calls last.
 func TestAnAgentOfTwoWaysHasTheRelayAlone(t *testing.T) {
 	for _, e := range tunnelEngines(t) {
 		for label, agent := range map[string]string{"k8s-app: konnectivity-agent": konnectivity, "app: teleport-agent": "teleport"} {

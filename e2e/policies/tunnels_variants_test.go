@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
@@ -30,11 +32,12 @@ type tunnelVariant struct {
 	values   map[string]any
 	families []string
 	inject   string
+	last     string // the policy that comes after the others, without tunnel-
 	fault    *fault
 }
 
 var (
-	led          = tunnelVariant{name: "led", text: tunnelEnvironment, families: []string{konnectivity, clusterProxy, frpc, byLabel}}
+	led          = tunnelVariant{name: "led", text: tunnelEnvironment, families: []string{konnectivity, clusterProxy, frpc, "teleport", byLabel}}
 	ledLiterally = tunnelVariant{name: "led-literally", text: tunnelEnvironment, families: []string{konnectivity}, values: literal.values}
 	// Machines have a relay here, which is theirs that are on its network.
 	ledByRelay = tunnelVariant{name: "led-by-relay", text: tunnelEnvironment, families: []string{konnectivity, frpc}, values: map[string]any{
@@ -44,7 +47,7 @@ var (
 	beside  = tunnelVariant{name: "sidecar", text: tunnelSidecar, families: []string{konnectivity, clusterProxy, frpc, "chisel"}, values: overTLS}
 
 	// twoWays are policies of two ways, which a pod can be for, and so are twoRelays.
-	twoWays   = tunnelVariant{name: "two-ways", text: tunnelRelay, families: []string{konnectivity, "relay", "teleport"}}
+	twoWays   = tunnelVariant{name: "two-ways", text: tunnelRelay, families: []string{konnectivity, "relay", "teleport"}, last: "environment-app"}
 	twoRelays = tunnelVariant{name: "two-relays", text: tunnelSidecar, families: []string{konnectivity, "relay", "chisel"}, values: overTLS}
 
 	// overTLS is a proxy that itself speaks TLS, and users who have families go through a sidecar.
@@ -102,13 +105,18 @@ func (v tunnelVariant) policies(rendered []byte) ([]*unstructured.Unstructured, 
 		return nil, err
 	}
 	var ours []*unstructured.Unstructured
+	var ofFamilies []string
 	for _, object := range objects {
-		family, isTunnel := strings.CutPrefix(object.GetName(), "tunnel-")
+		policy, isTunnel := strings.CutPrefix(object.GetName(), "tunnel-")
+		if policy == v.last {
+			policy = "z-" + policy
+		}
 		switch {
 		case !strings.HasPrefix(object.GetKind(), "Mutating"):
 			continue
-		case isTunnel && slices.Contains(v.families, family):
-			object.SetName(v.name + "-" + family)
+		case isTunnel && (slices.Contains(ofFamilies, object.GetName()) || v.has(object)):
+			ofFamilies = append(ofFamilies, object.GetName()) // and so is the binding, which follows
+			object.SetName(v.name + "-" + policy)
 		case object.GetName() == policies.InjectProxyEnv && v.inject != "":
 			object.SetName(v.inject)
 		default:
@@ -120,6 +128,17 @@ func (v tunnelVariant) policies(rendered []byte) ([]*unstructured.Unstructured, 
 		ours = append(ours, object)
 	}
 	return ours, nil
+}
+
+// has reports whether a policy selects pods of one of the families.
+func (v tunnelVariant) has(policy *unstructured.Unstructured) bool {
+	var selector metav1.LabelSelector
+	found, _, _ := unstructured.NestedMap(policy.Object, "spec", "matchConstraints", "objectSelector")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found, &selector); err != nil || found == nil {
+		return false
+	}
+	selects, err := metav1.LabelSelectorAsSelector(&selector)
+	return err == nil && slices.ContainsFunc(v.families, func(family string) bool { return selects.Matches(labels.Set(tunnelLabels[family])) })
 }
 
 func (v tunnelVariant) narrow(spec map[string]any, name string, isTunnel bool) error {

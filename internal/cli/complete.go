@@ -91,11 +91,7 @@ func completeClients(_ *cobra.Command, _ []string, typed string) ([]string, cobr
 func completePolicies(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if values, err := mutation.ReadValues(); err == nil {
-		if all, err := values.Made(); err == nil {
-			for _, made := range all {
-				names = append(names, made.Settings.Name)
-			}
-		}
+		names, _ = values.Names()
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

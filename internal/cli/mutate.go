@@ -83,7 +83,7 @@ wrong. With 1 and 2 nothing is printed. No password is printed, except with
 	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of objects without one, as kubectl apply -n")
 	flags.StringArrayVar(&opts.policyValues, "policy-values", nil, "values of the chart fairlead-policies; may be repeated")
 	flags.StringVar(&opts.carry, "carry", "", "instead of the values' carry: "+strings.Join(carries, ", "))
-	flags.StringArrayVar(&opts.policies, "policy", nil, "only this policy; may be repeated; default: all for tunnels")
+	flags.StringArrayVar(&opts.policies, "policy", nil, "only inject-proxy-env, or tunnel-<family>; may be repeated; default: all families")
 	flags.BoolVar(&opts.exclude, "exclude-from-admission", false, "label the pods of agents "+selection.Key+"=exclude, so that no policy applies")
 	flags.BoolVar(&opts.require, "require", false, "exit with 1 if there is no agent")
 	outputFlag(cmd, &opts.output, "manifests", mutateOutputs)

@@ -240,21 +240,6 @@ it leads to cluster.proxy.https, which is empty
 {{- end -}}
 {{- end -}}
 
-{{/* The families of tunnels that go some way, as JSON: a list of them with name and way. */}}
-{{- define "fairlead-policies.tunnels" -}}
-{{- /* The relay of the cluster speaks plain HTTP with agents, whatever the proxy does, and there is no Secret for one of their own. */ -}}
-{{- $tls := and (ne .Values.carry "Relay") (hasPrefix "https://" (lower (include "fairlead-policies.proxy" . | fromJson).https)) -}}
-{{- $tunnels := list -}}
-{{- range $name, $family := .Values.tunnels.enabled | ternary .Values.tunnels.families dict -}}
-{{- $way := $tls | ternary ($family.throughTLS | default $family.through) $family.through -}}
-{{- if and (eq $.Values.carry "Relay") (eq $way "Sidecar") $family.reads }}{{ $way = "Environment" }}{{ end -}}
-{{- if ne $way "None" -}}
-{{- $tunnels = append $tunnels (merge (dict "name" $name "way" $way) $family) -}}
-{{- end -}}
-{{- end -}}
-{{- toJson $tunnels -}}
-{{- end -}}
-
 {{/* A policy file with its settings replaced, for the engine of the values.
      In: root, name (folder and file below policies/), settings (variable name to CEL expression), and where one text
      makes several policies: as (the policy's name) and labels (of pods; key to values, instead of the text's own),

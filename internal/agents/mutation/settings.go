@@ -23,15 +23,18 @@ const InjectProxyEnv = "inject-proxy-env"
 type Made struct {
 	From     string // the name of its text, a folder of package policies
 	Settings Settings
-	Tunnel   *Tunnel // nil if it is not for a tunnel
+	Tunnels  []Tunnel // none if it is not for tunnels; all of one way, known by the same label keys
 }
 
-// Tunnel is whom a policy is for.
+// Tunnel is a family that goes some way.
 type Tunnel struct {
-	Name    string // of the family
+	Name    string
 	Through string // ThroughEnvironment, ThroughSidecar or ThroughRelay
 	Family
 }
+
+// PolicyName is what people call the policy for this family alone.
+func (t Tunnel) PolicyName() string { return "tunnel-" + t.Name }
 
 // TakesRelay says whether its pods get fairlead-relay.
 func (t Tunnel) TakesRelay() bool { return t.Through == ThroughRelay || t.Through == ThroughSidecar }
@@ -52,12 +55,9 @@ func (v Values) Made() ([]Made, error) {
 		return nil, err
 	}
 	made := []Made{inject}
-	noRelay := v.noRelay(proxy)
-	for _, tunnel := range v.tunnels(proxy) {
-		if tunnel.TakesRelay() && noRelay != "" {
-			continue
-		}
-		one, err := v.tunnel(tunnel, entries, machines)
+	together := v.together(proxy)
+	for _, name := range slices.Sorted(maps.Keys(together)) {
+		one, err := v.tunnel(name, together[name], entries, machines)
 		if err != nil {
 			return nil, err
 		}
@@ -76,26 +76,39 @@ func (e UnknownPolicyError) Error() string {
 	return fmt.Sprintf("is one of %s, not %q", strings.Join(e.Known, ", "), e.Name)
 }
 
-// Choose returns the policies with these names, or all that are for tunnels. Another name is an UnknownPolicyError.
-func (v Values) Choose(names []string) ([]Made, error) {
+// Names are what Choose takes: inject-proxy-env, and tunnel-<family> for each family that has a policy.
+func (v Values) Names() ([]string, error) {
 	all, err := v.Made()
 	if err != nil {
 		return nil, err
 	}
-	var chosen []Made
-	var known []string
+	var names []string
 	for _, made := range all {
-		known = append(known, made.Settings.Name)
-		if slices.Contains(names, made.Settings.Name) || len(names) == 0 && made.Tunnel != nil {
-			chosen = append(chosen, made)
+		for _, tunnel := range made.Tunnels {
+			names = append(names, tunnel.PolicyName())
 		}
+	}
+	slices.Sort(names)
+	return append([]string{InjectProxyEnv}, names...), nil
+}
+
+// Choose returns the policies for these, with no other family, or all that are for tunnels. Another name is an UnknownPolicyError.
+func (v Values) Choose(names []string) ([]Made, error) {
+	known, err := v.Names()
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
 			return nil, UnknownPolicyError{name, known}
 		}
 	}
-	return chosen, nil
+	if len(names) > 0 {
+		v.Tunnels.Families = maps.Clone(v.Tunnels.Families)
+		maps.DeleteFunc(v.Tunnels.Families, func(name string, _ Family) bool { return !slices.Contains(names, Tunnel{Name: name}.PolicyName()) })
+	}
+	all, err := v.Made()
+	return slices.DeleteFunc(all, func(made Made) bool { return made.Tunnels == nil && !slices.Contains(names, InjectProxyEnv) }), err
 }
 
 // Unrelayed are the families whose agents would get fairlead-relay and that get no policy, with the reason.
@@ -119,7 +132,7 @@ func (v Values) noRelay(proxy proxySettings) string {
 	return ""
 }
 
-// tunnels are the families that go some way: fairlead-policies.tunnels in the chart's _helpers.tpl.
+// tunnels are the families that go some way: fairlead-policies.tunnels in the chart's _tunnels.tpl.
 func (v Values) tunnels(proxy proxySettings) []Tunnel {
 	var all []Tunnel
 	if !v.Tunnels.Enabled {
@@ -237,48 +250,6 @@ func excludedLabels(given []string) (requirements []metav1.LabelSelectorRequirem
 		requirements = append(requirements, requirement)
 	}
 	return requirements, rest
-}
-
-func (v Values) tunnel(tunnel Tunnel, entries, machines string) (Made, error) {
-	data := map[string]any{"agents": nonNil(tunnel.Containers), "arguments": nonNil(tunnel.Arguments)}
-	if tunnel.TakesRelay() {
-		if err := v.relay(data); err != nil {
-			return Made{}, err
-		}
-	}
-	if tunnel.Through == ThroughRelay {
-		data["targets"] = nonNil(tunnel.Targets)
-	} else {
-		data["reads"], data["replacesBareURLs"] = nonNil(tunnel.Reads), tunnel.ReplacesBareURLs
-	}
-	if tunnel.Through == ThroughSidecar {
-		data["flag"] = nonNil(tunnel.Flag)
-	}
-	variables := map[string]string{}
-	for name, value := range data {
-		expression, err := cel(value)
-		if err != nil {
-			return Made{}, err
-		}
-		variables[name] = expression
-	}
-	if tunnel.Through != ThroughRelay {
-		sources, err := patterns(v.sources())
-		if err != nil {
-			return Made{}, err
-		}
-		variables["excludedSources"] = sources
-	}
-	if tunnel.Through == ThroughEnvironment {
-		variables["machines"] = machines
-		if entries != "" {
-			variables["entries"] = entries
-		}
-	}
-	excluded := slices.DeleteFunc(v.excluded().Namespaces, func(name string) bool { return slices.Contains(v.Tunnels.Namespaces, name) })
-	return Made{From: "tunnel-" + strings.ToLower(tunnel.Through), Tunnel: &tunnel, Settings: Settings{
-		Name: "tunnel-" + tunnel.Name, Labels: tunnel.Labels, Variables: variables, ExcludedNamespaces: nonNil(excluded),
-	}}, nil
 }
 
 // relay adds the settings of fairlead-relay.

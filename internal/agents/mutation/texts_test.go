@@ -41,8 +41,8 @@ func expressions(t *testing.T, name string) map[string]string {
 func TestTheTextsOfTunnelsSayTheSameOfWhatTheyHaveInCommon(t *testing.T) {
 	sidecar := expressions(t, "tunnel-sidecar")
 	own := map[string][]string{
-		"tunnel-relay":       {"selected", "agentsFound", "relay"}, // it finds its targets in arguments
-		"tunnel-environment": {"selected", "agentsFound"},          // it refers to the Secret, and knows the network of nodes
+		"tunnel-relay":       {"families", "selected", "agentsFound", "relay"}, // it finds its targets in arguments
+		"tunnel-environment": {"families", "selected", "agentsFound"},          // it refers to the Secret, and knows the network of nodes
 	}
 	for name, differ := range own {
 		other := expressions(t, name)
@@ -71,7 +71,7 @@ func TestTheTextsOfTunnelsSayTheSameOfWhatTheyHaveInCommon(t *testing.T) {
 	}
 }
 
-// A family that goes another way has another text under the same name. The API server merges variables by their names, keeps
+// Before families shared policies, one that went another way had another text under the same name. The API server merges variables by their names, keeps
 // those that stay where they are, and takes no expression before what it uses: all texts have them in one order.
 func TestTheTextsOfTunnelsHaveVariablesInOneOrder(t *testing.T) {
 	texts := []string{"tunnel-environment", "tunnel-sidecar", "tunnel-relay"}

@@ -24,9 +24,9 @@ import (
 type Mutator struct {
 	opts       Options
 	policies   []*mutation.Policy
-	tunnels    map[string]*mutation.Tunnel // by the policy's name
-	unrelayed  []mutation.Tunnel           // that have none,
-	noRelay    string                      // for this reason
+	tunnels    map[string][]mutation.Tunnel // by the policy's name
+	unrelayed  []mutation.Tunnel            // that have none,
+	noRelay    string                       // for this reason
 	values     mutation.Values
 	tlsUnknown bool // whether the proxy speaks TLS is not known
 	streams    []stream
@@ -51,7 +51,7 @@ type stream struct {
 // New prepares the policies that were made of values.
 func New(all []mutation.Made, values mutation.Values, opts Options) (*Mutator, error) {
 	m := &Mutator{
-		opts: opts, tunnels: map[string]*mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{},
+		opts: opts, tunnels: map[string][]mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{},
 		values: values, tlsUnknown: !values.HasProxy(),
 	}
 	m.unrelayed, m.noRelay = values.Unrelayed()
@@ -61,7 +61,7 @@ func New(all []mutation.Made, values mutation.Values, opts Options) (*Mutator, e
 			return nil, err
 		}
 		m.policies = append(m.policies, policy)
-		m.tunnels[policy.Name] = made.Tunnel
+		m.tunnels[policy.Name] = made.Tunnels
 	}
 	return m, nil
 }
@@ -141,7 +141,7 @@ func (m *Mutator) workload(ctx context.Context, name string, workload manifest.W
 	labels := labelsOf(template)
 	for _, tunnel := range m.unrelayed {
 		if selection.Lacking(tunnel.Labels, labels) == "" {
-			fmt.Fprintf(m.opts.Report, "warning: %s: tunnel-%s: no fairlead-relay is added: %s\n", name, tunnel.Name, m.noRelay)
+			fmt.Fprintf(m.opts.Report, "warning: %s: %s: no fairlead-relay is added: %s\n", name, tunnel.PolicyName(), m.noRelay)
 		}
 	}
 	namespace := m.namespace(cmp.Or(workload.Namespace(), m.opts.Namespace))

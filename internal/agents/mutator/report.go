@@ -76,18 +76,25 @@ func (s statement) warn(format string, arguments ...any) {
 	fmt.Fprintf(s.m.opts.Report, "warning: "+s.about+": "+format+"\n", arguments...)
 }
 
-// say states what a policy does to a pod, what not, and why.
+// say states what a policy does to a pod, what not, and why: of the families that the pod is of, one by one.
 func (m *Mutator) say(name, policy string, object *unstructured.Unstructured, operations []mutation.Operation) {
 	pod := &corev1.Pod{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pod); err != nil {
 		m.fail("%s: %v", name, err) // it was made of a corev1.Pod
 		return
 	}
-	s := statement{m, name + ": " + policy, pod, operations}
-	tunnel := m.tunnels[policy]
-	if tunnel == nil {
-		tunnel = &mutation.Tunnel{Through: mutation.ThroughEnvironment}
+	if len(m.tunnels[policy]) == 0 {
+		statement{m, name + ": " + policy, pod, operations}.family(&mutation.Tunnel{Through: mutation.ThroughEnvironment})
 	}
+	for _, tunnel := range m.tunnels[policy] {
+		if selection.Lacking(tunnel.Labels, pod.Labels) == "" {
+			statement{m, name + ": " + tunnel.PolicyName(), pod, operations}.family(&tunnel)
+		}
+	}
+}
+
+func (s statement) family(tunnel *mutation.Tunnel) {
+	m, pod := s.m, s.pod
 	found := agents(pod, tunnel.Containers)
 	switch {
 	case pod.Annotations[selection.Key] == selection.Exclude:
@@ -329,21 +336,32 @@ func (m *Mutator) sayMissed(name string, template map[string]any, labels map[str
 	containers, _, _ := unstructured.NestedSlice(template, "spec", "containers")
 	like, missing := "", []string{}
 	for _, policy := range m.policies {
-		tunnel := m.tunnels[policy.Name]
-		switch at := slices.IndexFunc(containers, func(c any) bool { return tunnel != nil && slices.Contains(tunnel.Containers, nameOf(c)) }); {
-		case policy.Matches(labels, nil):
-			fmt.Fprintf(m.opts.Report, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy.Name, namespace.Name)
+		matches := policy.Matches(labels, nil)
+		if matches && len(m.tunnels[policy.Name]) == 0 {
+			m.sayExcluded(name, policy.Name, namespace)
 			return
-		case at >= 0 && selection.Lacking(tunnel.Labels, labels) == "": // another label excludes them
-			return
-		case at >= 0:
-			like, missing = nameOf(containers[at]), append(missing, selection.Lacking(tunnel.Labels, labels))
+		}
+		for _, tunnel := range m.tunnels[policy.Name] {
+			lacking := selection.Lacking(tunnel.Labels, labels)
+			switch at := slices.IndexFunc(containers, func(c any) bool { return slices.Contains(tunnel.Containers, nameOf(c)) }); {
+			case matches && lacking == "":
+				m.sayExcluded(name, tunnel.PolicyName(), namespace)
+				return
+			case at >= 0 && lacking == "": // another label excludes them
+				return
+			case at >= 0:
+				like, missing = nameOf(containers[at]), append(missing, lacking)
+			}
 		}
 	}
 	if like != "" {
 		fmt.Fprintf(m.opts.Report, "warning: %s: container %s is named like an agent, but the pods lack the label %s: nothing is changed\n",
 			name, like, strings.Join(missing, ", or "))
 	}
+}
+
+func (m *Mutator) sayExcluded(name, policy string, namespace *corev1.Namespace) {
+	fmt.Fprintf(m.opts.Report, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy, namespace.Name)
 }
 
 func nameOf(container any) string {

@@ -71,7 +71,8 @@ func checkNoRelay(t *testing.T, way string, serves func([]mutation.Operation, st
 	if err != nil {
 		t.Fatal(err)
 	}
-	variables := map[string]string{"agents": `["agent"]`}
+	variables := map[string]string{"families": `[{"labels": dyn({"app": ["agent"]}), "containers": dyn(["agent"]), "arguments": dyn([]), "targets": dyn([]),
+		"reads": dyn(["HTTPS_PROXY", "https_proxy"]), "replacesBareURLs": dyn(false), "flag": dyn([])}]`}
 	policy, err := mutation.Compile(text, mutation.Settings{Labels: map[string][]string{"app": {"agent"}}, Variables: variables})
 	if err != nil {
 		t.Fatal(err)
