@@ -1,19 +1,10 @@
 // Package charts holds what programs need to know of the charts in order to do what a chart does.
 package charts
 
-import _ "embed"
+import "embed"
 
-// PolicyValues is the values.yaml of fairlead-policies.
+// Policies is fairlead-policies as far as it makes policies that a program evaluates. Their texts are in package policies.
 //
-//go:embed fairlead-policies/values.yaml
-var PolicyValues []byte
-
-// PolicyChart is its Chart.yaml.
-//
-//go:embed fairlead-policies/Chart.yaml
-var PolicyChart []byte
-
-// PolicyKeys says which keys at the root of its values are mistakes.
-//
-//go:embed fairlead-policies/keys.json
-var PolicyKeys []byte
+//go:embed fairlead-policies/Chart.yaml fairlead-policies/values.yaml fairlead-policies/values.schema.json fairlead-policies/keys.json
+//go:embed fairlead-policies/templates/_*.tpl fairlead-policies/templates/inject-proxy-env.yaml fairlead-policies/templates/tunnels.yaml
+var Policies embed.FS

@@ -10,7 +10,7 @@ import (
 )
 
 // keys are those at the root of values that are open: what is a mistake there, and what is somebody else's. The chart's
-// templates and internal/agents/mutation read it, as keys.json. Patterns match a line, so that a template asks each of them once.
+// templates read it, as keys.json. Patterns match a line, so that a template asks each of them once.
 type keys struct {
 	// NotRead are known, and nobody's mistake.
 	NotRead []string `json:"notRead"`

@@ -49,8 +49,8 @@ func write(t *testing.T, name, content string) string {
 	return file
 }
 
-// What the chart makes of values, and what the command does, are written in two languages. Here are values that
-// reach every branch of either.
+// The command renders a part of the chart, with values that it has merged itself. Here are values that reach every branch
+// of its templates.
 var valuesFiles = map[string][]string{
 	"none": nil,
 	"a proxy": {`

@@ -91,7 +91,9 @@ func completeClients(_ *cobra.Command, _ []string, typed string) ([]string, cobr
 func completePolicies(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if values, err := mutation.ReadValues(); err == nil {
-		names, _ = values.Names()
+		if chart, err := values.Render(); err == nil {
+			names = chart.Names()
+		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

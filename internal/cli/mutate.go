@@ -119,7 +119,11 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if err != nil {
 		return err
 	}
-	made, err := values.Choose(opts.policies)
+	chart, err := values.Render()
+	if err != nil {
+		return err
+	}
+	made, err := chart.Choose(opts.policies)
 	if unknown := new(mutation.UnknownPolicyError); errors.As(err, unknown) {
 		return usage(fmt.Errorf("--policy %w", unknown))
 	} else if err != nil {
@@ -128,10 +132,10 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if opts.output == "policies" {
 		return printPolicies(cmd.OutOrStdout(), made)
 	}
-	if err := values.CheckCarried(); err != nil {
+	if err := chart.CheckCarried(); err != nil {
 		return err
 	}
-	m, err := mutator.New(made, values, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
+	m, err := mutator.New(made, chart, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
 	if err != nil {
 		return err
 	}
@@ -187,11 +191,7 @@ func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, erro
 
 func printPolicies(out io.Writer, all []mutation.Made) error {
 	for _, made := range all {
-		text, err := made.Text()
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out, "---\n%s", text); err != nil {
+		if _, err := fmt.Fprintf(out, "---\n%s", made.Text); err != nil {
 			return err
 		}
 	}

@@ -86,8 +86,8 @@ func (r Report) Hubs() []string {
 // Families returns tunnels.families of the chart's values, by name.
 func Families(values mutation.Values) []tunnel.Family {
 	var all []tunnel.Family
-	for _, name := range slices.Sorted(maps.Keys(values.Tunnels.Families)) {
-		family := values.Tunnels.Families[name]
+	for _, name := range slices.Sorted(maps.Keys(values.Families)) {
+		family := values.Families[name]
 		all = append(all, tunnel.Family{
 			Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, ThroughTLS: family.ThroughTLS,
 			Reads: family.Reads, Flag: family.Flag, Targets: family.Targets, ReplacesBareURLs: family.ReplacesBareURLs,

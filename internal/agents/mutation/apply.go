@@ -61,12 +61,8 @@ func typeError(err error) error {
 	case reflect.Int32, reflect.Int64:
 		expected = "a whole number"
 	}
-	was := map[string]string{"array": "a list", "object": "an object", "string": "a text", "bool": "true or false"}
 	kind, _, _ := strings.Cut(wrong.Value, " ") // it adds the value of a number
-	if was[kind] == "" {
-		was[kind] = "a " + kind
-	}
-	return fmt.Errorf("%s is %s, expected %s", embedded.ReplaceAllString(wrong.Field, ""), was[kind], expected)
+	return fmt.Errorf("%s is %s, expected %s", embedded.ReplaceAllString(wrong.Field, ""), typeName(kind), expected)
 }
 
 // embedded are the names of Go's embedded structs, which an UnmarshalTypeError has among those of fields.

@@ -60,7 +60,11 @@ func newMetered(b *testing.B, carry string) *metered {
 	if err != nil {
 		b.Fatal(err)
 	}
-	made, err := values.Choose([]string{InjectProxyEnv})
+	chart, err := values.Render()
+	if err != nil {
+		b.Fatal(err)
+	}
+	made, err := chart.Choose([]string{InjectProxyEnv})
 	if err != nil {
 		b.Fatal(err)
 	}

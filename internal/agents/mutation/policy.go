@@ -1,6 +1,6 @@
-// Package mutation evaluates the texts of our MutatingPolicies on pods, with the library by which the API server
-// evaluates its own MutatingAdmissionPolicies: what it says of a pod is what the cluster would store. It knows the
-// part of a policy that ours use: selectors, variables and JSONPatch.
+// Package mutation renders the policies of charts/fairlead-policies with Helm's own engine, and evaluates them on pods with
+// the library by which the API server evaluates its own MutatingAdmissionPolicies: what it says of a pod is what the
+// cluster would store. It knows the part of a policy that ours use: selectors, variables and JSONPatch.
 package mutation
 
 import (
@@ -28,6 +28,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/cel/mutation"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
@@ -39,7 +40,7 @@ type Operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// Policy is a policy's text with its settings.
+// Policy is a policy, to be evaluated.
 type Policy struct {
 	Name       string
 	spec       admissionregistrationv1.MutatingAdmissionPolicySpec
@@ -49,36 +50,23 @@ type Policy struct {
 	evaluators []plugincel.MutatingEvaluator
 }
 
-// Settings are what the text leaves open, as charts/fairlead-policies fills it in.
-type Settings struct {
-	Name      string              // of the policy
-	Labels    map[string][]string // of pods, instead of the text's own; of each key, one of the values
-	Variables map[string]string   // name to CEL expression; each is in the text
-
-	ExcludedNamespaces []string                          // instead of the text's own, unless nil
-	ExcludedLabels     []metav1.LabelSelectorRequirement // of pods, instead of the text's own, unless nil
-}
-
-// Compile compiles a text with settings. An error says which expression is wrong.
-func Compile(text []byte, settings Settings) (*Policy, error) {
-	p, err := prepare(text, settings)
-	if err != nil {
-		return nil, err
-	}
-	return p, p.compile()
-}
-
-// prepare reads a text with settings. Selectors are enough to know for whom it is; the rest takes longer.
-func prepare(text []byte, settings Settings) (*Policy, error) {
-	policy, err := Fill(text, settings)
-	if err != nil {
-		return nil, err
+// Read reads a policy of either kind: Kyverno's has the same fields, where ours use them. Its expressions are compiled
+// when they are needed: selectors are enough to know for whom it is.
+func Read(text []byte) (*Policy, error) {
+	policy := &admissionregistrationv1.MutatingAdmissionPolicy{}
+	if err := yaml.Unmarshal(text, policy); err != nil {
+		return nil, fmt.Errorf("read the policy: %w", err)
 	}
 	p := &Policy{Name: policy.Name, spec: policy.Spec}
-	if p.object, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.ObjectSelector); err != nil {
+	constraints := policy.Spec.MatchConstraints
+	if constraints == nil || constraints.NamespaceSelector == nil || constraints.ObjectSelector == nil {
+		return nil, fmt.Errorf("policy %s: matchConstraints lacks a selector", p.Name)
+	}
+	var err error
+	if p.object, err = metav1.LabelSelectorAsSelector(constraints.ObjectSelector); err != nil {
 		return nil, fmt.Errorf("policy %s: objectSelector: %w", p.Name, err)
 	}
-	if p.namespace, err = metav1.LabelSelectorAsSelector(policy.Spec.MatchConstraints.NamespaceSelector); err != nil {
+	if p.namespace, err = metav1.LabelSelectorAsSelector(constraints.NamespaceSelector); err != nil {
 		return nil, fmt.Errorf("policy %s: namespaceSelector: %w", p.Name, err)
 	}
 	return p, nil

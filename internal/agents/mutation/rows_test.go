@@ -25,7 +25,11 @@ tunnels:
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := values.Choose(names)
+	chart, err := values.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := chart.Choose(names)
 	if err != nil {
 		t.Fatal(err)
 	}

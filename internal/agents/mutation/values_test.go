@@ -25,8 +25,8 @@ func TestTheValuesThatTheChartTakesAreRead(t *testing.T) {
 		values, err := mutation.ReadValues(content)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
-		} else if !values.HasProxy() {
-			t.Errorf("%s: the proxy is lost", file)
+		} else if chart, err := values.Render(); err != nil || !chart.HasProxy {
+			t.Errorf("%s: the proxy is lost: %v", file, err)
 		}
 	}
 }
@@ -77,13 +77,20 @@ func TestKeysOfAPlatformAreTakenAndNotRead(t *testing.T) {
 		}
 		return content
 	}
-	want, err := mutation.ReadValues(read("cluster-values.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	render := func(files ...[]byte) []mutation.Made {
+		values, err := mutation.ReadValues(files...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chart, err := values.Render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return chart.Policies
 	}
 	further := []byte("{enabled: true, nodes: 3, mode: a, code: b, cluster: {httpEndpoint: a, proxyProtocol: {enabled: true}}}")
-	got, err := mutation.ReadValues(read("cluster-configmap.yaml"), read("cluster-secret.yaml"), further)
-	if err != nil || !reflect.DeepEqual(want, got) {
-		t.Errorf("%v, or others than of one file", err)
+	want, got := render(read("cluster-values.yaml")), render(read("cluster-configmap.yaml"), read("cluster-secret.yaml"), further)
+	if !reflect.DeepEqual(want, got) {
+		t.Error("others than of one file")
 	}
 }

@@ -25,9 +25,7 @@ type Mutator struct {
 	opts       Options
 	policies   []*mutation.Policy
 	tunnels    map[string][]mutation.Tunnel // by the policy's name
-	unrelayed  []mutation.Tunnel            // that have none,
-	noRelay    string                       // for this reason
-	values     mutation.Values
+	chart      *mutation.Rendering
 	tlsUnknown bool // whether the proxy speaks TLS is not known
 	streams    []stream
 	namespaces map[string]*corev1.Namespace // that stand among the manifests
@@ -48,20 +46,19 @@ type stream struct {
 	documents [][]byte
 }
 
-// New prepares the policies that were made of values.
-func New(all []mutation.Made, values mutation.Values, opts Options) (*Mutator, error) {
+// New prepares policies of a rendering.
+func New(all []mutation.Made, chart *mutation.Rendering, opts Options) (*Mutator, error) {
 	m := &Mutator{
 		opts: opts, tunnels: map[string][]mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{},
-		values: values, tlsUnknown: !values.HasProxy(),
+		chart: chart, tlsUnknown: !chart.HasProxy,
 	}
-	m.unrelayed, m.noRelay = values.Unrelayed()
 	for _, made := range all {
 		policy, err := made.Policy()
 		if err != nil {
 			return nil, err
 		}
 		m.policies = append(m.policies, policy)
-		m.tunnels[policy.Name] = made.Tunnels
+		m.tunnels[made.Name] = made.Tunnels
 	}
 	return m, nil
 }
@@ -139,9 +136,9 @@ func (m *Mutator) document(ctx context.Context, file string, document []byte) ([
 func (m *Mutator) workload(ctx context.Context, name string, workload manifest.Workload) ([]mutation.Operation, error) {
 	template := workload.Template()
 	labels := labelsOf(template)
-	for _, tunnel := range m.unrelayed {
+	for _, tunnel := range m.chart.Unrelayed() {
 		if selection.Lacking(tunnel.Labels, labels) == "" {
-			fmt.Fprintf(m.opts.Report, "warning: %s: %s: no fairlead-relay is added: %s\n", name, tunnel.PolicyName(), m.noRelay)
+			fmt.Fprintf(m.opts.Report, "warning: %s: %s: no fairlead-relay is added: %s\n", name, tunnel.PolicyName(), m.chart.NoRelay)
 		}
 	}
 	namespace := m.namespace(cmp.Or(workload.Namespace(), m.opts.Namespace))
@@ -155,7 +152,7 @@ func (m *Mutator) workload(ctx context.Context, name string, workload manifest.W
 		m.sayMissed(name, template, labels, namespace)
 		return nil, nil
 	}
-	if m.values.Carry == mutation.CarryRelay && namespace.Name == "" {
+	if m.chart.Carry == mutation.CarryRelay && namespace.Name == "" {
 		return nil, errors.New("its namespace, which carry Relay writes into the variables, is not known: give --namespace")
 	}
 	generateName := ""

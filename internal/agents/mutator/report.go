@@ -160,7 +160,7 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 			continue
 		}
 		source := "from the Secret fairlead-proxy"
-		switch s.m.values.Carry {
+		switch s.m.chart.Carry {
 		case mutation.CarryLiteral:
 			source = "with their values, password included"
 		case mutation.CarryRelay:

@@ -57,7 +57,7 @@ func (s statement) whyKept(a agent, tunnel *mutation.Tunnel) string {
 		} else if from.SecretRef != nil {
 			kind, name = "Secret", from.SecretRef.Name
 		}
-		if name == "fairlead-proxy" || s.m.values.LeavesAlone(name) {
+		if name == "fairlead-proxy" || s.m.chart.LeavesAlone(name) {
 			return fmt.Sprintf("envFrom takes the %s %s, which is kept: no variable is added", kind, name)
 		}
 	}

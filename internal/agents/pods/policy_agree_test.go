@@ -116,7 +116,7 @@ func TestThePolicyLeavesAloneWhatTheCommandSaysItLeavesAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		evaluated, err := mutation.Compile(text, mutation.Settings{})
+		evaluated, err := mutation.Read(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
@@ -21,17 +22,20 @@ func relaying(t *testing.T, values string) *pods.Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := given.Choose([]string{pods.PolicyName})
+	chart, err := given.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := chart.Choose([]string{pods.PolicyName})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return policy(t, func(content map[string]any) {
-		for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {
-			v := variable.(map[string]any)
-			if expression, given := made[0].Settings.Variables[v["name"].(string)]; given {
-				v["expression"] = expression
-			}
+		var rendered map[string]any
+		if err := yaml.Unmarshal(made[0].Text, &rendered); err != nil {
+			t.Fatal(err)
 		}
+		content["spec"].(map[string]any)["variables"] = rendered["spec"].(map[string]any)["variables"]
 	})
 }
 

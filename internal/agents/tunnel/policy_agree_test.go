@@ -11,7 +11,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
-	"github.com/fairlead-io/fairlead/policies"
 )
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
@@ -67,13 +66,21 @@ func TestNoRelayIsSaidWhereThePolicyAddsNone(t *testing.T) {
 
 func checkNoRelay(t *testing.T, way string, serves func([]mutation.Operation, string) bool) {
 	t.Helper()
-	text, err := policies.Files.ReadFile(fmt.Sprintf("tunnel-%[1]s/tunnel-%[1]s.yaml", strings.ToLower(way)))
+	values, err := mutation.ReadValues([]byte(fmt.Sprintf(`
+proxy: {https: "http://proxy.example:3128", noProxy: .svc}
+tunnels: {families: {agent: {labels: {app: [agent]}, containers: [agent], through: %s, reads: [HTTPS_PROXY, https_proxy]}}}`, way)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	variables := map[string]string{"families": `[{"labels": dyn({"app": ["agent"]}), "containers": dyn(["agent"]), "arguments": dyn([]), "targets": dyn([]),
-		"reads": dyn(["HTTPS_PROXY", "https_proxy"]), "replacesBareURLs": dyn(false), "flag": dyn([])}]`}
-	policy, err := mutation.Compile(text, mutation.Settings{Labels: map[string][]string{"app": {"agent"}}, Variables: variables})
+	chart, err := values.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := chart.Choose([]string{"tunnel-agent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := made[0].Policy()
 	if err != nil {
 		t.Fatal(err)
 	}

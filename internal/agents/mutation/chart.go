@@ -1,0 +1,236 @@
+package mutation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/engine"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/charts"
+	"github.com/fairlead-io/fairlead/internal/agents/manifest"
+	"github.com/fairlead-io/fairlead/policies"
+)
+
+// load reads the chart that is in the program.
+var load = sync.OnceValues(func() (*chart.Chart, error) {
+	var files []*archive.BufferedFile
+	for under, from := range map[string]fs.FS{"": charts.Policies, "policies/": policies.Files} {
+		err := fs.WalkDir(from, ".", func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			content, err := fs.ReadFile(from, path)
+			files = append(files, &archive.BufferedFile{Name: under + strings.TrimPrefix(path, "fairlead-policies/"), Data: content})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return loader.LoadFiles(files)
+})
+
+// isPartial says of a template that it makes nothing by itself.
+func isPartial(template *common.File) bool { return strings.HasPrefix(template.Name, "templates/_") }
+
+func isAny(*common.File) bool { return true }
+
+// ofTemplate is what a template says with fail.
+var ofTemplate = regexp.MustCompile(`(?s)execution error at \([^)]*\): (.*)`)
+
+// asked is the name of a template that is not the chart's.
+const asked = "templates/asked.json"
+
+// run renders those templates of the chart that are wanted, by name, and a question about it. Of its errors, only what
+// the chart itself says is repeated: it shows no value.
+func run(values common.Values, question string, wanted func(*common.File) bool) (map[string]string, error) {
+	whole, err := load()
+	if err != nil {
+		return nil, err
+	}
+	part := *whole
+	part.Templates = []*common.File{{Name: asked, Data: []byte(question)}}
+	for _, template := range whole.Templates {
+		if wanted(template) {
+			part.Templates = append(part.Templates, template)
+		}
+	}
+	rendered, err := engine.Engine{}.Render(&part, values)
+	if err == nil {
+		return rendered, nil
+	}
+	if said := ofTemplate.FindStringSubmatch(err.Error()); said != nil {
+		return nil, errors.New(said[1])
+	}
+	return nil, errors.New("the templates of the chart fail with these values")
+}
+
+// question is what is to be known of a rendering beside its policies, in the words of the chart's _helpers.tpl.
+const question = `
+{{- $proxy := include "fairlead-policies.proxy" . | fromJson -}}
+{{- dict
+  "hasProxy" (not (empty (or $proxy.http $proxy.https $proxy.existing)))
+  "noRelay" (include "fairlead-policies.noRelay" .)
+  "sources" (include "fairlead-policies.excludedSources" . | fromJsonArray)
+  "tunnels" (include "fairlead-policies.tunnels" . | fromJsonArray)
+  "policies" (include "fairlead-policies.tunnelPolicies" . | fromJson) | toJson -}}`
+
+// InjectProxyEnv is the name of the policy that is for all pods.
+const InjectProxyEnv = "inject-proxy-env"
+
+// Rendering is what the chart makes of values.
+type Rendering struct {
+	Carry    string
+	HasProxy bool
+	NoRelay  string // why there is no relay, if there is none
+	Policies []Made // inject-proxy-env, and those for tunnels by name
+
+	values  Values
+	sources []string // regular expressions
+	tunnels []Tunnel
+}
+
+// Made is a policy as the chart makes it.
+type Made struct {
+	Name    string
+	Text    []byte   // as the API server's own kind
+	Tunnels []Tunnel // none if it is not for tunnels; all of one way, known by the same label keys
+}
+
+// Policy returns it, to be evaluated.
+func (m Made) Policy() (*Policy, error) { return Read(m.Text) }
+
+// Tunnel is a family that goes some way.
+type Tunnel struct {
+	Name    string `json:"name"`
+	Through string `json:"way"` // ThroughEnvironment, ThroughSidecar or ThroughRelay
+	Family
+}
+
+// PolicyName is what people call the policy for this family alone.
+func (t Tunnel) PolicyName() string { return "tunnel-" + t.Name }
+
+// TakesRelay says whether its pods get fairlead-relay.
+func (t Tunnel) TakesRelay() bool { return t.Through == ThroughRelay || t.Through == ThroughSidecar }
+
+// Render renders the chart with these values.
+func (v Values) Render() (*Rendering, error) {
+	rendered, err := run(v.render, question, isAny)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rendering{Carry: v.Carry, values: v}
+	var answer struct {
+		HasProxy bool
+		NoRelay  string
+		Sources  []string
+		Tunnels  []Tunnel
+		Policies map[string][]Tunnel
+	}
+	at := func(name string) string { return "fairlead-policies/" + name }
+	if err := json.Unmarshal([]byte(rendered[at(asked)]), &answer); err != nil {
+		return nil, fmt.Errorf("what the chart says of itself: %w", typeError(err))
+	}
+	r.HasProxy, r.NoRelay, r.sources, r.tunnels = answer.HasProxy, answer.NoRelay, answer.Sources, answer.Tunnels
+	for _, name := range []string{"templates/inject-proxy-env.yaml", "templates/tunnels.yaml"} {
+		for _, document := range manifest.Split([]byte(rendered[at(name)])) {
+			if err := r.add(document, answer.Policies); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// add takes a document in, if it is a policy, with the families that it is for.
+func (r *Rendering) add(document []byte, of map[string][]Tunnel) error {
+	policy := &admissionregistrationv1.MutatingAdmissionPolicy{}
+	if err := yaml.Unmarshal(document, policy); err != nil {
+		return errors.New("a template of the chart makes no YAML")
+	}
+	if policy.Kind != "MutatingAdmissionPolicy" {
+		return nil
+	}
+	policy.Labels = nil // of a release
+	text, err := yaml.Marshal(policy)
+	if err != nil {
+		return err
+	}
+	r.Policies = append(r.Policies, Made{Name: policy.Name, Text: text, Tunnels: of[policy.Name]})
+	return nil
+}
+
+// UnknownPolicyError says that the chart makes no policy of that name.
+type UnknownPolicyError struct {
+	Name  string
+	Known []string
+}
+
+func (e UnknownPolicyError) Error() string {
+	return fmt.Sprintf("is one of %s, not %q", strings.Join(e.Known, ", "), e.Name)
+}
+
+// Names are what Choose takes: inject-proxy-env, and tunnel-<family> for each family that has a policy.
+func (r *Rendering) Names() []string {
+	names := []string{}
+	for _, made := range r.Policies {
+		for _, tunnel := range made.Tunnels {
+			names = append(names, tunnel.PolicyName())
+		}
+	}
+	slices.Sort(names)
+	return append([]string{InjectProxyEnv}, names...)
+}
+
+// Choose returns the policies for these, with no other family, or all that are for tunnels. Another name is an UnknownPolicyError.
+func (r *Rendering) Choose(names []string) ([]Made, error) {
+	known := r.Names()
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, UnknownPolicyError{name, known}
+		}
+	}
+	if len(names) > 0 {
+		alone, err := r.values.withFamilies(names).Render()
+		if err != nil {
+			return nil, err
+		}
+		r = alone
+	}
+	return slices.DeleteFunc(slices.Clone(r.Policies), func(made Made) bool {
+		return made.Tunnels == nil && !slices.Contains(names, InjectProxyEnv)
+	}), nil
+}
+
+// Unrelayed are the families whose agents would get fairlead-relay and that get no policy, for the reason NoRelay.
+func (r *Rendering) Unrelayed() []Tunnel {
+	if r.NoRelay == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.tunnels), func(t Tunnel) bool { return !t.TakesRelay() })
+}
+
+// CheckCarried refuses to carry what is not there.
+func (r *Rendering) CheckCarried() error {
+	if r.Carry != CarrySecretRef && !r.HasProxy {
+		return fmt.Errorf("carry is %s, and no proxy is set: give --values or --proxy, and --cluster", r.Carry)
+	}
+	return nil
+}
+
+// LeavesAlone says whether a container with such a source gets nothing, where what it would get would win over the source.
+func (r *Rendering) LeavesAlone(source string) bool {
+	return slices.ContainsFunc(r.sources, func(pattern string) bool { return regexp.MustCompile(pattern).MatchString(source) })
+}
