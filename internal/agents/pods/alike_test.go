@@ -2,6 +2,8 @@ package pods_test
 
 import (
 	"encoding/json"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
-// spec is what a file of policies/ says, its expressions without white space.
+// spec is what a file of policies/ says, its expressions without white space and comments.
 func spec(t *testing.T, name string) (variables map[string]string, namespaces, objects *metav1.LabelSelector) {
 	t.Helper()
 	var policy struct {
@@ -27,7 +29,7 @@ func spec(t *testing.T, name string) (variables map[string]string, namespaces, o
 	}
 	variables = map[string]string{}
 	for _, v := range policy.Variables {
-		variables[v.Name] = strings.Join(strings.Fields(v.Expression), "")
+		variables[v.Name] = strings.Join(strings.Fields(comment.ReplaceAllString(v.Expression, "")), "")
 	}
 	return variables, policy.MatchConstraints.NamespaceSelector, policy.MatchConstraints.ObjectSelector
 }
@@ -53,9 +55,15 @@ func allPatterns(t *testing.T, list string, selector *metav1.LabelSelector) stri
 	return strings.Join(patterns, " ")
 }
 
+// aboutMachines is about the proxy alone: a file of certificates is of use on any network.
+const aboutMachines = "(variables.machines||!object.spec.?hostNetwork.orValue(false))&&"
+
+var comment = regexp.MustCompile(`(?m)^\s*//.*$`)
+
 // The chart gives all of them the same settings. Without the chart, the files are what there is.
 func TestTheAuditPoliciesAndTheCommandGoByWhatInjectProxyEnvSays(t *testing.T) {
 	inject, namespaces, objects := spec(t, "inject-proxy-env/inject-proxy-env.yaml")
+	proxy := maps.Clone(inject)
 	listed := slices.IndexFunc(namespaces.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == corev1.LabelMetadataName })
 	inject["excludedLabels"] = allPatterns(t, inject["excludedLabels"], objects)
 	inject["excludedNamespaces"] = `["` + strings.Join(namespaces.MatchExpressions[listed].Values, `","`) + `"]`
@@ -67,6 +75,16 @@ func TestTheAuditPoliciesAndTheCommandGoByWhatInjectProxyEnvSays(t *testing.T) {
 		"c.envFrom", "c.?envFrom.orValue([])",
 		")))})", "))",
 	).Replace(group)
+	trusted, sameNamespaces, sameObjects := spec(t, "inject-trusted-ca/inject-trusted-ca.yaml")
+	if !reflect.DeepEqual(namespaces, sameNamespaces) || !reflect.DeepEqual(objects, sameObjects) {
+		t.Error("inject-trusted-ca has other selectors than inject-proxy-env")
+	}
+	for _, same := range []string{"optIn", "hostNetwork", "excludedNames", "excludedLabels", "key", "annotations", "labels", "name", "included", "selected", "settled"} {
+		if want := strings.Replace(proxy[same], aboutMachines, "", 1); trusted[same] != want || want == "" {
+			t.Errorf("inject-trusted-ca: %s is\n%s\nand of inject-proxy-env\n%s", same, trusted[same], want)
+		}
+	}
+	unreached, _, _ := spec(t, "audit-proxy-env/audit-proxy-unreached.yaml")
 	for _, name := range []string{"audit-proxy-env", "audit-proxy-unreached"} {
 		audit, _, _ := spec(t, "audit-proxy-env/"+name+".yaml")
 		for _, same := range []string{"optIn", "hostNetwork", "excludedNamespaces", "excludedSources", "excludedNames", "excludedLabels", "key", "annotations", "labels", "included"} {
@@ -75,6 +93,11 @@ func TestTheAuditPoliciesAndTheCommandGoByWhatInjectProxyEnvSays(t *testing.T) {
 			}
 			if audit[same] != inject[same] || audit[same] == "" {
 				t.Errorf("%s: %s is\n%s\nand of inject-proxy-env\n%s", name, same, audit[same], inject[same])
+			}
+		}
+		for _, same := range []string{"namespaceLabels", "excluded", "containers", "finished"} {
+			if audit[same] != unreached[same] || audit[same] == "" {
+				t.Errorf("%s: %s is\n%s\nand of audit-proxy-unreached\n%s", name, same, audit[same], unreached[same])
 			}
 		}
 		if settings, has := audit["settings"]; has && !strings.Contains(settings, group) {
