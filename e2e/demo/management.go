@@ -52,8 +52,21 @@ func (s *stage) showClusters(context.Context) error {
 }
 
 func (s *stage) installFairlead(ctx context.Context) error {
-	_, err := s.run(ctx, nil, "helm", "install", "fairlead", "charts/fairlead", "-n", system, "--create-namespace", "-f", valuesFile)
-	return err
+	install := func() error {
+		_, err := s.run(ctx, nil, "helm", "install", "fairlead", "charts/fairlead", "-n", system, "--create-namespace", "-f", valuesFile)
+		return err
+	}
+	err := install()
+	if err == nil || !strings.Contains(err.Error(), "ensure CRDs are installed first") {
+		return err
+	}
+	// Helm waits until its CRDs are established. A busy API server announces them a moment later.
+	crds, err := filepath.Glob(repository.Path("charts/fairlead/crds/*.yaml"))
+	for _, path := range crds {
+		content, readErr := os.ReadFile(path)
+		err = errors.Join(err, readErr, s.cp.Apply(ctx, content))
+	}
+	return errors.Join(err, install())
 }
 
 func (s *stage) showFairlead(context.Context) error {
