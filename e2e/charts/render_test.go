@@ -344,7 +344,7 @@ func TestTheDefaultRenderingIsTheStaticPolicy(t *testing.T) {
 	})
 	maps.Copy(objects, render(t, policies.Values(), policies.Sidecars())) // there, no relay waits for a bundle, and none is to be kept from being a variable
 	files, err := filepath.Glob(filepath.Join(policies.Folder(), "*", "*.yaml"))
-	if err != nil || len(files) != 11 {
+	if err != nil || len(files) != 12 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
