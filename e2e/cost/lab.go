@@ -69,7 +69,7 @@ func (l *lab) fill(ctx context.Context, options options) (err error) {
 		return err
 	}
 	_, err = l.clients.CoreV1().Namespaces().Create(ctx,
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: map[string]string{"fairlead.io/served": "true"}}}, metav1.CreateOptions{})
 	return err
 }
 

@@ -64,7 +64,9 @@ type fixture struct {
 
 func (f *fixture) namespace(t *testing.T, name string, labels map[string]string) {
 	t.Helper()
-	_, err := f.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	_, err := f.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: labels, Annotations: map[string]string{"fairlead.io/served": "true"},
+	}}, metav1.CreateOptions{})
 	controlplanetest.Require(t, err)
 	controlplanetest.Await(t, "the service account", func(ctx context.Context) (bool, error) {
 		_, err := f.clients.CoreV1().ServiceAccounts(name).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{})

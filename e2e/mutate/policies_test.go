@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -151,7 +152,7 @@ func mutating(t *testing.T, manifest []byte) map[string]any {
 	controlplanetest.Require(t, err)
 	found := map[string]any{}
 	for _, object := range objects {
-		if kind := object.GetKind(); kind != "MutatingPolicy" && kind != "MutatingAdmissionPolicy" || object.GetName() == "inject-trusted-ca" {
+		if kind := object.GetKind(); kind != "MutatingPolicy" && kind != "MutatingAdmissionPolicy" || slices.Contains([]string{"inject-trusted-ca", "mark-new-namespaces"}, object.GetName()) {
 			continue
 		}
 		spec, _, err := unstructured.NestedMap(object.Object, "spec")
