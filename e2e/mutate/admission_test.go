@@ -32,6 +32,8 @@ func TestAWorkloadThatTheCommandHasChangedMakesThePodsThatThePoliciesMake(t *tes
 	for name, proxy := range map[string]string{"plain": "http://u:p@proxy.example:3128", "TLS": "https://u:p@proxy.example:3129"} {
 		t.Run(name, func(t *testing.T) {
 			values := fmt.Sprintf("{proxy: {http: %q, https: %q, noProxy: .svc}}", proxy, proxy)
+			// The names of policies tell the way: an upgrade takes away those of the other.
+			controlplanetest.Require(t, f.clients.AdmissionregistrationV1().MutatingAdmissionPolicies().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 			controlplanetest.Require(t, policies.Install(t.Context(), cp, map[string]any{"engine": "Native"}, []byte(values)))
 			f.awaitPolicies(t, map[string]bool{"TLS": true}[name])
 			args := []string{"--policy-values", write(t, "values.yaml", values), "--policy", policies.InjectProxyEnv}

@@ -69,7 +69,9 @@ func (f *fixture) nextSecond() {
 
 func (f *fixture) namespace(name string, labels map[string]string) {
 	f.Helper()
-	_, err := f.clients.CoreV1().Namespaces().Create(f.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}, metav1.CreateOptions{})
+	_, err := f.clients.CoreV1().Namespaces().Create(f.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: labels, Annotations: map[string]string{"fairlead.io/served": "true"},
+	}}, metav1.CreateOptions{})
 	controlplanetest.Require(f, err)
 }
 

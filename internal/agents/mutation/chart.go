@@ -194,12 +194,20 @@ func (r *Rendering) Names() []string {
 	return append([]string{InjectProxyEnv}, names...)
 }
 
-// Choose returns the policies for these, with no other family, or all that are for tunnels. Another name is an UnknownPolicyError.
+// Choose returns the policies for these, with no other family, or all that are for tunnels. The name of a policy stands for all its
+// families. Another name is an UnknownPolicyError.
 func (r *Rendering) Choose(names []string) ([]Made, error) {
 	known := r.Names()
 	for _, name := range names {
-		if !slices.Contains(known, name) {
+		policy := slices.IndexFunc(r.Policies, func(made Made) bool { return made.Name == name })
+		switch {
+		case slices.Contains(known, name):
+		case policy < 0:
 			return nil, UnknownPolicyError{name, known}
+		default:
+			for _, tunnel := range r.Policies[policy].Tunnels {
+				names = append(slices.Clone(names), tunnel.PolicyName())
+			}
 		}
 	}
 	if len(names) > 0 {
