@@ -176,9 +176,13 @@ func (r *Rendering) add(document []byte, of map[string][]Tunnel) error {
 type UnknownPolicyError struct {
 	Name  string
 	Known []string
+	Why   string // a family of that name has none
 }
 
 func (e UnknownPolicyError) Error() string {
+	if e.Why != "" {
+		return fmt.Sprintf("%s has no policy: %s", e.Name, e.Why)
+	}
 	return fmt.Sprintf("is one of %s, not %q", strings.Join(e.Known, ", "), e.Name)
 }
 
@@ -203,7 +207,7 @@ func (r *Rendering) Choose(names []string) ([]Made, error) {
 		switch {
 		case slices.Contains(known, name):
 		case policy < 0:
-			return nil, UnknownPolicyError{name, known}
+			return nil, UnknownPolicyError{name, known, r.whyNone(strings.TrimPrefix(name, "tunnel-"))}
 		default:
 			for _, tunnel := range r.Policies[policy].Tunnels {
 				names = append(slices.Clone(names), tunnel.PolicyName())
@@ -220,6 +224,17 @@ func (r *Rendering) Choose(names []string) ([]Made, error) {
 	return slices.DeleteFunc(slices.Clone(r.Policies), func(made Made) bool {
 		return made.Tunnels == nil && !slices.Contains(names, InjectProxyEnv)
 	}), nil
+}
+
+// whyNone says why a family has no policy; "" if there is no such family.
+func (r *Rendering) whyNone(family string) string {
+	if _, there := r.values.Families[family]; !there {
+		return ""
+	}
+	if slices.ContainsFunc(r.Unrelayed(), func(t Tunnel) bool { return t.Name == family }) {
+		return r.NoRelay
+	}
+	return "tunnels.enabled is false, or the family's through is None"
 }
 
 // Unrelayed are the families whose agents would get fairlead-relay and that get no policy, for the reason NoRelay.

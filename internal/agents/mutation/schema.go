@@ -48,7 +48,7 @@ func breaches(e *jsonschema.ValidationError) []string {
 	case *kind.AnyOf:
 		return []string{strings.Join(below, ", or ")}
 	case *kind.PropertyNames:
-		return []string{fmt.Sprintf("%s.%s: no such name is allowed", at, k.Property)}
+		return []string{fmt.Sprintf("%s: %s", strings.TrimPrefix(at+"."+k.Property, "."), strings.TrimSpace(strings.Join(below, ", ")))}
 	case *kind.AdditionalProperties:
 		for _, key := range k.Properties {
 			below = append(below, fmt.Sprintf("%s: unknown field %q", at, key))

@@ -86,9 +86,26 @@ func (m *Mutator) say(name, policy string, object *unstructured.Unstructured, op
 	if len(m.tunnels[policy]) == 0 {
 		statement{m, name + ": " + policy, pod, operations}.family(&mutation.Tunnel{Through: mutation.ThroughEnvironment})
 	}
+	first := map[string]string{} // by container
 	for _, tunnel := range m.tunnels[policy] {
-		if selection.Lacking(tunnel.Labels, pod.Labels) == "" {
-			statement{m, name + ": " + tunnel.PolicyName(), pod, operations}.family(&tunnel)
+		if selection.Lacking(tunnel.Labels, pod.Labels) != "" {
+			continue
+		}
+		s := statement{m, name + ": " + tunnel.PolicyName(), pod, operations}
+		found := agents(pod, tunnel.Containers)
+		var own []string
+		for _, a := range found {
+			if other := first[a.Name]; other != "" {
+				s.warn("container %s: %s comes first, and alone counts", a.Name, other)
+			} else {
+				first[a.Name], own = tunnel.PolicyName(), append(own, a.Name)
+			}
+		}
+		if len(own) > 0 {
+			tunnel.Containers = own
+		}
+		if len(own) > 0 || len(found) == 0 {
+			s.family(&tunnel)
 		}
 	}
 }

@@ -35,18 +35,20 @@ type Reconciler struct {
 	secrets    copies
 	trustedCAs copies
 	serving    paces
-	served     atomic.Bool // there is a namespace with the copies
+	marks      states      // of namespaces that may not be annotated
+	served     atomic.Bool // there is a copy
 }
 
 // Reconcile looks at one namespace.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if request.Name == r.Namespace {
+		var again ctrl.Result
 		err := r.reportSource(ctx)
-		if r.served.Load() {
-			err = errors.Join(err, r.serveOwn(ctx))
+		if err == nil && r.served.Load() {
+			again, err = r.serveOwn(ctx)
 		}
 		if err != nil || !r.origin.apart() {
-			return ctrl.Result{}, err
+			return again, err
 		}
 	}
 	namespace := metadata("Namespace")
@@ -80,6 +82,7 @@ func (r *Reconciler) forget(namespace string) {
 	r.secrets.forget(namespace)
 	r.trustedCAs.forget(namespace)
 	r.serving.forget(namespace)
+	r.marks.forget(namespace)
 }
 
 func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMetadata) (state, error) {

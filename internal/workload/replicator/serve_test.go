@@ -21,7 +21,7 @@ func TestANamespaceIsServedOnceWhatPodsReferToIsThereUnlessItIsRefused(t *testin
 	foreign, filled := bundle, bundle
 	foreign.copy, filled.copy = &corev1.ConfigMap{}, &corev1.ConfigMap{Data: bundle.source}
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, ours.Name, errors.New("exceeded quota"))
-	const unserved, stays, since, before = selection.Unserved, "", "2027-01-31T12:00:00Z", "2027-01-31T11:00:00Z"
+	const unserved, stays, since, before = selection.Unserved, "", "2027-01-31T12:01:00Z", "2027-01-31T11:01:00Z"
 	for name, test := range map[string]struct {
 		state               state
 		is                  string
@@ -40,7 +40,7 @@ func TestANamespaceIsServedOnceWhatPodsReferToIsThereUnlessItIsRefused(t *testin
 		"served for long":                     {state: state{copy: ours}, is: before, want: stays},
 		"served from the beginning":           {state: state{copy: ours}, is: "true", want: stays},
 		"none, as there is no source":         {state: state{source: source{problem: stateSourceMissing}}, want: stays},
-		"excluded":                            {state: state{excluded: true, copy: theirs}, want: since},
+		"excluded":                            {state: state{excluded: true, copy: theirs}, want: "2027-01-31T12:00:00Z"},
 		"excluded, for long":                  {state: state{excluded: true}, is: before, want: stays},
 		"excluded, and there is no source":    {state: state{excluded: true, source: source{problem: stateSourceMissing}}, want: stays},
 		"terminating":                         {state: state{terminating: true}, secretErr: forbidden, want: stays},
