@@ -230,6 +230,7 @@ func TestTheCorporateCAUnderBothEngines(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			c := startCA(t, engine, newAuthority(t))
 			t.Run("EachContainerGetsWhatItLacks", c.testRows)
+			t.Run("NoContainerTrustsAFileThatNobodyWrites", c.testUnserved)
 			t.Run("InitContainersAndSidecarsToo", c.testInitContainers)
 			t.Run("APodThatHasItAllStaysAsItIs", c.testAgain)
 			t.Run("AnEphemeralContainerGetsItWhereThePodHasTheVolume", c.testEphemeral)
@@ -240,6 +241,26 @@ func TestTheCorporateCAUnderBothEngines(t *testing.T) {
 			t.Run("TheVariablesCanBeChosen", func(t *testing.T) { c.testChosen(t, engine) }) // it changes the policy
 		})
 	}
+}
+
+// The replicator, which nobody runs here, has not written in this namespace. By the label, it knows that it is to.
+func (c caCluster) testUnserved(t *testing.T) {
+	namespace, err := c.clients.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "unserved-"}}, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	c.pods = namespace.Name
+	controlplanetest.Await(t, "the pod", func(ctx context.Context) (bool, error) {
+		pod, err := c.create(ctx, caPod(caContainer("c")), metav1.DryRunAll)
+		if err != nil {
+			return false, err
+		}
+		if n := len(pod.Spec.Containers[0].Env); n != len(proxyVariables) || len(pod.Spec.Volumes) != 0 {
+			t.Errorf("%d variables, volumes %v", n, pod.Spec.Volumes)
+		}
+		if pod.Labels[policies.TrustedCALabel] != "configmap" {
+			t.Errorf("labels %v", pod.Labels)
+		}
+		return true, nil
+	})
 }
 
 func (c caCluster) testRows(t *testing.T) {

@@ -133,7 +133,9 @@ func Clients(t testing.TB, cp *controlplane.ControlPlane) kubernetes.Interface {
 // Namespace makes one for this test alone. It stays: without a controller manager none can go.
 func Namespace(t testing.TB, cp *controlplane.ControlPlane) string {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "test-", Annotations: map[string]string{"fairlead.io/served": "true"}, // as one that the replicator serves
+	}}
 	namespace, err := Clients(t, cp).CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
 	Require(t, err)
 	return namespace.Name
