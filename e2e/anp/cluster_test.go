@@ -92,6 +92,7 @@ func (c *cluster) startKyverno(t *testing.T, options kyverno.Options) {
 		data["resourceFilters"] = strings.Replace(data["resourceFilters"], "[*/*,kube-system,*]", "", 1)
 	}))
 	controlplanetest.Require(t, policies.Install(t.Context(), c.cp, values()))
+	controlplanetest.Require(t, policies.Serve(t.Context(), c.cp, agents))
 }
 
 // newPlainCluster has what the agents need, and nothing of ours.

@@ -181,12 +181,12 @@ func (f *fleet) installPolicies(ctx context.Context) error {
 	if err := policies.Install(ctx, f.spoke, policyValues()); err != nil {
 		return err
 	}
-	for _, policy := range []string{"tunnel-environment-component-name-af473853", policies.InjectProxyEnv} {
+	for _, policy := range []string{"tunnel-environment-component-name-af473853", policies.InjectProxyEnv, "mark-new-namespaces"} {
 		if err := k.Await(ctx, policy); err != nil {
 			return err
 		}
 	}
-	return nil
+	return policies.Serve(ctx, f.spoke, addonNamespace)
 }
 
 // policyValues are those of charts/fairlead-policies.

@@ -63,3 +63,10 @@ func Install(ctx context.Context, cp *controlplane.ControlPlane, values ...any) 
 	namespace := fmt.Appendf(nil, "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", Namespace)
 	return cp.Apply(ctx, namespace, manifest)
 }
+
+// Serve says of a namespace, and of the release's own for those that come, that the replicator has written there. Where none runs, a
+// test does its part.
+func Serve(ctx context.Context, cp *controlplane.ControlPlane, namespace string) error {
+	const served = "apiVersion: v1\nkind: Namespace\nmetadata: {name: %s, annotations: {fairlead.io/served: \"2026-01-02T03:04:05Z\"}}\n"
+	return cp.Apply(ctx, fmt.Appendf(nil, served, Namespace), fmt.Appendf(nil, served, namespace))
+}
