@@ -253,17 +253,6 @@ func TestTheWallAroundThePurePackagesStops(t *testing.T) {
 	}
 }
 
-// Helm's engine and Sprig are for values that somebody gives on a command line, with their own rights.
-func TestTheCommandLineAloneRendersCharts(t *testing.T) {
-	engines := []string{"helm.sh/helm", "github.com/Masterminds"}
-	for program, may := range map[string]bool{"fairlead-operator": false, "fairlead-relay": false, "fairlead": true} {
-		reached := slices.ContainsFunc(list(t, "-deps", "./operator/cmd/"+program), func(p listed) bool { return below(p.ImportPath, engines) })
-		if reached != may {
-			t.Errorf("%s reaches Helm: %v, want %v", program, reached, may)
-		}
-	}
-}
-
 // Whoever can talk to the API server can write to it: apply is the writer,
 // controller gets the client from the command and hands it on; cage tries in dry
 // runs what must be refused; statuspage reads its caches; callers asks who calls. The replicator has a role and rights of its own. The

@@ -20,7 +20,7 @@ import (
 // marking is a reconciler among namespaces, with how often it annotates one; refused are those that may not be annotated.
 func marking(refused ...string) (r *Reconciler, patches map[string]int) {
 	objects := []client.Object{}
-	for _, name := range []string{"own", "shop", "kube-system"} {
+	for _, name := range []string{"own", "shop", "annotated", "kube-system"} {
 		objects = append(objects, &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
 	patches = map[string]int{}
@@ -76,12 +76,19 @@ func TestANamespaceThatMayNotBeAnnotatedIsReportedOnceAndRests(t *testing.T) {
 	r, patches := marking("shop", "own")
 	s := state{namespace: "shop", now: midday}
 	s.copy = newCopy(s)
-	for range 3 {
+	for range burst {
 		if !r.mark(t, s) {
 			t.Error("it is not tried again")
 		}
 	}
-	if said := len(r.Events.(*events.FakeRecorder).Events); said != 2 || patches["shop"] != 3 || patches["own"] != 1 {
+	for i := range 9 { // of a fleet whose namespaces are annotated
+		annotated := s
+		annotated.namespace = "annotated"
+		if !r.mark(t, annotated) && i > 0 {
+			t.Error("the release's own is not tried again")
+		}
+	}
+	if said := len(r.Events.(*events.FakeRecorder).Events); said != 2 || patches["shop"] != burst || patches["own"] != burst {
 		t.Errorf("%d Events for two namespaces, %v", said, patches)
 	}
 }

@@ -69,15 +69,19 @@ func (r *Reconciler) serve(ctx context.Context, namespace *metav1.PartialObjectM
 		return again, nil
 	}
 	own, err := r.serveOwn(ctx)
-	r.served.Store(err == nil)
+	r.served.Store(err == nil && own.RequeueAfter == 0)
 	return sooner(again, own), err
 }
 
-// serveOwn says, once a namespace is served, by the annotation of the release's own that new ones will be.
+// serveOwn says, once a namespace is served, by the annotation of the release's own that new ones will be. Every namespace tries until
+// it is said: hence the pace.
 func (r *Reconciler) serveOwn(ctx context.Context) (ctrl.Result, error) {
 	own := metadata("Namespace")
 	if err := r.Client.Get(ctx, types.NamespacedName{Name: r.Namespace}, own); err != nil || own.Annotations[selection.Served] != "" {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !r.serving.allow(r.Namespace) {
+		return ctrl.Result{RequeueAfter: refusedRetry}, nil
 	}
 	return r.annotate(ctx, own, since(time.Now()))
 }
