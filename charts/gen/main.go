@@ -1,6 +1,6 @@
 // Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json, the table in README.md
 // and, where any key is taken at the root, keys.json. It also makes SHA256SUMS, of the files that a chart links to, and
-// templates/_workload.tpl, which both charts have alike. Run it in the repository's root.
+// templates/_workload.tpl, which both charts have alike, and the lines that several policies have alike. Run it in the repository's root.
 //
 // In values.yaml, a comment right above a key says:
 //
@@ -38,6 +38,10 @@ var linked = map[string][]string{
 }
 
 func main() {
+	if err := copyAlike("policies"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	for _, chart := range slices.Sorted(maps.Keys(linked)) {
 		if err := generate(filepath.Join("charts", chart), linked[chart]); err != nil {
 			fmt.Fprintf(os.Stderr, "charts/%s: %v\n", chart, err)

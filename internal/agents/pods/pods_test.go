@@ -30,7 +30,7 @@ func policy(t *testing.T, change func(map[string]any)) *pods.Policy {
 	return p
 }
 
-func object(t *testing.T, change func(map[string]any)) unstructured.Unstructured {
+func object(t testing.TB, change func(map[string]any)) unstructured.Unstructured {
 	t.Helper()
 	content := file(t, "inject-proxy-env/inject-proxy-env.yaml")
 	content["status"] = map[string]any{"conditionStatus": map[string]any{"ready": true}}
@@ -42,7 +42,7 @@ func object(t *testing.T, change func(map[string]any)) unstructured.Unstructured
 	return stored
 }
 
-func file(t *testing.T, name string) map[string]any {
+func file(t testing.TB, name string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile("../../../policies/" + name)
 	if err != nil {
@@ -297,13 +297,7 @@ func TestAGeneratedNameIsJudgedByWhatThePolicySawOfIt(t *testing.T) {
 }
 
 func TestOptInPodsAreLeftOutUnlessTheyAsk(t *testing.T) {
-	optIn := policy(t, func(content map[string]any) {
-		for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {
-			if v := variable.(map[string]any); v["name"] == "optIn" {
-				v["expression"] = "true"
-			}
-		}
-	})
+	optIn := policy(t, set("optIn", "true"))
 	c := pods.Cluster{Policy: optIn, NamespaceLabels: map[string]map[string]string{
 		"asks": {"kubernetes.io/metadata.name": "asks", "policies.kyverno.io/inject-proxy-env": "include"},
 	}}
@@ -320,22 +314,48 @@ func TestOptInPodsAreLeftOutUnlessTheyAsk(t *testing.T) {
 }
 
 func TestAPolicyThatIsNotToBeUnderstoodIsAnErrorThatRepeatsNothingOfIt(t *testing.T) {
-	for name, expression := range map[string]string{
-		"entries":        `[{'name': object.metadata.name, 'value': 'http://me:S3CRET@proxy.example'}]`,
-		"optIn":          `'S3CRET'`,
-		"excludedNames":  `['(S3CRET']`,
-		"excludedLabels": `'S3CRET`,
+	for name, test := range map[string]struct{ expression, named string }{
+		"entries":         {`[{'name': object.metadata.name, 'value': 'http://me:S3CRET@proxy.example'}]`, "entries"},
+		"excludedSources": {`['(S3CRET']`, "excludedSources"},
+		"optIn":           {`'S3CRET'`, "excluded"}, // which refers to it
+		"excludedNames":   {`['(S3CRET']`, "excluded"},
+		"excludedLabels":  {`'S3CRET`, "excludedLabels"},
+		"excluded":        {`7 + size('S3CRET')`, "excluded"},
 	} {
-		_, err := pods.ReadPolicy(object(t, func(content map[string]any) {
-			for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {
-				if v := variable.(map[string]any); v["name"] == name {
-					v["expression"] = expression
-				}
-			}
-		}))
-		if err == nil || !strings.Contains(err.Error(), "variable "+name+": ") || strings.Contains(err.Error(), "S3CRET") {
+		_, err := pods.ReadPolicy(object(t, set(name, test.expression)))
+		if err == nil || !strings.Contains(err.Error(), "variable "+test.named+": ") || strings.Contains(err.Error(), "S3CRET") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// set replaces a variable of a policy.
+func set(name, expression string) func(map[string]any) {
+	return func(content map[string]any) {
+		for _, variable := range content["spec"].(map[string]any)["variables"].([]any) {
+			if v := variable.(map[string]any); v["name"] == name {
+				v["expression"] = expression
+			}
+		}
+	}
+}
+
+func TestThePolicyOfAnOlderChartSaysWhetherAndNotWhy(t *testing.T) {
+	older := policy(t, func(content map[string]any) {
+		spec := content["spec"].(map[string]any)
+		spec["variables"] = []any{
+			map[string]any{"name": "name", "expression": "object.metadata.?name.orValue('')"},
+			map[string]any{"name": "selected", "expression": "variables.name != 'web'"},
+		}
+	})
+	found := pods.Cluster{Policy: older}.Judge(pod("shop", noon))
+	if found[0].Reason != pods.ReasonExcluded || !strings.Contains(found[0].Message, "older chart") {
+		t.Errorf("%+v", found)
+	}
+	other := pod("shop", noon)
+	other.Name = "other"
+	if found := (pods.Cluster{Policy: older}).Judge(other); found[0].Reason != pods.ReasonNotReady {
+		t.Errorf("%+v", found)
 	}
 }
 

@@ -39,9 +39,8 @@ type Policy struct {
 	Unready string
 
 	namespaces, objects *metav1.LabelSelector
-	optIn, hostNetwork  bool
-	machines            bool // pods on the network of their node are not left out in any case
-	names, labels       []*regexp.Regexp
+	programs            programs
+	machines            bool             // pods on the network of their node are not left out in any case
 	sources             []*regexp.Regexp // of containers that get nothing, of those whose variables ours would win over
 	entries             func(place) (map[string]corev1.EnvVar, error)
 }
@@ -116,7 +115,7 @@ func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
 			MatchConstraints struct {
 				NamespaceSelector, ObjectSelector *metav1.LabelSelector
 			}
-			Variables []struct{ Name, Expression string }
+			Variables []variable
 		}
 		Status struct {
 			ConditionStatus struct {
@@ -142,6 +141,13 @@ func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
 			return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
 		}
 	}
+	var err error
+	if p.programs, err = programsOf(content.Spec.Variables); err != nil {
+		return nil, err
+	}
+	if _, err := p.programs.excluded(&corev1.Pod{}, nil); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -154,36 +160,29 @@ func (p *Policy) leavesAlone(source string) bool {
 }
 
 func (p *Policy) readSetting(name, expression string) error {
-	var patterns *[]*regexp.Regexp
 	switch name {
-	case "optIn":
-		return evaluate(expression, &p.optIn)
-	case "hostNetwork":
-		return evaluate(expression, &p.hostNetwork)
 	case "machines":
 		return evaluate(expression, &p.machines)
 	case "entries":
 		return p.readEntries(expression)
-	case "excludedNames":
-		patterns = &p.names
-	case "excludedLabels":
-		patterns = &p.labels
 	case "excludedSources":
-		p.sources = nil
-		patterns = &p.sources
-	default:
-		return nil
+		return p.readSources(expression)
 	}
+	return nil
+}
+
+func (p *Policy) readSources(expression string) error {
 	var texts []string
 	if err := evaluate(expression, &texts); err != nil {
 		return err
 	}
+	p.sources = nil
 	for _, text := range texts {
 		pattern, err := regexp.Compile(text) // CEL's are Go's
 		if err != nil {
 			return errors.New("not a regular expression")
 		}
-		*patterns = append(*patterns, pattern)
+		p.sources = append(p.sources, pattern)
 	}
 	return nil
 }

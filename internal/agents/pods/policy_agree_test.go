@@ -121,7 +121,7 @@ func TestThePolicyLeavesAloneWhatTheCommandSaysItLeavesAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := rand.New(rand.NewPCG(1, 2))
-		for range 3000 {
+		for range 1000 {
 			p := randomPod(r)
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.Namespace, Labels: randomLabels(r)}}
 			namespace.Labels[corev1.LabelMetadataName] = p.Namespace

@@ -2,7 +2,6 @@ package pods
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -80,61 +79,46 @@ func (c Cluster) leftOut(pod *corev1.Pod) because {
 	if known, found := c.NamespaceLabels[pod.Namespace]; found {
 		namespace = known
 	}
-	for _, rule := range []func() string{
-		func() string { return c.outOfNamespaces(namespace) },
-		func() string { return c.outOfObjects(pod) },
-		func() string {
-			if pod.Annotations[selection.Key] == selection.Exclude {
-				return "annotation " + selection.Key + "=" + selection.Exclude
-			}
-			return ""
-		},
-		func() string { return c.outByPattern(pod) },
-		func() string {
-			if c.Policy != nil && !c.Policy.machines && pod.Spec.HostNetwork {
-				return "is on the network of its node, which has no relay"
-			}
-			return ""
-		},
-		func() string { return c.notAsked(pod, namespace) },
-	} {
-		if message := rule(); message != "" {
-			if strings.HasPrefix(message, "namespace ") && pod.Namespace == metav1.NamespaceSystem {
-				return because{ReasonKube, "in kube-system, which the policy leaves out"}
-			}
-			return because{ReasonExcluded, message}
-		}
+	message, err := c.Policy.excludes(pod, namespace)
+	switch {
+	case err != nil:
+		return because{ReasonUnknown, "cannot follow the policy: " + err.Error()}
+	case message == "":
+		return because{}
+	case strings.HasPrefix(message, "namespace ") && pod.Namespace == metav1.NamespaceSystem:
+		return because{ReasonKube, "in kube-system, which the policy leaves out"}
 	}
-	return because{}
+	return because{ReasonExcluded, message}
 }
 
-// The default of both selectors, for a policy that is not there or cannot be read.
-var notExcluded = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-	{Key: selection.Key, Operator: metav1.LabelSelectorOpNotIn, Values: []string{selection.Exclude}},
-}}
-
-func (c Cluster) outOfNamespaces(namespace map[string]string) string {
-	selector := notExcluded
-	if c.Policy != nil {
-		selector = c.Policy.namespaces
+// excludes is why the policy leaves a pod out, as its selectors and its own variable say; empty if it does not.
+func (p *Policy) excludes(pod *corev1.Pod, namespace map[string]string) (string, error) {
+	if p == nil {
+		return excludedByAny(pod, namespace), nil
 	}
-	failed := unmatched(selector, namespace)
-	switch failed {
-	case "":
-		return ""
-	case corev1.LabelMetadataName:
-		return "namespace " + namespace[failed]
+	if failed := unmatched(p.namespaces, namespace); failed == corev1.LabelMetadataName {
+		return "namespace " + pod.Namespace, nil
+	} else if failed != "" {
+		return "label " + failed + "=" + namespace[failed] + " of its namespace", nil
 	}
-	return "label " + failed + "=" + namespace[failed] + " of its namespace"
+	if failed := unmatched(p.objects, pod.Labels); failed != "" {
+		return "label " + failed + "=" + pod.Labels[failed], nil
+	}
+	admitted := *pod
+	admitted.Name = admittedName(pod)
+	return p.programs.excluded(&admitted, namespace)
 }
 
-func (c Cluster) outOfObjects(pod *corev1.Pod) string {
-	selector := notExcluded
-	if c.Policy != nil {
-		selector = c.Policy.objects
-	}
-	if failed := unmatched(selector, pod.Labels); failed != "" {
-		return "label " + failed + "=" + pod.Labels[failed]
+// excludedByAny is the same for a policy that is not there or cannot be read, by what each would say.
+func excludedByAny(pod *corev1.Pod, namespace map[string]string) string {
+	const said = selection.Key + "=" + selection.Exclude
+	switch selection.Exclude {
+	case namespace[selection.Key]:
+		return "label " + said + " of its namespace"
+	case pod.Labels[selection.Key]:
+		return "label " + said
+	case pod.Annotations[selection.Key]:
+		return "annotation " + said
 	}
 	return ""
 }
@@ -157,25 +141,6 @@ func unmatched(selector *metav1.LabelSelector, set map[string]string) string {
 	return ""
 }
 
-func (c Cluster) outByPattern(pod *corev1.Pod) string {
-	if c.Policy == nil {
-		return ""
-	}
-	for _, pattern := range c.Policy.names {
-		if pattern.MatchString(admittedName(pod)) {
-			return "its name matches " + pattern.String()
-		}
-	}
-	for _, pattern := range c.Policy.labels {
-		for _, key := range slices.Sorted(maps.Keys(pod.Labels)) { // the same answer each time
-			if label := key + "=" + pod.Labels[key]; pattern.MatchString(label) {
-				return "label " + label
-			}
-		}
-	}
-	return ""
-}
-
 // The API server makes a name of generateName after the policies: k8s.io/apiserver, pkg/storage/names/generate.go.
 const (
 	nameAlphabet = "bcdfghjklmnpqrstvwxz2456789"
@@ -183,7 +148,7 @@ const (
 	nameBase     = 63 - nameRandom
 )
 
-// admittedName is the name that the policy saw: of a generated one only its beginning.
+// admittedName is the name that the policy saw: none, if it was to be generated.
 func admittedName(pod *corev1.Pod) string {
 	base := pod.GenerateName
 	if len(base) > nameBase {
@@ -192,23 +157,6 @@ func admittedName(pod *corev1.Pod) string {
 	random, found := strings.CutPrefix(pod.Name, base)
 	if pod.GenerateName == "" || !found || len(random) != nameRandom || strings.Trim(random, nameAlphabet) != "" {
 		return pod.Name
-	}
-	return pod.GenerateName
-}
-
-// notAsked is why a pod has to ask for it, if it does not.
-func (c Cluster) notAsked(pod *corev1.Pod, namespace map[string]string) string {
-	if c.Policy == nil || pod.Labels["spectrocloud.com/connection"] == "proxy" {
-		return ""
-	}
-	if slices.ContainsFunc([]map[string]string{pod.Annotations, pod.Labels, namespace}, func(said map[string]string) bool { return said[selection.Key] == selection.Include }) {
-		return ""
-	}
-	switch {
-	case c.Policy.optIn:
-		return "does not ask for it, and the policy is opt-in"
-	case c.Policy.hostNetwork && pod.Spec.HostNetwork:
-		return "is on the network of its node, and does not ask for it"
 	}
 	return ""
 }

@@ -1,0 +1,94 @@
+package pods
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/ext"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+type variable struct{ Name, Expression string }
+
+// programs are a policy's variables by name. Most are never asked for, and are compiled when they are.
+type programs map[string]func() (cel.Program, error)
+
+func programsOf(all []variable) (programs, error) {
+	expressions := map[string]string{}
+	for _, v := range all {
+		expressions[v.Name] = v.Expression
+	}
+	options := []cel.EnvOption{cel.OptionalTypes(), ext.Strings(), ext.Lists(), cel.Variable("object", cel.DynType), cel.Variable("namespaceObject", cel.DynType)}
+	for name := range expressions {
+		options = append(options, cel.Variable("variables."+name, cel.DynType))
+	}
+	environment, err := cel.NewEnv(options...)
+	if err != nil {
+		return nil, errNotPlain
+	}
+	compiled := programs{}
+	for name, expression := range expressions {
+		compiled[name] = sync.OnceValues(func() (cel.Program, error) {
+			ast, issues := environment.Compile(expression)
+			if issues.Err() != nil {
+				return nil, issues.Err()
+			}
+			return environment.Program(ast)
+		})
+	}
+	return compiled, nil
+}
+
+// value is what a variable is for a pod. CEL's own error would quote the expression: the one here names its variable.
+func (p programs) value(asked string, pod *corev1.Pod, namespace map[string]string) (value any, err error) {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]any{"object": object, "namespaceObject": map[string]any{"metadata": map[string]any{"name": pod.Namespace, "labels": namespace}}}
+	evaluate := func(name string) any {
+		program, failed := p[name]()
+		if failed == nil {
+			value, _, failed = program.Eval(known)
+		}
+		if failed != nil {
+			if err == nil { // else it is another one's, which this one refers to
+				err = fmt.Errorf("variable %s: cannot be evaluated", name)
+			}
+			return types.WrapErr(failed)
+		}
+		return value
+	}
+	for name := range p {
+		known["variables."+name] = func() any { return evaluate(name) }
+	}
+	value = evaluate(asked)
+	return value, err
+}
+
+// excluded is why the policy leaves out a pod, as it was admitted, beside what selectors say; empty if it does not. The policy of
+// an older chart has no such variable, and says by another one whether.
+func (p programs) excluded(pod *corev1.Pod, namespace map[string]string) (string, error) {
+	asked := "excluded"
+	if p[asked] == nil {
+		asked = "selected"
+	}
+	if p[asked] == nil {
+		return "", nil
+	}
+	value, err := p.value(asked, pod, namespace)
+	switch value := value.(type) {
+	case types.String:
+		return string(value), err
+	case types.Bool:
+		if !value {
+			return "by the policy, which is of an older chart and does not say why", err
+		}
+		return "", err
+	}
+	return "", cmp.Or(err, fmt.Errorf("variable %s: neither a text nor a truth", asked))
+}
