@@ -113,7 +113,7 @@ func auditedPods() []audited {
 		},
 		{
 			pod:   with(plain("dns"), func(pod *corev1.Pod) { pod.Namespace = metav1.NamespaceSystem }),
-			watch: leftOut + "its namespace kube-system is excluded",
+			watch: leftOut + "namespace kube-system",
 		},
 		{
 			// Only a kubelet may create one; the API server takes the annotation from an administrator.
@@ -175,7 +175,7 @@ func auditedAgents() []audited {
 		{
 			pod:   changed(agent("vpn-shoot", "vpn-shoot-s0", map[string]string{"app": "vpn-shoot"}), func(pod *corev1.Pod) { pod.Namespace = metav1.NamespaceSystem }),
 			agent: "container vpn-shoot-s0: the one proxy that its OpenVPN can have is the gateway of the seed" + byRelay,
-			watch: leftOut + "its namespace kube-system is excluded",
+			watch: leftOut + "namespace kube-system",
 		},
 		{pod: agent("kcp", "frpc", nil, "tcp", "--protocol=kcp"), agent: "container frpc: leaves by UDP, which no HTTP proxy and no relay carries: take a transport over TCP"},
 		{pod: konnectivity("hub-by-address", "--proxy-server-host=192.0.2.1"), agent: unrelayed + "its hub is an address, which cannot be pointed to the relay: give the agent a name"},
@@ -213,7 +213,7 @@ func auditedAgents() []audited {
 		{
 			pod:   unset("unseen", metav1.NamespaceSystem),
 			agent: unsetAgent + "Kyverno leaves kube-system out, unless its own configuration says otherwise: change the manifest by fairlead mutate, or take engine Native",
-			watch: leftOut + "its namespace kube-system is excluded",
+			watch: leftOut + "namespace kube-system",
 		},
 		{pod: unset("unset", ""), agent: unsetAgent + "the pod is older than the policy: replace the pod", mend: "container agent" + missing},
 		{

@@ -101,7 +101,7 @@ func TestTheKyvernoCLITestsNoticeABrokenPolicyAndAPodThatIsNotThere(t *testing.T
 		{inject, policy, "!('NO_PROXY' in c.owns + c.may) &&", ""},
 		{inject, policy, "$(FAIRLEAD_NO_PROXY)')", "$(OTHER)')"},
 		{inject, policy, "fairlead.io/no-proxy'", "fairlead.io/other'"},
-		{inject, policy, "!= 'exclude'", "!= 'ignored'"},
+		{inject, policy, "== 'exclude'", "== 'ignored'"},
 		{inject, policy, "variables.name.matches(variables.excludedNames.join('|'))", "false"},
 		{inject, policy, "'name': dyn('fairlead-proxy')", "'name': dyn('proxy')"},
 		{inject, tests, "default/own-http", "default/nobody"},
