@@ -50,30 +50,17 @@ func write(t *testing.T, name, content string) string {
 	return file
 }
 
-// The command renders a part of the chart, with values that it has merged itself. Here are values that reach every branch
-// of its templates.
+// The command renders the chart's own templates. Here are values that it could merge, type or write in another way than Helm.
 var valuesFiles = map[string][]string{
 	"none": nil,
 	"a proxy": {`
 cluster: {proxy: {http: "http://u:p%40ss@proxy.example:3128", https: "http://u:p%40ss@proxy.example:3128", noProxy: [10.0.0.0/8, .svc]}}`},
-	"a proxy that speaks TLS": {`
-proxy: {https: "HTTPS://u:p@proxy.example:3129/", noProxy: "10.0.0.0/8, .svc"}`},
 	"literally": {`
 carry: Literal
 proxy: {http: "http://u:$(p)&<@proxy.example:3128", https: "http://u:p@proxy.example:3128", noProxy: ".svc,"}
 managementCluster: {enabled: true, endpointRanges: [.svc, 192.0.2.0/24], tunnelNamespaces: [hub]}`},
-	"literally, with none": {"carry: Literal"},
-	"literally, by TLS":    {`{carry: Literal, proxy: {https: "https://proxy.example:1", noProxy: a}}`},
-	"by the shared relay": {`
-carry: Relay
-proxy: {http: "http://u:p@proxy.example:3128", https: "https://u:p@proxy.example:3129", noProxy: '.svc,<$a>&', previous: {https: "https://u:old@proxy.example:3129"}}`},
 	"by the shared relay for HTTPS alone, and by that of machines": {`
 {carry: Relay, relay: {onMachines: true, clusterIP: "fd00::a", accessLog: true}, proxy: {https: "http://proxy.example:1", noProxy: a}}`},
-	"by the shared relay, with no proxy":          {"carry: Relay"},
-	"by the shared relay, with somebody's Secret": {"{carry: Relay, source: {existing: true}, cluster: {proxy: {noProxy: a}}}"},
-	"by the shared relay, with an empty Secret":   {"{carry: Relay, source: {existing: true}, relay: {clusterIP: 10.96.0.7}}"},
-	"by reference, with somebody's Secret":        {"{source: {existing: true}}"},
-	"a proxy for HTTP":                            {`{proxy: {http: "http://proxy.example:1", noProxy: a}}`},
 	"the files of a team over those of the company": {`
 proxy: {https: "http://proxy.example:3128", noProxy: a}
 optIn: true
@@ -86,21 +73,13 @@ tunnels:
     agent: {labels: {app: [agent], tier: [a, b]}, containers: [], through: Environment, throughTLS: None, reads: [http_proxy], replacesBareURLs: true}
     other: {labels: {app: [other]}, containers: [x], through: Relay, targets: ["hub.example:443"], arguments: [[--keepalive-time, 45s], [--v, "2"]]}
   relay: {image: {repository: registry.example/relay, tag: "7"}, resources: null}`},
-	"no namespace excluded": {"exclude: {defaults: {namespaces: []}}"},
 	"numbers for quantities": {`
 proxy: {https: "http://proxy.example:3128", noProxy: a}
 tunnels: {relay: {resources: {limits: {memory: 67108864, cpu: 0.5}, requests: null}}}`},
-	"no tunnels": {"tunnels: {enabled: false}"},
-	"labels of every kind": {`
-exclude: {hostNetwork: false, names: ["a*b?", "c$d"], labels: ["app=x", "app=y", "app=x", "tier=*", "tier=edge", "k=", "a.b/c=d", "-bad=x", "x=edge*"]}`},
 	"null for what the chart has": {`
 proxy: {https: "http://proxy.example:3128", noProxy: a, http: null}
 exclude: {hostNetwork: null, sources: null, namespaces: [legacy], defaults: {names: null}}
 tunnels: {families: {frpc: {throughTLS: null}, rancher: null}}`},
-	"a relay from a registry with a password, and certificates": {`
-proxy: {https: "http://proxy.example:3128", noProxy: a}
-trustedCA: {through: ClusterTrustBundle}
-tunnels: {relay: {imagePullSecrets: [{name: a}, {name: b}], resources: {requests: {cpu: 1e-1, memory: 64Mi}}}}`},
 	"the registry of a parent chart": {`
 proxy: {https: "https://proxy.example:3128", noProxy: a}
 commonLabels: {team: proxies}
