@@ -321,6 +321,7 @@ func TestAPolicyThatIsNotToBeUnderstoodIsAnErrorThatRepeatsNothingOfIt(t *testin
 		"excludedNames":   {`['(S3CRET']`, "excluded"},
 		"excludedLabels":  {`'S3CRET`, "excludedLabels"},
 		"excluded":        {`7 + size('S3CRET')`, "excluded"},
+		"included":        {`variables.included`, "included"}, // an API server refuses it, a file may have it
 	} {
 		_, err := pods.ReadPolicy(object(t, set(name, test.expression)))
 		if err == nil || !strings.Contains(err.Error(), "variable "+test.named+": ") || strings.Contains(err.Error(), "S3CRET") {
@@ -356,6 +357,27 @@ func TestThePolicyOfAnOlderChartSaysWhetherAndNotWhy(t *testing.T) {
 	other.Name = "other"
 	if found := (pods.Cluster{Policy: older}).Judge(other); found[0].Reason != pods.ReasonNotReady {
 		t.Errorf("%+v", found)
+	}
+}
+
+// Which pods each rule is about is in e2e/policies. Here is what names no single reason there, or takes several labels.
+func TestALeftOutPodIsToldByTheLabelOrThePattern(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy  *pods.Policy
+		labels  map[string]string
+		message string
+	}{
+		"of several labels":        {policy(t, nil), map[string]string{"a": "x", "cluster.x-k8s.io/provider": "control-plane-y", "z": "x"}, "label cluster.x-k8s.io/provider=control-plane-y"},
+		"two labels":               {policy(t, set("excludedLabels", `['=x$']`)), map[string]string{"d": "x", "c": "x"}, "label c=x"},
+		"by a flag of another one": {policy(t, set("excludedNames", `['(?i)^app$', '^WEB$']`)), nil, "its name matches excludedNames"},
+	} {
+		p := pod("shop", noon)
+		p.Labels = test.labels
+		for range 20 { // the same each time
+			if found := (pods.Cluster{Policy: test.policy}).Judge(p); found[0].Reason != pods.ReasonExcluded || found[0].Message != test.message {
+				t.Fatalf("%s: %+v, want %s", name, found, test.message)
+			}
+		}
 	}
 }
 

@@ -145,11 +145,14 @@ func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
 	if p.programs, err = programsOf(content.Spec.Variables); err != nil {
 		return nil, err
 	}
-	if _, err := p.programs.excluded(&corev1.Pod{}, nil); err != nil {
+	if _, err := p.programs.excluded(trial, nil); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
+
+// trial is a pod to try a policy with.
+var trial = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "web"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web"}}}}
 
 // guessed are the sources that a policy without the setting leaves alone, as that of older charts is.
 var guessed = []*regexp.Regexp{regexp.MustCompile("proxy")}

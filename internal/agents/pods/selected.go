@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/ext"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/cel/environment"
 )
 
 type variable struct{ Name, Expression string }
@@ -22,22 +22,23 @@ func programsOf(all []variable) (programs, error) {
 	for _, v := range all {
 		expressions[v.Name] = v.Expression
 	}
-	options := []cel.EnvOption{cel.OptionalTypes(), ext.Strings(), ext.Lists(), cel.Variable("object", cel.DynType), cel.Variable("namespaceObject", cel.DynType)}
+	options := []cel.EnvOption{cel.Variable("object", cel.DynType), cel.Variable("namespaceObject", cel.DynType)}
 	for name := range expressions {
 		options = append(options, cel.Variable("variables."+name, cel.DynType))
 	}
-	environment, err := cel.NewEnv(options...)
+	ofAPIServer := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
+	known, err := ofAPIServer.Extend(options...)
 	if err != nil {
 		return nil, errNotPlain
 	}
 	compiled := programs{}
 	for name, expression := range expressions {
 		compiled[name] = sync.OnceValues(func() (cel.Program, error) {
-			ast, issues := environment.Compile(expression)
+			ast, issues := known.Compile(expression)
 			if issues.Err() != nil {
 				return nil, issues.Err()
 			}
-			return environment.Program(ast)
+			return known.Program(ast)
 		})
 	}
 	return compiled, nil
@@ -53,6 +54,7 @@ func (p programs) value(asked string, pod *corev1.Pod, namespace map[string]stri
 	evaluate := func(name string) any {
 		program, failed := p[name]()
 		if failed == nil {
+			known["variables."+name] = types.NewErr("refers to itself")
 			value, _, failed = program.Eval(known)
 		}
 		if failed != nil {
@@ -61,6 +63,7 @@ func (p programs) value(asked string, pod *corev1.Pod, namespace map[string]stri
 			}
 			return types.WrapErr(failed)
 		}
+		known["variables."+name] = value
 		return value
 	}
 	for name := range p {
