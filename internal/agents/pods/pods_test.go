@@ -191,7 +191,7 @@ func TestAPolicysOwnVariablesAreKnownWhateverSomebodyMadeOfThem(t *testing.T) {
 	edited := policy(t, func(content map[string]any) {
 		spec := content["spec"].(map[string]any)
 		spec["variables"] = append(spec["variables"].([]any), map[string]any{
-			"name": "entries", "expression": "[{'name': 'HTTP_PROXY', 'valueFrom': {'secretKeyRef': {'name': 'another', 'key': 'http'}}}]",
+			"name": "entries", "expression": "[{'name': dyn('HTTP_PROXY'), 'valueFrom': dyn({'secretKeyRef': {'name': 'another', 'key': 'http'}})}]",
 		})
 	})
 	env := corev1.EnvVar{Name: "HTTP_PROXY", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
@@ -208,10 +208,10 @@ func TestAPolicysOwnVariablesAreKnownWhateverSomebodyMadeOfThem(t *testing.T) {
 
 func TestOneValueOfItsOwnMakesAPolicyLiteral(t *testing.T) {
 	for entries, want := range map[string][2]bool{
-		"[{'name': 'a', 'value': 'http://me:S3CRET@proxy.example'}, {'name': 'b', 'valueFrom': {}}, {'name': 'c', 'valueFrom': {}}]": {true, true},
-		"[{'name': 'a', 'value': 'http://proxy.example'}]":                                                                           {true, false},
-		"[{'name': 'a', 'valueFrom': {}}]":                                                                                           {false, false},
-		"[]":                                                                                                                         {false, false},
+		"[{'name': dyn('a'), 'value': dyn('http://me:S3CRET@proxy.example')}, {'name': dyn('b'), 'valueFrom': dyn({})}, {'name': dyn('c'), 'valueFrom': dyn({})}]": {true, true},
+		"[{'name': 'a', 'value': 'http://proxy.example'}]": {true, false},
+		"[{'name': dyn('a'), 'valueFrom': dyn({})}]":       {false, false},
+		"[]": {false, false},
 	} {
 		for range 20 {
 			p := policy(t, func(content map[string]any) {

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/cel-go/cel"
-	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,9 +38,9 @@ type Policy struct {
 
 	namespaces, objects *metav1.LabelSelector
 	programs            programs
-	machines            bool             // pods on the network of their node are not left out in any case
-	sources             []*regexp.Regexp // of containers that get nothing, of those whose variables ours would win over
-	entries             func(place) (map[string]corev1.EnvVar, error)
+	machines            bool                               // pods on the network of their node are not left out in any case
+	sources             []*regexp.Regexp                   // of containers that get nothing, of those whose variables ours would win over
+	given               map[place]map[string]corev1.EnvVar // what has been evaluated: pods of a place are many
 }
 
 // place is what of a pod the variables can depend on.
@@ -69,14 +67,25 @@ func (p *Policy) any(is func(corev1.EnvVar) bool) bool {
 
 // gives returns the variables that the policy adds, by name.
 func (p *Policy) gives(where place) map[string]corev1.EnvVar {
-	if p == nil || p.entries == nil {
+	if p == nil {
 		return nil
 	}
-	entries, err := p.entries(where)
-	if err != nil { // it has been read once
-		return nil
+	if p.given[where] == nil {
+		p.given[where], _ = p.entries(where) // it has been read once
 	}
-	return entries
+	return p.given[where]
+}
+
+func (p *Policy) entries(where place) (map[string]corev1.EnvVar, error) {
+	pod := trial.DeepCopy()
+	pod.Namespace, pod.Spec.HostNetwork = where.namespace, where.hostNetwork
+	var list []corev1.EnvVar
+	err := p.programs.read("entries", pod, &list)
+	entries := map[string]corev1.EnvVar{}
+	for _, e := range list {
+		entries[e.Name] = e
+	}
+	return entries, err
 }
 
 // Relays says whether the policy leads pods to a relay.
@@ -108,7 +117,7 @@ func (p *Policy) isOurs(e corev1.EnvVar, where place) bool {
 // ReadPolicy reads an object of one of the kinds. Settings that are more than a plain value, as no installation of ours
 // has them, are an error, which has no part of them.
 func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
-	p := &Policy{Kind: object.GetKind(), Created: object.GetCreationTimestamp().Time, machines: true, sources: guessed}
+	p := &Policy{Kind: object.GetKind(), Created: object.GetCreationTimestamp().Time, machines: true, sources: guessed, given: map[place]map[string]corev1.EnvVar{}}
 	p.Changed = changed(object.GetManagedFields(), p.Created)
 	var content struct {
 		Spec struct {
@@ -136,19 +145,28 @@ func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
 	if p.Kind == KindKyverno && !content.Status.ConditionStatus.Ready {
 		p.Unready = "Kyverno does not say that it is ready"
 	}
-	for _, variable := range content.Spec.Variables {
-		if err := p.readSetting(variable.Name, variable.Expression); err != nil {
-			return nil, fmt.Errorf("variable %s: %w", variable.Name, err)
-		}
-	}
 	var err error
 	if p.programs, err = programsOf(content.Spec.Variables); err != nil {
 		return nil, err
 	}
-	if _, err := p.programs.excluded(trial, nil); err != nil {
+	if err := p.readSettings(); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+func (p *Policy) readSettings() error {
+	if err := p.programs.read("machines", trial, &p.machines); err != nil {
+		return err
+	}
+	if _, err := p.entries(place{}); err != nil {
+		return err
+	}
+	if err := p.readSources(); err != nil {
+		return err
+	}
+	_, err := p.programs.excluded(trial, nil)
+	return err
 }
 
 // trial is a pod to try a policy with.
@@ -162,103 +180,24 @@ func (p *Policy) leavesAlone(source string) bool {
 	return p != nil && slices.ContainsFunc(p.sources, func(pattern *regexp.Regexp) bool { return pattern.MatchString(source) })
 }
 
-func (p *Policy) readSetting(name, expression string) error {
-	switch name {
-	case "machines":
-		return evaluate(expression, &p.machines)
-	case "entries":
-		return p.readEntries(expression)
-	case "excludedSources":
-		return p.readSources(expression)
+func (p *Policy) readSources() error {
+	const setting = "excludedSources"
+	if p.programs[setting] == nil {
+		return nil
 	}
-	return nil
-}
-
-func (p *Policy) readSources(expression string) error {
 	var texts []string
-	if err := evaluate(expression, &texts); err != nil {
+	if err := p.programs.read(setting, trial, &texts); err != nil {
 		return err
 	}
 	p.sources = nil
 	for _, text := range texts {
 		pattern, err := regexp.Compile(text) // CEL's are Go's
 		if err != nil {
-			return errors.New("not a regular expression")
+			return fmt.Errorf("variable %s: not a regular expression", setting)
 		}
 		p.sources = append(p.sources, pattern)
 	}
 	return nil
-}
-
-func (p *Policy) readEntries(expression string) error {
-	program, err := compile(expression)
-	if err != nil {
-		return err
-	}
-	known := map[place]map[string]corev1.EnvVar{} // pods of a place are many
-	p.entries = func(where place) (map[string]corev1.EnvVar, error) {
-		if entries, found := known[where]; found {
-			return entries, nil
-		}
-		var list []corev1.EnvVar
-		err := program.value(map[string]any{
-			"namespaceObject": map[string]any{"metadata": map[string]any{"name": where.namespace}},
-			"object":          map[string]any{"spec": map[string]any{"hostNetwork": where.hostNetwork}},
-			"variables":       map[string]any{"served": true},
-		}, &list)
-		entries := map[string]corev1.EnvVar{}
-		for _, e := range list {
-			entries[e.Name] = e
-		}
-		known[where] = entries
-		return entries, err
-	}
-	_, err = p.entries(place{})
-	return err
-}
-
-// evaluate gives the value of a CEL expression that refers to nothing.
-func evaluate(expression string, into any) error {
-	program, err := compile(expression)
-	if err != nil {
-		return err
-	}
-	return program.value(map[string]any{}, into)
-}
-
-type program struct{ cel.Program }
-
-// errNotPlain stands for CEL's own errors: they would quote the expression, which can have a password in it.
-var errNotPlain = errors.New("not a plain value")
-
-func compile(expression string) (program, error) {
-	environment, err := cel.NewEnv(cel.OptionalTypes(), cel.Variable("namespaceObject", cel.DynType), cel.Variable("object", cel.DynType),
-		cel.Variable("variables", cel.DynType))
-	if err != nil {
-		return program{}, err
-	}
-	ast, issues := environment.Compile(expression)
-	if issues.Err() != nil {
-		return program{}, errNotPlain
-	}
-	compiled, err := environment.Program(ast)
-	if err != nil {
-		return program{}, errNotPlain
-	}
-	return program{compiled}, nil
-}
-
-// value is what comes of an expression where its variables are these.
-func (p program) value(variables map[string]any, into any) error {
-	result, _, err := p.Eval(variables)
-	if err != nil {
-		return errNotPlain
-	}
-	value, err := result.ConvertToNative(reflect.TypeFor[*structpb.Value]())
-	if err != nil {
-		return errNotPlain
-	}
-	return decode(value, into)
 }
 
 func decode(from, into any) error {

@@ -2,14 +2,20 @@ package pods
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 type variable struct{ Name, Expression string }
@@ -29,7 +35,7 @@ func programsOf(all []variable) (programs, error) {
 	ofAPIServer := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	known, err := ofAPIServer.Extend(options...)
 	if err != nil {
-		return nil, errNotPlain
+		return nil, errors.New("a variable has a name that CEL does not take")
 	}
 	compiled := programs{}
 	for name, expression := range expressions {
@@ -45,13 +51,15 @@ func programsOf(all []variable) (programs, error) {
 }
 
 // value is what a variable is for a pod. CEL's own error would quote the expression: the one here names its variable.
-func (p programs) value(asked string, pod *corev1.Pod, namespace map[string]string) (value any, err error) {
+func (p programs) value(asked string, pod *corev1.Pod, namespace map[string]string) (value ref.Val, err error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]any{"object": object, "namespaceObject": map[string]any{"metadata": map[string]any{"name": pod.Namespace, "labels": namespace}}}
-	evaluate := func(name string) any {
+	known := map[string]any{"object": object, "namespaceObject": map[string]any{"metadata": map[string]any{
+		"name": pod.Namespace, "labels": namespace, "annotations": map[string]string{selection.Served: "true"},
+	}}}
+	evaluate := func(name string) ref.Val {
 		program, failed := p[name]()
 		if failed == nil {
 			known["variables."+name] = types.NewErr("refers to itself")
@@ -67,10 +75,29 @@ func (p programs) value(asked string, pod *corev1.Pod, namespace map[string]stri
 		return value
 	}
 	for name := range p {
-		known["variables."+name] = func() any { return evaluate(name) }
+		known["variables."+name] = func() ref.Val { return evaluate(name) }
 	}
 	value = evaluate(asked)
 	return value, err
+}
+
+// read is value, as Go has it, with the labels of a namespace that has none. What the policy does not have stays as it is.
+func (p programs) read(asked string, pod *corev1.Pod, into any) error {
+	if p[asked] == nil {
+		return nil
+	}
+	value, err := p.value(asked, pod, nil)
+	if err != nil {
+		return err
+	}
+	plain, err := value.ConvertToNative(reflect.TypeFor[*structpb.Value]())
+	if err == nil {
+		err = decode(plain, into)
+	}
+	if err != nil {
+		return fmt.Errorf("variable %s: of another type than expected", asked)
+	}
+	return nil
 }
 
 // excluded is why the policy leaves out a pod, as it was admitted, beside what selectors say; empty if it does not. The policy of
