@@ -3,6 +3,7 @@ package frp_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -94,7 +95,14 @@ func (s *site) podOf(t *testing.T, variant string) *corev1.Pod {
 		}
 		return err == nil, err
 	})
-	return &pods.Items[0]
+	pod := &pods.Items[0]
+	if strings.Contains(pod.Spec.String(), policies.Secret) { // the copy comes with the pod, and a kubelet would try again
+		controlplanetest.Await(t, "the copy of the Secret in "+s.namespace, func(ctx context.Context) (bool, error) {
+			_, err := s.clients.CoreV1().Secrets(s.namespace).Get(ctx, policies.Secret, metav1.GetOptions{})
+			return err == nil, err
+		})
+	}
+	return pod
 }
 
 // fairleadMutate runs the real program on a manifest, with values of the chart.
