@@ -24,6 +24,7 @@ type lintOptions struct {
 	renderOptions
 	noProxy             string
 	httpProxy, httpsURL string
+	audience            string
 	failOn              string
 }
 
@@ -51,6 +52,9 @@ No password is printed.`,
   # is a list that is in use right for this cluster?
   fairlead lint --no-proxy "$NO_PROXY" --cluster cluster.yaml
 
+  # the list of a machine's drop-in, which Go programs read
+  fairlead lint --no-proxy "$NO_PROXY" --audience go --cluster cluster.yaml
+
   # for a pipeline
   fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json
 
@@ -69,6 +73,7 @@ No password is printed.`,
 	flags.StringVar(&opts.noProxy, "no-proxy", "", "a NO_PROXY list, instead of --values and --proxy")
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
+	flags.StringVar(&opts.audience, "audience", string(noproxy.AudienceAny), "with --no-proxy, the programs that read it: "+strings.Join(audiences, ", "))
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
 	outputFlag(cmd, &opts.output, tableOutput, lintOutputs)
 	return cmd
@@ -80,10 +85,12 @@ func (o *lintOptions) checkLint(list bool) error {
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --trusted-ca, --override or --form")
 	case list && strings.TrimSpace(o.noProxy) == "":
 		return errors.New("--no-proxy is empty: there is nothing to look at")
+	case !list && o.audience != string(noproxy.AudienceAny):
+		return errors.New("--audience stands beside --no-proxy: the list of --values and --proxy is checked as the one for any client")
 	case !list && (o.httpProxy != "" || o.httpsURL != ""):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	}
-	if err := cmp.Or(checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
+	if err := cmp.Or(oneOf("--audience", o.audience, audiences), checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
 		return err
 	}
 	return o.checkInputs()
@@ -144,6 +151,7 @@ func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linte
 // lintList looks at a list as it stands, once for each cluster if there are any.
 func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	in := lint.Read(opts.noProxy, noproxy.Source{Field: "--no-proxy"})
+	in.Audience = noproxy.Audience(opts.audience)
 	in.HTTP, in.HTTPS = in.ReadProxy("--http-proxy", opts.httpProxy), in.ReadProxy("--https-proxy", opts.httpsURL)
 	if len(opts.clusters) == 0 {
 		return []fleet.Linted{{Findings: lint.Run(in)}}, nil

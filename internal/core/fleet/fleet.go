@@ -166,20 +166,25 @@ func (f *Fleet) WarnOfDates(certificates []cabundle.Certificate, now int64, warn
 // facts returns what the provider adds, as far as the files say. Required facts
 // that an infrastructure object lacks are a warning: the operator waits for them.
 func (f *Fleet) facts(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.Facts, error) {
-	table, err := tableOf(f.documents)
+	facts, found, err := factsIn(f.documents, cluster)
+	if found && len(facts.Missing) > 0 {
+		fmt.Fprintf(warnings, "warning: %s: not known yet: %s; the operator waits for it\n", facts.Object, strings.Join(facts.Missing, ", "))
+	}
+	facts.Missing = nil
+	return facts, err
+}
+
+// factsIn returns what documents say of a cluster's provider, and whether its object is among them.
+func factsIn(documents []document.Document, cluster *clusterv1.Cluster) (resolve.Facts, bool, error) {
+	table, err := tableOf(documents)
 	if err != nil {
-		return resolve.Facts{}, err
+		return resolve.Facts{}, false, err
 	}
 	from, known := inputs.FindFactsObject(cluster, table)
 	if !known {
-		return resolve.Facts{}, nil
+		return resolve.Facts{}, false, nil
 	}
-	object, found := document.Find(f.documents, from.Row.Group, from.Row.Kind, cluster.Namespace, from.Name)
+	object, found := document.Find(documents, from.Row.Group, from.Row.Kind, cluster.Namespace, from.Name)
 	read := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
-	if found && len(read.Missing) > 0 {
-		fmt.Fprintf(warnings, "warning: %s %s/%s: not known yet: %s; the operator waits for it\n",
-			from.Row.Kind, cluster.Namespace, from.Name, strings.Join(read.Missing, ", "))
-	}
-	read.Missing = nil
-	return inputs.Facts(cluster.Namespace, read), nil
+	return inputs.Facts(cluster.Namespace, read), found, nil
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -13,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 // Linted is what was found in one list.
@@ -68,10 +70,26 @@ func LintList(in lint.Input, documents []document.Document, warnings io.Writer) 
 	if err != nil {
 		return nil, err
 	}
+	hosts := map[string]bool{}
+	for _, cluster := range clusters {
+		if e, err := noproxy.HostEntry(cluster.Spec.ControlPlaneEndpoint.Host); err == nil {
+			hosts[e.Name] = e.Kind == noproxy.Host
+		}
+	}
+	in.Entries = slices.Clone(in.Entries)
+	for i := range in.Entries {
+		if e := &in.Entries[i].Entry; e.Kind == noproxy.Domain && hosts[e.Name] {
+			e.Kind = noproxy.Host // nothing is below an endpoint
+		}
+	}
 	var all []Linted
 	for _, cluster := range clusters {
 		plain := inputs.Cluster(cluster)
-		in.Cluster, in.API = &plain, providerAddress(documents, cluster)
+		facts, _, err := factsIn(documents, cluster)
+		if err != nil {
+			return nil, err
+		}
+		in.Cluster, in.API, in.Told = &plain, providerAddress(documents, cluster), facts.Read
 		all = append(all, Linted{nameOf(cluster), lint.Run(in)})
 	}
 	return all, nil

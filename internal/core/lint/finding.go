@@ -62,6 +62,7 @@ const (
 	NetworkMembers Code = "NetworkMembers" // networks are not read by everybody
 	IPv6Network    Code = "IPv6Network"    // IPv6 networks by fewer
 	IPv6Address    Code = "IPv6Address"    // IPv6 addresses are not read by everybody
+	PortLike       Code = "PortLike"       // the end of an IPv6 address may be meant as a port
 	Port           Code = "Port"           // ports are not read by everybody
 	Wildcard       Code = "Wildcard"       // "*" is not read by everybody
 	Unmatched      Code = "Unmatched"      // does not do what it says, in some clients

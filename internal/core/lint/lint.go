@@ -22,11 +22,13 @@ type Input struct {
 	Form         resolve.Form           // in which values are written; empty: nobody knows
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
 	Facts        bool                   // what the provider tells of the cluster is in the list
+	Told         []resolve.Written      // what the provider tells of the cluster, beside a list as it stands
 	API          ProviderAddress        // what makes the machines; the zero value: not known
 	Alone        bool                   // nothing adds to the list what a cluster needs
 	Certificates []cabundle.Certificate // what machines are to trust
 	Now          int64                  // seconds since 1970; 0: nobody asks about dates
 	Ends         []End                  // what ends, or has ended
+	Audience     noproxy.Audience       // who reads the list: AudienceGo for Go alone, as on machines; else every client
 	Today        bool                   // ask clients as of their newest behaviour only, which takes a fifth of the time
 }
 
@@ -52,7 +54,7 @@ func Structure(in Input) []Finding {
 	if in.Hidden {
 		return Sorted(slices.Clone(in.Refusals))
 	}
-	return Sorted(slices.Concat(in.Refusals, missing(in), alone(in), nodes(in), providerAPI(in), broad(in), shadowed(in), omitted(in), tooLong(in), Ending(in)))
+	return Sorted(slices.Concat(in.Refusals, missing(in), alone(in), nodes(in), providerAPI(in), broad(in), shadowed(in), portLike(in), omitted(in), tooLong(in), Ending(in)))
 }
 
 // Proxy returns what is found in the URLs and certificates, the worst first.

@@ -22,7 +22,13 @@ type ProviderAddress struct {
 // nodes says that the machines' network is not listed: their kubelets, and the pods of the host network, are then asked
 // through the proxy. No object says it for every provider, so it is found by what somebody has listed.
 func nodes(in Input) []Finding {
-	if in.Cluster == nil || in.Cluster.Infrastructure.Kind == "" || in.Facts && awaited(*in.Cluster) || listsNodes(in) {
+	if in.Cluster == nil || in.Cluster.Infrastructure.Kind == "" {
+		return nil
+	}
+	if findings, told := toldNodes(in); told {
+		return findings
+	}
+	if in.Facts && awaited(*in.Cluster) || listsNodes(in) {
 		return nil
 	}
 	kind := in.Cluster.Infrastructure.Kind
@@ -33,10 +39,40 @@ func nodes(in Input) []Finding {
 	if !in.Facts {
 		why = "no network of the list can be that of the nodes, and this list gets none from " + kind
 	}
+	severity := Warning
+	if others(in, anonymous) {
+		severity, why = Info, "no network of the list contains the endpoint "+in.Cluster.EndpointHost+"; whether one is that of the nodes cannot be told"
+	}
 	return []Finding{{
-		Code: MissingNodes, Severity: Warning, Why: why,
+		Code: MissingNodes, Severity: severity, Why: why,
 		Mend: "list it in spec.noProxy of a CorporateProxy that selects such clusters by label or namespace, or of the cluster's ProxyOverride (docs/how-to/node-network.md)",
 	}}
+}
+
+// toldNodes is about the networks that the provider tells of, if it is known to: those are the nodes', even where pods have
+// addresses of them, too.
+func toldNodes(in Input) (findings []Finding, told bool) {
+	for _, written := range in.Told {
+		entry, err := noproxy.Parse(written.Value)
+		if err != nil || entry.Kind != noproxy.CIDR {
+			continue
+		}
+		if slices.ContainsFunc(in.Entries, func(item noproxy.Item) bool { return contains(item.Entry, entry.Prefix) }) {
+			return nil, true
+		}
+		if told = true; findings == nil {
+			findings = []Finding{{
+				Code: MissingNodes, Severity: Warning, Mend: "add " + written.Value,
+				Why: fmt.Sprintf("does not cover the network of the nodes %s (%s, %s)", written.Value, written.Source.Object, written.Source.Field),
+			}}
+		}
+	}
+	return findings, told
+}
+
+// contains reports whether an entry covers a whole network.
+func contains(e noproxy.Entry, network netip.Prefix) bool {
+	return e.Kind == noproxy.All || e.Kind == noproxy.CIDR && e.Prefix.Bits() <= network.Bits() && e.Prefix.Contains(network.Addr())
 }
 
 // awaited reports whether the operator makes no list for the cluster before its provider has told the network.
@@ -56,16 +92,22 @@ func awaited(c resolve.Cluster) bool {
 func listsNodes(in Input) bool {
 	endpoint, err := netip.ParseAddr(strings.Trim(in.Cluster.EndpointHost, "[]"))
 	named := err != nil
+	return others(in, func(item noproxy.Item) bool {
+		return named || item.Entry.Kind == noproxy.All || item.Entry.Prefix.Contains(endpoint) || slices.ContainsFunc(item.Sources, forTheseClusters)
+	})
+}
+
+// others reports whether this is so of a network of the list that is not that of pods or services.
+func others(in Input, is func(noproxy.Item) bool) bool {
 	return slices.ContainsFunc(in.Entries, func(item noproxy.Item) bool {
 		network := item.Entry.Prefix
-		switch {
-		case item.Entry.Kind == noproxy.All:
-			return true
-		case item.Entry.Kind != noproxy.CIDR || network.IsSingleIP() || ofPodsOrServices(*in.Cluster, network):
-			return false
-		}
-		return named || network.Contains(endpoint) || slices.ContainsFunc(item.Sources, forTheseClusters)
+		return (item.Entry.Kind == noproxy.All || item.Entry.Kind == noproxy.CIDR && !network.IsSingleIP() && !ofPodsOrServices(*in.Cluster, network)) && is(item)
 	})
+}
+
+// anonymous reports whether nobody can tell for which clusters an entry was written: it is of a list as it stands.
+func anonymous(item noproxy.Item) bool {
+	return slices.ContainsFunc(item.Sources, func(s noproxy.Source) bool { return s.Layer == "" })
 }
 
 func forTheseClusters(s noproxy.Source) bool {

@@ -20,7 +20,7 @@ func Portability(in Input) []Finding {
 	if len(written) == 0 {
 		return nil
 	}
-	all := readers(in.Any, written, in.Today)
+	all := in.readers(written)
 	found := map[Code]*deviation{}
 	left := spellings(in.Left)
 	meant := dialect.CompileGo(in.Entries.String())
@@ -55,6 +55,15 @@ func Portability(in Input) []Finding {
 		}
 	}
 	return findings
+}
+
+// readers are the clients that the list is for.
+func (in Input) readers(written noproxy.List) []reader {
+	all := readers(in.Any, written, in.Today)
+	if in.Audience != noproxy.AudienceGo {
+		return all
+	}
+	return slices.DeleteFunc(all, func(r reader) bool { return r.choice.Client.Name != "go" })
 }
 
 // remaining are the entries that the list is to express at all.

@@ -6,22 +6,17 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
 func proxy(in Input) []Finding {
 	var findings []Finding
-	list := dialect.CompileGo(in.Any)
 	for _, u := range slices.CompactFunc([]proxyurl.URL{in.HTTP, in.HTTPS}, proxyurl.URL.Equal) {
 		if u.IsZero() {
 			continue
 		}
-		if covers(list, u.WithoutFinalDot().Host()) {
-			findings = append(findings, Finding{
-				Code: ProxyListed, Severity: Warning, Mend: "remove the entry that covers it",
-				Why: fmt.Sprintf("the list covers the proxy's own host %s", u.Host()),
-			})
-		}
+		findings = append(findings, proxyListed(in, u)...)
 		if u.Scheme() == "https" {
 			findings = append(findings, httpsProxy(u))
 		}
@@ -34,6 +29,26 @@ func proxy(in Input) []Finding {
 		findings = append(findings, oneProxy(in))
 	}
 	return findings
+}
+
+// proxyListed is about entries that cover the proxy. Clients dial a proxy without asking the list about it, so that one for a
+// whole network or domain is right to stay; one for the proxy alone is for nothing.
+func proxyListed(in Input, u proxyurl.URL) []Finding {
+	host := u.WithoutFinalDot().Host()
+	alone, err := noproxy.HostEntry(host)
+	if !covers(dialect.CompileGo(in.Any), host) || err != nil {
+		return nil
+	}
+	finding := Finding{
+		Code: ProxyListed, Severity: Info, Why: fmt.Sprintf("the list covers the proxy's own host %s: clients dial it all the same", u.Host()),
+		Mend: "keep the entry if it is for other hosts, too",
+	}
+	for _, item := range in.Entries {
+		if e := item.Entry; e.Name == alone.Name && e.Prefix == alone.Prefix && e.Kind != noproxy.Subdomains && e.Kind != noproxy.All {
+			finding.Severity, finding.Entries, finding.Mend = Warning, []Entry{entryOf(item)}, "remove it: no request is for the proxy itself"
+		}
+	}
+	return []Finding{finding}
 }
 
 func httpsProxy(u proxyurl.URL) Finding {

@@ -178,6 +178,27 @@ func differ(asked []probe, some, others []reader) bool {
 	return false
 }
 
+// portsOftenMeant are numbers that few addresses end with.
+var portsOftenMeant = []string{"80", "443", "3128", "5000", "6443", "8080", "8081", "8443", "9090", "9443"}
+
+// portLike finds IPv6 addresses whose end may be meant as a port. Info: who means the address has nothing to mend.
+func portLike(in Input) []Finding {
+	var findings []Finding
+	for _, item := range in.Entries {
+		text := item.Entry.String()
+		at := strings.LastIndexByte(text, ':')
+		if item.Entry.Kind != noproxy.Addr || item.Entry.Port != 0 || !strings.Contains(text[:max(at, 0)], "::") || !slices.Contains(portsOftenMeant, text[at+1:]) {
+			continue
+		}
+		findings = append(findings, Finding{
+			Code: PortLike, Severity: Info, Entries: []Entry{entryOf(item)},
+			Why:  fmt.Sprintf("is one address, which ends with %s, and not port %s of %s", text[at+1:], text[at+1:], text[:at]),
+			Mend: fmt.Sprintf("list %s if the port is meant: few clients read one", text[:at]),
+		})
+	}
+	return findings
+}
+
 func omitted(in Input) []Finding {
 	var findings []Finding
 	for _, item := range in.Omitted {
@@ -187,7 +208,11 @@ func omitted(in Input) []Finding {
 			why = "an IPv6 address with a port needs brackets, which make some clients fail for every URL; drop-ins have it, pods and values do not"
 			mend = "list the address without a port"
 		}
-		findings = append(findings, Finding{Code: Omitted, Severity: Warning, Entries: []Entry{entryOf(item)}, Why: why, Mend: mend})
+		severity := Warning
+		if !slices.ContainsFunc(item.Sources, func(s noproxy.Source) bool { return s.Layer != noproxy.LayerProvider }) {
+			severity, mend = Info, "" // nobody wrote it, and a cluster without IPv6 networks of its own does not need it
+		}
+		findings = append(findings, Finding{Code: Omitted, Severity: severity, Entries: []Entry{entryOf(item)}, Why: why, Mend: mend})
 	}
 	return findings
 }
