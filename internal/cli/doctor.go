@@ -178,7 +178,7 @@ func (o *doctorOptions) examine(cmd *cobra.Command, known doctor.Options) (*doct
 		}
 		return doctor.Cluster(cmd.Context(), cluster, cluster.Namespace, o.name, known)
 	}
-	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin())
+	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (o doctorEgressOptions) rows(cmd *cobra.Command) ([]cutoff.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin())
+	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

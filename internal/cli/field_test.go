@@ -11,6 +11,7 @@ import (
 // What people report of their fleets, and the right answer. The inputs are in testdata/field.
 func TestWhatPeopleReportIsAnsweredRight(t *testing.T) {
 	const eks = "172.20.0.0/16,4f0e2d.yl4.eu-central-1.eks.amazonaws.com,.cluster.local,localhost,127.0.0.1,.localhost,.svc"
+	const lost = "warning: testdata/field/twice.yaml:22: spec.template.spec.containers[0].env is set more than once: line 22 counts, and not line 18 with HTTPS_PROXY, NO_PROXY"
 	for name, test := range map[string]struct {
 		command   string
 		status    int
@@ -23,6 +24,14 @@ func TestWhatPeopleReportIsAnsweredRight(t *testing.T) {
 		"a list without it": {
 			command: "lint --cluster vpc.yaml --no-proxy 10.62.0.0/16," + eks, status: 1,
 			says: []string{"Warning  MissingNodes", "the network of the nodes 10.61.0.0/16 (AWSManagedControlPlane", "fact vpcCIDR)", "mend: add 10.61.0.0/16"},
+		},
+		"env twice, in doctor":        {command: "doctor tunnel -f twice.yaml", status: 1, says: []string{lost, "Error NoProxy"}},
+		"env twice, in mutate":        {command: "mutate -f twice.yaml --proxy proxy.yaml --cluster cluster.yaml", says: []string{lost, "name: POD_NAME"}},
+		"env twice, in pods":          {command: "pods -f twice.yaml", status: 1, says: []string{lost, "no pods in the files"}},
+		"env twice, beside a Cluster": {command: "lint --no-proxy a.example --cluster cluster.yaml --cluster twice.yaml", status: 1, says: []string{lost}},
+		"noProxy twice": {
+			command: "lint --values twice-values.yaml --cluster cluster.yaml",
+			says:    []string{"warning: testdata/field/twice-values.yaml:5: proxy.noProxy is set more than once: line 5 counts, and not line 4"},
 		},
 		"an address that ends as a port": {
 			command: "lint --no-proxy fd00::1:443",

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
@@ -17,17 +16,17 @@ import (
 
 // readFleet reads what inputFlags name.
 func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet.Fleet, error) {
-	choice, err := readProxy(opts, stdin)
+	choice, err := readProxy(opts, stdin, warnings)
 	if err != nil {
 		return nil, err
 	}
-	documents, err := files.Documents(opts.clusters, opts.recursive, stdin)
+	documents, err := files.Documents(opts.clusters, opts.recursive, stdin, warnings)
 	if err != nil {
 		return nil, err
 	}
 	overrides := documents
 	if len(opts.override) > 0 {
-		if overrides, err = files.Documents(opts.override, opts.recursive, stdin); err != nil {
+		if overrides, err = files.Documents(opts.override, opts.recursive, stdin, warnings); err != nil {
 			return nil, err
 		}
 	}
@@ -35,21 +34,18 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet.
 }
 
 // readProxy reads --values, with --trusted-ca, or --proxy.
-func readProxy(opts renderOptions, stdin io.Reader) (fleet.Choice, error) {
+func readProxy(opts renderOptions, stdin io.Reader, warnings io.Writer) (fleet.Choice, error) {
 	none := fleet.Choice{}
 	if opts.values == "" {
-		documents, err := files.Documents([]string{opts.proxy}, opts.recursive, stdin)
+		documents, err := files.Documents([]string{opts.proxy}, opts.recursive, stdin, warnings)
 		if err != nil {
 			return none, err
 		}
 		return fleet.Proxies(opts.proxy, documents, opts.at.time())
 	}
-	data, err := files.Read(opts.values, stdin)
-	if err != nil {
+	data, err := files.Values(opts.values, stdin, warnings)
+	if err != nil { // no Problem, which lint would take for a finding
 		return none, err
-	}
-	if yaml.Unmarshal(data, new(map[string]any)) != nil { // no Problem, which lint would take for a finding; the parser quotes
-		return none, fmt.Errorf("%s: not valid YAML, or not a map", opts.values)
 	}
 	installation, err := inputs.Values(opts.values, data)
 	if err == nil && opts.trustedCA != "" {

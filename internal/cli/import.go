@@ -159,7 +159,7 @@ func (o importOptions) read(stdin io.Reader, warnings io.Writer) (imported, erro
 		}
 		in.settings = append(in.settings, settings...)
 	}
-	if in.documents, err = files.Documents(o.clusters, o.recursive, stdin); err != nil {
+	if in.documents, err = files.Documents(o.clusters, o.recursive, stdin, warnings); err != nil {
 		return in, err
 	}
 	if in.clusters, err = document.Clusters(in.documents, warnings); err != nil {

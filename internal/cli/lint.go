@@ -135,7 +135,7 @@ func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linte
 		}
 		return f.Lint(now, cmd.ErrOrStderr())
 	}
-	choice, err := readProxy(opts.renderOptions, cmd.InOrStdin())
+	choice, err := readProxy(opts.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if len(opts.clusters) == 0 {
 		return []fleet.Linted{{Findings: lint.Run(in)}}, nil
 	}
-	documents, err := files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin())
+	documents, err := files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

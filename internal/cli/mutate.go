@@ -174,7 +174,7 @@ func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, erro
 		layers = append(layers, settings)
 	}
 	for _, file := range opts.policyValues {
-		content, err := files.Read(file, cmd.InOrStdin())
+		content, err := files.Values(file, cmd.InOrStdin(), cmd.ErrOrStderr())
 		if err != nil {
 			return mutation.Values{}, err
 		}

@@ -97,7 +97,7 @@ func unknownNodes(reports []v1alpha1.ProxyReport, where string) error {
 func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.ProxyReport, where string, err error) {
 	var documents []document.Document
 	if len(opts.files) > 0 {
-		documents, err = files.Documents(opts.files, opts.recursive, cmd.InOrStdin())
+		documents, err = files.Documents(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	} else {
 		documents, where, err = listReports(cmd, opts)
 	}

@@ -29,7 +29,7 @@ func (o *planOptions) read(cmd *cobra.Command, into *fleet.States) error {
 	if o.online() {
 		return o.readLive(cmd, into)
 	}
-	common, err := files.Documents(o.clusters, true, cmd.InOrStdin())
+	common, err := files.Documents(o.clusters, true, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func installation(at map[string]int, name string) (int, bool) {
 
 // readLive reads the management cluster, and puts -f over it.
 func (o *planOptions) readLive(cmd *cobra.Command, into *fleet.States) error {
-	manifests, err := files.Documents(o.files, o.recursive, cmd.InOrStdin())
+	manifests, err := files.Documents(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (o podsOptions) lister(cmd *cobra.Command) (from pods.Lister, namespace str
 		}
 		return cluster, cluster.Namespace, nil
 	}
-	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin())
+	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if namespace = o.Namespace; o.AllNamespaces {
 		namespace = ""
 	}

@@ -91,7 +91,7 @@ func runBundle(cmd *cobra.Command, opts bundleOptions) error {
 	if err != nil {
 		return err
 	}
-	documents, err := files.Documents(opts.files, opts.recursive, cmd.InOrStdin())
+	documents, err := files.Documents(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (o pictureOptions) check(cmd *cobra.Command) error {
 
 func runPicture(cmd *cobra.Command, opts pictureOptions) error {
 	if len(opts.files) > 0 {
-		in, err := picturedFiles(opts, cmd.InOrStdin())
+		in, err := picturedFiles(opts, cmd.InOrStdin(), cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}

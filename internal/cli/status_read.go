@@ -70,11 +70,11 @@ func filled[T any](objects []unstructured.Unstructured) ([]T, error) {
 const notInFiles = "not in the files"
 
 // picturedFiles reads the same from files.
-func picturedFiles(opts pictureOptions, stdin io.Reader) (picture.Input, error) {
+func picturedFiles(opts pictureOptions, stdin io.Reader, warnings io.Writer) (picture.Input, error) {
 	in := picture.Input{Now: time.Now(), OperatorNamespace: opts.operatorNamespace, Unread: map[diagnosis.Source]string{
 		diagnosis.SourceOperator: notInFiles, diagnosis.SourceProxy: notInFiles, diagnosis.SourceCluster: notInFiles,
 	}}
-	documents, err := files.Documents(opts.files, opts.recursive, stdin)
+	documents, err := files.Documents(opts.files, opts.recursive, stdin, warnings)
 	if err != nil {
 		return in, err
 	}

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/core/yamldoc"
 )
 
 // Split cuts a stream into its documents. Together they are the stream again, byte for byte: a document begins with its
@@ -62,21 +63,30 @@ func splitJSON(document []byte) [][]byte {
 
 // Parse returns what a document says, nil if it says nothing. No error quotes it: it may be a Secret.
 func Parse(document []byte) (any, error) {
+	value, _, err := Read(document, 0)
+	return value, err
+}
+
+// Read is Parse with remarks on what in the document is lost. It has that many lines above it in its file.
+func Read(document []byte, above int) (any, []yamldoc.Remark, error) {
 	if empty(document) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if !utf8.Valid(document) {
-		return nil, errors.New("not UTF-8")
+		return nil, nil, errors.New("not UTF-8")
 	}
-	encoded, err := yaml.YAMLToJSON(document)
-	if err != nil {
-		return nil, errors.New("not valid YAML")
+	var invalid error
+	value, remarks, err := yamldoc.Read[any](document, above, func(encoded []byte, value any) error {
+		invalid = utiljson.Unmarshal(encoded, value)
+		return invalid
+	})
+	switch {
+	case invalid != nil:
+		return nil, nil, fmt.Errorf("not an object: %w", invalid)
+	case err != nil:
+		return nil, nil, errors.New("not valid YAML")
 	}
-	var value any
-	if err := utiljson.Unmarshal(encoded, &value); err != nil {
-		return nil, fmt.Errorf("not an object: %w", err)
-	}
-	return value, nil
+	return value, remarks, nil
 }
 
 // empty tells whether there is nothing but comments, directives and markers.

@@ -86,8 +86,10 @@ func (m *Mutator) Run(ctx context.Context, out *bytes.Buffer) {
 		if len(s.documents) > 0 && out.Len() > 0 && !bytes.HasPrefix(s.documents[0], []byte("---")) {
 			fmt.Fprintf(out, "%s---\n", lineEnd(out.Bytes()))
 		}
+		above := 0
 		for i, document := range s.documents {
-			changed, err := m.document(ctx, s.file, document)
+			changed, err := m.document(ctx, s.file, document, above)
+			above += bytes.Count(document, []byte("\n"))
 			if err != nil {
 				m.fail("%s: document %d: %v", s.file, i+1, err)
 			}
@@ -104,11 +106,14 @@ func lineEnd(text []byte) string {
 	return "\n"
 }
 
-// document returns a document, changed.
-func (m *Mutator) document(ctx context.Context, file string, document []byte) ([]byte, error) {
-	value, err := manifest.Parse(document)
+// document returns a document, changed. It has that many lines above it.
+func (m *Mutator) document(ctx context.Context, file string, document []byte, above int) ([]byte, error) {
+	value, remarks, err := manifest.Read(document, above)
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range remarks {
+		fmt.Fprintln(m.opts.Report, "warning:", r.In(file))
 	}
 	touched := false
 	for _, workload := range manifest.Workloads(manifest.Objects(value)) {

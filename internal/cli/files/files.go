@@ -2,6 +2,7 @@
 package files
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/document"
+	"github.com/fairlead-io/fairlead/internal/core/yamldoc"
 )
 
 // extensions are those of the files that are read of a folder, as kubectl does.
@@ -43,8 +45,24 @@ func readAll(name string, from io.Reader, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Documents reads the Kubernetes objects of files, and of those in folders.
-func Documents(names []string, recursive bool, stdin io.Reader) ([]document.Document, error) {
+// Values reads a file of values, a map. What is lost in it is a warning. No error quotes the text, which may have a password.
+func Values(name string, stdin io.Reader, warnings io.Writer) ([]byte, error) {
+	data, err := Read(name, stdin)
+	if err != nil {
+		return nil, err
+	}
+	_, remarks, err := yamldoc.Read[map[string]any](data, 0, json.Unmarshal)
+	if err != nil {
+		return nil, fmt.Errorf("%s: not valid YAML, or not a map", name)
+	}
+	for _, r := range remarks {
+		fmt.Fprintln(warnings, "warning:", r.In(name))
+	}
+	return data, nil
+}
+
+// Documents reads the Kubernetes objects of files, and of those in folders. What is lost in them is a warning.
+func Documents(names []string, recursive bool, stdin io.Reader, warnings io.Writer) ([]document.Document, error) {
 	names, err := InFolders(names, recursive)
 	if err != nil {
 		return nil, err
@@ -59,6 +77,7 @@ func Documents(names []string, recursive bool, stdin io.Reader) ([]document.Docu
 		if err != nil {
 			return nil, err
 		}
+		document.Warn(documents, warnings)
 		all = append(all, documents...)
 	}
 	return all, nil

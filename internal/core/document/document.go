@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,12 +20,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/yamldoc"
 )
 
 // Document is one Kubernetes object of a file.
 type Document struct {
-	File   string // or what else it was read from, for messages
-	Object unstructured.Unstructured
+	File    string // or what else it was read from, for messages
+	Object  unstructured.Unstructured
+	Remarks []string // on the text that it is the first object of: what in it is lost
 }
 
 // Parse reads the objects of a file: YAML or JSON, several documents, and Lists as kubectl prints them. No error quotes
@@ -35,6 +38,7 @@ func Parse(file string, data []byte) ([]Document, error) {
 		data = append(data[:len(data):len(data)], '\n')
 	}
 	reader := yamlreader.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	at := 0 // where the text begins
 	for number := 1; ; number++ {
 		text, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -43,17 +47,19 @@ func Parse(file string, data []byte) ([]Document, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: document %d: --- must stand alone on its line", file, number)
 		}
-		documents, err := parse(file, text)
+		at += max(bytes.Index(data[at:], text), 0)
+		documents, err := parse(file, text, bytes.Count(data[:at], []byte("\n")))
 		if err != nil {
 			return nil, fmt.Errorf("%s: document %d: %w", file, number, err)
 		}
-		all = append(all, documents...)
+		all, at = append(all, documents...), at+len(text)
 	}
 }
 
-func parse(file string, text []byte) ([]Document, error) {
-	var content map[string]any
-	if err := yaml.Unmarshal(text, &content); err != nil {
+// parse reads the objects of a text, which has that many lines above it.
+func parse(file string, text []byte, above int) ([]Document, error) {
+	content, remarks, err := yamldoc.Read[map[string]any](text, above, json.Unmarshal)
+	if err != nil {
 		return nil, errors.New("not valid YAML, or not a Kubernetes object")
 	}
 	if len(content) == 0 {
@@ -63,15 +69,29 @@ func parse(file string, text []byte) ([]Document, error) {
 	if object.GetKind() == "" || object.GetAPIVersion() == "" {
 		return nil, errors.New("not a Kubernetes object: apiVersion or kind is missing")
 	}
+	said := make([]string, len(remarks))
+	for i, r := range remarks {
+		said[i] = r.In(file)
+	}
 	if !object.IsList() {
-		return []Document{{file, object}}, nil
+		return []Document{{file, object, said}}, nil
 	}
 	var items []Document
-	err := object.EachListItem(func(item runtime.Object) error {
-		items = append(items, Document{file, *item.(*unstructured.Unstructured)}) //nolint:forcetypeassert // of an Unstructured
+	err = object.EachListItem(func(item runtime.Object) error {
+		items = append(items, Document{file, *item.(*unstructured.Unstructured), said}) //nolint:forcetypeassert // of an Unstructured
+		said = nil
 		return nil
 	})
 	return items, err
+}
+
+// Warn says what is lost in the texts of documents.
+func Warn(documents []Document, warnings io.Writer) {
+	for _, d := range documents {
+		for _, remark := range d.Remarks {
+			fmt.Fprintln(warnings, "warning:", remark)
+		}
+	}
 }
 
 // Name says which object it is.

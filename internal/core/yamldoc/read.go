@@ -1,0 +1,69 @@
+package yamldoc
+
+import (
+	"bytes"
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Remark is about a text that does not say what it seems to say: two values are in the same place, and one is lost.
+type Remark struct {
+	Line int    // of the file, from 1, where what counts stands
+	Text string // names places, keys and variables, and no value
+}
+
+// In is the remark as a message about a file.
+func (r Remark) In(file string) string { return fmt.Sprintf("%s:%d: %s", file, r.Line, r.Text) }
+
+// Read decodes YAML as kubectl and Helm do, to which the last of equal keys counts, and remarks on what is lost by that.
+// The text has that many lines above it in its file. decode is given JSON. An error of YAML is no error of decode, and may quote the text.
+func Read[T any](text []byte, above int, decode func([]byte, any) error) (T, []Remark, error) {
+	var value T
+	encoded, err := yaml.YAMLToJSONStrict(text)
+	twice := err != nil
+	if twice {
+		if encoded, err = yaml.YAMLToJSON(text); err != nil {
+			return value, nil, err
+		}
+	}
+	if err := decode(encoded, &value); err != nil {
+		return value, nil, err
+	}
+	if twice || bytes.Contains(text, []byte("<<")) || repeats(value) {
+		return value, remarks(text, above), nil
+	}
+	return value, nil, nil
+}
+
+// repeats reports whether a list of variables somewhere in a value names one twice.
+func repeats(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inner := range value {
+			if list, is := inner.([]any); is && key == variables && namesTwice(list) || repeats(inner) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range value {
+			if repeats(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func namesTwice(list []any) bool {
+	seen := map[any]bool{}
+	for _, item := range list {
+		object, _ := item.(map[string]any)
+		name, is := object["name"].(string)
+		if is && seen[name] {
+			return true
+		}
+		seen[name] = is
+	}
+	return false
+}

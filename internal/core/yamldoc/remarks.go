@@ -1,0 +1,195 @@
+package yamldoc
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// variables is the key of a container's variables.
+const variables = "env"
+
+// shown are keys and names that a message may have. Others may be anything, such as a password without its blank.
+var shown = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]{0,62}$`)
+
+// remarks are about a text that has that many lines above it.
+func remarks(text []byte, above int) []Remark {
+	var root yamlv3.Node
+	if yamlv3.Unmarshal(text, &root) != nil {
+		return nil // what reads it for Kubernetes takes more
+	}
+	lower(&root, above)
+	w := walk{}
+	w.node(&root, "")
+	slices.SortStableFunc(w.found, func(a, b Remark) int { return a.Line - b.Line })
+	return w.found
+}
+
+// lower counts the lines from the top of the file.
+func lower(n *yamlv3.Node, by int) {
+	n.Line += by
+	for _, inner := range n.Content {
+		lower(inner, by)
+	}
+}
+
+type walk struct{ found []Remark }
+
+// node looks at what is written in a place, and not at what aliases repeat.
+func (w *walk) node(n *yamlv3.Node, path string) {
+	switch n.Kind {
+	case yamlv3.DocumentNode:
+		w.node(n.Content[0], path)
+	case yamlv3.SequenceNode:
+		if path == variables || strings.HasSuffix(path, "."+variables) {
+			w.names(n, path)
+		}
+		for i, item := range n.Content {
+			w.node(item, fmt.Sprintf("%s[%d]", path, i))
+		}
+	case yamlv3.MappingNode:
+		w.mapping(n, path)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			w.node(n.Content[i+1], below(path, n.Content[i].Value))
+		}
+	}
+}
+
+func below(path, key string) string {
+	if !shown.MatchString(key) && key != "<<" {
+		key = "(a key)"
+	}
+	return strings.TrimPrefix(path+"."+key, ".")
+}
+
+// field is a key that is set, in the order in which the parser does.
+type field struct {
+	key, value *yamlv3.Node
+	merged     bool
+}
+
+func (f field) where() string {
+	text := fmt.Sprintf("line %d", f.key.Line)
+	if f.merged {
+		text += " (merged by <<)"
+	}
+	return text
+}
+
+// with names the variables that a lost list has, or the keys that a lost map has.
+func (f field) with() string {
+	var names []string
+	value := resolved(f.value)
+	for i, n := range value.Content {
+		name := ""
+		switch {
+		case value.Kind == yamlv3.SequenceNode:
+			name = nameOf(n)
+		case value.Kind == yamlv3.MappingNode && i%2 == 0:
+			name = n.Value
+		}
+		if shown.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(names, ", ")
+}
+
+func (w *walk) mapping(n *yamlv3.Node, path string) {
+	var keys []string
+	set := map[string][]field{}
+	for _, f := range fields(n, false, 0) {
+		key := f.key.Value
+		if set[key] == nil {
+			keys = append(keys, key)
+		}
+		set[key] = append(set[key], f)
+	}
+	for _, key := range keys {
+		counts := set[key][len(set[key])-1]
+		var lost []string
+		for _, f := range set[key] {
+			// A merge is there to be overridden, one text by another. That a list or a map is replaced as a whole is often not meant.
+			if f.key != counts.key && (!f.merged || resolved(f.value).Kind != yamlv3.ScalarNode) {
+				lost = append(lost, f.where()+f.with())
+			}
+		}
+		w.lost(counts.key.Line, below(path, key)+" is set more than once", counts.where(), lost)
+	}
+}
+
+func (w *walk) lost(line int, what, counts string, lost []string) {
+	if len(lost) > 0 {
+		w.found = append(w.found, Remark{line, fmt.Sprintf("%s: %s counts, and not %s", what, counts, strings.Join(lost, ", nor "))})
+	}
+}
+
+// deepest bounds merges within merges.
+const deepest = 20
+
+// fields are the keys of a mapping as yaml.v2 sets them, which kubectl, Helm and sigs.k8s.io/yaml are made of: a merge takes
+// effect where it stands, also over what stands above it, and the first of several over the others.
+func fields(n *yamlv3.Node, merged bool, depth int) []field {
+	var all []field
+	for i := 0; i+1 < len(n.Content) && depth < deepest; i += 2 {
+		key, value := n.Content[i], resolved(n.Content[i+1])
+		switch {
+		case key.Kind != yamlv3.ScalarNode:
+		case key.Tag != "!!merge":
+			all = append(all, field{key, n.Content[i+1], merged})
+		case value.Kind == yamlv3.SequenceNode:
+			for j := len(value.Content) - 1; j >= 0; j-- {
+				all = append(all, fields(resolved(value.Content[j]), true, depth+1)...)
+			}
+		default:
+			all = append(all, fields(value, true, depth+1)...)
+		}
+	}
+	return all
+}
+
+func resolved(n *yamlv3.Node) *yamlv3.Node {
+	if n.Kind == yamlv3.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// names finds a variable that a list has twice. The kubelet takes the last.
+func (w *walk) names(list *yamlv3.Node, path string) {
+	lines := map[string][]int{}
+	for _, item := range list.Content {
+		if name := nameOf(item); shown.MatchString(name) {
+			lines[name] = append(lines[name], item.Line)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		var lost []string
+		last := len(lines[name]) - 1
+		for _, line := range lines[name][:last] {
+			lost = append(lost, fmt.Sprintf("line %d", line))
+		}
+		w.lost(lines[name][last], path+" has the variable "+name+" more than once", fmt.Sprintf("line %d", lines[name][last]), lost)
+	}
+}
+
+// nameOf is what an item of a list is called.
+func nameOf(item *yamlv3.Node) string {
+	name := ""
+	if item = resolved(item); item.Kind != yamlv3.MappingNode {
+		return name
+	}
+	for _, f := range fields(item, false, 0) {
+		if f.key.Value == "name" {
+			name = resolved(f.value).Value
+		}
+	}
+	return name
+}
