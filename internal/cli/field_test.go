@@ -33,6 +33,17 @@ func TestWhatPeopleReportIsAnsweredRight(t *testing.T) {
 			command: "lint --values twice-values.yaml --cluster cluster.yaml",
 			says:    []string{"warning: testdata/field/twice-values.yaml:5: proxy.noProxy is set more than once: line 5 counts, and not line 4"},
 		},
+		"names without a dot, in lint": {
+			command: "lint --proxy proxy.yaml --cluster cluster.yaml -f argocd.yaml",
+			says:    []string{"Warning  ShortName  argocd-repo-server, argocd-redis", "container server names argocd-repo-server (args[2])", "write argocd-repo-server.argocd.svc"},
+		},
+		"names without a dot, in doctor": {
+			command: "doctor tunnel --proxy proxy.yaml --cluster cluster.yaml -f argocd.yaml", status: 1,
+			says: []string{"Warning  ShortName  Deployment argocd/argocd-server", "argocd-repo-server (args[2])"},
+		},
+		"names that are listed": {
+			command: "lint --no-proxy argocd-repo-server,argocd-redis -f argocd.yaml", not: []string{"ShortName"},
+		},
 		"an address that ends as a port": {
 			command: "lint --no-proxy fd00::1:443",
 			says:    []string{"Info     PortLike  fd00::1:443", "not port 443 of fd00::1", "mend: list fd00::1"},
@@ -41,7 +52,10 @@ func TestWhatPeopleReportIsAnsweredRight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			arguments := strings.Fields(test.command)
 			for i, argument := range arguments {
-				if strings.HasSuffix(argument, ".yaml") {
+				switch {
+				case argument == "argocd.yaml":
+					arguments[i] = "../agents/shortname/testdata/field/" + argument
+				case strings.HasSuffix(argument, ".yaml"):
 					arguments[i] = "testdata/field/" + argument
 				}
 			}

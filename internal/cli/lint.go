@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/agents/shortname"
 	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/cli/sarif"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
@@ -25,6 +26,7 @@ type lintOptions struct {
 	noProxy             string
 	httpProxy, httpsURL string
 	audience            string
+	files               []string
 	failOn              string
 }
 
@@ -41,7 +43,8 @@ list lacks, and how clients read the proxy's URL.
 
 With --values or --proxy it checks the list that the operator writes for each
 cluster; with --values alone, the list of pods without an operator; with
---no-proxy, a given list. The exit status is 1 for a finding of the severity
+--no-proxy, a given list. With -f it also finds Services that pods name without a
+dot, and that the list does not cover. The exit status is 1 for a finding of the severity
 --fail-on or worse, and 2 if the command line or a file is wrong.
 No password is printed.`,
 		Example: `  fairlead lint --values secret-values.yaml --cluster cluster.yaml
@@ -54,6 +57,9 @@ No password is printed.`,
 
   # the list of a machine's drop-in, which Go programs read
   fairlead lint --no-proxy "$NO_PROXY" --audience go --cluster cluster.yaml
+
+  # does the list cover the Services that a chart's pods name?
+  helm template argocd … | fairlead lint --values secret-values.yaml --cluster cluster.yaml -f -
 
   # for a pipeline
   fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json
@@ -75,6 +81,7 @@ No password is printed.`,
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
 	flags.StringVar(&opts.audience, "audience", string(noproxy.AudienceAny), "with --no-proxy, the programs that read it: "+strings.Join(audiences, ", "))
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
+	filenameFlag(cmd, &opts.files, "manifests whose pods read the list, a folder of them, or - for stdin; may be repeated")
 	outputFlag(cmd, &opts.output, tableOutput, lintOutputs)
 	return cmd
 }
@@ -90,7 +97,7 @@ func (o *lintOptions) checkLint(list bool) error {
 	case !list && (o.httpProxy != "" || o.httpsURL != ""):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	}
-	if err := cmp.Or(oneOf("--audience", o.audience, audiences), checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
+	if err := cmp.Or(oneOf("--audience", o.audience, audiences), oneStdin(slices.Concat(o.files, o.inputFiles())), checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
 		return err
 	}
 	return o.checkInputs()
@@ -116,6 +123,20 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 }
 
 func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
+	results, err := lintLists(cmd, opts)
+	if err != nil || len(opts.files) == 0 {
+		return results, err
+	}
+	manifests, err := files.Documents(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	for i, result := range results {
+		if result.List != "" {
+			results[i].Findings = lint.Sorted(append(result.Findings, shortname.Find(manifests, result.List)...))
+		}
+	}
+	return results, err
+}
+
+func lintLists(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if opts.noProxy != "" {
 		return lintList(cmd, opts)
 	}
@@ -145,7 +166,7 @@ func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linte
 	}
 	in := lint.Alone(installation)
 	in.Now = now
-	return []fleet.Linted{{Findings: lint.Run(in)}}, nil
+	return []fleet.Linted{{Findings: lint.Run(in), List: in.Any}}, nil
 }
 
 // lintList looks at a list as it stands, once for each cluster if there are any.
@@ -154,7 +175,7 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	in.Audience = noproxy.Audience(opts.audience)
 	in.HTTP, in.HTTPS = in.ReadProxy("--http-proxy", opts.httpProxy), in.ReadProxy("--https-proxy", opts.httpsURL)
 	if len(opts.clusters) == 0 {
-		return []fleet.Linted{{Findings: lint.Run(in)}}, nil
+		return []fleet.Linted{{Findings: lint.Run(in), List: in.Any}}, nil
 	}
 	documents, err := files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {

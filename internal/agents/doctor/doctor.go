@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/agents/shortname"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
@@ -31,7 +32,8 @@ type Examination struct {
 	documents []document.Document // beside them
 	notes     []string
 
-	neighbours *neighbours // of the documents
+	neighbours *neighbours         // of the documents
+	services   *shortname.Services // among them
 }
 
 // subject is a pod to be judged, as a pod itself or in a workload.
@@ -200,10 +202,18 @@ func (e *Examination) judgePod(s subject, probes map[string]tunnel.Probe) (tunne
 	if err != nil {
 		return tunnel.Report{}, err
 	}
-	return tunnel.Judge(tunnel.Input{
+	report := tunnel.Judge(tunnel.Input{
 		Object: s.object, Pod: pod, Read: findings, Families: e.opts.Families, Objects: near.objects, Policies: near.policies,
 		IdleTimeout: e.opts.IdleTimeout, Probes: probes,
-	}), nil
+	})
+	if list := e.opts.Settings["NO_PROXY"]; list != "" {
+		if e.services == nil {
+			services := shortname.Of(e.documents)
+			e.services = &services
+		}
+		report.Findings = lint.Sorted(append(report.Findings, e.services.InPod(s.object, pod, list)...))
+	}
+	return report, nil
 }
 
 // configurations judges the objects of Open Cluster Management.

@@ -21,22 +21,24 @@ import (
 type Linted struct {
 	Cluster  string         `json:"cluster,omitempty"`
 	Findings []lint.Finding `json:"findings"`
+	List     string         `json:"-"` // that was looked at; empty: none, or no proxy
 }
 
 // Lint looks at what the operator writes for each cluster, and whether it does. now is in seconds since 1970.
 func (f *Fleet) Lint(now int64, warnings io.Writer) ([]Linted, error) {
 	var all []Linted
 	for _, cluster := range f.Clusters {
-		findings, err := f.lint(cluster, now, warnings)
+		linted, err := f.lint(cluster, now, warnings)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Linted{nameOf(cluster), findings})
+		linted.Cluster = nameOf(cluster)
+		all = append(all, linted)
 	}
 	return all, nil
 }
 
-func (f *Fleet) lint(cluster *clusterv1.Cluster, now int64, warnings io.Writer) ([]lint.Finding, error) {
+func (f *Fleet) lint(cluster *clusterv1.Cluster, now int64, warnings io.Writer) (Linted, error) {
 	effective, err := f.Resolve(cluster, warnings)
 	resolved := err == nil
 	if resolved {
@@ -44,24 +46,24 @@ func (f *Fleet) lint(cluster *clusterv1.Cluster, now int64, warnings io.Writer) 
 	}
 	findings, is := Refused(err)
 	if err != nil && !is {
-		return nil, err
+		return Linted{}, err
 	}
 	if !resolved {
-		return findings, nil
+		return Linted{Findings: findings}, nil
 	}
 	in := lint.Effective(effective, inputs.Cluster(cluster))
 	in.API, in.Now = providerAddress(f.documents, cluster), now
 	ends, err := f.Ends(cluster)
 	if err != nil {
-		return nil, err
+		return Linted{}, err
 	}
 	for _, end := range ends {
 		in.Ends = append(in.Ends, lint.End{What: end.What, Object: end.Object, Field: end.Field, Time: end.Time.Unix(), Owner: end.Owner, Reason: end.Reason})
 	}
 	if effective.Mode != resolve.ModeProxied { // there is nothing else to look at
-		return append(findings, lint.Ending(in)...), nil
+		return Linted{Findings: append(findings, lint.Ending(in)...)}, nil
 	}
-	return append(findings, lint.Run(in)...), nil
+	return Linted{Findings: append(findings, lint.Run(in)...), List: in.Any}, nil
 }
 
 // LintList looks at a list as it stands, once for each Cluster among the documents.
@@ -90,7 +92,7 @@ func LintList(in lint.Input, documents []document.Document, warnings io.Writer) 
 			return nil, err
 		}
 		in.Cluster, in.API, in.Told = &plain, providerAddress(documents, cluster), facts.Read
-		all = append(all, Linted{nameOf(cluster), lint.Run(in)})
+		all = append(all, Linted{nameOf(cluster), lint.Run(in), in.Any})
 	}
 	return all, nil
 }

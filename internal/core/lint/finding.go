@@ -46,6 +46,7 @@ const (
 	MissingMetadata Code = "MissingMetadata" // nor what the cloud tells and lends its machines
 	MissingNodes    Code = "MissingNodes"    // nor any network of the machines, as far as can be told
 	ProviderAPI     Code = "ProviderAPI"     // what makes the machines, such as a vCenter, is asked through the proxy
+	ShortName       Code = "ShortName"       // nor a Service that a manifest names without a dot
 	NoCluster       Code = "NoCluster"       // what the cluster needs is not known
 	Length          Code = "Length"          // longer than a place it goes to can carry
 	Budget          Code = "Budget"          // so long that what many clients need beside entries is left out

@@ -18,6 +18,9 @@ func covers(list *dialect.GoList, host string) bool {
 	return found && reason != ""
 }
 
+// Covers reports whether a list covers a host.
+func Covers(list, host string) bool { return covers(dialect.CompileGo(list), host) }
+
 // missing names what the cluster needs and the list lacks: without it, webhooks,
 // the API server or the cluster's own services are asked for through the proxy.
 func missing(in Input) []Finding {
