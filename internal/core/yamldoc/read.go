@@ -20,20 +20,26 @@ func (r Remark) In(file string) string { return fmt.Sprintf("%s:%d: %s", file, r
 // The text has that many lines above it in its file. decode is given JSON. An error of YAML is no error of decode, and may quote the text.
 func Read[T any](text []byte, above int, decode func([]byte, any) error) (T, []Remark, error) {
 	var value T
-	encoded, err := yaml.YAMLToJSONStrict(text)
-	twice := err != nil
-	if twice {
-		if encoded, err = yaml.YAMLToJSON(text); err != nil {
-			return value, nil, err
-		}
+	encoded, twice, err := encode(text)
+	if err == nil {
+		err = decode(encoded, &value)
 	}
-	if err := decode(encoded, &value); err != nil {
+	if err != nil {
 		return value, nil, err
 	}
 	if twice || bytes.Contains(text, []byte("<<")) || repeats(value) {
 		return value, remarks(text, above), nil
 	}
 	return value, nil, nil
+}
+
+// encode makes JSON of YAML, and reports whether a key is there twice.
+func encode(text []byte) (encoded []byte, twice bool, err error) {
+	if encoded, err := yaml.YAMLToJSONStrict(text); err == nil {
+		return encoded, false, nil
+	}
+	encoded, err = yaml.YAMLToJSON(text)
+	return encoded, true, err
 }
 
 // repeats reports whether a list of variables somewhere in a value names one twice.
