@@ -33,6 +33,9 @@ func TestWhatPeopleReportIsAnsweredRight(t *testing.T) {
 			command: "lint --values twice-values.yaml --cluster cluster.yaml",
 			says:    []string{"warning: testdata/field/twice-values.yaml:5: proxy.noProxy is set more than once: line 5 counts, and not line 4"},
 		},
+		"noProxy twice, in plan": {
+			command: "plan testdata/field/before testdata/field/after", status: 1, says: []string{"warning: secret-values.yaml.patch:5: proxy.noProxy is set more than once: line 5 counts, and not line 4"},
+		},
 		"names without a dot, in lint": {
 			command: "lint --proxy proxy.yaml --cluster cluster.yaml -f argocd.yaml",
 			says:    []string{"Warning  ShortName  argocd-repo-server, argocd-redis", "container server names argocd-repo-server (args[2])", "write argocd-repo-server.argocd.svc"},

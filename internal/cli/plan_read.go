@@ -33,6 +33,10 @@ func (o *planOptions) read(cmd *cobra.Command, into *fleet.States) error {
 	if err != nil {
 		return err
 	}
+	for i := range common {
+		common[i].Remarks = nil // they have been said
+	}
+	defer func() { warnOf(into.After, cmd.ErrOrStderr()) }()
 	parsed := parser{}
 	if o.upgrade {
 		found, err := files.WorkingTree(o.args, o.values)
@@ -56,6 +60,16 @@ func (o *planOptions) read(cmd *cobra.Command, into *fleet.States) error {
 		return err
 	}
 	return noProxies(strings.Join(o.args, ", "), into.Before, into.After)
+}
+
+// warnOf says what is lost in the files of a state. What cannot be read at all, whoever reads it says.
+func warnOf(parts []fleet.Part, warnings io.Writer) {
+	for _, part := range parts {
+		document.Warn(part.Documents, warnings)
+		if v := part.Values; v != nil {
+			_ = files.WarnOfValues(v.File, v.Data, warnings)
+		}
+	}
 }
 
 // trees are the files of both states.

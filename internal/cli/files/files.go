@@ -51,14 +51,19 @@ func Values(name string, stdin io.Reader, warnings io.Writer) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return data, WarnOfValues(name, data, warnings)
+}
+
+// WarnOfValues says what is lost in values.
+func WarnOfValues(name string, data []byte, warnings io.Writer) error {
 	_, remarks, err := yamldoc.Read[map[string]any](data, 0, json.Unmarshal)
 	if err != nil {
-		return nil, fmt.Errorf("%s: not valid YAML, or not a map", name)
+		return fmt.Errorf("%s: not valid YAML, or not a map", name)
 	}
 	for _, r := range remarks {
 		fmt.Fprintln(warnings, "warning:", r.In(name))
 	}
-	return data, nil
+	return nil
 }
 
 // Documents reads the Kubernetes objects of files, and of those in folders. What is lost in them is a warning.
