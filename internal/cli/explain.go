@@ -39,9 +39,10 @@ func explainCommand() *cobra.Command {
 that decided, and where it was written.
 
 The list is the operator's for a cluster (--values or --proxy, with --cluster) or
-the one of --no-proxy. A URL without a scheme means https. The exit status is 0
-for an answer, 1 if clients disagree with --fail-on disagreement, and 2 if the
-command line or a file is wrong.
+the one of --no-proxy. An empty one is a list, too, and so is an empty --http-proxy
+no proxy. A URL without a scheme means https. The exit status is 0 for an answer,
+1 if clients disagree with --fail-on disagreement, and 2 if the command line or a
+file is wrong.
 
 With --check it compares expectations in files (- is standard input) with what
 clients do; the exit status is 1 for a mismatch. Expectations without a list use
@@ -78,7 +79,7 @@ func (o *explainOptions) flags(cmd *cobra.Command) {
 	o.inputFlags(flags)
 	atFlag(flags, &o.at)
 	flags.StringVar(&o.audience, "audience", "any", "the list for these programs: "+strings.Join(audiences, ", "))
-	flags.StringVar(&o.noProxy, "no-proxy", "", "a NO_PROXY list, instead of --values and --proxy")
+	flags.StringVar(&o.noProxy, "no-proxy", "", "a NO_PROXY list, which may be empty, instead of --values and --proxy")
 	flags.StringVar(&o.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy (default: an example proxy for both)")
 	flags.StringVar(&o.httpsProxy, "https-proxy", "", "proxy for https URLs, with --no-proxy")
 	flags.StringSliceVar(&o.clients, "client", nil, "client or client@version; may be repeated; all: every behaviour (default: every client, newest)")
@@ -118,13 +119,8 @@ func (o *explainOptions) checkOutput() error {
 
 // checkWritten is for a list as it stands.
 func (o *explainOptions) checkWritten() error {
-	switch {
-	case o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "" || o.given("audience"):
+	if o.values != "" || o.proxy != "" || len(o.clusters) > 0 || len(o.override) > 0 || o.form != "" || o.given("audience") {
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --cluster, --override, --form or --audience")
-	case strings.TrimSpace(o.noProxy) == "":
-		return errors.New("--no-proxy is empty: there is nothing to explain")
-	case o.given("http-proxy") && o.httpProxy == "", o.given("https-proxy") && o.httpsProxy == "":
-		return errors.New("--http-proxy or --https-proxy is empty: leave it out where there is no such proxy")
 	}
 	return nil
 }

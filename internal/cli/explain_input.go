@@ -45,7 +45,7 @@ func (s subject) until(from *explain.Source) string {
 func (o *explainOptions) subject(cmd *cobra.Command) (subject, error) {
 	if o.given("no-proxy") {
 		c := explain.Configuration{HTTP: o.httpProxy, HTTPS: o.httpsProxy, List: explain.Written(o.noProxy, "--no-proxy")}
-		if c.HTTP == "" && c.HTTPS == "" {
+		if !o.given("http-proxy") && !o.given("https-proxy") {
 			c.HTTP, c.HTTPS = standInProxy, standInProxy
 		}
 		return subject{title: "A list as it stands", configuration: c}, nil

@@ -5,11 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/fairlead-io/fairlead/internal/cli"
 )
 
-// What people report of their fleets, and the right answer. The inputs are in testdata/field.
-func TestWhatPeopleReportIsAnsweredRight(t *testing.T) {
+// What people with fleets behind proxies report, each with the answer that is right, in testdata/field/*.txtar.
+func TestWhatPeopleReportIsAnsweredRight(t *testing.T) { testscript.Run(t, scripts("testdata/field")) }
+
+// The same for inputs that are files of testdata/field.
+func TestAReportAboutAFileIsAnsweredRight(t *testing.T) {
 	const eks = "172.20.0.0/16,4f0e2d.yl4.eu-central-1.eks.amazonaws.com,.cluster.local,localhost,127.0.0.1,.localhost,.svc"
 	const lost = "warning: testdata/field/twice.yaml:22: spec.template.spec.containers[0].env is set more than once: line 22 counts, and not line 18 with HTTPS_PROXY, NO_PROXY"
 	for name, test := range map[string]struct {

@@ -24,6 +24,7 @@ import (
 type lintOptions struct {
 	renderOptions
 	noProxy             string
+	given               func(flag string) bool // whether it is on the command line
 	httpProxy, httpsURL string
 	audience            string
 	files               []string
@@ -68,7 +69,8 @@ No password is printed.`,
   fairlead lint --values secret-values.yaml --cluster cluster.yaml -o sarif > fairlead.sarif`,
 		Args: noArguments,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(opts.checkLint(cmd.Flags().Changed("no-proxy")))
+			opts.given = cmd.Flags().Changed
+			return usage(opts.checkLint())
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLint(cmd, opts) },
 	}
@@ -76,7 +78,7 @@ No password is printed.`,
 	opts.inputFlags(flags)
 	opts.trustedCAFlag(flags)
 	atFlag(flags, &opts.at)
-	flags.StringVar(&opts.noProxy, "no-proxy", "", "a NO_PROXY list, instead of --values and --proxy")
+	flags.StringVar(&opts.noProxy, "no-proxy", "", "a NO_PROXY list, which may be empty, instead of --values and --proxy")
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
 	flags.StringVar(&opts.audience, "audience", string(noproxy.AudienceAny), "with --no-proxy, the programs that read it: "+strings.Join(audiences, ", "))
@@ -86,15 +88,14 @@ No password is printed.`,
 	return cmd
 }
 
-func (o *lintOptions) checkLint(list bool) error {
+func (o *lintOptions) checkLint() error {
+	list := o.given("no-proxy")
 	switch {
 	case list && (o.values != "" || o.proxy != "" || o.trustedCA != "" || len(o.override) > 0 || o.form != ""):
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --trusted-ca, --override or --form")
-	case list && strings.TrimSpace(o.noProxy) == "":
-		return errors.New("--no-proxy is empty: there is nothing to look at")
 	case !list && o.audience != string(noproxy.AudienceAny):
 		return errors.New("--audience stands beside --no-proxy: the list of --values and --proxy is checked as the one for any client")
-	case !list && (o.httpProxy != "" || o.httpsURL != ""):
+	case !list && (o.given("http-proxy") || o.given("https-proxy")):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	}
 	if err := cmp.Or(oneOf("--audience", o.audience, audiences), oneStdin(slices.Concat(o.files, o.inputFiles())), checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
@@ -137,7 +138,7 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 }
 
 func lintLists(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
-	if opts.noProxy != "" {
+	if opts.given("no-proxy") {
 		return lintList(cmd, opts)
 	}
 	results, err := lintWritten(cmd, opts, opts.at.time().Unix())
@@ -174,7 +175,9 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	in := lint.Read(opts.noProxy, noproxy.Source{Field: "--no-proxy"})
 	in.Audience = noproxy.Audience(opts.audience)
 	in.HTTP, in.HTTPS = in.ReadProxy("--http-proxy", opts.httpProxy), in.ReadProxy("--https-proxy", opts.httpsURL)
+	in.Off = (opts.given("http-proxy") || opts.given("https-proxy")) && opts.httpProxy == "" && opts.httpsURL == ""
 	if len(opts.clusters) == 0 {
+		in.Alone = in.Empty
 		return []fleet.Linted{{Findings: lint.Run(in), List: in.Any}}, nil
 	}
 	documents, err := files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())

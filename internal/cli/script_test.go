@@ -31,8 +31,13 @@ func TestMain(m *testing.M) {
 // TestTheCommandLine runs every testdata/script/*.txtar in a directory of its
 // own, into which the files of testdata/common and three folders of examples are copied.
 func TestTheCommandLine(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.Run(t, scripts("testdata/script"))
+}
+
+// scripts are those of a folder.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			examples := filepath.Join("..", "..", "examples")
@@ -47,7 +52,7 @@ func TestTheCommandLine(t *testing.T) {
 			"exits": exits, "says": says, "decode": decode, "entries": entries, "bytes": size,
 			"authority": authority, "fill": fill,
 		},
-	})
+	}
 }
 
 // passwords stand in the files of the scripts.

@@ -148,7 +148,12 @@ func (s *Settings) assign(name, value string, at Place) error {
 	case "HTTPS_PROXY":
 		return s.setURL(&s.HTTPS, value, at)
 	}
-	s.list(cut(value, at), at)
+	entries := cut(value, at)
+	if len(entries) == 0 {
+		s.say(at, Understood, "empty: nothing goes past the proxy there")
+		return nil
+	}
+	s.list(entries, at)
 	return nil
 }
 

@@ -162,7 +162,7 @@ func Read(name string, data []byte, format string) ([]Settings, error) {
 func (s Settings) unsupported() string {
 	at := slices.IndexFunc(s.Lines, func(l Line) bool { return l.Verdict == NotSupported })
 	if at < 0 {
-		return ""
+		return ": nothing goes through one there"
 	}
 	return " (" + s.Lines[at].String() + ")"
 }

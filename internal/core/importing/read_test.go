@@ -21,7 +21,7 @@ func TestUnusableFilesAreRefusedWithPlaceAndReason(t *testing.T) {
 		"no such format":         {"x.yaml", "a: b\n", "x", `there is no format "x": use one of openshift, `},
 		"two formats":            {"x.yaml", "proxy: {http: 'http://a.example:1'}\ncluster: {proxy: {http: 'http://a.example:1'}}\n", "", "x.yaml: may be cluster-apps-operator or kyverno-policies-connectivity: say which with --from"},
 		"another format":         {"x.yaml", "proxy: {http: 'http://a.example:1'}\n", "openshift", "x.yaml: no settings of OpenShift's Proxy/cluster in it"},
-		"no URL":                 {"x.yaml", openshift + "noProxy: a.example\n", "", "x.yaml:1: no URL of a proxy in it"},
+		"no URL":                 {"x.yaml", openshift + "noProxy: a.example\n", "", "x.yaml:1: no URL of a proxy in it: nothing goes through one there"},
 		"a URL without port":     {"x.yaml", openshift + "httpProxy: http://me:S3CRET@a.example\n", "", "x.yaml:4: spec.httpProxy: the port is missing: clients disagree about the default"},
 		"a bad password":         {"x.yaml", openshift + "httpProxy: http://me:S3%CRET@a.example:1\n", "", "x.yaml:4: spec.httpProxy: the user information has a % at byte 6 that starts no percent-encoding: write %25"},
 		"a mapping for a string": {"x.yaml", openshift + "httpProxy: {a: b}\n", "", "x.yaml:4: spec.httpProxy: a string is expected"},

@@ -43,10 +43,7 @@ func alone(in Input) []Finding {
 		}
 	}
 	if !loopback(in.Entries) {
-		findings = append(findings, Finding{
-			Code: MissingLoopback, Severity: Error, Mend: "add localhost and 127.0.0.1",
-			Why: "does not have both localhost and 127.0.0.1: some clients ask the proxy for them, and the containers of a pod reach each other there",
-		})
+		findings = append(findings, noLoopback())
 	}
 	if lacks := metadata(list); len(lacks) > 0 {
 		findings = append(findings, Finding{

@@ -47,6 +47,8 @@ const (
 	MissingNodes    Code = "MissingNodes"    // nor any network of the machines, as far as can be told
 	ProviderAPI     Code = "ProviderAPI"     // what makes the machines, such as a vCenter, is asked through the proxy
 	ShortName       Code = "ShortName"       // nor a Service that a manifest names without a dot
+	EmptyList       Code = "EmptyList"       // nothing is covered: the list is empty or not set
+	NoProxy         Code = "NoProxy"         // neither proxy is set
 	NoCluster       Code = "NoCluster"       // what the cluster needs is not known
 	Length          Code = "Length"          // longer than a place it goes to can carry
 	Budget          Code = "Budget"          // so long that what many clients need beside entries is left out

@@ -15,6 +15,8 @@ type Input struct {
 	Any          string                 // how it is written for any client
 	Spelled      map[string]string      // spellings in Any that are not the canonical one, by that
 	Refusals     []Finding              // what could not be read, found by Read
+	Empty        bool                   // a list as somebody wrote it, with nothing in it
+	Off          bool                   // neither proxy is set, and that is known
 	Hidden       bool                   // nothing else may be said of the list: user information is in it
 	Omitted      noproxy.List           // meant, but not in Any
 	Left         noproxy.List           // in Any without what many clients need beside it, for the budget
@@ -54,7 +56,10 @@ func Structure(in Input) []Finding {
 	if in.Hidden {
 		return Sorted(slices.Clone(in.Refusals))
 	}
-	return Sorted(slices.Concat(in.Refusals, missing(in), alone(in), nodes(in), providerAPI(in), broad(in), shadowed(in), portLike(in), omitted(in), tooLong(in), Ending(in)))
+	if in.Empty && in.Off { // nothing is missing where no proxy is
+		return Sorted(slices.Concat(in.Refusals, empty(in)))
+	}
+	return Sorted(slices.Concat(in.Refusals, empty(in), missing(in), alone(in), nodes(in), providerAPI(in), broad(in), shadowed(in), portLike(in), omitted(in), tooLong(in), Ending(in)))
 }
 
 // Proxy returns what is found in the URLs and certificates, the worst first.

@@ -17,6 +17,9 @@ import (
 // user information in it, that is all that is found: any entry may be a part of
 // a password.
 func Read(list string, source noproxy.Source) Input {
+	if strings.TrimSpace(list) == "" {
+		return Input{Any: list, Empty: true}
+	}
 	in := Input{Any: list, Spelled: map[string]string{}}
 	elements := noproxy.Cut(list, source)
 	texts := make([]string, len(elements))

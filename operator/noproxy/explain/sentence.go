@@ -49,6 +49,8 @@ func (s sentence) agreement() string {
 		text += " " + s.answers[0].proxy()
 	case entries[0] != "" && len(entries) <= 2:
 		text += " because of " + strings.Join(entries, " or ")
+	case s.answers[0].route == dialect.Proxy && strings.TrimSpace(s.configuration.List.text) == "":
+		text += ": NO_PROXY is empty"
 	case len(reasons) == 1:
 		text += ": " + reasons[0]
 	}

@@ -1,0 +1,38 @@
+package lint
+
+import "fmt"
+
+// empty says what it means that nothing is listed, or that there is no proxy to go past.
+func empty(in Input) []Finding {
+	var findings []Finding
+	if in.Off {
+		findings = append(findings, Finding{
+			Code: NoProxy, Severity: Info, Mend: "set both, if there is a proxy",
+			Why: "neither HTTP_PROXY nor HTTPS_PROXY is set: nothing goes through a proxy, whatever is listed",
+		})
+	}
+	if !in.Empty || in.Off {
+		return findings
+	}
+	findings = append(findings, Finding{
+		Code: EmptyList, Severity: Error, Mend: "list what is inside: fairlead render -o noproxy writes the list of a cluster",
+		Why: "NO_PROXY is empty or not set: everything goes through the proxy, also what is in the cluster",
+	})
+	if in.Cluster == nil {
+		return findings
+	}
+	if len(in.Cluster.PodCIDRs) == 0 {
+		findings = append(findings, Finding{
+			Code: MissingPods, Severity: Error, Mend: "write the pod network of the cluster there, or list it",
+			Why: fmt.Sprintf("does not cover the pod network, which %s does not name (spec.clusterNetwork.pods.cidrBlocks)", in.Cluster.Object()),
+		})
+	}
+	return append(findings, noLoopback())
+}
+
+func noLoopback() Finding {
+	return Finding{
+		Code: MissingLoopback, Severity: Error, Mend: "add localhost and 127.0.0.1",
+		Why: "does not have both localhost and 127.0.0.1: some clients ask the proxy for them, and the containers of a pod reach each other there",
+	}
+}
