@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
 
 // environmentFile is read as systemd reads EnvironmentFile= (man systemd.exec; systemd src/basic/env-file.c).
@@ -22,7 +23,6 @@ const containerdPrefix = "CONTAINERD_"
 func addsNothing(Settings, resolve.Cluster) (before, after []Entry) { return nil, nil }
 
 var (
-	variableLine  = regexp.MustCompile(`^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=`)
 	exportLine    = regexp.MustCompile(`(?m)^\s*export\s`)
 	proxyVariable = regexp.MustCompile(`(?i)^(CONTAINERD_)?(HTTP|HTTPS|NO|ALL|FTP)_PROXY$`)
 )
@@ -30,11 +30,11 @@ var (
 // looksLikeVariables reports whether assignments are all there is, of a proxy's variable among others.
 func looksLikeVariables(f *file) bool {
 	found := false
-	for _, a := range assignments(f.data) {
-		if a.name == "" {
+	for _, a := range unitfile.Assignments(f.data) {
+		if a.Name == "" {
 			return false
 		}
-		found = found || proxyVariable.MatchString(a.name)
+		found = found || proxyVariable.MatchString(a.Name)
 	}
 	return found
 }
@@ -42,12 +42,12 @@ func looksLikeVariables(f *file) bool {
 func readVariables(f *file) ([]Settings, error) {
 	s := Settings{Place: f.at(0, "")}
 	var words []word
-	for _, a := range assignments(f.data) {
-		if a.name == "" {
-			s.say(f.at(a.line, ""), NotRecognised, "no assignment")
+	for _, a := range unitfile.Assignments(f.data) {
+		if a.Name == "" {
+			s.say(f.at(a.Line, ""), NotRecognised, "no assignment")
 			continue
 		}
-		words = append(words, word{a.name, a.value, f.at(a.line, a.name), a.expands})
+		words = append(words, word{a.Name, a.Value, f.at(a.Line, a.Name), inShell(a)})
 	}
 	words = s.last(words)
 	if exportLine.Match(f.data) {
@@ -56,6 +56,11 @@ func readVariables(f *file) ([]Settings, error) {
 		}
 	}
 	return []Settings{s}, s.assignAll(words)
+}
+
+// inShell reports whether a shell would put something else in place of a part of the value.
+func inShell(a unitfile.Assignment) bool {
+	return slices.ContainsFunc(shellWords(a.Raw), func(w shellWord) bool { return w.expands })
 }
 
 // refuseVariables is for a file that a shell reads.
@@ -186,73 +191,4 @@ func textsOf(entries []Entry) []string {
 		all[i] = e.Text
 	}
 	return all
-}
-
-// assignment is a line, or several joined; without a name, it is none.
-type assignment struct {
-	line        int
-	name, value string
-	expands     bool // in a shell
-}
-
-func assignments(data []byte) []assignment {
-	var all []assignment
-	rest, line := strings.ReplaceAll(string(data), "\r\n", "\n"), 1
-	for rest != "" {
-		current, behind, _ := strings.Cut(rest, "\n")
-		trimmed := strings.TrimSpace(current)
-		if trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';' {
-			rest, line = behind, line+1
-			continue
-		}
-		name := variableLine.FindStringSubmatch(current)
-		if name == nil {
-			all = append(all, assignment{line: line})
-			rest, line = behind, line+1
-			continue
-		}
-		value, length := unquoted(rest[len(name[0]):])
-		end := len(name[0]) + length
-		inShell := slices.ContainsFunc(shellWords(rest[len(name[0]):end]), func(w shellWord) bool { return w.expands })
-		all = append(all, assignment{line, name[1], value, inShell})
-		line += strings.Count(rest[:end], "\n")
-		rest = rest[end:]
-	}
-	return all
-}
-
-// unquoted reads a value up to the end of its line, and says how long it was: in double quotes \ stands before " \ ` and $
-// only, in single quotes before nothing, elsewhere before anything. A line may end within quotes.
-func unquoted(text string) (value string, length int) {
-	var out strings.Builder
-	kept := 0 // trailing blanks outside of quotes are dropped
-	quote := byte(0)
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quote == 0 && c == '\n':
-			return out.String()[:kept], i + 1
-		case c == '\\' && quote != '\'' && i+1 < len(text):
-			next := text[i+1]
-			if quote == '"' && !strings.ContainsRune("\"\\`$\n", rune(next)) {
-				out.WriteByte(c)
-			}
-			if next != '\n' {
-				out.WriteByte(next)
-			}
-			i++
-			kept = out.Len()
-		case quote == 0 && (c == '"' || c == '\'') && strings.TrimSpace(out.String()) == "":
-			quote = c
-		case quote != 0 && c == quote:
-			quote, kept = 0, out.Len()
-		case quote == 0 && out.Len() == 0 && (c == ' ' || c == '\t'):
-		default:
-			out.WriteByte(c)
-			if quote != 0 || c != ' ' && c != '\t' {
-				kept = out.Len()
-			}
-		}
-	}
-	return out.String()[:kept], len(text)
 }

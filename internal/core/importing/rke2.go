@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
 
 // rke2 is the environment of rke2-server, rke2-agent or k3s: /etc/default/rke2-server, /etc/systemd/system/k3s.service.env.
@@ -19,8 +20,8 @@ func isRKE2(f *file) bool {
 	if base := f.base(); strings.Contains(base, "rke2") || strings.Contains(base, "k3s") {
 		return true
 	}
-	for _, a := range assignments(f.data) {
-		if strings.HasPrefix(a.name, containerdPrefix) {
+	for _, a := range unitfile.Assignments(f.data) {
+		if strings.HasPrefix(a.Name, containerdPrefix) {
 			return true
 		}
 	}
