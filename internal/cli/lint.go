@@ -24,6 +24,7 @@ import (
 type lintOptions struct {
 	renderOptions
 	noProxy             string
+	systemd, environ    string
 	given               func(flag string) bool // whether it is on the command line
 	httpProxy, httpsURL string
 	audience            string
@@ -36,7 +37,7 @@ var lintOutputs = append(slices.Clone(dataOutputs), "sarif")
 func lintCommand() *cobra.Command {
 	var opts lintOptions
 	cmd := &cobra.Command{
-		Use:   "lint (--values FILE | --proxy FILE) --cluster FILE | --values FILE | --no-proxy LIST [--cluster FILE]",
+		Use:   "lint (--values FILE | --proxy FILE) --cluster FILE | --values FILE | (--no-proxy LIST | --systemd DIR | --environ FILE) [--cluster FILE]",
 		Short: "Find what is wrong or not portable in a NO_PROXY list and its proxy",
 		Long: `Find what is wrong or not portable in a NO_PROXY list and its proxy: entries that
 open too much or that clients read differently, what the cluster needs and the
@@ -45,7 +46,10 @@ list lacks, and how clients read the proxy's URL.
 With --values or --proxy it checks the list that the operator writes for each
 cluster; with --values alone, the list of pods without an operator; with
 --no-proxy, a given list. With -f it also finds Services that pods name without a
-dot, and that the list does not cover. The exit status is 1 for a finding of the severity
+dot, and that the list does not cover. --systemd says what the services of a machine get: which
+of the manager's defaults, Environment= and EnvironmentFile= wins. DIR is the root of
+its files, or is as /etc/systemd/system is; files that units name are then looked for
+below it. --environ checks what a process has. The exit status is 1 for a finding of the severity
 --fail-on or worse, and 2 if the command line or a file is wrong.
 No password is printed.`,
 		Example: `  fairlead lint --values secret-values.yaml --cluster cluster.yaml
@@ -61,6 +65,10 @@ No password is printed.`,
 
   # does the list cover the Services that a chart's pods name?
   helm template argocd … | fairlead lint --values secret-values.yaml --cluster cluster.yaml -f -
+
+  # which of several drop-ins wins on this machine, and what containerd has got
+  sudo fairlead lint --systemd /
+  sudo cat /proc/$(pidof containerd)/environ | fairlead lint --environ -
 
   # for a pipeline
   fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json
@@ -82,6 +90,8 @@ No password is printed.`,
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
 	flags.StringVar(&opts.audience, "audience", string(noproxy.AudienceAny), "with --no-proxy, the programs that read it: "+strings.Join(audiences, ", "))
+	flags.StringVar(&opts.systemd, "systemd", "", "units and drop-ins of a machine: its root, or a folder as /etc/systemd/system is")
+	flags.StringVar(&opts.environ, "environ", "", "variables of a process, as /proc/PID/environ has them, or - for stdin")
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
 	filenameFlag(cmd, &opts.files, "manifests whose pods read the list, a folder of them, or - for stdin; may be repeated")
 	outputFlag(cmd, &opts.output, tableOutput, lintOutputs)
@@ -90,6 +100,9 @@ No password is printed.`,
 
 func (o *lintOptions) checkLint() error {
 	list := o.given("no-proxy")
+	if o.given("systemd") || o.given("environ") {
+		return o.checkMachine()
+	}
 	switch {
 	case list && (o.values != "" || o.proxy != "" || o.trustedCA != "" || len(o.override) > 0 || o.form != ""):
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --trusted-ca, --override or --form")
@@ -138,7 +151,12 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 }
 
 func lintLists(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
-	if opts.given("no-proxy") {
+	switch {
+	case opts.given("systemd"):
+		return lintUnits(cmd, opts)
+	case opts.given("environ"):
+		return lintProcess(cmd, opts)
+	case opts.given("no-proxy"):
 		return lintList(cmd, opts)
 	}
 	results, err := lintWritten(cmd, opts, opts.at.time().Unix())
@@ -170,14 +188,19 @@ func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linte
 	return []fleet.Linted{{Findings: lint.Run(in), List: in.Any}}, nil
 }
 
-// lintList looks at a list as it stands, once for each cluster if there are any.
+// lintList looks at a list as it stands.
 func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	in := lint.Read(opts.noProxy, noproxy.Source{Field: "--no-proxy"})
 	in.Audience = noproxy.Audience(opts.audience)
 	in.HTTP, in.HTTPS = in.ReadProxy("--http-proxy", opts.httpProxy), in.ReadProxy("--https-proxy", opts.httpsURL)
 	in.Off = (opts.given("http-proxy") || opts.given("https-proxy")) && opts.httpProxy == "" && opts.httpsURL == ""
+	return lintFor(cmd, opts, in)
+}
+
+// lintFor looks at a list once for each cluster, if there are any.
+func lintFor(cmd *cobra.Command, opts lintOptions, in lint.Input) ([]fleet.Linted, error) {
 	if len(opts.clusters) == 0 {
-		in.Alone = in.Empty
+		in.Alone = in.Empty && !in.Off
 		return []fleet.Linted{{Findings: lint.Run(in), List: in.Any}}, nil
 	}
 	documents, err := files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
@@ -210,8 +233,8 @@ func (o *lintOptions) source() sarif.Source {
 func lintText(s terminal.Style, results []fleet.Linted) []byte {
 	out := terminal.Findings{Style: s}
 	for _, result := range results {
-		if len(results) > 1 {
-			fmt.Fprintf(&out, "%s\n\n", explain.Shown(result.Cluster))
+		if title := strings.TrimSpace(result.Unit + " " + result.Cluster); len(results) > 1 || result.Unit != "" {
+			fmt.Fprintf(&out, "%s\n\n", explain.Shown(title))
 		}
 		for _, f := range result.Findings {
 			heading := string(f.Code)

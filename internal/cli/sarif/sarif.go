@@ -94,6 +94,7 @@ func Of(source Source, results []fleet.Linted) Log {
 	tool := &all.Tool.Driver
 	*tool = driver{Name: "fairlead lint", Version: version.Version, InformationURI: project, Rules: []rule{}}
 	for _, of := range results {
+		about := strings.TrimSpace(of.Unit + " " + of.Cluster)
 		for _, f := range of.Findings {
 			at := slices.IndexFunc(tool.Rules, func(r rule) bool { return r.ID == string(f.Code) })
 			if at < 0 {
@@ -102,7 +103,7 @@ func Of(source Source, results []fleet.Linted) Log {
 			}
 			all.Results = append(all.Results, result{
 				RuleID: string(f.Code), RuleIndex: at, Level: levels[f.Severity],
-				Message: message{text(of.Cluster, f)}, Locations: source.locations(of.Cluster, f.Entries),
+				Message: message{text(about, f)}, Locations: source.locations(about, f.Entries),
 			})
 		}
 	}

@@ -20,6 +20,7 @@ import (
 // Linted is what was found in one list.
 type Linted struct {
 	Cluster  string         `json:"cluster,omitempty"`
+	Unit     string         `json:"unit,omitempty"` // of systemd
 	Findings []lint.Finding `json:"findings"`
 	List     string         `json:"-"` // that was looked at; empty: none, or no proxy
 }

@@ -79,6 +79,13 @@ const (
 	PasswordEncoding Code = "PasswordEncoding" // arrives otherwise than it was written
 	PasswordExpanded Code = "PasswordExpanded" // kubelet changes it in variables of pods
 	OneProxy         Code = "OneProxy"         // only one of http and https is set
+	// What a service of a machine gets.
+	Wins      Code = "Wins"      // which setting of systemd a variable comes from
+	Overruled Code = "Overruled" // a setting has no effect: another wins
+	Unset     Code = "Unset"     // UnsetEnvironment= takes the variable away
+	Spellings Code = "Spellings" // NAME and name differ
+	Dropped   Code = "Dropped"   // systemd takes no notice of a line
+	UnitFile  Code = "UnitFile"  // a file that a unit names is not there, or not known
 	// The company's authorities.
 	Certificate Code = "Certificate" // expired, about to, or not valid yet
 )

@@ -14,7 +14,8 @@ type Input struct {
 	Entries      noproxy.List           // what is meant
 	Any          string                 // how it is written for any client
 	Spelled      map[string]string      // spellings in Any that are not the canonical one, by that
-	Refusals     []Finding              // what could not be read, found by Read
+	Refusals     []Finding              // what could not be read, found by Read, and what is said of where the list comes from
+	Go           bool                   // only programs in Go read it
 	Empty        bool                   // a list as somebody wrote it, with nothing in it
 	Off          bool                   // neither proxy is set, and that is known
 	Hidden       bool                   // nothing else may be said of the list: user information is in it
@@ -48,7 +49,11 @@ func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 // Run returns everything that is found, the worst first. Nothing in it shows a
 // credential.
 func Run(in Input) []Finding {
-	return Sorted(slices.Concat(Structure(in), Proxy(in), Portability(in)))
+	ofClients := slices.Concat(Proxy(in), Portability(in))
+	if in.Go {
+		ofClients = ofGo(ofClients)
+	}
+	return Sorted(append(Structure(in), ofClients...))
 }
 
 // Structure returns what is found in the list itself, the worst first.

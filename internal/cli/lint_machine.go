@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/files"
+	"github.com/fairlead-io/fairlead/internal/core/fleet"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/units"
+)
+
+// checkMachine is for what a machine has.
+func (o *lintOptions) checkMachine() error {
+	for _, flag := range []string{"values", "proxy", "override", "form", "trusted-ca", "no-proxy", "http-proxy", "https-proxy"} {
+		if o.given(flag) {
+			return fmt.Errorf("--systemd and --environ are about what a machine has: they take no --%s", flag)
+		}
+	}
+	switch {
+	case o.given("systemd") && o.given("environ"):
+		return errors.New("give one of --systemd and --environ")
+	case o.given("systemd") && o.systemd == "", o.given("environ") && o.environ == "":
+		return errors.New("--systemd or --environ is empty")
+	}
+	return cmp.Or(checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities), oneStdin(append([]string{o.environ}, o.clusters...)))
+}
+
+// lintUnits looks at what each service gets from systemd.
+func lintUnits(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
+	if info, err := os.Stat(opts.systemd); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("--systemd %s is no folder", opts.systemd)
+	}
+	services := units.Read(os.DirFS(rootOf(opts.systemd)))
+	if len(services) == 0 {
+		return nil, fmt.Errorf("%s: no service has a variable of a proxy there, and none is one of a node: is it a folder as /etc/systemd/system is, or the root of a machine?", opts.systemd)
+	}
+	var all []fleet.Linted
+	for _, s := range services {
+		results, err := lintFor(cmd, opts, lint.Service(s))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range results {
+			r.Unit = s.Name
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
+// rootOf is the machine that a folder /etc/systemd/system belongs to: its units name files of it.
+func rootOf(folder string) string {
+	clean := filepath.ToSlash(filepath.Clean(folder))
+	if clean == "etc/systemd/system" {
+		return "."
+	}
+	if before, is := strings.CutSuffix(clean, "/etc/systemd/system"); is {
+		return cmp.Or(before, "/")
+	}
+	return folder
+}
+
+// lintProcess looks at the variables of one process.
+func lintProcess(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
+	data, err := files.Read(opts.environ, cmd.InOrStdin())
+	if err != nil {
+		return nil, err
+	}
+	between := "\x00"
+	if !strings.Contains(string(data), between) {
+		between = "\n" // somebody has made lines of it
+	}
+	variables := map[string]string{}
+	for assignment := range strings.SplitSeq(string(data), between) {
+		if name, value, found := strings.Cut(assignment, "="); found {
+			variables[name] = value
+		}
+	}
+	if len(variables) == 0 {
+		return nil, fmt.Errorf("--environ %s: no variable in it; a process of the kernel, and one that has ended, have none", opts.environ)
+	}
+	return lintFor(cmd, opts, lint.Process(variables, ""))
+}

@@ -1,0 +1,295 @@
+package units
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/unitfile"
+)
+
+// environment is what lines set, in their order.
+type environment []Setting
+
+// gathered is what the units of a service say of its environment.
+type gathered struct {
+	own           environment
+	files         []named
+	passed, unset []word
+	problems      []Problem
+	order         int
+}
+
+// named is a file of variables that a unit names.
+type named struct {
+	path     string
+	optional bool
+	place    Place
+	order    int
+}
+
+// word is a variable, or an assignment, that a list of a unit has.
+type word struct {
+	text  string
+	place Place
+}
+
+func (m machine) service(name string) Service {
+	var g gathered
+	files := m.dropIns(name)
+	if unit, found := m.unitOf(name); found {
+		files = append([]string{unit}, files...)
+	}
+	for g.order = range files {
+		g.read(m, files[g.order], name)
+	}
+	fromFiles := g.load(m)
+	passed := g.pass(m)
+	s := Service{Name: name, Problems: g.problems}
+	for _, from := range []environment{m.defaults, passed, g.own, fromFiles} {
+		for _, setting := range from {
+			s.add(setting)
+		}
+	}
+	s.without(g.unset)
+	// What the manager gives to all services alike is told of the daemons only.
+	if s.IsDaemon() {
+		s.Problems = append(slices.Clone(m.problems), s.Problems...)
+	} else {
+		s.Variables = slices.DeleteFunc(s.Variables, Variable.ofManager)
+	}
+	slices.SortFunc(s.Variables, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+func (v Variable) ofManager() bool {
+	return v.Unset == nil && v.Settings[len(v.Settings)-1].Source == Default
+}
+
+func (s *Service) add(setting Setting) {
+	at := slices.IndexFunc(s.Variables, func(v Variable) bool { return v.Name == setting.Name })
+	if at < 0 {
+		at = len(s.Variables)
+		s.Variables = append(s.Variables, Variable{Name: setting.Name})
+	}
+	s.Variables[at].Settings = append(s.Variables[at].Settings, setting)
+}
+
+// without removes what UnsetEnvironment= names: a variable, or one with this value.
+func (s *Service) without(unset []word) {
+	for i := range s.Variables {
+		v := &s.Variables[i]
+		last := v.Settings[len(v.Settings)-1]
+		for _, w := range unset {
+			if w.text == v.Name || w.text == v.Name+"="+last.Value {
+				v.Unset = &w.place
+			}
+		}
+	}
+}
+
+// readFile also says what it means that a file cannot be read.
+func (m machine) readFile(file string) ([]byte, *Problem) {
+	data, err := fs.ReadFile(m.files, file)
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil // a link to nowhere: systemd passes over it
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &Problem{Unreadable, Place{Path: file}, "may not be read: run the command as root"}
+	}
+	return nil, &Problem{Unreadable, Place{Path: file}, "cannot be read"}
+}
+
+// read takes a unit or drop-in.
+func (g *gathered) read(m machine, file, name string) {
+	data, problem := m.readFile(file)
+	if problem != nil {
+		g.problems = append(g.problems, *problem)
+	}
+	for _, l := range unitfile.Lines(data) {
+		at := Place{file, l.Number}
+		switch {
+		case l.Section != unitfile.Service:
+			if strings.HasPrefix(l.Key, "Environment") && concerns(l.Value) {
+				g.problem(at, "stands outside of [Service]: systemd ignores it")
+			}
+		case l.Key == "Environment":
+			g.own = g.assign(g.own, l, Unit, at)
+		case l.Key == "EnvironmentFile":
+			g.name(l.Value, name, at)
+		case l.Key == "PassEnvironment":
+			g.passed = g.list(g.passed, l, at)
+		case l.Key == "UnsetEnvironment":
+			g.unset = g.list(g.unset, l, at)
+		}
+	}
+}
+
+// concerns reports whether a line is about a variable of a proxy, as far as can be told of one that may be malformed.
+func concerns(line string) bool { return strings.Contains(strings.ToLower(line), "_proxy") }
+
+func (g *gathered) problem(at Place, reason string) {
+	g.problems = append(g.problems, Problem{Dropped, at, reason})
+}
+
+// assign takes a line of assignments. An empty one forgets what is before it.
+func (g *gathered) assign(to environment, l unitfile.Line, source Source, at Place) environment {
+	if l.Value == "" {
+		return nil
+	}
+	words, err := unitfile.Words(l.Value)
+	if err != nil && concerns(l.Value) {
+		g.problem(at, "systemd drops the rest of this line: "+err.Error())
+	}
+	for _, text := range words {
+		name, value, found := strings.Cut(text, "=")
+		switch {
+		case !found && concerns(l.Value):
+			g.problem(at, "systemd drops a word without =: is a quote missing?")
+		case proxyVariable.MatchString(name):
+			if value, err = unitfile.Specified(value); err != nil {
+				g.problem(at, name+": "+err.Error())
+				continue
+			}
+			to = append(to, Setting{Name: name, Value: value, Source: source, Place: at, Order: g.order})
+		}
+	}
+	return to
+}
+
+func (g *gathered) list(to []word, l unitfile.Line, at Place) []word {
+	if l.Value == "" {
+		return nil
+	}
+	words, _ := unitfile.Words(l.Value)
+	for _, text := range words {
+		if name, _, _ := strings.Cut(text, "="); proxyVariable.MatchString(name) {
+			to = append(to, word{text, at})
+		}
+	}
+	return to
+}
+
+// name takes EnvironmentFile=. An empty one forgets the files before it.
+func (g *gathered) name(value, unit string, at Place) {
+	if value == "" {
+		g.files = nil
+		return
+	}
+	file, optional := strings.CutPrefix(value, "-")
+	file, known := specified(file, unit)
+	switch {
+	case !known:
+		g.problems = append(g.problems, Problem{Unknown, at, "EnvironmentFile= has a specifier that only the machine knows: what the file sets would win"})
+	case !strings.HasPrefix(file, "/"):
+		g.problem(at, "EnvironmentFile= names no absolute path: systemd ignores it")
+	default:
+		g.files = append(g.files, named{file, optional, at, g.order})
+	}
+}
+
+// specified puts in what systemd knows of a unit by its name.
+func specified(text, unit string) (string, bool) {
+	stem := strings.TrimSuffix(unit, ".service")
+	prefix, instance, _ := strings.Cut(stem, "@")
+	out := strings.NewReplacer("%%", "%", "%n", unit, "%N", stem, "%p", prefix, "%i", instance)
+	return out.Replace(text), !strings.Contains(out.Replace(strings.ReplaceAll(text, "%%", "")), "%")
+}
+
+// load reads the files that are named, in their order.
+func (g *gathered) load(m machine) environment {
+	var all environment
+	for _, n := range g.files {
+		below := strings.TrimPrefix(path.Clean(n.path), "/")
+		found, _ := fs.Glob(m.files, below)
+		if len(found) == 0 {
+			g.missing(m, n)
+		}
+		for _, file := range found {
+			data, problem := m.readFile(file)
+			if problem != nil {
+				problem.Reason += "; what it sets would win over every Environment="
+				g.problems = append(g.problems, *problem)
+			}
+			for _, a := range unitfile.Assignments(data) {
+				at := Place{"/" + file, a.Line}
+				switch {
+				case !proxyVariable.MatchString(a.Name):
+				case a.Exported:
+					g.problem(at, "systemd drops a line with export")
+				default:
+					all = append(all, Setting{Name: a.Name, Value: a.Value, Source: File, Place: at, By: n.place, Order: n.order})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// missing is about a file that is named and not there. In a folder of units alone, nobody knows whether the machine has it.
+func (g *gathered) missing(m machine, n named) {
+	switch {
+	case !m.whole:
+		g.problems = append(g.problems, Problem{Unknown, n.place, n.path + " is not below the folder: what it sets, if the machine has it, wins over every Environment="})
+	case !n.optional:
+		g.problems = append(g.problems, Problem{Fails, n.place, fmt.Sprintf("there is no %s: the service does not start", n.path)})
+	}
+}
+
+// pass gives what PassEnvironment= takes from the manager's own environment, as far as its configuration says that.
+func (g *gathered) pass(m machine) environment {
+	var all environment
+	for _, w := range g.passed {
+		if strings.Contains(w.text, "=") {
+			g.problem(w.place, "PassEnvironment= takes names alone: systemd drops what has a value")
+			continue
+		}
+		at := slices.IndexFunc(m.manager, func(s Setting) bool { return s.Name == w.text })
+		if at < 0 {
+			g.problems = append(g.problems, Problem{Unknown, w.place, "PassEnvironment= takes " + w.text + " from the manager's own environment, if it has it"})
+			continue
+		}
+		for _, s := range m.manager {
+			if s.Name == w.text {
+				s.Source, s.By = Passed, w.place
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// readManager takes what the manager gives to all services.
+func (m *machine) readManager() {
+	var main string
+	var folders []string
+	for _, dir := range []string{"etc", "run", "usr/local/lib", "usr/lib", "lib"} {
+		file := path.Join(dir, "systemd/system.conf")
+		if exists(m.files, file) && main == "" {
+			main = file
+		}
+		folders = append(folders, file+".d")
+	}
+	var g gathered
+	for _, file := range m.merged(folders, main) {
+		data, problem := m.readFile(file)
+		if problem != nil {
+			g.problems = append(g.problems, *problem)
+		}
+		for _, l := range unitfile.Lines(data) {
+			switch at := (Place{file, l.Number}); {
+			case l.Section != "[Manager]":
+			case l.Key == "DefaultEnvironment":
+				m.defaults = g.assign(m.defaults, l, Default, at)
+			case l.Key == "ManagerEnvironment":
+				m.manager = g.assign(m.manager, l, Passed, at)
+			}
+		}
+	}
+	m.problems = g.problems
+}

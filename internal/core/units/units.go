@@ -1,0 +1,151 @@
+// Package units says what the services of a machine get in their environment, as far as files tell it: which source of a
+// proxy's variable wins, and which are without effect. The rules are those of man systemd.exec ("Environment variables in
+// spawned processes") and man systemd.unit (drop-ins), held against systemd in e2e/judges.
+//
+// The package is pure: files come from an fs.FS.
+package units
+
+import (
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Source says which setting of systemd a value comes from. A later one wins, whatever the order of the files.
+type Source int
+
+// The sources, from the weakest to the strongest.
+const (
+	Default Source = iota // DefaultEnvironment= of the manager
+	Passed                // PassEnvironment=, from ManagerEnvironment=
+	Unit                  // Environment=
+	File                  // EnvironmentFile=
+)
+
+// Key is how the setting is written.
+func (s Source) Key() string {
+	return []string{"DefaultEnvironment=", "PassEnvironment=", "Environment=", "EnvironmentFile="}[s]
+}
+
+// Place is a line of a file.
+type Place struct {
+	Path string
+	Line int
+}
+
+// Setting gives a variable a value. The value may have a password in it.
+type Setting struct {
+	Name, Value string
+	Source      Source
+	Place       Place
+	By          Place // with a file of variables, where a unit names it
+	Order       int   // of the unit or drop-in among those of the service
+}
+
+// Variable is one of a proxy, of one service.
+type Variable struct {
+	Name     string
+	Settings []Setting // the last one wins
+	Unset    *Place    // which UnsetEnvironment= removes it nevertheless
+}
+
+// Wins is the setting whose value the service gets, if it gets any.
+func (v Variable) Wins() (Setting, bool) {
+	if v.Unset != nil || len(v.Settings) == 0 {
+		return Setting{}, false
+	}
+	return v.Settings[len(v.Settings)-1], true
+}
+
+// Kind says what a problem means.
+type Kind int
+
+// The kinds of problems.
+const (
+	Dropped    Kind = iota // systemd takes no notice of it
+	Unknown                // what it sets is not known here
+	Unreadable             // nor is this, since a file may not be read
+	Fails                  // the service does not start
+)
+
+// Problem is a line, or a file, that has not the effect that it seems to have, or an unknown one.
+type Problem struct {
+	Kind   Kind
+	Place  Place
+	Reason string
+}
+
+// Service is what is known of one.
+type Service struct {
+	Name      string
+	Variables []Variable // by name
+	Problems  []Problem
+}
+
+// IsDaemon reports whether it is one that is known to pull images or to run pods.
+func (s Service) IsDaemon() bool {
+	return slices.Contains(daemons, strings.TrimSuffix(s.Name, ".service"))
+}
+
+var daemons = []string{
+	"containerd", "cri-docker", "crio", "docker", "k0scontroller", "k0sworker", "k3s", "k3s-agent", "kubelet", "nodeadm-run", "rke2-agent", "rke2-server",
+}
+
+var proxyVariable = regexp.MustCompile(`(?i)^(CONTAINERD_)?(HTTP|HTTPS|NO|ALL|FTP)_PROXY$`)
+
+// Read returns the services that have variables of a proxy or are known daemons, by name. The folder is the root of a
+// machine's files, or is as /etc/systemd/system is; then files that units name are looked for below it.
+func Read(folder fs.FS) []Service {
+	m := machine{files: folder, dirs: []string{"."}, whole: exists(folder, "usr/lib/systemd") || exists(folder, "lib/systemd")}
+	for _, dir := range []string{"etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"} {
+		if exists(folder, dir) {
+			m.dirs = append(m.dirs, dir)
+		}
+	}
+	if len(m.dirs) > 1 {
+		m.dirs = m.dirs[1:]
+		m.readManager()
+	}
+	var all []Service
+	for _, name := range m.names() {
+		s := m.service(name)
+		if len(s.Variables) > 0 || slices.ContainsFunc(s.Problems, Problem.isDropped) || s.IsDaemon() {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (p Problem) isDropped() bool { return p.Kind == Dropped }
+
+func exists(folder fs.FS, name string) bool {
+	_, err := fs.Stat(folder, name)
+	return err == nil
+}
+
+// machine is where units are looked for, in the order in which one hides another of the same name.
+type machine struct {
+	files             fs.FS
+	whole             bool // files that are not there are not on the machine
+	dirs              []string
+	defaults, manager environment
+	problems          []Problem // of the manager
+}
+
+// names are the services of which there is a unit or a folder of drop-ins. One for all services whose name begins so, or for
+// all of them, is none.
+func (m machine) names() []string {
+	var names []string
+	for _, dir := range m.dirs {
+		entries, _ := fs.ReadDir(m.files, dir)
+		for _, e := range entries {
+			name := strings.TrimSuffix(e.Name(), ".d")
+			if strings.HasSuffix(name, ".service") && !strings.HasSuffix(name, "-.service") {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
