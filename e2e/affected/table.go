@@ -91,4 +91,5 @@ var table = []row{
 	{"e2e/tools/kyverno", []string{"policies", "corp"}},
 	{"e2e/tools/prometheus", []string{"workloads"}},
 	{"e2e/tools/provider-crds", []string{"provider", "clusterapi"}},
+	{"e2e/tools/talos", []string{"judges"}},
 }

@@ -39,6 +39,7 @@ var (
 	outputs = []string{
 		"yaml", "json", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
 		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
+		"talos", "talos-environment", artifact.Bottlerocket, "rke2", "microos",
 		artifact.AddOnDeploymentConfig, artifact.NetworkPolicy, artifact.FluxProxySecret, artifact.ArgoCDRepoCreds,
 	}
 	forms     = []string{string(resolve.FormPortable2), string(resolve.FormPortable), string(resolve.FormExact)}
@@ -101,6 +102,10 @@ prometheus, alertmanager, networkpolicy, addondeploymentconfig; and with
   fairlead render --values secret-values.yaml --cluster cluster.yaml --file StaticPods --static-pods Extend --key kubeAPIServerPatch
   fairlead render --values secret-values.yaml --cluster cluster.yaml --delivery Relay --key relaySettings
   fairlead render --values secret-values.yaml --cluster cluster.yaml -o apt
+
+  # for machines that take no Secret of Fairlead
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o talos
+  fairlead render --values secret-values.yaml --cluster cluster.yaml -o bottlerocket
 
   # a machine's config
   fairlead render --proxy corporate-proxy.yaml --cluster cluster.yaml -o butane --variant fcos

@@ -41,8 +41,9 @@ const (
 	HelmValues            = "helm-values"
 	AddOnDeploymentConfig = "addondeploymentconfig" // for the hub of Open Cluster Management
 	NetworkPolicy         = "networkpolicy"         // for the egress of pods
-	FluxProxySecret       = "flux-proxy-secret"     // for proxySecretRef
-	ArgoCDRepoCreds       = "argocd-repo-creds"     // a credential template
+	Bottlerocket          = "bottlerocket"
+	FluxProxySecret       = "flux-proxy-secret" // for proxySecretRef
+	ArgoCDRepoCreds       = "argocd-repo-creds" // a credential template
 )
 
 var formats = map[string]func(resolve.Effective, Options) ([]byte, error){
@@ -55,6 +56,8 @@ var formats = map[string]func(resolve.Effective, Options) ([]byte, error){
 	},
 	// What stands in no Secret: what machines need before they are machines of a cluster, and what clients need that do
 	// not read the variables.
+	"talos": alone(render.Talos), "talos-environment": alone(render.TalosEnvironment), Bottlerocket: alone(render.Bottlerocket),
+	"rke2": alone(render.RKE2Environment), "microos": alone(render.MicroOS),
 	"apt": alone(render.Apt), "dnf": alone(render.Dnf), "crio": alone(render.CRIO),
 	"prometheus": alone(render.Prometheus), "alertmanager": alone(render.Alertmanager),
 	"butane":   func(e resolve.Effective, o Options) ([]byte, error) { return render.Butane(e, o.Variant) },
@@ -171,6 +174,8 @@ func Warnings(format string, e resolve.Effective, opts Options) []string {
 		if credentials {
 			all = append(all, "Java has no system property for the proxy's user and password: the program has to set a java.net.Authenticator")
 		}
+	case format == Bottlerocket && !e.HTTP.IsZero():
+		all = append(all, "Bottlerocket has no setting for the proxy of http URLs: its programs reach them without it")
 	case format == FluxProxySecret:
 		all = append(all, "Flux takes no NO_PROXY here: name the Secret only in sources outside the network")
 	case format == AddOnDeploymentConfig && !opts.Credentials && credentials:
