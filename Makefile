@@ -48,7 +48,7 @@ python := /usr/lib/python3/dist-packages
 vectors-deps: ## install the Debian packages that vectors needs, and what deps does
 vectors-deps: deps
 	@missing=$$(for package in wget2 aria2 ruby perl libwww-perl liblwp-protocol-https-perl libio-socket-ssl-perl \
-			python3-requests python3-httpx python3-aiohttp php-cli php-curl php-guzzlehttp-guzzle; do \
+			python3-requests python3-httpx python3-aiohttp python3-kubernetes php-cli php-curl php-guzzlehttp-guzzle; do \
 		dpkg-query --show --showformat='$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || echo $$package; done; \
 		command -v npm >/dev/null || echo npm); $(install)
 

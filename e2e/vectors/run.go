@@ -48,6 +48,9 @@ func run(o options) error {
 	if err := client.Prepare(ctx, c.cache, os.Stderr); err != nil {
 		return err
 	}
+	if err := inParallel(o.parallel, clients, func(one *client.Client) error { return one.Build(ctx, c.cache) }); err != nil {
+		return err
+	}
 	if err := inParallel(o.parallel, clients, func(one *client.Client) error { return c.measure(ctx, one) }); err != nil {
 		return err
 	}

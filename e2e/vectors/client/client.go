@@ -24,6 +24,8 @@ type Client struct {
 	driver []string
 	// env is added to the environment of its processes.
 	env []string
+	// module is the Go program that it is, if Build makes it.
+	module module
 	// probe is arguments with which the program fails if its library is not there.
 	probe []string
 
@@ -77,7 +79,7 @@ func Find(name string) (*Client, error) {
 // Missing says which packages to install for the client, or "".
 func (c *Client) Missing(ctx context.Context) string {
 	switch {
-	case c.Program == "" || c.Program == node: // this program, or from Prepare
+	case c.Program == "" || c.Program == node: // this program, or from Prepare or Build
 		return ""
 	case c.probe == nil:
 		if _, err := exec.LookPath(c.Program); err != nil {

@@ -76,6 +76,8 @@ var All = []Client{
 		version: []string{"curl", "--version"}, pattern: number,
 	},
 	{Name: "go", env: []string{goMode}, once: []string{"{self}", "{url}"}, version: []string{"{self}", "--version"}, pattern: number},
+	grpcGo("1.62.2", "dial"), grpcGo("1.63.2"), grpcGo("1.70.0"), grpcGo("1.71.0"), grpcGo("1.83.2"),
+	clientGo("rest"), clientGo("spdy"), clientGo("websocket"),
 	{Name: "axios", Program: node, driver: []string{node, "{dir}/node.cjs", "axios"}},
 	{
 		Name: "proxy-from-env(http.get + proxy-agent)", Program: node, Kind: ListsOnly,
@@ -100,6 +102,10 @@ var All = []Client{
 	{
 		Name: "python-aiohttp(trust_env)", Program: python, Package: "python3-aiohttp", probe: []string{"-c", "import aiohttp"},
 		driver: []string{python, "{dir}/python.py", "aiohttp"},
+	},
+	{
+		Name: "python-kubernetes", Program: python, Package: "python3-kubernetes", probe: []string{"-c", "import kubernetes.client"},
+		driver: []string{python, "{dir}/python.py", "kubernetes"},
 	},
 	{Name: "python-urllib", Program: python, Package: "python3", driver: []string{python, "{dir}/python.py", "urllib"}},
 	{Name: "ruby-open-uri", Program: "ruby", Package: "ruby", driver: []string{"ruby", "{dir}/ruby.rb", "open-uri"}},

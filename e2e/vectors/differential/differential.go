@@ -12,7 +12,11 @@ import (
 )
 
 // Clients are those that are asked generated questions.
-var Clients = []string{"curl", "wget", "python-urllib", "ruby-net-http"}
+var Clients = []string{
+	"curl", "wget", "python-urllib", "ruby-net-http",
+	"grpc-go(1.62.2)", "grpc-go(1.63.2)", "grpc-go(1.70.0)", "grpc-go(1.71.0)", "grpc-go(1.83.2)",
+	"client-go-rest", "client-go-spdy", "client-go-websocket", "python-kubernetes",
+}
 
 // Disagreement is a question that a client and its dialect answer differently.
 type Disagreement struct {

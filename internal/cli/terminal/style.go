@@ -85,6 +85,8 @@ func Decision(decision string) string {
 		return Green
 	case strings.HasPrefix(decision, "proxy"):
 		return blue
+	case strings.HasPrefix(decision, "depends"):
+		return Yellow
 	}
 	return Red
 }

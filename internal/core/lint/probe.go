@@ -123,11 +123,12 @@ func readers(list string, entries noproxy.List, today bool) []reader {
 }
 
 // choices are the clients, in every behaviour, that use a proxy of the
-// environment at all: some releases do not.
+// environment and go direct to a host that the list names: some releases read
+// no proxy, some no list, and some ask about what the name resolves to.
 var choices = sync.OnceValue(func() []dialect.Choice {
-	env := dialect.Uniform(anyProxy, anyProxy, "", "")
 	target, _ := dialect.ParseTarget("http://any.example/")
+	proxied, listed := dialect.Uniform(anyProxy, anyProxy, "", ""), dialect.Uniform(anyProxy, anyProxy, "any.example", "any.example")
 	return slices.DeleteFunc(dialect.All(), func(c dialect.Choice) bool {
-		return c.Read(env)(target).Route != dialect.Proxy
+		return c.Read(proxied)(target).Route != dialect.Proxy || c.Read(listed)(target).Route != dialect.Direct
 	})
 })

@@ -14,6 +14,7 @@ import (
 // serves https too unless https_proxy is set, if only as "".
 var aptFamily = []*Client{{
 	Name:       "apt",
+	Latest:     "3",
 	Aliases:    []string{"apt-get"},
 	Behaviours: []Behaviour{{Source: "apt 3.0.3 methods/http.cc and apt-pkg/contrib/strutl.cc", Read: aptRules.read}},
 }}

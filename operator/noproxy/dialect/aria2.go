@@ -18,6 +18,7 @@ import (
 // to in plain http, also one with the scheme https.
 var aria2Family = []*Client{{
 	Name:    "aria2c",
+	Latest:  "1.37",
 	Aliases: []string{"aria2"},
 	Behaviours: []Behaviour{{
 		Source: "aria2/aria2 1.36.0 src/AbstractCommand.cc, src/util.cc and src/uri_split.c",

@@ -26,7 +26,8 @@ const (
 const axiosSource = "axios/axios lib/adapters/http.js and lib/helpers/shouldBypassProxy.js, "
 
 var axiosFamily = []*Client{{
-	Name: "axios",
+	Name:   "axios",
+	Latest: "1",
 	Behaviours: versions{
 		{"", "", "axios/axios lib/adapters/http.js, 1.0.0 to 1.13.6, with proxy-from-env 1.1.0", axios100.read},
 		{"1.14.0", "npm_config_ variables are not read", axiosSource + "1.14.0, with proxy-from-env 2.1.0", axios114.read},

@@ -10,6 +10,7 @@ import (
 type Client struct {
 	Name      string   // such as "curl" or "python-requests"
 	Aliases   []string // other names it is asked for by, such as "libcurl"
+	Programs  []string // programs that it is asked for by, with versions of their own
 	AlsoReads []string // well-known programs that are built on it, for people: "git", "pip"
 	// Behaviours in the order of their versions, oldest first; at least one.
 	Behaviours []Behaviour
@@ -17,6 +18,9 @@ type Client struct {
 	// libcurl 7.88.1", into the number that Since is compared with. Nil: the
 	// first number in it.
 	Release func(version string) string
+	// Latest is the newest release that is known, as far as its number is looked
+	// at: "1.27" for 1.27.3 as well. Empty: any number is taken.
+	Latest string
 }
 
 // Behaviour is how a client behaves from one version on.
@@ -25,6 +29,9 @@ type Behaviour struct {
 	Change string // what changed with it, for people; empty for the first
 	Source string // where the rules are from: repository, file, version
 	Read   func(Env) Decider
+	// Resolves says that NO_PROXY is not asked about a name, but about what it
+	// resolves to.
+	Resolves bool
 	// Observe words what a measurement of this client records, where that is
 	// not a connection to a proxy but the result of a function. Usually nil.
 	Observe func(Decision) string
@@ -62,8 +69,19 @@ func (c Choice) String() string {
 
 func (c *Client) clone() *Client {
 	own := *c
-	own.Aliases, own.AlsoReads, own.Behaviours = slices.Clone(c.Aliases), slices.Clone(c.AlsoReads), slices.Clone(c.Behaviours)
+	own.Aliases, own.Programs = slices.Clone(c.Aliases), slices.Clone(c.Programs)
+	own.AlsoReads, own.Behaviours = slices.Clone(c.AlsoReads), slices.Clone(c.Behaviours)
 	return &own
+}
+
+func (c *Client) isAlias(name string) bool {
+	return slices.ContainsFunc(c.Aliases, func(alias string) bool { return strings.EqualFold(alias, name) })
+}
+
+// IsProgram reports whether the name is one of Programs: its versions are not
+// those of the client.
+func (c *Client) IsProgram(name string) bool {
+	return slices.ContainsFunc(c.Programs, func(program string) bool { return strings.EqualFold(program, name) })
 }
 
 // Newest returns the client as of its newest known behaviour.
@@ -71,15 +89,28 @@ func (c *Client) Newest() Choice {
 	return Choice{Client: c, Behaviour: c.Behaviours[len(c.Behaviours)-1]}
 }
 
+// Check returns an error if the client has no such version, as far as is known.
+func (c *Client) Check(version string) error {
+	parts := strings.Split(c.release(version), ".")
+	number := strings.Join(parts[:min(len(parts), 1+strings.Count(c.Latest, "."))], ".")
+	if c.Latest == "" || number == "" || compareVersions(number, c.Latest) <= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no version %s that is known: the newest is %s; without a version, its rules are meant", c.Name, version, c.Latest)
+}
+
+func (c *Client) release(version string) string {
+	if c.Release != nil {
+		return c.Release(version)
+	}
+	return firstNumber(version)
+}
+
 // At returns the client as of a version. A version in which no number can be
 // found, such as a commit, has the newest behaviour.
 func (c *Client) At(version string) Choice {
-	release := firstNumber
-	if c.Release != nil {
-		release = c.Release
-	}
 	choice := Choice{Client: c, Behaviour: c.Behaviours[0], Version: version}
-	number := release(version)
+	number := c.release(version)
 	for _, behaviour := range c.Behaviours[1:] {
 		if number == "" || compareVersions(behaviour.Since, number) <= 0 {
 			choice.Behaviour = behaviour
@@ -88,13 +119,12 @@ func (c *Client) At(version string) Choice {
 	return choice
 }
 
-// Find returns the client of that name or alias. What stands in parentheses
+// Find returns the client of that name, alias or program. What stands in parentheses
 // after the name, such as "(trust_env)", only says how it was run.
 func Find(name string) (*Client, error) {
 	for _, asked := range []string{name, strings.TrimSpace(beforeParenthesis(name))} {
 		for _, client := range clients {
-			if strings.EqualFold(client.Name, asked) ||
-				slices.ContainsFunc(client.Aliases, func(alias string) bool { return strings.EqualFold(alias, asked) }) {
+			if strings.EqualFold(client.Name, asked) || client.isAlias(asked) || client.IsProgram(asked) {
 				return client.clone(), nil
 			}
 		}

@@ -5,6 +5,8 @@ import "slices"
 // clients is the table of everything that is known, by family.
 var clients = slices.Concat(
 	goFamily,
+	clientGoFamily,
+	grpcGoFamily,
 	curlFamily,
 	gitFamily,
 	phpFamily,

@@ -19,6 +19,7 @@ import (
 // 20306, which would have changed that, was closed without a commit.
 var curlFamily = []*Client{{
 	Name:       "curl",
+	Latest:     "8.21",
 	Aliases:    []string{"libcurl"},
 	AlsoReads:  []string{"curl", "most programs that link libcurl"},
 	Behaviours: curlBehaviours(),

@@ -32,12 +32,13 @@ type Route uint8
 
 // The routes.
 const (
-	Direct Route = iota + 1 // to the host of the URL
-	Proxy                   // to a proxy
-	Fails                   // nowhere: the client reports an error
+	Direct  Route = iota + 1 // to the host of the URL
+	Proxy                    // to a proxy
+	Fails                    // nowhere: the client reports an error
+	Depends                  // to the host or a proxy: it is up to what its name resolves to
 )
 
-// String returns "direct", "proxy" or "fails".
+// String returns "direct", "proxy", "fails" or "depends".
 func (r Route) String() string {
 	switch r {
 	case Direct:
@@ -46,6 +47,8 @@ func (r Route) String() string {
 		return "proxy"
 	case Fails:
 		return "fails"
+	case Depends:
+		return "depends"
 	}
 	return "route " + strconv.Itoa(int(r))
 }
@@ -158,7 +161,7 @@ func (a Auth) String() string {
 // GoString is String: %#v must not show the credential either.
 func (a Auth) GoString() string { return a.String() }
 
-// direct, proxied and fails are the three kinds of decision.
+// direct, proxied, fails and depends are the kinds of decision.
 
 func direct(variable string, entry Span, reason string) Decision {
 	return Decision{Route: Direct, Variable: variable, Entry: entry, Reason: reason}
@@ -170,6 +173,10 @@ func proxied(variable string, hop Hop) Decision {
 
 func fails(variable, reason string) Decision {
 	return Decision{Route: Fails, Variable: variable, Reason: reason}
+}
+
+func depends(variable, reason string) Decision {
+	return Decision{Route: Depends, Variable: variable, Reason: reason}
 }
 
 // hasPercent tells whether a host has a percent sign. A client that looks up a

@@ -10,6 +10,7 @@ import (
 // .NET, with the default proxy of HttpClient on Unix.
 var dotnetFamily = []*Client{{
 	Name:      "dotnet",
+	Latest:    "11",
 	Aliases:   []string{"dotnet-HttpClient", ".net"},
 	AlsoReads: []string{"powershell"},
 	Behaviours: versions{

@@ -17,7 +17,8 @@ import (
 // here are those of Debian: git 2.30 with libcurl 7.74, 2.39 with 7.88, 2.47
 // with 8.14; newer ones are taken to come with the libcurl of their time.
 var gitFamily = []*Client{{
-	Name: "git",
+	Name:   "git",
+	Latest: "2.55",
 	Behaviours: versions{
 		{"", "", "git/git http.c, v2.30, with libcurl 7.74 as in Debian 11", gitRelease{libcurl: curlOldest}.read},
 		{"2.39", "with libcurl 7.88: IPv4 networks", "git/git http.c, v2.39.5, with libcurl 7.88 as in Debian 12", gitRelease{libcurl: curlIDNFirst}.read},

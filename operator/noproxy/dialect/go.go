@@ -11,9 +11,9 @@ import (
 	"unicode"
 )
 
-// Go programs, with net/http: containerd, kubelet, kubeadm, controllers, helm,
-// crane and skopeo; grpc-go asks the same function with the scheme https
-// (grpc/grpc-go, internal/resolver/delegatingresolver).
+// Go programs, with net/http: containerd, crane and skopeo. Programs with
+// client-go (client_go.go) and gRPC (grpc_go.go) ask the same function in their
+// own ways.
 //
 // Rules: golang/net http/httpproxy/proxy.go as vendored in Go 1.26 and 1.27, and
 // golang/go src/net/http/transport.go. Upper case wins, an empty value is as
@@ -21,19 +21,24 @@ import (
 // a later Go may.
 var goFamily = []*Client{{
 	Name:      "go",
-	Aliases:   []string{"golang", "net/http", "containerd", "kubelet", "kubeadm", "grpc-go"},
-	AlsoReads: []string{"containerd", "kubelet", "kubeadm", "controllers", "kubectl", "helm", "grpc-go"},
+	Aliases:   []string{"golang", "net/http"},
+	Programs:  []string{"containerd"},
+	AlsoReads: []string{"containerd", "crane", "skopeo"},
+	Latest:    "1.27",
 	Behaviours: []Behaviour{{
 		Source: "golang/net http/httpproxy/proxy.go, as in Go 1.26",
 		Read:   readGo,
 	}},
 }}
 
-func readGo(env Env) Decider {
-	r := rules{
+func readGo(env Env) Decider { return goRules(env, readGoProxy).goDecider(env) }
+
+// goRules are net/http without its list, for a way to read proxies.
+func goRules(env Env, read func(value, scheme string) proxy) rules {
+	return rules{
 		find: Env.nonEmpty, http: "HTTP_PROXY http_proxy", https: "HTTPS_PROXY https_proxy",
 		readProxy: func(v variable, scheme string) proxy {
-			p := readGoProxy(v.value, scheme)
+			p := read(v.value, scheme)
 			if env["REQUEST_METHOD"] != "" && scheme == "http" && p.ignored == "" {
 				p.fatal = "REQUEST_METHOD is set: in a CGI program HTTP_PROXY may be a request's header"
 			}
@@ -41,19 +46,39 @@ func readGo(env Env) Decider {
 		},
 		host: func(t Target) (host, string) { return host{name: t.Host, port: t.EffectivePort()}, "" },
 	}
+}
+
+// goDecider is a client that asks httpproxy about the list, and then lists of its own.
+func (r rules) goDecider(env Env, own ...list) Decider {
 	noProxy := env.nonEmpty("NO_PROXY", "no_proxy")
 	compiled := CompileGo(noProxy.value)
-	return r.decider(r.proxies(env), list{variable: noProxy, compiled: func(h host) (Span, string, bool) { return compiled.Match(h.name, h.port) }})
+	asked := list{variable: noProxy, compiled: func(h host) (Span, string, bool) { return compiled.Match(h.name, h.port) }}
+	return r.decider(r.proxies(env), append([]list{asked}, own...)...)
+}
+
+// parseGoProxy is parseProxy of httpproxy.
+func parseGoProxy(value string) (*url.URL, error) {
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		if with, withErr := url.Parse("http://" + value); withErr == nil {
+			return with, nil
+		}
+	}
+	return u, err
+}
+
+// goAuth is the credential of a proxy, decoded.
+func goAuth(u *url.URL) Auth {
+	if u.User == nil {
+		return Auth{}
+	}
+	password, _ := u.User.Password()
+	return Sends(u.User.Username() + ":" + password)
 }
 
 // readGoProxy is parseProxy of httpproxy and connectMethod of net/http.
 func readGoProxy(value, target string) proxy {
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme == "" || u.Host == "" {
-		if with, withErr := url.Parse("http://" + value); withErr == nil {
-			u, err = with, nil
-		}
-	}
+	u, err := parseGoProxy(value)
 	if err != nil {
 		return proxy{ignored: unusableProxy}
 	}
@@ -62,11 +87,7 @@ func readGoProxy(value, target string) proxy {
 	if err != nil || strings.Contains(u.Hostname(), `"`) {
 		return proxy{failure: brokenProxy}
 	}
-	hop := Hop{Address: joinHostPort(u.Hostname(), strconv.FormatUint(number, 10))}
-	if u.User != nil {
-		password, _ := u.User.Password()
-		hop.Auth = Sends(u.User.Username() + ":" + password)
-	}
+	hop := Hop{Address: joinHostPort(u.Hostname(), strconv.FormatUint(number, 10)), Auth: goAuth(u)}
 	if hop = hop.through(u.Scheme, target); u.Scheme == "socks5" || u.Scheme == "socks5h" {
 		hop.Protocol = Socks5Name
 	}

@@ -9,10 +9,11 @@ import (
 )
 
 // gRPC: the core, which is behind C++, Python, Ruby and PHP, and the one of
-// Node.js; grpc-go is net/http (go.go). Both look at the same lower-case
+// Node.js. gRPC for Go is in grpc_go.go. Both look at the same lower-case
 // variables for every target, whether it is secure or not, and make a tunnel.
 var grpcFamily = []*Client{{
 	Name:    "grpc-core",
+	Latest:  "1",
 	Aliases: []string{"grpc-c++", "grpc-python", "grpcio", "grpc-ruby", "grpc-php"},
 	Behaviours: versions{
 		{"", "", "grpc/grpc src/core/ext/filters/client_channel/http_proxy.cc, 1.54", grpcCoreRules(false).read},
@@ -20,6 +21,7 @@ var grpcFamily = []*Client{{
 	}.behaviours(),
 }, {
 	Name:    "grpc-js",
+	Latest:  "1",
 	Aliases: []string{"grpc-node"},
 	Behaviours: versions{
 		{"", "", grpcJSSource + "1.9.15", grpcJSRules(false, false).read},

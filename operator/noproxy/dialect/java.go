@@ -10,6 +10,7 @@ import (
 // system properties, and http.nonProxyHosts is for https too.
 var javaFamily = []*Client{{
 	Name:    "java",
+	Latest:  "27",
 	Aliases: []string{"java-HttpURLConnection", "HttpURLConnection", "jdk"},
 	Behaviours: []Behaviour{{
 		Source: "openjdk/jdk src/java.base/share/classes/sun/net/spi/DefaultProxySelector.java, 17",

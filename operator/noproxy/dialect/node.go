@@ -17,7 +17,8 @@ const (
 )
 
 var nodeFamily = []*Client{{
-	Name: "node-fetch",
+	Name:   "node-fetch",
+	Latest: "26",
 	Behaviours: versions{
 		{"", "", nodeFetchSource + "22.20", readNothing},
 		{"22.21.0", "NODE_USE_ENV_PROXY", nodeFetchSource + "22.23.3 with undici 6.28.1", readNodeFetch(undici6141)},
@@ -34,6 +35,7 @@ var nodeFamily = []*Client{{
 	}.behaviours(),
 }, {
 	Name:    "node-http",
+	Latest:  "26",
 	Aliases: []string{"node-http.get", "node-https.get"},
 	Behaviours: versions{
 		{"", "", nodeSource + "22.20", readNothing},

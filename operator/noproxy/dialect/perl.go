@@ -20,6 +20,7 @@ import (
 // libwww-perl/URI lib/URI.pm and lib/URI/_server.pm in 5.17 and 5.30.
 var perlFamily = []*Client{{
 	Name:      "perl-lwp",
+	Latest:    "6",
 	Aliases:   []string{"lwp", "LWP::UserAgent", "libwww-perl"},
 	AlsoReads: []string{"lwp-request"},
 	Behaviours: versions{
@@ -237,6 +238,7 @@ func (rule perlRule) covers(e *entry, h host) string {
 // 0.080, which comes with Perl 5.36, and 0.088.
 var perlTiny = &Client{
 	Name:      "perl-http-tiny",
+	Latest:    "0",
 	Aliases:   []string{"perl-tiny", "HTTP::Tiny", "http-tiny"},
 	AlsoReads: []string{"cpanm"},
 	Behaviours: []Behaviour{{

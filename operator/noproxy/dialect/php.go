@@ -19,6 +19,7 @@ var phpFamily = []*Client{
 	},
 	{
 		Name:      "php-guzzle",
+		Latest:    "7",
 		Aliases:   []string{"guzzle"},
 		AlsoReads: []string{"many PHP libraries, such as the AWS SDK"},
 		Behaviours: versions{

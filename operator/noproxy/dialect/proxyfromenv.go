@@ -6,6 +6,7 @@ import "strings"
 // agent for http.get, and axios ask it.
 var proxyFromEnvFamily = []*Client{{
 	Name:      "proxy-from-env",
+	Latest:    "2",
 	AlsoReads: []string{"proxy-agent", "axios"},
 	Behaviours: versions{
 		{"", "", "Rob--W/proxy-from-env index.js, 1.1.0", proxyFromEnvRules(true).read},

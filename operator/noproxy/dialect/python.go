@@ -11,7 +11,7 @@ import (
 )
 
 // Clients written in Python.
-var pythonFamily = []*Client{pythonUrllib, pythonRequests, pythonHttpx, pythonAiohttp}
+var pythonFamily = []*Client{pythonUrllib, pythonRequests, pythonHttpx, pythonAiohttp, pythonKubernetes}
 
 // What the Python clients share is the standard library: which variables there
 // are (getproxies_environment of urllib.request) and small ways of text.

@@ -18,6 +18,7 @@ import (
 // _parse.py in 1.8.2 and 1.19.0. NO_PROXY is urllib's business.
 var pythonAiohttp = &Client{
 	Name:    "python-aiohttp",
+	Latest:  "3",
 	Aliases: []string{"aiohttp"},
 	Behaviours: versions{
 		{"", "", "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2", yarlRules{strictPort: true, userFirst: true, mappedHex: true}.read},

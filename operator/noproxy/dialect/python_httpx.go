@@ -17,6 +17,7 @@ import (
 // there fails whatever the URL is.
 var pythonHttpx = &Client{
 	Name:      "python-httpx",
+	Latest:    "0",
 	Aliases:   []string{"httpx"},
 	AlsoReads: []string{"OpenAI SDK", "Anthropic SDK"},
 	Behaviours: versions{

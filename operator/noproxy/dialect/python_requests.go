@@ -16,6 +16,7 @@ import (
 // and 2.34.2; urllib3/urllib3 util/url.py and poolmanager.py in 1.26.12 and 2.3.0.
 var pythonRequests = &Client{
 	Name:      "python-requests",
+	Latest:    "2",
 	Aliases:   []string{"requests"},
 	AlsoReads: []string{"pip", "docker-py", "Azure CLI"},
 	Behaviours: versions{
@@ -127,9 +128,13 @@ func requestsCIDR(text string) (netip.Prefix, bool) {
 var (
 	urllib3Scheme = regexp.MustCompile(`^(?:[a-zA-Z][a-zA-Z0-9+-]*:|/)`)
 	urllib3Name   = regexp.MustCompile(`^(?s:[^\[\]%:/?#]|%[a-fA-F0-9]{2})*$`)
-	cutURLLib3    = grammar(`^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?://(?:(?P<userinfo>[^\\/?#\[\]]*)@)?` +
-		`(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<host>(?:[^\[\]%:/?#\\@]|%[a-fA-F0-9]{2})*))(?::0*(?P<port>[0-9]{0,5}))?\n?(?:[\\/?#]|$))?`)
+	cutURLLib3    = urllib3Grammar(`[^\\/?#\[\]]*`) // urlparse takes no brackets
 )
+
+func urllib3Grammar(userinfo string) func(string) (urlParts, bool) {
+	return grammar(`^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?://(?:(?P<userinfo>` + userinfo + `)@)?` +
+		`(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<host>(?:[^\[\]%:/?#\\@]|%[a-fA-F0-9]{2})*))(?::0*(?P<port>[0-9]{0,5}))?\n?(?:[\\/?#]|$))?`)
+}
 
 // requestsURL is what requests and urllib3 do: parse_url, ProxyManager,
 // get_auth_from_url. A credential is sent if there is a user and a colon, in

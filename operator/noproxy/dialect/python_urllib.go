@@ -15,6 +15,7 @@ import (
 // Lib/http/client.py, read in 2.7.18, 3.11.2 and 3.13.5.
 var pythonUrllib = &Client{
 	Name:      "python-urllib",
+	Latest:    "3.15",
 	Aliases:   []string{"urllib", "urllib2", "urllib.request"},
 	AlsoReads: []string{"Ansible's get_url and uri"},
 	Behaviours: versions{

@@ -17,6 +17,7 @@ import (
 // lib/open-uri.rb; lib/ipaddr.rb. Read in Ruby 2.7.4, 3.1.2 and 3.3.8.
 var rubyFamily = []*Client{{
 	Name:    "ruby-net-http",
+	Latest:  "4",
 	Aliases: []string{"ruby", "net-http", "Net::HTTP"},
 	Behaviours: versions{
 		{"", "", "ruby/uri lib/uri/generic.rb, ruby/net-http lib/net/http.rb, Ruby 2.7.4", rubyRules{netHTTP: true, oldIPAddr: true}.read},
@@ -24,6 +25,7 @@ var rubyFamily = []*Client{{
 	}.behaviours(),
 }, {
 	Name:    "ruby-open-uri",
+	Latest:  "4",
 	Aliases: []string{"open-uri"},
 	Behaviours: versions{
 		{"", "", "ruby/uri lib/uri/generic.rb, ruby/open-uri lib/open-uri.rb, Ruby 2.7.4", rubyRules{oldIPAddr: true}.read},

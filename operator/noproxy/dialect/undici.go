@@ -24,6 +24,7 @@ const undiciSource = "nodejs/undici lib/dispatcher/env-http-proxy-agent.js and p
 
 var undiciFamily = []*Client{{
 	Name:    "undici",
+	Latest:  "8",
 	Aliases: []string{"undici-EnvHttpProxyAgent", "EnvHttpProxyAgent"},
 	Behaviours: versions{
 		{"", "", undiciSource + "6.14.0", undici614.read},

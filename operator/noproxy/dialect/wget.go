@@ -12,7 +12,8 @@ import (
 // src/host.c sufmatch, src/utils.c sepstring, src/url.c url_parse, src/http.c
 // initialize_proxy_configuration. The variables are read in lower case only.
 var wgetFamily = []*Client{{
-	Name: "wget",
+	Name:   "wget",
+	Latest: "1.25",
 	Behaviours: versions{
 		{"", "", "wget 1.21.3 src/retr.c, src/host.c and src/url.c", wgetRules(":/").read},
 		{"1.25", "a proxy without a scheme must not hold a colon but the one before its port", "wget 1.25.0 src/retr.c, src/host.c and src/url.c", wgetRules(":").read},

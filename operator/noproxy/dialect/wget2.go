@@ -19,7 +19,8 @@ import (
 // its options say.
 var wget2Family = []*Client{
 	{
-		Name: "wget2",
+		Name:   "wget2",
+		Latest: "2.2",
 		Behaviours: versions{
 			{"", "", "rockdaboot/wget2 libwget/http.c and libwget/iri.c, wget2-1.99.1", wget2Release{}.read},
 			{"1.99.2", "the scheme of a proxy is http or https", "rockdaboot/wget2 libwget/iri.c, 1.99.2", wget2Release{knowsSchemes: true}.read},

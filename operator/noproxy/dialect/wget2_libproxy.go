@@ -20,6 +20,7 @@ import (
 // and proxy.
 var wget2WithLibproxy = &Client{
 	Name:    "wget2-libproxy",
+	Latest:  "2.2",
 	Aliases: []string{"wget2(built with libproxy 0.5.9)", "wget2(built with libproxy)"},
 	Behaviours: []Behaviour{{
 		Source: "rockdaboot/wget2 v2.2.0 libwget/http.c with libproxy/libproxy 0.5.9 src/backend and GLib 2.84 glib/guri.c",

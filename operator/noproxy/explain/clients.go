@@ -59,6 +59,12 @@ func choose(name string) ([]dialect.Choice, error) {
 	case version == "" || version[0] < '0' || version[0] > '9':
 		return nil, fmt.Errorf("client %s: a version such as 1.2 follows the @", client.Name)
 	}
+	if client.IsProgram(name) {
+		return nil, fmt.Errorf("client %s: %s has versions of its own, and decides as %s does: leave the version out", client.Name, name, client.Name)
+	}
+	if err := client.Check(version); err != nil {
+		return nil, fmt.Errorf("client %w", err)
+	}
 	return []dialect.Choice{client.At(version)}, nil
 }
 
@@ -136,7 +142,11 @@ func names(answers []Answer) []string {
 		for end < len(answers) && follows(answers[end].choice, answers[end-1].choice) {
 			end++
 		}
-		all = append(all, span(answers[start].choice, answers[end-1].choice))
+		if end == start+1 {
+			all = append(all, answers[start].Name())
+		} else {
+			all = append(all, span(answers[start].choice, answers[end-1].choice))
+		}
 		start = end
 	}
 	return all
@@ -165,7 +175,10 @@ func Rows(explanations []Explanation) []Row {
 			continue
 		}
 		first = a.choice
-		row := Row{Name: a.Name(), AlsoReads: a.choice.Client.AlsoReads, Measured: slices.Clone(a.Measured)}
+		row := Row{Name: name(a.choice), AlsoReads: a.choice.Client.AlsoReads, Measured: slices.Clone(a.Measured)}
+		if len(explanations) == 1 { // of several, each may hold from another version on
+			row.Name = a.Name()
+		}
 		for _, e := range explanations {
 			row.Answers = append(row.Answers, e.Decisions[i])
 		}

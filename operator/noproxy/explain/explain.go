@@ -41,7 +41,9 @@ type Explanation struct {
 type Answer struct {
 	Client   string  `json:"client"`
 	Version  string  `json:"version,omitempty"`  // empty: the newest behaviour
-	Decision string  `json:"decision"`           // direct, proxy or fails
+	Since    string  `json:"since,omitempty"`    // the newest behaviour decides so from this version on; empty: in every version
+	Earlier  string  `json:"earlier,omitempty"`  // the decision of the version before that
+	Decision string  `json:"decision"`           // direct, proxy, fails or depends
 	Entry    string  `json:"entry"`              // the deciding entry; empty where none decided
 	Source   *Source `json:"source,omitempty"`   // where that entry was written
 	Variable string  `json:"variable,omitempty"` // what decided: of NO_PROXY or of the proxy
@@ -58,8 +60,14 @@ type Answer struct {
 	hop     string // the proxy's address, for comparison; it may show a credential
 }
 
-// Name returns "curl", "curl@7.74" or "curl before 7.86".
-func (a Answer) Name() string { return name(a.choice) }
+// Name returns "curl", "curl@7.74", "curl before 7.86" or, where earlier
+// versions decide otherwise, "curl from 7.86".
+func (a Answer) Name() string {
+	if a.Since != "" {
+		return a.Client + " from " + a.Since
+	}
+	return name(a.choice)
+}
 
 // Evaluate asks every client about every URL.
 func Evaluate(c Configuration, choices []dialect.Choice, targets []dialect.Target) []Explanation {
@@ -70,8 +78,11 @@ func Evaluate(c Configuration, choices []dialect.Choice, targets []dialect.Targe
 	}
 	for _, choice := range choices {
 		decide := choice.Read(env) // once for all URLs: lists may be long
+		border := borderOf(choice, env)
 		for i, target := range targets {
-			explanations[i].Decisions = append(explanations[i].Decisions, c.answer(env, choice, decide(target)))
+			answer := c.answer(env, choice, decide(target))
+			answer.Since, answer.Earlier = border.find(target, answer.route)
+			explanations[i].Decisions = append(explanations[i].Decisions, answer)
 		}
 	}
 	for i, target := range targets {

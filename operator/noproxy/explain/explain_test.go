@@ -82,6 +82,27 @@ func TestSuccessiveBehavioursThatDecideAlikeAreOneRow(t *testing.T) {
 	}
 }
 
+func TestTheNewestBehaviourNamesTheVersionThatItHoldsFrom(t *testing.T) {
+	for _, test := range []struct {
+		versions               []string
+		since, earlier, wanted string
+	}{
+		{[]string{"", "2"}, "", "", "x uses the proxy: no entry matches"},
+		{[]string{"", "2+"}, "2", "proxy", "x from 2 goes direct: covered; earlier versions of x use the proxy"},
+		{[]string{"", "2+", "3+"}, "2", "proxy", "x from 2 goes direct: covered; earlier versions of x use the proxy"},
+		{[]string{"+", "2", "3+"}, "3", "proxy", "x from 3 goes direct: covered; earlier versions of x use the proxy"},
+		{[]string{"", "2+", "3"}, "3", "direct", "x from 3 uses the proxy: no entry matches; earlier versions of x go direct"},
+	} {
+		e := ask(t, "a", "b", behaviours(test.versions...).Newest())
+		if a := e.Decisions[0]; a.Since != test.since || a.Earlier != test.earlier || e.Summary != test.wanted {
+			t.Errorf("%q: %s, %s, %s", test.versions, a.Since, a.Earlier, e.Summary)
+		}
+		if a := ask(t, "a", "b", behaviours(test.versions...).At("1")).Decisions[0]; a.Since != "" {
+			t.Errorf("%q: a version that was asked for has a border: %s", test.versions, a.Since)
+		}
+	}
+}
+
 func TestBehavioursWithAnotherBetweenThemAreTwoRows(t *testing.T) {
 	choices := behaviours("", "2", "3").Choices()
 	e := ask(t, "a", "b", labelled(choices[0]), labelled(choices[2]))

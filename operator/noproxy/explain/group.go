@@ -17,7 +17,7 @@ type Group struct {
 	Clients  []string
 }
 
-// Groups returns the clients grouped: direct, proxy, fails, and among those the
+// Groups returns the clients grouped: direct, proxy, fails, depends, and among those the
 // largest group first.
 func (e Explanation) Groups() []Group {
 	var groups []Group
@@ -50,7 +50,7 @@ func (g Group) same(other Group) bool {
 }
 
 func rank(decision string) int {
-	for _, route := range []dialect.Route{dialect.Direct, dialect.Proxy, dialect.Fails} {
+	for _, route := range []dialect.Route{dialect.Direct, dialect.Proxy, dialect.Fails, dialect.Depends} {
 		if strings.HasPrefix(decision, route.String()) {
 			return int(route)
 		}

@@ -25,13 +25,34 @@ func (s sentence) String() string {
 	case len(s.answers) == 0:
 		return "no client was asked"
 	case agree(s.answers):
-		return s.agreement()
+		parts = []string{s.agreement()}
 	case len(s.of(dialect.Proxy)) == len(s.answers):
 		parts = s.proxies()
 	default:
-		parts = slices.Concat(s.direct(), s.proxied(), s.failing())
+		parts = slices.Concat(s.direct(), s.proxied(), s.failing(), s.depending())
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, s.earlier()...), "; ")
+}
+
+// earlier says what the earlier versions do of a client that does so in newer
+// ones only.
+func (s sentence) earlier() []string {
+	return each(bordered(s.answers), func(a Answer) string { return a.Earlier }, func(decision string, same []Answer) string {
+		clients := make([]string, len(same))
+		for i, a := range same {
+			clients[i] = a.Client
+		}
+		verb := verbs[decision][1]
+		if len(clients) > 3 {
+			return fmt.Sprintf("earlier versions of %d of these %s", len(clients), verb)
+		}
+		return "earlier versions of " + listed(clients) + " " + verb
+	})
+}
+
+// depending names those whose decision is up to more than the URL.
+func (s sentence) depending() []string {
+	return each(s.of(dialect.Depends), reasonOf, func(reason string, same []Answer) string { return do(same) + ": " + reason })
 }
 
 func (s sentence) of(route dialect.Route) []Answer {
@@ -165,6 +186,10 @@ func who(answers []Answer) string {
 	if len(named) > 3 {
 		return count(answers)
 	}
+	return listed(named)
+}
+
+func listed(named []string) string {
 	last := len(named) - 1
 	if last == 0 {
 		return named[0]
@@ -184,14 +209,18 @@ func count(answers []Answer) string {
 // isOne reports whether the clients take a verb in the singular.
 func isOne(answers []Answer) bool { return len(names(answers)) == 1 }
 
+// verbs are in the singular and in the plural.
+var verbs = map[string][2]string{
+	dialect.Direct.String():  {"goes direct", "go direct"},
+	dialect.Proxy.String():   {"uses the proxy", "use the proxy"},
+	dialect.Fails.String():   {"fails", "fail"},
+	dialect.Depends.String(): {"depends on the address", "depend on the address"},
+}
+
 func verb(answers []Answer) string {
-	verbs := map[dialect.Route][2]string{
-		dialect.Direct: {"goes direct", "go direct"},
-		dialect.Proxy:  {"uses the proxy", "use the proxy"},
-		dialect.Fails:  {"fails", "fail"},
-	}[answers[0].route]
+	both := verbs[answers[0].route.String()]
 	if isOne(answers) {
-		return verbs[0]
+		return both[0]
 	}
-	return verbs[1]
+	return both[1]
 }

@@ -57,12 +57,27 @@ def aiohttp_client():
     return aiohttp.__version__, lambda url: asyncio.run(get(url))
 
 
+def kubernetes_client():
+    import kubernetes
+    from kubernetes.client import Configuration
+    from kubernetes.client.rest import RESTClientObject
+
+    def ask(url):
+        configuration = Configuration()
+        configuration.host = url
+        configuration.verify_ssl = False
+        RESTClientObject(configuration).GET(url, _request_timeout=TIMEOUT)
+
+    return kubernetes.__version__, ask
+
+
 def main():
     clients = {
         "urllib": urllib_client,
         "requests": requests_client,
         "httpx": httpx_client,
         "aiohttp": aiohttp_client,
+        "kubernetes": kubernetes_client,
     }
     version, ask = clients[sys.argv[1]]()
     base = dict(os.environ)

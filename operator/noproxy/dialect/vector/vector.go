@@ -133,7 +133,11 @@ func (r Row) validate(given bool) error {
 	case r.Version != "" && !strings.ContainsAny(r.Version, "0123456789"):
 		return fmt.Errorf("version: there is no number in %q", r.Version)
 	}
-	if _, err := r.Choice(); err != nil {
+	choice, err := r.Choice()
+	if err == nil {
+		err = choice.Client.Check(choice.Version)
+	}
+	if err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
 	if _, err := dialect.ParseTarget(r.URL); err != nil {
@@ -185,7 +189,21 @@ func (r Row) Target() (dialect.Target, error) {
 			target.Addrs = []netip.Addr{addr}
 		}
 	}
+	if r.Source == "measured" && target.Addrs == nil && r.resolves() && !strings.Contains(strings.ToLower(target.Host), "localhost") {
+		target.Addrs = []netip.Addr{elsewhere}
+	}
 	return target, nil
+}
+
+// elsewhere is what every other name resolves to where clients are measured.
+var elsewhere = netip.AddrFrom4([4]byte{203, 0, 113, 1})
+
+// resolves reports whether the client asks about what the name of the URL resolves to.
+func (r Row) resolves() bool {
+	choice, err := r.Choice()
+	target, targetErr := dialect.ParseTarget(r.URL)
+	_, isName := netip.ParseAddr(target.Host)
+	return err == nil && targetErr == nil && choice.Resolves && isName != nil
 }
 
 // Want returns the answer that the row expects.

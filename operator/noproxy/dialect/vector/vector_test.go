@@ -3,6 +3,7 @@ package vector_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,7 +96,7 @@ func question(row vector.Row) string {
 func TestEveryClientIsFoundByItsNames(t *testing.T) {
 	seen := map[string]string{}
 	for _, client := range dialect.Clients() {
-		for _, name := range append([]string{client.Name}, client.Aliases...) {
+		for _, name := range slices.Concat([]string{client.Name}, client.Aliases, client.Programs) {
 			if other := seen[strings.ToLower(name)]; other != "" {
 				t.Errorf("%q is both %s and %s", name, other, client.Name)
 			}

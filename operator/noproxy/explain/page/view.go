@@ -52,6 +52,7 @@ var routes = []route{
 	{dialect.Direct.String(), "straight to the host"},
 	{dialect.Proxy.String(), "through the proxy"},
 	{dialect.Fails.String(), "the client reports an error"},
+	{dialect.Depends.String(), "up to the address of the name"},
 }
 
 func columns(explanations []explain.Explanation) []column {
@@ -97,13 +98,21 @@ func rows(explanations []explain.Explanation) []row {
 		for i, a := range r.Answers {
 			e := explanations[i]
 			shown.Cells = append(shown.Cells, cell{
-				Word: e.Word(a), Route: a.Decision, Entry: explain.Shown(a.Entry), From: a.Source.String(), Reason: a.Reason,
+				Word: e.Word(a), Route: a.Decision, Entry: explain.Shown(a.Entry), From: a.Source.String(), Reason: reason(a),
 				Agree: e.Agree, Left: i > 0 && i >= len(explanations)/2,
 			})
 		}
 		all = append(all, shown)
 	}
 	return all
+}
+
+// reason says also whether earlier versions decide otherwise.
+func reason(a explain.Answer) string {
+	if a.Since == "" {
+		return a.Reason
+	}
+	return fmt.Sprintf("%s (from %s on; before that: %s)", a.Reason, a.Since, a.Earlier)
 }
 
 func verdict(explanations []explain.Explanation) string {

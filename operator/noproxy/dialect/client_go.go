@@ -1,0 +1,144 @@
+package dialect
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// client-go, and with it kubelet, kubectl, helm and controllers. It asks
+// net/http, but for a network of NO_PROXY that httpproxy does not read: leading
+// zeros count as nothing in it and in the host. kubectl exec, attach and
+// port-forward make their own connection, with SPDY or, since Kubernetes 1.31,
+// with WebSockets first.
+//
+// Rules: kubernetes/apimachinery pkg/util/net/http.go (NewProxierWithNoProxyCIDR),
+// kubernetes/streaming pkg/httpstream/spdy/roundtripper.go and gorilla/websocket
+// client.go and proxy.go.
+var clientGoFamily = []*Client{{
+	Name:       "client-go",
+	Aliases:    []string{"client-go-rest", "kubelet", "kubeadm", "kubectl"},
+	AlsoReads:  []string{"kubelet", "kubeadm", "kubectl", "helm", "controllers"},
+	Release:    clientGoRelease,
+	Latest:     "0.36",
+	Behaviours: []Behaviour{{Source: "kubernetes/apimachinery pkg/util/net/http.go, 0.36.3", Read: readClientGo}},
+}, {
+	Name:       "client-go-spdy",
+	AlsoReads:  []string{"kubectl exec", "kubectl port-forward"},
+	Release:    clientGoRelease,
+	Latest:     "0.36",
+	Behaviours: []Behaviour{{Source: "kubernetes/streaming pkg/httpstream/spdy/roundtripper.go, 0.36.3", Read: readClientGoSPDY}},
+}, {
+	Name:       "client-go-websocket",
+	AlsoReads:  []string{"kubectl exec"},
+	Release:    clientGoRelease,
+	Latest:     "0.36",
+	Behaviours: []Behaviour{{Source: "gorilla/websocket client.go and proxy.go, e064f32, with client-go 0.36.3", Read: readClientGoWebSocket}},
+}}
+
+// clientGoRelease knows that Kubernetes 1.36 has client-go 0.36.
+func clientGoRelease(version string) string {
+	number := firstNumber(version)
+	if minor, found := strings.CutPrefix(number, "1."); found {
+		return "0." + minor
+	}
+	return number
+}
+
+func readClientGo(env Env) Decider {
+	r := goRules(env, readGoProxy)
+	r.host = func(t Target) (host, string) {
+		h := sloppyHost(t)
+		h.proxyOnly = h.addr.IsValid() && !literal(t.Host).IsValid()
+		return h, ""
+	}
+	return r.goDecider(env, sloppyNetworks(env))
+}
+
+func readClientGoSPDY(env Env) Decider {
+	r := goRules(env, func(value, _ string) proxy { return tunnelled(value, "http https socks5") })
+	r.host = func(t Target) (host, string) {
+		return host{name: t.Host, port: t.EffectivePort(), proxyOnly: !goResolvable(t.Host)}, ""
+	}
+	return r.goDecider(env)
+}
+
+func readClientGoWebSocket(env Env) Decider {
+	r := goRules(env, readGorillaProxy)
+	r.host = func(t Target) (host, string) {
+		h := sloppyHost(t)
+		if h.proxyOnly = !goResolvable(t.Host); !t.User.IsZero() {
+			return h, "a WebSocket URL has no user information"
+		}
+		return h, ""
+	}
+	return r.goDecider(env, sloppyNetworks(env))
+}
+
+// readGorillaProxy dials what stands in the URL, and sends a user only with a password.
+func readGorillaProxy(value, _ string) proxy {
+	p := tunnelled(value, "http https socks5 socks5h")
+	u, err := parseGoProxy(value)
+	if err != nil {
+		return p
+	}
+	if strings.HasSuffix(u.Host, ":") {
+		return proxy{failure: brokenProxy}
+	}
+	if _, has := u.User.Password(); !has && !strings.HasPrefix(u.Scheme, "socks") {
+		p.hop.Auth = Auth{}
+	}
+	return p
+}
+
+// tunnelled is a proxy of one of the schemes as net/http reads it, where every
+// request is a tunnel.
+func tunnelled(value, schemes string) proxy {
+	p := readGoProxy(value, "https")
+	if u, err := parseGoProxy(value); err == nil && p.failure == "" && !slices.Contains(strings.Fields(schemes), u.Scheme) {
+		return proxy{failure: unknownScheme}
+	}
+	return p
+}
+
+func sloppyHost(t Target) host {
+	return host{name: t.Host, port: t.EffectivePort(), addr: sloppyAddr(t.Host)}
+}
+
+// sloppyNetworks are the networks as ParseCIDRSloppy reads them: nothing is trimmed.
+func sloppyNetworks(env Env) list {
+	return rules{
+		cut: elements,
+		entry: func(text string) (entry, bool) {
+			address, length, _ := strings.Cut(text, "/")
+			network, ok := parseGoCIDR(withoutZeros(address) + "/" + length)
+			return entry{network: network}, ok
+		},
+		covers: func(e *entry, h host) string { return e.contains(h) },
+	}.readList(env.nonEmpty("NO_PROXY", "no_proxy"))
+}
+
+// sloppyAddr is ParseIPSloppy.
+func sloppyAddr(text string) netip.Addr {
+	addr := literal(withoutZeros(text))
+	if addr.Zone() != "" {
+		return netip.Addr{}
+	}
+	return addr.Unmap()
+}
+
+// withoutZeros drops the leading zeros of what looks like an IPv4 address.
+func withoutZeros(text string) string {
+	if strings.Trim(text, "0123456789.") != "" {
+		return text
+	}
+	parts := strings.Split(text, ".")
+	for i, part := range parts {
+		if trimmed := strings.TrimLeft(part, "0"); trimmed != "" || part == "" {
+			parts[i] = trimmed
+		} else {
+			parts[i] = "0"
+		}
+	}
+	return strings.Join(parts, ".")
+}
