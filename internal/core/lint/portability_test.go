@@ -125,6 +125,18 @@ func TestRealClientsAgreeOnThePortableExampleButForWhatLintNames(t *testing.T) {
 	}
 }
 
+// What reads no list, or asks about addresses alone, is no entry's fault.
+func TestClientsThatReadNoNamesAreNotNamed(t *testing.T) {
+	e := effective(t, "172.16.0.0/16,example.com", resolve.FormExact)
+	for _, f := range lint.Run(lint.Effective(e, cluster)) {
+		for _, client := range f.Clients {
+			if strings.HasPrefix(client, "grpc-go 1.63") || strings.HasPrefix(client, "python-kubernetes 34") {
+				t.Errorf("%s names %s", f.Code, client)
+			}
+		}
+	}
+}
+
 // unanimous are the URLs that the form exists for.
 var unanimous = []string{
 	"https://kubernetes.default.svc/", "https://kubernetes.default.svc./", "https://foo.ns.svc.cluster.local/",

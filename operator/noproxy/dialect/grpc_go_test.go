@@ -49,9 +49,20 @@ func TestAVersionThatIsNotKnownIsAnError(t *testing.T) {
 		client, version string
 		known           bool
 	}{
-		{"go", "1.27.3", true}, {"go", "1.28", false}, {"go", "2", false}, {"grpc-go", "1.85.9", true}, {"grpc-go", "1.86", false},
-		{"dotnet", "11.0.2", true}, {"dotnet", "12", false}, {"client-go", "0.36.3", true}, {"kubelet", "1.36.1", true}, {"kubelet", "1.37", false},
-		{"reqwest", "99", true}, {"curl", "8.21.1", true}, {"curl", "8.22", false}, {"dotnet", "runtime@02a63a5", true},
+		{"go", "1.27.3", true},
+		{"go", "1.28", false},
+		{"go", "2", false},
+		{"grpc-go", "1.85.9", true},
+		{"grpc-go", "1.86", false},
+		{"dotnet", "11.0.2", true},
+		{"dotnet", "12", false},
+		{"client-go", "0.36.3", true},
+		{"kubelet", "1.36.1", true},
+		{"kubelet", "1.37", false},
+		{"reqwest", "99", true},
+		{"curl", "8.21.1", true},
+		{"curl", "8.22", false},
+		{"dotnet", "runtime@02a63a5", true},
 	} {
 		client, err := dialect.Find(test.client)
 		if err != nil {
