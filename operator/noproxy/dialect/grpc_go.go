@@ -18,7 +18,7 @@ import (
 // resolves.
 var grpcGoFamily = []*Client{{
 	Name:      "grpc-go",
-	AlsoReads: []string{"OpenTelemetry", "Argo CD", "etcd"},
+	AlsoReads: []string{"OpenTelemetry Collector"},
 	Latest:    "1.85",
 	Behaviours: []Behaviour{
 		{Source: "grpc/grpc-go internal/transport/proxy.go, 1.62.2, with grpc.Dial", Read: grpcGo{}.read},
