@@ -75,6 +75,7 @@ func TestEveryExampleIsACommandLine(t *testing.T) {
 	for _, other := range []string{"kubectl", "helm", "jq"} {
 		write(other, "#!/bin/sh\n", 0o700)
 	}
+	write("sudo", "#!/bin/sh\nexec \"$@\"\n", 0o700)
 	write("export", "", 0o600)
 	for path, cmd := range commands() {
 		for _, line := range examplesOf(cmd) {

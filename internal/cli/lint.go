@@ -46,11 +46,15 @@ list lacks, and how clients read the proxy's URL.
 With --values or --proxy it checks the list that the operator writes for each
 cluster; with --values alone, the list of pods without an operator; with
 --no-proxy, a given list. With -f it also finds Services that pods name without a
-dot, and that the list does not cover. --systemd says what the services of a machine get: which
-of the manager's defaults, Environment= and EnvironmentFile= wins. DIR is the root of
-its files, or is as /etc/systemd/system is; files that units name are then looked for
-below it. --environ checks what a process has. The exit status is 1 for a finding of the severity
---fail-on or worse, and 2 if the command line or a file is wrong.
+dot, and that the list does not cover.
+
+--systemd says what the services of a machine get: which of the manager's
+defaults, Environment= and EnvironmentFile= wins. DIR is the root of its files, or
+is as /etc/systemd/system is; files that units name are then looked for below it.
+--environ checks what a process has.
+
+The exit status is 1 for a finding of the severity --fail-on or worse, and 2 if
+the command line or a file is wrong.
 No password is printed.`,
 		Example: `  fairlead lint --values secret-values.yaml --cluster cluster.yaml
 
@@ -68,7 +72,7 @@ No password is printed.`,
 
   # which of several drop-ins wins on this machine, and what containerd has got
   sudo fairlead lint --systemd /
-  sudo cat /proc/$(pidof containerd)/environ | fairlead lint --environ -
+  sudo fairlead lint --environ "/proc/$(pidof containerd)/environ"
 
   # for a pipeline
   fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json
