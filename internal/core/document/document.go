@@ -193,7 +193,25 @@ func Clusters(documents []Document, warnings io.Writer) ([]*clusterv1.Cluster, e
 		}
 		found = append(found, cluster)
 	}
+	for _, cluster := range found {
+		takeEndpoint(documents, cluster)
+	}
 	return found, nil
+}
+
+// takeEndpoint does what Cluster API does with a Cluster that says no endpoint: it takes the one that its infrastructure or
+// control plane says (https://cluster-api.sigs.k8s.io/developer/providers/contracts/infra-cluster).
+func takeEndpoint(documents []Document, cluster *clusterv1.Cluster) {
+	for _, ref := range []clusterv1.ContractVersionedObjectReference{cluster.Spec.InfrastructureRef, cluster.Spec.ControlPlaneRef} {
+		if cluster.Spec.ControlPlaneEndpoint.Host != "" {
+			return
+		}
+		object, _ := Find(documents, ref.APIGroup, ref.Kind, cluster.Namespace, ref.Name)
+		endpoint := &cluster.Spec.ControlPlaneEndpoint
+		endpoint.Host, _, _ = unstructured.NestedString(object, "spec", "controlPlaneEndpoint", "host")
+		port, _, _ := unstructured.NestedInt64(object, "spec", "controlPlaneEndpoint", "port")
+		endpoint.Port = int32(port) //nolint:gosec // a port that is none is the provider's own to refuse
+	}
 }
 
 // OfKind returns the typed objects of one of our kinds among the documents.

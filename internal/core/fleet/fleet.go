@@ -101,7 +101,11 @@ func (f *Fleet) Resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve
 	if in.Facts, err = f.facts(cluster, warnings); err != nil {
 		return resolve.Effective{}, err
 	}
-	return resolve.Resolve(in)
+	effective, err := resolve.Resolve(in)
+	if errors.As(err, &problem) && problem.Reason == resolve.ReasonEndpointUnknown {
+		problem.Detail += ": Cluster API writes it; in a file, write what it will be"
+	}
+	return effective, err
 }
 
 func (f *Fleet) choose(cluster *clusterv1.Cluster) (resolve.Installation, error) {

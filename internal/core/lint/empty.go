@@ -15,7 +15,7 @@ func empty(in Input) []Finding {
 		return findings
 	}
 	findings = append(findings, Finding{
-		Code: EmptyList, Severity: Error, Mend: "list what is inside: fairlead render -o noproxy writes the list of a cluster",
+		Code: EmptyList, Severity: Error, Mend: "list what is inside: fairlead render --values FILE --cluster FILE -o noproxy writes the list of a cluster",
 		Why: "NO_PROXY is empty or not set: everything goes through the proxy, also what is in the cluster",
 	})
 	if in.Cluster == nil {

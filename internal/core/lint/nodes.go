@@ -32,7 +32,7 @@ func nodes(in Input) []Finding {
 		return nil
 	}
 	kind := in.Cluster.Infrastructure.Kind
-	why := "no network of the list can be that of the nodes: " + kind + " does not say it, so nobody adds it"
+	why := "no network of the list can be that of the nodes: " + kind + " does not say it, and Fairlead adds none"
 	if api, known := provider.APIOf(in.Cluster.Infrastructure.Group, kind); known {
 		why += fmt.Sprintf("; nor is the %s (%s) in it by itself", api.Name, api.Path)
 	}
