@@ -168,7 +168,7 @@ func direct(variable string, entry Span, reason string) Decision {
 }
 
 func proxied(variable string, hop Hop) Decision {
-	return Decision{Route: Proxy, Variable: variable, Hop: hop, Reason: noEntry}
+	return Decision{Route: Proxy, Variable: variable, Hop: hop, Reason: NoEntry}
 }
 
 func fails(variable, reason string) Decision {
@@ -186,12 +186,16 @@ func hasPercent(host string) bool {
 	return strings.Contains(host, "%") && !strings.Contains(host, ":")
 }
 
+// NoEntry is the reason to use a proxy where the client has asked its list, and
+// the list alone is why. Every other reason for the route Proxy is the client's own.
+const NoEntry = "no entry matches"
+
 // Reasons that several clients share. A family adds its own where none of
-// these says what happened.
+// these says what happened. They are said of one client and of several.
 const (
-	noVariable    = "no proxy variable that it reads is set for this scheme"
+	noVariable    = "no proxy variable that is read for this scheme is set"
+	noneRead      = "no proxy variable is read in this version"
 	proxyOff      = "the proxy variable is set but empty, which turns the proxy off"
-	noEntry       = "no entry matches"
 	theName       = "the name itself"
 	belowName     = "a name below it"
 	endsWith      = "the host ends with this text, without regard to dots"
@@ -201,7 +205,7 @@ const (
 	everyName     = "covers every name"
 	samePort      = "this host at this port"
 	loopback      = "loopback is never proxied"
-	unusableProxy = "the value of the proxy variable cannot be used, and it goes direct"
+	unusableProxy = "the value of the proxy variable cannot be used, and is ignored"
 	brokenProxy   = "the value of the proxy variable cannot be used"
 )
 

@@ -90,9 +90,21 @@ func (g grpcGo) proxy(v variable, _ string) proxy {
 	return proxy{hop: Hop{Address: joinHostPort(host, strconv.FormatUint(number, 10)), Protocol: Connect, Auth: goAuth(u)}}
 }
 
-// readResolved decides about each address of a name. Where these do not agree,
-// it depends on which one answers first.
+// readResolved says why a name that the list covers uses the proxy all the same.
 func (g grpcGo) readResolved(env Env) Decider {
+	byName, byAddress := g.read(env), g.readAddresses(env)
+	return func(t Target) Decision {
+		decision := byAddress(t)
+		if decision.Route == Proxy && byName(t).Route == Direct {
+			decision.Reason = nameNotAsked
+		}
+		return decision
+	}
+}
+
+// readAddresses decides about each address of a name. Where these do not agree,
+// it depends on which one answers first.
+func (g grpcGo) readAddresses(env Env) Decider {
 	decide := g.read(env)
 	return func(t Target) Decision {
 		addrs := t.resolved()
@@ -128,6 +140,7 @@ func (g grpcGo) unresolved(env Env, t Target) Decision {
 }
 
 const (
+	nameNotAsked    = "the name is resolved first (grpc.NewClient, 1.63 to 1.70), and NO_PROXY is asked about the address: list its network, or update to 1.71"
 	unknownAddress  = "the name is resolved first, and its address is not known here (--resolve)"
 	unevenAddresses = "the name is resolved first, and the list covers only some of its addresses"
 )

@@ -52,7 +52,7 @@ var nodeFamily = []*Client{{
 
 // readNothing is a Node.js that does not look at the variables.
 func readNothing(Env) Decider {
-	return always(direct("", Span{}, noVariable))
+	return always(direct("", Span{}, noneRead))
 }
 
 // readNodeFetch is undici, which loads http and with it the agent for http

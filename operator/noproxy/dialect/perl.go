@@ -43,7 +43,7 @@ const (
 // others are not read.
 var lwpSchemes = []string{"http", "https", "ftp", "file", "gopher", "mailto", "nntp", "data", "cpan", "loopback", "nogo"}
 
-const breaksPerl = "this client dies of the value when it reads the environment"
+const breaksPerl = "the value is fatal when the environment is read"
 
 func (rule perlRule) read(env Env) Decider {
 	vars := lwpVariables(env)

@@ -138,7 +138,7 @@ func (r yarlRules) readProxy(v variable, target string) proxy {
 	p := url.read(v, target)
 	switch u, _ := url.parse(v.value, target); {
 	case u.scheme == "https" || u.scheme == "wss":
-		p.ignored = "a proxy that speaks TLS itself is not supported, and it goes direct"
+		p.ignored = "a proxy that speaks TLS itself is not supported, and is ignored"
 	case u.host == "" && (u.path == "" || u.path == "//"):
 		p.ignored = unusableProxy // a URL that is false
 	}

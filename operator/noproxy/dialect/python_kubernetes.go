@@ -14,7 +14,7 @@ var pythonKubernetes = &Client{
 	Aliases: []string{"kubernetes-python", "kubernetes-client"},
 	Latest:  "36",
 	Behaviours: versions{
-		{"", "", kubernetesSource + "22.6.0", func(Env) Decider { return rules{host: kubernetesHost}.decider(nil) }},
+		{"", "", kubernetesSource + "22.6.0", func(Env) Decider { return rules{host: kubernetesHost}.decider(nil).because(Direct, noneRead) }},
 		{"34", "the proxy variables are read, HTTP_PROXY first, but NO_PROXY is not", kubernetesSource + "34.1.0", readPythonKubernetes(false)},
 		{"36", "NO_PROXY is read", kubernetesSource + "36.0.3", readPythonKubernetes(true)},
 	}.behaviours(),
@@ -34,7 +34,7 @@ func readPythonKubernetes(listed bool) func(Env) Decider {
 			}
 		}
 		if !listed {
-			return rules{host: kubernetesHost}.decider(proxies)
+			return rules{host: kubernetesHost}.decider(proxies).because(Proxy, "NO_PROXY is not read (set Configuration.no_proxy)")
 		}
 		noProxy := env.nonEmpty("no_proxy", "NO_PROXY")
 		own := rules{cut: commas(blank), entry: requestsRules(false).entry, covers: requestsRules(false).covers}.readList(noProxy)

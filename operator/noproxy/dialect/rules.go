@@ -185,6 +185,17 @@ func (r rules) proxyOf(v variable, scheme string) proxy {
 	return p
 }
 
+// because words the decisions of a route, but for those of an entry, in another way.
+func (d Decider) because(route Route, reason string) Decider {
+	return func(t Target) Decision {
+		decision := d(t)
+		if decision.Route == route && decision.Entry.Empty() {
+			decision.Reason = reason
+		}
+		return decision
+	}
+}
+
 // always is a client that decides the same whatever the URL.
 func always(d Decision) Decider { return func(Target) Decision { return d } }
 

@@ -41,7 +41,7 @@ func readWget2Libproxy(env Env) Decider {
 	}.read(env)
 	return func(t Target) Decision {
 		if _, ok := parseGlib(t.URL); !ok {
-			return direct("", Span{}, "libproxy cannot parse the URL, and it goes direct")
+			return direct("", Span{}, "libproxy cannot parse the URL")
 		}
 		return decide(t)
 	}

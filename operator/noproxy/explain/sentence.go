@@ -52,7 +52,7 @@ func (s sentence) earlier() []string {
 
 // depending names those whose decision is up to more than the URL.
 func (s sentence) depending() []string {
-	return each(s.of(dialect.Depends), reasonOf, func(reason string, same []Answer) string { return do(same) + ": " + reason })
+	return each(s.of(dialect.Depends), reasonOf, because)
 }
 
 func (s sentence) of(route dialect.Route) []Answer {
@@ -74,6 +74,8 @@ func (s sentence) agreement() string {
 		text += ": NO_PROXY is empty"
 	case len(reasons) == 1:
 		text += ": " + reasons[0]
+	case slices.ContainsFunc(s.answers, Answer.hasOwnReason):
+		text = strings.Join(each(s.answers, reasonOf, because), "; ")
 	}
 	return text
 }
@@ -102,7 +104,19 @@ func (s sentence) direct() []string {
 
 // proxied names those that use the proxy, and what the others read that they do not.
 func (s sentence) proxied() []string {
-	answers := s.of(dialect.Proxy)
+	var byList, byRule []Answer
+	for _, a := range s.of(dialect.Proxy) {
+		if a.hasOwnReason() {
+			byRule = append(byRule, a)
+		} else {
+			byList = append(byList, a)
+		}
+	}
+	return append(s.unlisted(byList), each(byRule, reasonOf, because)...)
+}
+
+// unlisted is for those that the list does not cover.
+func (s sentence) unlisted(answers []Answer) []string {
 	entry := s.decidingEntry()
 	if len(answers) == 0 {
 		return nil
@@ -150,6 +164,11 @@ func (s sentence) failing() []string {
 func (s sentence) proxies() []string {
 	return each(s.answers, Answer.proxy, func(proxy string, same []Answer) string { return do(same) + " " + proxy })
 }
+
+// hasOwnReason reports whether it is not the list that makes a client use the proxy.
+func (a Answer) hasOwnReason() bool { return a.route == dialect.Proxy && a.Reason != dialect.NoEntry }
+
+func because(reason string, same []Answer) string { return do(same) + ": " + reason }
 
 func entryOf(a Answer) string  { return Shown(a.written) }
 func reasonOf(a Answer) string { return a.Reason }
