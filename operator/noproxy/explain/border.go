@@ -2,6 +2,21 @@ package explain
 
 import "github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 
+// Range is successive earlier versions of a client that decide alike.
+type Range struct {
+	Since    string `json:"since,omitempty"` // empty: from the first version on
+	Before   string `json:"before"`
+	Decision string `json:"decision"`
+}
+
+// String names the versions: "before 2" or "1 to before 2".
+func (r Range) String() string {
+	if r.Since == "" {
+		return "before " + r.Before
+	}
+	return r.Since + " to before " + r.Before
+}
+
 // border tells from which version on a client decides as its newest one does.
 // It is empty for a client that was asked for in a version.
 type border struct {
@@ -20,22 +35,31 @@ func borderOf(choice dialect.Choice, env dialect.Env) border {
 	return b
 }
 
-// find returns the first version that decides so, and what the one before it
-// does. Both are empty if every version decides so.
-func (b border) find(target dialect.Target, route dialect.Route) (since, earlier string) {
+// find returns the first version that decides so, and what those before it do,
+// the newest first. Both are empty if every version decides so.
+func (b border) find(target dialect.Target, route dialect.Route) (since string, earlier []Range) {
+	decision := route.String()
 	for i := len(b.earlier) - 1; i >= 0; i-- {
-		if other := b.earlier[i](target).Route; other != route {
-			return b.behaviours[i+1].Since, other.String()
+		own, next := b.behaviours[i].Since, b.behaviours[i+1].Since
+		if other := b.earlier[i](target).Route.String(); other != decision {
+			earlier, decision = append(earlier, Range{Before: next, Decision: other}), other
+		}
+		if len(earlier) > 0 {
+			earlier[len(earlier)-1].Since = own
 		}
 	}
-	return "", ""
+	if len(earlier) > 0 {
+		since = earlier[0].Before
+	}
+	return since, earlier
 }
 
-// bordered are the answers that do not hold in every version.
-func bordered(answers []Answer) []Answer {
+// bordered are the answers that do not hold in every version; those of more than
+// one range before it, or those of one.
+func bordered(answers []Answer, ranges bool) []Answer {
 	var some []Answer
 	for _, a := range answers {
-		if a.Since != "" {
+		if a.Since != "" && ranges == (len(a.Earlier) > 1) {
 			some = append(some, a)
 		}
 	}

@@ -42,7 +42,7 @@ type Answer struct {
 	Client   string  `json:"client"`
 	Version  string  `json:"version,omitempty"`  // empty: the newest behaviour
 	Since    string  `json:"since,omitempty"`    // the newest behaviour decides so from this version on; empty: in every version
-	Earlier  string  `json:"earlier,omitempty"`  // the decision of the version before that
+	Earlier  []Range `json:"earlier,omitempty"`  // what the versions before that decide, the newest first
 	Decision string  `json:"decision"`           // direct, proxy, fails or depends
 	Entry    string  `json:"entry"`              // the deciding entry; empty where none decided
 	Source   *Source `json:"source,omitempty"`   // where that entry was written

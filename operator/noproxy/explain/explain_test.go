@@ -2,6 +2,7 @@ package explain
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -87,14 +88,14 @@ func TestTheNewestBehaviourNamesTheVersionThatItHoldsFrom(t *testing.T) {
 		versions               []string
 		since, earlier, wanted string
 	}{
-		{[]string{"", "2"}, "", "", "x uses the proxy: no entry matches"},
-		{[]string{"", "2+"}, "2", "proxy", "x from 2 goes direct: covered; earlier versions of x use the proxy"},
-		{[]string{"", "2+", "3+"}, "2", "proxy", "x from 2 goes direct: covered; earlier versions of x use the proxy"},
-		{[]string{"+", "2", "3+"}, "3", "proxy", "x from 3 goes direct: covered; earlier versions of x use the proxy"},
-		{[]string{"", "2+", "3"}, "3", "direct", "x from 3 uses the proxy: no entry matches; earlier versions of x go direct"},
+		{[]string{"", "2"}, "", "[]", "x uses the proxy: no entry matches"},
+		{[]string{"", "2+"}, "2", "[before 2]", "x from 2 goes direct: covered; earlier versions of x use the proxy"},
+		{[]string{"", "2+", "3+"}, "2", "[before 2]", "x from 2 goes direct: covered; earlier versions of x use the proxy"},
+		{[]string{"+", "2", "3", "4+"}, "4", "[2 to before 4 before 2]", "x from 4 goes direct: covered; x 2 to before 4 uses the proxy"},
+		{[]string{"", "2+", "3"}, "3", "[2 to before 3 before 2]", "x from 3 uses the proxy: no entry matches; x 2 to before 3 goes direct"},
 	} {
 		e := ask(t, "a", "b", behaviours(test.versions...).Newest())
-		if a := e.Decisions[0]; a.Since != test.since || a.Earlier != test.earlier || e.Summary != test.wanted {
+		if a := e.Decisions[0]; a.Since != test.since || fmt.Sprint(a.Earlier) != test.earlier || e.Summary != test.wanted {
 			t.Errorf("%q: %s, %s, %s", test.versions, a.Since, a.Earlier, e.Summary)
 		}
 		if a := ask(t, "a", "b", behaviours(test.versions...).At("1")).Decisions[0]; a.Since != "" {

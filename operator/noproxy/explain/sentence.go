@@ -35,19 +35,31 @@ func (s sentence) String() string {
 }
 
 // earlier says what the earlier versions do of a client that does so in newer
-// ones only.
+// ones only. Of one whose still earlier versions do something else it names the range.
 func (s sentence) earlier() []string {
-	return each(bordered(s.answers), func(a Answer) string { return a.Earlier }, func(decision string, same []Answer) string {
-		clients := make([]string, len(same))
-		for i, a := range same {
-			clients[i] = a.Client
-		}
-		verb := verbs[decision][1]
-		if len(clients) > 3 {
-			return fmt.Sprintf("earlier versions of %d of these %s", len(clients), verb)
-		}
-		return "earlier versions of " + listed(clients) + " " + verb
+	before := func(a Answer) string { return a.Earlier[0].Decision }
+	parts := each(bordered(s.answers, false), before, func(decision string, same []Answer) string {
+		return "earlier versions of " + upToThree(same, func(a Answer) string { return a.Client }) + " " + verbs[decision][1]
 	})
+	return append(parts, each(bordered(s.answers, true), before, func(decision string, same []Answer) string {
+		text := upToThree(same, func(a Answer) string { return a.Client + " " + a.Earlier[0].String() })
+		if len(same) > 3 {
+			text = "some earlier versions of " + text
+		}
+		return text + " " + verbs[decision][min(len(same), 2)-1]
+	})...)
+}
+
+// upToThree names up to three answers, and counts more.
+func upToThree(answers []Answer, name func(Answer) string) string {
+	if len(answers) > 3 {
+		return fmt.Sprintf("%d of these", len(answers))
+	}
+	named := make([]string, len(answers))
+	for i, a := range answers {
+		named[i] = name(a)
+	}
+	return listed(named)
 }
 
 // depending names those whose decision is up to more than the URL.

@@ -112,7 +112,11 @@ func reason(a explain.Answer) string {
 	if a.Since == "" {
 		return a.Reason
 	}
-	return fmt.Sprintf("%s (from %s on; before that: %s)", a.Reason, a.Since, a.Earlier)
+	text := fmt.Sprintf("%s (from %s on; before that: %s", a.Reason, a.Since, a.Earlier[0].Decision)
+	for _, earlier := range a.Earlier[1:] {
+		text += fmt.Sprintf("; %s: %s", earlier, earlier.Decision)
+	}
+	return text + ")"
 }
 
 func verdict(explanations []explain.Explanation) string {
