@@ -153,7 +153,8 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 		return page.Write(out, page.Page{Subject: subject.title, Entries: subject.configuration.List.Entries(), Explanations: explanations})
 	}
 	return printFound(out, o.output, explanations, func(s terminal.Style) []byte {
-		table := explainTable{style: s, until: subject.until, wide: o.output == wideOutput || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
+		wide := o.output == wideOutput
+		table := explainTable{style: s, until: subject.until, sources: wide, wide: wide || len(o.clients) > 0 && !slices.Contains(o.clients, "all")}
 		for _, e := range explanations {
 			table.add(e)
 		}
@@ -163,10 +164,11 @@ func (o *explainOptions) print(out io.Writer, subject subject, explanations []ex
 
 // explainTable is a block for each URL: the URL, a sentence, and what clients do.
 type explainTable struct {
-	style terminal.Style
-	wide  bool // a line for each client
-	until func(*explain.Source) string
-	text  bytes.Buffer
+	style   terminal.Style
+	wide    bool // a line for each client
+	sources bool // where its rules are from
+	until   func(*explain.Source) string
+	text    bytes.Buffer
 }
 
 func (t *explainTable) add(e explain.Explanation) {
@@ -215,10 +217,16 @@ func (t *explainTable) group(g explain.Group) {
 
 func (t *explainTable) lines(e explain.Explanation) {
 	lines := terminal.Table{Style: t.style, Margin: margin, Gap: 2, Heading: []string{"CLIENT", "DECISION", "ENTRY", "REASON", "FROM", "MEASURED"}}
+	if t.sources {
+		lines.Heading = append(lines.Heading, "SOURCE")
+	}
 	for _, row := range explain.Rows([]explain.Explanation{e}) {
 		a := row.Answers[0]
 		decision := e.Word(a)
 		cells := terminal.Cells(row.Name, decision, terminal.Dash(explain.Shown(a.Entry)), a.Reason, terminal.Dash(explain.Shown(a.Source.String())), measured(row.Measured))
+		if t.sources {
+			cells = append(cells, terminal.Cells(strings.Join(row.Sources, "; "))...)
+		}
 		cells[1].Colour = terminal.Decision(decision)
 		lines.Add(cells...)
 	}

@@ -124,8 +124,13 @@ func resolveTo(targets []dialect.Target, host string, addr netip.Addr) bool {
 
 // parseURL names the URL in its error, but for what may be a password.
 func parseURL(text string) (dialect.Target, error) {
-	if scheme, _, found := strings.Cut(text, "://"); found && strings.ContainsAny(scheme, ":@") && !strings.ContainsAny(scheme, "/?#") {
-		return dialect.Target{}, errors.New("the scheme is http or https")
+	if scheme, _, found := strings.Cut(text, "://"); found && !strings.ContainsAny(scheme, "/?#") {
+		if strings.ContainsAny(scheme, ":@") {
+			return dialect.Target{}, errors.New("the scheme is http or https")
+		}
+		if _, err := dialect.ParseTarget(scheme + "://host"); err != nil { // of another scheme, a port is none that can be told from a password
+			return dialect.Target{}, err
+		}
 	}
 	if _, err := netip.ParsePrefix(text); err == nil {
 		return dialect.Target{}, fmt.Errorf("%q is a network: give a URL or a host", text)

@@ -19,7 +19,7 @@ type Client struct {
 	// first number in it.
 	Release func(version string) string
 	// Latest is the newest release that is known, as far as its number is looked
-	// at: "1.27" for 1.27.3 as well. Empty: any number is taken.
+	// at: "1.27" for 1.27.3 as well, and "2" for 2.99. Empty: any number is taken.
 	Latest string
 }
 
@@ -96,7 +96,20 @@ func (c *Client) Check(version string) error {
 	if c.Latest == "" || number == "" || compareVersions(number, c.Latest) <= 0 {
 		return nil
 	}
-	return fmt.Errorf("%s has no version %s that is known: the newest is %s; without a version, its rules are meant", c.Name, version, c.Latest)
+	return fmt.Errorf("%s has no version %s that is known: the newest is %s; without a version, its rules are meant", c.Name, version, c.newestKnown())
+}
+
+// newestKnown is the newest release that is known, as exactly as it is.
+func (c *Client) newestKnown() string {
+	newest := c.Latest
+	for _, choice := range c.Choices() {
+		for _, version := range append(choice.Measured(), choice.Since) {
+			if number := c.release(version); number != "" && compareVersions(number, newest) > 0 {
+				newest = number
+			}
+		}
+	}
+	return newest
 }
 
 func (c *Client) release(version string) string {
@@ -129,7 +142,22 @@ func Find(name string) (*Client, error) {
 			}
 		}
 	}
+	if near := namesLike(name); len(near) > 0 {
+		return nil, fmt.Errorf("unknown client %q; did you mean %s?", name, strings.Join(near, " or "))
+	}
 	return nil, fmt.Errorf("unknown client %q; known are %s", name, strings.Join(Names(), ", "))
+}
+
+// namesLike are the clients with the word in any of their names.
+func namesLike(word string) []string {
+	var near []string
+	for _, client := range clients {
+		all := slices.Concat([]string{client.Name}, client.Aliases, client.AlsoReads)
+		if len(word) > 1 && slices.ContainsFunc(all, func(name string) bool { return strings.Contains(strings.ToLower(name), strings.ToLower(word)) }) {
+			near = append(near, client.Name)
+		}
+	}
+	return near
 }
 
 // Names returns the names of all clients, in the order of Clients.

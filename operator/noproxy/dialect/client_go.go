@@ -3,6 +3,7 @@ package dialect
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -36,11 +37,16 @@ var clientGoFamily = []*Client{{
 	Behaviours: []Behaviour{{Source: "gorilla/websocket client.go and proxy.go, e064f32, with client-go 0.36.3", Read: readClientGoWebSocket}},
 }}
 
-// clientGoRelease knows that Kubernetes 1.36 has client-go 0.36.
+// clientGoRelease knows that Kubernetes 1.36 has client-go 0.36, and that 1.5 to
+// 1.15 had 2.0 to 12.0.
 func clientGoRelease(version string) string {
 	number := firstNumber(version)
-	if minor, found := strings.CutPrefix(number, "1."); found {
+	first, minor, _ := strings.Cut(number, ".")
+	switch major, err := strconv.Atoi(first); {
+	case err == nil && major == 1:
 		return "0." + minor
+	case err == nil && major >= 2 && major <= 12:
+		return "0." + strconv.Itoa(major+3)
 	}
 	return number
 }

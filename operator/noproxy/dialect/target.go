@@ -42,7 +42,7 @@ func ParseTarget(text string) (Target, error) {
 	}
 	t := Target{Scheme: strings.ToLower(scheme)}
 	if !isWebScheme(t.Scheme) {
-		return Target{}, fmt.Errorf("the scheme is http or https, not %q", scheme)
+		return Target{}, fmt.Errorf("the scheme is http or https, not %q: write https://host:port", scheme)
 	}
 	authority, rest := cutAuthority(rest)
 	if userinfo, hostPort, found := cutLastAt(authority); found {

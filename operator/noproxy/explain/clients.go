@@ -47,6 +47,7 @@ func choose(name string) ([]dialect.Choice, error) {
 		return choices, nil
 	}
 	name, version, versioned := strings.Cut(name, "@")
+	version = strings.TrimPrefix(version, "v") // as go version -m prints it
 	if name == "" {
 		return nil, errors.New("a client's name is missing")
 	}
@@ -157,6 +158,7 @@ type Row struct {
 	Name      string
 	AlsoReads []string // well-known programs that are built on it
 	Measured  []string // versions that were run; none: read from source only
+	Sources   []string // where the rules are from
 	Answers   []Answer // one for each explanation
 }
 
@@ -171,11 +173,11 @@ func Rows(explanations []Explanation) []Row {
 	for i, a := range explanations[0].Decisions {
 		if i > 0 && follows(a.choice, explanations[0].Decisions[i-1].choice) && sameAsBefore(explanations, i) {
 			last := &rows[len(rows)-1]
-			last.Name, last.Measured = span(first, a.choice), append(last.Measured, a.Measured...)
+			last.Name, last.Measured, last.Sources = span(first, a.choice), append(last.Measured, a.Measured...), append(last.Sources, a.Rules)
 			continue
 		}
 		first = a.choice
-		row := Row{Name: name(a.choice), AlsoReads: a.choice.Client.AlsoReads, Measured: slices.Clone(a.Measured)}
+		row := Row{Name: name(a.choice), AlsoReads: a.choice.Client.AlsoReads, Measured: slices.Clone(a.Measured), Sources: []string{a.Rules}}
 		if len(explanations) == 1 { // of several, each may hold from another version on
 			row.Name = a.Name()
 		}
