@@ -174,7 +174,13 @@ func (s sentence) failing() []string {
 
 // proxies is for clients that all use a proxy, but not the same one.
 func (s sentence) proxies() []string {
-	return each(s.answers, Answer.proxy, func(proxy string, same []Answer) string { return do(same) + " " + proxy })
+	which := func(a Answer) string {
+		if a.hasOwnReason() {
+			return a.proxy() + ": " + a.Reason
+		}
+		return a.proxy()
+	}
+	return each(s.answers, which, func(proxy string, same []Answer) string { return do(same) + " " + proxy })
 }
 
 // hasOwnReason reports whether it is not the list that makes a client use the proxy.
