@@ -9,70 +9,96 @@ import (
 type Assignment struct {
 	Line        int
 	Name, Value string
-	Raw         string // the value as it is written
+	Raw         string // the value as it is written; without a name, the whole line
 	Exported    bool   // for a shell: systemd drops it
 }
 
-var variableLine = regexp.MustCompile(`^\s*(export\s+)?([A-Za-z_][A-Za-z0-9_]*)=`)
+var variableName = regexp.MustCompile(`^(export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)$`)
 
 // Assignments are the lines of a file of environment variables, as systemd reads EnvironmentFile= (src/basic/env-file.c).
 func Assignments(data []byte) []Assignment {
 	var all []Assignment
-	rest, line := strings.ReplaceAll(string(data), "\r\n", "\n"), 1
-	for rest != "" {
-		current, behind, _ := strings.Cut(rest, "\n")
-		trimmed := strings.TrimSpace(current)
-		if trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';' {
-			rest, line = behind, line+1
-			continue
-		}
-		name := variableLine.FindStringSubmatch(current)
-		if name == nil {
-			all = append(all, Assignment{Line: line})
-			rest, line = behind, line+1
-			continue
-		}
-		value, length := unquoted(rest[len(name[0]):])
-		end := len(name[0]) + length
-		all = append(all, Assignment{line, name[2], value, rest[len(name[0]):end], name[1] != ""})
-		line += strings.Count(rest[:end], "\n")
-		rest = rest[end:]
+	rest, line := string(data), 1
+	pass := func(length int) {
+		line += strings.Count(rest[:length], "\n")
+		rest = rest[length:]
 	}
-	return all
+	for {
+		pass(len(rest) - len(strings.TrimLeft(rest, blanks)))
+		if rest == "" {
+			return all
+		}
+		current := rest
+		if end := strings.IndexAny(rest, "\n\r"); end >= 0 {
+			current = rest[:end]
+		}
+		key, _, found := strings.Cut(current, "=")
+		switch {
+		case rest[0] == '#' || rest[0] == ';':
+			pass(len(current))
+		case !found:
+			all = append(all, Assignment{Line: line, Raw: current})
+			pass(len(current))
+		default:
+			behind := rest[len(key)+1:]
+			value, length := unquoted(behind)
+			all = append(all, assignment(line, key, value, behind[:length]))
+			pass(len(key) + 1 + length)
+		}
+	}
+}
+
+func assignment(line int, key, value, raw string) Assignment {
+	name := variableName.FindStringSubmatch(strings.TrimRight(key, blanks))
+	if name == nil {
+		return Assignment{Line: line, Raw: key + "=" + raw}
+	}
+	return Assignment{line, name[2], value, raw, name[1] != ""}
 }
 
 // unquoted reads a value up to the end of its line, and says how long it was: in double quotes \ stands before " \ ` and $
-// only, in single quotes before nothing, elsewhere before anything. A line may end within quotes.
+// only, in single quotes before nothing, elsewhere before anything. A line may end within quotes. Parts in quotes join;
+// behind a part without, a quote is a character.
 func unquoted(text string) (value string, length int) {
 	var out strings.Builder
 	kept := 0 // trailing blanks outside of quotes are dropped
-	quote := byte(0)
+	quote, plain := byte(0), false
 	for i := 0; i < len(text); i++ {
 		c := text[i]
+		isBlank := strings.IndexByte(blanks, c) >= 0
 		switch {
-		case quote == 0 && c == '\n':
-			return out.String()[:kept], i + 1
-		case c == '\\' && quote != '\'' && i+1 < len(text):
-			next := text[i+1]
-			if quote == '"' && !strings.ContainsRune("\"\\`$\n", rune(next)) {
-				out.WriteByte(c)
+		case c == '\\' && quote != '\'':
+			if i++; i < len(text) {
+				out.WriteString(escaped(text[i], quote))
 			}
-			if next != '\n' {
-				out.WriteByte(next)
-			}
-			i++
-			kept = out.Len()
-		case quote == 0 && (c == '"' || c == '\'') && strings.TrimSpace(out.String()) == "":
-			quote = c
+			plain, kept = plain || quote == 0, out.Len()
 		case quote != 0 && c == quote:
-			quote, kept = 0, out.Len()
-		case quote == 0 && out.Len() == 0 && (c == ' ' || c == '\t'):
-		default:
+			quote = 0
+		case quote != 0:
 			out.WriteByte(c)
-			if quote != 0 || c != ' ' && c != '\t' {
+			kept = out.Len()
+		case c == '\n' || c == '\r':
+			return out.String()[:kept], i + 1
+		case !plain && (c == '"' || c == '\''):
+			quote = c
+		case plain || !isBlank:
+			out.WriteByte(c)
+			plain = true
+			if !isBlank {
 				kept = out.Len()
 			}
 		}
 	}
 	return out.String()[:kept], len(text)
+}
+
+// escaped is what a character stands for behind a backslash.
+func escaped(c, quote byte) string {
+	switch {
+	case c == '\n' || c == '\r' && quote == 0:
+		return ""
+	case quote == 0 || strings.IndexByte("\"\\`$", c) >= 0:
+		return string([]byte{c})
+	}
+	return string([]byte{'\\', c})
 }

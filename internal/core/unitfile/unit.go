@@ -19,35 +19,61 @@ type Line struct {
 	Section, Key, Value string
 }
 
+// blanks are all that systemd takes for white space.
+const blanks = " \t\n\r"
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // Lines are the assignments of a unit, with lines joined that \ continues.
 func Lines(data []byte) []Line {
-	var all []Line
-	section, number, start, joined := "", 0, 0, ""
-	for text := range strings.Lines(string(data)) {
+	var r reader
+	number, start := 0, 0
+	var joined strings.Builder
+	for text := range strings.Lines(lineEnds.Replace(strings.TrimPrefix(string(data), ByteOrderMark))) {
 		number++
-		text = strings.TrimRight(text, "\r\n")
-		trimmed := strings.TrimSpace(text)
-		if trimmed == "" && joined == "" || strings.HasPrefix(trimmed, "#") || strings.HasPrefix(trimmed, ";") {
+		text = strings.TrimSuffix(text, "\n")
+		trimmed := strings.Trim(text, blanks)
+		if trimmed == "" && joined.Len() == 0 || strings.HasPrefix(trimmed, "#") || strings.HasPrefix(trimmed, ";") {
 			continue
 		}
-		if joined == "" {
+		if joined.Len() == 0 {
 			start = number
 		}
-		if before, continues := strings.CutSuffix(text, `\`); continues {
-			joined += before + " "
+		if continues(text) {
+			joined.WriteString(text[:len(text)-1] + " ")
 			continue
 		}
-		whole := strings.TrimSpace(joined + text)
-		joined = ""
-		if strings.HasPrefix(whole, "[") {
-			section = whole
-			continue
-		}
-		if key, value, found := strings.Cut(whole, "="); found {
-			all = append(all, Line{start, section, strings.TrimSpace(key), strings.TrimSpace(value)})
-		}
+		r.take(start, joined.String()+text)
+		joined.Reset()
 	}
-	return all
+	r.take(start, joined.String())
+	return r.lines
+}
+
+// ByteOrderMark is what some editors write at the start of a file. systemd passes over it in units, and not in files of
+// variables.
+const ByteOrderMark = "\ufeff"
+
+// continues reports whether a line ends with a backslash that no other escapes.
+func continues(text string) bool {
+	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
+}
+
+// reader has the lines so far, and the section that they have come to.
+type reader struct {
+	section string
+	lines   []Line
+}
+
+func (r *reader) take(number int, text string) {
+	text = strings.Trim(text, blanks)
+	if strings.HasPrefix(text, "[") {
+		r.section = text
+		return
+	}
+	if key, value, found := strings.Cut(text, "="); found {
+		r.lines = append(r.lines, Line{number, r.section, strings.Trim(key, blanks), strings.Trim(value, blanks)})
+	}
 }
 
 // Words takes a line apart at its blanks, with the quotes and escapes of systemd. Beside an error are the words before it,
