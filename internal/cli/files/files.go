@@ -31,7 +31,7 @@ func Read(name string, stdin io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Mode()&fs.ModeCharDevice != 0 && name != os.Stdin.Name() {
+	if info, err := file.Stat(); err == nil && info.Mode()&fs.ModeDevice != 0 && name != os.Stdin.Name() {
 		return nil, fmt.Errorf("%s is a device, not a file", name)
 	}
 	return readAll(name, file, Largest)

@@ -82,6 +82,7 @@ const (
 	// What a service of a machine gets.
 	Wins      Code = "Wins"      // which setting of systemd a variable comes from
 	Overruled Code = "Overruled" // a setting has no effect: another wins
+	Hidden    Code = "Hidden"    // a file is not read: another one has its name
 	Unset     Code = "Unset"     // UnsetEnvironment= takes the variable away
 	Spellings Code = "Spellings" // NAME and name differ
 	Dropped   Code = "Dropped"   // systemd takes no notice of a line

@@ -58,6 +58,9 @@ func Service(s units.Service) Input {
 	}
 	in := Process(got, s.Name)
 	in.Go = s.IsDaemon()
+	for _, h := range s.Hidden {
+		said = append(said, ofHidden(h))
+	}
 	for _, p := range s.Problems {
 		said = append(said, ofProblem(p))
 	}
@@ -85,6 +88,15 @@ func ofVariable(v units.Variable, wins units.Setting, gets bool) []Finding {
 		}
 	}
 	return findings
+}
+
+// ofHidden is about a file that systemd does not read.
+func ofHidden(h units.Hidden) Finding {
+	f := Finding{Code: Hidden, Severity: Info, Why: fmt.Sprintf("%s is not read: %s hides it, since it has the same name", h.Path, h.By)}
+	for _, name := range h.Variables {
+		f.Entries = append(f.Entries, Entry{Value: name})
+	}
+	return f
 }
 
 // overruled is a warning where the order of the files says the opposite.

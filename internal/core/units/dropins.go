@@ -2,65 +2,79 @@ package units
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 )
 
-// unitOf is the unit of a service: the first of its name, or of its template.
-func (m machine) unitOf(name string) (file string, found bool) {
+// unitOf is the unit of a service, the first of its name, with those that it hides; or that of its template.
+func (m machine) unitOf(name string) (files []string, hidden []hiding) {
 	names := []string{name}
 	if template, is := templateOf(name); is {
 		names = append(names, template)
 	}
 	for _, name := range names {
 		for _, dir := range m.dirs {
-			if exists(m.files, path.Join(dir, name)) {
-				return path.Join(dir, name), true
+			file := path.Join(dir, name)
+			switch {
+			case !m.files.exists(file) && m.files.link(file) == "":
+			case len(files) == 0:
+				files = append(files, file)
+			default:
+				hidden = append(hidden, hiding{file, files[0]})
 			}
 		}
+		if len(files) > 0 {
+			break
+		}
 	}
-	return "", false
+	return files, hidden
 }
+
+// hiding is a file that is not read because of another one.
+type hiding struct{ file, by string }
 
 // dropIns are the drop-ins of a service in the order in which they are read: by name, wherever they are. Of several with one
 // name there is the first: those of /etc, and of the service itself before those of its template, of names that begin so,
-// and of all services.
-func (m machine) dropIns(name string) []string {
+// of its other names, and of all services.
+func (m machine) dropIns(name string) ([]string, []hiding) {
 	var folders []string
-	for _, dir := range m.dirs {
-		for _, of := range below(name) {
-			folders = append(folders, path.Join(dir, of+".d"))
-		}
-	}
-	for _, dir := range m.dirs {
-		folders = append(folders, path.Join(dir, "service.d"))
-	}
-	return m.merged(folders, "")
-}
-
-// merged are the files *.conf of folders, by name; of several with one name, the first. ahead goes before them.
-func (m machine) merged(folders []string, ahead string) []string {
-	chosen := map[string]string{}
-	var names []string
-	for _, folder := range folders {
-		entries, _ := fs.ReadDir(m.files, folder)
-		for _, e := range entries {
-			if _, taken := chosen[e.Name()]; !taken && strings.HasSuffix(e.Name(), ".conf") {
-				chosen[e.Name()] = path.Join(folder, e.Name())
-				names = append(names, e.Name())
+	for _, alias := range m.named(name) {
+		for _, dir := range m.dirs {
+			for _, of := range below(alias) {
+				folders = append(folders, path.Join(dir, of+".d"))
 			}
 		}
 	}
-	slices.Sort(names)
-	var files []string
-	if ahead != "" {
-		files = append(files, ahead)
+	for _, dir := range m.dirs {
+		folders = append(folders, path.Join(dir, ofAll))
 	}
-	for _, name := range names {
+	return m.merged(folders)
+}
+
+// ofAll has the drop-ins of every service.
+const ofAll = "service.d"
+
+// merged are the files *.conf of folders, by name; of several with one name, the first.
+func (m machine) merged(folders []string) (files []string, hidden []hiding) {
+	chosen := map[string]string{}
+	for _, folder := range folders {
+		entries, _ := fs.ReadDir(m.files, folder)
+		for _, e := range entries {
+			if file := path.Join(folder, e.Name()); !strings.HasSuffix(file, ".conf") {
+				continue
+			} else if by := chosen[e.Name()]; by != "" {
+				hidden = append(hidden, hiding{file, by})
+			} else {
+				chosen[e.Name()] = file
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		files = append(files, chosen[name])
 	}
-	return files
+	return files, hidden
 }
 
 // below are the names whose drop-ins a service has, the closest first: its own, those that its name begins with, and those

@@ -39,16 +39,15 @@ type word struct {
 
 func (m machine) service(name string) Service {
 	var g gathered
-	files := m.dropIns(name)
-	if unit, found := m.unitOf(name); found {
-		files = append([]string{unit}, files...)
-	}
+	files, hiddenUnits := m.unitOf(name)
+	dropIns, hidden := m.dropIns(name)
+	files = append(files, dropIns...)
 	for g.order = range files {
 		g.read(m, files[g.order], name)
 	}
 	fromFiles := g.load(m)
 	passed := g.pass(m)
-	s := Service{Name: name, Problems: g.problems}
+	s := Service{Name: name, Problems: g.problems, Hidden: m.hidden(slices.Concat(hiddenUnits, hidden), name)}
 	for _, from := range []environment{m.defaults, passed, g.own, fromFiles} {
 		for _, setting := range from {
 			s.add(setting)
@@ -91,18 +90,56 @@ func (s *Service) without(unset []word) {
 	}
 }
 
+// hidden are those of hidden files that set variables of a proxy.
+func (m machine) hidden(files []hiding, name string) []Hidden {
+	var all []Hidden
+	for _, h := range files {
+		direct, err := m.files.resolve(h.file)
+		by, _ := m.files.resolve(h.by)
+		if err != nil || direct == by {
+			continue
+		}
+		var g gathered
+		g.read(m, h.file, name)
+		var names []string
+		for _, s := range slices.Concat(g.own, g.load(m)) {
+			names = append(names, s.Name)
+		}
+		if len(names) == 0 {
+			continue
+		}
+		slices.Sort(names)
+		if by == null {
+			h.by += ", a link to /dev/null,"
+		}
+		all = append(all, Hidden{h.file, h.by, slices.Compact(names)})
+	}
+	return all
+}
+
 // readFile also says what it means that a file cannot be read.
 func (m machine) readFile(file string) ([]byte, *Problem) {
-	data, err := fs.ReadFile(m.files, file)
+	data, err := m.files.read(file)
 	switch {
 	case err == nil:
 		return data, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil // a link to nowhere: systemd passes over it
+		return nil, m.nowhere(file, Place{Path: file})
 	case errors.Is(err, fs.ErrPermission):
 		return nil, &Problem{Unreadable, Place{Path: file}, "may not be read: run the command as root"}
+	case errors.Is(err, errLinks), errors.Is(err, errIrregular), errors.Is(err, errLarge):
+		return nil, &Problem{Unreadable, Place{Path: file}, err.Error() + ": it is not read"}
 	}
 	return nil, &Problem{Unreadable, Place{Path: file}, "cannot be read"}
+}
+
+// nowhere is about a link to what is not there: systemd passes over it.
+func (m machine) nowhere(file string, at Place) *Problem {
+	p := Problem{Unreadable, at, fmt.Sprintf("the link /%s leads to %s, which is not there", file, m.files.link(file))}
+	if !m.whole {
+		p.Kind, p.Reason = Unknown, fmt.Sprintf("the link %s leads to %s, which is not below the folder", file, m.files.link(file))
+	}
+	return &p
 }
 
 // read takes a unit or drop-in.
@@ -207,6 +244,9 @@ func (g *gathered) load(m machine) environment {
 	for _, n := range g.files {
 		below := strings.TrimPrefix(path.Clean(n.path), "/")
 		found, _ := fs.Glob(m.files, below)
+		if m.files.exists(below) { // a path, which may have characters of patterns
+			found = []string{below}
+		}
 		if len(found) == 0 {
 			g.missing(m, n)
 		}
@@ -219,6 +259,8 @@ func (g *gathered) load(m machine) environment {
 			for _, a := range unitfile.Assignments(data) {
 				at := Place{"/" + file, a.Line}
 				switch {
+				case a.Name == "" && concerns(a.Raw):
+					g.problem(at, "systemd drops the line: it is not NAME=VALUE"+mark(a))
 				case !proxyVariable.MatchString(a.Name):
 				case a.Exported:
 					g.problem(at, "systemd drops a line with export")
@@ -231,14 +273,34 @@ func (g *gathered) load(m machine) environment {
 	return all
 }
 
+// mark says what no editor shows.
+func mark(a unitfile.Assignment) string {
+	if strings.HasPrefix(a.Raw, unitfile.ByteOrderMark) {
+		return ", since a byte order mark is before the name"
+	}
+	return ""
+}
+
 // missing is about a file that is named and not there. In a folder of units alone, nobody knows whether the machine has it.
 func (g *gathered) missing(m machine, n named) {
-	switch {
-	case !m.whole:
-		g.problems = append(g.problems, Problem{Unknown, n.place, n.path + " is not below the folder: what it sets, if the machine has it, wins over every Environment="})
-	case !n.optional:
-		g.problems = append(g.problems, Problem{Fails, n.place, fmt.Sprintf("there is no %s: the service does not start", n.path)})
+	const wins = ": what it sets, if the machine has it, wins over every Environment="
+	p := Problem{Fails, n.place, "there is no " + n.path}
+	below := strings.TrimPrefix(path.Clean(n.path), "/")
+	if m.files.link(below) != "" {
+		p = *m.nowhere(below, n.place)
 	}
+	switch {
+	case !m.whole && p.Kind == Unknown:
+		p.Reason += wins
+	case !m.whole:
+		p.Kind, p.Reason = Unknown, n.path+" is not below the folder"+wins
+	case !n.optional:
+		p.Kind = Fails
+		p.Reason += ": the service does not start"
+	case p.Kind == Fails:
+		return
+	}
+	g.problems = append(g.problems, p)
 }
 
 // pass gives what PassEnvironment= takes from the manager's own environment, as far as its configuration says that.
@@ -266,17 +328,17 @@ func (g *gathered) pass(m machine) environment {
 
 // readManager takes what the manager gives to all services.
 func (m *machine) readManager() {
-	var main string
-	var folders []string
+	var files, folders []string
 	for _, dir := range []string{"etc", "run", "usr/local/lib", "usr/lib", "lib"} {
 		file := path.Join(dir, "systemd/system.conf")
-		if exists(m.files, file) && main == "" {
-			main = file
+		if m.files.exists(file) && len(files) == 0 {
+			files = append(files, file)
 		}
 		folders = append(folders, file+".d")
 	}
 	var g gathered
-	for _, file := range m.merged(folders, main) {
+	dropIns, _ := m.merged(folders)
+	for _, file := range append(files, dropIns...) {
 		data, problem := m.readFile(file)
 		if problem != nil {
 			g.problems = append(g.problems, *problem)

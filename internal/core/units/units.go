@@ -76,11 +76,18 @@ type Problem struct {
 	Reason string
 }
 
+// Hidden is a file that would set variables, and is not read since another one has its name.
+type Hidden struct {
+	Path, By  string
+	Variables []string
+}
+
 // Service is what is known of one.
 type Service struct {
 	Name      string
 	Variables []Variable // by name
 	Problems  []Problem
+	Hidden    []Hidden
 }
 
 // IsDaemon reports whether it is one that is known to pull images or to run pods.
@@ -94,23 +101,35 @@ var daemons = []string{
 
 var proxyVariable = regexp.MustCompile(`(?i)^(CONTAINERD_)?(HTTP|HTTPS|NO|ALL|FTP)_PROXY$`)
 
-// Read returns the services that have variables of a proxy or are known daemons, by name. The folder is the root of a
-// machine's files, or is as /etc/systemd/system is; then files that units name are looked for below it.
+// Read returns the services that have variables of a proxy or are known daemons, by name; in a folder without any, those
+// that drop-ins of several services are for, by a pattern. The folder is the root of a machine's files, or is as
+// /etc/systemd/system is; then files that units name are looked for below it.
 func Read(folder fs.FS) []Service {
-	m := machine{files: folder, dirs: []string{"."}, whole: exists(folder, "usr/lib/systemd") || exists(folder, "lib/systemd")}
-	for _, dir := range []string{"etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"} {
-		if exists(folder, dir) {
-			m.dirs = append(m.dirs, dir)
+	m := machine{files: rooted{folder}}
+	m.whole = m.files.exists("usr/lib/systemd") || m.files.exists("lib/systemd")
+	for _, dir := range folders {
+		if direct, err := m.files.resolve(dir); err == nil && !slices.Contains(m.dirs, direct) {
+			m.dirs = append(m.dirs, direct)
 		}
 	}
-	if len(m.dirs) > 1 {
-		m.dirs = m.dirs[1:]
+	if len(m.dirs) == 0 {
+		m.dirs = []string{"."}
+	} else {
 		m.readManager()
 	}
+	m.readAliases()
+	all := m.services(m.names())
+	if len(all) == 0 {
+		all = m.services(m.patterns())
+	}
+	return all
+}
+
+func (m machine) services(names []string) []Service {
 	var all []Service
-	for _, name := range m.names() {
+	for _, name := range names {
 		s := m.service(name)
-		if len(s.Variables) > 0 || slices.ContainsFunc(s.Problems, Problem.isDropped) || s.IsDaemon() {
+		if len(s.Variables) > 0 || len(s.Hidden) > 0 || slices.ContainsFunc(s.Problems, Problem.isDropped) || s.IsDaemon() {
 			all = append(all, s)
 		}
 	}
@@ -119,33 +138,13 @@ func Read(folder fs.FS) []Service {
 
 func (p Problem) isDropped() bool { return p.Kind == Dropped }
 
-func exists(folder fs.FS, name string) bool {
-	_, err := fs.Stat(folder, name)
-	return err == nil
-}
-
 // machine is where units are looked for, in the order in which one hides another of the same name.
 type machine struct {
-	files             fs.FS
+	files             rooted
 	whole             bool // files that are not there are not on the machine
 	dirs              []string
+	aliasOf           map[string]string
+	others            map[string][]string // further names, by the unit's own
 	defaults, manager environment
 	problems          []Problem // of the manager
-}
-
-// names are the services of which there is a unit or a folder of drop-ins. One for all services whose name begins so, or for
-// all of them, is none.
-func (m machine) names() []string {
-	var names []string
-	for _, dir := range m.dirs {
-		entries, _ := fs.ReadDir(m.files, dir)
-		for _, e := range entries {
-			name := strings.TrimSuffix(e.Name(), ".d")
-			if strings.HasSuffix(name, ".service") && !strings.HasSuffix(name, "-.service") {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
