@@ -2,6 +2,7 @@ package judges_test
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"path"
@@ -22,6 +23,7 @@ const winsServices = 100
 // Services with sources of all kinds, in an order that nobody would choose, get what internal/core/units says.
 func TestWhatWinsIsWhatSystemdGives(t *testing.T) {
 	files := winsFiles(rand.New(rand.NewPCG(7, 35)))
+	addOdd(files)
 	said := map[string]units.Service{}
 	for _, s := range units.Read(files) {
 		said[s.Name] = s
@@ -30,8 +32,11 @@ func TestWhatWinsIsWhatSystemdGives(t *testing.T) {
 	writeAll(t, m, files)
 	run(t, m, "mkdir -p /run/judge && systemctl daemon-reload && xargs -n 100 systemctl start < /run/names")
 	sources := map[units.Source]int{}
-	for i := range winsServices {
-		name := fmt.Sprintf("wins-%d", i)
+	for _, at := range slices.Sorted(maps.Keys(files)) {
+		name, is := strings.CutSuffix(strings.TrimPrefix(at, "etc/systemd/system/"), ".service")
+		if !is || strings.Contains(name, "/") || name == "odd-alias" {
+			continue
+		}
 		want := map[string]string{"ALL_PROXY": "default"}
 		for _, v := range said[name+".service"].Variables {
 			delete(want, v.Name)
@@ -91,18 +96,23 @@ func oneOf(random *rand.Rand, texts []string) string { return texts[random.IntN(
 
 func writeAll(t *testing.T, m *machine.Machine, files fstest.MapFS) {
 	t.Helper()
-	var names strings.Builder
+	var names, links strings.Builder
 	folders := map[string]bool{}
 	for name := range files {
 		folders["/"+path.Dir(name)] = true
 	}
 	run(t, m, "mkdir -p "+strings.Join(slices.Sorted(maps.Keys(folders)), " "))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		controlplanetest.Require(t, m.WriteFile("/"+name, files[name].Data, 0o644))
-		if base := path.Base(name); strings.HasSuffix(base, ".service") {
+		if files[name].Mode.Type() == fs.ModeSymlink {
+			links.WriteString("ln -s " + string(files[name].Data) + " /" + name + "\n")
+		} else {
+			controlplanetest.Require(t, m.WriteFile("/"+name, files[name].Data, 0o644))
+		}
+		if base := path.Base(name); strings.HasSuffix(base, ".service") && path.Dir(name) == "etc/systemd/system" {
 			names.WriteString(base + "\n")
 		}
 	}
+	run(t, m, links.String())
 	controlplanetest.Require(t, m.WriteFile("/run/names", []byte(names.String()), 0o644))
 }
 
@@ -110,7 +120,7 @@ func writeAll(t *testing.T, m *machine.Machine, files fstest.MapFS) {
 func about(files fstest.MapFS, name string) string {
 	var text strings.Builder
 	for _, at := range slices.Sorted(maps.Keys(files)) {
-		if strings.Contains(at, name+".service") || strings.Contains(at, "wins-.service") {
+		if strings.Contains(at, name+".service") || strings.HasPrefix(name, "wins-") && strings.Contains(at, "wins-.service") {
 			fmt.Fprintf(&text, "== %s\n%s", at, files[at].Data)
 		}
 	}
