@@ -16,7 +16,7 @@ func TestWhatPeopleReportIsAnsweredRight(t *testing.T) { testscript.Run(t, scrip
 // The same for inputs that are files of testdata/field.
 func TestAReportAboutAFileIsAnsweredRight(t *testing.T) {
 	const eks = "172.20.0.0/16,4f0e2d.yl4.eu-central-1.eks.amazonaws.com,.cluster.local,localhost,127.0.0.1,.localhost,.svc"
-	const lost = "warning: testdata/field/twice.yaml:22: spec.template.spec.containers[0].env is set more than once: line 22 counts, and not line 18 with HTTPS_PROXY, NO_PROXY"
+	const lost = "warning: testdata/field/twice.yaml:22: spec.template.spec.containers[0].env is set more than once: line 22 counts, and not line 18 with HTTPS_PROXY, NO_PROXY; what line 18 has is lost: write both into one"
 	for name, test := range map[string]struct {
 		command   string
 		status    int
@@ -32,14 +32,14 @@ func TestAReportAboutAFileIsAnsweredRight(t *testing.T) {
 		},
 		"env twice, in doctor":        {command: "doctor tunnel -f twice.yaml", status: 1, says: []string{lost, "Error NoProxy"}},
 		"env twice, in mutate":        {command: "mutate -f twice.yaml --proxy proxy.yaml --cluster cluster.yaml", says: []string{lost, "name: POD_NAME"}},
-		"env twice, in pods":          {command: "pods -f twice.yaml", status: 1, says: []string{lost, "no pods in the files"}},
+		"env twice, in pods":          {command: "pods -f twice.yaml", status: 1, says: []string{lost, "no pods in the files; fairlead lint -f reads what makes pods"}},
 		"env twice, beside a Cluster": {command: "lint --no-proxy a.example --cluster cluster.yaml --cluster twice.yaml", status: 1, says: []string{lost}},
 		"noProxy twice": {
 			command: "lint --values twice-values.yaml --cluster cluster.yaml",
-			says:    []string{"warning: testdata/field/twice-values.yaml:5: proxy.noProxy is set more than once: line 5 counts, and not line 4"},
+			says:    []string{"warning: testdata/field/twice-values.yaml:5: proxy.noProxy is set more than once: line 5 counts, and not line 4; what line 4 has is lost: write both into one"},
 		},
 		"noProxy twice, in plan": {
-			command: "plan testdata/field/before testdata/field/after", status: 1, says: []string{"warning: secret-values.yaml.patch:5: proxy.noProxy is set more than once: line 5 counts, and not line 4"},
+			command: "plan testdata/field/before testdata/field/after", status: 1, says: []string{"warning: secret-values.yaml.patch:5: proxy.noProxy is set more than once: line 5 counts, and not line 4; what line 4 has is lost: write both into one"},
 		},
 		"names without a dot, in lint": {
 			command: "lint --proxy proxy.yaml --cluster cluster.yaml -f argocd.yaml",

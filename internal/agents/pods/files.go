@@ -20,7 +20,13 @@ type Files []document.Document
 // notInFiles is about a resource of which there is nothing in the files: was there none in the cluster, or did nobody ask?
 type notInFiles struct{ resource string }
 
-func (n notInFiles) Error() string { return "no " + n.resource + " in the files" }
+func (n notInFiles) Error() string {
+	text := "no " + n.resource + " in the files"
+	if n.resource == "pods" {
+		text += "; fairlead lint -f reads what makes pods, such as a Deployment"
+	}
+	return text
+}
 
 // Objects lists those of a namespace, and those that name none.
 func (l Files) Objects(_ context.Context, resource schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {

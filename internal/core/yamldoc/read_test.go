@@ -31,19 +31,20 @@ func TestWhatIsLostIsNamedWithItsLineAndWhatCounts(t *testing.T) {
 	}{
 		"nothing":                 {"a: 1\nb: [{env: [{name: X}, {name: Y}]}]\n", nil},
 		"the same in two objects": {"a: {env: [{name: X}]}\nb: {env: [{name: X}]}\n", nil},
-		"a key twice":             {"spec:\n  a: 1\n  b: 2\n  a: 3\n", []string{"f.yaml:4: spec.a is set more than once: line 4 counts, and not line 2"}},
-		"a key three times":       {"a: 1\na: 2\na: 3\n", []string{"f.yaml:3: a is set more than once: line 3 counts, and not line 1, nor line 2"}},
+		"a key twice":             {"spec:\n  a: 1\n  b: 2\n  a: 3\n", []string{"f.yaml:4: spec.a is set more than once: line 4 counts, and not line 2; what line 2 has is lost: write both into one"}},
+		"a key three times":       {"a: 1\na: 2\na: 3\n", []string{"f.yaml:3: a is set more than once: line 3 counts, and not line 1, nor line 2; what line 1 and line 2 have is lost: write all into one"}},
 		"variables twice": {
 			"spec:\n  containers:\n  - env:\n    - {name: HTTPS_PROXY, value: S3CRET}\n    - {name: NO_PROXY}\n    env:\n    - {name: POD}\n",
-			[]string{"f.yaml:6: spec.containers[0].env is set more than once: line 6 counts, and not line 3 with HTTPS_PROXY, NO_PROXY"},
+			[]string{"f.yaml:6: spec.containers[0].env is set more than once: line 6 counts, and not line 3 with HTTPS_PROXY, NO_PROXY; what line 3 has is lost: write both into one"},
 		},
-		"JSON":                 {`{"a": {"env": [], "env": [{"name": "X"}]}}`, []string{"f.yaml:1: a.env is set more than once: line 1 counts, and not line 1"}},
-		"one variable twice":   {"env:\n- name: HTTPS_PROXY\n  value: S3CRET\n- name: HTTPS_PROXY\n", []string{"f.yaml:4: env has the variable HTTPS_PROXY more than once: line 4 counts, and not line 2"}},
-		"a text over a merge":  {"x: &x {image: a, env: [{name: A}]}\ny:\n  <<: *x\n  image: b\n", nil},
-		"a list over a merge":  {"x: &x\n  env: [{name: A}]\ny:\n  <<: *x\n  env: [{name: B}]\n", []string{"f.yaml:5: y.env is set more than once: line 5 counts, and not line 2 (merged by <<) with A"}},
-		"a merge over a text":  {"x: &x\n  image: a\ny:\n  image: b\n  <<: *x\n", []string{"f.yaml:2: y.image is set more than once: line 2 (merged by <<) counts, and not line 4"}},
-		"two merges":           {"x: &x\n  env: [{name: A}]\ny: &y\n  env: [{name: B}]\nz:\n  <<: [*x, *y]\n", []string{"f.yaml:2: z.env is set more than once: line 2 (merged by <<) counts, and not line 4 (merged by <<) with B"}},
-		"what may be a secret": {"a: {\"me:S3CRET\": 1, \"me:S3CRET\": 2}\n", []string{"f.yaml:1: a.(a key) is set more than once: line 1 counts, and not line 1"}},
+		"JSON":                       {`{"a": {"env": [], "env": [{"name": "X"}]}}`, []string{"f.yaml:1: a.env is set more than once: line 1, column 19 counts, and not line 1, column 8; what line 1, column 8 has is lost: write both into one"}},
+		"one variable twice":         {"env:\n- name: HTTPS_PROXY\n  value: S3CRET\n- name: HTTPS_PROXY\n", []string{"f.yaml:4: env has the variable HTTPS_PROXY more than once: line 4 counts, and not line 2; what line 2 has is lost: keep one"}},
+		"a variable twice in a line": {"env: [{name: A}, {name: A}]\n", []string{"f.yaml:1: env has the variable A more than once: line 1, column 18 counts, and not line 1, column 7; what line 1, column 7 has is lost: keep one"}},
+		"a text over a merge":        {"x: &x {image: a, env: [{name: A}]}\ny:\n  <<: *x\n  image: b\n", nil},
+		"a list over a merge":        {"x: &x\n  env: [{name: A}]\ny:\n  <<: *x\n  env: [{name: B}]\n", []string{"f.yaml:5: y.env is set more than once: line 5 counts, and not line 2 (merged by <<) with A; what line 2 has is lost: write both into one"}},
+		"a merge over a text":        {"x: &x\n  image: a\ny:\n  image: b\n  <<: *x\n", []string{"f.yaml:2: y.image is set more than once: line 2 (merged by <<) counts, and not line 4; what line 4 has is lost: write both into one"}},
+		"two merges":                 {"x: &x\n  env: [{name: A}]\ny: &y\n  env: [{name: B}]\nz:\n  <<: [*x, *y]\n", []string{"f.yaml:2: z.env is set more than once: line 2 (merged by <<) counts, and not line 4 (merged by <<) with B; what line 4 has is lost: write both into one"}},
+		"what may be a secret":       {"a: {\"me:S3CRET\": 1, \"me:S3CRET\": 2}\n", []string{"f.yaml:1: a.(a key) is set more than once: line 1, column 21 counts, and not line 1, column 5; what line 1, column 5 has is lost: write both into one"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := remarked(t, test.text)
@@ -59,7 +60,7 @@ func TestWhatIsLostIsNamedWithItsLineAndWhatCounts(t *testing.T) {
 
 func TestLinesAreCountedFromTheTopOfTheFile(t *testing.T) {
 	_, found, err := yamldoc.Read[any]([]byte("a: 1\na: 2\n"), 10, json.Unmarshal)
-	if err != nil || len(found) != 1 || found[0].In("f.yaml") != "f.yaml:12: a is set more than once: line 12 counts, and not line 11" {
+	if err != nil || len(found) != 1 || found[0].In("f.yaml") != "f.yaml:12: a is set more than once: line 12 counts, and not line 11; what line 11 has is lost: write both into one" {
 		t.Errorf("%+v (%v)", found, err)
 	}
 }

@@ -72,12 +72,18 @@ type field struct {
 	merged     bool
 }
 
-func (f field) where() string {
-	text := fmt.Sprintf("line %d", f.key.Line)
+// place is where a value stands, with what else a message says of it.
+type place struct {
+	at           *yamlv3.Node
+	merged, with string
+}
+
+func (f field) place() place {
+	p := place{at: f.key, with: f.with()}
 	if f.merged {
-		text += " (merged by <<)"
+		p.merged = " (merged by <<)"
 	}
-	return text
+	return p
 }
 
 // with names the variables that a lost list has, or the keys that a lost map has.
@@ -114,21 +120,46 @@ func (w *walk) mapping(n *yamlv3.Node, path string) {
 	}
 	for _, key := range keys {
 		counts := set[key][len(set[key])-1]
-		var lost []string
+		var lost []place
 		for _, f := range set[key] {
 			// A merge is there to be overridden, one text by another. That a list or a map is replaced as a whole is often not meant.
-			if f.key != counts.key && (!f.merged || resolved(f.value).Kind != yamlv3.ScalarNode) {
-				lost = append(lost, f.where()+f.with())
+			said := slices.ContainsFunc(lost, func(p place) bool { return p.at == f.key }) // of what is merged twice
+			if f.key != counts.key && !said && (!f.merged || resolved(f.value).Kind != yamlv3.ScalarNode) {
+				lost = append(lost, f.place())
 			}
 		}
-		w.lost(counts.key.Line, below(path, key)+" is set more than once", counts.where(), lost)
+		mend := "write both into one"
+		if len(lost) > 1 {
+			mend = "write all into one"
+		}
+		w.lost(below(path, key)+" is set more than once", mend, counts.place(), lost)
 	}
 }
 
-func (w *walk) lost(line int, what, counts string, lost []string) {
-	if len(lost) > 0 {
-		w.found = append(w.found, Remark{line, fmt.Sprintf("%s: %s counts, and not %s", what, counts, strings.Join(lost, ", nor "))})
+func (w *walk) lost(what, mend string, counts place, lost []place) {
+	if len(lost) == 0 {
+		return
 	}
+	lines := map[int]bool{counts.at.Line: true}
+	for _, p := range lost {
+		lines[p.at.Line] = true
+	}
+	line := func(p place) string {
+		if len(lines) > len(lost) {
+			return fmt.Sprintf("line %d", p.at.Line)
+		}
+		return fmt.Sprintf("line %d, column %d", p.at.Line, p.at.Column) // several stand in one line, such as all of JSON
+	}
+	var not, where []string
+	for _, p := range lost {
+		not, where = append(not, line(p)+p.merged+p.with), append(where, line(p))
+	}
+	has := " has"
+	if len(lost) > 1 {
+		has = " have"
+	}
+	w.found = append(w.found, Remark{counts.at.Line, fmt.Sprintf("%s: %s counts, and not %s; what %s is lost: %s",
+		what, line(counts)+counts.merged, strings.Join(not, ", nor "), strings.Join(where, " and ")+has, mend)})
 }
 
 // deepest bounds merges within merges.
@@ -164,19 +195,15 @@ func resolved(n *yamlv3.Node) *yamlv3.Node {
 
 // names finds a variable that a list has twice. The kubelet takes the last.
 func (w *walk) names(list *yamlv3.Node, path string) {
-	lines := map[string][]int{}
+	named := map[string][]place{}
 	for _, item := range list.Content {
 		if name := nameOf(item); shown.MatchString(name) {
-			lines[name] = append(lines[name], item.Line)
+			named[name] = append(named[name], place{at: item})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(lines)) {
-		var lost []string
-		last := len(lines[name]) - 1
-		for _, line := range lines[name][:last] {
-			lost = append(lost, fmt.Sprintf("line %d", line))
-		}
-		w.lost(lines[name][last], path+" has the variable "+name+" more than once", fmt.Sprintf("line %d", lines[name][last]), lost)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		last := len(named[name]) - 1
+		w.lost(path+" has the variable "+name+" more than once", "keep one", named[name][last], named[name][:last])
 	}
 }
 
