@@ -20,6 +20,7 @@ type probe struct {
 
 // probes returns the requests that tell whether a client reads an entry as it
 // is meant. A host's subdomains are not among them: no spelling excludes them.
+// Nor are those of a name without a dot, such as a Service's, that is no domain.
 func probes(e noproxy.Entry, listed noproxy.List) []probe {
 	port, other, unread := "", ":8081", Unmatched
 	if e.Port != 0 {
@@ -44,9 +45,11 @@ func probes(e noproxy.Entry, listed noproxy.List) []probe {
 		add(name, port, true, unread)
 	case noproxy.Domain:
 		add(name, port, true, unread)
-		add("a."+name, port, true, unread)
-		add("a."+e.Name+".", port, true, FinalDot)
-		add("x"+name, port, false, OverMatch)
+		if strings.Contains(e.Name, ".") || slices.Contains(topLevel, e.Name) {
+			add("a."+name, port, true, unread)
+			add("a."+e.Name+".", port, true, FinalDot)
+			add("x"+name, port, false, OverMatch)
+		}
 	case noproxy.Subdomains:
 		add("a."+name, port, true, unread)
 		add("a."+e.Name+".", port, true, FinalDot)
@@ -76,6 +79,10 @@ func probes(e noproxy.Entry, listed noproxy.List) []probe {
 	}
 	return found
 }
+
+// topLevel are names without a dot that have others below them: of clusters, and of private networks (RFC 6762, sections 3
+// and appendix G). Those of the internet are TooBroad.
+var topLevel = []string{"svc", "local", "intranet", "internal", "private", "corp", "home", "lan"}
 
 // unlisted returns an address of a network that is not listed on its own.
 func unlisted(p netip.Prefix, listed noproxy.List) (netip.Addr, bool) {
