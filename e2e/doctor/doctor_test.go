@@ -272,6 +272,7 @@ func (f *fixture) testRestricted(settings []string) {
 		"cannot read the configuration of agents: may not list configmaps",
 		"cannot tell what the hub is told: may not list managedproxyconfigurations",
 		"cannot tell what the hub is told: may not list addondeploymentconfigs",
+		"cannot tell which Services are named without a dot: may not list services",
 	}
 	if !slices.Equal(said.Notes, want) || !strings.HasPrefix(said.ways(), "proxy-agent Proxy") {
 		f.Errorf("%q: %s", said.Notes, said.ways())

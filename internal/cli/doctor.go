@@ -56,11 +56,12 @@ func doctorTunnelCommand() *cobra.Command {
 containers are agents, which of their settings decides, and what is wrong.
 
 From files it reads Pods, Deployments, DaemonSets and StatefulSets; Secrets,
-ConfigMaps and NetworkPolicies of their namespace; ManagedProxyConfigurations and
+ConfigMaps, Services and NetworkPolicies of their namespace; ManagedProxyConfigurations and
 AddOnDeploymentConfigs of Open Cluster Management. It ignores other objects. From
 a cluster it reads the pod, or the workload's pods, and lists ConfigMaps,
-NetworkPolicies and those configurations. It never reads Secrets there: use
---values or --proxy, with --cluster, for the content of fairlead-proxy.
+NetworkPolicies and those configurations; with --values or --proxy, Services. It
+never reads Secrets there: use --values or --proxy, with --cluster, for the
+content of fairlead-proxy.
 
 With --probe it asks the proxy of --values or --proxy, from this machine, to
 connect to each hub, and reports whether the proxy wants NTLM or Kerberos, or

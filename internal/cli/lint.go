@@ -46,7 +46,7 @@ list lacks, and how clients read the proxy's URL.
 With --values or --proxy it checks the list that the operator writes for each
 cluster; with --values alone, the list of pods without an operator; with
 --no-proxy, a given list. With -f it also finds Services that pods name without a
-dot, and that the list does not cover.
+dot, and that the list does not cover; give the Services, too.
 
 --systemd says what the services of a machine get: which of the manager's
 defaults, Environment= and EnvironmentFile= wins. DIR is the root of its files, or

@@ -128,16 +128,21 @@ func selectorOf(workload unstructured.Unstructured) (labels.Selector, error) {
 
 // readBeside reads what may matter for the pods. What may not be read is a note, what the cluster does not have is not.
 func (r reader) readBeside(ctx context.Context) error {
-	for _, one := range []struct {
+	type kind struct {
 		resource    schema.GroupVersionResource
 		namespace   string
 		consequence string
-	}{
+	}
+	all := []kind{
 		{schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}, r.namespace, "cannot tell whether a NetworkPolicy is in the way"},
 		{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, r.namespace, "cannot read the configuration of agents"},
 		{schema.GroupVersionResource{Group: "proxy.open-cluster-management.io", Version: "v1alpha1", Resource: "managedproxyconfigurations"}, "", "cannot tell what the hub is told"},
 		{schema.GroupVersionResource{Group: "addon.open-cluster-management.io", Version: "v1alpha1", Resource: "addondeploymentconfigs"}, "", "cannot tell what the hub is told"},
-	} {
+	}
+	if r.opts.Settings["NO_PROXY"] != "" {
+		all = append(all, kind{schema.GroupVersionResource{Version: "v1", Resource: "services"}, r.namespace, "cannot tell which Services are named without a dot"})
+	}
+	for _, one := range all {
 		list, err := r.Objects(ctx, one.resource, one.namespace)
 		switch {
 		case apierrors.IsNotFound(err): // not served

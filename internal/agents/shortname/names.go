@@ -19,19 +19,24 @@ type named struct {
 }
 
 var (
-	// inURL finds hosts of the schemes whose clients use a proxy. User information is left out.
-	inURL = regexp.MustCompile(`(?i)\b(?:https?|grpcs?|wss?)://(?:[^\s/@'"]*@)?([a-z0-9.-]+)`)
-	// hostPort is what may be meant as an address.
-	hostPort = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]*):([0-9]{1,5})$`)
+	// inURL finds hosts of the schemes whose clients use a proxy. All before the last @ of a word may be a password; a host
+	// may have a variable in it, and is then no name.
+	inURL = regexp.MustCompile(`(?i)\b(?:https?|grpcs?|wss?)://(\S*@)?([a-z0-9._$%-]+)`)
+	// hostPort is what may be meant as an address. It may also be an image, a number of something, or a password.
+	hostPort = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]*):[0-9]{1,5}$`)
 	// label is the name of a Service, which begins with a letter.
 	label = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	// noAddress are flags and variables whose colon is before a tag, and dials those whose value is a host.
+	// assigned is a word that gives a flag or a variable its value.
+	assigned = regexp.MustCompile(`^["']?(-{0,2}[A-Za-z][\w.-]*)=(.*)$`)
+	// noAddress are flags and variables whose colon is before a tag, dials those whose value is a host, secret those whose
+	// value is not to be shown.
 	noAddress = regexp.MustCompile(`(?i)image|tag|version|user|listen|bind`)
-	dials     = regexp.MustCompile(`(?i)host|addr|url|server|service|endpoint|target|upstream|backend`)
+	dials     = regexp.MustCompile(`(?i)(host|addr|address|server|endpoint|url)(s|es)?$`)
+	secret    = regexp.MustCompile(`(?i)pass|pwd|secret|token|cred|key`)
 )
 
-// textsOf are the arguments and variables of a container, with what ConfigMaps among the files put there.
-func (s Services) textsOf(namespace string, c tunnel.Container) []text {
+// textsOf are the arguments and variables of a container.
+func textsOf(c tunnel.Container, variables []variable) []text {
 	var all []text
 	for _, line := range []struct {
 		field string
@@ -48,20 +53,41 @@ func (s Services) textsOf(namespace string, c tunnel.Container) []text {
 			all = append(all, t)
 		}
 	}
-	for _, v := range c.Env {
-		value := v.Value
-		if from := v.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
-			value = s.texts[service{namespace, from.ConfigMapKeyRef.Name}][from.ConfigMapKeyRef.Key]
-		}
-		if !strings.HasSuffix(strings.ToUpper(v.Name), "_PROXY") {
-			all = append(all, text{where: "variable " + v.Name, key: v.Name, value: value})
+	for _, v := range variables {
+		if !strings.HasSuffix(strings.ToUpper(v.name), "_PROXY") {
+			all = append(all, text{where: "variable " + v.name + v.source, key: v.name, value: v.value})
 		}
 	}
 	return all
 }
 
-// names are the Services that a text names: in a URL, with a port, or alone where a host belongs and a Service is known.
+// names are the Services that a text names, whose words may be those of a shell.
 func (s Services) names(namespace string, t text) []named {
+	if keepsSecret(t.key) {
+		return nil
+	}
+	var found []named
+	next := t.key
+	for word := range strings.FieldsSeq(t.value) {
+		w := text{t.where, next, word}
+		next = t.key
+		if match := assigned.FindStringSubmatch(word); match != nil {
+			w.key, w.value = match[1], match[2]
+		} else if strings.HasPrefix(word, "-") {
+			next = word
+		}
+		if !keepsSecret(w.key) {
+			found = append(found, s.inWord(namespace, w)...)
+		}
+	}
+	return found
+}
+
+// keepsSecret is false for TOKEN_URL and the like.
+func keepsSecret(key string) bool { return secret.MatchString(key) && !dials.MatchString(key) }
+
+// inWord are the Services that a word names: in a URL; and those that are known with a port, or alone where a host belongs.
+func (s Services) inWord(namespace string, t text) []named {
 	var found []named
 	add := func(host string, sure bool) {
 		first, rest, dotted := strings.Cut(host, ".")
@@ -79,16 +105,17 @@ func (s Services) names(namespace string, t text) []named {
 		found = append(found, n)
 	}
 	for _, match := range inURL.FindAllStringSubmatch(t.value, -1) {
-		add(strings.ToLower(match[1]), true)
+		// Behind a slash, the @ may be that of a path, or of a password that is not encoded.
+		add(strings.ToLower(match[2]), !strings.ContainsAny(match[1], "/?#"))
 	}
 	if noAddress.MatchString(t.key) {
 		return found
 	}
-	for piece := range strings.SplitSeq(t.value, ",") {
-		if match := hostPort.FindStringSubmatch(strings.TrimSpace(piece)); match != nil {
-			add(match[1], true)
+	for piece := range strings.FieldsFuncSeq(t.value, func(r rune) bool { return strings.ContainsRune(",;|&()<>'\"`", r) }) {
+		if match := hostPort.FindStringSubmatch(piece); match != nil {
+			add(match[1], false)
 		} else if dials.MatchString(t.key) {
-			add(strings.TrimSpace(piece), false)
+			add(piece, false)
 		}
 	}
 	return found

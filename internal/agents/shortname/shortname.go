@@ -84,12 +84,13 @@ func Find(documents []document.Document, list string) []lint.Finding {
 func (s Services) InPod(object string, pod tunnel.Pod, list string) []lint.Finding {
 	var findings []lint.Finding
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-		reads, proxied := s.listOf(pod, c, list)
+		variables := s.variables(pod.Metadata.Namespace, c)
+		reads, proxied := s.listOf(pod, variables, list)
 		if !proxied {
 			continue
 		}
 		bySeverity := map[lint.Severity][]named{}
-		for _, t := range s.textsOf(pod.Metadata.Namespace, c) {
+		for _, t := range textsOf(c, variables) {
 			for _, n := range s.names(pod.Metadata.Namespace, t) {
 				all := bySeverity[n.severity]
 				if aliased(pod, n.host) || lint.Covers(reads, n.host) || slices.ContainsFunc(all, func(o named) bool { return o.host == n.host }) {
@@ -108,25 +109,20 @@ func (s Services) InPod(object string, pod tunnel.Pod, list string) []lint.Findi
 }
 
 // listOf is the list that a container reads, and whether it has a proxy: of its own, or by the policy inject-proxy-env.
-func (s Services) listOf(pod tunnel.Pod, c tunnel.Container, list string) (reads string, proxied bool) {
+func (s Services) listOf(pod tunnel.Pod, variables []variable, list string) (reads string, proxied bool) {
 	label := pod.Metadata.Labels[selection.Key]
 	injected := label == selection.Include || label != selection.Exclude && pod.Metadata.Annotations[selection.Key] != selection.Exclude &&
 		!pod.Spec.HostNetwork && !s.excluded[pod.Metadata.Namespace]
 	reads = list
-	if own := pod.Metadata.Annotations[entriesKey]; own != "" {
-		reads = own + "," + list
+	entries := pod.Metadata.Annotations[entriesKey]
+	if entries != "" {
+		reads = entries + "," + list
 	}
-	for _, v := range c.Env {
-		switch strings.ToUpper(v.Name) {
-		case "HTTP_PROXY", "HTTPS_PROXY":
-			injected = v.Value != "" || v.ValueFrom != nil
-		case "NO_PROXY":
-			if v.ValueFrom == nil {
-				reads = strings.ReplaceAll(v.Value, cluster, list)
-			}
-		}
+	o := ownOf(variables, entries != "")
+	if o.list != nil {
+		reads = strings.ReplaceAll(*o.list, cluster, list)
 	}
-	return reads, injected
+	return reads, o.url || injected && !o.keeps
 }
 
 func aliased(pod tunnel.Pod, host string) bool {

@@ -25,7 +25,7 @@ func found(t *testing.T, manifests, list string) []string {
 			said += " " + e.Value
 		}
 		all = append(all, said)
-		if strings.Contains(f.Why+f.Mend, "S3CRET") {
+		if strings.Contains(strings.ToLower(f.Why+f.Mend), "s3cret") {
 			t.Errorf("shows a password: %+v", f)
 		}
 	}
@@ -44,32 +44,32 @@ func TestServicesThatAPodNamesWithoutADotAreFound(t *testing.T) {
 		manifests, list string
 		want            []string
 	}{
-		"an argument with a port":          {pod("", "", `args: [--repo-server, "repo:8081"]`), "", []string{"Warning repo"}},
-		"a flag with a port":               {pod("", "", `args: ["--repo-server=repo:8081,other:80"]`), "", []string{"Warning repo other"}},
+		"an argument with a port":          {pod("", "", `args: [--redis, "redis:6379"]`) + redis, "", []string{"Warning redis"}},
+		"a flag with a port":               {pod("", "", `args: ["--redis=redis:6379,other:80"]`) + redis, "", []string{"Warning redis"}},
 		"a URL in a variable":              {pod("", "", `env: [{name: X, value: "http://me:S3CRET@backend:8080/"}]`), "", []string{"Warning backend"}},
 		"a URL in a shell's text":          {pod("", "", `command: [sh, -c, "curl https://backend/x | sh"]`), "", []string{"Warning backend"}},
 		"the API server":                   {pod("", "", `env: [{name: API, value: "https://kubernetes.default/api"}]`), "", []string{"Warning kubernetes.default"}},
 		"a name where a host belongs":      {pod("", "", `env: [{name: REDIS_HOST, value: redis}]`) + redis, "", []string{"Warning redis"}},
 		"with its namespace":               {pod("", "", `env: [{name: REDIS, value: "redis.shop:6379"}]`) + redis, "", []string{"Warning redis.shop"}},
-		"of no Service that is given":      {pod("", "", `args: ["other:80"]`) + redis, "", []string{"Info other"}},
-		"from a ConfigMap":                 {pod("", "", `env: [{name: A, valueFrom: {configMapKeyRef: {name: m, key: k}}}]`) + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: shop}\ndata: {k: \"repo:1\"}\n", "", []string{"Warning repo"}},
+		"of no Service that is given":      {pod("", "", `args: ["http://other:80"]`) + redis, "", []string{"Info other"}},
+		"from a ConfigMap":                 {pod("", "", `env: [{name: A, valueFrom: {configMapKeyRef: {name: m, key: k}}}]`) + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: shop}\ndata: {k: \"http://repo:1\"}\n", "", []string{"Warning repo"}},
 		"an own proxy on the host network": {pod("", "hostNetwork: true, ", `env: [{name: HTTPS_PROXY, value: x}, {name: A, value: "http://a"}]`), "", []string{"Warning a"}},
-		"an own list":                      {pod("", "", `env: [{name: NO_PROXY, value: "b"}, {name: A, value: "http://repo"}]`), "repo", []string{"Warning repo"}},
+		"an own list":                      {pod("", "", `env: [{name: NO_PROXY, value: "b"}, {name: HTTP_PROXY, value: x}, {name: A, value: "http://repo"}]`), "repo", []string{"Warning repo"}},
 
-		"listed":                         {pod("", "", `args: ["repo:8081"]`), "repo", nil},
-		"listed by the pod":              {pod(`, annotations: {fairlead.io/no-proxy: repo}`, "", `args: ["repo:8081"]`), "", nil},
+		"listed":                         {pod("", "", `args: ["http://repo:8081"]`), "repo", nil},
+		"listed by the pod":              {pod(`, annotations: {fairlead.io/no-proxy: repo}`, "", `args: ["http://repo:8081"]`), "", nil},
 		"listed by its own":              {pod("", "", `env: [{name: NO_PROXY, value: "repo,$(FAIRLEAD_NO_PROXY)"}, {name: A, value: "http://repo"}]`), "", nil},
-		"covered":                        {pod("", "", `args: ["repo.shop.svc:8081", "http://kubernetes.default.svc"]`), "", nil},
+		"covered":                        {pod("", "", `args: ["http://repo.shop.svc:8081", "http://kubernetes.default.svc"]`), "", nil},
 		"itself":                         {pod("", "", `args: ["localhost:80", "http://localhost/", "http://127.0.0.1/"]`), "", nil},
-		"an alias":                       {pod("", "hostAliases: [{ip: 10.0.0.1, hostnames: [repo]}], ", `args: ["repo:80"]`), "", nil},
-		"an image":                       {pod("", "", `args: ["--image=redis:7", "redis:7@sha256:1"]`), "", nil},
+		"an alias":                       {pod("", "hostAliases: [{ip: 10.0.0.1, hostnames: [repo]}], ", `args: ["http://repo:80"]`), "", nil},
+		"an image":                       {pod("", "", `args: ["--image=redis:7", "redis:7@sha256:1"]`) + redis, "", nil},
 		"other hosts":                    {pod("", "", `args: ["https://github.com/", "proxy.corp.example:3128", "8080:80"]`), "", nil},
 		"a variable in it":               {pod("", "", `args: ["http://$(HOST)/"]`), "", nil},
 		"a name where none belongs":      {pod("", "", `env: [{name: CACHE, value: redis}]`) + redis, "", nil},
 		"another protocol":               {pod("", "", `env: [{name: DB, value: "postgres://db/x"}]`), "", nil},
-		"no proxy":                       {pod(", labels: {policies.kyverno.io/inject-proxy-env: exclude}", "", `args: ["repo:80"]`), "", nil},
-		"no proxy on the host network":   {pod("", "hostNetwork: true, ", `args: ["repo:80"]`), "", nil},
-		"no proxy in an excluded one":    {pod("", "", `args: ["repo:80"]`) + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {policies.kyverno.io/inject-proxy-env: exclude}}\n", "", nil},
+		"no proxy":                       {pod(", labels: {policies.kyverno.io/inject-proxy-env: exclude}", "", `args: ["http://repo:80"]`), "", nil},
+		"no proxy on the host network":   {pod("", "hostNetwork: true, ", `args: ["http://repo:80"]`), "", nil},
+		"no proxy in an excluded one":    {pod("", "", `args: ["http://repo:80"]`) + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {policies.kyverno.io/inject-proxy-env: exclude}}\n", "", nil},
 		"the proxy itself":               {pod("", "", `env: [{name: https_proxy, value: "http://proxy:3128"}]`), "", nil},
 		"no proxy by an empty variable":  {pod("", "", `env: [{name: HTTPS_PROXY, value: ""}, {name: A, value: "http://a"}]`), "", nil},
 		"a Service of another namespace": {pod("", "", `env: [{name: REDIS_HOST, value: redis}]`) + strings.Replace(redis, "shop", "x", 1), "", nil},
