@@ -147,12 +147,12 @@ func unescape(into *strings.Builder, text string) (int, error) {
 	return from + digits, nil
 }
 
-// Specified takes %% for %. Anything else behind % is a specifier, and an error.
+// Specified takes %% for %. Any other letter or digit behind % is a specifier, and an error.
 func Specified(value string) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(value); i++ {
 		out.WriteByte(value[i])
-		if value[i] != '%' || i+1 == len(value) {
+		if value[i] != '%' || !specifier.MatchString(value[i:min(i+2, len(value))]) {
 			continue
 		}
 		if value[i+1] != '%' {

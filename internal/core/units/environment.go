@@ -156,13 +156,13 @@ func (g *gathered) read(m machine, file, name string) {
 				g.problem(at, "stands outside of [Service]: systemd ignores it")
 			}
 		case l.Key == "Environment":
-			g.own = g.assign(g.own, l, Unit, at)
+			g.own = g.assign(g.own, l, name, Setting{Source: Unit, Place: at, Order: g.order})
 		case l.Key == "EnvironmentFile":
 			g.name(l.Value, name, at)
 		case l.Key == "PassEnvironment":
-			g.passed = g.list(g.passed, l, at)
+			g.passed = g.list(g.passed, l, name, at)
 		case l.Key == "UnsetEnvironment":
-			g.unset = g.list(g.unset, l, at)
+			g.unset = g.list(g.unset, l, name, at)
 		}
 	}
 }
@@ -174,11 +174,12 @@ func (g *gathered) problem(at Place, reason string) {
 	g.problems = append(g.problems, Problem{Dropped, at, reason})
 }
 
-// assign takes a line of assignments. An empty one forgets what is before it.
-func (g *gathered) assign(to environment, l unitfile.Line, source Source, at Place) environment {
+// assign takes a line of assignments, each of which is as the last argument is. An empty one forgets what is before it.
+func (g *gathered) assign(to environment, l unitfile.Line, unit string, s Setting) environment {
 	if l.Value == "" {
 		return nil
 	}
+	at := s.Place
 	words, err := unitfile.Words(l.Value)
 	if err != nil && concerns(l.Value) {
 		g.problem(at, "systemd drops the rest of this line: "+err.Error())
@@ -189,24 +190,31 @@ func (g *gathered) assign(to environment, l unitfile.Line, source Source, at Pla
 		case !found && concerns(l.Value):
 			g.problem(at, "systemd drops a word without =: is a quote missing?")
 		case proxyVariable.MatchString(name):
-			if value, err = unitfile.Specified(value); err != nil {
-				g.problem(at, name+": "+err.Error())
+			s.Name = name
+			if s.Value, s.Specifiers, err = unitfile.Expand(value, unit); err != nil {
+				g.problem(at, name+": "+err.Error()+"; it drops the variable")
 				continue
 			}
-			to = append(to, Setting{Name: name, Value: value, Source: source, Place: at, Order: g.order})
+			// A password with a percent-encoded character.
+			if _, err := unitfile.Specified(value[:strings.LastIndexByte(value, '@')+1]); err != nil {
+				g.problem(at, name+": "+err.Error())
+			}
+			to = append(to, s)
 		}
 	}
 	return to
 }
 
-func (g *gathered) list(to []word, l unitfile.Line, at Place) []word {
+func (g *gathered) list(to []word, l unitfile.Line, unit string, at Place) []word {
 	if l.Value == "" {
 		return nil
 	}
 	words, _ := unitfile.Words(l.Value)
 	for _, text := range words {
 		if name, _, _ := strings.Cut(text, "="); proxyVariable.MatchString(name) {
-			to = append(to, word{text, at})
+			if text, _, err := unitfile.Expand(text, unit); err == nil {
+				to = append(to, word{text, at})
+			}
 		}
 	}
 	return to
@@ -219,23 +227,17 @@ func (g *gathered) name(value, unit string, at Place) {
 		return
 	}
 	file, optional := strings.CutPrefix(value, "-")
-	file, known := specified(file, unit)
+	file, left, err := unitfile.Expand(file, unit)
 	switch {
-	case !known:
+	case err != nil:
+		g.problem(at, "EnvironmentFile=: "+err.Error()+"; it ignores the file")
+	case len(left) > 0:
 		g.problems = append(g.problems, Problem{Unknown, at, "EnvironmentFile= has a specifier that only the machine knows: what the file sets would win"})
 	case !strings.HasPrefix(file, "/"):
 		g.problem(at, "EnvironmentFile= names no absolute path: systemd ignores it")
 	default:
 		g.files = append(g.files, named{file, optional, at, g.order})
 	}
-}
-
-// specified puts in what systemd knows of a unit by its name.
-func specified(text, unit string) (string, bool) {
-	stem := strings.TrimSuffix(unit, ".service")
-	prefix, instance, _ := strings.Cut(stem, "@")
-	out := strings.NewReplacer("%%", "%", "%n", unit, "%N", stem, "%p", prefix, "%i", instance)
-	return out.Replace(text), !strings.Contains(out.Replace(strings.ReplaceAll(text, "%%", "")), "%")
 }
 
 // load reads the files that are named, in their order.
@@ -347,9 +349,9 @@ func (m *machine) readManager() {
 			switch at := (Place{file, l.Number}); {
 			case l.Section != "[Manager]":
 			case l.Key == "DefaultEnvironment":
-				m.defaults = g.assign(m.defaults, l, Default, at)
+				m.defaults = g.assign(m.defaults, l, "", Setting{Source: Default, Place: at})
 			case l.Key == "ManagerEnvironment":
-				m.manager = g.assign(m.manager, l, Passed, at)
+				m.manager = g.assign(m.manager, l, "", Setting{Source: Passed, Place: at})
 			}
 		}
 	}

@@ -37,6 +37,7 @@ type Place struct {
 // Setting gives a variable a value. The value may have a password in it.
 type Setting struct {
 	Name, Value string
+	Specifiers  []string // of the value, for which only the machine knows what they are
 	Source      Source
 	Place       Place
 	By          Place // with a file of variables, where a unit names it
