@@ -93,7 +93,7 @@ No password is printed.`,
 	flags.StringVar(&opts.noProxy, "no-proxy", "", "a NO_PROXY list, which may be empty, instead of --values and --proxy")
 	flags.StringVar(&opts.httpProxy, "http-proxy", "", "proxy for http URLs, with --no-proxy")
 	flags.StringVar(&opts.httpsURL, "https-proxy", "", "proxy for https URLs, with --no-proxy")
-	flags.StringVar(&opts.audience, "audience", string(noproxy.AudienceAny), "with --no-proxy, the programs that read it: "+strings.Join(audiences, ", "))
+	flags.StringVar(&opts.audience, "audience", string(noproxy.AudienceAny), "with --no-proxy, --systemd or --environ, the programs that read the list: "+strings.Join(audiences, ", ")+" (services of a node: go)")
 	flags.StringVar(&opts.systemd, "systemd", "", "units and drop-ins of a machine: its root, or a folder as /etc/systemd/system is")
 	flags.StringVar(&opts.environ, "environ", "", "variables of a process, as /proc/PID/environ has them, or - for stdin")
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
@@ -111,7 +111,7 @@ func (o *lintOptions) checkLint() error {
 	case list && (o.values != "" || o.proxy != "" || o.trustedCA != "" || len(o.override) > 0 || o.form != ""):
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --trusted-ca, --override or --form")
 	case !list && o.audience != string(noproxy.AudienceAny):
-		return errors.New("--audience stands beside --no-proxy: the list of --values and --proxy is checked as the one for any client")
+		return errors.New("--audience stands beside --no-proxy, --systemd or --environ: the list of --values and --proxy is checked as the one for any client")
 	case !list && (o.given("http-proxy") || o.given("https-proxy")):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	}
@@ -234,13 +234,21 @@ func (o *lintOptions) source() sarif.Source {
 	return s
 }
 
+// winsFirst puts first where values come from: the others are about them.
+func winsFirst(findings []lint.Finding) []lint.Finding {
+	return slices.SortedStableFunc(slices.Values(findings), func(a, b lint.Finding) int {
+		rank := map[bool]int{true: 0, false: 1}
+		return rank[a.Code == lint.Wins] - rank[b.Code == lint.Wins]
+	})
+}
+
 func lintText(s terminal.Style, results []fleet.Linted) []byte {
 	out := terminal.Findings{Style: s}
 	for _, result := range results {
 		if title := strings.TrimSpace(result.Unit + " " + result.Cluster); len(results) > 1 || result.Unit != "" {
 			fmt.Fprintf(&out, "%s\n\n", explain.Shown(title))
 		}
-		for _, f := range result.Findings {
+		for _, f := range winsFirst(result.Findings) {
 			heading := string(f.Code)
 			if len(f.Entries) > 0 {
 				heading += "  " + lint.Listed(f.Entries)

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/units"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 // checkMachine is for what a machine has.
@@ -29,7 +30,7 @@ func (o *lintOptions) checkMachine() error {
 	case o.given("systemd") && o.systemd == "", o.given("environ") && o.environ == "":
 		return errors.New("--systemd or --environ is empty")
 	}
-	return cmp.Or(checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities), oneStdin(append([]string{o.environ}, o.clusters...)))
+	return cmp.Or(oneOf("--audience", o.audience, audiences), checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities), oneStdin(append([]string{o.environ}, o.clusters...)))
 }
 
 // lintUnits looks at what each service gets from systemd.
@@ -43,15 +44,32 @@ func lintUnits(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if len(services) == 0 {
 		return nil, fmt.Errorf("%s: no service has a variable of a proxy there, and none is one of a node: is it a folder as /etc/systemd/system is, or the root of a machine?", opts.systemd)
 	}
-	var all []fleet.Linted
+	var readers []lint.Reader
 	for _, s := range services {
-		results, err := lintFor(cmd, opts, lint.Service(s))
-		if err != nil {
-			return nil, err
+		readers = append(readers, lint.Service(s)...)
+	}
+	return lintReaders(cmd, opts, readers)
+}
+
+// lintReaders looks at what each has got, and for a service of a node at what the clusters need.
+func lintReaders(cmd *cobra.Command, opts lintOptions, readers []lint.Reader) ([]fleet.Linted, error) {
+	var all []fleet.Linted
+	for _, r := range readers {
+		if opts.given("audience") {
+			r.Audience = noproxy.Audience(opts.audience)
 		}
-		for _, r := range results {
-			r.Unit = s.Name
-			all = append(all, r)
+		results := []fleet.Linted{{List: r.Any}}
+		if r.Node {
+			var err error
+			if results, err = lintFor(cmd, opts, r.Input); err != nil {
+				return nil, err
+			}
+		} else {
+			results[0].Findings = lint.Run(r.Input)
+		}
+		for _, result := range results {
+			result.Unit = r.Name
+			all = append(all, result)
 		}
 	}
 	return all, nil
@@ -75,18 +93,12 @@ func lintProcess(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if err != nil {
 		return nil, err
 	}
-	between := "\x00"
-	if !strings.Contains(string(data), between) {
-		between = "\n" // somebody has made lines of it
-	}
-	variables := map[string]string{}
-	for assignment := range strings.SplitSeq(string(data), between) {
-		if name, value, found := strings.Cut(assignment, "="); found {
-			variables[name] = value
-		}
-	}
-	if len(variables) == 0 {
+	readers := lint.Process(string(data))
+	if len(readers) == 0 {
 		return nil, fmt.Errorf("--environ %s: no variable in it; a process of the kernel, and one that has ended, have none", opts.environ)
 	}
-	return lintFor(cmd, opts, lint.Process(variables, ""))
+	if len(readers) > 1 {
+		readers[0].Name = "the process"
+	}
+	return lintReaders(cmd, opts, readers)
 }

@@ -1,6 +1,9 @@
 package lint
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // empty says what it means that nothing is listed, or that there is no proxy to go past.
 func empty(in Input) []Finding {
@@ -8,10 +11,10 @@ func empty(in Input) []Finding {
 	if in.Off {
 		findings = append(findings, Finding{
 			Code: NoProxy, Severity: Info, Mend: "set both, if there is a proxy",
-			Why: "neither HTTP_PROXY nor HTTPS_PROXY is set: nothing goes through a proxy, whatever is listed",
+			Why: "neither HTTP_PROXY nor HTTPS_PROXY is set: " + through(in.Except),
 		})
 	}
-	if !in.Empty || in.Off {
+	if !in.Empty || in.unproxied() {
 		return findings
 	}
 	findings = append(findings, Finding{
@@ -28,6 +31,14 @@ func empty(in Input) []Finding {
 		})
 	}
 	return append(findings, noLoopback())
+}
+
+// through says who goes through a proxy where the usual variables are not set.
+func through(some []string) string {
+	if len(some) == 0 {
+		return "nothing goes through a proxy, whatever is listed"
+	}
+	return "only " + strings.Join(some, " and ") + " uses a proxy"
 }
 
 func noLoopback() Finding {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAHiddenFileIsNamedWithWhatHidesIt(t *testing.T) {
-	in := lint.Service(units.Service{Name: "x.service", Hidden: []units.Hidden{{Path: "usr/a.conf", By: "etc/a.conf", Variables: []string{"HTTP_PROXY", "NO_PROXY"}}}})
+	in := lint.Service(units.Service{Name: "x.service", Hidden: []units.Hidden{{Path: "usr/a.conf", By: "etc/a.conf", Variables: []string{"HTTP_PROXY", "NO_PROXY"}}}})[0]
 	at := slices.IndexFunc(in.Refusals, func(f lint.Finding) bool { return f.Code == lint.Hidden })
 	if at < 0 {
 		t.Fatalf("%+v", in.Refusals)

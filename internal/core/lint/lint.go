@@ -15,9 +15,10 @@ type Input struct {
 	Any          string                 // how it is written for any client
 	Spelled      map[string]string      // spellings in Any that are not the canonical one, by that
 	Refusals     []Finding              // what could not be read, found by Read, and what is said of where the list comes from
-	Go           bool                   // only programs in Go read it
 	Empty        bool                   // a list as somebody wrote it, with nothing in it
 	Off          bool                   // neither proxy is set, and that is known
+	All          bool                   // ALL_PROXY is set
+	Except       []string               // who goes through a proxy although it is Off
 	Hidden       bool                   // nothing else may be said of the list: user information is in it
 	Omitted      noproxy.List           // meant, but not in Any
 	Left         noproxy.List           // in Any without what many clients need beside it, for the budget
@@ -50,21 +51,25 @@ func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 // credential.
 func Run(in Input) []Finding {
 	ofClients := slices.Concat(Proxy(in), Portability(in))
-	if in.Go {
+	if in.Audience == noproxy.AudienceGo {
 		ofClients = ofGo(ofClients)
 	}
 	return Sorted(append(Structure(in), ofClients...))
 }
+
+// unproxied reports whether nobody whom the list is for goes through a proxy.
+func (in Input) unproxied() bool { return in.Off && (!in.All || in.Audience == noproxy.AudienceGo) }
 
 // Structure returns what is found in the list itself, the worst first.
 func Structure(in Input) []Finding {
 	if in.Hidden {
 		return Sorted(slices.Clone(in.Refusals))
 	}
-	if in.Empty && in.Off { // nothing is missing where no proxy is
-		return Sorted(slices.Concat(in.Refusals, empty(in)))
+	var lacks []Finding
+	if !in.unproxied() { // nothing is missing where no proxy is
+		lacks = slices.Concat(missing(in), alone(in), nodes(in), providerAPI(in))
 	}
-	return Sorted(slices.Concat(in.Refusals, empty(in), missing(in), alone(in), nodes(in), providerAPI(in), broad(in), shadowed(in), portLike(in), omitted(in), tooLong(in), Ending(in)))
+	return Sorted(slices.Concat(in.Refusals, empty(in), lacks, broad(in), shadowed(in), portLike(in), omitted(in), tooLong(in), Ending(in)))
 }
 
 // Proxy returns what is found in the URLs and certificates, the worst first.

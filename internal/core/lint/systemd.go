@@ -2,62 +2,32 @@ package lint
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/units"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
-// Process is the input for the variables of a process. Those in capitals are taken first, as Go does.
-func Process(variables map[string]string, object string) Input {
-	chosen := func(name string) (string, string) {
-		if lower := strings.ToLower(name); variables[name] == "" && variables[lower] != "" {
-			return lower, variables[lower]
-		}
-		return name, variables[name]
+// Service is the input for what systemd gives to a service, with what is said of where it comes from, and for what the service
+// gives to its containerd.
+func Service(s units.Service) []Reader {
+	if s.Masked != "" {
+		why := explain.Shown(s.Masked) + " is empty or links to /dev/null: the service is masked, and does not start"
+		return []Reader{{Name: s.Name, Input: Input{Hidden: true, Refusals: []Finding{{Code: UnitFile, Severity: Info, Why: why}}}}}
 	}
-	name, list := chosen("NO_PROXY")
-	in := Read(list, noproxy.Source{Object: object, Field: name})
-	in.HTTP, in.HTTPS = in.ReadProxy(chosen("HTTP_PROXY")), in.ReadProxy(chosen("HTTPS_PROXY"))
-	_, http := chosen("HTTP_PROXY")
-	_, https := chosen("HTTPS_PROXY")
-	in.Off = http == "" && https == ""
-	in.Refusals = append(in.Refusals, spellingsOf(variables)...)
-	return in
-}
-
-// spellingsOf says that the two names of a variable differ.
-func spellingsOf(variables map[string]string) []Finding {
-	var findings []Finding
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
-		lower := strings.ToLower(name)
-		upperValue, isUpper := variables[name]
-		lowerValue, isLower := variables[lower]
-		if isUpper && isLower && upperValue != lowerValue {
-			findings = append(findings, Finding{
-				Code: Spellings, Severity: Warning, Entries: []Entry{{Value: name}, {Value: lower}}, Mend: "set both to one value",
-				Why: "they differ: Go takes the one in capitals, curl and others the other one",
-			})
-		}
-	}
-	return findings
-}
-
-// Service is the input for what systemd gives to a service, with what is said of where it comes from.
-func Service(s units.Service) Input {
 	got := map[string]string{}
 	var said []Finding
 	for _, v := range s.Variables {
 		wins, gets := v.Wins()
 		if gets {
-			got[v.Name] = wins.Value
+			got[v.Name] = withoutSpecifiers(wins)
 		}
 		said = join(said, ofVariable(v, wins, gets))
 	}
-	in := Process(got, s.Name)
-	in.Go = s.IsDaemon()
 	for _, h := range s.Hidden {
 		said = append(said, ofHidden(h))
 	}
@@ -67,8 +37,44 @@ func Service(s units.Service) Input {
 	for i := range said { // paths may have anything in them
 		said[i].Why, said[i].Mend = explain.Shown(said[i].Why), explain.Shown(said[i].Mend)
 	}
-	in.Refusals = append(said, in.Refusals...)
-	return in
+	readers := readersOf(got, s.Name, startsContainerd.MatchString(s.Name))
+	own := &readers[0]
+	own.Refusals = append(said, own.Refusals...)
+	if own.Node = s.IsDaemon(); own.Node {
+		own.Audience = noproxy.AudienceGo
+	}
+	for i := range readers { // other services need not ask anybody in the cluster
+		readers[i].Empty = readers[i].Empty && own.Node && !slices.ContainsFunc(s.Variables, listsUnknown)
+	}
+	return readers
+}
+
+// startsContainerd are the services that give their containerd what is for it.
+var startsContainerd = regexp.MustCompile("^(k0s|k3s|rke2)")
+
+// withoutSpecifiers is what can be looked at of a value: a list without the entries that only the machine knows, and a URL with
+// a word in their place.
+func withoutSpecifiers(s units.Setting) string {
+	value := s.Value
+	if len(s.Specifiers) == 0 {
+		return value
+	}
+	if s.IsList() {
+		elements := slices.DeleteFunc(strings.Split(value, ","), func(e string) bool {
+			return slices.ContainsFunc(s.Specifiers, func(specifier string) bool { return strings.Contains(e, specifier) })
+		})
+		return strings.Join(elements, ",")
+	}
+	for _, specifier := range s.Specifiers {
+		value = strings.ReplaceAll(value, specifier, "specifier")
+	}
+	return value
+}
+
+// listsUnknown reports whether a list has what only the machine knows.
+func listsUnknown(v units.Variable) bool {
+	wins, gets := v.Wins()
+	return gets && wins.IsList() && len(wins.Specifiers) > 0
 }
 
 // ofVariable says which setting wins, and which have no effect.
@@ -81,11 +87,23 @@ func ofVariable(v units.Variable, wins units.Setting, gets bool) []Finding {
 			Why: fmt.Sprintf("UnsetEnvironment= in %s takes it away, which %s sets", shownPlace(*v.Unset), origin(last)),
 		}}
 	}
-	findings := []Finding{{Code: Wins, Severity: Info, Entries: entries, Why: "from " + origin(wins)}}
-	for _, s := range v.Settings[:len(v.Settings)-1] {
-		if s.Value != wins.Value {
+	won := Finding{Code: Wins, Severity: Info, Entries: entries, Why: fmt.Sprintf("from %s: %s", origin(wins), shownValue(wins))}
+	findings := []Finding{won}
+	emptied := false
+	for _, s := range slices.Backward(v.Settings[:len(v.Settings)-1]) {
+		if s.Value == wins.Value {
+			continue
+		}
+		findings[0].Why += fmt.Sprintf("; over %s: %s", origin(s), shownValue(s))
+		switch {
+		case wins.Value == "" && !emptied:
+			findings, emptied = append(findings, emptying(entries, s, wins)), true
+		case wins.Value != "" && s.Source == units.Unit && wins.Source == units.File && s.Order >= wins.Order:
 			findings = append(findings, overruled(entries, s, wins))
 		}
+	}
+	if len(wins.Specifiers) > 0 {
+		findings = append(findings, unknownHere(entries, wins))
 	}
 	return findings
 }
@@ -99,15 +117,57 @@ func ofHidden(h units.Hidden) Finding {
 	return f
 }
 
-// overruled is a warning where the order of the files says the opposite.
+const reload = "; then systemctl daemon-reload, and restart the service"
+
+// overruled is about what the order of the files hides.
 func overruled(entries []Entry, s, wins units.Setting) Finding {
-	f := Finding{Code: Overruled, Severity: Info, Entries: entries, Why: fmt.Sprintf("%s has no effect: %s wins", origin(s), origin(wins))}
-	if s.Source == units.Unit && wins.Source == units.File && s.Order >= wins.Order {
-		f.Severity = Warning
-		f.Why += ", since a file of EnvironmentFile= wins over every Environment=, whatever the order of drop-ins"
-		f.Mend = fmt.Sprintf("remove %s, which names the file, or write the value into the file; then systemctl daemon-reload, and restart the service", shownPlace(wins.By))
+	return Finding{
+		Code: Overruled, Severity: Warning, Entries: entries,
+		Why: fmt.Sprintf("%s has no effect: %s wins, since a file of EnvironmentFile= wins over every Environment=, whatever the order of drop-ins",
+			origin(s), origin(wins)),
+		Mend: fmt.Sprintf("remove %s, which names the file, or write the value into the file", shownPlace(wins.By)) + reload,
 	}
-	return f
+}
+
+// emptying is about an empty value, which wins as any other.
+func emptying(entries []Entry, s, wins units.Setting) Finding {
+	return Finding{
+		Code: Overruled, Severity: Warning, Entries: entries,
+		Why:  fmt.Sprintf("%s sets it empty, over %s: an empty value wins as any other does", shownPlace(wins.Place), origin(s)),
+		Mend: fmt.Sprintf("remove it from %s, if the service is to have it", shownPlace(wins.Place)) + reload,
+	}
+}
+
+// unknownHere is about specifiers. What may be a part of a password is not shown.
+func unknownHere(entries []Entry, s units.Setting) Finding {
+	why := fmt.Sprintf("%s: the machine alone knows %s, so entries with it are not looked at", shownPlace(s.Place), strings.Join(s.Specifiers, ", "))
+	if !s.IsList() || strings.Contains(s.Value, "@") {
+		why = shownPlace(s.Place) + ": the machine alone knows a specifier in it"
+	}
+	return Finding{Code: UnitFile, Severity: Info, Entries: entries, Why: why}
+}
+
+// shownValue is a value without user information.
+func shownValue(s units.Setting) string {
+	if strings.TrimSpace(s.Value) == "" {
+		return "empty"
+	}
+	if !s.IsList() {
+		if u, err := proxyurl.Parse(s.Value); err == nil && len(s.Specifiers) == 0 {
+			return u.String()
+		}
+		return "a value that is not shown"
+	}
+	var texts []string
+	var entries []Entry
+	for _, element := range noproxy.Cut(s.Value, noproxy.Source{}) {
+		texts = append(texts, element.Text)
+		entries = append(entries, Entry{Value: noproxy.Refuse(element.Text, "", "").Value})
+	}
+	if _, refusal := noproxy.Whole(texts); refusal != nil {
+		return "a list that is not shown"
+	}
+	return Listed(entries)
 }
 
 // origin names a setting by its file: variables that stand side by side are one finding.

@@ -66,10 +66,10 @@ func ofName(unit string) map[byte]string {
 func unescapedName(name string) string {
 	var out strings.Builder
 	for i := 0; i < len(name); i++ {
-		switch {
-		case name[i] == '-':
+		switch name[i] {
+		case '-':
 			out.WriteByte('/')
-		case name[i] == '\\':
+		case '\\':
 			length, err := unescape(&out, name[i+1:])
 			if err != nil {
 				return name // systemd takes no such name

@@ -40,6 +40,7 @@ type word struct {
 func (m machine) service(name string) Service {
 	var g gathered
 	files, hiddenUnits := m.unitOf(name)
+	masked := m.masked(files)
 	dropIns, hidden := m.dropIns(name)
 	files = append(files, dropIns...)
 	for g.order = range files {
@@ -47,7 +48,7 @@ func (m machine) service(name string) Service {
 	}
 	fromFiles := g.load(m)
 	passed := g.pass(m)
-	s := Service{Name: name, Problems: g.problems, Hidden: m.hidden(slices.Concat(hiddenUnits, hidden), name)}
+	s := Service{Name: name, Masked: masked, Problems: g.problems, Hidden: m.hidden(slices.Concat(hiddenUnits, hidden), name)}
 	for _, from := range []environment{m.defaults, passed, g.own, fromFiles} {
 		for _, setting := range from {
 			s.add(setting)
@@ -196,7 +197,7 @@ func (g *gathered) assign(to environment, l unitfile.Line, unit string, s Settin
 				continue
 			}
 			// A password with a percent-encoded character.
-			if _, err := unitfile.Specified(value[:strings.LastIndexByte(value, '@')+1]); err != nil {
+			if _, err := unitfile.Specified(value[:strings.LastIndexByte(value, '@')+1]); err != nil && !s.IsList() {
 				g.problem(at, name+": "+err.Error())
 			}
 			to = append(to, s)

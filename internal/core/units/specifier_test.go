@@ -17,19 +17,24 @@ func TestAKnownSpecifierDoesNotLetAnEarlierValueWin(t *testing.T) {
 	}{
 		"Environment=NO_PROXY=.svc,%H,%i":          {".svc,%H,a Environment=", "%H", ""},
 		"Environment=NO_PROXY=.%p.example,a%%H":    {".k3s-my.example,a%H Environment=", "", ""},
-		"Environment=NO_PROXY=http://u:p%%H@p:1":   {"http://u:p%H@p:1 Environment=", "", ""},
-		"Environment=NO_PROXY=http://u:p%C3@p:1":   {"http://u:p/var/cache3@p:1 Environment=", "", "arrives as another one"},
-		"Environment=NO_PROXY=http://u:p%40@p:1":   {"old Environment=", "", "it drops the variable"},
+		"Environment=HTTP_PROXY=http://u:p%%H@p:1": {"http://u:p%H@p:1 Environment=", "", ""},
+		"Environment=HTTP_PROXY=http://u:p%C3@p:1": {"http://u:p/var/cache3@p:1 Environment=", "", "arrives as another one"},
+		"Environment=HTTP_PROXY=http://u:p%40@p:1": {"old Environment=", "", "it drops the variable"},
+		"Environment=NO_PROXY=%H,me@x.example":     {"%H,me@x.example Environment=", "%H", ""},
 		"Environment=NO_PROXY=%z":                  {"old Environment=", "", "it drops the variable"},
 		"EnvironmentFile=%E/%j.env":                {"file EnvironmentFile=", "", ""},
 		"EnvironmentFile=/etc/%H.env":              {"old Environment=", "", "only the machine knows"},
 		"EnvironmentFile=/etc/%1.env":              {"old Environment=", "", "it ignores the file"},
 		"UnsetEnvironment=NO_PROXY=%i NO_PROXY=%z": {"old Environment=", "", ""},
 	} {
+		variable := "NO_PROXY"
+		if strings.Contains(line, "//") {
+			variable = "HTTP_PROXY"
+		}
 		all, s := got(t, map[string]string{
-			name: unit, "k3s-my@.service.d/a.conf": unit + "Environment=NO_PROXY=old\n", name + ".d/b.conf": unit + line + "\n", "etc/my.env": "NO_PROXY=file\n",
+			name: unit, "k3s-my@.service.d/a.conf": unit + "Environment=" + variable + "=old\n", name + ".d/b.conf": unit + line + "\n", "etc/my.env": "NO_PROXY=file\n",
 		}, name)
-		if diff := cmp.Diff(map[string]string{"NO_PROXY": want.value}, all); diff != "" {
+		if diff := cmp.Diff(map[string]string{variable: want.value}, all); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", line, diff)
 		}
 		wins, _ := s.Variables[0].Wins()

@@ -44,6 +44,9 @@ type Setting struct {
 	Order       int   // of the unit or drop-in among those of the service
 }
 
+// IsList reports whether it is a NO_PROXY, whatever the spelling.
+func (s Setting) IsList() bool { return strings.HasSuffix(strings.ToUpper(s.Name), "NO_PROXY") }
+
 // Variable is one of a proxy, of one service.
 type Variable struct {
 	Name     string
@@ -86,6 +89,7 @@ type Hidden struct {
 // Service is what is known of one.
 type Service struct {
 	Name      string
+	Masked    string     // the file that keeps it from starting
 	Variables []Variable // by name
 	Problems  []Problem
 	Hidden    []Hidden
@@ -99,6 +103,9 @@ func (s Service) IsDaemon() bool {
 var daemons = []string{
 	"containerd", "cri-docker", "crio", "docker", "k0scontroller", "k0sworker", "k3s", "k3s-agent", "kubelet", "nodeadm-run", "rke2-agent", "rke2-server",
 }
+
+// IsProxyVariable reports whether a variable has to do with a proxy.
+func IsProxyVariable(name string) bool { return proxyVariable.MatchString(name) }
 
 var proxyVariable = regexp.MustCompile(`(?i)^(CONTAINERD_)?(HTTP|HTTPS|NO|ALL|FTP)_PROXY$`)
 
