@@ -210,7 +210,7 @@ func takeEndpoint(documents []Document, cluster *clusterv1.Cluster) {
 		endpoint := &cluster.Spec.ControlPlaneEndpoint
 		endpoint.Host, _, _ = unstructured.NestedString(object, "spec", "controlPlaneEndpoint", "host")
 		port, _, _ := unstructured.NestedInt64(object, "spec", "controlPlaneEndpoint", "port")
-		endpoint.Port = int32(port) //nolint:gosec // a port that is none is the provider's own to refuse
+		endpoint.Port = int32(port)
 	}
 }
 
