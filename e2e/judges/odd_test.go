@@ -5,6 +5,9 @@ import (
 	"testing/fstest"
 )
 
+// oddAlias is another name of a service.
+const oddAlias = "odd-alias.service"
+
 // addOdd adds what editors, other systems and distributions leave: byte order marks, line ends of Windows, links, aliases.
 func addOdd(files fstest.MapFS) {
 	const units, bom = "etc/systemd/system/", "\ufeff"
@@ -44,8 +47,13 @@ func addOdd(files fstest.MapFS) {
 	unit("marked", "")
 	write(units+"odd-marked.service.d/10.conf", bom+"[Service]\nEnvironment=NO_PROXY=a\n")
 
+	for name, line := range map[string]string{"bytes": "Environment=no_proxy=\xe9\n", "header": "[Install\n[Service]\n", "comment": "# \xe9\n"} {
+		unit("stops-"+name, "")
+		write(units+"odd-stops-"+name+".service.d/10.conf", "[Service]\nEnvironment=NO_PROXY=a\n"+line+"Environment=NO_PROXY=b HTTP_PROXY=b\n")
+	}
+
 	unit("main", "Environment=NO_PROXY=main\n")
-	link(units+"odd-alias.service", "odd-main.service")
+	link(units+oddAlias, "odd-main.service")
 	link("run/systemd/system/odd-second.service", "/etc/systemd/system/odd-alias.service")
 	write(units+"odd-alias.service.d/20.conf", "[Service]\nEnvironment=NO_PROXY=alias\n")
 	write("usr/lib/systemd/system/odd-main.service.d/30.conf", "[Service]\nEnvironment=HTTP_PROXY=main\n")

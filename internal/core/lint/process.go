@@ -27,7 +27,7 @@ func Process(data string) []Reader {
 	if !strings.Contains(data, between) {
 		between = "\n" // somebody has made lines of it
 	}
-	variables := map[string]string{}
+	variables, told := map[string]string{}, map[string]bool{}
 	var twice []Finding
 	for assignment := range strings.SplitSeq(data, between) {
 		name, value, found := strings.Cut(assignment, "=")
@@ -35,7 +35,8 @@ func Process(data string) []Reader {
 		switch {
 		case found && !taken:
 			variables[name] = value
-		case found && first != value && units.IsProxyVariable(name):
+		case found && first != value && units.IsProxyVariable(name) && !told[name]:
+			told[name] = true
 			twice = join(twice, []Finding{{
 				Code: Spellings, Severity: Warning, Entries: []Entry{{Value: name}}, Mend: "set it once",
 				Why: "it is there more than once: Go and the C library take the first, and others, such as shells, the last",

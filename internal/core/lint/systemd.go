@@ -60,6 +60,9 @@ func withoutSpecifiers(s units.Setting) string {
 		return value
 	}
 	if s.IsList() {
+		if strings.Contains(value, "@") {
+			return "" // commas may have cut user information
+		}
 		elements := slices.DeleteFunc(strings.Split(value, ","), func(e string) bool {
 			return slices.ContainsFunc(s.Specifiers, func(specifier string) bool { return strings.Contains(e, specifier) })
 		})
@@ -77,6 +80,9 @@ func listsUnknown(v units.Variable) bool {
 	return gets && wins.IsList() && len(wins.Specifiers) > 0
 }
 
+// mostLosers are the settings without effect that are named: no machine that is meant has more.
+const mostLosers = 10
+
 // ofVariable says which setting wins, and which have no effect.
 func ofVariable(v units.Variable, wins units.Setting, gets bool) []Finding {
 	entries := []Entry{{Value: v.Name}}
@@ -89,9 +95,12 @@ func ofVariable(v units.Variable, wins units.Setting, gets bool) []Finding {
 	}
 	won := Finding{Code: Wins, Severity: Info, Entries: entries, Why: fmt.Sprintf("from %s: %s", origin(wins), shownValue(wins))}
 	findings := []Finding{won}
-	emptied := false
+	emptied, losers := false, 0
 	for _, s := range slices.Backward(v.Settings[:len(v.Settings)-1]) {
 		if s.Value == wins.Value {
+			continue
+		}
+		if losers++; losers > mostLosers {
 			continue
 		}
 		findings[0].Why += fmt.Sprintf("; over %s: %s", origin(s), shownValue(s))
@@ -101,6 +110,9 @@ func ofVariable(v units.Variable, wins units.Setting, gets bool) []Finding {
 		case wins.Value != "" && s.Source == units.Unit && wins.Source == units.File && s.Order >= wins.Order:
 			findings = append(findings, overruled(entries, s, wins))
 		}
+	}
+	if losers > mostLosers {
+		findings[0].Why += fmt.Sprintf("; and over %d more", losers-mostLosers)
 	}
 	if len(wins.Specifiers) > 0 {
 		findings = append(findings, unknownHere(entries, wins))

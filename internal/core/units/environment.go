@@ -149,6 +149,10 @@ func (g *gathered) read(m machine, file, name string) {
 	if problem != nil {
 		g.problems = append(g.problems, *problem)
 	}
+	data, refused := unitfile.UpTo(data)
+	if refused.Line > 0 {
+		g.problem(Place{file, refused.Line}, refused.Reason+": systemd refuses the unit, or reads no further in a drop-in")
+	}
 	for _, l := range unitfile.Lines(data) {
 		at := Place{file, l.Number}
 		switch {
@@ -243,10 +247,13 @@ func (g *gathered) name(value, unit string, at Place) {
 
 // load reads the files that are named, in their order.
 func (g *gathered) load(m machine) environment {
-	var all environment
+	var read environment
 	for _, n := range g.files {
 		below := strings.TrimPrefix(path.Clean(n.path), "/")
-		found, _ := fs.Glob(m.files, below)
+		found, all := m.files.match(below)
+		if !all {
+			g.problems = append(g.problems, Problem{Unreadable, n.place, "its pattern leads through too many folders: not all files are read"})
+		}
 		if m.files.exists(below) { // a path, which may have characters of patterns
 			found = []string{below}
 		}
@@ -268,12 +275,12 @@ func (g *gathered) load(m machine) environment {
 				case a.Exported:
 					g.problem(at, "systemd drops a line with export")
 				default:
-					all = append(all, Setting{Name: a.Name, Value: a.Value, Source: File, Place: at, By: n.place, Order: n.order})
+					read = append(read, Setting{Name: a.Name, Value: a.Value, Source: File, Place: at, By: n.place, Order: n.order})
 				}
 			}
 		}
 	}
-	return all
+	return read
 }
 
 // mark says what no editor shows.

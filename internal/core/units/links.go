@@ -14,6 +14,7 @@ type rooted struct{ folder fs.FS }
 
 const (
 	mostLinks = 32       // as in systemd
+	most      = 10_000   // that a pattern may lead through
 	largest   = 64 << 20 // systemd reads no larger file of variables either
 	null      = "dev/null"
 )
@@ -21,6 +22,7 @@ const (
 var (
 	errLinks     = errors.New("leads through more than 32 links")
 	errIrregular = errors.New("is neither a file nor a folder")
+	errMany      = errors.New("leads through too many folders")
 	errLarge     = errors.New("is larger than 64 MiB")
 )
 
@@ -119,4 +121,24 @@ func (r rooted) read(name string) ([]byte, error) {
 		err = errLarge
 	}
 	return data, err
+}
+
+// counted opens no more than a number of files and folders.
+type counted struct {
+	rooted
+	left *int
+}
+
+func (c counted) Open(name string) (fs.File, error) {
+	if *c.left--; *c.left < 0 {
+		return nil, errMany
+	}
+	return c.rooted.Open(name)
+}
+
+// match are the paths of a pattern, and whether these are all: folders that link to each other can make it endless.
+func (r rooted) match(pattern string) (paths []string, all bool) {
+	left := most
+	paths, _ = fs.Glob(counted{r, &left}, pattern)
+	return paths, left >= 0
 }

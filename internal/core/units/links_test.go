@@ -237,3 +237,15 @@ func TestALineOfAFileThatIsNoAssignmentIsDropped(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A pattern through folders that lead to each other has no end.
+func TestAPatternThatLeadsThroughTooManyFoldersIsNamed(t *testing.T) {
+	files := map[string]string{usrUnits + "kubelet.service": unit + "EnvironmentFile=-/etc/loop/" + strings.Repeat("*/", 12) + "*\n"}
+	for _, name := range []string{"1", "2", "3", "4"} {
+		files["etc/loop/"+name] = "->."
+	}
+	s, _ := only(t, os.DirFS(onDisk(t, files)))
+	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Reason, "too many folders") {
+		t.Errorf("%+v", s.Problems)
+	}
+}

@@ -18,6 +18,9 @@ type Client struct {
 	// libcurl 7.88.1", into the number that Since is compared with. Nil: the
 	// first number in it.
 	Release func(version string) string
+	// Written is a version as it is asked for, where a number alone is none that
+	// decides.
+	Written string
 	// Latest is the newest release that is known, as far as its number is looked
 	// at: "1.27" for 1.27.3 as well, and "2" for 2.99. Empty: any number is taken.
 	Latest string

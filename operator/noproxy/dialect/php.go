@@ -16,6 +16,7 @@ var phpFamily = []*Client{
 		Name:       "php-curl",
 		Behaviours: curlBehaviours(),
 		Release:    libcurlIn,
+		Written:    "8.2 libcurl 7.88",
 	},
 	{
 		Name:      "php-guzzle",

@@ -63,6 +63,9 @@ func choose(name string) ([]dialect.Choice, error) {
 	if client.IsProgram(name) {
 		return nil, fmt.Errorf("client %s: %s has versions of its own, and decides as %s does: leave the version out", client.Name, name, client.Name)
 	}
+	if client.Written != "" && client.Release(version) == "" {
+		return nil, fmt.Errorf("client %s: version %s does not say what decides: write it as %q", client.Name, version, client.Written)
+	}
 	if err := client.Check(version); err != nil {
 		return nil, fmt.Errorf("client %w", err)
 	}

@@ -131,6 +131,8 @@ func TestClientsAreChosenByNameVersionAndLabel(t *testing.T) {
 		{[]string{"go", " golang", "go@1.20", "go@1.20"}, "go, go@1.20"},
 		{[]string{"grpc-go@v1.65.0", "grpc-go@1.65.0", "kubelet@v1.36.3"}, "grpc-go@1.65.0, client-go@1.36.3"},
 		{[]string{"python-requests@3"}, "client python-requests has no version 3 that is known: the newest is 2.34.2;"},
+		{[]string{"php-curl@7.80"}, `client php-curl: version 7.80 does not say what decides: write it as "8.2 libcurl 7.88"`},
+		{[]string{"php-curl@8.2 libcurl 7.80"}, "php-curl@8.2 libcurl 7.80"},
 		{[]string{"go@v"}, "client go: a version such as 1.2 follows the @"},
 		{[]string{"kubernetes@35"}, `unknown client "kubernetes"; did you mean python-kubernetes?`},
 		{[]string{"Helm"}, `unknown client "Helm"; did you mean client-go?`},
