@@ -25,12 +25,16 @@ type file struct {
 // userData is what the bootstrap provider makes of the files, by its own code.
 func userData(t *testing.T, format string, files []file) []byte {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.UserData, os.Stderr)
+	return ask(t, tools.UserData, map[string]any{"format": format, "files": files})
+}
+
+// ask is what a program says that reads JSON.
+func ask(t *testing.T, tool tools.Tool, question any) []byte {
+	t.Helper()
+	program, err := tools.Build(t.Context(), tool, os.Stderr)
 	controlplanetest.Require(t, err)
-	input, err := json.Marshal(map[string]any{"format": format, "files": files})
-	if err != nil {
-		t.Fatal(err)
-	}
+	input, err := json.Marshal(question)
+	controlplanetest.Require(t, err)
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Stdin = bytes.NewReader(input)
 	var stderr bytes.Buffer

@@ -1,11 +1,8 @@
 package judges_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
-	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,19 +45,7 @@ func TestEveryValueArrivesInTheConfigurationOfTalos(t *testing.T) {
 
 func talosVariables(t *testing.T, patches []string) []map[string]string {
 	t.Helper()
-	program, err := tools.Build(t.Context(), tools.TalosEnvironment, os.Stderr)
-	controlplanetest.Require(t, err)
-	input, err := json.Marshal(patches)
-	controlplanetest.Require(t, err)
-	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Stdin = bytes.NewReader(input)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
 	var all []map[string]string
-	controlplanetest.Require(t, json.Unmarshal(out, &all))
+	controlplanetest.Require(t, json.Unmarshal(ask(t, tools.TalosEnvironment, patches), &all))
 	return all
 }

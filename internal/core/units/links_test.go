@@ -87,6 +87,7 @@ func TestLinksOfAnotherMachineStayOnIt(t *testing.T) {
 		usrUnits + "kubelet.service.d/40.conf": unit + "Environment=https_proxy=hidden\n",
 		"run/dropins/40.conf":                  "->/dev/null",
 		"run/systemd/system/kubelet.service":   "->/lib/systemd/system/kubelet.service",
+
 		"usr/local/lib/systemd/system/else.socket": "",
 	})
 	s, all := only(t, os.DirFS(root))
