@@ -51,7 +51,7 @@ type CorporateProxySpec struct {
 	// form is how the merged list is written. If unset, clusters keep the form in their report, and new clusters get
 	// the newest.
 	// +optional
-	// +kubebuilder:validation:Enum=Exact;Portable/v1;Portable/v2
+	// +kubebuilder:validation:Enum=Exact;Portable/v1;Portable/v2;Portable/v3
 	Form string `json:"form,omitempty"`
 
 	// delegation is what a ProxyOverride may set for its cluster.

@@ -42,7 +42,7 @@ var (
 		"talos", "talos-environment", artifact.Bottlerocket, "rke2", "microos",
 		artifact.AddOnDeploymentConfig, artifact.NetworkPolicy, artifact.FluxProxySecret, artifact.ArgoCDRepoCreds,
 	}
-	forms     = []string{string(resolve.FormPortable2), string(resolve.FormPortable), string(resolve.FormExact)}
+	forms     = []string{string(resolve.FormPortable3), string(resolve.FormPortable2), string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
 	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
 )

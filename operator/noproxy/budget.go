@@ -11,14 +11,16 @@ import (
 // (see render.MaxNoProxyBytes).
 const Budget = 100_000
 
-// Degrade says what becomes of these additions in a list that is over the budget with them.
-type Degrade uint8
+// Version is that of form Portable. What a version writes stays: its lists are those of machines that run.
+type Version uint8
 
-// AtOnce leaves all of them out, as Portable/v1 does and always will: its lists are those of machines that run. Stepwise
-// adds as many as there is room for, so that one entry more costs no other clients than it must.
+// V1 leaves all of these additions out of a list that is over the budget with them. V2 adds as many as there is room for, so
+// that one entry more costs no other clients than it must. V3 is V2, and writes no IPv6 network for [AudienceAny], not even the
+// cluster's own: one breaks clients for every URL. The addresses in it that matter are there.
 const (
-	AtOnce Degrade = iota
-	Stepwise
+	V1 Version = 1 + iota
+	V2
+	V3
 )
 
 // Writing is a list in a portable form, for an audience.

@@ -26,7 +26,7 @@ func TestOneEntryMoreCostsNoMoreThanItMust(t *testing.T) {
 	const fit = 3_448 // each takes 29 bytes with its ".d", of which 15 are for that
 	for n, wants := range map[int]struct{ atOnce, stepwise int }{fit: {}, fit + 1: {fit + 1, 2}, fit + 10: {fit + 10, 19}} {
 		merged := noproxy.Merge(list(t, installation, hosts(n, "example")))
-		for degrade, want := range map[noproxy.Degrade]int{noproxy.AtOnce: wants.atOnce, noproxy.Stepwise: wants.stepwise} {
+		for degrade, want := range map[noproxy.Version]int{noproxy.V1: wants.atOnce, noproxy.V2: wants.stepwise} {
 			w := noproxy.Write(merged, noproxy.AudienceAny, degrade)
 			if len(w.Left) != want || len(w.Omitted) > 0 || len(w.Written.String()) > noproxy.Budget {
 				t.Errorf("%d hosts, degrade %d: %d bytes, %d lack something", n, degrade, len(w.Written.String()), len(w.Left))
@@ -37,7 +37,7 @@ func TestOneEntryMoreCostsNoMoreThanItMust(t *testing.T) {
 
 func TestNamesComeBeforeAddressesAndSmallNetworksBeforeLargeOnes(t *testing.T) {
 	merged := noproxy.Merge(list(t, installation, hosts(3_444, "example")+",10.0.0.0/28,10.1.0.0/30,10.2.0.0/30"))
-	w := noproxy.Write(merged, noproxy.AudienceAny, noproxy.Stepwise)
+	w := noproxy.Write(merged, noproxy.AudienceAny, noproxy.V2)
 	if w.Left.String() != "10.0.0.0/28" {
 		t.Errorf("%d bytes without what is beside %s", len(w.Written.String()), w.Left)
 	}
@@ -63,17 +63,17 @@ func TestStepwiseIsIdempotentAndIndependentOfOrderToo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		extra, audience := layered.Draw(t, "list"), audience.Draw(t, "audience")
 		merged := noproxy.Merge(parsed(t, hosts(rapid.IntRange(230, 280).Draw(t, "hosts"), below)), extra)
-		once := noproxy.Write(merged, audience, noproxy.Stepwise)
-		if twice := noproxy.Write(once.Written, audience, noproxy.Stepwise); twice.Written.String() != once.Written.String() {
+		once := noproxy.Write(merged, audience, noproxy.V2)
+		if twice := noproxy.Write(once.Written, audience, noproxy.V2); twice.Written.String() != once.Written.String() {
 			t.Fatal("twice is another")
 		}
 		shuffled := slices.Clone(merged)
 		slices.Reverse(shuffled)
-		again := noproxy.Write(shuffled, audience, noproxy.Stepwise)
+		again := noproxy.Write(shuffled, audience, noproxy.V2)
 		if again.Written.String() != once.Written.String() || !slices.Equal(set(again.Left), set(once.Left)) {
 			t.Fatal("another order is another list")
 		}
-		for _, item := range noproxy.Write(merged, audience, noproxy.AtOnce).Written {
+		for _, item := range noproxy.Write(merged, audience, noproxy.V1).Written {
 			if !slices.ContainsFunc(once.Written, func(other noproxy.Item) bool { return other.Entry == item.Entry }) {
 				t.Fatalf("%s is missing", item.Entry)
 			}

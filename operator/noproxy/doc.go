@@ -35,14 +35,14 @@
 //	an IPv4 address         10.1.2.3
 //	an IPv6 address         fd00::1                bare; with a port omitted, as it needs brackets
 //	an IPv4 network         10.0.0.0/8             from /28 on, each address beside it
-//	an IPv6 network         fd00::/64              omitted unless the cluster has IPv6 networks itself
+//	an IPv6 network         fd00::/64              omitted unless the cluster has IPv6 networks itself; with [V3] in any case
 //	a service network       10.96.0.0/12,10.96.0.1,10.96.0.10
 //	a network around 169.254.169.254 or fd00:ec2::254: that address beside it
 //	anything at a port      d:8080,.d:8080
 //	everything              *
 //
 // Where that comes to more than [Budget], ".d" is not added beside "d", nor
-// the addresses of small networks; [Stepwise], as many as there is room for.
+// the addresses of small networks; [V2], as many as there is room for.
 //
 // An address is never merged into a network that contains it, nor ".d" into
 // "d": for some client only the one of them works. What clients still disagree

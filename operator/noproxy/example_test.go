@@ -42,7 +42,7 @@ func ExampleMerge() {
 // The list that all clients read alike, and what Java gets.
 func ExampleWrite() {
 	list, _ := noproxy.ParseList("corp.example,10.0.0.0/30", noproxy.Source{})
-	fmt.Println(noproxy.Write(list, noproxy.AudienceAny, noproxy.Stepwise).Written)
+	fmt.Println(noproxy.Write(list, noproxy.AudienceAny, noproxy.V2).Written)
 	patterns, omitted := noproxy.NonProxyHosts(list)
 	fmt.Println(patterns, "without", omitted)
 	// Output:

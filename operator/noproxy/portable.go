@@ -11,21 +11,23 @@ import (
 // back as omitted. The result depends neither on the order of the list nor on
 // whether it has been through Portable before.
 func Portable(list List, audience Audience) (written, omitted List) {
-	w := Write(list, audience, AtOnce)
+	w := Write(list, audience, V1)
 	return w.Written, w.Omitted
 }
 
 // Write writes a merged list for an audience in a portable form.
-func Write(list List, audience Audience, degrade Degrade) Writing {
-	w := writer{audience: audience, ipv6: hasIPv6Network(list)}
+func Write(list List, audience Audience, version Version) Writing {
+	w := writer{audience: audience, ipv6: hasIPv6Network(list), networks: audience == AudienceGo || version < V3}
 	w.all(list)
 	if len(w.written.String()) <= Budget {
 		return Writing{Written: w.written, Omitted: w.omitted}
 	}
-	w = writer{audience: audience, ipv6: w.ipv6, lean: true}
+	w.lean = true
+	w.omitted = nil
 	w.all(list)
-	if degrade == Stepwise {
-		w = writer{audience: audience, ipv6: w.ipv6, lean: true, kept: w.affordable(list)}
+	if version >= V2 {
+		w.kept = w.affordable(list)
+		w.omitted = nil
 		w.all(list)
 	}
 	return Writing{w.written, w.omitted, w.left(list)}
@@ -44,7 +46,8 @@ func (i Item) from(layers ...Layer) bool {
 
 type writer struct {
 	audience         Audience
-	ipv6             bool
+	ipv6             bool            // the cluster has such networks
+	networks         bool            // of IPv6 are written
 	lean             bool            // the list is over the budget: add nothing
 	kept             map[string]bool // but for these entries
 	written, omitted List
@@ -125,7 +128,11 @@ func (w *writer) network(item Item) {
 		w.omitted = append(w.omitted, item)
 		return
 	}
-	w.add(item, item.Entry)
+	if p.Addr().Is4() || w.networks {
+		w.add(item, item.Entry)
+	} else {
+		w.omitted = append(w.omitted, item)
+	}
 	if item.from(LayerServiceCIDR) {
 		w.addr(item, nth(p, apiServerAddress))
 		w.addr(item, nth(p, clusterDNSAddress))

@@ -154,7 +154,7 @@ func TestAClusterKeepsItsSecretsWhenItsCorporateProxyIsGone(t *testing.T) {
 func TestAnUpgradeShowsTheNewestFormToClustersThatArePinned(t *testing.T) {
 	before := one().with("report", report("c1", `"fairlead.io/form": "Exact"`, ""))
 	change := only(t, compared(t, before, before, true))
-	if len(change.Fields) != 1 || change.Fields[0] != (plan.Field{Name: "form", Before: "Exact", After: "Portable/v2"}) || !change.Costs.ReplacesMachines {
+	if len(change.Fields) != 1 || change.Fields[0] != (plan.Field{Name: "form", Before: "Exact", After: "Portable/v3"}) || !change.Costs.ReplacesMachines {
 		t.Errorf("%+v", change)
 	}
 	if p := compared(t, one(), one(), true); p.Changed {

@@ -41,7 +41,7 @@ func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Form: e.Form, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {
 		in.Facts = true
-		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, e.Form.Degrade())
+		writing := noproxy.Write(e.Entries, noproxy.AudienceAny, e.Form.Version())
 		in.Omitted, in.Left = writing.Omitted, writing.Left
 	}
 	return in

@@ -140,7 +140,7 @@ func TestSettingsThatChangeAreNamed(t *testing.T) {
 			{Name: "http", Before: "http://proxy.example:3128"},
 			{Name: "https", Before: "http://proxy.example:3128"},
 		}},
-		"form":      {set(func(in *resolve.Input) { in.Installation.Form = resolve.FormPortable }), []plan.Field{{Name: "form", Before: "Portable/v2", After: "Portable/v1"}}},
+		"form":      {set(func(in *resolve.Input) { in.Installation.Form = resolve.FormPortable }), []plan.Field{{Name: "form", Before: "Portable/v3", After: "Portable/v1"}}},
 		"proxy":     {set(func(in *resolve.Input) { in.Installation.Name = "other" }), []plan.Field{{Name: "proxy", Before: "values.yaml", After: "other"}}},
 		"configMap": {set(func(in *resolve.Input) { in.Installation.ConfigMap = true }), []plan.Field{{Name: "configMap", After: "written"}}},
 		"node keys": {set(crio), []plan.Field{{Name: "key crioProxy", After: "written"}}},

@@ -65,9 +65,9 @@ func TestWhatIsReadFromAnObjectMayNotBeTooBroad(t *testing.T) {
 	}
 }
 
-func TestAFinalDotOfTheProxyIsKeptInPortable2Alone(t *testing.T) {
+func TestAFinalDotOfTheProxyIsKeptFromPortable2On(t *testing.T) {
 	const with, without = "http://me:p@proxy.example.:3128", "http://me:p@proxy.example:3128"
-	for form, want := range map[resolve.Form]string{resolve.FormExact: without, resolve.FormPortable: without, resolve.FormPortable2: with, "": with} {
+	for form, want := range map[resolve.Form]string{resolve.FormExact: without, resolve.FormPortable: without, resolve.FormPortable2: with, resolve.FormPortable3: with} {
 		u, err := proxyurl.Parse(with)
 		if err != nil {
 			t.Fatal(err)

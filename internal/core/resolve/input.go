@@ -12,35 +12,35 @@ type Form string
 // The forms: Exact keeps the order of the merge and adds nothing to it, Portable
 // writes what clients agree upon, with what the provider is known to need. The
 // second version of Portable has the same list and writes the proxy's URL so that
-// every reader finds what is meant: see Literal, and the final dot of its host.
+// every reader finds what is meant: see Literal, and the final dot of its host. The
+// third has no IPv6 network for any client, and the names of the API server without
+// the cluster's domain.
 const (
 	FormExact     Form = "Exact"
 	FormPortable  Form = "Portable/v1"
 	FormPortable2 Form = "Portable/v2"
+	FormPortable3 Form = "Portable/v3"
 )
 
 // Literal reports whether Helm values in this form can be taken into variables of
 // pods as they are: kubelet reads $ there, so it is written %24.
-func (f Form) Literal() bool { return f == FormPortable2 }
+func (f Form) Literal() bool { return f.Version() >= noproxy.V2 }
 
 // KeepsFinalDot reports whether a final dot of the proxy's host, which keeps
 // resolvers from trying search domains, is written.
-func (f Form) KeepsFinalDot() bool { return f == FormPortable2 }
+func (f Form) KeepsFinalDot() bool { return f.Version() >= noproxy.V2 }
 
-// Degrade is what becomes of a list in this form that is over its budget.
-func (f Form) Degrade() noproxy.Degrade {
-	if f == FormPortable2 {
-		return noproxy.Stepwise
-	}
-	return noproxy.AtOnce
+// Version is that of Portable; 0 for another form.
+func (f Form) Version() noproxy.Version {
+	return map[Form]noproxy.Version{FormPortable: noproxy.V1, FormPortable2: noproxy.V2, FormPortable3: noproxy.V3}[f]
 }
 
 // Forms are those that this program has.
-var Forms = []Form{FormExact, FormPortable, FormPortable2}
+var Forms = []Form{FormExact, FormPortable, FormPortable2, FormPortable3}
 
 // DefaultForm is the form of a cluster that has none yet. A cluster keeps the
 // form that its report records, so changing this changes new clusters only.
-const DefaultForm = FormPortable2
+const DefaultForm = FormPortable3
 
 // Mode says what a cluster's Secrets hold.
 type Mode string

@@ -34,7 +34,12 @@ var builtins = map[Form][]string{
 	FormExact:     {"svc", "127.0.0.1", "localhost"},
 	FormPortable:  {"svc", "127.0.0.1", "::1", "localhost"},
 	FormPortable2: {"svc", "127.0.0.1", "::1", "localhost"},
+	FormPortable3: {"svc", "127.0.0.1", "::1", "localhost"},
 }
+
+// apiServerNames are those of the Service kubernetes that no other entry covers in each client. Who calls it by one has a
+// resolver with the cluster's search domains.
+var apiServerNames = []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 
 // Resolve decides the configuration of one cluster that an installation's
 // proxy has been chosen for. The error is a *Problem.
@@ -111,8 +116,8 @@ func write(list noproxy.List, form Form) noproxy.Lists {
 		return noproxy.Lists{Any: list, Go: list}
 	}
 	return noproxy.Lists{
-		Any: noproxy.Write(list, noproxy.AudienceAny, form.Degrade()).Written,
-		Go:  noproxy.Write(list, noproxy.AudienceGo, form.Degrade()).Written,
+		Any: noproxy.Write(list, noproxy.AudienceAny, form.Version()).Written,
+		Go:  noproxy.Write(list, noproxy.AudienceGo, form.Version()).Written,
 	}
 }
 
@@ -173,6 +178,13 @@ func builtinEntries(form Form) noproxy.List {
 	var list noproxy.List
 	for _, text := range builtins[form] {
 		entry, _ := noproxy.Parse(text) // constants; a test parses each
+		list = append(list, noproxy.Item{Entry: entry, Sources: []noproxy.Source{{Layer: noproxy.LayerBuiltin}}})
+	}
+	if form.Version() < noproxy.V3 {
+		return list
+	}
+	for _, name := range apiServerNames {
+		entry, _ := noproxy.HostEntry(name)
 		list = append(list, noproxy.Item{Entry: entry, Sources: []noproxy.Source{{Layer: noproxy.LayerBuiltin}}})
 	}
 	return list

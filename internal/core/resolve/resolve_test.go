@@ -214,7 +214,7 @@ func TestAFormThatThisProgramDoesNotHaveIsRefused(t *testing.T) {
 		reason        resolve.Reason
 		text          string
 	}{
-		"by a typo":         {"exact", resolve.FormExact, resolve.ReasonInvalidProxy, `CorporateProxy default: spec.form: "exact" is none of [Exact Portable/v1 Portable/v2]`},
+		"by a typo":         {"exact", resolve.FormExact, resolve.ReasonInvalidProxy, `CorporateProxy default: spec.form: "exact" is none of [Exact Portable/v1 Portable/v2 Portable/v3]`},
 		"after a downgrade": {"", "Portable/v9", resolve.ReasonUnknownPromise, "ProxyReport of Cluster org-acme/mycluster: metadata.annotations[fairlead.io/form]: form Portable/v9 is unknown, this program has ["},
 	} {
 		effective, err := resolve.Resolve(example(t, func(in *resolve.Input) { in.Installation.Form, in.PinnedForm = test.asked, test.pinned }))

@@ -130,7 +130,7 @@ func installationFindings(i resolve.Installation) []v1alpha1.ReportedFinding {
 	form := cmp.Or(i.Form, resolve.DefaultForm)
 	writing := noproxy.Writing{Written: i.NoProxy}
 	if form != resolve.FormExact {
-		writing = noproxy.Write(i.NoProxy, noproxy.AudienceAny, form.Degrade())
+		writing = noproxy.Write(i.NoProxy, noproxy.AudienceAny, form.Version())
 	}
 	return findings(lint.Run(lint.Input{
 		Today: true, Entries: i.NoProxy, Any: writing.Written.String(), Omitted: writing.Omitted, Left: writing.Left,

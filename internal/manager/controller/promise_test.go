@@ -37,8 +37,8 @@ func TestTheFormOutlivesTheStatus(t *testing.T) {
 		asked  resolve.Form
 		want   string // in the metadata; empty: it is held
 	}{
-		"new":                           {nil, "", "Portable/v2"},
-		"never had a proxy":             {reportWith(map[string]string{hadProxy: "false"}, v1alpha1.ProxyReportStatus{Mode: "Unproxied"}), "", "Portable/v2"},
+		"new":                           {nil, "", "Portable/v3"},
+		"never had a proxy":             {reportWith(map[string]string{hadProxy: "false"}, v1alpha1.ProxyReportStatus{Mode: "Unproxied"}), "", "Portable/v3"},
 		"pinned to the form before":     {reportWith(map[string]string{hadProxy: "true", form: "Portable/v1"}, v1alpha1.ProxyReportStatus{}), "", "Portable/v1"},
 		"without a pin":                 {reportWith(map[string]string{hadProxy: "true"}, v1alpha1.ProxyReportStatus{Mode: "Proxied"}), "", "Portable/v1"},
 		"moved":                         {reportWith(map[string]string{hadProxy: "true", form: "Exact"}, v1alpha1.ProxyReportStatus{}), "", "Exact"},
