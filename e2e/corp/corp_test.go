@@ -93,7 +93,7 @@ func (h *harness) checkEnvironment(t *testing.T, namespace string) {
 	})
 	output, err := h.run(t, pod, pod.Spec.Containers[0])
 	controlplanetest.Require(t, err)
-	inPods := strings.ReplaceAll(credential, "$", "%24") // a new cluster's form is Portable/v2
+	inPods := strings.ReplaceAll(credential, "$", "%24") // the form of a new cluster writes it so
 	var names []string
 	for line := range strings.Lines(output) {
 		name, value, _ := strings.Cut(line, "=")

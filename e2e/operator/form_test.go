@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	portableAny = "100.64.0.0/13,100.64.0.1,100.64.0.10,100.96.0.0/11,127.0.0.1,178.170.32.59,::1,.cluster.local,.cluster.local.,example.com,.example.com,localhost,.localhost,.svc,.svc."
-	portableGo  = "100.64.0.0/13,100.64.0.1,100.64.0.10,100.96.0.0/11,127.0.0.1,178.170.32.59,::1,fd12::/48,.cluster.local,.cluster.local.,example.com,.example.com,localhost,.localhost,.svc,.svc."
+	portableAny = "100.64.0.0/13,100.64.0.1,100.64.0.10,100.96.0.0/11,127.0.0.1,178.170.32.59,::1,.cluster.local,.cluster.local.,example.com,.example.com,kubernetes,kubernetes.default,kubernetes.default.svc,localhost,.localhost,.svc,.svc."
+	portableGo  = "100.64.0.0/13,100.64.0.1,100.64.0.10,100.96.0.0/11,127.0.0.1,178.170.32.59,::1,fd12::/48,.cluster.local,.cluster.local.,example.com,.example.com,kubernetes,kubernetes.default,kubernetes.default.svc,localhost,.localhost,.svc,.svc."
 )
 
 func newestForm(p *v1alpha1.CorporateProxy) { p.Spec.Form = "" }
@@ -51,7 +51,7 @@ func TestANewClusterGetsThePortableFormForEachAudience(t *testing.T) {
 	f.awaitLists("c1", portableAny, portableGo)
 
 	report := f.report("c1", "Applied")
-	if report.Status.Form != "Portable/v2" || report.Status.NoProxy.Any != portableAny || report.Status.NoProxy.Go != portableGo {
+	if report.Status.Form != "Portable/v3" || report.Status.NoProxy.Any != portableAny || report.Status.NoProxy.Go != portableGo {
 		t.Errorf("the report says %s: %+v", report.Status.Form, report.Status.NoProxy)
 	}
 	wantFinding(t, "report", report.Status.Findings, "Omitted", "fd12::/48")
@@ -110,9 +110,9 @@ func TestAClusterKeepsItsFormUntilTheInstallationAsksForAnother(t *testing.T) {
 		t.Errorf("promised are %v", report.Annotations)
 	}
 
-	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "Portable/v1" })
+	modify(f, proxy, func(p *v1alpha1.CorporateProxy) { p.Spec.Form = "Portable/v3" })
 	f.awaitLists("c1", portableAny, portableGo)
 	f.awaitReport("c1", "the new form in its metadata", func(r *v1alpha1.ProxyReport) bool {
-		return r.Annotations[v1alpha1.FormAnnotation] == "Portable/v1"
+		return r.Annotations[v1alpha1.FormAnnotation] == "Portable/v3"
 	})
 }

@@ -60,7 +60,7 @@ func TestLintIsSilentAboutEveryListThatRenderPrintsOfExamplesAndProviders(t *tes
 	}
 }
 
-// described are the examples with a Cluster, and one for each object that a provider is known by.
+// described are the examples with a Cluster, two with IPv6, and one for each object that a provider is known by.
 func described(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -74,6 +74,11 @@ func described(t *testing.T) map[string]string {
 				all[strings.TrimPrefix(file, "../../examples/")] = content
 			}
 		}
+	}
+	for name, networks := range map[string]string{"dual-stack": `"10.96.0.0/16", "fd20:96::/112"`, "IPv6 alone": `"fd20:96::/112"`} {
+		all[name] = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: team-a}, spec: {
+			clusterNetwork: {services: {cidrBlocks: [` + networks + `]}, pods: {cidrBlocks: ["fd20:244::/56"]}},
+			infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: Metal3Cluster, name: c}}}`
 	}
 	objects, err := filepath.Glob("../core/provider/testdata/objects/*.yaml")
 	if err != nil {

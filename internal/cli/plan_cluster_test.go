@@ -161,7 +161,7 @@ func TestPlanOfObjectsThatAreNew(t *testing.T) {
 func TestPlanOfAnUpgradeAsksTheCluster(t *testing.T) {
 	_, kubeconfig := newServer(t, lists(liveFleet(2)))
 	p, status, errs := planLive(t, kubeconfig, "", "--upgrade")
-	if status != 1 || len(p.Groups) != 1 || p.Groups[0].Fields[0].After != "Portable/v2" {
+	if status != 1 || len(p.Groups) != 1 || p.Groups[0].Fields[0].After != "Portable/v3" {
 		t.Errorf("status %d: %s: %+v", status, errs, p.Groups)
 	}
 }

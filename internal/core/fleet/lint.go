@@ -93,6 +93,7 @@ func LintList(in lint.Input, documents []document.Document, warnings io.Writer) 
 			return nil, err
 		}
 		in.Cluster, in.API, in.Told = &plain, providerAddress(documents, cluster), facts.Read
+		in.Omitted = lint.LeftOut(in, plain)
 		all = append(all, Linted{Cluster: nameOf(cluster), Findings: lint.Run(in), List: in.Any})
 	}
 	return all, nil

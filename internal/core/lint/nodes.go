@@ -40,6 +40,9 @@ func nodes(in Input) []Finding {
 		why = "no network of the list can be that of the nodes, and this list gets none from " + kind
 	}
 	severity := Warning
+	if in.forAll() && !in.Cluster.HasIPv4() {
+		severity, why = Info, "no network of the list can be that of the nodes, and in a list for every client an IPv6 network breaks some"
+	}
 	if others(in, anonymous) {
 		severity, why = Info, "no network of the list contains the endpoint "+in.Cluster.EndpointHost+"; whether one is that of the nodes cannot be told"
 	}
@@ -60,7 +63,11 @@ func toldNodes(in Input) (findings []Finding, told bool) {
 		if slices.ContainsFunc(in.Entries, func(item noproxy.Item) bool { return contains(item.Entry, entry.Prefix) }) {
 			return nil, true
 		}
-		if told = true; findings == nil {
+		told = true
+		if entry.Prefix.Addr().Is6() && in.forAll() {
+			continue // such a list has none
+		}
+		if findings == nil {
 			findings = []Finding{{
 				Code: MissingNodes, Severity: Warning, Mend: "add " + written.Value,
 				Why: fmt.Sprintf("does not cover the network of the nodes %s (%s, %s)", written.Value, written.Source.Object, written.Source.Field),

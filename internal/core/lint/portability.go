@@ -191,7 +191,7 @@ type text struct {
 var texts = []text{
 	{
 		Breaks, Error, "makes these clients fail for every URL, not only for those that match",
-		"leave the entry out of what pods read; the drop-ins of nodes may have it",
+		"set form Portable/v3, which keeps IPv6 networks in the drop-ins of nodes and out of what pods read; leave out other entries",
 	},
 	{
 		Budget, Warning, fmt.Sprintf("the list would have more than its budget of %d bytes with what these clients need beside such entries: "+
@@ -200,7 +200,7 @@ var texts = []text{
 	},
 	{
 		Unmatched, Warning, "these clients use the proxy for hosts that the entry should cover",
-		"list the domain and the domain with a leading dot, as form Portable/v2 does",
+		"list the domain and the domain with a leading dot, as form Portable does",
 	},
 	{
 		IPv6Network, Warning, "these clients do not read IPv6 networks, and use the proxy for the addresses in them",

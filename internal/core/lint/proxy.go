@@ -106,7 +106,7 @@ func expanded(u proxyurl.URL) Finding {
 	return Finding{
 		Code: PasswordExpanded, Severity: Warning,
 		Why:  fmt.Sprintf("the user name or password of %s has $$ or $(NAME), which kubelet replaces where a chart takes the Helm values into a variable of a pod", u),
-		Mend: "write %24 for $, or form Portable/v2, which does it in the values",
+		Mend: "write %24 for $, or form Portable/v2 or later, which does it in the values",
 	}
 }
 

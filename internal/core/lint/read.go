@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
@@ -53,6 +54,9 @@ func Read(list string, source noproxy.Source) Input {
 		}
 		if text := entry.String(); text != element.Text {
 			in.Spelled[text] = element.Text
+		}
+		if resolve.NamesAPIServer(entry) {
+			entry.Kind = noproxy.Host
 		}
 		parts = append(parts, noproxy.List{{Entry: entry, Sources: []noproxy.Source{element.Source}}})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
@@ -44,7 +45,9 @@ func missing(in Input) []Finding {
 		for i, cidr := range cidrs {
 			at := fmt.Sprintf("%s[%d]", field, i)
 			if host := within(cidr); host != "" {
-				lacks(code, what+" "+cidr, at, host, cidr)
+				if !leftOut(in.Omitted, host) {
+					lacks(code, what+" "+cidr, at, host, mendOf(in, cidr))
+				}
 			} else {
 				findings = append(findings, Finding{
 					Code: code, Severity: Error, Mend: "write the network with its length, such as 10.96.0.0/12",
@@ -98,7 +101,7 @@ func broad(in Input) []Finding {
 }
 
 // shadowed finds entries below a listed domain that no client of today misses
-// where they are gone. An address in a listed network is not one of them.
+// where they are gone. An address in a listed network is not one of them, nor are the names of the API server, which Fairlead lists.
 func shadowed(in Input) []Finding {
 	parents := map[string]noproxy.List{}
 	written, _ := noproxy.ParseList(in.Any, noproxy.Source{}) // what cannot be read is in Refusals
@@ -110,7 +113,7 @@ func shadowed(in Input) []Finding {
 	missed := misses{in, map[string]bool{}}
 	var findings []Finding
 	for _, item := range in.Entries {
-		if parent := closest(parents, item.Entry); parent != nil && !missed.by(item.Entry, parent) {
+		if parent := closest(parents, item.Entry); parent != nil && !resolve.NamesAPIServer(item.Entry) && !missed.by(item.Entry, parent) {
 			findings = append(findings, Finding{
 				Code: Shadowed, Severity: Info, Entries: []Entry{entryOf(item)},
 				Why: fmt.Sprintf("%s covers it for every client of today", parent[len(parent)-1].Entry), Mend: "remove it",
@@ -198,24 +201,6 @@ func portLike(in Input) []Finding {
 			Why:  fmt.Sprintf("is one address, which ends with %s, and not port %s of %s", text[at+1:], text[at+1:], text[:at]),
 			Mend: fmt.Sprintf("list %s if the port is meant: few clients read one", text[:at]),
 		})
-	}
-	return findings
-}
-
-func omitted(in Input) []Finding {
-	var findings []Finding
-	for _, item := range in.Omitted {
-		why := "an IPv6 network makes some clients fail for every URL; drop-ins have it, pods and values do not"
-		mend := "use names; on a cluster with IPv6 networks of its own it is written nevertheless"
-		if item.Entry.Kind == noproxy.Addr {
-			why = "an IPv6 address with a port needs brackets, which make some clients fail for every URL; drop-ins have it, pods and values do not"
-			mend = "list the address without a port"
-		}
-		severity := Warning
-		if !slices.ContainsFunc(item.Sources, func(s noproxy.Source) bool { return s.Layer != noproxy.LayerProvider }) {
-			severity, mend = Info, "" // nobody wrote it, and a cluster without IPv6 networks of its own does not need it
-		}
-		findings = append(findings, Finding{Code: Omitted, Severity: severity, Entries: []Entry{entryOf(item)}, Why: why, Mend: mend})
 	}
 	return findings
 }

@@ -1,6 +1,9 @@
 package resolve
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -102,6 +105,17 @@ type Kind struct{ Group, Kind string }
 
 // Object names the cluster in messages.
 func (c Cluster) Object() string { return "Cluster " + c.Namespace + "/" + c.Name }
+
+// HasIPv6 reports whether the cluster is dual-stack, or has IPv6 alone.
+func (c Cluster) HasIPv6() bool {
+	return slices.ContainsFunc(slices.Concat(c.ServiceCIDRs, c.PodCIDRs), func(cidr string) bool { return strings.Contains(cidr, ":") })
+}
+
+// HasIPv4 reports whether the cluster has IPv4, as one that does not say its networks has.
+func (c Cluster) HasIPv4() bool {
+	own := slices.Concat(c.ServiceCIDRs, c.PodCIDRs)
+	return len(own) == 0 || slices.ContainsFunc(own, func(cidr string) bool { return !strings.Contains(cidr, ":") })
+}
 
 // Override is a ProxyOverride.
 type Override struct {

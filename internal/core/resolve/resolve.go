@@ -41,6 +41,11 @@ var builtins = map[Form][]string{
 // resolver with the cluster's search domains.
 var apiServerNames = []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 
+// NamesAPIServer reports whether an entry is such a name, below which nothing is.
+func NamesAPIServer(e noproxy.Entry) bool {
+	return (e.Kind == noproxy.Domain || e.Kind == noproxy.Host) && e.Port == 0 && !e.Rooted && slices.Contains(apiServerNames, e.Name)
+}
+
 // Resolve decides the configuration of one cluster that an installation's
 // proxy has been chosen for. The error is a *Problem.
 func Resolve(in Input) (Effective, error) {
@@ -164,7 +169,7 @@ func factsEntries(in Input) (noproxy.List, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(slices.Concat(in.Cluster.ServiceCIDRs, in.Cluster.PodCIDRs), func(cidr string) bool { return strings.Contains(cidr, ":") }) {
+	if !in.Cluster.HasIPv6() {
 		known = slices.DeleteFunc(known, func(item noproxy.Item) bool { return item.Entry.Prefix.Addr().Is6() })
 	}
 	read, err := ParseEntries(ReasonInvalidFacts, in.Facts.Read)
