@@ -64,8 +64,8 @@ func (e explained) counts() string {
 // compareForms is a row for each URL, a column for each form.
 func compareForms(t *testing.T) string {
 	t.Helper()
-	exact, portable := publishedData(t, "Exact"), publishedData(t, "Portable/v1")
-	text := "| URL | `Exact` | `Portable/v1` |\n| --- | --- | --- |\n"
+	exact, portable := publishedData(t, "Exact"), publishedData(t, "Portable/v3")
+	text := "| URL | `Exact` | `Portable/v3` |\n| --- | --- | --- |\n"
 	for i, e := range exact {
 		text += fmt.Sprintf("| `%s` | %s | %s |\n", e.URL, e.counts(), portable[i].counts())
 	}

@@ -66,6 +66,18 @@ func TestPortableWritesEachIntentAsEveryClientReadsIt(t *testing.T) {
 	}
 }
 
+func TestPortableV3HasNoIPv6NetworkForAnyClient(t *testing.T) {
+	merged := noproxy.Merge(list(t, services, "10.96.0.0/12,fd00:10:96::/112"), list(t, noproxy.LayerPodCIDR, "fd01::/64"), list(t, installation, "fd00::/16"))
+	const own = "10.96.0.0/12,10.96.0.1,10.96.0.10,"
+	if w := noproxy.Write(merged, noproxy.AudienceAny, noproxy.V3); w.Written.String() != own+"fd00:10:96::1,fd00:10:96::a,fd00:ec2::254" ||
+		w.Omitted.String() != "fd00:10:96::/112,fd01::/64,fd00::/16" {
+		t.Errorf("any: %s without %s", w.Written, w.Omitted)
+	}
+	if w := noproxy.Write(merged, noproxy.AudienceGo, noproxy.V3); w.Written.String() != own+"fd00::/16,fd00:10:96::/112,fd00:10:96::1,fd00:10:96::a,fd00:ec2::254,fd01::/64" || len(w.Omitted) > 0 {
+		t.Errorf("go: %s without %s", w.Written, w.Omitted)
+	}
+}
+
 func TestAHostMeansNothingBelowIt(t *testing.T) {
 	written, _ := noproxy.Portable(host(t, noproxy.LayerEndpoint, "api.example.com"), noproxy.AudienceAny)
 	if written.String() != "api.example.com" {

@@ -186,7 +186,7 @@ func TestAnAddressInThePlaceOfANetworkIsAnError(t *testing.T) {
 }
 
 func TestWhatTheOperatorWritesLacksNothing(t *testing.T) {
-	for _, form := range []resolve.Form{resolve.FormExact, resolve.FormPortable} {
+	for _, form := range resolve.Forms {
 		for _, f := range lint.Run(lint.Effective(effective(t, "172.16.0.0/16,example.com", form), cluster)) {
 			if f.Severity == lint.Error {
 				t.Errorf("%s: %+v", form, f)
@@ -195,8 +195,9 @@ func TestWhatTheOperatorWritesLacksNothing(t *testing.T) {
 	}
 }
 
+// Where the cluster has IPv6, it is a choice, which testdata/field/dualstack.txtar of the command line has.
 func TestAnEntryThatIsLeftOutForAnyClientIsNamed(t *testing.T) {
-	got := summaries(structural(lint.Run(lint.Effective(effective(t, "fd12::/48,[fd12::1]:8080", resolve.FormPortable), cluster))))
+	got := summaries(structural(lint.Run(lint.Effective(effective(t, "fd12::/48,[fd12::1]:8080", resolve.FormPortable3), cluster))))
 	want := []string{"Omitted Warning fd12::/48", "Omitted Warning [fd12::1]:8080"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -270,8 +271,8 @@ func TestWhatIsSaidOfAProxy(t *testing.T) {
 	}
 }
 
-func TestWhatKubeletExpandsIsWrittenOtherwiseInPortable2(t *testing.T) {
-	for form, want := range map[resolve.Form]bool{resolve.FormExact: true, resolve.FormPortable: true, resolve.FormPortable2: false} {
+func TestWhatKubeletExpandsIsWrittenOtherwiseFromPortable2On(t *testing.T) {
+	for form, want := range map[resolve.Form]bool{resolve.FormExact: true, resolve.FormPortable: true, resolve.FormPortable2: false, resolve.FormPortable3: false} {
 		e := effective(t, "a.example", form)
 		e.HTTP = url(t, "http://me:a$$b@proxy.corp.example:3128")
 		found := lint.Proxy(lint.Effective(e, cluster))

@@ -126,9 +126,9 @@ func TestTheValuesAreReadBackAsTheStringsTheyWere(t *testing.T) {
 }
 
 // What a cluster has stays byte for byte; a new one has values that charts can take into variables of pods.
-func TestADollarIsEncodedInTheValuesOfPortable2Alone(t *testing.T) {
+func TestADollarIsEncodedInTheValuesFromPortable2On(t *testing.T) {
 	const written, encoded = "http://me:a$$b$(HOME)@proxy.example:3128", "http://me:a%24%24b%24(HOME)@proxy.example:3128"
-	for form, want := range map[resolve.Form]string{resolve.FormExact: written, resolve.FormPortable: written, resolve.FormPortable2: encoded} {
+	for form, want := range map[resolve.Form]string{resolve.FormExact: written, resolve.FormPortable: written, resolve.FormPortable2: encoded, resolve.FormPortable3: encoded} {
 		e := example(t, func(e *resolve.Effective) { e.Form, e.HTTP, e.HTTPS = form, url(t, written), url(t, written) })
 		if diff := cmp.Diff(wantValues(want, want, exampleList), readValues(t, e)); diff != "" {
 			t.Errorf("%s: %s", form, diff)

@@ -43,7 +43,7 @@ var inputs = rapid.Custom(func(t *rapid.T) resolve.Input {
 	return resolve.Input{
 		Installation: resolve.Installation{
 			Name: "default", Object: "CorporateProxy default", HTTP: u, NoProxy: installation,
-			Form: rapid.SampledFrom([]resolve.Form{"", resolve.FormExact, resolve.FormPortable, resolve.FormPortable2}).Draw(t, "form"),
+			Form: rapid.SampledFrom([]resolve.Form{"", resolve.FormExact, resolve.FormPortable, resolve.FormPortable2, resolve.FormPortable3}).Draw(t, "form"),
 			Delegation: resolve.Delegation{
 				NoProxy: rapid.SampledFrom([]resolve.Grant{resolve.GrantForbidden, resolve.GrantNarrow, resolve.GrantAny, resolve.GrantAny}).Draw(t, "grant"),
 				Direct:  rapid.Bool().Draw(t, "delegated"),
