@@ -99,6 +99,19 @@ func TestAListAsItStandsHasTheNodesIfSomebodyWroteThem(t *testing.T) {
 	}
 }
 
+func TestAnIPv6NetworkThatTheProviderTellsIsOfListsForGo(t *testing.T) {
+	c := cluster
+	c.Infrastructure.Group, c.Infrastructure.Kind, c.EndpointHost = infrastructure, "AWSCluster", "api.elb.example"
+	for audience, want := range map[noproxy.Audience]int{noproxy.AudienceAny: 0, noproxy.AudienceGo: 1} {
+		in := read("100.64.0.0/13,100.96.0.0/11,.svc")
+		in.Cluster, in.Audience, in.Told = &c, audience, []resolve.Written{{Value: "fd00:1::/56"}}
+		found := slices.DeleteFunc(lint.Run(in), func(f lint.Finding) bool { return f.Code != lint.MissingNodes })
+		if len(found) != want {
+			t.Errorf("%s: %q", audience, summaries(found))
+		}
+	}
+}
+
 func TestWhatMakesTheMachinesIsOffered(t *testing.T) {
 	for address, want := range map[string]string{
 		"vcenter.corp.example":                       "vcenter.corp.example",
