@@ -100,5 +100,5 @@ func mendOf(in Input, cidr string) string {
 // forAll reports whether this is a list as it stands that every client reads, and not Go alone, which has no trouble with IPv6
 // networks.
 func (in Input) forAll() bool {
-	return in.Form == "" && !in.Go && in.Audience != noproxy.AudienceGo
+	return in.Form == "" && in.Audience != noproxy.AudienceGo
 }
