@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -155,7 +156,15 @@ func (d *deviation) finding(text text) Finding {
 	if len(d.today) == 0 {
 		text.severity, entries = Info, d.entries
 	}
+	if text.code == Breaks && slices.ContainsFunc(entries, isIPv6Network) {
+		text.mend = "set form Portable/v3, which keeps IPv6 networks in the drop-ins of nodes and out of what pods read"
+	}
 	return Finding{Code: text.code, Severity: text.severity, Entries: entries, Why: text.why, Mend: text.mend, Clients: d.clients.names()}
+}
+
+func isIPv6Network(e Entry) bool {
+	prefix, err := netip.ParsePrefix(e.Value)
+	return err == nil && prefix.Addr().Is6()
 }
 
 // affected are clients in one of their behaviours, by name and first version.
@@ -191,7 +200,7 @@ type text struct {
 var texts = []text{
 	{
 		Breaks, Error, "makes these clients fail for every URL, not only for those that match",
-		"set form Portable/v3, which keeps IPv6 networks in the drop-ins of nodes and out of what pods read; leave out other entries",
+		"leave the entry out of what pods read; the drop-ins of nodes may have it",
 	},
 	{
 		Budget, Warning, fmt.Sprintf("the list would have more than its budget of %d bytes with what these clients need beside such entries: "+
