@@ -72,7 +72,7 @@ No password is printed.`,
 
   # which of several drop-ins wins on this machine, and what containerd has got
   sudo fairlead lint --systemd /
-  sudo fairlead lint --environ "/proc/$(pidof containerd)/environ"
+  sudo fairlead lint --audience go --environ "/proc/$(pidof containerd)/environ"
 
   # for a pipeline
   fairlead lint --values secret-values.yaml --cluster cluster.yaml --fail-on Warning -o json

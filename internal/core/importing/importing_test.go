@@ -202,7 +202,7 @@ func TestTwoProxiesAreNotOneImport(t *testing.T) {
 
 // A network of a cluster is no entry of a company, once it is known which cluster it is.
 func TestWhatFairleadDerivesOfAClusterIsLeftOut(t *testing.T) {
-	settings := read(t, "proxy.env", "HTTP_PROXY=http://p.example:1\nNO_PROXY=.svc,svc,100.64.0.0/13,100.64.0.5,foo.svc.cluster.local,10.9.9.9,corp.example\n")
+	settings := read(t, "proxy.env", "HTTP_PROXY=http://p.example:1\nNO_PROXY=.svc,svc,100.64.0.0/13,100.64.0.5,foo.svc.cluster.local,kubernetes.default,10.9.9.9,corp.example\n")
 	c := &clusterv1.Cluster{}
 	c.Spec.ClusterNetwork.Services.CIDRBlocks = []string{"100.64.0.0/13"}
 	c.Spec.ControlPlaneEndpoint.Host = "10.9.9.9"
@@ -210,11 +210,11 @@ func TestWhatFairleadDerivesOfAClusterIsLeftOut(t *testing.T) {
 		clusters []*clusterv1.Cluster
 		want     string
 	}{
-		"no cluster":                   {nil, "100.64.0.0/13 100.64.0.5 10.9.9.9 corp.example"},
-		"its cluster":                  {[]*clusterv1.Cluster{c}, "100.64.0.5 corp.example"},
-		"another cluster beside it":    {[]*clusterv1.Cluster{c, {}}, "100.64.0.0/13 100.64.0.5 10.9.9.9 corp.example"},
-		"the same cluster twice":       {[]*clusterv1.Cluster{c, c}, "100.64.0.5 corp.example"},
-		"a cluster with other numbers": {[]*clusterv1.Cluster{{}}, "100.64.0.0/13 100.64.0.5 10.9.9.9 corp.example"},
+		"no cluster":                   {nil, "100.64.0.0/13 100.64.0.5 kubernetes.default 10.9.9.9 corp.example"},
+		"its cluster":                  {[]*clusterv1.Cluster{c}, "100.64.0.5 kubernetes.default corp.example"},
+		"another cluster beside it":    {[]*clusterv1.Cluster{c, {}}, "100.64.0.0/13 100.64.0.5 kubernetes.default 10.9.9.9 corp.example"},
+		"the same cluster twice":       {[]*clusterv1.Cluster{c, c}, "100.64.0.5 kubernetes.default corp.example"},
+		"a cluster with other numbers": {[]*clusterv1.Cluster{{}}, "100.64.0.0/13 100.64.0.5 kubernetes.default 10.9.9.9 corp.example"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -180,7 +180,7 @@ func (s Settings) kept(clusters []*clusterv1.Cluster) (keptEntries, error) {
 	return k, nil
 }
 
-// derivedOf are the entries that each cluster has without anybody's.
+// derivedOf are the entries that each cluster has without anybody's, whichever form Portable it keeps.
 func derivedOf(clusters []*clusterv1.Cluster) ([]noproxy.List, error) {
 	some := []resolve.Cluster{{Namespace: "any", Name: "any"}}
 	if len(clusters) > 0 {
@@ -198,7 +198,7 @@ func derivedOf(clusters []*clusterv1.Cluster) ([]noproxy.List, error) {
 		if c.EndpointHost == "" {
 			c.EndpointHost = "endpoint.invalid"
 		}
-		e, err := resolve.Resolve(resolve.Input{Installation: resolve.Installation{HTTP: proxy}, Cluster: c})
+		e, err := resolve.Resolve(resolve.Input{Installation: resolve.Installation{HTTP: proxy, Form: resolve.FormPortable}, Cluster: c})
 		if err != nil {
 			return nil, err
 		}

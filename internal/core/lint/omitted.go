@@ -20,6 +20,10 @@ func omitted(in Input) []Finding {
 		Why:  "an IPv6 network makes some clients fail for every URL, so drop-ins alone have it: pods ask the proxy for addresses in it that are not listed",
 		Mend: "use names, or list the addresses that matter; or set form Portable/v2, which writes it for pods, too, where none of these clients runs",
 	}
+	inNoForm := map[string]bool{}
+	if in.Form != "" && len(in.Omitted) > 0 {
+		inNoForm = spellings(noproxy.Write(in.Entries, noproxy.AudienceAny, noproxy.V2).Omitted)
+	}
 	for _, item := range in.Omitted {
 		f := Finding{
 			Code: Omitted, Severity: Warning, Entries: []Entry{entryOf(item)}, Why: "an IPv6 network makes some clients fail for every URL; drop-ins have it, pods and values do not",
@@ -29,7 +33,7 @@ func omitted(in Input) []Finding {
 		case item.Entry.Kind == noproxy.Addr:
 			f.Why = "an IPv6 address with a port needs brackets, which make some clients fail for every URL; drop-ins have it, pods and values do not"
 			f.Mend = "list the address without a port"
-		case in.Cluster != nil && in.Cluster.HasIPv6():
+		case in.Cluster != nil && in.Cluster.HasIPv6() && !inNoForm[item.Entry.String()]:
 			chosen.Entries = append(chosen.Entries, entryOf(item))
 			continue
 		case !slices.ContainsFunc(item.Sources, func(s noproxy.Source) bool { return s.Layer != noproxy.LayerProvider }):
@@ -46,7 +50,8 @@ func omitted(in Input) []Finding {
 // LeftOut are the IPv6 networks of a cluster that a list as it stands does not have, as a list in form Portable/v3 does not: what
 // matters in them is listed. A list for Go alone has them.
 func LeftOut(in Input, cluster resolve.Cluster) noproxy.List {
-	if !in.forAll() {
+	other := func(item noproxy.Item) bool { return isIPv6Network(entryOf(item)) } // a list of another form
+	if !in.forAll() || slices.ContainsFunc(in.Entries, other) {
 		return nil
 	}
 	list := dialect.CompileGo(in.Any)
