@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -57,11 +58,12 @@ containers are agents, which of their settings decides, and what is wrong.
 
 From files it reads Pods, Deployments, DaemonSets and StatefulSets; Secrets,
 ConfigMaps, Services and NetworkPolicies of their namespace; ManagedProxyConfigurations and
-AddOnDeploymentConfigs of Open Cluster Management. It ignores other objects. From
-a cluster it reads the pod, or the workload's pods, and lists ConfigMaps,
-NetworkPolicies and those configurations; with --values or --proxy, Services. It
-never reads Secrets there: use --values or --proxy, with --cluster, for the
-content of fairlead-proxy.
+AddOnDeploymentConfigs of Open Cluster Management. In these and all other objects,
+it finds NO_PROXY lists, and says what fairlead lint says of them: errors and
+warnings. From a cluster it reads the pod, or the workload's pods, and lists
+ConfigMaps, NetworkPolicies and those configurations; with --values or --proxy,
+Services. It never reads Secrets there: use --values or --proxy, with --cluster,
+for the content of fairlead-proxy.
 
 With --probe it asks the proxy of --values or --proxy, from this machine, to
 connect to each hub, and reports whether the proxy wants NTLM or Kerberos, or
@@ -168,7 +170,10 @@ func (o *doctorOptions) known(cmd *cobra.Command) (doctor.Options, error) {
 	for key, value := range render.PodSecret(effective).Data {
 		known.Settings[key] = string(value)
 	}
-	return known, nil
+	if !slices.Contains(o.clusters, "-") { // which has been read
+		known.Clusters, err = files.Documents(o.clusters, o.recursive, cmd.InOrStdin(), io.Discard)
+	}
+	return known, err
 }
 
 func (o *doctorOptions) examine(cmd *cobra.Command, known doctor.Options) (*doctor.Examination, error) {
@@ -222,6 +227,9 @@ func doctorText(s terminal.Style, report doctor.Report) []byte {
 		if len(c.AdditionalArgs) > 0 {
 			fmt.Fprintf(&out, "%s should have\n  proxyAgent:\n    additionalArgs: [%s]\n\n", terminal.ASCII(c.Object), terminal.ASCII(strings.Join(c.AdditionalArgs, ", ")))
 		}
+	}
+	for _, l := range report.Lists {
+		addLinted(&out, l, l.Title())
 	}
 	for _, note := range report.Notes {
 		fmt.Fprint(&out, s.Notes([]string{terminal.ASCII(note)}))

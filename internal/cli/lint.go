@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ var lintOutputs = append(slices.Clone(dataOutputs), "sarif")
 func lintCommand() *cobra.Command {
 	var opts lintOptions
 	cmd := &cobra.Command{
-		Use:   "lint (--values FILE | --proxy FILE) --cluster FILE | --values FILE | (--no-proxy LIST | --systemd DIR | --environ FILE) [--cluster FILE]",
+		Use:   "lint (--values FILE | --proxy FILE) --cluster FILE | --values FILE | (--no-proxy LIST | -f FILE | --systemd DIR | --environ FILE) [--cluster FILE]",
 		Short: "Find what is wrong or not portable in a NO_PROXY list and its proxy",
 		Long: `Find what is wrong or not portable in a NO_PROXY list and its proxy: entries that
 open too much or that clients read differently, what the cluster needs and the
@@ -70,6 +71,9 @@ No password is printed.`,
   # does the list cover the Services that a chart's pods name?
   helm template argocd … | fairlead lint --values secret-values.yaml --cluster cluster.yaml -f -
 
+  # the lists in manifests themselves
+  fairlead lint -f manifests/ --cluster cluster.yaml
+
   # which of several drop-ins wins on this machine, and what containerd has got
   sudo fairlead lint --systemd /
   sudo fairlead lint --audience go --environ "/proc/$(pidof containerd)/environ"
@@ -97,7 +101,7 @@ No password is printed.`,
 	flags.StringVar(&opts.systemd, "systemd", "", "units and drop-ins of a machine: its root, or a folder as /etc/systemd/system is")
 	flags.StringVar(&opts.environ, "environ", "", "variables of a process, as /proc/PID/environ has them, or - for stdin")
 	failOnFlag(cmd, &opts.failOn, string(lint.Error), severityFailedOn, severities)
-	filenameFlag(cmd, &opts.files, "manifests whose pods read the list, a folder of them, or - for stdin; may be repeated")
+	filenameFlag(cmd, &opts.files, "manifests with lists, or whose pods read the list, a folder of them, or - for stdin; may be repeated")
 	outputFlag(cmd, &opts.output, tableOutput, lintOutputs)
 	return cmd
 }
@@ -110,12 +114,14 @@ func (o *lintOptions) checkLint() error {
 	switch {
 	case list && (o.values != "" || o.proxy != "" || o.trustedCA != "" || len(o.override) > 0 || o.form != ""):
 		return errors.New("--no-proxy is a list as it stands: it takes no --values, --proxy, --trusted-ca, --override or --form")
+	case o.manifestsAlone() && (len(o.override) > 0 || o.form != "" || o.trustedCA != ""):
+		return errors.New("--override, --form and --trusted-ca stand beside --values or --proxy")
 	case !list && o.audience != string(noproxy.AudienceAny):
 		return errors.New("--audience stands beside --no-proxy, --systemd or --environ: the list of --values and --proxy is checked as the one for any client")
 	case !list && (o.given("http-proxy") || o.given("https-proxy")):
 		return errors.New("--http-proxy and --https-proxy stand beside --no-proxy")
 	}
-	if err := cmp.Or(oneOf("--audience", o.audience, audiences), oneStdin(slices.Concat(o.files, o.inputFiles())), checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.alone() && len(o.override) == 0 && o.form == "" {
+	if err := cmp.Or(oneOf("--audience", o.audience, audiences), oneStdin(slices.Concat(o.files, o.inputFiles())), checkOutput(o.output, lintOutputs), checkFailOn(&o.failOn, severities)); err != nil || list || o.manifestsAlone() || o.alone() && len(o.override) == 0 && o.form == "" {
 		return err
 	}
 	return o.checkInputs()
@@ -124,6 +130,11 @@ func (o *lintOptions) checkLint() error {
 // alone tells whether the patch is all that is given.
 func (o *lintOptions) alone() bool {
 	return o.values != "" && o.proxy == "" && len(o.clusters) == 0
+}
+
+// manifestsAlone tells whether only lists in manifests are looked at.
+func (o *lintOptions) manifestsAlone() bool {
+	return len(o.files) > 0 && o.values == "" && o.proxy == "" && !o.given("no-proxy") && !o.given("systemd") && !o.given("environ")
 }
 
 func runLint(cmd *cobra.Command, opts lintOptions) error {
@@ -141,17 +152,35 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 }
 
 func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
-	results, err := lintLists(cmd, opts)
+	var results []fleet.Linted
+	var err error
+	again := func() {}
+	if len(opts.files) > 0 && slices.Contains(opts.clusters, "-") { // Clusters are read for the list, and for those in manifests
+		text, err := io.ReadAll(cmd.InOrStdin())
+		if err != nil {
+			return nil, err
+		}
+		again = func() { cmd.SetIn(bytes.NewReader(text)) }
+		again()
+	}
+	if !opts.manifestsAlone() {
+		results, err = lintLists(cmd, opts)
+	}
 	if err != nil || len(opts.files) == 0 {
 		return results, err
 	}
 	manifests, err := files.Documents(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
 	for i, result := range results {
 		if result.List != "" {
 			results[i].Findings = lint.Sorted(append(result.Findings, shortname.Find(manifests, result.List)...))
 		}
 	}
-	return results, err
+	again()
+	found, err := lintFound(cmd, opts, manifests)
+	return append(results, found...), err
 }
 
 func lintLists(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
@@ -203,9 +232,9 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 
 // lintFor looks at a list once for each cluster, if there are any.
 func lintFor(cmd *cobra.Command, opts lintOptions, in lint.Input) ([]fleet.Linted, error) {
+	in.Alone = in.Empty && !in.Off && len(opts.clusters) == 0
 	if len(opts.clusters) == 0 {
-		in.Alone = in.Empty && !in.Off
-		return []fleet.Linted{{Findings: lint.Run(in), List: in.Any}}, nil
+		return fleet.LintList(in, nil, cmd.ErrOrStderr())
 	}
 	documents, err := files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
@@ -245,21 +274,32 @@ func winsFirst(findings []lint.Finding) []lint.Finding {
 func lintText(s terminal.Style, results []fleet.Linted) []byte {
 	out := terminal.Findings{Style: s}
 	for _, result := range results {
-		if title := strings.TrimSpace(result.Unit + " " + result.Cluster); len(results) > 1 || result.Unit != "" {
+		if title := result.Title(); title != "" && (len(results) > 1 || result.Cluster != title) {
 			fmt.Fprintf(&out, "%s\n\n", explain.Shown(title))
 		}
-		for _, f := range winsFirst(result.Findings) {
-			heading := string(f.Code)
-			if len(f.Entries) > 0 {
-				heading += "  " + lint.Listed(f.Entries)
-			}
-			why := f.Why
-			if f.Code == lint.Ends { // an owner and a reason are in it
-				why = terminal.Said(why, 320)
-			}
-			out.Add(string(f.Severity), explain.Shown(heading), why, terminal.Labelled("mend", f.Mend), terminal.Labelled("clients", strings.Join(f.Clients, ", ")))
-		}
+		addLinted(&out, result, "")
 	}
 	out.Total()
 	return out.Bytes()
+}
+
+// addLinted adds a paragraph for each finding; of says which list it is about, if that stands nowhere above.
+func addLinted(out *terminal.Findings, result fleet.Linted, of string) {
+	for _, f := range winsFirst(result.Findings) {
+		heading := string(f.Code)
+		if of != "" {
+			heading += "  " + of
+		}
+		if entries := slices.Clone(f.Entries); len(entries) > 0 {
+			if of != "" {
+				entries[0].Field = ""
+			}
+			heading += "  " + lint.Listed(entries)
+		}
+		why := f.Why
+		if f.Code == lint.Ends { // an owner and a reason are in it
+			why = terminal.Said(why, 320)
+		}
+		out.Add(string(f.Severity), explain.Shown(heading), why, terminal.Labelled("mend", f.Mend), terminal.Labelled("clients", strings.Join(f.Clients, ", ")))
+	}
 }

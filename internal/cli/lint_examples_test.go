@@ -21,6 +21,9 @@ const silentProxy = "testdata/field/proxy.yaml"
 // listing are the outputs with a list as it is for NO_PROXY.
 var listing = []string{"values", "helm-values", "systemd", "env", "crio", "addondeploymentconfig"}
 
+// objects are the outputs that are objects with lists.
+var objects = []string{"yaml", "addondeploymentconfig", "pod-secret"}
+
 // listIn finds a NO_PROXY list in whatever is printed.
 var listIn = regexp.MustCompile(`(?i)no_?proxy["']?[:=]\s*["']?([^"'\n]+)`)
 
@@ -43,6 +46,13 @@ func TestLintIsSilentAboutEveryListThatRenderPrintsOfExamplesAndProviders(t *tes
 				for list, audience := range audienceOf {
 					fairlead(t, documents, "lint", "--no-proxy", list, "--audience", audience, "--http-proxy", "http://10.20.0.9:3128", "--https-proxy", "http://10.20.0.9:3128",
 						"--cluster", "-", "--fail-on", "Warning")
+				}
+				for _, output := range objects {
+					file := filepath.Join(t.TempDir(), "manifests.yaml")
+					if err := os.WriteFile(file, []byte(fairlead(t, documents, "render", "--proxy", silentProxy, "--cluster", "-", "-o", output)), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					fairlead(t, documents, "lint", "-f", file, "--cluster", "-", "--fail-on", "Warning")
 				}
 				for _, output := range listing {
 					found := 0

@@ -81,7 +81,7 @@ func (e *Examination) subject(d document.Document, workload string) {
 	if workload != "" {
 		s.object, s.of = workload, d.Object.GetName()
 	}
-	e.subjects = append(e.subjects, s)
+	e.subjects, e.asked = append(e.subjects, s), append(e.asked, d)
 }
 
 func (r reader) workload(ctx context.Context, resource, name string, pods []unstructured.Unstructured) error {

@@ -15,14 +15,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/shortname"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/document"
+	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
 // Options are what is known beside pods and objects.
 type Options struct {
 	Families    []tunnel.Family
-	Settings    map[string]string // content of the Secret fairlead-proxy; nil: not known
-	IdleTimeout int               // seconds after which the proxy closes an idle connection
+	Settings    map[string]string   // content of the Secret fairlead-proxy; nil: not known
+	Clusters    []document.Document // with the one whose programs read the lists; none: not known
+	IdleTimeout int                 // seconds after which the proxy closes an idle connection
 }
 
 // Examination is everything that has been read.
@@ -30,6 +32,7 @@ type Examination struct {
 	opts      Options
 	subjects  []subject
 	documents []document.Document // beside them
+	asked     []document.Document // in a cluster, what subjects are of
 	notes     []string
 
 	neighbours *neighbours         // of the documents
@@ -48,6 +51,7 @@ type subject struct {
 type Report struct {
 	Pods           []Pod                  `json:"pods"`
 	Configurations []tunnel.Configuration `json:"configurations"`
+	Lists          []fleet.Linted         `json:"lists"` // wherever they stand
 	Notes          []string               `json:"notes"` // what could not be read, and what that means
 }
 
@@ -68,6 +72,9 @@ func (r Report) Worst() lint.Severity {
 	}
 	for _, c := range r.Configurations {
 		all = append(all, c.Findings...)
+	}
+	for _, l := range r.Lists {
+		all = append(all, l.Findings...)
 	}
 	return lint.Worst(all)
 }
@@ -102,7 +109,7 @@ func Families(values mutation.Values) []tunnel.Family {
 var templates = map[string][]string{"Pod": nil, "Deployment": {"spec", "template"}, "DaemonSet": {"spec", "template"}, "StatefulSet": {"spec", "template"}}
 
 // ErrNothing is returned for manifests without anything to judge.
-var ErrNothing = errors.New("no Pod, Deployment, DaemonSet or StatefulSet in it, and no configuration of Open Cluster Management")
+var ErrNothing = errors.New("no Pod, Deployment, DaemonSet or StatefulSet in it, no configuration of Open Cluster Management, and no NO_PROXY list")
 
 // Manifests examines the pods and workloads among documents.
 func Manifests(documents []document.Document, opts Options) (*Examination, error) {
@@ -123,7 +130,7 @@ func Manifests(documents []document.Document, opts Options) (*Examination, error
 			configurations++
 		}
 	}
-	if len(e.subjects)+configurations == 0 {
+	if len(e.subjects)+configurations+len(e.places()) == 0 {
 		return nil, ErrNothing
 	}
 	return e, nil
@@ -175,7 +182,10 @@ func (e *Examination) Judge(probes map[string]tunnel.Probe) (Report, error) {
 	report.forgiveOthers()
 	report.Notes = append([]string{}, e.notes...)
 	var err error
-	report.Configurations, err = e.configurations()
+	if report.Configurations, err = e.configurations(); err != nil {
+		return Report{}, err
+	}
+	report.Lists, err = e.lists()
 	return report, err
 }
 

@@ -94,7 +94,7 @@ func Of(source Source, results []fleet.Linted) Log {
 	tool := &all.Tool.Driver
 	*tool = driver{Name: "fairlead lint", Version: version.Version, InformationURI: project, Rules: []rule{}}
 	for _, of := range results {
-		about := strings.TrimSpace(of.Unit + " " + of.Cluster)
+		about := of.Title()
 		for _, f := range of.Findings {
 			at := slices.IndexFunc(tool.Rules, func(r rule) bool { return r.ID == string(f.Code) })
 			if at < 0 {

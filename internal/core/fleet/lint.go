@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -20,9 +21,19 @@ import (
 // Linted is what was found in one list.
 type Linted struct {
 	Cluster  string         `json:"cluster,omitempty"`
-	Unit     string         `json:"unit,omitempty"` // of systemd
+	Unit     string         `json:"unit,omitempty"`   // of systemd
+	Places   []string       `json:"places,omitempty"` // in manifests: object and field of each list that is alike
 	Findings []lint.Finding `json:"findings"`
 	List     string         `json:"-"` // that was looked at; empty: none, or no proxy
+}
+
+// Title says which list it is, and for which cluster; empty if it is the only one.
+func (l Linted) Title() string {
+	places := strings.Join(l.Places[:min(len(l.Places), 3)], ", ")
+	if more := len(l.Places) - 3; more > 0 {
+		places += fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(strings.Fields(strings.Join([]string{l.Unit, places, l.Cluster}, " ")), " ")
 }
 
 // Lint looks at what the operator writes for each cluster, and whether it does. now is in seconds since 1970.
@@ -67,11 +78,14 @@ func (f *Fleet) lint(cluster *clusterv1.Cluster, now int64, warnings io.Writer) 
 	return Linted{Findings: append(findings, lint.Run(in)...), List: in.Any}, nil
 }
 
-// LintList looks at a list as it stands, once for each Cluster among the documents.
+// LintList looks at a list as it stands, once for each Cluster among the documents, or once if there are none.
 func LintList(in lint.Input, documents []document.Document, warnings io.Writer) ([]Linted, error) {
 	clusters, err := document.Clusters(documents, warnings)
 	if err != nil {
 		return nil, err
+	}
+	if len(documents) == 0 {
+		return []Linted{{Findings: lint.Run(in), List: in.Any}}, nil
 	}
 	hosts := map[string]bool{}
 	for _, cluster := range clusters {

@@ -54,7 +54,7 @@ func Process(data string) []Reader {
 // readersOf are the process that has these variables, and the containerd that it starts, if some are for that.
 func readersOf(variables map[string]string, object string, passes bool) []Reader {
 	plain := func(name string) string { return name }
-	all := []Reader{{Name: object, Node: true, Input: inputOf(variables, object, plain)}}
+	all := []Reader{{Name: object, Node: true, Input: InputOf(variables, object, plain)}}
 	below := maps.Clone(variables)
 	var given []string
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
@@ -65,7 +65,7 @@ func readersOf(variables map[string]string, object string, passes bool) []Reader
 	if len(given) == 0 {
 		return all
 	}
-	child := Reader{Name: "containerd", Node: true, Input: inputOf(below, object, func(name string) string {
+	child := Reader{Name: "containerd", Node: true, Input: InputOf(below, object, func(name string) string {
 		if slices.Contains(given, containerd+name) {
 			return containerd + name
 		}
@@ -81,11 +81,11 @@ func readersOf(variables map[string]string, object string, passes bool) []Reader
 	return append(all, child)
 }
 
-// inputOf takes the variables in capitals first, as Go does.
-func inputOf(variables map[string]string, object string, shown func(string) string) Input {
+// InputOf is the input for variables; shown says where one stands. Those in capitals are taken first, as Go does.
+func InputOf(variables map[string]string, object string, shown func(name string) string) Input {
 	chosen := func(name string) (string, string) {
 		if lower := strings.ToLower(name); variables[name] == "" && variables[lower] != "" {
-			return lower, variables[lower]
+			return shown(lower), variables[lower]
 		}
 		return shown(name), variables[name]
 	}

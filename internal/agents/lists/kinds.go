@@ -1,0 +1,52 @@
+package lists
+
+import "strings"
+
+// how is what a kind's controller makes of the settings.
+type how struct {
+	adds bool // what the cluster needs
+	bare bool // the proxy is host:port, without a scheme
+	inGo bool // programs in Go alone read the list
+	none bool // without a list, agents have none
+}
+
+// kinds whose settings are not read as they stand, by group and kind.
+var kinds = map[string]how{
+	// aws/eks-anywhere: pkg/providers/*/template.go, with common.NoProxyDefaults; it goes to containerd.
+	"anywhere.eks.amazonaws.com/Cluster": {adds: true, bare: true, inGo: true},
+	// openshift/cluster-network-operator: pkg/util/proxyconfig/no_proxy.go.
+	"config.openshift.io/Proxy":             {adds: true},
+	"hypershift.openshift.io/HostedCluster": {adds: true},
+	// AKS: effectiveNoProxy is the list with what AKS adds.
+	"infrastructure.cluster.x-k8s.io/AzureManagedControlPlane":         {adds: true},
+	"infrastructure.cluster.x-k8s.io/AzureManagedControlPlaneTemplate": {adds: true},
+	// What becomes of a variable, the ClusterClass decides.
+	"cluster.x-k8s.io/Cluster":                               {adds: true},
+	"addon.open-cluster-management.io/AddOnDeploymentConfig": {none: true},
+}
+
+// leftOut are groups whose objects have no settings of their own, or are for other verbs.
+var leftOut = []string{"fairlead.io", "apiextensions.k8s.io", "admissionregistration.k8s.io", "wgpolicyk8s.io", "openreports.io", "kyverno.io"}
+
+func groupOf(object map[string]any) string {
+	version, _ := object["apiVersion"].(string)
+	group, _, found := strings.Cut(version, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+func isLeftOut(object map[string]any) bool {
+	for _, group := range leftOut {
+		if of := groupOf(object); of == group || strings.HasSuffix(of, "."+group) {
+			return true
+		}
+	}
+	return object["kind"] == "Event"
+}
+
+func howOf(object map[string]any) how {
+	kind, _ := object["kind"].(string)
+	return kinds[groupOf(object)+"/"+kind]
+}

@@ -1,0 +1,129 @@
+// Package lists finds NO_PROXY lists in objects, wherever they stand, with the proxy beside them, and has lint judge them:
+// fields of any kind, variables, arguments, texts of ConfigMaps and files, values of charts.
+package lists
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/core/fleet"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
+
+// Place is where the settings of one reader stand side by side.
+type Place struct {
+	Object string            // kind, namespace and name
+	Path   string            // of what they stand in
+	values map[string]string // by the names that variables have
+	fields map[string]string // where each is
+	known  bool              // a list that is not there is none: nothing else can set it
+	how    how
+}
+
+// Judge has each of the lists judged, those that are alike once.
+func Judge(places []Place, run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Linted, error) {
+	var order []string
+	alike := map[string][]Place{}
+	for _, p := range places {
+		key := p.key()
+		if _, seen := alike[key]; !seen {
+			order = append(order, key)
+		}
+		alike[key] = append(alike[key], p)
+	}
+	all := []fleet.Linted{}
+	for _, key := range order {
+		judged, err := alike[key][0].judge(run)
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range judged {
+			found.List = "" // which is not that of pods
+			for _, p := range alike[key] {
+				if name := p.String(); !slices.Contains(found.Places, name) {
+					found.Places = append(found.Places, name)
+				}
+			}
+			all = append(all, found)
+		}
+	}
+	return all, nil
+}
+
+// key is the same for places of which the same is said.
+func (p Place) key() string {
+	key := fmt.Sprintln(p.how, p.known)
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
+		key += fmt.Sprintf("%s=%q\n", name, p.values[name])
+	}
+	return key
+}
+
+// String names the field with the list, or what should have one.
+func (p Place) String() string {
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		if field, there := p.fields[name]; there {
+			return p.Object + " " + field
+		}
+	}
+	return p.Object + " " + p.Path
+}
+
+// HasList tells whether a list is there, or should be.
+func (p Place) HasList() bool {
+	_, upper := p.values["NO_PROXY"]
+	_, lower := p.values["no_proxy"]
+	return upper || lower || p.known
+}
+
+func (p Place) judge(run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Linted, error) {
+	if _, written := p.values["NO_PROXY"]; !written {
+		if _, written = p.values["no_proxy"]; !written && p.known {
+			return []fleet.Linted{{Findings: []lint.Finding{p.notSet()}}}, nil
+		}
+	}
+	in := lint.InputOf(p.values, p.Object, func(name string) string { return p.fields[name] })
+	in.Off = false // who reads it may have a proxy from elsewhere
+	if p.how.inGo {
+		in.Audience = noproxy.AudienceGo
+	}
+	judged, err := run(in)
+	for i := range judged {
+		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, func(f lint.Finding) bool {
+			// Who sets one alone has a reader in mind. Where a controller adds what the cluster needs, nothing is missing.
+			return f.Code == lint.OneProxy || p.how.adds && needed[f.Code] || p.noList() && !ofURL[f.Code]
+		})
+	}
+	return judged, err
+}
+
+// noList tells whether only a proxy is there.
+func (p Place) noList() bool { return !p.HasList() }
+
+var (
+	needed = map[lint.Code]bool{
+		lint.MissingServices: true, lint.MissingPods: true, lint.MissingEndpoint: true, lint.MissingLoopback: true, lint.MissingMetadata: true,
+		lint.MissingNodes: true, lint.ProviderAPI: true, lint.EmptyList: true, lint.NoCluster: true,
+	}
+	ofURL = map[lint.Code]bool{lint.ProxyURL: true, lint.HTTPSProxy: true, lint.PasswordEncoding: true, lint.PasswordExpanded: true}
+)
+
+// OfURL tells whether a finding is about a proxy's URL, and not about a list.
+func OfURL(f lint.Finding) bool { return ofURL[f.Code] }
+
+func (p Place) notSet() lint.Finding {
+	var set []string
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+		if _, there := p.fields[name]; there {
+			set = append(set, name)
+		}
+	}
+	return lint.Finding{
+		Code: lint.EmptyList, Severity: lint.Warning,
+		Why:  fmt.Sprintf("%s is set, and NO_PROXY is not: everything goes through the proxy, also what is in the cluster, unless something adds a list later", strings.Join(set, ", ")),
+		Mend: "set NO_PROXY; or have the chart fairlead-policies add it to new pods, which fairlead mutate shows",
+	}
+}

@@ -1,0 +1,105 @@
+package lists_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/agents/lists"
+	"github.com/fairlead-io/fairlead/internal/core/fleet"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
+)
+
+// wrong has an entry that lint names.
+const wrong = "a.example,10.*"
+
+const proxies = `httpProxy: "http://p:1", httpsProxy: "http://p:1", `
+
+// said is the worst code of each list in an object, after its field.
+func said(t *testing.T, text string) []string {
+	t.Helper()
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	judged, err := lists.Judge(lists.In("it", object), func(in lint.Input) ([]fleet.Linted, error) {
+		return []fleet.Linted{{Findings: lint.Structure(in)}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, l := range judged {
+		line := strings.Join(l.Places, " + ")
+		for _, f := range l.Findings {
+			if f.Severity != lint.Info {
+				line += " " + string(f.Severity) + " " + string(f.Code)
+			}
+			if strings.Contains(f.Why+f.Mend, "S3CRET") {
+				t.Errorf("shows a password: %+v", f)
+			}
+		}
+		all = append(all, strings.ReplaceAll(line, "it ", ""))
+	}
+	return all
+}
+
+func container(container string) string {
+	return "{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {containers: [{name: c, " + container + "}]}}}}"
+}
+
+const at = "spec.template.spec.containers[0]."
+
+func TestEachListIsFoundWhereverItStands(t *testing.T) {
+	for name, test := range map[string]struct {
+		object string
+		want   []string
+	}{
+		"AddOnDeploymentConfig":       {"{apiVersion: addon.open-cluster-management.io/v1beta1, kind: AddOnDeploymentConfig, spec: {proxyConfig: {" + proxies + "noProxy: '" + wrong + "'}}}", []string{"spec.proxyConfig.noProxy Error Unreadable"}},
+		"AddOnDeploymentConfig, none": {"{apiVersion: addon.open-cluster-management.io/v1beta1, kind: AddOnDeploymentConfig, spec: {proxyConfig: {httpsProxy: 'http://p:1'}}}", []string{"spec.proxyConfig Warning EmptyList"}},
+		"KlusterletConfig":            {"{apiVersion: config.open-cluster-management.io/v1alpha1, kind: KlusterletConfig, spec: {hubKubeAPIServerConfig: {proxyURL: 'http://me:S3CRET@p'}}}", []string{"spec.hubKubeAPIServerConfig Error ProxyURL"}},
+		"EKS Anywhere":                {"{apiVersion: anywhere.eks.amazonaws.com/v1alpha1, kind: Cluster, spec: {proxyConfiguration: {httpProxy: 'p:1', httpsProxy: 'p:1', noProxy: [a.example, com]}}}", []string{"spec.proxyConfiguration.noProxy Error TooBroad"}},
+		"EKS Anywhere, which adds":    {"{apiVersion: anywhere.eks.amazonaws.com/v1alpha1, kind: Cluster, spec: {proxyConfiguration: {httpProxy: 'p:1', httpsProxy: 'p:1', noProxy: []}}}", nil},
+		"OpenShift":                   {"{apiVersion: config.openshift.io/v1, kind: Proxy, spec: {noProxy: '" + wrong + "'}, status: {noProxy: '10.*'}}", []string{"spec.noProxy Error Unreadable"}},
+		"in a ManifestWork":           {"{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, spec: {workload: {manifests: [{apiVersion: config.openshift.io/v1, kind: Proxy, metadata: {name: cluster}, spec: {noProxy: '10.*'}}]}}}", []string{"spec.workload.manifests[0].spec.noProxy Error Unreadable"}},
+		"a HelmRelease":               {"{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {values: {global: {noProxy: '10.*'}}}}", []string{"spec.values.global.noProxy Error Unreadable"}},
+		"parameters of a chart":       {`{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {source: {helm: {parameters: [{name: x.noProxy, value: 'a.example\,10.*'}]}}}}`, []string{"spec.source.helm.parameters[0].value Error Unreadable"}},
+		"values as a text":            {"{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {source: {helm: {values: \"a: 1\\nproxy: {no_proxy: '10.*'}\\n\"}}}}", []string{"spec.source.helm.values proxy.no_proxy Error Unreadable"}},
+		"a ConfigMap":                 {"{apiVersion: v1, kind: ConfigMap, data: {HTTP_PROXY: 'http://p:1', NO_PROXY: '10.*'}}", []string{"data.NO_PROXY Error Unreadable"}},
+		"a ConfigMap, empty":          {"{apiVersion: v1, kind: ConfigMap, data: {HTTP_PROXY: 'http://p:1', NO_PROXY: ''}}", []string{"data.NO_PROXY Error EmptyList"}},
+		"a file of variables":         {"{apiVersion: v1, kind: ConfigMap, data: {env: \"export NO_PROXY='10.*'\\n# NO_PROXY=a.example\\n\"}}", []string{"data.env NO_PROXY Error Unreadable"}},
+		"a drop-in on a machine":      {"{apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfig, spec: {files: [{content: \"[Service]\\nEnvironment=\\\"NO_PROXY=10.*\\\"\\n\"}]}}", []string{"spec.files[0].content NO_PROXY Error Unreadable"}},
+		"a Secret":                    {"{apiVersion: v1, kind: Secret, data: {NO_PROXY: MTAuKg==}}", []string{"data.NO_PROXY Error Unreadable"}},
+		"the annotation of a pod":     {"{apiVersion: v1, kind: Pod, metadata: {annotations: {fairlead.io/no-proxy: '10.*'}}}", []string{"metadata.annotations.fairlead.io/no-proxy Error Unreadable"}},
+
+		"a variable":                {container(`env: [{name: NO_PROXY, value: "10.*"}]`), []string{at + "env[0].value Error Unreadable"}},
+		"both cases":                {container(`env: [{name: NO_PROXY, value: a.example}, {name: no_proxy, value: b.example}]`), []string{at + "env[0].value Warning Spellings"}},
+		"an empty one":              {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, value: ""}]`), []string{at + "env[1].value Error EmptyList"}},
+		"one without a value":       {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY}]`), []string{at + "env[1] Error EmptyList"}},
+		"an empty one, by a Secret": {container(`env: [{name: HTTP_PROXY, valueFrom: {}}, {name: NO_PROXY, value: ""}]`), []string{at + "env[1].value Error EmptyList"}},
+		"none":                      {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}]`), []string{at + "env Warning EmptyList"}},
+		"a flag":                    {container(`args: [--no-proxy=10.*]`), []string{at + "args[0] Error Unreadable"}},
+		"a flag and the next":       {container(`args: [--noproxy, 10.*]`), []string{at + "args[1] Error Unreadable"}},
+		"a shell":                   {container(`command: [sh, -c, "NO_PROXY=10.* exec x"]`), []string{at + "command[2] NO_PROXY Error Unreadable"}},
+		"a list with a password":    {container(`env: [{name: NO_PROXY, value: "http://me:S3CRET@p:1,10.*"}]`), []string{at + "env[0].value Error Unreadable"}},
+		"two that are alike":        {"{apiVersion: v1, kind: List, items: [" + container(`args: [--no-proxy=10.*]`) + ", " + container(`args: [--no-proxy=10.*]`) + "]}", []string{"items[0]." + at + "args[0] + items[1]." + at + "args[0] Error Unreadable"}},
+		"a list that is right":      {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, value: a.example}]`), []string{at + "env[1].value"}},
+
+		"none, perhaps from a source": {container(`envFrom: [{configMapRef: {name: m}}], env: [{name: HTTP_PROXY, value: "http://p:1"}]`), []string{at + "env"}},
+		"none, without a proxy":       {container(`env: [{name: HTTP_PROXY, value: ""}, {name: NO_PROXY, value: ""}]`), nil},
+		"one that is elsewhere":       {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, valueFrom: {}}]`), nil},
+		"one with a variable":         {container(`env: [{name: NO_PROXY, value: "$(MINE),10.*"}]`), nil},
+		"a switch of that name":       {"{apiVersion: x/v1, kind: X, spec: {httpProxy: enabled, noProxy: true}}", nil},
+		"prose":                       {"{apiVersion: x/v1, kind: X, metadata: {annotations: {a: 'NO_PROXY=10.*'}}, spec: {description: 'NO_PROXY=10.*'}}", nil},
+		"a schema":                    {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {noProxy: '10.*'}}", nil},
+		"what lint --proxy reads":     {"{apiVersion: fairlead.io/v1alpha1, kind: CorporateProxy, spec: {noProxy: ['10.*']}}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := said(t, test.object); !slices.Equal(got, test.want) {
+				t.Errorf("%q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
