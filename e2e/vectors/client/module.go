@@ -51,3 +51,16 @@ func clientGo(how string) Client {
 	c.Name = "client-go-" + how
 	return c
 }
+
+// sdk is a library that makes an HTTP client of its own. Its version is that of
+// Go, whose net/http it is; those of the libraries are in the module's file.
+func sdk(library string) Client {
+	c := ofModule(library, module{folder: "sdk", version: "2026-11"}, library)
+	c.Name = library
+	return c
+}
+
+// prometheus is proxy_from_environment of Prometheus, with a version of golang.org/x/net.
+func prometheus(version string) Client {
+	return ofModule("x-net-httpproxy", module{folder: "prometheus", version: version})
+}

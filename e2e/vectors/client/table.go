@@ -78,6 +78,8 @@ var All = []Client{
 	{Name: "go", env: []string{goMode}, once: []string{"{self}", "{url}"}, version: []string{"{self}", "--version"}, pattern: number},
 	grpcGo("1.62.2", "dial"), grpcGo("1.63.2"), grpcGo("1.70.0"), grpcGo("1.71.0"), grpcGo("1.83.2"),
 	clientGo("rest"), clientGo("spdy"), clientGo("websocket"),
+	sdk("aws-sdk-go"), sdk("azure-sdk-for-go"), sdk("google-cloud-go"), sdk("containerd-resolver"), sdk("otlp-http"),
+	prometheus("0.57.0"), prometheus("0.58.0"), prometheus("0.62.0"),
 	{Name: "axios", Program: node, driver: []string{node, "{dir}/node.cjs", "axios"}},
 	{
 		Name: "proxy-from-env(http.get + proxy-agent)", Program: node, Kind: ListsOnly,

@@ -13,6 +13,7 @@ import (
 
 // Clients are those that are asked generated questions.
 var Clients = []string{
+	"aws-sdk-go", "azure-sdk-for-go", "google-cloud-go", "containerd-resolver", "otlp-http", "x-net-httpproxy(0.57.0)", "x-net-httpproxy(0.58.0)", "x-net-httpproxy(0.62.0)",
 	"curl", "wget", "python-urllib", "ruby-net-http",
 	"grpc-go(1.62.2)", "grpc-go(1.63.2)", "grpc-go(1.70.0)", "grpc-go(1.71.0)", "grpc-go(1.83.2)",
 	"client-go-rest", "client-go-spdy", "client-go-websocket", "python-kubernetes",

@@ -181,11 +181,11 @@ func TestClustersThatChangeAlikeAreOneGroup(t *testing.T) {
 
 func TestWhoDecidesDifferentlyIsAskedAboutWhatComesAndGoes(t *testing.T) {
 	for name, test := range map[string]struct{ before, after, want string }{
-		"a name":             {"a.example", "a.example, new.example", "any https://new.example/ proxy->direct 33/33"},
-		"names below it":     {"", "new.example", "any https://host.new.example/ proxy->direct 33/33"},
-		"a network":          {"10.30.0.0/16", "", "any https://10.30.0.20/ direct->proxy 22/33"},
+		"a name":             {"a.example", "a.example, new.example", "any https://new.example/ proxy->direct 34/34"},
+		"names below it":     {"", "new.example", "any https://host.new.example/ proxy->direct 34/34"},
+		"a network":          {"10.30.0.0/16", "", "any https://10.30.0.20/ direct->proxy 23/34"},
 		"a network, for Go":  {"10.30.0.0/16", "", "go https://10.30.0.20/ direct->proxy 1/1"},
-		"a single address":   {"", "192.0.2.7", "any https://192.0.2.7/ proxy->direct 33/33"},
+		"a single address":   {"", "192.0.2.7", "any https://192.0.2.7/ proxy->direct 34/34"},
 		"an entry of a port": {"", "new.example:8443", "go https://new.example:8443/ proxy->direct 1/1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import "slices"
 // clients is the table of everything that is known, by family.
 var clients = slices.Concat(
 	goFamily,
+	xnetFamily,
 	clientGoFamily,
 	grpcGoFamily,
 	curlFamily,

@@ -17,12 +17,12 @@ import (
 //
 // Rules: golang/net http/httpproxy/proxy.go as vendored in Go 1.26 and 1.27, and
 // golang/go src/net/http/transport.go. Upper case wins, an empty value is as
-// good as none; golang.org/x/net itself reads lower case first since v0.62, so
+// good as none; golang.org/x/net itself reads lower case first since v0.58, so
 // a later Go may.
 var goFamily = []*Client{{
 	Name:      "go",
 	Aliases:   []string{"golang", "net/http"},
-	Programs:  []string{"containerd"},
+	Programs:  []string{"containerd", "containerd-resolver", "aws-sdk-go", "azure-sdk-for-go", "google-cloud-go", "otlp-http"},
 	AlsoReads: []string{"containerd", "crane", "skopeo"},
 	Latest:    "1.27",
 	Behaviours: []Behaviour{{

@@ -31,6 +31,7 @@ var measured = map[string][]string{
 	"python-urllib":       {"2.7.18", "3.11.2", "3.13.0", "3.6.15"},
 	"ruby-net-http":       {"2.7.4p191", "3.1.2p20", "3.3.8"},
 	"ruby-open-uri":       {"3.1.2p20"},
+	"x-net-httpproxy":     {"0.57.0", "0.58.0", "0.62.0"},
 	"reqwest":             {"hyper-util@4684c71 (2026-08-03) matcher.rs"},
 	"undici":              {"7.30.2"},
 	"wget":                {"1.21.3", "1.25.0"},
