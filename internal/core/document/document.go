@@ -38,7 +38,7 @@ func Parse(file string, data []byte) ([]Document, error) {
 		data = append(data[:len(data):len(data)], '\n')
 	}
 	reader := yamlreader.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	at := 0 // where the text begins
+	at, above := 0, 0 // where the text begins, and how many lines are above it
 	for number := 1; ; number++ {
 		text, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -47,12 +47,14 @@ func Parse(file string, data []byte) ([]Document, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: document %d: --- must stand alone on its line", file, number)
 		}
+		before := at
 		at += max(bytes.Index(data[at:], text), 0)
-		documents, err := parse(file, text, bytes.Count(data[:at], []byte("\n")))
+		above += bytes.Count(data[before:at], []byte("\n"))
+		documents, err := parse(file, text, above)
 		if err != nil {
 			return nil, fmt.Errorf("%s: document %d: %w", file, number, err)
 		}
-		all, at = append(all, documents...), at+len(text)
+		all, at, above = append(all, documents...), at+len(text), above+bytes.Count(text, []byte("\n"))
 	}
 }
 
