@@ -4,7 +4,7 @@ import "strings"
 
 // how is what a kind's controller makes of the settings.
 type how struct {
-	adds bool // what the cluster needs
+	adds bool // what the cluster needs, or the reader asks for nothing of it
 	bare bool // the proxy is host:port, without a scheme
 	inGo bool // programs in Go alone read the list
 	none bool // without a list, agents have none

@@ -42,15 +42,23 @@ func Judge(places []Place, run func(lint.Input) ([]fleet.Linted, error)) ([]flee
 		}
 		for _, found := range judged {
 			found.List = "" // which is not that of pods
-			for _, p := range alike[key] {
-				if name := p.String(); !slices.Contains(found.Places, name) {
-					found.Places = append(found.Places, name)
-				}
-			}
+			found.Places = namesOf(alike[key])
 			all = append(all, found)
 		}
 	}
 	return all, nil
+}
+
+// namesOf are the names of places, each once.
+func namesOf(places []Place) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, p := range places {
+		if name := p.String(); !seen[name] {
+			names, seen[name] = append(names, name), true
+		}
+	}
+	return names
 }
 
 // key is the same for places of which the same is said.
@@ -93,7 +101,7 @@ func (p Place) judge(run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Lint
 	judged, err := run(in)
 	for i := range judged {
 		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, func(f lint.Finding) bool {
-			// Who sets one alone has a reader in mind. Where a controller adds what the cluster needs, nothing is missing.
+			// Who sets one alone has a reader in mind. Where a controller adds what the cluster needs, or the reader does not ask for it, nothing is missing.
 			return f.Code == lint.OneProxy || p.how.adds && needed[f.Code] || p.noList() && !ofURL[f.Code]
 		})
 	}

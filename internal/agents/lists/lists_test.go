@@ -1,6 +1,7 @@
 package lists_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -37,9 +38,9 @@ func said(t *testing.T, text string) []string {
 			if f.Severity != lint.Info {
 				line += " " + string(f.Severity) + " " + string(f.Code)
 			}
-			if strings.Contains(f.Why+f.Mend, "S3CRET") {
-				t.Errorf("shows a password: %+v", f)
-			}
+		}
+		if shown := fmt.Sprintf("%+v", l); strings.Contains(shown, "S3CRET") {
+			t.Errorf("shows a password: %s", shown)
 		}
 		all = append(all, strings.ReplaceAll(line, "it ", ""))
 	}
@@ -80,10 +81,16 @@ func TestEachListIsFoundWhereverItStands(t *testing.T) {
 		"one without a value":       {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY}]`), []string{at + "env[1] Error EmptyList"}},
 		"an empty one, by a Secret": {container(`env: [{name: HTTP_PROXY, valueFrom: {}}, {name: NO_PROXY, value: ""}]`), []string{at + "env[1].value Error EmptyList"}},
 		"none":                      {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}]`), []string{at + "env Warning EmptyList"}},
+		"of a key server":           {"{apiVersion: v1, kind: Pod, spec: {containers: [{name: keycloak, args: [--no-proxy=10.*]}]}}", []string{"spec.containers[0].args[0] Error Unreadable"}},
 		"a flag":                    {container(`args: [--no-proxy=10.*]`), []string{at + "args[0] Error Unreadable"}},
 		"a flag and the next":       {container(`args: [--noproxy, 10.*]`), []string{at + "args[1] Error Unreadable"}},
 		"a shell":                   {container(`command: [sh, -c, "NO_PROXY=10.* exec x"]`), []string{at + "command[2] NO_PROXY Error Unreadable"}},
 		"a list with a password":    {container(`env: [{name: NO_PROXY, value: "http://me:S3CRET@p:1,10.*"}]`), []string{at + "env[0].value Error Unreadable"}},
+		"a proxy with a password":   {container(`env: [{name: HTTP_PROXY, value: "me:S3CRET@p:1"}, {name: NO_PROXY, value: a.example}]`), []string{at + "env[1].value Error ProxyURL"}},
+		"below a URL":               {`{apiVersion: v1, kind: ConfigMap, data: {c.json: '{"proxies": {"tcp://me:S3CRET@docker:2376": {"noProxy": "10.*"}}}'}}`, []string{"data.c.json proxies.***@docker:2376.noProxy Error Unreadable"}},
+		"none, an agent's own":      {container(`command: [cattle-agent], env: [{name: CATTLE_SERVER, value: "https://r"}, {name: HTTPS_PROXY, value: "http://p:1"}]`), []string{at + "env Warning EmptyList"}},
+		"none, of one server":       {container(`command: [frpc], env: [{name: HTTPS_PROXY, value: "http://p:1"}]`), []string{at + "env"}},
+		"an empty one, of such":     {container(`command: [frpc], env: [{name: HTTPS_PROXY, value: "http://p:1"}, {name: NO_PROXY, value: ""}]`), nil},
 		"two that are alike":        {"{apiVersion: v1, kind: List, items: [" + container(`args: [--no-proxy=10.*]`) + ", " + container(`args: [--no-proxy=10.*]`) + "]}", []string{"items[0]." + at + "args[0] + items[1]." + at + "args[0] Error Unreadable"}},
 		"a list that is right":      {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, value: a.example}]`), []string{at + "env[1].value"}},
 
@@ -91,6 +98,10 @@ func TestEachListIsFoundWhereverItStands(t *testing.T) {
 		"none, without a proxy":       {container(`env: [{name: HTTP_PROXY, value: ""}, {name: NO_PROXY, value: ""}]`), nil},
 		"one that is elsewhere":       {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, valueFrom: {}}]`), nil},
 		"one with a variable":         {container(`env: [{name: NO_PROXY, value: "$(MINE),10.*"}]`), nil},
+		"in a password":               {container(`args: [--password, "x NO_PROXY=S3CRET"], env: [{name: DB_PASSWORD, value: "x NO_PROXY=S3CRET"}]`), nil},
+		"in a ConfigMap's password":   {"{apiVersion: v1, kind: ConfigMap, data: {db.password: 'x NO_PROXY=S3CRET'}}", nil},
+		"a flag without a value":      {container(`args: [--no-proxy, "--password=S3CRET"], command: [wget, --no-proxy, "http://a/?S3CRET"]`), nil},
+		"for one command":             {container(`command: [curl, --noproxy, "*", "http://localhost/"]`), nil},
 		"a switch of that name":       {"{apiVersion: x/v1, kind: X, spec: {httpProxy: enabled, noProxy: true}}", nil},
 		"prose":                       {"{apiVersion: x/v1, kind: X, metadata: {annotations: {a: 'NO_PROXY=10.*'}}, spec: {description: 'NO_PROXY=10.*'}}", nil},
 		"a schema":                    {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {noProxy: '10.*'}}", nil},

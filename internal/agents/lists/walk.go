@@ -11,6 +11,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/agents/password"
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
@@ -54,13 +57,13 @@ func (w *walker) fields(at string, m map[string]any) {
 		name, is := canonical(key)
 		text, isText := joined(m[key])
 		switch {
-		case unread[key]:
+		case unread[key] || isText && password.IsOf(key):
 		case is && isText:
 			g.set(name, under(at, key), text)
 		case key == "metadata" || key == "annotations":
 			w.annotations(under(at, key), m[key])
 		case key == "env" && isAList(m[key]):
-			w.variables(under(at, key), m[key].([]any), m["envFrom"] == nil && strings.Contains(strings.ToLower(at), "containers["))
+			w.environment(at, m)
 		default:
 			w.value(under(at, key), m[key])
 		}
@@ -89,13 +92,24 @@ func (w *walker) annotations(at string, value any) {
 }
 
 func (w *walker) list(at string, all []any) {
-	w.variables(at, all, false)
+	w.variables(w.group(at), all)
 	w.arguments(at, all)
 }
 
+// environment is that of a container, or of what looks like one.
+func (w *walker) environment(at string, container map[string]any) {
+	g := w.group(under(at, "env"))
+	if strings.Contains(strings.ToLower(at), "containers[") {
+		c, err := tunnel.Read[tunnel.Container](container)
+		g.how.adds = g.how.adds || err == nil && tunnel.AsksOneServer(c)
+		g.known = container["envFrom"] == nil && !g.how.adds
+	}
+	w.variables(g, container["env"].([]any))
+}
+
 // variables are objects with a name and a value, and so are parameters of charts.
-func (w *walker) variables(at string, all []any, complete bool) {
-	g := w.group(at)
+func (w *walker) variables(g *Place, all []any) {
+	at := g.Path
 	for i, one := range all {
 		m, is := one.(map[string]any)
 		if !is {
@@ -111,16 +125,19 @@ func (w *walker) variables(at string, all []any, complete bool) {
 			g.set(name, fmt.Sprintf("%s[%d]", at, i), "")
 		case is:
 			g.refer(name, fmt.Sprintf("%s[%d]", at, i))
-		default:
+		case !isText || !password.IsOf(written):
 			w.value(fmt.Sprintf("%s[%d]", at, i), m)
 		}
 	}
-	g.known = complete
 	w.add(g)
 }
 
 // flag is one with its value.
 var flag = regexp.MustCompile(`(?s)^--?([A-Za-z][\w.-]*)(?:=(.*))?$`)
+
+// noValue is what stands behind a flag that takes no value, as --no-proxy of wget: another flag, or what is asked for. It may
+// have a password in it. A list that is * is meant for one command.
+var noValue = regexp.MustCompile(`^-|://|^\*$`)
 
 // arguments are texts, of which one may be a flag of the next.
 func (w *walker) arguments(at string, all []any) {
@@ -135,7 +152,9 @@ func (w *walker) arguments(at string, all []any) {
 		}
 		match := flag.FindStringSubmatch(text)
 		if match == nil {
-			w.text(fmt.Sprintf("%s[%d]", at, i), text)
+			if i == 0 || !flagOfPassword(all[i-1]) {
+				w.text(fmt.Sprintf("%s[%d]", at, i), text)
+			}
 			continue
 		}
 		name, is := canonical(match[1][strings.LastIndexByte(match[1], '.')+1:])
@@ -143,11 +162,17 @@ func (w *walker) arguments(at string, all []any) {
 		case is && strings.Contains(text, "="):
 			g.set(name, fmt.Sprintf("%s[%d]", at, i), match[2])
 		case is && i+1 < len(all):
-			next, _ := all[i+1].(string)
-			g.set(name, fmt.Sprintf("%s[%d]", at, i+1), next)
+			if next, _ := all[i+1].(string); !isList(name) || !noValue.MatchString(next) {
+				g.set(name, fmt.Sprintf("%s[%d]", at, i+1), next)
+			}
 		}
 	}
 	w.add(g)
+}
+
+func flagOfPassword(word any) bool {
+	text, _ := word.(string)
+	return strings.HasPrefix(text, "-") && !strings.Contains(text, "=") && password.IsOf(text)
 }
 
 // assignment is one of a shell, of systemd, or of a file of variables.
@@ -311,6 +336,7 @@ func decoded(object map[string]any) map[string]any {
 }
 
 func under(at, key string) string {
+	key = noproxy.Redacted(key) // it may be a URL
 	if at == "" || strings.HasSuffix(at, " ") {
 		return at + key
 	}

@@ -11,6 +11,14 @@ var (
 	elsewhere  = regexp.MustCompile(`:[$][(][-._A-Za-z0-9]+[)]@`)
 )
 
+// IsOf reports whether a flag, a variable or a field of that name may have a password in it; false for TOKEN_URL and the like.
+func IsOf(name string) bool { return secret.MatchString(name) && !dials.MatchString(name) }
+
+var (
+	secret = regexp.MustCompile(`(?i)pass|pwd|secret|token|cred|key`)
+	dials  = regexp.MustCompile(`(?i)(host|addr|address|server|endpoint|url)(s|es)?$`)
+)
+
 // InValue reports whether the value of a variable shows a password.
 func InValue(text string) bool { return inValue.MatchString(text) && !elsewhere.MatchString(text) }
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
@@ -28,11 +29,9 @@ var (
 	label = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 	// assigned is a word that gives a flag or a variable its value.
 	assigned = regexp.MustCompile(`^["']?(-{0,2}[A-Za-z][\w.-]*)=(.*)$`)
-	// noAddress are flags and variables whose colon is before a tag, dials those whose value is a host, secret those whose
-	// value is not to be shown.
+	// noAddress are flags and variables whose colon is before a tag, dials those whose value is a host.
 	noAddress = regexp.MustCompile(`(?i)image|tag|version|user|listen|bind`)
 	dials     = regexp.MustCompile(`(?i)(host|addr|address|server|endpoint|url)(s|es)?$`)
-	secret    = regexp.MustCompile(`(?i)pass|pwd|secret|token|cred|key`)
 )
 
 // textsOf are the arguments and variables of a container.
@@ -63,7 +62,7 @@ func textsOf(c tunnel.Container, variables []variable) []text {
 
 // names are the Services that a text names, whose words may be those of a shell.
 func (s Services) names(namespace string, t text) []named {
-	if keepsSecret(t.key) {
+	if password.IsOf(t.key) {
 		return nil
 	}
 	var found []named
@@ -76,15 +75,12 @@ func (s Services) names(namespace string, t text) []named {
 		} else if strings.HasPrefix(word, "-") {
 			next = word
 		}
-		if !keepsSecret(w.key) {
+		if !password.IsOf(w.key) {
 			found = append(found, s.inWord(namespace, w)...)
 		}
 	}
 	return found
 }
-
-// keepsSecret is false for TOKEN_URL and the like.
-func keepsSecret(key string) bool { return secret.MatchString(key) && !dials.MatchString(key) }
 
 // inWord are the Services that a word names: in a URL; and those that are known with a port, or alone where a host belongs.
 func (s Services) inWord(namespace string, t text) []named {
