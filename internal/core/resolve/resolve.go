@@ -151,11 +151,24 @@ func entries(in Input, form Form) (noproxy.List, error) {
 		return nil, err
 	}
 	list := noproxy.Merge(network, in.Installation.NoProxy, own, builtin)
+	if form.Version() >= noproxy.V3 {
+		hosts(list)
+	}
 	if len(list) == 0 {
 		return nil, NewProblem(ReasonInvalidOverride, overrideObject(in.Cluster), "spec.exclude",
 			"excludes every entry: a proxy without NO_PROXY cuts the cluster off from itself")
 	}
 	return list, nil
+}
+
+// hosts has the names of the API server stand for these hosts alone, whoever else lists them. The cluster's domain is one.
+func hosts(list noproxy.List) {
+	isDomain := func(s noproxy.Source) bool { return s.Layer == noproxy.LayerServiceDomain }
+	for i, item := range list {
+		if NamesAPIServer(item.Entry) && !slices.ContainsFunc(item.Sources, isDomain) {
+			list[i].Entry.Kind = noproxy.Host
+		}
+	}
 }
 
 // factsEntries parses what the provider adds. The table knows the addresses of

@@ -208,6 +208,21 @@ func TestAClusterKeepsItsFormUnlessTheInstallationAsksForAnother(t *testing.T) {
 }
 
 // A list in another form would lack what every list ends with.
+// Whoever lists a name of the API server, nothing is below it. A cluster's domain of that name is one.
+func TestPortableV3HasTheNamesOfTheAPIServerAsHosts(t *testing.T) {
+	for domain, want := range map[string]bool{"cluster.local": false, "kubernetes": true} {
+		effective, err := resolve.Resolve(example(t, func(in *resolve.Input) {
+			in.Installation.Form, in.Cluster.ServiceDomain, in.Installation.NoProxy = resolve.FormPortable3, domain, entries(t, "kubernetes")
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if below := strings.Contains(effective.NoProxy.Any.String(), ",.kubernetes,"); below != want || !strings.Contains(effective.NoProxy.Any.String(), ",kubernetes,") {
+			t.Errorf("domain %s: %s", domain, effective.NoProxy.Any)
+		}
+	}
+}
+
 func TestAFormThatThisProgramDoesNotHaveIsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		asked, pinned resolve.Form
