@@ -169,7 +169,7 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if err != nil || len(opts.files) == 0 {
 		return results, err
 	}
-	manifests, err := files.Documents(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	manifests, err := files.Manifests(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 func lintFound(cmd *cobra.Command, opts lintOptions, manifests []document.Document) ([]fleet.Linted, error) {
 	var places []lists.Place
 	for _, d := range manifests {
-		places = append(places, lists.In(d.Title(), d.Object.Object)...)
+		places = append(places, lists.In(d.File, d.Title(), d.Object.Object)...)
 	}
 	if len(places) == 0 && opts.manifestsAlone() {
 		return nil, fmt.Errorf("%s: no list in it, and no proxy", strings.Join(opts.files, ", "))

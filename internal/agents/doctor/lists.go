@@ -13,7 +13,7 @@ import (
 func (e *Examination) places() []lists.Place {
 	var all []lists.Place
 	for _, d := range slices.Concat(e.asked, e.documents) {
-		all = append(all, slices.DeleteFunc(lists.In(d.Title(), d.Object.Object), func(p lists.Place) bool { return !p.HasList() })...)
+		all = append(all, slices.DeleteFunc(lists.In("", d.Title(), d.Object.Object), func(p lists.Place) bool { return !p.HasList() })...)
 	}
 	return all
 }

@@ -15,6 +15,7 @@ import (
 
 // Place is where the settings of one reader stand side by side.
 type Place struct {
+	File   string            // if it is one
 	Object string            // kind, namespace and name
 	Path   string            // of what they stand in
 	values map[string]string // by the names that variables have
@@ -49,12 +50,12 @@ func Judge(places []Place, run func(lint.Input) ([]fleet.Linted, error)) ([]flee
 	return all, nil
 }
 
-// namesOf are the names of places, each once.
-func namesOf(places []Place) []string {
-	var names []string
-	seen := map[string]bool{}
+// namesOf says where places are, each once.
+func namesOf(places []Place) []fleet.Place {
+	var names []fleet.Place
+	seen := map[fleet.Place]bool{}
 	for _, p := range places {
-		if name := p.String(); !seen[name] {
+		if name := (fleet.Place{File: p.File, Object: p.Object, Field: p.field()}); !seen[name] {
 			names, seen[name] = append(names, name), true
 		}
 	}
@@ -70,14 +71,14 @@ func (p Place) key() string {
 	return key
 }
 
-// String names the field with the list, or what should have one.
-func (p Place) String() string {
+// field is that with the list, or what should have one.
+func (p Place) field() string {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		if field, there := p.fields[name]; there {
-			return p.Object + " " + field
+			return field
 		}
 	}
-	return p.Object + " " + p.Path
+	return p.Path
 }
 
 // HasList tells whether a list is there, or should be.
@@ -125,13 +126,21 @@ func OfURL(f lint.Finding) bool { return ofURL[f.Code] }
 func (p Place) notSet() lint.Finding {
 	var set []string
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
-		if _, there := p.fields[name]; there {
+		if field, there := p.fields[name]; there && p.how.none {
+			set = append(set, field)
+		} else if there {
 			set = append(set, name)
 		}
 	}
-	return lint.Finding{
+	found := lint.Finding{
 		Code: lint.EmptyList, Severity: lint.Warning,
-		Why:  fmt.Sprintf("%s is set, and NO_PROXY is not: everything goes through the proxy, also what is in the cluster, unless something adds a list later", strings.Join(set, ", ")),
-		Mend: "set NO_PROXY; or have the chart fairlead-policies add it to new pods, which fairlead mutate shows",
+		Why: fmt.Sprintf("%s is set, and NO_PROXY is not: everything goes through the proxy, also what is in the cluster, unless something adds a list later", strings.Join(set, ", ")),
+		Mend: "set NO_PROXY to what fairlead render --values VALUES --cluster CLUSTER -o noproxy prints, or leave it to the chart fairlead-policies, which adds it to new pods " +
+			"in namespaces that it serves",
 	}
+	if p.how.none {
+		found.Why = strings.Join(set, ", ") + " is set, and noProxy is not: everything goes through the proxy, also what is in the cluster"
+		found.Mend = "write what fairlead render --values VALUES --cluster CLUSTER -o addondeploymentconfig prints"
+	}
+	return found
 }

@@ -25,7 +25,7 @@ func said(t *testing.T, text string) []string {
 	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
 		t.Fatal(err)
 	}
-	judged, err := lists.Judge(lists.In("it", object), func(in lint.Input) ([]fleet.Linted, error) {
+	judged, err := lists.Judge(lists.In("", "it", object), func(in lint.Input) ([]fleet.Linted, error) {
 		return []fleet.Linted{{Findings: lint.Structure(in)}}, nil
 	})
 	if err != nil {
@@ -33,7 +33,11 @@ func said(t *testing.T, text string) []string {
 	}
 	var all []string
 	for _, l := range judged {
-		line := strings.Join(l.Places, " + ")
+		var places []string
+		for _, place := range l.Places {
+			places = append(places, place.String())
+		}
+		line := strings.Join(places, " + ")
 		for _, f := range l.Findings {
 			if f.Severity != lint.Info {
 				line += " " + string(f.Severity) + " " + string(f.Code)
@@ -72,6 +76,10 @@ func TestEachListIsFoundWhereverItStands(t *testing.T) {
 		"a ConfigMap, empty":          {"{apiVersion: v1, kind: ConfigMap, data: {HTTP_PROXY: 'http://p:1', NO_PROXY: ''}}", []string{"data.NO_PROXY Error EmptyList"}},
 		"a file of variables":         {"{apiVersion: v1, kind: ConfigMap, data: {env: \"export NO_PROXY='10.*'\\n# NO_PROXY=a.example\\n\"}}", []string{"data.env NO_PROXY Error Unreadable"}},
 		"a drop-in on a machine":      {"{apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfig, spec: {files: [{content: \"[Service]\\nEnvironment=\\\"NO_PROXY=10.*\\\"\\n\"}]}}", []string{"spec.files[0].content NO_PROXY Error Unreadable"}},
+		"with blanks, in quotes":      {"{apiVersion: v1, kind: ConfigMap, data: {a.conf: \"[Service]\\nEnvironment=\\\"NO_PROXY=a.example 10.0.0.1,b.example\\\"\\n\"}}", []string{"data.a.conf NO_PROXY Error Unreadable"}},
+		"with blanks, without":        {"{apiVersion: v1, kind: ConfigMap, data: {env: \"NO_PROXY=a.example, b.example\\n\"}}", []string{"data.env NO_PROXY Warning Blank"}},
+		"two in a line":               {"{apiVersion: v1, kind: ConfigMap, data: {env: \"NO_PROXY=a.example,b.example HTTP_PROXY=http://p:1 x\\n\"}}", []string{"data.env NO_PROXY"}},
+		"a file in base64":            {"{apiVersion: bootstrap.cluster.x-k8s.io/v1beta2, kind: KubeadmConfig, spec: {files: [{encoding: base64, content: Tk9fUFJPWFk9MTAuKgo=}]}}", []string{"spec.files[0].content NO_PROXY Error Unreadable"}},
 		"a Secret":                    {"{apiVersion: v1, kind: Secret, data: {NO_PROXY: MTAuKg==}}", []string{"data.NO_PROXY Error Unreadable"}},
 		"the annotation of a pod":     {"{apiVersion: v1, kind: Pod, metadata: {annotations: {fairlead.io/no-proxy: '10.*'}}}", []string{"metadata.annotations.fairlead.io/no-proxy Error Unreadable"}},
 

@@ -17,14 +17,15 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
-// In finds the settings in an object, whose title is for people.
-func In(title string, object map[string]any) []Place {
-	w := walker{object: explain.Shown(title)}
+// In finds the settings in an object of a file, or in what is none. The title is the object's.
+func In(file, title string, object map[string]any) []Place {
+	w := walker{file: file, object: explain.Shown(title)}
 	w.value("", object)
 	return w.places
 }
 
 type walker struct {
+	file   string
 	object string
 	how    how
 	places []Place
@@ -51,6 +52,10 @@ func (w *walker) fields(at string, m map[string]any) {
 		w.how = howOf(m)
 		defer func() { w.how = before }()
 		m = decoded(m)
+	}
+	if text, ok := encoded(m); ok {
+		w.text(under(at, "content"), text)
+		return
 	}
 	g := w.group(at)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -175,8 +180,10 @@ func flagOfPassword(word any) bool {
 	return strings.HasPrefix(text, "-") && !strings.Contains(text, "=") && password.IsOf(text)
 }
 
-// assignment is one of a shell, of systemd, or of a file of variables.
-var assignment = regexp.MustCompile(`(?i)(?:^|[\s"';&])(https?_proxy|no_proxy)=(?:"([^"]*)"|'([^']*)'|([^\s"';&]*))`)
+// assignment is one of a shell, of systemd, or of a file of variables, as a whole in quotation marks or not. In a list, a
+// blank may follow a comma.
+var assignment = regexp.MustCompile(`(?i)"(https?_proxy|no_proxy)=([^"]*)"|'(https?_proxy|no_proxy)=([^']*)'|` +
+	`(?:^|[\s;&])(https?_proxy|no_proxy)=(?:"([^"]*)"|'([^']*)'|((?:,[ \t]+|[^\s"';&])*))`)
 
 // text may be YAML, or have assignments in it.
 func (w *walker) text(at, text string) {
@@ -215,15 +222,16 @@ func (w *walker) assignments(at, text string) {
 		}
 		g.how.inGo = g.how.inGo || strings.HasPrefix(line, "Environment=") // of systemd, for daemons
 		for _, match := range assignment.FindAllStringSubmatch(line, -1) {
-			name, _ := canonical(match[1])
-			g.set(name, at+" "+match[1], match[2]+match[3]+match[4])
+			written := match[1] + match[3] + match[5]
+			name, _ := canonical(written)
+			g.set(name, at+" "+written, match[2]+match[4]+match[6]+match[7]+match[8])
 		}
 	}
 	w.add(g)
 }
 
 func (w *walker) group(at string) *Place {
-	return &Place{Object: w.object, Path: explain.Shown(at), values: map[string]string{}, fields: map[string]string{}, how: w.how}
+	return &Place{File: w.file, Object: w.object, Path: explain.Shown(at), values: map[string]string{}, fields: map[string]string{}, how: w.how}
 }
 
 // add keeps what has a list, or a proxy's URL.
@@ -315,6 +323,16 @@ func joined(value any) (string, bool) {
 		return strings.Join(all, ","), true
 	}
 	return "", false
+}
+
+// encoded is the text of a file of bootstrap providers that is in base64 (files[] of KubeadmConfigSpec).
+func encoded(m map[string]any) (string, bool) {
+	content, _ := m["content"].(string)
+	if m["encoding"] != "base64" {
+		return "", false
+	}
+	text, err := base64.StdEncoding.DecodeString(content)
+	return string(text), err == nil && utf8.Valid(text)
 }
 
 // decoded is a Secret with its data as text.

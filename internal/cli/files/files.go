@@ -88,6 +88,34 @@ func Documents(names []string, recursive bool, stdin io.Reader, warnings io.Writ
 	return all, nil
 }
 
+// Manifests reads what may have settings in it: Kubernetes objects, and other YAML, such as the values of a chart. Of a folder,
+// a file that is neither, such as a template, is a warning.
+func Manifests(names []string, recursive bool, stdin io.Reader, warnings io.Writer) ([]document.Document, error) {
+	var all []document.Document
+	for _, name := range names {
+		found, err := InFolders([]string{name}, recursive)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found {
+			data, err := Read(file, stdin)
+			if err != nil {
+				return nil, err
+			}
+			documents, err := document.ParseAny(file, data)
+			switch {
+			case err != nil && file == name:
+				return nil, err
+			case err != nil:
+				fmt.Fprintf(warnings, "warning: %v: nothing in this file is looked at\n", err)
+			}
+			document.Warn(documents, warnings)
+			all = append(all, documents...)
+		}
+	}
+	return all, nil
+}
+
 // InFolders returns the files, with those that are in a folder in its place.
 func InFolders(names []string, recursive bool) ([]string, error) {
 	var all []string
@@ -121,6 +149,9 @@ func inFolder(folder string, recursive bool) ([]string, error) {
 	})
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("%s is a directory without files that end with %s", folder, strings.Join(extensions, ", "))
+		if !recursive {
+			err = fmt.Errorf("%w; --recursive reads its folders, too", err)
+		}
 	}
 	return found, err
 }

@@ -103,7 +103,7 @@ func Of(source Source, results []fleet.Linted) Log {
 			}
 			all.Results = append(all.Results, result{
 				RuleID: string(f.Code), RuleIndex: at, Level: levels[f.Severity],
-				Message: message{text(about, f)}, Locations: source.locations(about, f.Entries),
+				Message: message{text(about, f)}, Locations: source.locations(of, f.Entries),
 			})
 		}
 	}
@@ -129,14 +129,17 @@ func text(cluster string, f lint.Finding) string {
 }
 
 // locations are one for each entry, or that of the file: what has none is not shown by code hosts.
-func (s Source) locations(cluster string, entries []lint.Entry) []location {
+func (s Source) locations(of fleet.Linted, entries []lint.Entry) []location {
+	if len(of.Places) > 0 {
+		return placed(of.Places)
+	}
 	if len(entries) == 0 {
 		entries = []lint.Entry{{}}
 	}
 	var all []location
 	for _, e := range entries {
 		at := location{Physical: s.physical(e)}
-		if name := strings.TrimSpace(strings.Join([]string{cluster, e.Object, e.Field}, " ")); name != "" {
+		if name := strings.TrimSpace(strings.Join([]string{of.Title(), e.Object, e.Field}, " ")); name != "" {
 			at.Logical = []logical{{name}}
 		}
 		if at.Physical != nil || at.Logical != nil {
@@ -146,16 +149,35 @@ func (s Source) locations(cluster string, entries []lint.Entry) []location {
 	return all
 }
 
-func (s Source) physical(e lint.Entry) *physical {
-	if s.File == "" || s.File == "-" {
+// placed are the places of lists in manifests.
+func placed(places []fleet.Place) []location {
+	var all []location
+	for _, p := range places {
+		name := strings.TrimSpace(p.Object + " " + p.Field)
+		all = append(all, location{Physical: in(p.File), Logical: []logical{{name}}})
+	}
+	return all
+}
+
+// in is a file as a whole.
+func in(file string) *physical {
+	if file == "" || file == "-" {
 		return nil
 	}
-	uri := url.URL{Path: filepath.ToSlash(s.File)}
-	if filepath.IsAbs(s.File) {
+	uri := url.URL{Path: filepath.ToSlash(file)}
+	if filepath.IsAbs(file) {
 		uri.Scheme = "file"
 	}
 	at := &physical{}
 	at.Artifact.URI = uri.String()
+	return at
+}
+
+func (s Source) physical(e lint.Entry) *physical {
+	at := in(s.File)
+	if at == nil {
+		return nil
+	}
 	if line := s.line(e.Value); line > 0 && e.Object == s.File {
 		at.Region = &region{line}
 	}

@@ -32,7 +32,12 @@ type Document struct {
 
 // Parse reads the objects of a file: YAML or JSON, several documents, and Lists as kubectl prints them. No error quotes
 // the text, which may be a Secret.
-func Parse(file string, data []byte) ([]Document, error) {
+func Parse(file string, data []byte) ([]Document, error) { return parseAll(file, data, true) }
+
+// ParseAny is Parse for what may be no object, such as the values of a chart: its Document has neither kind nor apiVersion.
+func ParseAny(file string, data []byte) ([]Document, error) { return parseAll(file, data, false) }
+
+func parseAll(file string, data []byte, objects bool) ([]Document, error) {
 	var all []Document
 	if !bytes.HasSuffix(data, []byte("\n")) { // the reader may lose a long last line without its end
 		data = append(data[:len(data):len(data)], '\n')
@@ -50,7 +55,7 @@ func Parse(file string, data []byte) ([]Document, error) {
 		before := at
 		at += max(bytes.Index(data[at:], text), 0)
 		above += bytes.Count(data[before:at], []byte("\n"))
-		documents, err := parse(file, text, above)
+		documents, err := parse(file, text, above, objects)
 		if err != nil {
 			return nil, fmt.Errorf("%s: document %d: %w", file, number, err)
 		}
@@ -59,7 +64,7 @@ func Parse(file string, data []byte) ([]Document, error) {
 }
 
 // parse reads the objects of a text, which has that many lines above it.
-func parse(file string, text []byte, above int) ([]Document, error) {
+func parse(file string, text []byte, above int, objects bool) ([]Document, error) {
 	content, remarks, err := yamldoc.Read[map[string]any](text, above, json.Unmarshal)
 	if err != nil {
 		return nil, errors.New("not valid YAML, or not a Kubernetes object")
@@ -68,14 +73,15 @@ func parse(file string, text []byte, above int) ([]Document, error) {
 		return nil, nil
 	}
 	object := unstructured.Unstructured{Object: content}
-	if object.GetKind() == "" || object.GetAPIVersion() == "" {
+	isObject := object.GetKind() != "" && object.GetAPIVersion() != ""
+	if !isObject && objects {
 		return nil, errors.New("not a Kubernetes object: apiVersion or kind is missing")
 	}
 	said := make([]string, len(remarks))
 	for i, r := range remarks {
 		said[i] = r.In(file)
 	}
-	if !object.IsList() {
+	if !isObject || !object.IsList() {
 		return []Document{{file, object, said}}, nil
 	}
 	var items []Document
@@ -104,8 +110,11 @@ func (d Document) Name() string {
 	return fmt.Sprintf("%s: %s %s/%s", d.File, d.Object.GetKind(), d.Object.GetNamespace(), d.Object.GetName())
 }
 
-// Title names the object as it is written: a name may be a number.
+// Title names the object as it is written: a name may be a number. What is no object has none.
 func (d Document) Title() string {
+	if d.Object.GetKind() == "" {
+		return ""
+	}
 	name, _, _ := unstructured.NestedFieldNoCopy(d.Object.Object, "metadata", "name")
 	namespace, _, _ := unstructured.NestedFieldNoCopy(d.Object.Object, "metadata", "namespace")
 	if namespace == nil {

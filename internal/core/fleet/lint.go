@@ -22,14 +22,34 @@ import (
 type Linted struct {
 	Cluster  string         `json:"cluster,omitempty"`
 	Unit     string         `json:"unit,omitempty"`   // of systemd
-	Places   []string       `json:"places,omitempty"` // in manifests: object and field of each list that is alike
+	Places   []Place        `json:"places,omitempty"` // in manifests: of each list that is alike
 	Findings []lint.Finding `json:"findings"`
 	List     string         `json:"-"` // that was looked at; empty: none, or no proxy
 }
 
+// Place is where a list stands, or should.
+type Place struct {
+	File   string `json:"file,omitempty"`
+	Object string `json:"object,omitempty"` // kind, namespace and name
+	Field  string `json:"field"`
+}
+
+// String is for people.
+func (p Place) String() string {
+	of := strings.TrimSpace(p.Object + " " + p.Field)
+	if p.File == "" {
+		return of
+	}
+	return p.File + ": " + of
+}
+
 // Title says which list it is, and for which cluster; empty if it is the only one.
 func (l Linted) Title() string {
-	places := strings.Join(l.Places[:min(len(l.Places), 3)], ", ")
+	var first []string
+	for _, place := range l.Places[:min(len(l.Places), 3)] {
+		first = append(first, place.String())
+	}
+	places := strings.Join(first, ", ")
 	if more := len(l.Places) - 3; more > 0 {
 		places += fmt.Sprintf(" and %d more", more)
 	}

@@ -45,7 +45,7 @@ func Portability(in Input) []Finding {
 	var findings []Finding
 	for _, text := range texts {
 		if d := found[text.code]; d != nil {
-			findings = append(findings, d.finding(text))
+			findings = append(findings, d.finding(text, in.Form != ""))
 		}
 	}
 	// All entries for which there was no room, not only those that clients were asked about.
@@ -150,14 +150,16 @@ func isCluster(item noproxy.Item) bool {
 }
 
 // finding is no more than Info if only releases are affected that later ones
-// have superseded.
-func (d *deviation) finding(text text) Finding {
+// have superseded. A list that Fairlead writes has a form.
+func (d *deviation) finding(text text, hasForm bool) Finding {
 	entries := d.today
 	if len(d.today) == 0 {
 		text.severity, entries = Info, d.entries
 	}
 	if text.code == Breaks && slices.ContainsFunc(entries, isIPv6Network) {
-		text.mend = "set form Portable/v3, which keeps IPv6 networks in the drop-ins of nodes and out of what pods read"
+		if text.mend = "list the addresses that matter in place of the network, as form Portable/v3 does, or use names"; hasForm {
+			text.mend = "set form Portable/v3, which keeps IPv6 networks in the drop-ins of nodes and out of what pods read"
+		}
 	}
 	return Finding{Code: text.code, Severity: text.severity, Entries: entries, Why: text.why, Mend: text.mend, Clients: d.clients.names()}
 }
