@@ -169,3 +169,24 @@ func fairlead(t *testing.T, stdin string, arguments ...string) string {
 
 // loud are findings that need something done.
 var loud = regexp.MustCompile(`(?m)^(?:Error|Warning) (?:.+\n)+`)
+
+// examples/import has lists of other systems, of which one is wrong.
+func TestLintIsSilentAboutTheListsInExamples(t *testing.T) {
+	root := filepath.Join("..", "..", "examples")
+	folders, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"lint", "-R", "--fail-on", "Warning"}
+	for _, folder := range folders {
+		if name := folder.Name(); name != "import" && (folder.IsDir() || strings.HasSuffix(name, ".yaml")) {
+			all = append(all, "-f", filepath.Join(root, name))
+		}
+	}
+	fairlead(t, "", all...)
+	for _, file := range []string{"secret-values.yaml", "nodes/corporateproxy.yaml", "providers/aks.yaml"} {
+		if !strings.Contains(fairlead(t, "", "lint", "-f", filepath.Join(root, file), "-o", "json"), `"places"`) {
+			t.Errorf("%s: no list is found", file)
+		}
+	}
+}

@@ -8,6 +8,8 @@ type how struct {
 	bare bool // the proxy is host:port, without a scheme
 	inGo bool // programs in Go alone read the list
 	none bool // without a list, agents have none
+	ours bool // Fairlead writes the list anew, for each client
+	url  bool // proxyURL is that of a proxy
 }
 
 // kinds whose settings are not read as they stand, by group and kind.
@@ -23,6 +25,10 @@ var kinds = map[string]how{
 	// What becomes of a variable, the ClusterClass decides.
 	"cluster.x-k8s.io/Cluster":                               {adds: true},
 	"addon.open-cluster-management.io/AddOnDeploymentConfig": {none: true},
+	"config.open-cluster-management.io/KlusterletConfig":     {url: true},
+	// What these reach, they name: no Service of the cluster.
+	"agent-install.openshift.io/InfraEnv": {adds: true},
+	"monitoring.coreos.com/ScrapeConfig":  {adds: true, url: true},
 }
 
 // leftOut are groups whose objects have no settings of their own, or are for other verbs.
@@ -44,6 +50,18 @@ func isLeftOut(object map[string]any) bool {
 		}
 	}
 	return object["kind"] == "Event"
+}
+
+// clusterOf is the cluster that an object of Cluster API belongs to.
+func clusterOf(object map[string]any) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	name, _ := labels["cluster.x-k8s.io/cluster-name"].(string) // clusterv1.ClusterNameLabel
+	namespace, _ := metadata["namespace"].(string)
+	if name == "" {
+		return ""
+	}
+	return namespace + "/" + name
 }
 
 func howOf(object map[string]any) how {

@@ -3,6 +3,7 @@
 package lists
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -22,9 +24,11 @@ type Place struct {
 	fields map[string]string // where each is
 	known  bool              // a list that is not there is none: nothing else can set it
 	how    how
+	// cluster is the one that the object is for, by its label; empty: any.
+	cluster string
 }
 
-// Judge has each of the lists judged, those that are alike once.
+// Judge has each of the lists judged, those that are alike once. What is for one cluster is not judged for others.
 func Judge(places []Place, run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Linted, error) {
 	var order []string
 	alike := map[string][]Place{}
@@ -40,6 +44,9 @@ func Judge(places []Place, run func(lint.Input) ([]fleet.Linted, error)) ([]flee
 		judged, err := alike[key][0].judge(run)
 		if err != nil {
 			return nil, err
+		}
+		if one := alike[key][0].cluster; slices.ContainsFunc(judged, func(l fleet.Linted) bool { return l.Cluster == one }) {
+			judged = slices.DeleteFunc(judged, func(l fleet.Linted) bool { return l.Cluster != one })
 		}
 		for _, found := range judged {
 			found.List = "" // which is not that of pods
@@ -64,7 +71,7 @@ func namesOf(places []Place) []fleet.Place {
 
 // key is the same for places of which the same is said.
 func (p Place) key() string {
-	key := fmt.Sprintln(p.how, p.known)
+	key := fmt.Sprintln(p.how, p.known, p.cluster)
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		key += fmt.Sprintf("%s=%q\n", name, p.values[name])
 	}
@@ -94,19 +101,39 @@ func (p Place) judge(run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Lint
 			return []fleet.Linted{{Findings: []lint.Finding{p.notSet()}}}, nil
 		}
 	}
-	in := lint.InputOf(p.values, p.Object, func(name string) string { return p.fields[name] })
+	if list := cmp.Or(p.values["NO_PROXY"], p.values["no_proxy"]); len(list) > render.MaxNoProxyBytes {
+		return []fleet.Linted{{Findings: lint.TooLong(list)}}, nil // and costs too much to look at
+	}
+	judged, err := run(p.input(p.values))
+	if lower := p.values["no_proxy"]; err == nil && p.values["NO_PROXY"] != "" && lower != "" && lower != p.values["NO_PROXY"] {
+		other, err := run(p.input(map[string]string{"no_proxy": lower})) // some read this one
+		if err != nil {
+			return nil, err
+		}
+		for i := range other {
+			said := judged[i].Findings
+			news := slices.DeleteFunc(other[i].Findings, func(f lint.Finding) bool {
+				return slices.ContainsFunc(said, func(s lint.Finding) bool { return s.Code == f.Code && s.Why == f.Why })
+			})
+			judged[i].Findings = lint.Sorted(append(said, news...))
+		}
+	}
+	for i := range judged {
+		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, func(f lint.Finding) bool {
+			// Who sets one alone has a reader in mind. Where a controller adds what the cluster needs, or the reader does not ask for it, nothing is missing.
+			return f.Code == lint.OneProxy || p.how.adds && needed[f.Code] || p.how.ours && (f.Severity != lint.Error || f.Code == lint.Breaks) || p.noList() && !ofURL[f.Code]
+		})
+	}
+	return judged, err
+}
+
+func (p Place) input(values map[string]string) lint.Input {
+	in := lint.InputOf(values, p.Object, func(name string) string { return p.fields[name] })
 	in.Off = false // who reads it may have a proxy from elsewhere
 	if p.how.inGo {
 		in.Audience = noproxy.AudienceGo
 	}
-	judged, err := run(in)
-	for i := range judged {
-		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, func(f lint.Finding) bool {
-			// Who sets one alone has a reader in mind. Where a controller adds what the cluster needs, or the reader does not ask for it, nothing is missing.
-			return f.Code == lint.OneProxy || p.how.adds && needed[f.Code] || p.noList() && !ofURL[f.Code]
-		})
-	}
-	return judged, err
+	return in
 }
 
 // noList tells whether only a proxy is there.

@@ -1,15 +1,11 @@
 package lists
 
 import (
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
@@ -19,16 +15,17 @@ import (
 
 // In finds the settings in an object of a file, or in what is none. The title is the object's.
 func In(file, title string, object map[string]any) []Place {
-	w := walker{file: file, object: explain.Shown(title)}
+	w := walker{file: file, object: explain.Shown(title), cluster: clusterOf(object)}
 	w.value("", object)
 	return w.places
 }
 
 type walker struct {
-	file   string
-	object string
-	how    how
-	places []Place
+	file    string
+	object  string
+	cluster string
+	how     how
+	places  []Place
 }
 
 func (w *walker) value(at string, value any) {
@@ -62,9 +59,12 @@ func (w *walker) fields(at string, m map[string]any) {
 		name, is := canonical(key)
 		text, isText := joined(m[key])
 		switch {
-		case unread[key] || isText && password.IsOf(key):
+		case unread[key] || isText && password.IsOf(key) && !file.MatchString(key):
+		case isText && isProxyURL(key) && (w.how.url || m["noProxy"] != nil || m["no_proxy"] != nil):
+			g.how.adds = g.how.adds || key == "proxy_url" // of Prometheus, whose targets are elsewhere
+			w.set(g, "HTTPS_PROXY", under(at, key), text)
 		case is && isText:
-			g.set(name, under(at, key), text)
+			w.set(g, name, under(at, key), text)
 		case key == "metadata" || key == "annotations":
 			w.annotations(under(at, key), m[key])
 		case key == "env" && isAList(m[key]):
@@ -74,8 +74,23 @@ func (w *walker) fields(at string, m map[string]any) {
 		}
 	}
 	g.known = w.how.none
+	if isOurs(m) {
+		g.how.adds, g.how.ours = true, true
+	}
 	w.add(g)
 }
+
+// file is a name whose text is more than one value.
+var file = regexp.MustCompile(`\.(ya?ml|json|env|conf|cfg|toml|ini|sh|properties)$`)
+
+// isOurs tells whether these are proxy.http, proxy.https and proxy.noProxy of Fairlead's values, to which the operator adds what clusters need.
+func isOurs(m map[string]any) bool {
+	_, http := m["http"].(string)
+	_, https := m["https"].(string)
+	return (http || https) && m["noProxy"] != nil
+}
+
+func isProxyURL(key string) bool { return key == "proxyURL" || key == "proxyUrl" || key == "proxy_url" }
 
 // unread are fields that nobody can mend, or that are prose.
 var unread = map[string]bool{"apiVersion": true, "kind": true, "status": true, "managedFields": true, "description": true}
@@ -125,12 +140,12 @@ func (w *walker) variables(g *Place, all []any) {
 		text, isText := m["value"].(string)
 		switch {
 		case is && isText:
-			g.set(name, fmt.Sprintf("%s[%d].value", at, i), strings.ReplaceAll(text, `\,`, ","))
+			w.set(g, name, fmt.Sprintf("%s[%d].value", at, i), strings.ReplaceAll(text, `\,`, ","))
 		case is && m["value"] == nil && m["valueFrom"] == nil:
-			g.set(name, fmt.Sprintf("%s[%d]", at, i), "")
+			w.set(g, name, fmt.Sprintf("%s[%d]", at, i), "")
 		case is:
 			g.refer(name, fmt.Sprintf("%s[%d]", at, i))
-		case !isText || !password.IsOf(written):
+		case !isText || strings.Contains(text, "\n") || !password.IsOf(written):
 			w.value(fmt.Sprintf("%s[%d]", at, i), m)
 		}
 	}
@@ -140,15 +155,20 @@ func (w *walker) variables(g *Place, all []any) {
 // flag is one with its value.
 var flag = regexp.MustCompile(`(?s)^--?([A-Za-z][\w.-]*)(?:=(.*))?$`)
 
-// noValue is what stands behind a flag that takes no value, as --no-proxy of wget: another flag, or what is asked for. It may
-// have a password in it. A list that is * is meant for one command.
-var noValue = regexp.MustCompile(`^-|://|^\*$`)
+// plainList is what may be a list behind a flag. Behind one that takes no value is what may have a password in it.
+var plainList = regexp.MustCompile(`^[A-Za-z0-9.,:/*\[\]_ ][A-Za-z0-9.,:/*\[\]_ -]*$`)
+
+// once is a program that is asked for one URL, so that its list is for that.
+var once = regexp.MustCompile(`(?:^|/)(?:curl|wget)$`)
 
 // arguments are texts, of which one may be a flag of the next.
 func (w *walker) arguments(at string, all []any) {
 	g := w.group(at)
 	for i, one := range all {
 		text, is := one.(string)
+		if once.MatchString(text) {
+			break
+		}
 		if !is {
 			if _, isMap := one.(map[string]any); !isMap {
 				w.value(fmt.Sprintf("%s[%d]", at, i), one)
@@ -165,10 +185,10 @@ func (w *walker) arguments(at string, all []any) {
 		name, is := canonical(match[1][strings.LastIndexByte(match[1], '.')+1:])
 		switch {
 		case is && strings.Contains(text, "="):
-			g.set(name, fmt.Sprintf("%s[%d]", at, i), match[2])
+			w.set(g, name, fmt.Sprintf("%s[%d]", at, i), match[2])
 		case is && i+1 < len(all):
-			if next, _ := all[i+1].(string); !isList(name) || !noValue.MatchString(next) {
-				g.set(name, fmt.Sprintf("%s[%d]", at, i+1), next)
+			if next, _ := all[i+1].(string); !isList(name) && !strings.HasPrefix(next, "-") || plainList.MatchString(next) && !strings.Contains(next, "://") && next != "*" {
+				w.set(g, name, fmt.Sprintf("%s[%d]", at, i+1), next)
 			}
 		}
 	}
@@ -180,58 +200,8 @@ func flagOfPassword(word any) bool {
 	return strings.HasPrefix(text, "-") && !strings.Contains(text, "=") && password.IsOf(text)
 }
 
-// assignment is one of a shell, of systemd, or of a file of variables, as a whole in quotation marks or not. In a list, a
-// blank may follow a comma.
-var assignment = regexp.MustCompile(`(?i)"(https?_proxy|no_proxy)=([^"]*)"|'(https?_proxy|no_proxy)=([^']*)'|` +
-	`(?:^|[\s;&])(https?_proxy|no_proxy)=(?:"([^"]*)"|'([^']*)'|((?:,[ \t]+|[^\s"';&])*))`)
-
-// text may be YAML, or have assignments in it.
-func (w *walker) text(at, text string) {
-	if !strings.Contains(strings.ToLower(text), "proxy") {
-		return
-	}
-	if strings.Contains(text, "\n") || strings.HasPrefix(strings.TrimSpace(text), "{") {
-		for i, document := range strings.Split(text, "\n---\n") {
-			before := len(w.places)
-			var content any
-			if err := yaml.Unmarshal([]byte(document), &content); err == nil {
-				w.structured(strings.TrimSuffix(fmt.Sprintf("%s(%d)", at, i+1), "(1)")+" ", content)
-			}
-			if len(w.places) == before { // a unit of systemd may be YAML, too
-				w.assignments(at, document)
-			}
-		}
-		return
-	}
-	w.assignments(at, text)
-}
-
-// structured is what a text is, unless that is only a text.
-func (w *walker) structured(at string, content any) {
-	if _, isText := content.(string); !isText {
-		w.value(at, content)
-	}
-}
-
-func (w *walker) assignments(at, text string) {
-	g := w.group(at)
-	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
-			continue
-		}
-		g.how.inGo = g.how.inGo || strings.HasPrefix(line, "Environment=") // of systemd, for daemons
-		for _, match := range assignment.FindAllStringSubmatch(line, -1) {
-			written := match[1] + match[3] + match[5]
-			name, _ := canonical(written)
-			g.set(name, at+" "+written, match[2]+match[4]+match[6]+match[7]+match[8])
-		}
-	}
-	w.add(g)
-}
-
 func (w *walker) group(at string) *Place {
-	return &Place{File: w.file, Object: w.object, Path: explain.Shown(at), values: map[string]string{}, fields: map[string]string{}, how: w.how}
+	return &Place{File: w.file, Object: w.object, cluster: w.cluster, Path: explain.Shown(at), values: map[string]string{}, fields: map[string]string{}, how: w.how}
 }
 
 // add keeps what has a list, or a proxy's URL.
@@ -269,13 +239,33 @@ func (p *Place) hasList() bool {
 	return upper || lower
 }
 
-// reference is to what is not in the text: a variable, or a template's.
-var reference = regexp.MustCompile(`\$\(|\$\{|\$[A-Za-z_]|\{\{`)
+// reference is to what is not in the text: a variable, or a template's. None of these is in an entry.
+var reference = regexp.MustCompile("[$%`<]|\\{\\{|\\(\\(|\\[\\[|\\.\\.\\.|^vault:|^(?i:true|false)$")
+
+// set notes a setting. A list in place of another is one by itself.
+func (w *walker) set(g *Place, name, field, text string) {
+	if before, there := g.values[name]; there && isList(name) && before != text {
+		other := w.group(g.Path)
+		other.how = g.how
+		other.set(name, g.fields[name], before)
+		w.add(other)
+	}
+	g.set(name, field, text)
+}
+
+// What is in no list, and may be a password: another assignment, a flag with its value.
+var (
+	assigned = regexp.MustCompile(`=[^,\s]*`)
+	flagged  = regexp.MustCompile(`(\s--?[A-Za-z][\w-]*)\s.*`)
+)
 
 func (p *Place) set(name, field, text string) {
 	if reference.MatchString(text) {
 		p.refer(name, field)
 		return
+	}
+	if isList(name) {
+		text = flagged.ReplaceAllString(assigned.ReplaceAllString(text, "=***"), "$1 ***")
 	}
 	if p.how.bare && !isList(name) && text != "" && !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -298,7 +288,7 @@ func canonical(key string) (string, bool) {
 	switch strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key)) {
 	case "httpproxy":
 		return "HTTP_PROXY", true
-	case "httpsproxy", "proxyurl": // of KlusterletConfig and Prometheus
+	case "httpsproxy":
 		return "HTTPS_PROXY", true
 	case "noproxy":
 		return "NO_PROXY", true
@@ -323,34 +313,6 @@ func joined(value any) (string, bool) {
 		return strings.Join(all, ","), true
 	}
 	return "", false
-}
-
-// encoded is the text of a file of bootstrap providers that is in base64 (files[] of KubeadmConfigSpec).
-func encoded(m map[string]any) (string, bool) {
-	content, _ := m["content"].(string)
-	if m["encoding"] != "base64" {
-		return "", false
-	}
-	text, err := base64.StdEncoding.DecodeString(content)
-	return string(text), err == nil && utf8.Valid(text)
-}
-
-// decoded is a Secret with its data as text.
-func decoded(object map[string]any) map[string]any {
-	data, _ := object["data"].(map[string]any)
-	if object["kind"] != "Secret" || data == nil {
-		return object
-	}
-	plain := map[string]any{}
-	for key, value := range data {
-		encoded, _ := value.(string)
-		if text, err := base64.StdEncoding.DecodeString(encoded); err == nil && utf8.Valid(text) {
-			plain[key] = string(text)
-		}
-	}
-	object = maps.Clone(object)
-	object["data"] = plain
-	return object
 }
 
 func under(at, key string) string {

@@ -208,9 +208,12 @@ func portLike(in Input) []Finding {
 // pamLine is the longest list that fits into a line of /etc/environment.
 const pamLine = render.MaxPAMLine - len("NO_PROXY=")
 
-func tooLong(in Input) []Finding {
+func tooLong(in Input) []Finding { return TooLong(in.Any) }
+
+// TooLong finds a list that is longer than places it goes to can carry.
+func TooLong(list string) []Finding {
 	finding := Finding{Code: Length, Severity: Info, Mend: "list domains instead of hosts, and networks instead of addresses"}
-	switch n := len(in.Any); {
+	switch n := len(list); {
 	case n > render.MaxNoProxyBytes:
 		finding.Severity = Error
 		finding.Why = fmt.Sprintf("has %d bytes; no more than %d are written, since no process can be started with them", n, render.MaxNoProxyBytes)
