@@ -85,6 +85,9 @@ func names(clusters []string, all bool) string {
 }
 
 func from(e plan.Entry) string {
+	if e.Audience != "" {
+		return "for pods and values alone; drop-ins have it"
+	}
 	return strings.Join(slices.DeleteFunc([]string{e.Layer, e.Object, e.Field}, func(s string) bool { return s == "" }), " ")
 }
 

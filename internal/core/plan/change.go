@@ -51,10 +51,11 @@ type Field struct {
 
 // Entry is one of NO_PROXY as it is meant, and where it was written.
 type Entry struct {
-	Entry  string `json:"entry"`
-	Layer  string `json:"layer,omitempty"`
-	Object string `json:"object,omitempty"`
-	Field  string `json:"field,omitempty"`
+	Entry    string `json:"entry"`
+	Layer    string `json:"layer,omitempty"`
+	Object   string `json:"object,omitempty"`
+	Field    string `json:"field,omitempty"`
+	Audience string `json:"audience,omitempty"` // any: for pods and values alone; the list for Go keeps it
 }
 
 // Problems say why a cluster's Secrets stay as they are.
@@ -194,6 +195,8 @@ func (c *Change) compare(was, is side) {
 	}
 	c.Comes, c.Goes = less(is.effective.Entries, was.effective.Entries), less(was.effective.Entries, is.effective.Entries)
 	if was.effective.NoProxy.Any.String() != is.effective.NoProxy.Any.String() {
+		c.Comes = append(c.Comes, writtenByOne(is.effective, was.effective)...)
+		c.Goes = append(c.Goes, writtenByOne(was.effective, is.effective)...)
 		c.Lists = append(c.Lists, string(noproxy.AudienceAny))
 	}
 	if was.effective.NoProxy.Go.String() != is.effective.NoProxy.Go.String() {
@@ -201,12 +204,31 @@ func (c *Change) compare(was, is side) {
 	}
 }
 
-// less returns the entries of a list that another has not.
-func less(list, other noproxy.List) []Entry {
-	has := make(map[string]bool, len(other))
-	for _, item := range other {
+// writtenByOne are the entries of both configurations that only the first writes for any client, because of its form.
+func writtenByOne(e, other resolve.Effective) []Entry {
+	written, meant, lacks := spellings(e.NoProxy.Any), spellings(other.Entries), spellings(other.NoProxy.Any)
+	var all []Entry
+	for _, item := range e.Entries {
+		if text := item.Entry.String(); written[text] && meant[text] && !lacks[text] {
+			entry := entryOf(item)
+			entry.Audience = string(noproxy.AudienceAny)
+			all = append(all, entry)
+		}
+	}
+	return all
+}
+
+func spellings(list noproxy.List) map[string]bool {
+	has := make(map[string]bool, len(list))
+	for _, item := range list {
 		has[item.Entry.String()] = true
 	}
+	return has
+}
+
+// less returns the entries of a list that another has not.
+func less(list, other noproxy.List) []Entry {
+	has := spellings(other)
 	all := []Entry{}
 	for _, item := range list {
 		if !has[item.Entry.String()] {
