@@ -49,7 +49,12 @@ func isLeftOut(object map[string]any) bool {
 			return true
 		}
 	}
-	return object["kind"] == "Event"
+	return object["kind"] == "Event" || object["sops"] != nil
+}
+
+// isElsewhere tells whether a file is for programs that run in no cluster: Compose, or a pipeline.
+func isElsewhere(file map[string]any) bool {
+	return file["kind"] == nil && (file["services"] != nil || file["jobs"] != nil || file["stages"] != nil || file["steps"] != nil)
 }
 
 // clusterOf is the cluster that an object of Cluster API belongs to.

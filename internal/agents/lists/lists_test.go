@@ -43,7 +43,7 @@ func said(t *testing.T, text string) []string {
 				line += " " + string(f.Severity) + " " + string(f.Code)
 			}
 		}
-		if shown := fmt.Sprintf("%+v", l); strings.Contains(shown, "S3CRET") {
+		if shown := fmt.Sprintf("%+v", l); strings.Contains(strings.ToUpper(shown), "S3CRET") {
 			t.Errorf("shows a password: %s", shown)
 		}
 		all = append(all, strings.ReplaceAll(line, "it ", ""))
@@ -107,25 +107,30 @@ func TestEachListIsFoundWhereverItStands(t *testing.T) {
 		"two that are alike":        {"{apiVersion: v1, kind: List, items: [" + container(`args: [--no-proxy=10.*]`) + ", " + container(`args: [--no-proxy=10.*]`) + "]}", []string{"items[0]." + at + "args[0] + items[1]." + at + "args[0] Error Unreadable"}},
 		"a list that is right":      {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, value: a.example}]`), []string{at + "env[1].value"}},
 
-		"none, perhaps from a source": {container(`envFrom: [{configMapRef: {name: m}}], env: [{name: HTTP_PROXY, value: "http://p:1"}]`), []string{at + "env"}},
-		"none, without a proxy":       {container(`env: [{name: HTTP_PROXY, value: ""}, {name: NO_PROXY, value: ""}]`), nil},
-		"one that is elsewhere":       {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, valueFrom: {}}]`), nil},
-		"one with a variable":         {container(`env: [{name: NO_PROXY, value: "$(MINE),10.*"}]`), nil},
-		"in a password":               {container(`args: [--password, "x NO_PROXY=S3CRET"], env: [{name: DB_PASSWORD, value: "x NO_PROXY=S3CRET"}]`), nil},
-		"in a ConfigMap's password":   {"{apiVersion: v1, kind: ConfigMap, data: {db.password: 'x NO_PROXY=S3CRET'}}", nil},
-		"a flag without a value":      {container(`args: [--no-proxy, "--password=S3CRET"], command: [wget, --no-proxy, "http://a/?S3CRET"]`), nil},
-		"an assignment behind it":     {container(`args: [--set-env-vars, "NO_PROXY=a.example,DB_PASSWORD=S3CRET"]`), []string{at + "args[1] NO_PROXY Error Unreadable"}},
-		"a flag behind it":            {container(`args: ['NO_PROXY="10.* --password S3CRET"']`), []string{at + "args[0] NO_PROXY Error Unreadable"}},
-		"behind a flag without value": {container(`args: [--no-proxy, "S3CRET!"]`), nil},
-		"for a probe":                 {container(`args: [sh, -c, "NO_PROXY='*' curl -s http://localhost"], command: [wget, --no-proxy, "localhost:8080/healthz"]`), nil},
-		"a template's":                {container(`args: ["NO_PROXY=%s"], env: [{name: NO_PROXY, value: "<path:secret#np>"}]`), nil},
-		"spoken of":                   {"{apiVersion: v1, kind: ConfigMap, data: {a.sh: 'HTTP_PROXY=http://p:1; grep \"NO_PROXY=\" f'}}", []string{"data.a.sh"}},
-		"a URL that is no proxy's":    {"{apiVersion: v1, kind: ConfigMap, data: {proxy_url: oauth.example, a.json: '{\"proxyURL\": \"/kiali\"}'}}", nil},
-		"for one command":             {container(`command: [curl, --noproxy, "*", "http://localhost/"]`), nil},
-		"a switch of that name":       {"{apiVersion: x/v1, kind: X, spec: {httpProxy: enabled, noProxy: true}}", nil},
-		"prose":                       {"{apiVersion: x/v1, kind: X, metadata: {annotations: {a: 'NO_PROXY=10.*'}}, spec: {description: 'NO_PROXY=10.*'}}", nil},
-		"a schema":                    {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {noProxy: '10.*'}}", nil},
-		"what lint --proxy reads":     {"{apiVersion: fairlead.io/v1alpha1, kind: CorporateProxy, spec: {noProxy: ['10.*']}}", nil},
+		"none, perhaps from a source":  {container(`envFrom: [{configMapRef: {name: m}}], env: [{name: HTTP_PROXY, value: "http://p:1"}]`), []string{at + "env"}},
+		"none, without a proxy":        {container(`env: [{name: HTTP_PROXY, value: ""}, {name: NO_PROXY, value: ""}]`), nil},
+		"one that is elsewhere":        {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, valueFrom: {}}]`), nil},
+		"one with a variable":          {container(`env: [{name: NO_PROXY, value: "$(MINE),10.*"}]`), nil},
+		"in a password":                {container(`args: [--password, "x NO_PROXY=S3CRET"], env: [{name: DB_PASSWORD, value: "x NO_PROXY=S3CRET"}]`), nil},
+		"in a ConfigMap's password":    {"{apiVersion: v1, kind: ConfigMap, data: {db.password: 'x NO_PROXY=S3CRET'}}", nil},
+		"a flag without a value":       {container(`args: [--no-proxy, "--password=S3CRET"], command: [wget, --no-proxy, "http://a/?S3CRET"]`), nil},
+		"an assignment behind it":      {container(`args: [--set-env-vars, "NO_PROXY=a.example,DB_PASSWORD=S3CRET"]`), []string{at + "args[1] NO_PROXY Error Unreadable"}},
+		"a flag behind it":             {container(`args: ['NO_PROXY="10.* --password S3CRET"']`), []string{at + "args[0] NO_PROXY Error Unreadable"}},
+		"behind a flag without value":  {container(`args: [--no-proxy, "S3CRET!"]`), nil},
+		"passwords of any spelling":    {container(`args: ["NO_PROXY='password: S3CRET,S3CRET2'"], env: [{name: NO_PROXY, value: "a.example,token:S3CRET,S3CRET3"}]`), []string{at + "args[0] NO_PROXY Error Unreadable", at + "env[0].value Error Unreadable"}},
+		"below a key with a password":  {`{apiVersion: v1, kind: ConfigMap, data: {c.json: '{"password=S3CRET": {"noProxy": "10.*"}}'}}`, []string{"data.c.json password=***.noProxy Error Unreadable"}},
+		"labels, and what is a switch": {`{apiVersion: v1, kind: Pod, metadata: {labels: {no-proxy: a,b}}, spec: {nodeSelector: {noProxy: "10.*"}, noProxy: disabled}}`, nil},
+		"what SOPS encrypts":           {`{apiVersion: v1, kind: Secret, stringData: {noProxy: "ENC[AES256_GCM,data:x]"}, sops: {}}`, nil},
+		"a line of YAML":               {`{apiVersion: v1, kind: ConfigMap, data: {b.yaml: 'noProxy: 10.*', README.md: 'NO_PROXY=10.*'}}`, []string{"data.b.yaml noProxy Error Unreadable"}},
+		"for a probe":                  {container(`args: [sh, -c, "NO_PROXY='*' curl -s http://localhost"], command: [wget, --no-proxy, "localhost:8080/healthz"]`), nil},
+		"a template's":                 {container(`args: ["NO_PROXY=%s"], env: [{name: NO_PROXY, value: "<path:secret#np>"}]`), nil},
+		"spoken of":                    {"{apiVersion: v1, kind: ConfigMap, data: {a.sh: 'HTTP_PROXY=http://p:1; grep \"NO_PROXY=\" f'}}", []string{"data.a.sh"}},
+		"a URL that is no proxy's":     {"{apiVersion: v1, kind: ConfigMap, data: {proxy_url: oauth.example, a.json: '{\"proxyURL\": \"/kiali\"}'}}", nil},
+		"for one command":              {container(`command: [curl, --noproxy, "*", "http://localhost/"]`), nil},
+		"a switch of that name":        {"{apiVersion: x/v1, kind: X, spec: {httpProxy: enabled, noProxy: true}}", nil},
+		"prose":                        {"{apiVersion: x/v1, kind: X, metadata: {annotations: {a: 'NO_PROXY=10.*'}}, spec: {description: 'NO_PROXY=10.*'}}", nil},
+		"a schema":                     {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {noProxy: '10.*'}}", nil},
+		"what lint --proxy reads":      {"{apiVersion: fairlead.io/v1alpha1, kind: CorporateProxy, spec: {noProxy: ['10.*']}}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := said(t, test.object); !slices.Equal(got, test.want) {

@@ -22,12 +22,18 @@ var forOne = regexp.MustCompile(`^["']?\s+(?:\S+=\S*\s+)*(?:\S*/)?(?:curl|wget)\
 // start is what stands before an assignment that a line is for. An empty one elsewhere is spoken of.
 var start = regexp.MustCompile(`^(?:export|declare -x|ENV|Environment=)?["'\s]*$`)
 
+// most bytes beside an assignment are looked at.
+const most = 200
+
+// structure is what a line of JSON or YAML begins with.
+var structure = regexp.MustCompile(`^\s*(?:[{\[]|[\w-]+: )`)
+
 // text may be YAML, or have assignments in it.
 func (w *walker) text(at, text string) {
 	if !strings.Contains(strings.ToLower(text), "proxy") {
 		return
 	}
-	if strings.Contains(text, "\n") || strings.HasPrefix(strings.TrimSpace(text), "{") {
+	if strings.Contains(text, "\n") || structure.MatchString(text) {
 		for i, document := range strings.Split(text, "\n---\n") {
 			before := len(w.places)
 			var content any
@@ -63,7 +69,7 @@ func (w *walker) assignments(at, text string) {
 			written := group(1) + group(3) + group(5)
 			value := strings.Trim(group(2)+group(4)+group(6)+group(7)+group(8), `"'`)
 			name, _ := canonical(written)
-			if value == "" && !start.MatchString(line[:found[0]]) || forOne.MatchString(line[found[1]:]) {
+			if value == "" && (found[0] > most || !start.MatchString(line[:found[0]])) || forOne.MatchString(line[found[1]:min(len(line), found[1]+most)]) {
 				continue
 			}
 			w.set(g, name, at+" "+written, value)

@@ -15,7 +15,10 @@ import (
 
 // In finds the settings in an object of a file, or in what is none. The title is the object's.
 func In(file, title string, object map[string]any) []Place {
-	w := walker{file: file, object: explain.Shown(title), cluster: clusterOf(object)}
+	if isLeftOut(object) {
+		return nil
+	}
+	w := walker{file: file, how: how{adds: isElsewhere(object)}, object: explain.Shown(title), cluster: clusterOf(object)}
 	w.value("", object)
 	return w.places
 }
@@ -59,7 +62,7 @@ func (w *walker) fields(at string, m map[string]any) {
 		name, is := canonical(key)
 		text, isText := joined(m[key])
 		switch {
-		case unread[key] || isText && password.IsOf(key) && !file.MatchString(key):
+		case unread[key] || prose.MatchString(key) || isText && password.IsOf(key) && !file.MatchString(key):
 		case isText && isProxyURL(key) && (w.how.url || m["noProxy"] != nil || m["no_proxy"] != nil):
 			g.how.adds = g.how.adds || key == "proxy_url" // of Prometheus, whose targets are elsewhere
 			w.set(g, "HTTPS_PROXY", under(at, key), text)
@@ -93,7 +96,13 @@ func isOurs(m map[string]any) bool {
 func isProxyURL(key string) bool { return key == "proxyURL" || key == "proxyUrl" || key == "proxy_url" }
 
 // unread are fields that nobody can mend, or that are prose.
-var unread = map[string]bool{"apiVersion": true, "kind": true, "status": true, "managedFields": true, "description": true}
+var unread = map[string]bool{
+	"apiVersion": true, "kind": true, "status": true, "managedFields": true, "description": true, "encryptedData": true,
+	"labels": true, "matchLabels": true, "nodeSelector": true, "selector": true,
+}
+
+// prose is a name whose text is for people.
+var prose = regexp.MustCompile(`(?i)\.(md|txt|html|adoc|rst)$`)
 
 // entriesKey is the annotation with entries that come to the cluster's list.
 const entriesKey = "fairlead.io/no-proxy"
@@ -156,7 +165,7 @@ func (w *walker) variables(g *Place, all []any) {
 var flag = regexp.MustCompile(`(?s)^--?([A-Za-z][\w.-]*)(?:=(.*))?$`)
 
 // plainList is what may be a list behind a flag. Behind one that takes no value is what may have a password in it.
-var plainList = regexp.MustCompile(`^[A-Za-z0-9.,:/*\[\]_ ][A-Za-z0-9.,:/*\[\]_ -]*$`)
+var plainList = regexp.MustCompile(`^(?:localhost|[A-Za-z0-9_*\[]*[.,:][A-Za-z0-9.,:/*\[\]_ -]*)$`)
 
 // once is a program that is asked for one URL, so that its list is for that.
 var once = regexp.MustCompile(`(?:^|/)(?:curl|wget)$`)
@@ -240,7 +249,7 @@ func (p *Place) hasList() bool {
 }
 
 // reference is to what is not in the text: a variable, or a template's. None of these is in an entry.
-var reference = regexp.MustCompile("[$%`<]|\\{\\{|\\(\\(|\\[\\[|\\.\\.\\.|^vault:|^(?i:true|false)$")
+var reference = regexp.MustCompile("[$%`<]|\\{\\{|\\(\\(|\\[\\[|\\.\\.\\.|^vault:|^ENC\\[|^(?i:true|false|on|off|yes|no|none|enabled|disabled|all)$")
 
 // set notes a setting. A list in place of another is one by itself.
 func (w *walker) set(g *Place, name, field, text string) {
@@ -253,11 +262,21 @@ func (w *walker) set(g *Place, name, field, text string) {
 	g.set(name, field, text)
 }
 
-// What is in no list, and may be a password: another assignment, a flag with its value.
-var (
-	assigned = regexp.MustCompile(`=[^,\s]*`)
-	flagged  = regexp.MustCompile(`(\s--?[A-Za-z][\w-]*)\s.*`)
-)
+// word is what an entry may look like, also a wrong one.
+var word = regexp.MustCompile(`^(?:[\pL\pN._*][\pL\pN._*/-]*(?::\d+)?|[0-9a-fA-F:.\[\]/]+|https?://[\pL\pN.-]+(?::\d+)?/?)?$`)
+
+// shown is a list up to what is in none, such as another assignment or a flag. That, and what follows, may be a password.
+func shown(list string) string {
+	entries := strings.Split(list, ",")
+	for i, entry := range entries {
+		for _, one := range strings.Fields(entry) {
+			if !word.MatchString(one) {
+				return strings.Join(append(entries[:i:i], "***"), ",")
+			}
+		}
+	}
+	return list
+}
 
 func (p *Place) set(name, field, text string) {
 	if reference.MatchString(text) {
@@ -265,7 +284,7 @@ func (p *Place) set(name, field, text string) {
 		return
 	}
 	if isList(name) {
-		text = flagged.ReplaceAllString(assigned.ReplaceAllString(text, "=***"), "$1 ***")
+		text = shown(text)
 	}
 	if p.how.bare && !isList(name) && text != "" && !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -317,6 +336,9 @@ func joined(value any) (string, bool) {
 
 func under(at, key string) string {
 	key = noproxy.Redacted(key) // it may be a URL
+	if at := strings.IndexAny(key, "=: "); at > 0 && !strings.Contains(key, "***") {
+		key = key[:at+1] + "***"
+	}
 	if at == "" || strings.HasSuffix(at, " ") {
 		return at + key
 	}

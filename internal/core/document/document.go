@@ -117,6 +117,9 @@ func (d Document) Title() string {
 	}
 	name, _, _ := unstructured.NestedFieldNoCopy(d.Object.Object, "metadata", "name")
 	namespace, _, _ := unstructured.NestedFieldNoCopy(d.Object.Object, "metadata", "namespace")
+	if name == nil {
+		return d.Object.GetKind()
+	}
 	if namespace == nil {
 		return fmt.Sprintf("%s %v", d.Object.GetKind(), name)
 	}
