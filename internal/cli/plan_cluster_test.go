@@ -149,8 +149,8 @@ func TestPlanOfObjectsThatAreNew(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %+v", c.Cluster, c.Change, c.Comes))
 	}
 	want := []string{
-		"org/c0 Changed [{Entry:b.example Layer:Installation Object:Secret values Field:data.noProxy[1]} {Entry:own.example Layer:Cluster Object:ProxyOverride org/c0 Field:spec.noProxy[0].value}]",
-		"org/c1 Changed [{Entry:b.example Layer:Installation Object:Secret values Field:data.noProxy[1]}]",
+		"org/c0 Changed [{Entry:b.example Layer:Installation Object:Secret values Field:data.noProxy[1] Audience:} {Entry:own.example Layer:Cluster Object:ProxyOverride org/c0 Field:spec.noProxy[0].value Audience:}]",
+		"org/c1 Changed [{Entry:b.example Layer:Installation Object:Secret values Field:data.noProxy[1] Audience:}]",
 		"org/c9 Added []",
 	}
 	if !slices.Equal(got, want) {

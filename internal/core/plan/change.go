@@ -204,12 +204,13 @@ func (c *Change) compare(was, is side) {
 	}
 }
 
-// writtenByOne are the entries of both configurations that only the first writes for any client, because of its form.
+// writtenByOne are the entries of both configurations that only the first writes for any client, because of its form: the other
+// writes them for Go alone.
 func writtenByOne(e, other resolve.Effective) []Entry {
-	written, meant, lacks := spellings(e.NoProxy.Any), spellings(other.Entries), spellings(other.NoProxy.Any)
+	written, forGo, lacks := spellings(e.NoProxy.Any), spellings(other.NoProxy.Go), spellings(other.NoProxy.Any)
 	var all []Entry
 	for _, item := range e.Entries {
-		if text := item.Entry.String(); written[text] && meant[text] && !lacks[text] {
+		if text := item.Entry.String(); written[text] && forGo[text] && !lacks[text] {
 			entry := entryOf(item)
 			entry.Audience = string(noproxy.AudienceAny)
 			all = append(all, entry)
