@@ -3,7 +3,6 @@
 package lists
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,35 +95,51 @@ func (p Place) HasList() bool {
 }
 
 func (p Place) judge(run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Linted, error) {
-	if _, written := p.values["NO_PROXY"]; !written {
-		if _, written = p.values["no_proxy"]; !written && p.known {
-			return []fleet.Linted{{Findings: []lint.Finding{p.notSet()}}}, nil
-		}
+	upper, written := p.values["NO_PROXY"]
+	lower, also := p.values["no_proxy"]
+	if !written && !also && p.known {
+		return []fleet.Linted{{Findings: []lint.Finding{p.notSet()}}}, nil
 	}
-	if list := cmp.Or(p.values["NO_PROXY"], p.values["no_proxy"]); len(list) > render.MaxNoProxyBytes {
-		return []fleet.Linted{{Findings: lint.TooLong(list)}}, nil // and costs too much to look at
+	for _, list := range []string{upper, lower} {
+		if len(list) > render.MaxNoProxyBytes {
+			return []fleet.Linted{{Findings: lint.TooLong(list)}}, nil // and costs too much to look at
+		}
 	}
 	judged, err := run(p.input(p.values))
-	if lower := p.values["no_proxy"]; err == nil && p.values["NO_PROXY"] != "" && lower != "" && lower != p.values["NO_PROXY"] {
-		other, err := run(p.input(map[string]string{"no_proxy": lower})) // some read this one
-		if err != nil {
-			return nil, err
-		}
-		for i := range other {
-			said := judged[i].Findings
-			news := slices.DeleteFunc(other[i].Findings, func(f lint.Finding) bool {
-				return slices.ContainsFunc(said, func(s lint.Finding) bool { return s.Code == f.Code && s.Why == f.Why })
-			})
-			judged[i].Findings = lint.Sorted(append(said, news...))
+	if err == nil && upper != "" && lower != "" && upper != lower { // some clients read this one
+		var other []fleet.Linted
+		if other, err = run(p.input(map[string]string{"no_proxy": lower})); err == nil {
+			addTo(judged, other)
 		}
 	}
 	for i := range judged {
-		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, func(f lint.Finding) bool {
-			// Who sets one alone has a reader in mind. Where a controller adds what the cluster needs, or the reader does not ask for it, nothing is missing.
-			return f.Code == lint.OneProxy || p.how.adds && needed[f.Code] || p.how.ours && (f.Severity != lint.Error || f.Code == lint.Breaks) || p.noList() && !ofURL[f.Code]
-		})
+		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, p.isNotFor)
 	}
 	return judged, err
+}
+
+// addTo adds the findings that are not there yet.
+func addTo(judged, other []fleet.Linted) {
+	value := func(a, b lint.Entry) bool { return a.Value == b.Value }
+	for i := range other {
+		said := judged[i].Findings
+		news := slices.DeleteFunc(other[i].Findings, func(f lint.Finding) bool {
+			return slices.ContainsFunc(said, func(s lint.Finding) bool {
+				return s.Code == f.Code && s.Why == f.Why && slices.EqualFunc(s.Entries, f.Entries, value)
+			})
+		})
+		judged[i].Findings = lint.Sorted(append(said, news...))
+	}
+}
+
+// isNotFor tells whether a finding is of no use here. Who sets one proxy alone has a reader in mind. Where a controller adds
+// what the cluster needs, or the reader does not ask for it, nothing is missing.
+func (p Place) isNotFor(f lint.Finding) bool {
+	switch {
+	case f.Code == lint.OneProxy, p.how.adds && needed[f.Code], !p.HasList() && !ofURL[f.Code]:
+		return true
+	}
+	return p.how.ours && (f.Severity != lint.Error || f.Code == lint.Breaks)
 }
 
 func (p Place) input(values map[string]string) lint.Input {
@@ -135,9 +150,6 @@ func (p Place) input(values map[string]string) lint.Input {
 	}
 	return in
 }
-
-// noList tells whether only a proxy is there.
-func (p Place) noList() bool { return !p.HasList() }
 
 var (
 	needed = map[lint.Code]bool{

@@ -89,6 +89,7 @@ func TestEachListIsFoundWhereverItStands(t *testing.T) {
 
 		"a variable":                {container(`env: [{name: NO_PROXY, value: "10.*"}]`), []string{at + "env[0].value Error Unreadable"}},
 		"the lower one alone":       {container(`env: [{name: NO_PROXY, value: a.example}, {name: no_proxy, value: "10.*"}]`), []string{at + "env[0].value Error Unreadable Warning Spellings"}},
+		"both are wrong":            {container(`env: [{name: NO_PROXY, value: "10.*"}, {name: no_proxy, value: "11.*"}]`), []string{at + "env[0].value Error Unreadable Error Unreadable Warning Spellings"}},
 		"both cases":                {container(`env: [{name: NO_PROXY, value: a.example}, {name: no_proxy, value: b.example}]`), []string{at + "env[0].value Warning Spellings"}},
 		"an empty one":              {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY, value: ""}]`), []string{at + "env[1].value Error EmptyList"}},
 		"one without a value":       {container(`env: [{name: HTTP_PROXY, value: "http://p:1"}, {name: NO_PROXY}]`), []string{at + "env[1] Error EmptyList"}},

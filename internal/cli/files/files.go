@@ -68,50 +68,43 @@ func WarnOfValues(name string, data []byte, warnings io.Writer) error {
 
 // Documents reads the Kubernetes objects of files, and of those in folders. What is lost in them is a warning.
 func Documents(names []string, recursive bool, stdin io.Reader, warnings io.Writer) ([]document.Document, error) {
-	names, err := InFolders(names, recursive)
-	if err != nil {
-		return nil, err
-	}
-	var all []document.Document
-	for _, name := range names {
-		data, err := Read(name, stdin)
-		if err != nil {
-			return nil, err
-		}
-		documents, err := document.Parse(name, data)
-		if err != nil {
-			return nil, err
-		}
-		document.Warn(documents, warnings)
-		all = append(all, documents...)
-	}
-	return all, nil
+	strict := func(file string, data []byte, _ bool) ([]document.Document, error) { return document.Parse(file, data) }
+	return documents(names, recursive, stdin, warnings, strict)
 }
 
 // Manifests reads what may have settings in it: Kubernetes objects, and other YAML, such as the values of a chart. Of a folder,
 // a file that is neither, such as a template, is a warning.
 func Manifests(names []string, recursive bool, stdin io.Reader, warnings io.Writer) ([]document.Document, error) {
+	return documents(names, recursive, stdin, warnings, func(file string, data []byte, named bool) ([]document.Document, error) {
+		found, err := document.ParseAny(file, data)
+		if err != nil && !named {
+			fmt.Fprintf(warnings, "warning: %v: nothing in this file is looked at\n", err)
+			err = nil
+		}
+		return found, err
+	})
+}
+
+// documents has each file parsed; named tells whether the file itself is named, and not its folder.
+func documents(
+	names []string, recursive bool, stdin io.Reader, warnings io.Writer, parse func(file string, data []byte, named bool) ([]document.Document, error),
+) ([]document.Document, error) {
+	files, err := InFolders(names, recursive)
+	if err != nil {
+		return nil, err
+	}
 	var all []document.Document
-	for _, name := range names {
-		found, err := InFolders([]string{name}, recursive)
+	for _, file := range files {
+		data, err := Read(file, stdin)
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range found {
-			data, err := Read(file, stdin)
-			if err != nil {
-				return nil, err
-			}
-			documents, err := document.ParseAny(file, data)
-			switch {
-			case err != nil && file == name:
-				return nil, err
-			case err != nil:
-				fmt.Fprintf(warnings, "warning: %v: nothing in this file is looked at\n", err)
-			}
-			document.Warn(documents, warnings)
-			all = append(all, documents...)
+		found, err := parse(file, data, slices.Contains(names, file))
+		if err != nil {
+			return nil, err
 		}
+		document.Warn(found, warnings)
+		all = append(all, found...)
 	}
 	return all, nil
 }
