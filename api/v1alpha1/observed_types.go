@@ -58,9 +58,11 @@ type Observed struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
 
-	// targets that were tried, and those that failed.
+	// targets that were tried.
 	// +optional
 	Targets int32 `json:"targets,omitempty"`
+
+	// failedTargets are those that were not reached in the way that is expected.
 	// +optional
 	FailedTargets int32 `json:"failedTargets,omitempty"`
 

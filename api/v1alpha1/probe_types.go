@@ -26,7 +26,7 @@ type Probes struct {
 
 // ProbeTarget is a destination.
 type ProbeTarget struct {
-	// url is https://host, http://host or tcp://host:port; the first two with a port and a path if they need one.
+	// url is where to: https://host, http://host or tcp://host:port; the first two with a port and a path if they need one.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512

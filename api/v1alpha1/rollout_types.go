@@ -227,11 +227,15 @@ type CredentialsStatus struct {
 	// machines that may have been built with them: those that are outdated, in clusters that had them.
 	Machines int32 `json:"machines"`
 
-	// namespaces, relays and pods that have or use them, as status.observed of the reports says.
+	// namespaces with a copy of the Secret that has them, as status.observed of the reports says.
 	// +optional
 	Namespaces int32 `json:"namespaces,omitempty"`
+
+	// relays that have or use them, as status.observed of the reports says.
 	// +optional
 	Relays int32 `json:"relays,omitempty"`
+
+	// pods that started with them, as status.observed of the reports says.
 	// +optional
 	Pods int32 `json:"pods,omitempty"`
 

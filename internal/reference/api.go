@@ -41,7 +41,9 @@ type schema struct {
 	Items       *schema
 	MaxItems    *int
 	MaxLength   *int
+	Minimum     *int
 
+	IntOrString          bool `json:"x-kubernetes-int-or-string"`
 	AdditionalProperties json.RawMessage
 	Validations          []struct{ Message string } `json:"x-kubernetes-validations"`
 }
@@ -53,7 +55,8 @@ func api(folder string) (string, error) {
 	}
 	page := &strings.Builder{}
 	fields := rows{page: page, seen: map[string]string{}}
-	page.WriteString("# Kinds\n\n" + header + "For everybody who writes or reads Fairlead's kinds: each field, with its type, bounds and default.\n")
+	page.WriteString("# Kinds\n\n" + header + "For everybody who writes or reads Fairlead's kinds: each field, with its type, bounds and default.\n" +
+		"`kubectl get fairlead --all-namespaces` lists the objects of all of them.\n")
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -138,6 +141,12 @@ func withoutName(description string) string {
 
 func (s schema) kind() string {
 	parts := []string{s.Type}
+	if s.IntOrString {
+		parts[0] = "integer or string"
+	}
+	if s.Format == "date-time" {
+		parts[0] = "time"
+	}
 	if s.Type == "array" && s.Items != nil {
 		parts[0] = "array of " + s.Items.Type
 		if len(s.Items.Enum) > 0 {
@@ -149,6 +158,9 @@ func (s schema) kind() string {
 	}
 	if len(s.Enum) > 0 {
 		parts = append(parts, choices(s.Enum))
+	}
+	if s.Minimum != nil {
+		parts = append(parts, fmt.Sprintf("from %d", *s.Minimum))
 	}
 	if s.MaxItems != nil {
 		parts = append(parts, fmt.Sprintf("at most %d", *s.MaxItems))
