@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,6 +95,8 @@ func TestAnAPIServerTakesTheManifestsTwiceAndTheSecondTimeNothingChanges(t *test
 		applyTwice(t, cp, filepath.Join(dir, manifest.File))
 	}
 
+	kindsTwice(t, cp, objectsOf(t, filepath.Join(dir, "fairlead-crds.yaml")))
+
 	namespace := controlplanetest.Namespace(t, cp)
 	controlplanetest.Await(t, "a pod with the variables", func(ctx context.Context) (bool, error) {
 		pod := &corev1.Pod{
@@ -122,27 +123,15 @@ func installKinds(t *testing.T, cp *controlplane.ControlPlane, manifest []byte) 
 func applyTwice(t *testing.T, cp *controlplane.ControlPlane, file string) {
 	t.Helper()
 	controlplanetest.Await(t, file, func(context.Context) (bool, error) {
-		err := kubectlApply(t, cp, file)
+		err := kubectl(t, cp, file, "--server-side")
 		return err == nil, err
 	})
 	objects := objectsOf(t, file)
 	before := stored(t, cp, objects)
-	controlplanetest.Require(t, kubectlApply(t, cp, file))
+	controlplanetest.Require(t, kubectl(t, cp, file, "--server-side"))
 	if diff := cmp.Diff(before, stored(t, cp, objects)); diff != "" {
 		t.Errorf("%s, applied again (-before +after):\n%s", file, diff)
 	}
-}
-
-func kubectlApply(t *testing.T, cp *controlplane.ControlPlane, file string) error {
-	t.Helper()
-	kubectl, err := tools.Build(t.Context(), tools.Kubectl, os.Stderr)
-	controlplanetest.Require(t, err)
-	cmd := exec.CommandContext(t.Context(), kubectl, "apply", "--server-side", "--kubeconfig", cp.AdminKubeconfig(), "-f", file)
-	cmd.Env = append(os.Environ(), "KUBECACHEDIR="+t.TempDir()) // another test may have had the port before
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return nil
 }
 
 // stored is what kubectl has a hand in. Status is the API server's own, which takes its time.
