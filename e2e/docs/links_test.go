@@ -81,20 +81,24 @@ func markdown(t *testing.T) []string {
 // prose is the lines of a page, with those of blocks empty.
 func prose(t *testing.T, file string) []string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(content), "\n")
+	lines, _ := parts(t, file)
+	return lines
+}
+
+// parts are the lines of a page, with those of blocks empty, and the text of its blocks.
+func parts(t *testing.T, file string) (lines []string, blocks string) {
+	t.Helper()
+	lines = strings.Split(read(t, file), "\n")
 	inside := false
 	for i, line := range lines {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			inside, lines[i] = !inside, ""
 		} else if inside {
+			blocks += line + "\n"
 			lines[i] = ""
 		}
 	}
-	return lines
+	return lines, blocks
 }
 
 // anchors are what a link can name in a page: its headings as GitHub spells them.

@@ -1,0 +1,183 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// names are the words of a text, and the text, for a name that has more than a word, such as a label.
+type names struct {
+	words map[string]bool
+	text  string
+}
+
+var word = regexp.MustCompile(`[A-Za-z_][\w-]*`)
+
+func namesOf(text string) names {
+	n := names{words: map[string]bool{}, text: text}
+	for _, w := range word.FindAllString(text, -1) {
+		n.words[w] = true
+	}
+	return n
+}
+
+func (n names) has(name string) bool {
+	return n.words[name] || word.FindString(name) != name && strings.Contains(n.text, name)
+}
+
+// hasEach is for a path of names, whose lists have [] in it.
+func (n names) hasEach(path string) bool {
+	return n.has(path) || strings.Contains(path, "[]") && !slices.ContainsFunc(strings.Split(index.ReplaceAllString(path, ""), "."), func(name string) bool { return !n.has(name) })
+}
+
+// source is what the repository has beside its pages, but for these tests.
+type source struct {
+	ours  names // what is released
+	all   names // with tests, their data and the paths of files
+	tests names
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+
+func readSource(t *testing.T) source {
+	t.Helper()
+	ours, others, tests := &strings.Builder{}, &strings.Builder{}, &strings.Builder{}
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "e2e/docs", "operator/noproxy/dialect/vector/table"}, path) {
+			return fs.SkipDir
+		}
+		if !entry.Type().IsRegular() || strings.HasSuffix(path, ".md") || entry.Name() == "go.sum" {
+			return nil
+		}
+		content, err := os.ReadFile(filepath.Join(root, path))
+		into := ours
+		if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/") {
+			into = others
+		}
+		others.WriteString(path + "\n")
+		into.Write(append(content, '\n'))
+		for _, m := range testFunc.FindAllStringSubmatch(string(content), -1) {
+			tests.WriteString(m[1] + "\n")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{ours: namesOf(ours.String()), all: namesOf(ours.String() + others.String()), tests: namesOf(tests.String())}
+}
+
+// schemas are those of the charts' values and of the kinds, and all below them.
+type schemas []map[string]any
+
+// top marks the schemas whose properties a name begins with: values, spec and status.
+const top = "top"
+
+func readSchemas(t *testing.T) schemas {
+	t.Helper()
+	var all schemas
+	for _, chart := range []string{"fairlead", "fairlead-policies"} {
+		var schema map[string]any
+		if err := json.Unmarshal([]byte(read(t, "charts/"+chart+"/values.schema.json")), &schema); err != nil {
+			t.Fatal(err)
+		}
+		resolve(schema, schema["$defs"].(map[string]any))
+		schema[top] = true
+		all = append(all, below(schema)...)
+	}
+	for _, kind := range []string{"corporateproxies", "proxyoverrides", "proxyreports"} {
+		var crd struct {
+			Spec struct {
+				Versions []struct {
+					Schema struct{ OpenAPIV3Schema map[string]any }
+				}
+			}
+		}
+		if err := yaml.Unmarshal([]byte(read(t, "config/crd/fairlead.io_"+kind+".yaml")), &crd); err != nil {
+			t.Fatal(err)
+		}
+		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+		all = append(all, map[string]any{top: true, "properties": map[string]any{"spec": properties(schema)["spec"], "status": properties(schema)["status"]}})
+		all = append(all, below(schema)...)
+	}
+	return all
+}
+
+// resolve puts what a $ref names in its place.
+func resolve(node any, definitions map[string]any) {
+	switch node := node.(type) {
+	case map[string]any:
+		if ref, is := node["$ref"].(string); is {
+			delete(node, "$ref")
+			for key, value := range definitions[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any) {
+				node[key] = value
+			}
+		}
+		for _, value := range node {
+			resolve(value, definitions)
+		}
+	case []any:
+		for _, value := range node {
+			resolve(value, definitions)
+		}
+	}
+}
+
+func below(schema map[string]any) schemas {
+	all := schemas{schema}
+	for _, property := range properties(schema) {
+		all = append(all, below(property.(map[string]any))...)
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if each, is := schema[key].(map[string]any); is {
+			all = append(all, below(each)...)
+		}
+	}
+	return all
+}
+
+func properties(schema map[string]any) map[string]any {
+	found, _ := schema["properties"].(map[string]any)
+	return found
+}
+
+var index = regexp.MustCompile(`\[\d*\]`)
+
+// have says whether a dotted name leads from one of the schemas to another.
+func (s schemas) have(name string) bool {
+	path := strings.Split(index.ReplaceAllString(name, ""), ".")
+	return slices.ContainsFunc(s, func(schema map[string]any) bool {
+		return properties(schema)[path[0]] != nil && leads(schema, path)
+	})
+}
+
+func leads(schema map[string]any, path []string) bool {
+	if len(path) == 0 {
+		return true
+	}
+	if items, is := schema["items"].(map[string]any); is {
+		return leads(items, path)
+	}
+	if property, is := properties(schema)[path[0]].(map[string]any); is {
+		return leads(property, path[1:])
+	}
+	each, is := schema["additionalProperties"].(map[string]any)
+	return is && leads(each, path[1:]) || schema["additionalProperties"] == true && properties(schema) == nil
+}
+
+// claim says whether a dotted name begins as a value of a chart or a field of a kind does.
+func (s schemas) claim(name string) bool {
+	first, _, _ := strings.Cut(index.ReplaceAllString(name, ""), ".")
+	return slices.ContainsFunc(s, func(schema map[string]any) bool { return schema[top] == true && properties(schema)[first] != nil })
+}
