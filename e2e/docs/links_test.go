@@ -12,20 +12,28 @@ import (
 
 var (
 	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	broken  = regexp.MustCompile(`\] \(|\]\(\s|\]\([^()]*\s[^()]*\)|\]\(\)`)
+	element = regexp.MustCompile(`\b(?:src|srcset|href)="([^"]+)"`)
 	heading = regexp.MustCompile(`^#{1,6} +(.+?) *$`)
 	anchor  = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
-	code    = regexp.MustCompile("`[^`]*`")
+	address = regexp.MustCompile(`^https://[a-z0-9-]+(\.[a-z0-9-]+)+(/\S*)?$`)
 )
 
-// TestEveryLinkLeadsSomewhere looks at the relative links of all pages of the repository, with their anchors. Addresses
-// of others are not asked.
+// TestEveryLinkLeadsSomewhere looks at the links of all pages of the repository: relative ones with their anchors, addresses
+// of others by their form, because tests have no internet.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
-	links := 0
+	links, addresses := 0, 0
 	for _, file := range markdown(t) {
-		for i, line := range prose(t, file) {
-			for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(line, ""), -1) {
+		for i, line := range withoutCode(t, file) {
+			if m := broken.FindString(line); m != "" {
+				t.Errorf("%s:%d: %s is no link", file, i+1, m)
+			}
+			for _, m := range append(link.FindAllStringSubmatch(line, -1), element.FindAllStringSubmatch(line, -1)...) {
 				target, fragment, _ := strings.Cut(m[1], "#")
 				if strings.Contains(target, ":") {
+					if addresses++; !address.MatchString(m[1]) {
+						t.Errorf("%s:%d: %s is no address of a page", file, i+1, m[1])
+					}
 					continue
 				}
 				links++
@@ -35,10 +43,19 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			}
 		}
 	}
-	if links < 200 {
-		t.Errorf("only %d links", links)
+	if links < 900 || addresses < 20 {
+		t.Errorf("only %d links and %d addresses", links, addresses)
 	}
-	t.Logf("%d links", links)
+}
+
+// withoutCode is the lines of a page without its blocks and spans of code.
+func withoutCode(t *testing.T, file string) []string {
+	t.Helper()
+	paragraphs := strings.Split(strings.ReplaceAll(strings.Join(prose(t, file), "\n"), "`` ` ``", ""), "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = spanned.ReplaceAllStringFunc(p, func(code string) string { return strings.Repeat("\n", strings.Count(code, "\n")) })
+	}
+	return strings.Split(strings.Join(paragraphs, "\n\n"), "\n")
 }
 
 func follow(t *testing.T, file, target, fragment string) string {
