@@ -149,3 +149,16 @@ func slug(heading string) string {
 		return -1
 	}, strings.ReplaceAll(heading, "`", ""))
 }
+
+// Programs, values and alerts send their readers to pages, too.
+func TestEveryPageThatTheCodeNamesIsThere(t *testing.T) {
+	found := regexp.MustCompile(`(?:^|[\s("'\x60]|blob/main/)(docs/[\w/-]+\.md)(?:#([\w-]+))?`).FindAllStringSubmatch(readSource(t).ours.text, -1)
+	for _, m := range found {
+		if problem := follow(t, "README.md", m[1], m[2]); problem != "" {
+			t.Errorf("%s: %s", m[0], problem)
+		}
+	}
+	if len(found) < 60 {
+		t.Errorf("only %d", len(found))
+	}
+}

@@ -54,22 +54,25 @@ func readSource(t *testing.T) source {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "e2e/docs", "operator/noproxy/dialect/vector/table"}, path) {
+		if entry.IsDir() && slices.Contains([]string{".git", ".cache", "operator/noproxy/dialect/vector/table"}, path) {
 			return fs.SkipDir
 		}
 		if !entry.Type().IsRegular() || strings.HasSuffix(path, ".md") || entry.Name() == "go.sum" {
 			return nil
 		}
 		content, err := os.ReadFile(filepath.Join(root, path))
+		for _, m := range testFunc.FindAllStringSubmatch(string(content), -1) {
+			tests.WriteString(m[1] + "\n")
+		}
+		if strings.HasPrefix(path, "e2e/docs/") { // these tests have wrong names, too
+			return err
+		}
 		into := ours
 		if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/testdata/") {
 			into = others
 		}
 		others.WriteString(path + "\n")
 		into.Write(append(content, '\n'))
-		for _, m := range testFunc.FindAllStringSubmatch(string(content), -1) {
-			tests.WriteString(m[1] + "\n")
-		}
 		return err
 	})
 	if err != nil {

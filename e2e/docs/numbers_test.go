@@ -1,0 +1,93 @@
+package docs_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
+
+// numbers are the versions that pages name: how they are written there, and the file and the place that have them.
+var numbers = []struct{ page, file, place string }{
+	{`[^r] Go (1\.\d+)`, "go.mod", `\ngo %s`},
+	{`setup-envtest@release-(\d+\.\d+)`, "go.mod", `controller-runtime v%s\.`},
+	{`setup-envtest\S* use (\d+\.\d+)\.x`, "e2e/tools/table.go", `kubernetesVersion += "v%s`},
+	{`Kubernetes v?(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `kubernetesVersion += "v%s"`},
+	{`\bversion: v(1\.\d+\.\d+)`, "e2e/tools/table.go", `kubernetesVersion += "v%s"`},
+	{`Kyverno (\d+\.\d+\.\d+)`, "e2e/tools/table.go", `kyvernoVersion += "v%s"`},
+	{`Cluster API (\d+\.\d+)`, "e2e/tools/table.go", `clusterAPIVersion += "v%s`},
+	{`etcd (\d+\.\d+\.\d+)`, "e2e/tools/table.go", `"etcd"[^}]*Version: "v%s"`},
+	{`helm-controller (\d+\.\d+\.\d+)`, "e2e/tools/table.go", `"helm-controller"[^}]*Version: "v%s"`},
+	{`cluster-proxy v(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `clusterProxyVersion += "v%s"`},
+	{`proxy-agent:v(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `anp\d+Version += "v%s"`},
+	{`Argo CD v(\d+\.\d+\.\d+)`, "e2e/tools/provider-crds/go.mod", `argo-cd/v3 v%s`},
+	{`Talos' own reader, (\d+\.\d+\.\d+)`, "e2e/tools/talos/go.mod", `machinery v%s`},
+	{`Istio(?:'s injector \(| )(1\.\d+)`, "e2e/policies/testdata/mesh/pods.yaml", `\(%s in development`},
+	{`CycloneDX (\d\.\d)`, "images/bill.go", `SpecVersion%s`},
+	{"`-o sarif` \\((\\d\\.\\d\\.\\d)\\)", "internal/cli/sarif/sarif.go", `SARIF %s`},
+	{"Butane `flatcar` (\\d\\.\\d\\.\\d)", "internal/core/render/ignition/config.go", `Flatcar: +\{"%s"`},
+	{"or `fcos`\\s+(\\d\\.\\d\\.\\d)", "internal/core/render/ignition/config.go", `FedoraCoreOS: +\{"%s"`},
+	{`Ignition spec (3\.\d\.\d)`, "internal/core/render/ignition/config.go", `Ignition %s`},
+	{`kubectl (\d\.\d+) or newer`, "examples/kind/try.sh", `# kubectl %s\n`},
+	{`(?:fairlead|fairlead-operator|fairlead-relay|fairlead-policies)[:-](\d+\.\d+\.\d+)\b`, "internal/version/VERSION", `^%s\n`},
+	{`charts/fairlead --version (\d+\.\d+\.\d+)`, "internal/version/VERSION", `^%s\n`},
+	{"`v(\\d+\\.\\d+\\.\\d+)[+`]", "internal/version/VERSION", `^%s\n`},
+	{`gRPC (?:for Go )?(?:from )?(\d+\.\d+)(?: to|\b)`, "operator/noproxy/dialect/grpc_go.go", `Since: "%s"`},
+	{`axios from (\d+\.\d+)`, "operator/noproxy/dialect/axios.go", `\{"%s`},
+	{`grpc-js from (\d+\.\d+)`, "operator/noproxy/dialect/grpc.go", `\{"%s`},
+	{`\.NET from (\d+)`, "operator/noproxy/dialect/dotnet.go", `\{"%s`},
+}
+
+func TestEveryVersionOnAPageIsThatOfItsSource(t *testing.T) {
+	text := map[string]string{}
+	for _, file := range markdown(t) {
+		if file != "CHANGELOG.md" { // it has those of before
+			text[file] = read(t, file)
+		}
+	}
+	for _, n := range numbers {
+		source, found := read(t, n.file), 0
+		for file, page := range text {
+			for _, m := range regexp.MustCompile(n.page).FindAllStringSubmatch(page, -1) {
+				found++
+				version := strings.ReplaceAll(m[1], ".", "[._]")
+				if !regexp.MustCompile(fmt.Sprintf(n.place, version)).MatchString(source) {
+					t.Errorf("%s: %q: %s has another version", file, m[0], n.file)
+				}
+			}
+		}
+		if found == 0 {
+			t.Errorf("no page has %s", n.page)
+		}
+	}
+}
+
+// The modules whose CRDs the tests read, and copies of CRDs, which name theirs.
+func TestThePageOfProvidersHasTheVersionsThatTheTestsRead(t *testing.T) {
+	source := readSource(t).all.text
+	rows := regexp.MustCompile("(?m)^\\| `([\\w./-]+)` \\| (v[\\d.]+) \\|$").FindAllStringSubmatch(read(t, "docs/how-to/providers.md"), -1)
+	for _, row := range rows {
+		if !strings.Contains(source, row[1]+" "+row[2]) && !strings.Contains(source, row[1]+" at "+row[2]) {
+			t.Errorf("the tests do not read %s in %s", row[1], row[2])
+		}
+	}
+	if len(rows) < 10 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+func TestEveryNumberOfClientsIsHowManyThereAre(t *testing.T) {
+	want, found := fmt.Sprint(len(dialect.Clients())), 0
+	for _, file := range markdown(t) {
+		for _, m := range regexp.MustCompile("(?:All|\\d of) (\\d+) clients(?: use|:)|, of (\\d+) clients|`fairlead explain` knows (\\d+)").FindAllStringSubmatch(read(t, file), -1) {
+			if found++; m[1]+m[2]+m[3] != want {
+				t.Errorf("%s: %q, and there are %s", file, m[0], want)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d found", found)
+	}
+}
