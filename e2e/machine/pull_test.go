@@ -65,6 +65,10 @@ func TestAMachinePullsThroughTheProxyAsItsDropInSays(t *testing.T) {
 		for _, host := range []string{machine.ServiceAddress, machine.EndpointAddress, machine.InternetName} {
 			controlplanetest.Require(t, m.Pull(t.Context(), host+"/hello:1"))
 		}
+		controlplanetest.Require(t, squid.SetPassword(t.Context(), "another"))
+		if err := m.Pull(t.Context(), machine.InternetName+"/hello:1"); err == nil || !strings.Contains(err.Error(), ": Proxy Authentication Required") {
+			t.Errorf("with the password of before: %v", err)
+		}
 		controlplanetest.Require(t, m.PowerOff(t.Context())) // ends the tunnels
 		var requests []machine.Request
 		want := machine.Request{User: user, Method: "CONNECT", Target: machine.InternetName + ":443", Status: 200}
