@@ -35,7 +35,7 @@ var numbers = []struct{ page, file, place string }{
 	{`charts/fairlead --version (\d+\.\d+\.\d+)`, "internal/version/VERSION", `^%s\n`},
 	{"`v(\\d+\\.\\d+\\.\\d+)[+`]", "internal/version/VERSION", `^%s\n`},
 	{`gRPC (?:for Go )?(?:from )?(\d+\.\d+)(?: to|\b)`, "operator/noproxy/dialect/grpc_go.go", `Since: "%s"`},
-	{`axios from (\d+\.\d+)`, "operator/noproxy/dialect/axios.go", `\{"%s[.0-9]*", "[^"]*networks`},
+	{`axios from (\d+\.\d+)[, ]`, "operator/noproxy/dialect/axios.go", `\{"%s[.0-9]*", "[^"]*networks`},
 	{`grpc-js from (\d+\.\d+)`, "operator/noproxy/dialect/grpc.go", `\{"%s[.0-9]*", "[^"]*networks`},
 	{`\.NET from (\d+)`, "operator/noproxy/dialect/dotnet.go", `\{"%s[.0-9]*", "[^"]*networks`},
 }

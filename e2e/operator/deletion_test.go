@@ -223,6 +223,24 @@ func TestSecretsOfAClusterThatGoesWhileTheOperatorIsDownGoOnceItIsBack(t *testin
 	}
 	f.startOperator()
 	f.awaitAllGone("c1")
+
+	// What docs/troubleshooting.md shows of a namespace that does not end.
+	f.cluster("c2")
+	f.report("c2", "Applied")
+	f.operator.Kill()
+	namespaces := controlplanetest.Clients(f, f.cp).CoreV1().Namespaces()
+	f.must(namespaces.Delete(t.Context(), f.namespace, metav1.DeleteOptions{}))
+	controlplanetest.Await(t, "what the namespace waits for", func(ctx context.Context) (bool, error) {
+		namespace, err := namespaces.Get(ctx, f.namespace, metav1.GetOptions{})
+		f.must(err)
+		said := fmt.Sprint(namespace.Status.Conditions)
+		return controlplanetest.Holds(strings.Contains(said, "finalizers remaining: fairlead.io/cluster in 1 resource instances"), "it says %s", said)
+	})
+	f.startOperator()
+	controlplanetest.Await(t, "the namespace's end", func(ctx context.Context) (bool, error) {
+		_, err := namespaces.Get(ctx, f.namespace, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
 }
 
 func TestAnotherClusterOfTheSameNameDoesNotInheritTheSecrets(t *testing.T) {
