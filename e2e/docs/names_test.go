@@ -29,12 +29,17 @@ func classes(t *testing.T) []class {
 		{"alert", regexp.MustCompile(`\b(Fairlead[A-Z]\w+)`), func(name string) bool { return strings.Contains(alerts, "alert: "+name+"\n") }, false, true, 10},
 		{"label, annotation or group", regexp.MustCompile(`(?:^|[^\w/.-])((?:(?:proxyreports|exclusions)\.)?fairlead\.io(?:/[a-z0-9-]*[a-z0-9])?)`), s.ours.has, false, true, 20},
 		{"file", regexp.MustCompile(`^((?:api|charts|config|docs|e2e|examples|images|internal|operator|policies|templates)/\S+)$`), exists, false, false, 90},
-		{"field or value", regexp.MustCompile(`^(?:--set )?([a-z]\w*(?:\[\])?(?:\.\w+(?:\[\d*\])?)+)(?:[=:].*)?$`),
-			func(name string) bool { return schemas.have(name) || !schemas.claim(name) && s.all.hasEach(name) }, true, false, 300},
-		{"flag", regexp.MustCompile(`^(--?[a-z][a-z-]*)`),
+		{"file", regexp.MustCompile(`^([a-z][\w-]*/[\w./-]+\.(?:go|json|md|mod|sh|txt|txtar|ya?ml))$`), func(name string) bool { return exists(name) || strings.Contains(s.all.text, "/"+name+"\n") }, true, false, 20},
+		{
+			"field or value", regexp.MustCompile(`^(?:--set )?([a-z]\w*(?:\[\])?(?:\.\w+(?:\[\d*\])?)+)(?:[=:].*)?$`),
+			func(name string) bool { return schemas.have(name) || !schemas.claim(name) && s.all.hasEach(name) }, true, false, 300,
+		},
+		{
+			"flag", regexp.MustCompile(`^(--?[a-z][a-z-]*)`),
 			func(name string) bool {
 				return strings.Contains(reference, name+"`") || strings.Contains(reference, "  "+name+" ") || s.all.has(name)
-			}, false, false, 80},
+			}, false, false, 80,
+		},
 		{"kind, condition, reason or code", regexp.MustCompile(`^([A-Z][a-z][A-Za-z]+)$`), func(name string) bool { return s.tests.has(name) || s.ours.has(name) }, false, false, 250},
 		{"word", regexp.MustCompile(`^([a-z_][\w-]*|[A-Z][A-Z_]+)$`), s.all.has, true, false, 700},
 	}

@@ -16,32 +16,26 @@ var (
 	ourKind   = regexp.MustCompile(`(?m)^kind: (CorporateProxy|ProxyOverride|ProxyReport)$`)
 )
 
-// An object of ours that a page shows has no field that its kind does not have, and values no key that the chart does not have.
+// TestEveryFieldOfABlockIsOneThatThereIs looks at objects of ours and at values of the charts.
 func TestEveryFieldOfABlockIsOneThatThereIs(t *testing.T) {
 	values, objects, known := 0, 0, readSchemas(t)
 	for _, file := range markdown(t) {
-		for _, m := range yamlBlock.FindAllStringSubmatch(read(t, file), -1) {
-			for document := range strings.SplitSeq(dedent(strings.Split(m[2], "\n"), m[1]), "\n---\n") {
-				kind := ourKind.FindStringSubmatch(document)
-				if kind != nil && strings.Contains(document, "apiVersion: fairlead.io/") {
-					objects++
-					into := map[string]any{"CorporateProxy": &v1alpha1.CorporateProxy{}, "ProxyOverride": &v1alpha1.ProxyOverride{}, "ProxyReport": &v1alpha1.ProxyReport{}}[kind[1]]
-					if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
-						t.Errorf("%s: %v in\n%s", file, err, document)
-					}
-					continue
+		for _, document := range documents(t, file) {
+			if kind := ourKind.FindStringSubmatch(document); kind != nil && strings.Contains(document, "apiVersion: fairlead.io/") {
+				objects++
+				if err := yaml.UnmarshalStrict([]byte(document), newObject(kind[1])); err != nil {
+					t.Errorf("%s: %v in\n%s", file, err, document)
 				}
-				var content map[string]any
-				if yaml.Unmarshal([]byte(document), &content) != nil || content["kind"] != nil {
-					continue
-				}
-				if chart := slices.IndexFunc(known, func(s map[string]any) bool { return s["$schema"] != nil && hasAll(s, content) }); chart >= 0 && len(content) > 0 {
-					values++
-					for _, path := range paths("", content) {
-						if !leads(known[chart], strings.Split(path, ".")) {
-							t.Errorf("%s: no chart has the value %s", file, path)
-						}
-					}
+				continue
+			}
+			schema, content := known.chartOf(document)
+			if schema == nil {
+				continue
+			}
+			values++
+			for _, path := range paths("", content) {
+				if !leads(schema, strings.Split(path, ".")) {
+					t.Errorf("%s: the chart has no value %s", file, path)
 				}
 			}
 		}
@@ -49,6 +43,38 @@ func TestEveryFieldOfABlockIsOneThatThereIs(t *testing.T) {
 	if objects < 10 || values < 15 {
 		t.Errorf("only %d objects and %d times values", objects, values)
 	}
+}
+
+// documents are those of a page's blocks of YAML.
+func documents(t *testing.T, file string) []string {
+	t.Helper()
+	var all []string
+	for _, m := range yamlBlock.FindAllStringSubmatch(read(t, file), -1) {
+		all = append(all, strings.Split(dedent(strings.Split(m[2], "\n"), m[1]), "\n---\n")...)
+	}
+	return all
+}
+
+func newObject(kind string) any {
+	switch kind {
+	case "CorporateProxy":
+		return &v1alpha1.CorporateProxy{}
+	case "ProxyOverride":
+		return &v1alpha1.ProxyOverride{}
+	}
+	return &v1alpha1.ProxyReport{}
+}
+
+// chartOf returns the schema of the chart whose values a document is, if its keys are all that chart's.
+func (s schemas) chartOf(document string) (schema, content map[string]any) {
+	if yaml.Unmarshal([]byte(document), &content) != nil || len(content) == 0 || content["kind"] != nil {
+		return nil, nil
+	}
+	chart := slices.IndexFunc(s, func(schema map[string]any) bool { return schema["$schema"] != nil && hasAll(schema, content) })
+	if chart < 0 {
+		return nil, nil
+	}
+	return s[chart], content
 }
 
 func hasAll(schema, content map[string]any) bool {
