@@ -1,6 +1,8 @@
 package importing
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -19,12 +21,17 @@ var arc = &Format{
 			if !strings.HasPrefix(flag, "--proxy-") {
 				continue
 			}
+			if !flagName.MatchString(flag) { // it may have a URL in it
+				flag = "--proxy-"
+			}
 			at := f.at(words[i].line, flag)
-			if !joined {
-				if i++; i >= len(words) {
-					return nil, at.errorf("has no value")
-				}
+			switch {
+			case joined:
+			case i+1 < len(words) && !strings.HasPrefix(words[i+1].text, "--"):
+				i++
 				value = words[i].text
+			case slices.Contains(arcFlags, flag):
+				return nil, at.errorf("has no value")
 			}
 			if words[i].expands && flag != "--proxy-cert" {
 				return nil, at.errorf(isVariable)
@@ -37,6 +44,11 @@ var arc = &Format{
 	},
 	Adds: addsNothing,
 }
+
+var (
+	flagName = regexp.MustCompile(`^--proxy(-[a-z]+)+$`)
+	arcFlags = []string{"--proxy-http", "--proxy-https", "--proxy-skip-range", "--proxy-cert"}
+)
 
 func (s *Settings) flag(flag, value string, at Place) error {
 	switch flag {

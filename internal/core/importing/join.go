@@ -157,8 +157,10 @@ type keptEntries struct {
 // kept parses the entries, and leaves out what Fairlead derives for each of the clusters, or for any where none is known.
 func (s Settings) kept(clusters []*clusterv1.Cluster) (keptEntries, error) {
 	var k keptEntries
-	if at, refusal := noproxy.Whole(textsOf(s.NoProxy)); refusal != nil {
-		return k, s.NoProxy[at].Place.errorf("%w", refusal)
+	for _, list := range [][]Entry{s.NoProxy, s.Effective} {
+		if at, refusal := noproxy.Whole(textsOf(list)); refusal != nil {
+			return k, list[at].Place.errorf("%w", refusal)
+		}
 	}
 	derived, err := derivedOf(clusters)
 	if err != nil {

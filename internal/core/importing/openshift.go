@@ -21,8 +21,8 @@ var openShift = &Format{
 				return err
 			}
 			return f.mapping(s, get(d.node, "status"), "status.", []row{
-				{"httpProxy", isKnown, "the same as in spec"},
-				{"httpsProxy", isKnown, "the same as in spec"},
+				{"httpProxy", isHTTPInUse, ""},
+				{"httpsProxy", isHTTPSInUse, ""},
 				{"noProxy", isEffective, "the whole list, for the comparison"},
 			})
 		})

@@ -16,27 +16,28 @@ import (
 func TestUnusableFilesAreRefusedWithPlaceAndReason(t *testing.T) {
 	const openshift = "apiVersion: config.openshift.io/v1\nkind: Proxy\nspec:\n  "
 	for name, test := range map[string]struct{ file, text, from, want string }{
-		"nothing known":          {"x.yaml", "a: b\n", "", "x.yaml: not recognised as any of openshift, eks-anywhere, "},
-		"no YAML":                {"x.yaml", "a: b\n  c: [S3CRET\n", "", "environment-file, cluster-apps-operator, kyverno-policies-connectivity (2: not valid YAML); say which with --from"},
-		"no such format":         {"x.yaml", "a: b\n", "x", `there is no format "x": use one of openshift, `},
-		"two formats":            {"x.yaml", "proxy: {http: 'http://a.example:1'}\ncluster: {proxy: {http: 'http://a.example:1'}}\n", "", "x.yaml: may be cluster-apps-operator or kyverno-policies-connectivity: say which with --from"},
-		"another format":         {"x.yaml", "proxy: {http: 'http://a.example:1'}\n", "openshift", "x.yaml: no settings of OpenShift's Proxy/cluster in it"},
-		"no URL":                 {"x.yaml", openshift + "noProxy: a.example\n", "", "x.yaml:1: no URL of a proxy in it: nothing goes through one there"},
-		"a URL without port":     {"x.yaml", openshift + "httpProxy: http://me:S3CRET@a.example\n", "", "x.yaml:4: spec.httpProxy: the port is missing: clients disagree about the default"},
-		"a bad password":         {"x.yaml", openshift + "httpProxy: http://me:S3%CRET@a.example:1\n", "", "x.yaml:4: spec.httpProxy: the user information has a % at byte 6 that starts no percent-encoding: write %25"},
-		"a mapping for a string": {"x.yaml", openshift + "httpProxy: {a: b}\n", "", "x.yaml:4: spec.httpProxy: a string is expected"},
-		"no mapping":             {"x.yaml", "apiVersion: config.openshift.io/v1\nkind: Proxy\nspec: x\n", "", "x.yaml:3: spec: a mapping is expected"},
-		"a list of lists":        {"x.yaml", openshift + "httpProxy: http://a.example:1\n  noProxy: [a, [b]]\n", "", "x.yaml:5: spec.noProxy[1]: a string is expected"},
-		"no base64":              {"x.json", `{"httpProxyConfig": {"httpProxy": "http://a.example:1", "trustedCa": "%"}}`, "", "x.json:1: httpProxyConfig.trustedCa: not base64 of a PEM bundle"},
-		"no certificate":         {"x.json", `{"httpProxyConfig": {"httpProxy": "http://a.example:1", "trustedCa": "S3CRET"}}`, "", "x.json:1: httpProxyConfig.trustedCa: not base64 of a PEM bundle"},
-		"off":                    {"x.yaml", "TKG_HTTP_PROXY_ENABLED: false\nTKG_HTTP_PROXY: http://a.example:1\n", "", "x.yaml:1: TKG_HTTP_PROXY_ENABLED: is off: there is nothing to import"},
-		"two values":             {"x.env", "HTTP_PROXY=http://me:S3CRET@a.example:1\nhttp_proxy=http://me:S3CRET2@a.example:1\n", "", "x.env:2: http_proxy: is given a second time with another value: the first is in x.env:1: HTTP_PROXY"},
-		"a shell's variable":     {"x.sh", "az connectedk8s connect --proxy-http $HTTP_PROXY\n", "", "x.sh:1: --proxy-http: is a variable of the shell: write its value"},
-		"a flag without a value": {"x.sh", "az connectedk8s connect \\\n --proxy-http\n", "", "x.sh:2: --proxy-http: has no value"},
-		"a dropped line":         {"x.conf", "[Service]\nEnvironment=\"HTTP_PROXY=http://me:S3%40CRET@a.example:1\"\n", "", "x.conf: no URL of a proxy in it (x.conf:2: HTTP_PROXY: not supported: systemd reads % as a specifier, so this variable does not arrive: write %% for each % (character 13))"},
-		"a specifier":            {"x.conf", "[Service]\nEnvironment=\"HTTP_PROXY=http://me:S3%hCRET@a.example:1\"\n", "", "so this variable arrives as another one, or not at all: write %% for each % (character 13))"},
-		"outside of [Service]":   {"x.conf", "Environment=HTTP_PROXY=http://me:S3CRET@a.example:1\n", "", "x.conf:1: Environment= stands outside of [Service]: systemd ignores it"},
-		"the same with --from":   {"x.conf", "[Unit]\nEnvironment=HTTP_PROXY=http://me:S3CRET@a.example:1\n", "drop-in", "x.conf: no URL of a proxy in it (x.conf:2: not supported: Environment= stands outside of [Service]: systemd ignores it)"},
+		"nothing known":           {"x.yaml", "a: b\n", "", "x.yaml: not recognised as any of openshift, eks-anywhere, "},
+		"no YAML":                 {"x.yaml", "a: b\n  c: [S3CRET\n", "", "environment-file, cluster-apps-operator, kyverno-policies-connectivity (2: not valid YAML); say which with --from"},
+		"no such format":          {"x.yaml", "a: b\n", "x", `there is no format "x": use one of openshift, `},
+		"two formats":             {"x.yaml", "proxy: {http: 'http://a.example:1'}\ncluster: {proxy: {http: 'http://a.example:1'}}\n", "", "x.yaml: may be cluster-apps-operator or kyverno-policies-connectivity: say which with --from"},
+		"another format":          {"x.yaml", "proxy: {http: 'http://a.example:1'}\n", "openshift", "x.yaml: no settings of OpenShift's Proxy/cluster in it"},
+		"no URL":                  {"x.yaml", openshift + "noProxy: a.example\n", "", "x.yaml:1: no URL of a proxy in it: nothing goes through one there"},
+		"a URL without port":      {"x.yaml", openshift + "httpProxy: http://me:S3CRET@a.example\n", "", "x.yaml:4: spec.httpProxy: the port is missing: clients disagree about the default"},
+		"a bad password":          {"x.yaml", openshift + "httpProxy: http://me:S3%CRET@a.example:1\n", "", "x.yaml:4: spec.httpProxy: the user information has a % at byte 6 that starts no percent-encoding: write %25"},
+		"a mapping for a string":  {"x.yaml", openshift + "httpProxy: {a: b}\n", "", "x.yaml:4: spec.httpProxy: a string is expected"},
+		"no mapping":              {"x.yaml", "apiVersion: config.openshift.io/v1\nkind: Proxy\nspec: x\n", "", "x.yaml:3: spec: a mapping is expected"},
+		"a list of lists":         {"x.yaml", openshift + "httpProxy: http://a.example:1\n  noProxy: [a, [b]]\n", "", "x.yaml:5: spec.noProxy[1]: a string is expected"},
+		"no base64":               {"x.json", `{"httpProxyConfig": {"httpProxy": "http://a.example:1", "trustedCa": "%"}}`, "", "x.json:1: httpProxyConfig.trustedCa: not base64 of a PEM bundle"},
+		"no certificate":          {"x.json", `{"httpProxyConfig": {"httpProxy": "http://a.example:1", "trustedCa": "S3CRET"}}`, "", "x.json:1: httpProxyConfig.trustedCa: not base64 of a PEM bundle"},
+		"off":                     {"x.yaml", "TKG_HTTP_PROXY_ENABLED: false\nTKG_HTTP_PROXY: http://a.example:1\n", "", "x.yaml:1: TKG_HTTP_PROXY_ENABLED: is off: there is nothing to import"},
+		"two values":              {"x.env", "HTTP_PROXY=http://me:S3CRET@a.example:1\nhttp_proxy=http://me:S3CRET2@a.example:1\n", "", "x.env:2: http_proxy: is given a second time with another value: the first is in x.env:1: HTTP_PROXY"},
+		"a shell's variable":      {"x.sh", "az connectedk8s connect --proxy-http $HTTP_PROXY\n", "", "x.sh:1: --proxy-http: is a variable of the shell: write its value"},
+		"a flag before its value": {"x.sh", "az connectedk8s connect --proxy-http --proxy-https http://a.example:1\n", "", "x.sh:1: --proxy-http: has no value"},
+		"a flag without a value":  {"x.sh", "az connectedk8s connect \\\n --proxy-http\n", "", "x.sh:2: --proxy-http: has no value"},
+		"a dropped line":          {"x.conf", "[Service]\nEnvironment=\"HTTP_PROXY=http://me:S3%40CRET@a.example:1\"\n", "", "x.conf: no URL of a proxy in it (x.conf:2: HTTP_PROXY: not supported: systemd reads % as a specifier, so this variable does not arrive: write %% for each % (character 13))"},
+		"a specifier":             {"x.conf", "[Service]\nEnvironment=\"HTTP_PROXY=http://me:S3%hCRET@a.example:1\"\n", "", "so this variable arrives as another one, or not at all: write %% for each % (character 13))"},
+		"outside of [Service]":    {"x.conf", "Environment=HTTP_PROXY=http://me:S3CRET@a.example:1\n", "", "x.conf:1: Environment= stands outside of [Service]: systemd ignores it"},
+		"the same with --from":    {"x.conf", "[Unit]\nEnvironment=HTTP_PROXY=http://me:S3CRET@a.example:1\n", "drop-in", "x.conf: no URL of a proxy in it (x.conf:2: not supported: Environment= stands outside of [Service]: systemd ignores it)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := importing.Read(test.file, []byte(test.text), test.from)
@@ -86,6 +87,23 @@ x:3: NO_PROXY[0]: understood: b
 x:4: CONTAINERD_NO_PROXY: understood: merged with NO_PROXY, since Fairlead writes one list
 x:4: CONTAINERD_NO_PROXY[1]: understood: c
 `},
+		"a piece of a password as a key": {"proxy: {https: http://a.example:1, http: http://me:12,S3CRET@a.example:1, S3CRET, b: c}\n", `x:1: proxy.https: understood
+x:1: proxy.http: understood
+x:1: proxy: not recognised: a key that is not shown, since it may be a piece of a password: are quotes missing?
+x:1: proxy: not recognised: a key that is not shown, since it may be a piece of a password: are quotes missing?
+x:1: proxy.b: not recognised
+`},
+		"a flag with its value in it": {"az connectedk8s connect --proxy-http http://a.example:1 --proxy-https:http://me:S3CRET@a.example:1 --proxy-x --proxy-y z --proxy-skip-range b", `x:1: --proxy-http: understood
+x:1: --proxy-: not recognised
+x:1: --proxy-x: not recognised
+x:1: --proxy-y: not recognised
+x:1: --proxy-skip-range[0]: understood: b
+`},
+		"OpenShift uses another URL": {"{apiVersion: config.openshift.io/v1, kind: Proxy, spec: {httpProxy: 'http://a.example:1', noProxy: null}, status: {httpProxy: 'http://me:S3CRET@a.example:1', httpsProxy: ''}}", `x:1: spec.httpProxy: understood
+x:1: status.httpProxy: not supported: is in use, and another one than in spec, which is imported
+x:1: status.httpsProxy: understood: the same as in spec
+`},
+		"no status yet": {"{apiVersion: config.openshift.io/v1, kind: Proxy, spec: {httpProxy: 'http://a.example:1'}, status: null}", "x:1: spec.httpProxy: understood\n"},
 		"the last wins": {"HTTP_PROXY=http://me:S3CRET@b.example:1\nHTTP_PROXY=http://a.example:1\n", `x:1: HTTP_PROXY: understood: set again below, which wins: left out
 x:2: HTTP_PROXY: understood
 `},
@@ -111,10 +129,14 @@ x:10: spec.proxyConfiguration.noProxy[1]: understood: b
 }
 
 func TestAListWithUserInformationIsShownNowhere(t *testing.T) {
-	settings := read(t, "x.env", "HTTP_PROXY=http://a.example:1\nNO_PROXY=b.example,http://me:S3CRET@a.example:1\n")
-	_, err := importing.Join(settings, nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "x.env:2: NO_PROXY[1]: ") || strings.Contains(err.Error(), "S3CRET") {
-		t.Errorf("says %v", err)
+	for text, place := range map[string]string{
+		"HTTP_PROXY=http://a.example:1\nNO_PROXY=b.example,http://me:S3CRET@a.example:1\n":                                                              "x:2: NO_PROXY[1]: ",
+		"{apiVersion: config.openshift.io/v1, kind: Proxy, spec: {httpProxy: 'http://a.example:1'}, status: {noProxy: 'http://me:S3CRET@a.example:1'}}": "x:1: status.noProxy[0]: ",
+	} {
+		_, err := importing.Join(read(t, "x", text), nil)
+		if err == nil || !strings.HasPrefix(err.Error(), place) || strings.Contains(err.Error(), "S3CRET") {
+			t.Errorf("says %v, want %s", err, place)
+		}
 	}
 }
 

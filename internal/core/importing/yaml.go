@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -44,18 +46,19 @@ func (f *file) documents() ([]*yaml.Node, error) {
 			f.yaml.documents, f.yaml.err = nil, fmt.Errorf("%s: not valid YAML", at)
 			break
 		}
-		if root := target(node.Content[0]); root.Kind == yaml.MappingNode {
-			f.yaml.documents = append(f.yaml.documents, flattened(root)...)
-		}
+		f.yaml.documents = append(f.yaml.documents, flattened(target(node.Content[0]))...)
 	}
 	return f.yaml.documents, f.yaml.err
 }
 
-// flattened are the items of a List.
+// flattened are the mappings: the document, the items of a List, or those of a list as az prints it.
 func flattened(root *yaml.Node) []*yaml.Node {
-	items := get(root, "items")
-	if items == nil || items.Kind != yaml.SequenceNode || !strings.HasSuffix(text(root, "kind"), "List") {
-		return []*yaml.Node{root}
+	items := root
+	if strings.HasSuffix(text(root, "kind"), "List") {
+		items = get(root, "items")
+	}
+	if items == nil || items.Kind != yaml.SequenceNode {
+		return slices.DeleteFunc([]*yaml.Node{root}, func(n *yaml.Node) bool { return n.Kind != yaml.MappingNode })
 	}
 	var all []*yaml.Node
 	for _, item := range items.Content {
@@ -77,7 +80,7 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// get returns what stands at a path of keys, or nil.
+// get returns what stands at a path of keys, or nil. What is null is not there.
 func get(n *yaml.Node, path ...string) *yaml.Node {
 	for _, key := range path {
 		if n == nil || n.Kind != yaml.MappingNode {
@@ -91,12 +94,17 @@ func get(n *yaml.Node, path ...string) *yaml.Node {
 		}
 		n = found
 	}
+	if n != nil && n.Tag == nullTag {
+		return nil
+	}
 	return n
 }
 
+const nullTag = "!!null"
+
 // text is the scalar at a path; "" for anything else.
 func text(n *yaml.Node, path ...string) string {
-	if n = get(n, path...); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+	if n = get(n, path...); n == nil || n.Kind != yaml.ScalarNode {
 		return ""
 	}
 	return n.Value
@@ -125,10 +133,11 @@ const (
 	isHTTPS
 	isNoProxy   // a string with commas, or a list
 	isEffective // the whole list as the system reports it
-	isCA        // a ConfigMap's name, below name
-	isPEM       // base64 of a PEM bundle
-	isKnown     // understood, and says what becomes of it
-	isOff       // false: there is no proxy
+	isHTTPInUse // the URL as the system reports it
+	isHTTPSInUse
+	isCA  // a ConfigMap's name, below name
+	isPEM // base64 of a PEM bundle
+	isOff // false: there is no proxy
 	isUnsupported
 )
 
@@ -161,7 +170,11 @@ func (f *file) mapping(s *Settings, n *yaml.Node, path string, rows []row) error
 				return err
 			}
 		}
-		if !known {
+		switch {
+		case known:
+		case value.Tag == nullTag || !identifier.MatchString(key.Value): // {http: http://me:pass,word@proxy}
+			s.say(f.at(key.Line, strings.TrimSuffix(path, ".")), NotRecognised, "a key that is not shown, since it may be a piece of a password: are quotes missing?")
+		default:
 			s.say(at, NotRecognised, "")
 		}
 	}
@@ -181,6 +194,10 @@ func (f *file) apply(s *Settings, r row, n *yaml.Node, at Place) error {
 			s.NoProxy = append(s.NoProxy, entries...)
 		}
 		return err
+	case isHTTPInUse:
+		return s.inUse(s.HTTP, n, at)
+	case isHTTPSInUse:
+		return s.inUse(s.HTTPS, n, at)
 	case isCA:
 		name := text(n, "name")
 		if name == "" {
@@ -196,8 +213,6 @@ func (f *file) apply(s *Settings, r row, n *yaml.Node, at Place) error {
 			return at.errorf("is off: there is nothing to import")
 		}
 		s.say(at, Understood, "")
-	case isKnown:
-		s.say(at, Understood, r.says)
 	case isUnsupported:
 		s.say(at, NotSupported, r.says)
 	}
@@ -225,11 +240,25 @@ func (s *Settings) applyURL(r row, n *yaml.Node, at Place) error {
 	return nil
 }
 
+// inUse compares a URL that the system reports with the configured one, which is imported.
+func (s *Settings) inUse(configured URL, n *yaml.Node, at Place) error {
+	value, err := scalar(n, at)
+	if err != nil {
+		return err
+	}
+	if u, err := proxyurl.Parse(value); err != nil || !u.Equal(configured.URL) {
+		s.say(at, NotSupported, "is in use, and another one than in spec, which is imported")
+		return nil
+	}
+	s.say(at, Understood, "the same as in spec")
+	return nil
+}
+
 func scalar(n *yaml.Node, at Place) (string, error) {
 	if n.Kind != yaml.ScalarNode {
 		return "", at.errorf("a string is expected")
 	}
-	if n.Tag == "!!null" {
+	if n.Tag == nullTag {
 		return "", nil
 	}
 	return n.Value, nil
