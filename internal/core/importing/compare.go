@@ -51,7 +51,7 @@ type Answer struct {
 // side is what programs find around them.
 type side struct {
 	env     dialect.Env
-	sources []placed
+	sources map[string][]placed // of each variable
 }
 
 // placed is an entry at its place in the list.
@@ -64,16 +64,16 @@ type placed struct {
 // systems set variables. Passwords are left out: they decide nothing.
 func Compare(s Settings, cluster resolve.Cluster, effective resolve.Effective) Comparison {
 	choices, _ := explain.Choose(nil) // every client there is
-	entries := s.old(cluster)
-	targets := targetsOf(entries, effective)
+	lists := s.old(cluster)
+	targets := targetsOf(union(lists("NO_PROXY"), lists("no_proxy")), effective)
 	c := Comparison{System: s.System.Title, File: s.Place.File, Cluster: effective.Namespace + "/" + effective.Cluster, URLs: len(targets), Clients: len(choices)}
-	onMachines := entries
+	onMachines := lists
 	if s.System.bare && s.Effective == nil {
-		onMachines = s.NoProxy
+		onMachines = s.listOf
 	}
 	golang := slices.DeleteFunc(slices.Clone(choices), func(c dialect.Choice) bool { return c.Client.Name != "go" })
-	c.ask(s, noproxy.AudienceGo, golang, targets, s.side(onMachines, s.Variables), s.side(onMachines, bothCases), sideOf(render.OnMachine(effective), noproxy.AudienceGo))
-	c.ask(s, noproxy.AudienceAny, choices, targets, s.side(entries, s.Variables), s.side(entries, bothCases), sideOf(effective, noproxy.AudienceAny))
+	c.ask(s, noproxy.AudienceGo, golang, targets, s.side(onMachines, s.Variables, s.Blank), s.side(onMachines, bothCases, nil), sideOf(render.OnMachine(effective), noproxy.AudienceGo))
+	c.ask(s, noproxy.AudienceAny, choices, targets, s.side(lists, s.Variables, s.Blank), s.side(lists, bothCases, nil), sideOf(effective, noproxy.AudienceAny))
 	c.Same = c.Alike == c.Decisions
 	return c
 }
@@ -96,7 +96,7 @@ func (c *Comparison) ask(s Settings, audience noproxy.Audience, choices []dialec
 				c.Alike++
 				row.Before, row.After = Answer{Decision: row.Before.Decision}, Answer{Decision: row.After.Decision}
 			case named.answer(deciders[i][1](target)).Decision == row.After.Decision:
-				row.Why = s.System.Title + " sets " + strings.Join(s.Variables, ", ") + " alone, which is not what these clients read"
+				row.Why = s.System.Title + " sets " + strings.Join(s.setVariables(), ", ") + " alone, which is not what these clients read"
 			default:
 				row.Why = why(row)
 			}
@@ -129,38 +129,65 @@ func why(r Row) string {
 	return "before: " + r.Before.reason + "; now: " + r.After.reason
 }
 
-// old is the list that the other system writes.
-func (s Settings) old(cluster resolve.Cluster) []Entry {
+// lists are those that the other system writes, by the name of the variable.
+type lists func(name string) []Entry
+
+func (s Settings) old(cluster resolve.Cluster) lists {
 	if s.Effective != nil {
-		return s.Effective
+		return func(string) []Entry { return s.Effective }
 	}
 	before, after := s.System.Adds(s, cluster)
-	return slices.Concat(before, s.NoProxy, after)
+	return func(name string) []Entry { return slices.Concat(before, s.listOf(name), after) }
 }
 
-func (s Settings) side(entries []Entry, variables []string) side {
-	var list strings.Builder
-	var sources []placed
-	for i, e := range entries {
-		if i > 0 {
-			list.WriteByte(',')
+// listOf is what the file has for a variable, or else for the same in the other case.
+func (s Settings) listOf(name string) []Entry {
+	for _, n := range []string{name, strings.ToUpper(name), strings.ToLower(name)} {
+		if list, is := s.Lists[n]; is {
+			return list
 		}
-		start, from := list.Len(), e.Reason
-		if from == "" {
-			from = e.Place.String()
-		}
-		list.WriteString(e.Text)
-		sources = append(sources, placed{start, list.Len(), e.Text, from})
 	}
-	return side{environment(s.HTTP, s.HTTPS, list.String(), variables), sources}
+	return s.NoProxy
+}
+
+// side has these variables; the blank ones without a value.
+func (s Settings) side(of lists, variables, blank []string) side {
+	found := side{sources: map[string][]placed{}}
+	found.env = environment(s.HTTP, s.HTTPS, variables, func(name string) string {
+		var list strings.Builder
+		for i, e := range of(name) {
+			if i > 0 {
+				list.WriteByte(',')
+			}
+			start, from := list.Len(), e.Reason
+			if from == "" {
+				from = e.Place.String()
+			}
+			list.WriteString(e.Text)
+			found.sources[name] = append(found.sources[name], placed{start, list.Len(), e.Text, from})
+		}
+		return list.String()
+	})
+	for _, name := range blank {
+		found.env[name] = ""
+	}
+	return found
 }
 
 // environment has these variables, without credentials and without what is empty.
-func environment(http, https interface{ WithoutCredentials() proxyurl.URL }, list string, variables []string) dialect.Env {
-	values := map[string]string{"HTTP_PROXY": http.WithoutCredentials().String(), "HTTPS_PROXY": https.WithoutCredentials().String(), "NO_PROXY": list}
+func environment(http, https interface{ WithoutCredentials() proxyurl.URL }, variables []string, list func(name string) string) dialect.Env {
 	env := dialect.Env{}
 	for _, name := range variables {
-		if value := values[strings.ToUpper(name)]; value != "" {
+		value := ""
+		switch strings.ToUpper(name) {
+		case "HTTP_PROXY":
+			value = http.WithoutCredentials().String()
+		case "HTTPS_PROXY":
+			value = https.WithoutCredentials().String()
+		case "NO_PROXY":
+			value = list(name)
+		}
+		if value != "" {
 			env[name] = value
 		}
 	}
@@ -179,7 +206,10 @@ func sideOf(e resolve.Effective, audience noproxy.Audience) side {
 		sources = append(sources, placed{start, end, item.Entry.String(), from})
 		start = end + 1
 	}
-	return side{environment(e.HTTP, e.HTTPS, list.String(), bothCases), sources}
+	return side{
+		environment(e.HTTP, e.HTTPS, bothCases, func(string) string { return list.String() }),
+		map[string][]placed{"NO_PROXY": sources, "no_proxy": sources},
+	}
 }
 
 func (s side) answer(d dialect.Decision) Answer {
@@ -187,12 +217,23 @@ func (s side) answer(d dialect.Decision) Answer {
 	if d.Route == dialect.Proxy {
 		a.Decision += " " + d.Hop.Address
 	}
-	for _, p := range s.sources {
+	for _, p := range s.sources[d.Variable] {
 		if !d.Entry.Empty() && p.start <= d.Entry.Start && d.Entry.Start < p.end {
 			a.Entry, a.From = explain.Shown(p.text), p.from
 		}
 	}
 	return a
+}
+
+// setVariables are those with a value.
+func (s Settings) setVariables() []string {
+	return slices.DeleteFunc(slices.Clone(s.Variables), func(name string) bool { return slices.Contains(s.Blank, name) })
+}
+
+// union is the first list with what the second has besides.
+func union(first, second []Entry) []Entry {
+	texts := textsOf(first)
+	return slices.Concat(first, slices.DeleteFunc(slices.Clone(second), func(e Entry) bool { return slices.Contains(texts, e.Text) }))
 }
 
 // targetsOf are the URLs that both lists may decide about. Of what is no entry to Fairlead, what it looks like is asked.

@@ -78,14 +78,19 @@ func TestEveryDifferenceIsExplained(t *testing.T) {
 	full := "localhost,127.0.0.1,.svc,.cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59"
 	upper := "HTTP_PROXY=http://p.example:1\nHTTPS_PROXY=http://p.example:1\nNO_PROXY=" + full + "\n"
 	for name, test := range map[string]struct{ text, client, url, before, after, why string }{
-		"Fairlead adds":           {variables("localhost"), "go", "https://178.170.32.59/", "proxy p.example:1", "direct", "Fairlead's list has 178.170.32.59 (ControlPlaneEndpoint Cluster org/c spec.controlPlaneEndpoint.host)"},
-		"Fairlead lacks":          {variables(full + ",gone.example"), "go", "https://gone.example/", "direct", "proxy p.example:1", "Fairlead's list has nothing for gone.example (x.env:5: NO_PROXY[7]) that these clients read"},
-		"lower case is missing":   {upper, "curl", "http://example.com/", "direct", "proxy p.example:1", "a file of environment variables sets HTTP_PROXY, HTTPS_PROXY, NO_PROXY alone, which is not what these clients read"},
-		"the list is missing":     {upper, "perl-http-tiny", "https://localhost/", "proxy p.example:1", "direct", "a file of environment variables sets HTTP_PROXY, HTTPS_PROXY, NO_PROXY alone, which is not what these clients read"},
-		"one URL alone":           {"HTTPS_PROXY=http://p.example:1\nhttps_proxy=http://p.example:1\n", "go", "http://example.com/", "direct", "proxy p.example:1", "before: "},
-		"another address":         {strings.ReplaceAll(variables(full), "p.example:1", "q.example:2"), "go", "https://example.com/", "proxy q.example:2", "proxy p.example:1", "before: "},
-		"what is no entry to us":  {variables("10.0.0.1-10.0.0.9"), "node-http", "https://10.0.0.1/", "direct", "proxy p.example:1", "Fairlead's list has nothing for 10.0.0.1-10.0.0.9 (x.env:5: NO_PROXY[0])"},
-		"where neither has a say": {variables(full), "curl", "https://example.com/", "proxy p.example:1", "proxy p.example:1", ""},
+		"Fairlead adds":              {variables("localhost"), "go", "https://178.170.32.59/", "proxy p.example:1", "direct", "Fairlead's list has 178.170.32.59 (ControlPlaneEndpoint Cluster org/c spec.controlPlaneEndpoint.host)"},
+		"Fairlead lacks":             {variables(full + ",gone.example"), "go", "https://gone.example/", "direct", "proxy p.example:1", "Fairlead's list has nothing for gone.example (x.env:5: NO_PROXY[7]) that these clients read"},
+		"lower case is missing":      {upper, "curl", "http://example.com/", "direct", "proxy p.example:1", "a file of environment variables sets HTTP_PROXY, HTTPS_PROXY, NO_PROXY alone, which is not what these clients read"},
+		"the list is missing":        {upper, "perl-http-tiny", "https://localhost/", "proxy p.example:1", "direct", "a file of environment variables sets HTTP_PROXY, HTTPS_PROXY, NO_PROXY alone, which is not what these clients read"},
+		"one URL alone":              {"HTTPS_PROXY=http://p.example:1\nhttps_proxy=http://p.example:1\n", "go", "http://example.com/", "direct", "proxy p.example:1", "before: "},
+		"another list in lower case": {strings.Replace(variables(full), "no_proxy="+full, "no_proxy="+full+",low.example", 1), "curl", "https://low.example/", "direct", "proxy p.example:1", "Fairlead's list has nothing for low.example (x.env:6: no_proxy[7]) that these clients read"},
+		"not for other clients":      {strings.Replace(variables(full), "no_proxy="+full, "no_proxy="+full+",low.example", 1), "go", "https://low.example/", "proxy p.example:1", "proxy p.example:1", ""},
+		"an empty variable":          {upper + "http_proxy=\nhttps_proxy=\n", "python-urllib", "https://example.com/", "direct", "proxy p.example:1", "a file of environment variables sets HTTP_PROXY, HTTPS_PROXY, NO_PROXY alone, which is not what these clients read"},
+		"RKE2 adds to its list":      {"HTTPS_PROXY=http://p.example:1\nCONTAINERD_NO_PROXY=c.example\n", "go", "https://100.64.0.20/", "direct", "direct", ""},
+		"RKE2 makes one list":        {"HTTPS_PROXY=http://p.example:1\nNO_PROXY=a.example\nno_proxy=b.example\nCONTAINERD_HTTPS_PROXY=http://p.example:1\n", "go", "https://b.example/", "direct", "proxy p.example:1", "Fairlead's list has nothing for b.example (x.env:3: no_proxy[0]) that these clients read"},
+		"another address":            {strings.ReplaceAll(variables(full), "p.example:1", "q.example:2"), "go", "https://example.com/", "proxy q.example:2", "proxy p.example:1", "before: "},
+		"what is no entry to us":     {variables("10.0.0.1-10.0.0.9"), "node-http", "https://10.0.0.1/", "direct", "proxy p.example:1", "Fairlead's list has nothing for 10.0.0.1-10.0.0.9 (x.env:6: no_proxy[0])"},
+		"where neither has a say":    {variables(full), "curl", "https://example.com/", "proxy p.example:1", "proxy p.example:1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, "x.env", test.text)[0]

@@ -136,9 +136,9 @@ func (s *Settings) assign(name, value string, at Place) error {
 		s.say(at, NotRecognised, "no variable of a proxy")
 		return nil
 	}
-	plain := name
-	if rest, is := strings.CutPrefix(strings.ToUpper(name), containerdPrefix); is {
-		plain = rest
+	plain, ofContainerd := strings.CutPrefix(strings.ToUpper(name), containerdPrefix)
+	if !ofContainerd {
+		plain = name
 	}
 	if !supported(plain) {
 		s.say(at, NotSupported, "Fairlead sets HTTP_PROXY and HTTPS_PROXY alone")
@@ -147,6 +147,9 @@ func (s *Settings) assign(name, value string, at Place) error {
 	if !slices.Contains(s.Variables, plain) {
 		s.Variables = append(s.Variables, plain)
 	}
+	if value == "" && !ofContainerd {
+		s.Blank = append(s.Blank, plain)
+	}
 	switch strings.ToUpper(plain) {
 	case "HTTP_PROXY":
 		return s.setURL(&s.HTTP, value, at)
@@ -154,6 +157,12 @@ func (s *Settings) assign(name, value string, at Place) error {
 		return s.setURL(&s.HTTPS, value, at)
 	}
 	entries := cut(value, at)
+	if s.Lists == nil {
+		s.Lists = map[string][]Entry{}
+	}
+	if _, has := s.Lists[plain]; !has || !ofContainerd {
+		s.Lists[plain] = entries
+	}
 	if len(entries) == 0 {
 		s.say(at, Understood, "empty: nothing goes past the proxy there")
 		return nil
@@ -162,27 +171,19 @@ func (s *Settings) assign(name, value string, at Place) error {
 	return nil
 }
 
-// list takes a list. Of several names, all entries are imported, and the first is what is compared.
+// list takes a list. Of several names, all entries are imported.
 func (s *Settings) list(entries []Entry, at Place) {
 	if s.NoProxy == nil {
 		s.NoProxy = entries
 		return
 	}
-	first := textsOf(s.NoProxy)
-	if slices.Equal(first, textsOf(entries)) {
+	if slices.Equal(textsOf(s.NoProxy), textsOf(entries)) {
 		s.say(at, Understood, "the same as the first list")
 		return
 	}
-	if s.Effective == nil {
-		s.Effective = s.NoProxy
-	}
 	name, _, _ := strings.Cut(s.NoProxy[0].Place.Field, "[")
 	s.say(at, Understood, "merged with "+name+", since Fairlead writes one list")
-	for _, e := range entries {
-		if !slices.Contains(first, e.Text) {
-			s.NoProxy = append(s.NoProxy, e)
-		}
-	}
+	s.NoProxy = union(s.NoProxy, entries)
 }
 
 func textsOf(entries []Entry) []string {

@@ -71,7 +71,11 @@ type Settings struct {
 	CA        CA
 	// Variables are those that programs find. Some clients read one case alone.
 	Variables []string
-	Lines     []Line
+	// Lists are those of variables that the file sets one by one, and Blank are its empty variables, which hide others from
+	// some clients.
+	Lists map[string][]Entry
+	Blank []string
+	Lines []Line
 	// extra has settings that only Adds of the format understands.
 	extra map[string]string
 }

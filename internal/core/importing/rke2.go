@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -12,8 +13,22 @@ import (
 var rke2 = &Format{
 	Name: "rke2", Title: "RKE2 or K3s",
 	detect: func(f *file) bool { return looksLikeVariables(f) && isRKE2(f) },
-	read:   readVariables,
-	Adds:   rke2Adds,
+	read: func(f *file) ([]Settings, error) {
+		all, err := readVariables(f)
+		for i := range all {
+			all[i].oneList()
+		}
+		return all, err
+	},
+	Adds: rke2Adds,
+}
+
+// oneList puts the entries of no_proxy into NO_PROXY, and removes it.
+func (s *Settings) oneList() {
+	isList := func(name string) bool { return strings.EqualFold(name, "NO_PROXY") }
+	s.Lists = map[string][]Entry{"NO_PROXY": slices.Concat(s.Lists["NO_PROXY"], s.Lists["no_proxy"])}
+	s.Variables = append(slices.DeleteFunc(s.Variables, isList), "NO_PROXY")
+	s.Blank = slices.DeleteFunc(s.Blank, isList)
 }
 
 func isRKE2(f *file) bool {
@@ -28,8 +43,7 @@ func isRKE2(f *file) bool {
 	return false
 }
 
-// rke2Adds is read in k3s-io/k3s pkg/server/server.go (setNoProxyEnv). It also removes no_proxy, whose entries are in NO_PROXY
-// then.
+// rke2Adds is read in k3s-io/k3s pkg/server/server.go (setNoProxyEnv), as is what becomes of no_proxy.
 func rke2Adds(_ Settings, c resolve.Cluster) (before, after []Entry) {
 	domain := c.ServiceDomain
 	if domain == "" {
