@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/importing"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
-	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
 type importOptions struct {
@@ -182,6 +182,9 @@ func runImport(cmd *cobra.Command, opts importOptions) error {
 		return err
 	}
 	report(cmd.ErrOrStderr(), in.joined.Lines)
+	if err := in.lint(opts, cmd.ErrOrStderr()); err != nil {
+		return err
+	}
 	if !cmd.Flags().Changed("name") {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning: --name is default, which is also the chart's: kubectl apply would replace that one")
 	}
@@ -239,17 +242,55 @@ func runCompare(cmd *cobra.Command, opts importOptions) error {
 	return nil
 }
 
-// compare resolves the objects as render does.
-func (in imported) compare(opts importOptions, warnings io.Writer) ([]importing.Comparison, error) {
+// made is the import as the other verbs read it.
+type made struct {
+	documents []document.Document
+	choose    fleet.Choice
+}
+
+func (in imported) made(opts importOptions) (m made, err error) {
 	text, err := manifestsText(importing.Readable(in.joined.Manifests(opts.name, opts.namespace)), "yaml")
 	if err != nil {
-		return nil, err
+		return m, err
 	}
-	made, err := document.Parse("the import", text)
+	if m.documents, err = document.Parse("the import", text); err != nil {
+		return m, err
+	}
+	m.choose, err = fleet.Proxies("the import", m.documents, time.Now())
+	return m, err
+}
+
+// lint names what fairlead lint finds for the Clusters of --cluster.
+func (in imported) lint(opts importOptions, out io.Writer) error {
+	made, err := in.made(opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	choose, err := fleet.Proxies("the import", made, time.Now())
+	for _, c := range in.clusters {
+		f, err := in.fleet(c, made, io.Discard)
+		if err != nil {
+			return err
+		}
+		linted, err := f.Lint(time.Now().Unix(), io.Discard)
+		if err != nil {
+			return err
+		}
+		var found []string
+		for _, finding := range linted[0].Findings {
+			if says := fmt.Sprintf("%s %s", finding.Severity, finding.Code); finding.Severity != lint.Info && !slices.Contains(found, says) {
+				found = append(found, says)
+			}
+		}
+		if len(found) > 0 {
+			fmt.Fprintf(out, "fairlead lint finds for Cluster %s: %s\n", linted[0].Cluster, strings.Join(found, ", "))
+		}
+	}
+	return nil
+}
+
+// compare resolves the objects as render does.
+func (in imported) compare(opts importOptions, warnings io.Writer) ([]importing.Comparison, error) {
+	made, err := in.made(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +301,11 @@ func (in imported) compare(opts importOptions, warnings io.Writer) ([]importing.
 			return nil, fmt.Errorf("%s: does not say for which cluster it is: --compare needs --cluster with your Cluster", s.Place.File)
 		}
 		for _, c := range clusters {
-			effective, err := in.resolve(c, choose, made, warnings)
+			f, err := in.fleet(c, made, warnings)
+			if err != nil {
+				return nil, err
+			}
+			effective, err := f.Resolve(f.Clusters[0], warnings)
 			if err != nil {
 				return nil, err
 			}
@@ -270,22 +315,19 @@ func (in imported) compare(opts importOptions, warnings io.Writer) ([]importing.
 	return all, nil
 }
 
-func (in imported) resolve(c *clusterv1.Cluster, choose fleet.Choice, made []document.Document, warnings io.Writer) (resolve.Effective, error) {
+// fleet has one cluster.
+func (in imported) fleet(c *clusterv1.Cluster, made made, warnings io.Writer) (*fleet.Fleet, error) {
 	text, err := yaml.Marshal(c)
 	if err != nil {
-		return resolve.Effective{}, err
+		return nil, err
 	}
 	documents, err := document.Parse("the settings", text)
 	if err != nil {
-		return resolve.Effective{}, err
+		return nil, err
 	}
-	own := slices.DeleteFunc(slices.Clone(made), func(d document.Document) bool {
+	own := slices.DeleteFunc(slices.Clone(made.documents), func(d document.Document) bool {
 		return d.Object.GetKind() != "ProxyOverride" || d.Object.GetName() != c.Name || d.Object.GetNamespace() != c.Namespace
 	})
 	beside := slices.DeleteFunc(slices.Clone(in.documents), func(d document.Document) bool { return d.Object.GetKind() == "Cluster" })
-	f, err := fleet.New(choose, "the settings", append(documents, beside...), own, "", warnings)
-	if err != nil {
-		return resolve.Effective{}, err
-	}
-	return f.Resolve(f.Clusters[0], warnings)
+	return fleet.New(made.choose, "the settings", append(documents, beside...), own, "", warnings)
 }

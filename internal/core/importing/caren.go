@@ -3,6 +3,7 @@ package importing
 import (
 	"io"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -22,6 +23,7 @@ var caren = &Format{
 			if err := f.ownCluster(s, o); err != nil {
 				return err
 			}
+			f.sayOverrides(s, o, "clusterConfig", "proxy")
 			return f.mapping(s, variable(o, "clusterConfig", "proxy"), "clusterConfig.proxy.", []row{
 				{"http", isHTTP, ""}, {"https", isHTTPS, ""}, {"additionalNo", isNoProxy, ""},
 			})
@@ -32,16 +34,39 @@ var caren = &Format{
 
 // variable returns what stands below the value of a variable of the topology.
 func variable(o object, name string, path ...string) *yaml.Node {
-	variables := get(o.node, "spec", "topology", "variables")
-	if variables == nil {
-		return nil
-	}
-	for _, v := range variables.Content {
-		if v = target(v); text(v, "name") == name {
+	return valueOf(get(o.node, "spec", "topology", "variables"), name, path...)
+}
+
+func valueOf(variables *yaml.Node, name string, path ...string) *yaml.Node {
+	for _, v := range items(variables) {
+		if text(v, "name") == name {
 			return get(v, append([]string{"value"}, path...)...)
 		}
 	}
 	return nil
+}
+
+// items are those of a list.
+func items(n *yaml.Node) []*yaml.Node {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	var all []*yaml.Node
+	for _, item := range n.Content {
+		all = append(all, target(item))
+	}
+	return all
+}
+
+// sayOverrides is about the settings of some machines of the Cluster alone.
+func (f *file) sayOverrides(s *Settings, o object, name string, path ...string) {
+	topology := get(o.node, "spec", "topology")
+	parts := slices.Concat(items(get(topology, "workers", "machineDeployments")), items(get(topology, "workers", "machinePools")))
+	for _, part := range append(parts, get(topology, "controlPlane")) {
+		if value := valueOf(get(part, "variables", "overrides"), name, path...); value != nil {
+			s.say(f.at(value.Line, strings.Join(append([]string{name}, path...), ".")), NotSupported, "an override for some machines: all machines of a cluster have one proxy")
+		}
+	}
 }
 
 func (f *file) withVariable(name string, path ...string) []object {

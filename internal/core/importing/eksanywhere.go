@@ -44,10 +44,12 @@ func (f *file) providerEndpoints() []string {
 		"VSphereDatacenterConfig": {"spec", "server"}, "NutanixDatacenterConfig": {"spec", "endpoint"}, "TinkerbellDatacenterConfig": {"spec", "tinkerbellIP"},
 	} {
 		for _, o := range f.ofKind(eksaGroup, kind) {
+			f.read = append(f.read, o.node)
 			hosts = append(hosts, text(o.node, path...))
 		}
 	}
 	for _, o := range f.ofKind(eksaGroup, "CloudStackDatacenterConfig") {
+		f.read = append(f.read, o.node)
 		if zones := get(o.node, "spec", "availabilityZones"); zones != nil {
 			for _, zone := range zones.Content {
 				if u, err := url.Parse(text(target(zone), "managementApiEndpoint")); err == nil {

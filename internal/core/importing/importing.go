@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
 
 // Place is where something stands.
@@ -152,6 +154,7 @@ func Read(name string, data []byte, format string) ([]Settings, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s: no settings of %s in it", name, chosen.Title)
 	}
+	f.sayUnread(&all[len(all)-1])
 	for i := range all {
 		s := &all[i]
 		s.System = chosen
@@ -176,6 +179,7 @@ type file struct {
 	name string
 	data []byte
 	yaml *parsed // once it was asked for
+	read []*yaml.Node
 }
 
 func (f *file) base() string { return path.Base(strings.ReplaceAll(f.name, `\`, "/")) }
@@ -212,10 +216,20 @@ func (f *file) format(name string) (*Format, error) {
 
 // why is a reason for which a file may not have been recognised.
 func (f *file) why() string {
+	all := unitfile.Assignments(f.data)
+	other := slices.IndexFunc(all, func(a unitfile.Assignment) bool { return a.Name == "" })
+	if other >= 0 && slices.ContainsFunc(all, func(a unitfile.Assignment) bool { return proxyVariable.MatchString(a.Name) || f.isMarked(a) }) {
+		return fmt.Sprintf(" (%d: no assignment, which systemd drops)", all[other].Line)
+	}
 	if _, err := f.documents(); err != nil && !looksLikeVariables(f) {
 		return " (" + strings.TrimPrefix(err.Error(), f.name+":") + ")"
 	}
 	return ""
+}
+
+// isMarked reports whether a variable stands behind a byte order mark, which systemd does not skip.
+func (f *file) isMarked(a unitfile.Assignment) bool {
+	return a.Line == 1 && strings.HasPrefix(a.Raw, unitfile.ByteOrderMark) && strings.Contains(a.Raw, "=")
 }
 
 // variables are the names in both cases, or in upper case alone.

@@ -142,7 +142,8 @@ func (i *Import) refuse(k Kept) {
 		if l.Place != k.Place || l.Verdict != Understood {
 			continue
 		}
-		if e, err := noproxy.Parse(l.Text); err == nil && e == k.Entry {
+		text, _, _ := strings.Cut(l.Text, ", ")
+		if e, err := noproxy.Parse(text); err == nil && e == k.Entry {
 			l.Verdict = NotSupported
 			l.Text += ": a ProxyOverride may not have it unless delegation.noProxy is Any: it " + noproxy.TooBroad(e)
 		}
@@ -175,7 +176,11 @@ func (s Settings) kept(clusters []*clusterv1.Cluster) (keptEntries, error) {
 		case isDerived(entry, derived):
 			k.lines = append(k.lines, Line{e.Place, Understood, e.Text + ", which Fairlead derives: left out"})
 		default:
-			k.lines = append(k.lines, Line{e.Place, Understood, e.Text})
+			says := e.Text
+			if written := entry.String(); written != e.Text {
+				says += ", written as " + written
+			}
+			k.lines = append(k.lines, Line{e.Place, Understood, says})
 			k.all = append(k.all, Kept{entry, entry.String(), e.Place})
 		}
 	}

@@ -2,6 +2,7 @@ package importing
 
 import (
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,9 +71,19 @@ func manifest(version, kind, namespace, name string) Manifest {
 func entriesOf(kept []Kept) []v1alpha1.NoProxyEntry {
 	all := make([]v1alpha1.NoProxyEntry, len(kept))
 	for i, k := range kept {
-		all[i] = v1alpha1.NoProxyEntry{Value: k.Text, Reason: "from " + k.Place.String()}
+		all[i] = v1alpha1.NoProxyEntry{Value: k.Text, Reason: reason(k.Place)}
 	}
 	return all
+}
+
+// reason says where an entry is from, as long as the API allows.
+func reason(at Place) string {
+	const longest = 1024
+	text := "from " + at.String()
+	if len(text) > longest {
+		text = "from …" + text[len(text)-longest+len("from …"):]
+	}
+	return strings.ToValidUTF8(text, "")
 }
 
 // Readable are manifests for whoever resolves them without the ConfigMaps that are elsewhere: what clients decide does not

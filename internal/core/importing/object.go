@@ -33,6 +33,7 @@ func (f *file) each(objects []object, read func(*Settings, object) error) ([]Set
 	}
 	var all []Settings
 	for _, o := range objects {
+		f.read = append(f.read, o.node)
 		s := Settings{Place: f.at(o.node.Line, "")}
 		if err := read(&s, o); err != nil {
 			return nil, err
@@ -40,6 +41,31 @@ func (f *file) each(objects []object, read func(*Settings, object) error) ([]Set
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// sayUnread says which documents nothing was read from: they may have settings, too.
+func (f *file) sayUnread(s *Settings) {
+	if len(f.read) == 0 { // no YAML
+		return
+	}
+	kind := func(n *yaml.Node) string { return text(n, "apiVersion") + text(n, "kind") }
+	documents, _ := f.documents()
+	for _, d := range documents {
+		if slices.ContainsFunc(f.read, func(n *yaml.Node) bool { return has(d, n) }) {
+			continue
+		}
+		at := f.at(d.Line, strings.TrimSpace(text(d, "kind")+" "+object{d}.name()))
+		if slices.ContainsFunc(f.read, func(n *yaml.Node) bool { return kind(n) != "" && kind(n) == kind(d) }) {
+			s.say(at, NotSupported, "has no proxy there: set spec.clusterSelector of the CorporateProxy, or mode: Direct in a ProxyOverride")
+			continue
+		}
+		s.say(at, NotRecognised, "another document, which was not read")
+	}
+}
+
+// has reports whether a node is another one, or stands in it.
+func has(in, n *yaml.Node) bool {
+	return in == n || slices.ContainsFunc(in.Content, func(part *yaml.Node) bool { return has(part, n) })
 }
 
 // clusterOf is a Cluster with what another kind says of its networks.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 	"github.com/fairlead-io/fairlead/internal/core/importing"
+	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
 
 func TestUnusableFilesAreRefusedWithPlaceAndReason(t *testing.T) {
@@ -32,6 +33,8 @@ func TestUnusableFilesAreRefusedWithPlaceAndReason(t *testing.T) {
 		"off":                     {"x.yaml", "TKG_HTTP_PROXY_ENABLED: false\nTKG_HTTP_PROXY: http://a.example:1\n", "", "x.yaml:1: TKG_HTTP_PROXY_ENABLED: is off: there is nothing to import"},
 		"two values":              {"x.env", "HTTP_PROXY=http://me:S3CRET@a.example:1\nhttp_proxy=http://me:S3CRET2@a.example:1\n", "", "x.env:2: http_proxy: is given a second time with another value: the first is in x.env:1: HTTP_PROXY"},
 		"a shell's variable":      {"x.sh", "az connectedk8s connect --proxy-http $HTTP_PROXY\n", "", "x.sh:1: --proxy-http: is a variable of the shell: write its value"},
+		"a shell's line":          {"x.env", "HTTP_PROXY=http://me:S3CRET@a.example:1\nif true; then S3CRET\n", "", "kyverno-policies-connectivity (2: no assignment, which systemd drops); say which with --from"},
+		"a byte order mark":       {"x.env", "\ufeffHTTP_PROXY=http://me:S3CRET@a.example:1\n", "", "kyverno-policies-connectivity (1: no assignment, which systemd drops); say which with --from"},
 		"a flag before its value": {"x.sh", "az connectedk8s connect --proxy-http --proxy-https http://a.example:1\n", "", "x.sh:1: --proxy-http: has no value"},
 		"a flag without a value":  {"x.sh", "az connectedk8s connect \\\n --proxy-http\n", "", "x.sh:2: --proxy-http: has no value"},
 		"a dropped line":          {"x.conf", "[Service]\nEnvironment=\"HTTP_PROXY=http://me:S3%40CRET@a.example:1\"\n", "", "x.conf: no URL of a proxy in it (x.conf:2: HTTP_PROXY: not supported: systemd reads % as a specifier, so this variable does not arrive: write %% for each % (character 13))"},
@@ -104,6 +107,35 @@ x:1: status.httpProxy: not supported: is in use, and another one than in spec, w
 x:1: status.httpsProxy: understood: the same as in spec
 `},
 		"no status yet": {"{apiVersion: config.openshift.io/v1, kind: Proxy, spec: {httpProxy: 'http://a.example:1'}, status: null}", "x:1: spec.httpProxy: understood\n"},
+		"what is written otherwise": {"HTTP_PROXY=http://a.example:1\nNO_PROXY=10.1.2.3/8,*.B.example,b.example\n", `x:1: HTTP_PROXY: understood
+x:2: NO_PROXY[0]: understood: 10.1.2.3/8, written as 10.0.0.0/8
+x:2: NO_PROXY[1]: understood: *.B.example, written as .b.example
+x:2: NO_PROXY[2]: understood: b.example
+`},
+		"other documents": {"---\n# none\n---\n{kind: ConfigMap, metadata: {name: b}}\n---\n" + eksa("a", "http://p.example:1", "b") + "{apiVersion: anywhere.eks.amazonaws.com/v1alpha1, kind: Cluster, metadata: {name: b}}\n", `x:4: ConfigMap b: not recognised: another document, which was not read
+x:13: spec.proxyConfiguration.httpProxy: understood
+x:14: spec.proxyConfiguration.httpsProxy: understood
+x:15: spec.proxyConfiguration.noProxy[0]: understood: shared.example
+x:15: spec.proxyConfiguration.noProxy[1]: understood: b
+x:17: Cluster b: not supported: has no proxy there: set spec.clusterSelector of the CorporateProxy, or mode: Direct in a ProxyOverride
+`},
+		"a list of AKS": {`[{"httpProxyConfig": {"httpProxy": "http://a.example:1"}},
+{"httpProxyConfig": null}]`, "x:1: httpProxyConfig.httpProxy: understood\nx:2: not recognised: another document, which was not read\n"},
+		"overrides of CAREN": {`apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata: {name: c}
+spec:
+  topology:
+    class: x
+    version: v1.30.0
+    variables: [{name: clusterConfig, value: {proxy: {http: 'http://a.example:1'}}}]
+    controlPlane: {variables: {overrides: [{name: other, value: 1}]}}
+    workers:
+      machineDeployments:
+      - {class: d, name: md, variables: {overrides: [{name: clusterConfig, value: {proxy: {http: 'http://b.example:1'}}}]}}
+`, `x:8: clusterConfig.proxy.http: understood
+x:12: clusterConfig.proxy: not supported: an override for some machines: all machines of a cluster have one proxy
+`},
 		"the last wins": {"HTTP_PROXY=http://me:S3CRET@b.example:1\nHTTP_PROXY=http://a.example:1\n", `x:1: HTTP_PROXY: understood: set again below, which wins: left out
 x:2: HTTP_PROXY: understood
 `},
@@ -137,6 +169,16 @@ func TestAListWithUserInformationIsShownNowhere(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), place) || strings.Contains(err.Error(), "S3CRET") {
 			t.Errorf("says %v, want %s", err, place)
 		}
+	}
+}
+
+func TestAReasonIsAsLongAsItMayBe(t *testing.T) {
+	name := strings.Repeat("folder/", 200) + "x.env"
+	objects := written(t, join(t, read(t, name, "HTTP_PROXY=http://a.example:1\nNO_PROXY=b\n")))
+	_, reason, _ := strings.Cut(objects, "reason: ")
+	reason, _, _ = strings.Cut(reason, "value: ")
+	if reason = strings.Join(strings.Fields(reason), " "); len(reason) > 1024+len("''") || !strings.HasSuffix(reason, "folder/x.env:2: NO_PROXY[0]'") {
+		t.Errorf("%d: %s", len(reason), reason)
 	}
 }
 
@@ -262,6 +304,31 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("the report has the password:\n%s", reported(joined))
 			}
 			joined.Manifests("default", "fairlead-system")
+			checkLines(t, settings[0], text)
 		}
 	})
+}
+
+// checkLines finds a line of the report for each line of a file for systemd.
+func checkLines(t *testing.T, s importing.Settings, text string) {
+	t.Helper()
+	lines := map[int]bool{}
+	joined, _ := importing.Join([]importing.Settings{s}, nil)
+	for _, l := range joined.Lines {
+		lines[l.Place.Line] = true
+	}
+	switch s.System.Name {
+	case "environment-file", "rke2":
+		for _, a := range unitfile.Assignments([]byte(text)) {
+			if !lines[a.Line] {
+				t.Errorf("nothing is said of line %d of %q", a.Line, text)
+			}
+		}
+	case "drop-in":
+		for _, l := range unitfile.Lines([]byte(text)) {
+			if l.Section == unitfile.Service && !lines[l.Number] {
+				t.Errorf("nothing is said of line %d of %q", l.Number, text)
+			}
+		}
+	}
 }

@@ -101,6 +101,7 @@ func (f *file) readTKGObject(s *Settings, o object) error {
 	if err := f.ownCluster(s, o); err != nil {
 		return err
 	}
+	f.sayOverrides(s, o, "proxy")
 	return f.mapping(s, variable(o, "proxy"), "proxy.", rows)
 }
 

@@ -62,7 +62,7 @@ var kyvernoPolicies = &Format{
 				}
 			}
 			if base := get(o.node, "cluster", "proxy"); base != nil {
-				if err := f.mapping(s, without(base, own), "cluster.proxy.", valuesRows); err != nil {
+				if err := f.mapping(s, f.without(s, base, own), "cluster.proxy.", valuesRows); err != nil {
 					return err
 				}
 			}
@@ -79,13 +79,16 @@ func isKyverno(d *yaml.Node) bool {
 	return isProxy(get(d, "cluster", "proxy")) || isProxy(get(d, "proxy")) && get(d, "proxy", "enabled") != nil
 }
 
-// without is a mapping less the keys that another one has.
-func without(n, other *yaml.Node) *yaml.Node {
+// without is cluster.proxy less the keys that proxy has.
+func (f *file) without(s *Settings, n, other *yaml.Node) *yaml.Node {
 	left := &yaml.Node{Kind: n.Kind, Line: n.Line}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if get(other, n.Content[i].Value) == nil {
-			left.Content = append(left.Content, n.Content[i:i+2]...)
+		key := n.Content[i]
+		if get(other, key.Value) != nil {
+			s.say(f.at(key.Line, "cluster.proxy."+key.Value), Understood, "proxy."+key.Value+" goes before it: left out")
+			continue
 		}
+		left.Content = append(left.Content, n.Content[i:i+2]...)
 	}
 	return left
 }
