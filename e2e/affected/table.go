@@ -74,6 +74,7 @@ var table = []row{
 	{"e2e/tools/anp-0.1.6", []string{"anp", "doctor"}},
 	{"e2e/tools/anp-0.31.4", []string{"anp", "ocm", "doctor"}},
 	{"e2e/tools/anp-0.34.0", []string{"anp", "ocm", "relay", "doctor"}},
+	{"e2e/tools/argocd", []string{"flux"}},
 	{"e2e/tools/chisel", []string{"relay", "doctor"}},
 	{"e2e/tools/cluster-api", []string{"clusterapi", "deliver", "nodes", "move", "demo"}},
 	{"e2e/tools/cluster-proxy", []string{"ocm", "doctor"}},

@@ -172,6 +172,10 @@ var (
 		Name: "talos-environment", Module: "talos", Package: "./environment",
 		Version: "v1.13.0", Full: true, Duration: "30 seconds",
 	}
+	ArgoCDRepository = Tool{
+		Name: "argocd-repository", Module: "argocd", Package: "./repository",
+		Version: "v3.5.7", Full: true, Duration: "3 minutes",
+	}
 	PrometheusClients = Tool{
 		Name: "prometheus-clients", Module: "prometheus", Package: "./clients",
 		Version: "v0.305.0", Full: true, Duration: "30 seconds",
@@ -199,7 +203,7 @@ func All() []Tool {
 	return []Tool{
 		Kyverno, KubeAPIServer, KubeControllerManager, KubeProxy, Kubeadm, KyvernoCLI, KyvernoReports, CoreDNS,
 		Helm, Kubectl, ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl, UserData,
-		FluxHelmController, KubeStateMetrics, PrometheusClients, TalosEnvironment, Etcd, Expand, IgnitionValidate,
+		FluxHelmController, ArgoCDRepository, KubeStateMetrics, PrometheusClients, TalosEnvironment, Etcd, Expand, IgnitionValidate,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
 		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034, ANPTestClient034,
 		ClusterProxy, ClusterProxyAddonAgent, ClusterProxyChart, Chisel,

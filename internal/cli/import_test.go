@@ -49,7 +49,9 @@ func TestOtherVerbsTakeWhatImportMakesOfEveryExample(t *testing.T) {
 
 func checkNamed(t *testing.T, linted, named string) {
 	t.Helper()
-	var all []struct{ Findings []struct{ Severity, Code string } }
+	var all []struct {
+		Findings []struct{ Severity, Code string }
+	}
 	if err := json.Unmarshal([]byte(linted), &all); err != nil {
 		t.Fatal(err)
 	}

@@ -246,11 +246,12 @@ func (s *Settings) inUse(configured URL, n *yaml.Node, at Place) error {
 	if err != nil {
 		return err
 	}
-	if u, err := proxyurl.Parse(value); err != nil || !u.Equal(configured.URL) {
+	used, err := proxyurl.Parse(value)
+	if same := err == nil && used.Equal(configured.URL); same {
+		s.say(at, Understood, "the same as in spec")
+	} else {
 		s.say(at, NotSupported, "is in use, and another one than in spec, which is imported")
-		return nil
 	}
-	s.say(at, Understood, "the same as in spec")
 	return nil
 }
 
