@@ -34,11 +34,22 @@ func TestTheChartsHaveTheNumber(t *testing.T) {
 	}
 }
 
-// Every image of ours that any file names, with its tag if it has one.
-var image = regexp.MustCompile(`ghcr\.io/fairlead-io/((?:charts/)?[a-z-]+)(?::([0-9A-Za-z._-]+))?`)
+var (
+	// Every image of ours that any file names, with its tag if it has one.
+	image = regexp.MustCompile(`ghcr\.io/fairlead-io/((?:charts/)?[a-z-]+)(?::([0-9A-Za-z._-]+))?`)
+	// Every other way in which a file names a version of ours: in a registry of the reader, as a file, to Go, Helm, Argo CD, Sveltos and an App.
+	ours = regexp.MustCompile(`(?:registry\.example/\S*fairlead[a-z-]*:|fairlead(?:-policies)?-|fairlead@v|/fairlead(?:-policies)? --version |targetRevision: |chartVersion: |catalog: fairlead\n.*\n *version: )(\d+\.\d+\.\d+[0-9A-Za-z.-]*)`)
+)
 
-func TestEveryImageThatIsNamedExistsAndHasTheNumber(t *testing.T) {
-	names := []string{"fairlead", "fairlead-operator", "fairlead-relay", "charts/fairlead", "charts/fairlead-policies", "charts"} // Argo CD names the last one
+func TestEveryPlaceThatNamesAVersionOfOursHasTheNumber(t *testing.T) {
+	programs, err := os.ReadDir(filepath.Join(root, "operator", "cmd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"charts/fairlead", "charts/fairlead-policies", "charts"} // Argo CD names the last one
+	for _, program := range programs {
+		names = append(names, program.Name())
+	}
 	found := 0
 	for _, folder := range []string{"charts", "config", "docs", "examples", "policies", "operator", "internal", "README.md"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry os.DirEntry, err error) error {
@@ -58,13 +69,22 @@ func TestEveryImageThatIsNamedExistsAndHasTheNumber(t *testing.T) {
 					t.Errorf("%s: %s, and VERSION is %s", path, match[0], Number)
 				}
 			}
+			if strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			for _, match := range ours.FindAllStringSubmatch(string(content), -1) {
+				found++
+				if strings.TrimSuffix(strings.TrimRight(match[1], "."), ".tgz") != Number {
+					t.Errorf("%s: %q, and VERSION is %s", path, match[0], Number)
+				}
+			}
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if found < 5 {
-		t.Errorf("found %d images: is this the repository?", found)
+	if found < 30 {
+		t.Errorf("found %d places: is this the repository?", found)
 	}
 }
