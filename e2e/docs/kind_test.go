@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
+	"sigs.k8s.io/yaml"
+
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/tools"
@@ -112,11 +115,17 @@ func TestWhatTheScriptForKindReadsIsTaken(t *testing.T) {
 	if !strings.Contains(string(rendered), "base64Twins: true") {
 		t.Error("the CorporateProxy is not as the values say")
 	}
+	config, err := os.ReadFile(filepath.Join(folder, "kind.yaml"))
+	controlplanetest.Require(t, err)
+	var cluster v1alpha4.Cluster
+	if err := yaml.UnmarshalStrict(config, &cluster); err != nil || cluster.APIVersion != "kind.x-k8s.io/v1alpha4" || cluster.Nodes[0].ExtraMounts[0].HostPath == "" {
+		t.Errorf("kind.yaml: %v, %+v", err, cluster)
+	}
 	squid, err := exec.LookPath("/usr/sbin/squid")
 	if err != nil {
 		controlplanetest.Require(t, errors.Join(tools.ErrUnavailable, err))
 	}
-	config, err := os.ReadFile(filepath.Join(folder, "squid.conf"))
+	config, err = os.ReadFile(filepath.Join(folder, "squid.conf"))
 	controlplanetest.Require(t, err)
 	users, err := filepath.Abs(filepath.Join(folder, "users"))
 	controlplanetest.Require(t, err)
