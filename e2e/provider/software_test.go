@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"golang.org/x/mod/modfile"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -32,6 +33,24 @@ func TestExamplesOfSoftwareAreTakenByTheirRealCRDsAsThePageSays(t *testing.T) {
 	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), exampleCRDs(t, softwareSources, examples)...))
 	for name, checked := range rows {
 		t.Run(name, func(t *testing.T) { checkExample(t, cp, examples[name], checked) })
+	}
+}
+
+// Argo CD itself does not run here.
+func TestTheApplicationOfThePageOfInstallationIsTakenByArgoCDsRealCRD(t *testing.T) {
+	_, section, _ := strings.Cut(readFile(t, "../../docs/install.md"), "## With Argo CD\n")
+	_, section, _ = strings.Cut(section, "```yaml\n")
+	section, _, _ = strings.Cut(section, "```")
+	objects, err := controlplane.Parse([]byte(section))
+	controlplanetest.Require(t, err)
+	if len(objects) != 1 {
+		t.Fatalf("the page has %d objects", len(objects))
+	}
+	cp := controlplanetest.Shared(t, controlplane.ClusterAPI)
+	sources := []source{{"github.com/argoproj/argo-cd/v3", "manifests/crds/application-crd.yaml"}}
+	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), exampleCRDs(t, sources, map[string][]*unstructured.Unstructured{"": objects})...))
+	if unknown := createStrictly(t, cp, objects); len(unknown) > 0 {
+		t.Errorf("unknown: %v", unknown)
 	}
 }
 
