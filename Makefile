@@ -146,14 +146,17 @@ HELM = $(shell cd e2e && go run ./tools/build helm)
 manifests: ## plain manifests for kubectl apply, one file each, in dist (docs/install.md)
 	cd images && go run ./release/make -helm="$(HELM)" manifests ../dist
 
-release: image ## everything of a release: images in .cache/images, the rest in dist (docs/how-to/release.md)
+release: $(if $(filter no,$(VULNCHECK)),,vulncheck) image ## everything of a release: images in .cache/images, the rest in dist (VULNCHECK=no leaves out vulncheck, docs/how-to/release.md)
 	rm -rf dist
 	cd images && go run ./release/make -helm="$(HELM)" release ../dist
 
-vulncheck: ## known vulnerabilities that the programs can reach (GOVULNDB=file:///… without the internet)
+vulncheck: ## known vulnerabilities that the programs can reach (GOVULNDB=file:///… without the internet, such as of vulndb)
 	go tool -modfile=tools.mod govulncheck $(if $(GOVULNDB),-db=$(GOVULNDB)) ./operator/...
+
+vulndb: ## a copy of the database of vulnerabilities in .cache/vulndb, made of a Go module: a module proxy is enough
+	cd $$(go mod download -json golang.org/x/vulndb@latest | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') && go run ./cmd/indexdb -vulns data/osv -out $(CURDIR)/.cache/vulndb
 
 clean: ## remove what was built
 	rm -rf .cache dist
 
-.PHONY: help demo demo-stop test test-all check deps vectors vectors-deps generate verify lint unit programs programs-short e2e affected fuzz bench soak scale image manifests release vulncheck clean
+.PHONY: help demo demo-stop test test-all check deps vectors vectors-deps generate verify lint unit programs programs-short e2e affected fuzz bench soak scale image manifests release vulncheck vulndb clean

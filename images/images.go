@@ -22,6 +22,9 @@ import (
 // Registry is where charts look for the images.
 const Registry = "ghcr.io/fairlead-io/"
 
+// List is the file with the name, tag and digest of every image, one a line.
+const List = "images.txt"
+
 // Names are those of the images, and of the programs below operator/cmd that they hold.
 var Names = gobuild.Programs
 
@@ -67,7 +70,7 @@ func Build(ctx context.Context, options Options) (v1.Hash, error) {
 			return v1.Hash{}, fmt.Errorf("image of %s for %s: %w", options.Name, platform, err)
 		}
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
-		file := filepath.Join(output, fmt.Sprintf("%s.%s-%s.cdx.json", options.Name, platform.OS, platform.Architecture))
+		file := filepath.Join(output, BillName(options.Name, platform))
 		if err := writeBill(file, program, version); err != nil {
 			return v1.Hash{}, fmt.Errorf("bill of materials of %s for %s: %w", options.Name, platform, err)
 		}
@@ -76,4 +79,9 @@ func Build(ctx context.Context, options Options) (v1.Hash, error) {
 		return v1.Hash{}, fmt.Errorf("write the archive of %s: %w", options.Name, err)
 	}
 	return index.Digest()
+}
+
+// BillName is the file with the bill of materials of an image for one platform.
+func BillName(name string, platform v1.Platform) string {
+	return fmt.Sprintf("%s.%s-%s.cdx.json", name, platform.OS, platform.Architecture)
 }

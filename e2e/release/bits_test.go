@@ -165,6 +165,27 @@ func TestKrewTakesTheManifest(t *testing.T) {
 	}
 }
 
+// Stand-ins: e2e/image reads the real ones.
+func TestWhatIsSaidOfTheImagesIsPublishedWithTheRest(t *testing.T) {
+	options := release.Options{Output: t.TempDir(), Images: t.TempDir()}
+	if err := release.Images(options); err == nil || !strings.Contains(err.Error(), images.List) {
+		t.Errorf("without images: %v", err)
+	}
+	want := map[string][]byte{images.List: []byte("list")}
+	for _, name := range images.Names {
+		for _, p := range images.Platforms {
+			want[fmt.Sprintf("%s.%s-%s.cdx.json", name, p.OS, p.Architecture)] = []byte(name + p.String())
+		}
+	}
+	for name, content := range want {
+		controlplanetest.Require(t, os.WriteFile(filepath.Join(options.Images, name), content, 0o600))
+	}
+	controlplanetest.Require(t, release.Images(options))
+	if diff := cmp.Diff(want, filesIn(t, options.Output)); diff != "" {
+		t.Errorf("(-images +published):\n%s", diff)
+	}
+}
+
 func TestEveryDependencyHasALicenceThatIsAccepted(t *testing.T) {
 	licences, err := release.LicencesOf(t.Context(), repository.Path())
 	controlplanetest.Require(t, err)

@@ -1,4 +1,4 @@
-// Command build writes the archives of all images, for all platforms, to a folder:
+// Command build writes the archives of all images, for all platforms, to a folder, and images.txt, which names them by their digests:
 //
 //	cd images && go run ./build ../.cache/images
 package main
@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/fairlead-io/fairlead/images"
@@ -28,13 +30,19 @@ func main() {
 }
 
 func build(ctx context.Context, output string) error {
+	version, err := images.Version("..")
+	if err != nil {
+		return err
+	}
+	var list strings.Builder
 	for _, name := range images.Names {
 		fmt.Fprintf(os.Stderr, "building %s, which takes minutes the first time…\n", name)
 		digest, err := images.Build(ctx, images.Options{Repository: "..", Output: output, Name: name, Platforms: images.Platforms})
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s/%s.tar\t%s\n", output, name, digest)
+		fmt.Fprintf(&list, "%s%s:%s@%s\n", images.Registry, name, version, digest)
 	}
-	return nil
+	fmt.Print(list.String())
+	return os.WriteFile(filepath.Join(output, images.List), []byte(list.String()), 0o644)
 }

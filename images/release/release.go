@@ -17,10 +17,14 @@ type Options struct {
 	Repository string // the top folder
 	Output     string // a folder
 	Helm       string // the program
+	Images     string // a folder that images.Build has written to; All reads it
 }
 
-// All writes everything that a release has, but for images (package images).
+// All writes everything that a release has, but for the images themselves (package images).
 func All(ctx context.Context, options Options) error {
+	if err := Images(options); err != nil {
+		return err
+	}
 	var created time.Time
 	for _, platform := range Platforms {
 		fmt.Fprintf(os.Stderr, "building fairlead for %s, which takes minutes the first time…\n", platform)

@@ -38,7 +38,7 @@ var (
 	// Every image of ours that any file names, with its tag if it has one.
 	image = regexp.MustCompile(`ghcr\.io/fairlead-io/((?:charts/)?[a-z-]+)(?::([0-9A-Za-z._-]+))?`)
 	// Every other way in which a file names a version of ours: in a registry of the reader, as a file, to Go, Helm, Argo CD, Sveltos and an App.
-	ours = regexp.MustCompile(`(?:registry\.example/\S*fairlead[a-z-]*:|fairlead(?:-policies)?-|fairlead@v|/fairlead(?:-policies)? --version |targetRevision: |chartVersion: |catalog: fairlead\n.*\n *version: )(\d+\.\d+\.\d+[0-9A-Za-z.-]*)`)
+	ours = regexp.MustCompile(`(?:registry\.example/\S*(?:fairlead[a-z-]*|\$image):|fairlead(?:-policies)?-|fairlead@v|/fairlead(?:-policies)? --version |targetRevision: |chartVersion: |catalog: fairlead\n.*\n *version: )(\d+\.\d+\.\d+[0-9A-Za-z.-]*)`)
 )
 
 func TestEveryPlaceThatNamesAVersionOfOursHasTheNumber(t *testing.T) {

@@ -34,6 +34,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	helm := flag.String("helm", "helm", "the program")
+	images := flag.String("images", "../.cache/images", "the folder with the images")
 	flag.Parse()
 	target := made[flag.Arg(0)]
 	if target == nil || flag.NArg() != 2 {
@@ -47,7 +48,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := target(ctx, release.Options{Repository: repository, Output: output, Helm: *helm}); err != nil {
+	if err := target(ctx, release.Options{Repository: repository, Output: output, Helm: *helm, Images: *images}); err != nil {
 		return err
 	}
 	fmt.Println(output)
