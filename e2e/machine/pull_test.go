@@ -5,14 +5,20 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/registry"
+	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/images"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -28,15 +34,17 @@ func TestAMachinePullsThroughTheProxyAsItsDropInSays(t *testing.T) {
 	n := network(t)
 	authority, err := machine.NewAuthority("Fairlead test")
 	controlplanetest.Require(t, err)
-	images := map[machine.Namespace][]string{
+	relay := relayImage(t)
+	addresses := map[machine.Namespace][]string{
 		machine.Internet: {machine.InternetAddress},
 		machine.Cluster:  {machine.ServiceAddress, machine.EndpointAddress},
 	}
-	for where, addresses := range images {
+	for where, addresses := range addresses {
 		for _, address := range addresses {
 			registry, err := n.StartRegistry(t.Context(), where, address, authority, machine.InternetName)
 			controlplanetest.Require(t, err)
 			controlplanetest.Require(t, registry.Push(t.Context(), "hello:1"))
+			controlplanetest.Require(t, registry.PushIndex(t.Context(), "fairlead-io/fairlead-relay:1", relay))
 		}
 	}
 	if conn, err := n.Dial(t.Context(), machine.Corp, machine.InternetAddress+":443"); err == nil {
@@ -65,6 +73,7 @@ func TestAMachinePullsThroughTheProxyAsItsDropInSays(t *testing.T) {
 		for _, host := range []string{machine.ServiceAddress, machine.EndpointAddress, machine.InternetName} {
 			controlplanetest.Require(t, m.Pull(t.Context(), host+"/hello:1"))
 		}
+		controlplanetest.Require(t, m.Pull(t.Context(), machine.InternetName+"/fairlead-io/fairlead-relay:1"))
 		controlplanetest.Require(t, squid.SetPassword(t.Context(), "another"))
 		if err := m.Pull(t.Context(), machine.InternetName+"/hello:1"); err == nil || !strings.Contains(err.Error(), ": Proxy Authentication Required") {
 			t.Errorf("with the password of before: %v", err)
@@ -82,6 +91,17 @@ func TestAMachinePullsThroughTheProxyAsItsDropInSays(t *testing.T) {
 			}
 		}
 	})
+}
+
+// relayImage is as it is released.
+func relayImage(t *testing.T) v1.ImageIndex {
+	t.Helper()
+	dir := t.TempDir()
+	_, err := images.Build(t.Context(), images.Options{
+		Repository: repository.Path(), Output: dir, Name: "fairlead-relay", Platforms: []v1.Platform{{OS: "linux", Architecture: runtime.GOARCH}},
+	})
+	controlplanetest.Require(t, err)
+	return registry.Archive(t, filepath.Join(dir, "fairlead-relay.tar"))
 }
 
 // dropIn is Fairlead's.

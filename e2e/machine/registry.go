@@ -15,9 +15,11 @@ import (
 	"slices"
 
 	"github.com/google/go-containerregistry/pkg/crane"
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/fairlead-io/fairlead/e2e/process"
@@ -91,17 +93,36 @@ func (r *Registry) PushFiles(ctx context.Context, name string, files map[string]
 	if image, err = mutate.ConfigFile(image, config); err != nil {
 		return fmt.Errorf("make an image: %w", err)
 	}
-	transport := &http.Transport{
-		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			return r.network.Dial(ctx, r.where, address)
-		},
-		TLSClientConfig: &tls.Config{RootCAs: r.authority.Pool()},
-	}
+	transport := r.transport()
 	defer transport.CloseIdleConnections()
 	if err := crane.Push(image, r.address+"/"+name, crane.WithContext(ctx), crane.WithTransport(transport)); err != nil {
 		return fmt.Errorf("push an image: %w", err)
 	}
 	return nil
+}
+
+// PushIndex puts an image for several platforms into the registry, as it is.
+func (r *Registry) PushIndex(ctx context.Context, image string, index v1.ImageIndex) error {
+	to, err := name.ParseReference(r.address + "/" + image)
+	if err != nil {
+		return fmt.Errorf("push an image: %w", err)
+	}
+	transport := r.transport()
+	defer transport.CloseIdleConnections()
+	if err := remote.WriteIndex(to, index, remote.WithContext(ctx), remote.WithTransport(transport)); err != nil {
+		return fmt.Errorf("push an image: %w", err)
+	}
+	return nil
+}
+
+// transport connects from the registry's own network.
+func (r *Registry) transport() *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return r.network.Dial(ctx, r.where, address)
+		},
+		TLSClientConfig: &tls.Config{RootCAs: r.authority.Pool()},
+	}
 }
 
 func layerOf(files map[string][]byte) (v1.Layer, error) {
