@@ -24,7 +24,7 @@ func TestThePageOfVersionsHasThoseThatTheTestsRun(t *testing.T) {
 	}
 	for row, tool := range map[string]tools.Tool{
 		"Kubernetes, management": tools.KubeAPIServer, "Cluster API": tools.ClusterAPICore, "Kyverno": tools.Kyverno,
-		"Helm": tools.Helm, "Flux helm-controller": tools.FluxHelmController,
+		"Helm": tools.Helm, "Flux helm-controller": tools.FluxHelmController, "Flux source-controller": tools.FluxSourceController,
 	} {
 		want := regexp.MustCompile(`(?m)^\| ` + row + `[^|]* \| ` + regexp.QuoteMeta(strings.TrimPrefix(tool.Version, "v")) + `\b`)
 		if !want.Match(page) {

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// Flux's controllers read proxySecretRef with this library. Building source-controller takes longer than what it proves.
+// Flux's controllers read proxySecretRef with this library.
 func TestFluxReadsTheSecretForItsSources(t *testing.T) {
 	fairlead, err := tools.Program(t.Context(), "fairlead")
 	if err != nil {

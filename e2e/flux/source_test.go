@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/helm"
 )
 
-// source stands in for source-controller, which does not run here: it serves packaged charts over HTTP, and writes
-// what source-controller writes into the status of an OCIRepository. Nothing is pulled from a registry.
+// source stands in for source-controller, which registry_test.go runs: it serves packaged charts over HTTP, under the name that a test
+// wants, and writes what source-controller writes into the status of an OCIRepository.
 type source struct {
 	address string // on this machine
 	handler http.Handler

@@ -102,6 +102,10 @@ var (
 		Name: "helm-controller", Module: FluxHelmControllerModule, Package: "github.com/fluxcd/helm-controller",
 		Version: "v1.4.0", Full: true, Duration: "3 minutes",
 	}
+	FluxSourceController = Tool{
+		Name: "source-controller", Module: FluxHelmControllerModule, Package: "github.com/fluxcd/source-controller",
+		Version: "v1.7.0", Full: true, Duration: "3 minutes",
+	}
 	// Tunnels: one module for each version, so that none lifts the gRPC of another.
 	FRPC044 = Tool{
 		Name: "frpc-0.44.0", Module: "frp-0.44.0", Package: "github.com/fatedier/frp/cmd/frpc",
@@ -203,7 +207,7 @@ func All() []Tool {
 	return []Tool{
 		Kyverno, KubeAPIServer, KubeControllerManager, KubeProxy, Kubeadm, KyvernoCLI, KyvernoReports, CoreDNS,
 		Helm, Kubectl, ClusterAPICore, KubeadmBootstrap, KubeadmControlPlane, Clusterctl, UserData,
-		FluxHelmController, ArgoCDRepository, KubeStateMetrics, PrometheusClients, TalosEnvironment, Etcd, Expand, IgnitionValidate,
+		FluxHelmController, FluxSourceController, ArgoCDRepository, KubeStateMetrics, PrometheusClients, TalosEnvironment, Etcd, Expand, IgnitionValidate,
 		FRPC044, FRPS044, FRPC061, FRPS061, FRPC070,
 		ANPAgent01, ANPServer01, ANPAgent031, ANPServer031, ANPAgent034, ANPServer034, ANPTestClient034,
 		ClusterProxy, ClusterProxyAddonAgent, ClusterProxyChart, Chisel,
