@@ -1,6 +1,6 @@
 // Package flux goes the way of the values through the real helm-controller of Flux: the operator's Secret, a
-// HelmRelease as docs/consumers.md shows it, a release; and helm-controller itself behind squid. There is no
-// source-controller: see source_test.go for what stands in for it.
+// HelmRelease as docs/consumers.md shows it, a release; and helm-controller itself behind squid.
+// source-controller runs where a chart comes from a registry; elsewhere source_test.go stands in for it.
 package flux_test
 
 import (
