@@ -75,10 +75,14 @@ func Build(ctx context.Context, options Options) (v1.Hash, error) {
 			return v1.Hash{}, fmt.Errorf("bill of materials of %s for %s: %w", options.Name, platform, err)
 		}
 	}
-	if err := writeArchive(filepath.Join(output, options.Name+".tar"), temp, index, Registry+options.Name, version); err != nil {
+	same, err := plain(index)
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	if err := writeArchive(filepath.Join(output, options.Name+".tar"), temp, same, Registry+options.Name, version); err != nil {
 		return v1.Hash{}, fmt.Errorf("write the archive of %s: %w", options.Name, err)
 	}
-	return index.Digest()
+	return same.Digest()
 }
 
 // BillName is the file with the bill of materials of an image for one platform.

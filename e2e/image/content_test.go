@@ -19,9 +19,11 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+	ispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/registry"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/images"
 )
@@ -147,6 +149,20 @@ func TestTheBillOfMaterialsHasEveryModuleOfTheProgram(t *testing.T) {
 		if modules == 0 || len(bill.Components) != modules+2 { // and Go itself, and the authorities
 			t.Errorf("%s has %d modules, the bill %d components", name, modules, len(bill.Components))
 		}
+	}
+}
+
+// Whoever reads it by image-spec's types and writes it again, as skopeo does, must have the same digest.
+func TestAnIndexIsWrittenAsTheImageSpecWritesIt(t *testing.T) {
+	host(t, "fairlead-relay")
+	raw, err := registry.Archive(t, filepath.Join(output(), "fairlead-relay.tar")).RawManifest()
+	controlplanetest.Require(t, err)
+	var index ispec.Index
+	controlplanetest.Require(t, json.Unmarshal(raw, &index))
+	index.Manifests[0].ArtifactType = "" // skopeo 1.9 does not know it
+	again, err := json.Marshal(index)
+	if err != nil || string(again) != string(raw) {
+		t.Errorf("%v\n%s\n%s", err, raw, again)
 	}
 }
 
