@@ -8,7 +8,6 @@ replace github.com/fairlead-io/fairlead/images => ../images
 
 require (
 	github.com/fairlead-io/fairlead/images v0.0.0-00010101000000-000000000000
-	github.com/fluxcd/pkg/runtime v0.107.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.21.8
 	github.com/grafana/grafana-foundation-sdk/go v0.0.22
@@ -71,6 +70,7 @@ require (
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/licensecheck v0.3.1 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
+	github.com/onsi/gomega v1.40.0 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect

@@ -2,7 +2,9 @@ package flux_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,55 +15,18 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/fluxcd/pkg/runtime/secrets"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
-
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
-
-// Flux's controllers read proxySecretRef with this library.
-func TestFluxReadsTheSecretForItsSources(t *testing.T) {
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := filepath.Join("..", "..", "examples", "secret-values.yaml")
-	cmd := exec.CommandContext(t.Context(), fairlead, "render", "--values", values,
-		"--cluster", filepath.Join("..", "..", "examples", "cluster.yaml"), "-o", "flux-proxy-secret")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret := &corev1.Secret{}
-	if err := yaml.UnmarshalStrict(bytes.TrimPrefix(out, []byte("---\n")), secret); err != nil {
-		t.Fatal(err)
-	}
-	got, err := secrets.ProxyURLFromSecret(t.Context(), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"; got.String() != want {
-		t.Errorf("Flux's proxy is %s, not %s", got, want)
-	}
-}
 
 // Argo CD takes proxy and noProxy from the Secret for repositories below its URL, and its Git client goes by them.
 func TestArgoCDReadsTheSecretForItsRepositories(t *testing.T) {
 	reader, err := tools.Build(t.Context(), tools.ArgoCDRepository, os.Stderr)
 	controlplanetest.Require(t, err)
-	fairlead, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
-	proxy := &recorder{}
-	server := httptest.NewServer(proxy)
-	defer server.Close()
-	url := strings.Replace(server.URL, "://", "://me:s%3Ac%2Fr%25t@", 1)
-	render := exec.CommandContext(t.Context(), fairlead, "render", "--values", "-", "--cluster", filepath.Join("..", "..", "examples", "cluster.yaml"),
-		"-o", "argocd-repo-creds", "--repository", "https://git.")
-	render.Stdin = strings.NewReader(`proxy: {http: "` + url + `", https: "` + url + `", noProxy: inside.invalid}`)
-	secret, err := render.Output()
-	controlplanetest.Require(t, err)
+	proxy := startRecorder(t)
+	secret := proxy.secret(t, "-o", "argocd-repo-creds", "--repository", "https://git.")
 	read := exec.CommandContext(t.Context(), reader, "https://git.outside.invalid/a/b", "https://git.inside.invalid/a/b", "https://other.invalid/a/b")
 	read.Stdin = bytes.NewReader(secret)
 	out, err := read.Output()
@@ -76,10 +41,71 @@ func TestArgoCDReadsTheSecretForItsRepositories(t *testing.T) {
 	}
 }
 
+// Flux's source-controller takes address, username and password from the Secret that a source names.
+func (s *site) sourcesAskTheProxy(t *testing.T) {
+	proxy := startRecorder(t)
+	sources, err := controlplane.Parse(append(proxy.secret(t, "-o", "flux-proxy-secret"), sourcesOutside...))
+	controlplanetest.Require(t, err)
+	for _, object := range sources {
+		object.SetNamespace(operator.Namespace)
+	}
+	controlplanetest.Require(t, s.cp.ApplyObjects(t.Context(), sources...))
+	for _, host := range []string{"git.outside.invalid", "registry.outside.invalid"} {
+		controlplanetest.Await(t, "source-controller to ask the proxy for "+host, func(context.Context) (bool, error) {
+			asked := proxy.hosts()
+			if slices.Contains(asked, host+":443 me:s:c/r%t") {
+				return true, nil
+			}
+			return false, fmt.Errorf("it was asked for %q", asked)
+		})
+	}
+}
+
+const sourcesOutside = `
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: outside}
+spec: {url: "https://git.outside.invalid/a/b", interval: 1m, proxySecretRef: {name: fairlead-flux-proxy}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: outside}
+spec: {url: "oci://registry.outside.invalid/a/b", interval: 1m, proxySecretRef: {name: fairlead-flux-proxy}}`
+
 // recorder is a proxy that lets nobody through, and keeps who asked for what.
 type recorder struct {
+	url   string
 	mu    sync.Mutex
 	asked []string
+}
+
+func startRecorder(t *testing.T) *recorder {
+	t.Helper()
+	r := &recorder{}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.url = strings.Replace(server.URL, "://", "://me:s%3Ac%2Fr%25t@", 1)
+	return r
+}
+
+// secret is what fairlead render prints for a company whose proxy this is.
+func (r *recorder) secret(t *testing.T, output ...string) []byte {
+	t.Helper()
+	fairlead, err := tools.Program(t.Context(), "fairlead")
+	controlplanetest.Require(t, err)
+	render := exec.CommandContext(t.Context(), fairlead, append([]string{"render", "--values", "-", "--cluster",
+		filepath.Join("..", "..", "examples", "cluster.yaml")}, output...)...)
+	render.Stdin = strings.NewReader(`proxy: {http: "` + r.url + `", https: "` + r.url + `", noProxy: inside.invalid}`)
+	secret, err := render.Output()
+	controlplanetest.Require(t, err)
+	return secret
+}
+
+func (r *recorder) hosts() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.asked)
 }
 
 func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {

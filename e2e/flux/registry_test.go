@@ -62,6 +62,7 @@ func TestFluxInstallsTheOperatorFromARegistry(t *testing.T) {
 		}
 		return true, s.client.Get(ctx, client.ObjectKey{Namespace: operator.Namespace, Name: "fairlead-operator"}, &appsv1.Deployment{})
 	})
+	t.Run("sources ask the proxy", s.sourcesAskTheProxy)
 }
 
 const registryNamespace = `
