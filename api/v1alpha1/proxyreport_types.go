@@ -144,7 +144,7 @@ type ReportedEntry struct {
 	// value of the entry.
 	Value string `json:"value"`
 
-	// source: ServiceDomain, ServiceCIDR, PodCIDR, ControlPlaneEndpoint, Cluster (its ProxyOverride) or Builtin.
+	// source: ServiceDomain, ServiceCIDR, PodCIDR, ControlPlaneEndpoint, ProviderFacts, Cluster (its ProxyOverride) or Builtin.
 	Source string `json:"source"`
 
 	// field that it comes from.

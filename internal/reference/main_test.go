@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,27 @@ func TestTheReferenceIsWhatTheCodeSays(t *testing.T) {
 			if !strings.Contains(made[name], needle) {
 				t.Errorf("%s does not say %s", name, needle)
 			}
+		}
+	}
+}
+
+func TestTheReferenceNamesEverySourceThatAReportLists(t *testing.T) {
+	made, err := pages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| `status.entries\\[\\].source` .*").FindString(made["api.md"])
+	code, err := os.ReadFile(filepath.Join(root, "operator/noproxy/list.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers := regexp.MustCompile(`(?m)^\tLayer\w+ +Layer = "(\w+)"`).FindAllStringSubmatch(string(code), -1)
+	if len(layers) < 8 {
+		t.Errorf("only %d layers", len(layers))
+	}
+	for _, m := range layers {
+		if m[1] != "Installation" && !strings.Contains(row, m[1]) { // entries of the installation are only counted
+			t.Errorf("the row lacks %s: %s", m[1], row)
 		}
 	}
 }
