@@ -1,5 +1,5 @@
-// Argo CD's reader of repositories. Replaces are those of its own go.mod. gitops-engine is a folder beside it there, and the version that its go.mod
-// names cannot be had: this is the last one before its release.
+// Argo CD's reader of repositories. Replaces are those of its own go.mod. gitops-engine is a folder beside it there, and the module
+// proxy does not have the version that its go.mod names: this is the last one before its release.
 module github.com/fairlead-io/fairlead/e2e/tools/argocd
 
 go 1.26.4
