@@ -184,9 +184,13 @@ func parsePrevious(object, field, text string, current proxyurl.URL) (proxyurl.U
 }
 
 // setURLs parses the two URLs, which may hold credentials, of the fields http
-// and https below prefix.
+// and https below prefix. What is wrong with both, as where they are the same, is said of both.
 func setURLs(installation *resolve.Installation, object, prefix, http, https string) (err error) {
-	if installation.HTTP, err = parseURL(object, prefix+keyHTTP, http); err != nil {
+	field := prefix + keyHTTP
+	if http == https {
+		field += ", " + prefix + keyHTTPS
+	}
+	if installation.HTTP, err = parseURL(object, field, http); err != nil {
 		return err
 	}
 	if installation.HTTPS, err = parseURL(object, prefix+keyHTTPS, https); err != nil {
