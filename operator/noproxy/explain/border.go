@@ -1,6 +1,11 @@
 package explain
 
-import "github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+)
 
 // Range is successive earlier versions of a client that decide alike.
 type Range struct {
@@ -9,12 +14,28 @@ type Range struct {
 	Decision string `json:"decision"`
 }
 
-// String names the versions: "before 2" or "1 to before 2".
+// String names the versions: "before 2", "1 to before 2", or the only one, "1.0.1".
 func (r Range) String() string {
-	if r.Since == "" {
+	switch {
+	case r.Since == "":
 		return "before " + r.Before
+	case r.single():
+		return r.Since
 	}
 	return r.Since + " to before " + r.Before
+}
+
+// single reports whether the next version of the same branch is another one: 1.0.2 after 1.0.1, but not 2 after 1, which has 1.1.
+func (r Range) single() bool {
+	branch, last := cutLast(r.Since)
+	nextBranch, next := cutLast(r.Before)
+	patch, err := strconv.Atoi(last)
+	return err == nil && branch == nextBranch && strings.Contains(branch, ".") && next == strconv.Itoa(patch+1)
+}
+
+func cutLast(version string) (branch, last string) {
+	dot := strings.LastIndexByte(version, '.')
+	return version[:max(dot, 0)], version[dot+1:]
 }
 
 // border tells from which version on a client decides as its newest one does.

@@ -93,6 +93,8 @@ func TestTheNewestBehaviourNamesTheVersionThatItHoldsFrom(t *testing.T) {
 		{[]string{"", "2+", "3+"}, "2", "[before 2]", "x from 2 goes direct: covered; earlier versions of x use the proxy"},
 		{[]string{"+", "2", "3", "4+"}, "4", "[2 to before 4 before 2]", "x from 4 goes direct: covered; x 2 to before 4 uses the proxy"},
 		{[]string{"", "2+", "3"}, "3", "[2 to before 3 before 2]", "x from 3 uses the proxy: no entry matches; x 2 to before 3 goes direct"},
+		{[]string{"", "1.0.9+", "1.0.10"}, "1.0.10", "[1.0.9 before 1.0.9]", "x from 1.0.10 uses the proxy: no entry matches; x 1.0.9 goes direct"},
+		{[]string{"", "1.1+", "1.2"}, "1.2", "[1.1 to before 1.2 before 1.1]", "x from 1.2 uses the proxy: no entry matches; x 1.1 to before 1.2 goes direct"},
 	} {
 		e := ask(t, "a", "b", behaviours(test.versions...).Newest())
 		if a := e.Decisions[0]; a.Since != test.since || fmt.Sprint(a.Earlier) != test.earlier || e.Summary != test.wanted {
@@ -101,6 +103,20 @@ func TestTheNewestBehaviourNamesTheVersionThatItHoldsFrom(t *testing.T) {
 		if a := ask(t, "a", "b", behaviours(test.versions...).At("1")).Decisions[0]; a.Since != "" {
 			t.Errorf("%q: a version that was asked for has a border: %s", test.versions, a.Since)
 		}
+	}
+}
+
+func TestAllAgreeInTheirNewestVersions(t *testing.T) {
+	var choices []dialect.Choice
+	for _, name := range []string{"f", "g", "h", "x"} {
+		client := behaviours("+", "2")
+		client.Name = name
+		choices = append(choices, client.Newest())
+	}
+	choices[0].Client.Behaviours = choices[0].Client.Behaviours[1:]
+	e := ask(t, "a", "b", choices...)
+	if e.Summary != "In their newest versions, all 4 clients use the proxy: no entry matches; earlier versions of g, h and x go direct" {
+		t.Error(e.Summary)
 	}
 }
 

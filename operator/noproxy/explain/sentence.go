@@ -31,7 +31,11 @@ func (s sentence) String() string {
 	default:
 		parts = slices.Concat(s.direct(), s.proxied(), s.failing(), s.depending())
 	}
-	return strings.Join(append(parts, s.earlier()...), "; ")
+	earlier := s.earlier()
+	if rest, all := strings.CutPrefix(parts[0], "All "); all && len(earlier) > 0 {
+		parts[0] = "In their newest versions, all " + rest
+	}
+	return strings.Join(append(parts, earlier...), "; ")
 }
 
 // earlier says what the earlier versions do of a client that does so in newer
