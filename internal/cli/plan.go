@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/cli/planned"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/plan"
 )
@@ -145,6 +146,9 @@ func (o *planOptions) plan(cmd *cobra.Command) (plan.Plan, error) {
 	}
 	states := fleet.States{Upgrade: o.upgrade, Now: time.Now(), At: o.at.time(), Warnings: cmd.ErrOrStderr()}
 	if err := o.read(cmd, &states); err != nil {
+		if errors.Is(err, document.ErrNoObject) {
+			err = fmt.Errorf("%w; to compare values: fairlead plan OLD NEW --values NAME, with a file of that name in two folders", err)
+		}
 		return plan.Plan{}, err
 	}
 	reading := terminal.NewProgress(cmd.ErrOrStderr(), "Clusters in both states")

@@ -63,6 +63,9 @@ func parseAll(file string, data []byte, objects bool) ([]Document, error) {
 	}
 }
 
+// ErrNoObject is of a document that is not one, such as values of a chart.
+var ErrNoObject = errors.New("not a Kubernetes object: apiVersion or kind is missing")
+
 // parse reads the objects of a text, which has that many lines above it.
 func parse(file string, text []byte, above int, objects bool) ([]Document, error) {
 	content, remarks, err := yamldoc.Read[map[string]any](text, above, json.Unmarshal)
@@ -75,7 +78,7 @@ func parse(file string, text []byte, above int, objects bool) ([]Document, error
 	object := unstructured.Unstructured{Object: content}
 	isObject := object.GetKind() != "" && object.GetAPIVersion() != ""
 	if !isObject && objects {
-		return nil, errors.New("not a Kubernetes object: apiVersion or kind is missing")
+		return nil, ErrNoObject
 	}
 	said := make([]string, len(remarks))
 	for i, r := range remarks {
