@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
@@ -237,9 +236,13 @@ var verdicts = map[diagnosis.Verdict]string{
 // diagnosisText is a paragraph for each sentence, and below what was looked at.
 func diagnosisText(s terminal.Style, d diagnosis.Diagnosis) []byte {
 	out := terminal.Findings{Style: s}
-	fmt.Fprintf(&out, "Cluster %s: %s.\n\n", terminal.ASCII(d.Cluster), verdicts[d.Verdict])
+	verdict := verdicts[d.Verdict]
+	if d.Verdict == diagnosis.NothingWrong && slices.ContainsFunc(d.Sentences, func(s diagnosis.Sentence) bool { return strings.HasPrefix(s.Code, diagnosis.OfFindings) }) {
+		verdict += " but what lint says of the settings"
+	}
+	fmt.Fprintf(&out, "Cluster %s: %s.\n\n", terminal.ASCII(d.Cluster), verdict)
 	for _, said := range d.Sentences {
-		out.Add(string(said.Severity), terminal.ASCII(said.Code)+sinceText(said.Since), terminal.ASCII(said.Text), terminal.Labelled("do", terminal.ASCII(said.Do)))
+		out.Add(string(said.Severity), terminal.ASCII(said.Code)+sinceText(said), terminal.ASCII(said.Text), terminal.Labelled("do", terminal.ASCII(said.Do)))
 	}
 	fmt.Fprintf(&out, "Looked at: %s.\n", strings.Join(d.LookedAt, ", "))
 	for _, one := range d.NotLookedAt {
@@ -248,9 +251,9 @@ func diagnosisText(s terminal.Style, d diagnosis.Diagnosis) []byte {
 	return out.Bytes()
 }
 
-func sinceText(since *metav1.Time) string {
-	if since.IsZero() {
+func sinceText(said diagnosis.Sentence) string {
+	if said.Since.IsZero() {
 		return ""
 	}
-	return "  since " + since.UTC().Format(time.RFC3339)
+	return "  " + diagnosis.Lasting(said.Code) + "since " + said.Since.UTC().Format(time.RFC3339)
 }

@@ -102,19 +102,19 @@ func TestThePictureOnATerminal(t *testing.T) {
 	got := regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`).ReplaceAllString(out.String(), "TIME")
 	want := `40 clusters: 1 Error, 2 Warning, 1 Unknown, 2 Waiting, 34 Fine
 
-STATE     NUMBER   FOR   PROBLEM
-Error     1        18h   the API server refused a Secret (Ready/Refused): team-warsaw/warsaw-0017
-                         fairlead doctor cluster --namespace team-warsaw warsaw-0017
-Warning   1        40m   a certificate of the company's bundle expires soon (TrustedCA/ExpiresSoon): CorporateProxy europe
-                         kubectl describe corporateproxy europe
-Warning   2        30d   machines were created before the settings changed, and keep the old ones until they are replaced (MachinesOutdated/BuiltBeforeTheChange): team-dublin/dublin-0004, team-warsaw/warsaw-0024
-                         fairlead doctor cluster --namespace team-dublin dublin-0004
-Unknown   1        10h   nobody has looked for two periods whether programs in the cluster get out, and which credentials they have (EgressVerified/Stale): team-madrid/madrid-0009
-                         fairlead doctor cluster --namespace team-madrid madrid-0009
-Waiting   1        40m   a change goes through the waves (Reconciling/RollingOut): CorporateProxy europe
-                         fairlead rollout status europe
-Waiting   2        37h   a change of the cluster's own waits (Held/WaitsForWave): team-paris/paris-0036, team-dublin/dublin-0011
-                         fairlead doctor cluster --namespace team-paris paris-0036
+STATE     NUMBER   FOR             PROBLEM
+Error     1        not Ready 18h   the API server refused a Secret (Ready/Refused): team-warsaw/warsaw-0017
+                                   fairlead doctor cluster --namespace team-warsaw warsaw-0017
+Warning   1        40m             a certificate of the company's bundle expires soon (TrustedCA/ExpiresSoon): CorporateProxy europe
+                                   kubectl describe corporateproxy europe
+Warning   2        30d             machines were created before the settings changed, and keep the old ones until they are replaced (MachinesOutdated/BuiltBeforeTheChange): team-dublin/dublin-0004, team-warsaw/warsaw-0024
+                                   fairlead doctor cluster --namespace team-dublin dublin-0004
+Unknown   1        10h             nobody has looked for two periods whether programs in the cluster get out, and which credentials they have (EgressVerified/Stale): team-madrid/madrid-0009
+                                   fairlead doctor cluster --namespace team-madrid madrid-0009
+Waiting   1        40m             a change goes through the waves (Reconciling/RollingOut): CorporateProxy europe
+                                   fairlead rollout status europe
+Waiting   2        37h             a change of the cluster's own waits (Held/WaitsForWave): team-paris/paris-0036, team-dublin/dublin-0011
+                                   fairlead doctor cluster --namespace team-paris paris-0036
 
 CORPORATEPROXY   CLUSTERS   REVISION   PHASE         WAVE   UPDATED   FAILED   MORE
 europe           40         8          Progressing   rest   13/40     0        fairlead rollout status europe

@@ -49,7 +49,7 @@ type table struct {
 func detailOf(p picture.Picture, c picture.Cluster) detail {
 	d := detail{Commands: []string{picture.DoctorOf(c)}}
 	for _, s := range c.Said {
-		d.Said = append(d.Said, said{string(stateWord(s.Severity)), s.Code, s.Text, sinceText(p.Time, s.Since), s.Do})
+		d.Said = append(d.Said, said{string(stateWord(s.Severity)), s.Code, s.Text, saidSince(p.Time, s), s.Do})
 	}
 	if c.Report == nil {
 		return d
@@ -259,6 +259,13 @@ func findingsOf(status *v1alpha1.ProxyReportStatus) table {
 }
 
 func clock(at metav1.Time) string { return at.UTC().Format(time.RFC3339) }
+
+func saidSince(now metav1.Time, s diagnosis.Sentence) string {
+	if s.Since.IsZero() {
+		return ""
+	}
+	return diagnosis.Lasting(s.Code) + "since " + sinceText(now, s.Since)
+}
 
 func sinceText(now metav1.Time, since *metav1.Time) string {
 	if since.IsZero() {

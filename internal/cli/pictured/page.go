@@ -32,7 +32,7 @@ var (
 	functions = map[string]any{
 		"lower": func(s picture.State) string { return strings.ToLower(string(s)) }, "meaning": func(s picture.State) string { return meanings[s] },
 		"mark": func(s picture.State) string { return marks[s] }, "behind": func(what string) string { return behindNames[what] },
-		"phase": phase, "dashed": dashed, "age": age, "left": left, "clock": clock,
+		"phase": phase, "dashed": dashed, "age": age, "lasting": lasting, "left": left, "clock": clock,
 	}
 )
 
@@ -119,7 +119,7 @@ func tileOf(c picture.Cluster) tile {
 func headline(p picture.Picture) string {
 	for _, count := range p.States {
 		if count.Clusters > 0 {
-			return plural(count.Clusters, len(p.Clusters), count.State)
+			return plural(count.Clusters, len(p.Clusters), count.State) + before(p)
 		}
 	}
 	return "no cluster"

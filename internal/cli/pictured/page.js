@@ -184,7 +184,7 @@ const fill = row => {
 	const d = details(row.index), body = []
 	for (const one of d.said || []) {
 		body.push(element("div", { class: "said " + one.s.toLowerCase() },
-			element("p", {}, element("b", {}, one.s), " " + one.c + (one.f ? ", since " + one.f : "")), element("p", {}, one.t),
+			element("p", {}, element("b", {}, one.s), " " + one.c + (one.f ? ", " + one.f : "")), element("p", {}, one.t),
 			...(one.d ? [element("p", {}, element("b", {}, "do: "), one.d)] : [])))
 	}
 	if (!body.length) body.push(element("p", {}, element("span", { class: "pill fine" }, marks[4] + " Fine"), " Nothing is to be said."))

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
@@ -56,7 +57,15 @@ func States(s terminal.Style, p picture.Picture) string {
 			parts = append(parts, s.Paint(colour(count.State), fmt.Sprintf("%d %s", count.Clusters, count.State)))
 		}
 	}
-	return terminal.Plural(len(p.Clusters), "cluster") + ": " + strings.Join(parts, ", ")
+	return terminal.Plural(len(p.Clusters), "cluster") + before(p) + ": " + strings.Join(parts, ", ")
+}
+
+// before says that nobody knows how clusters are now.
+func before(p picture.Picture) string {
+	if p.Stopped() {
+		return ", as before the operator stopped"
+	}
+	return ""
 }
 
 func colour(state picture.State) string { return terminal.Severity(string(state)) }
@@ -68,7 +77,7 @@ func problemsText(s terminal.Style, p picture.Picture) []byte {
 	}
 	table := terminal.Columns(s, "STATE", "NUMBER", "FOR", "PROBLEM")
 	for _, problem := range p.Problems[:min(onScreen, len(p.Problems))] {
-		cells := terminal.Cells(string(problem.State), strconv.Itoa(problem.Count), age(p.Time, problem.Since), terminal.ASCII(sentence(problem)))
+		cells := terminal.Cells(string(problem.State), strconv.Itoa(problem.Count), lasting(p.Time, problem), terminal.ASCII(sentence(problem)))
 		cells[0].Colour = colour(problem.State)
 		table.Add(cells...)
 		table.Add(terminal.Cells("", "", "", terminal.ASCII(problem.More))...)
@@ -98,6 +107,14 @@ func age(now metav1.Time, since *metav1.Time) string {
 		return "-"
 	}
 	return duration.HumanDuration(max(now.Sub(since.Time), 0))
+}
+
+// lasting is how long a problem has been there, as far as a condition says it.
+func lasting(now metav1.Time, problem picture.Problem) string {
+	if problem.Since.IsZero() {
+		return "-"
+	}
+	return diagnosis.Lasting(problem.Code) + age(now, problem.Since)
 }
 
 func proxiesText(s terminal.Style, p picture.Picture) []byte {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/cli/pictured"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
+	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
+	"github.com/fairlead-io/fairlead/internal/core/picture/picturetest"
 )
 
 func TestWhatExpiresDoesNotMoveTheCursorAndIsOneScreen(t *testing.T) {
@@ -30,5 +32,20 @@ func TestWhatExpiresDoesNotMoveTheCursorAndIsOneScreen(t *testing.T) {
 	p.Expires = p.Expires[:12]
 	if text = string(pictured.Text(terminal.Style{}, p, "")); strings.Contains(text, " more:") {
 		t.Error(text)
+	}
+}
+
+// Nobody knows then how the clusters are now.
+func TestAStoppedOperatorIsSaidInTheFirstLine(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	in := picture.Input{Now: now, Lease: &diagnosis.Lease{}}
+	in.Reports, _, in.Clusters = picturetest.Fleet(1, now)
+	p := picture.Of(in)
+	if line := pictured.States(terminal.Style{}, p); line != "1 cluster, as before the operator stopped: 1 Fine" {
+		t.Error(line)
+	}
+	var page strings.Builder
+	if err := pictured.HTML(&page, p, ""); err != nil || !strings.Contains(page.String(), "<h1>all 1 clusters are fine, as before the operator stopped</h1>") {
+		t.Error(err)
 	}
 }

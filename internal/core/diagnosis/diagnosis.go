@@ -38,6 +38,14 @@ type Sentence struct {
 	General  string       `json:"-"`               // the text as far as it is true of other clusters, too
 }
 
+// Lasting says what has lasted since the time of a code: a condition keeps its time while its reason changes.
+func Lasting(code string) string {
+	if strings.HasPrefix(code, v1alpha1.ConditionReady+"/") {
+		return "not Ready "
+	}
+	return ""
+}
+
 // Diagnosis is all that is to be said of a cluster.
 type Diagnosis struct {
 	Cluster     string     `json:"cluster"` // namespace/name
@@ -94,7 +102,7 @@ type Input struct {
 // Judge says what is to be said.
 func Judge(in Input) Diagnosis {
 	j := newJudge(in)
-	for _, step := range []func(){j.lease, j.existence, j.report, j.secrets, j.machines, j.proxy, j.inside} {
+	for _, step := range []func(){j.lease, j.existence, j.report, j.secrets, j.machines, j.proxy, j.inside, j.findings} {
 		step()
 	}
 	j.sources()

@@ -80,6 +80,20 @@ func TestWhatIsSaidOfACluster(t *testing.T) {
 			"Error Ready/OfTomorrow the cluster does not get its settings: no | platform team: kubectl describe proxyreport c1 --namespace org",
 			"Info OfTomorrow/It OfTomorrow is True (It), which this version of fairlead does not know: is | ",
 		}},
+		"findings of lint": {func(in *Input) {
+			in.Report.Status.Findings = []v1alpha1.ReportedFinding{
+				{Code: "MissingNodes", Severity: "Warning", Message: "no network"},
+				{Code: "Unmatched", Severity: "Warning", Entries: []string{"svc"}, Message: "some use the proxy"},
+				{Code: "Apex", Severity: "Info", Message: "it"},
+			}
+		}, NothingWrong, []string{
+			"Info Findings/MissingNodes lint says Warning: no network | owner of CorporateProxy corp: docs/lint.md says what to do about MissingNodes",
+			"Info Findings/Unmatched lint says Warning: svc: some use the proxy | ",
+		}},
+		"a new cluster that waits for its provider":                 {waits(true, 29*time.Minute, "EndpointUnknown"), NothingWrong, []string{"Info Ready/EndpointUnknown the address"}},
+		"a new one that is not read, and waits for its provider":    {waits(false, time.Minute, "FactsPending"), NothingWrong, []string{"Info Ready/FactsPending"}},
+		"a cluster that waits for its provider for too long":        {waits(true, 30*time.Minute, "EndpointUnknown"), Wrong, []string{"Error Ready/EndpointUnknown"}},
+		"a new cluster that waits for what does not come by itself": {waits(true, time.Minute, "InvalidCluster"), Wrong, []string{"Error Ready/InvalidCluster"}},
 		"the operator has stopped": {func(in *Input) { in.Lease.Renewed = now.Add(-10 * time.Minute) }, Wrong, []string{
 			"Error Operator/Stopped the operator does not run: it renewed its Lease fairlead-system/fairlead-operator the last time then, and the statuses below are from before | platform team: kubectl get deployments,pods --namespace fairlead-system",
 		}},
@@ -194,6 +208,17 @@ func TestWhatIsSaidOfACluster(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// waits is a cluster that was created a while ago and is not Ready; its Cluster may not be read.
+func waits(read bool, created time.Duration, reason string) func(*Input) {
+	return func(in *Input) {
+		in.Report.CreationTimestamp, in.Cluster.CreationTimestamp = *ago(created), *ago(created)
+		in.Report.Status.Conditions[0] = condition(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, "")
+		if !read {
+			in.Cluster, in.Unread = nil, map[Source]string{SourceCluster: "forbidden"}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,6 +44,9 @@ func (j *judge) condition(kinds map[string]kind, c metav1.Condition) {
 	if c.Type == v1alpha1.ConditionEgressVerified && c.Reason != v1alpha1.ReasonStale {
 		r.do = remedies(c.Message, r.do)
 	}
+	if slices.Contains(fromProvider, c.Reason) && j.begins() {
+		r.severity = Info
+	}
 	if r.text != "" {
 		since := c.LastTransitionTime
 		j.say(r.severity, c.Type+"/"+c.Reason, r.text, c.Message, &since, r.do)
@@ -62,12 +66,29 @@ const (
 		"(spec.probes.mustReach of the CorporateProxy, probe.targets of fairlead-policies), and whether fairlead-observe runs here"
 )
 
+// fromProvider are the reasons for which a new cluster waits for its infrastructure provider.
+var fromProvider = []string{string(resolve.ReasonEndpointUnknown), string(resolve.ReasonFactsPending)}
+
+// beginning is how long a provider may take for a cluster's network and load balancer before somebody must look at it.
+const beginning = 30 * time.Minute
+
+// begins reports whether the Cluster is new. Where it could not be read, its report is as old.
+func (j *judge) begins() bool {
+	switch {
+	case j.Cluster != nil:
+		return j.Now.Sub(j.Cluster.CreationTimestamp.Time) < beginning
+	case j.Report != nil:
+		return j.Now.Sub(j.Report.CreationTimestamp.Time) < beginning
+	}
+	return false
+}
+
 var none = rule{severity: Info}
 
 // noSettings are the reasons for which a cluster has no new settings.
 var noSettings = map[string]rule{
 	string(resolve.ReasonInvalidProxy):        {Error, "the CorporateProxy cannot be used", keeper + "correct what is named"},
-	string(resolve.ReasonSourceMissing):       {Error, "what the CorporateProxy names does not exist", keeper + "create it, or correct the name"},
+	string(resolve.ReasonSourceMissing):       {Error, "what the CorporateProxy names does not exist", keeper + "create it, or correct the name; if the chart fairlead made it: helm upgrade with your values"},
 	string(resolve.ReasonNoProxy):             {Error, "there is no CorporateProxy", platform + "create one"},
 	string(resolve.ReasonAmbiguous):           {Error, "several CorporateProxies select the cluster", platform + "raise the priority of one"},
 	string(resolve.ReasonNamespaceNotAllowed): {Error, "a CorporateProxy selects the cluster, and may not be used in its namespace", platform + "label the namespace {namespace}, or change allowedNamespaces"},

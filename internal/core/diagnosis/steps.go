@@ -17,6 +17,9 @@ import (
 // LeaseName is that of the operator's Lease.
 const LeaseName = "fairlead-operator"
 
+// OperatorStopped is the code of an operator that does not run.
+const OperatorStopped = "Operator/Stopped"
+
 // skew is how far the clocks of a user and of the operator may be apart.
 const skew = time.Minute
 
@@ -37,7 +40,7 @@ func (j *judge) lease() {
 	case j.Lease.Stopped(j.Now):
 		j.stopped = true
 		renewed := metav1.NewTime(j.Lease.Renewed)
-		j.say(Error, "Operator/Stopped", "the operator does not run: it renewed its Lease {operator}/"+LeaseName+" the last time then, and the statuses below are from before", "", &renewed, startOperator)
+		j.say(Error, OperatorStopped, "the operator does not run: it renewed its Lease {operator}/"+LeaseName+" the last time then, and the statuses below are from before", "", &renewed, startOperator)
 	}
 }
 
@@ -84,6 +87,23 @@ func (j *judge) report() {
 	seen := j.Report.Status.Cluster.Generation
 	if j.Cluster != nil && seen != 0 && seen < j.Cluster.Generation && !j.stopped && j.waitsForNothing() {
 		j.say(Info, "Cluster/Changed", "the Cluster changed, and the operator has not yet said what that means", "", nil, "")
+	}
+}
+
+// OfFindings begins the codes of what lint says of the settings.
+const OfFindings = "Findings/"
+
+// findings are those of lint that somebody should act on. The settings work as they are written, so no verdict depends on
+// them: what lint learns to find must not fail a pipeline in which nothing changed.
+func (j *judge) findings() {
+	if j.Report == nil {
+		return
+	}
+	for _, f := range j.Report.Status.Findings {
+		if severity := Severity(f.Severity); severity == Error || severity == Warning {
+			j.say(Info, OfFindings+f.Code, "lint says "+f.Severity, strings.Join(append(f.Entries[:len(f.Entries):len(f.Entries)], f.Message), ": "), nil,
+				keeper+"docs/lint.md says what to do about "+f.Code)
+		}
 	}
 }
 

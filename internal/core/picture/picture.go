@@ -98,6 +98,11 @@ func Of(in Input) Picture {
 	return p
 }
 
+// Stopped reports whether the operator does not run, so that all states are from before.
+func (p Picture) Stopped() bool {
+	return slices.ContainsFunc(p.Problems, func(problem Problem) bool { return problem.Code == diagnosis.OperatorStopped })
+}
+
 // clusters are those with a report, and those of Cluster API without one, by name.
 func clusters(in Input) []Cluster {
 	type key struct{ namespace, name string }
