@@ -81,7 +81,7 @@ func TestThePageOfProvidersHasTheVersionsThatTheTestsRead(t *testing.T) {
 func TestEveryNumberOfClientsIsHowManyThereAre(t *testing.T) {
 	want, found := fmt.Sprint(len(dialect.Clients())), 0
 	for _, file := range markdown(t) {
-		for _, m := range regexp.MustCompile("(?:All|\\d of) (\\d+) clients(?: use|:)|, of (\\d+) clients|`fairlead explain` knows (\\d+)").FindAllStringSubmatch(read(t, file), -1) {
+		for _, m := range regexp.MustCompile("(?:[Aa]ll|\\d of) (\\d+) clients(?: use|:)|, of (\\d+) clients|`fairlead explain` knows (\\d+)").FindAllStringSubmatch(read(t, file), -1) {
 			if found++; m[1]+m[2]+m[3] != want {
 				t.Errorf("%s: %q, and there are %s", file, m[0], want)
 			}
