@@ -58,7 +58,7 @@ func checkUserinfo(userinfo string) error {
 	case userinfo[at] == '%':
 		return fmt.Errorf("the user information has a %% at byte %d that starts no percent-encoding: write %%25", at+1)
 	default:
-		return fmt.Errorf("a character of username or password, byte %d of both, must be percent-encoded: # is %%23, @ is %%40, / is %%2F (RFC 3986)", at+1)
+		return fmt.Errorf("the character at byte %d of user and password must be percent-encoded: # is %%23, @ is %%40, / is %%2F (RFC 3986)", at+1)
 	}
 }
 

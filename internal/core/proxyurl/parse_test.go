@@ -87,7 +87,7 @@ func TestEveryOtherProxyURLIsRefusedWithoutShowingIt(t *testing.T) {
 		"a percent sign alone":                {"http://me:S3CRET%@proxy.example:3128", "starts no percent-encoding"},
 		"a percent sign before other letters": {"http://me:S3CRET%zz@proxy.example:3128", "% at byte 10"},
 		"half an encoding at the end":         {"http://me:S3CRET%4@proxy.example:3128", "starts no percent-encoding"},
-		"an @ in the password":                {"http://me:S3@CRET@proxy.example:3128", "byte 6 of both, must be percent-encoded: # is %23"},
+		"an @ in the password":                {"http://me:S3@CRET@proxy.example:3128", "byte 6 of user and password must be percent-encoded: # is %23"},
 		"a # in the password":                 {"http://me:S3#CRET@proxy.example:3128", "must be percent-encoded"},
 		"a / in the password":                 {"http://me:S3/CRET@proxy.example:3128", "must be percent-encoded"},
 		"a blank in the password":             {"http://me:S3 CRET@proxy.example:3128", "must be percent-encoded"},
