@@ -67,7 +67,7 @@ func (cp *ControlPlane) ServiceAccount(ctx context.Context, namespace, name stri
 	if err != nil {
 		return nil, fmt.Errorf("request token of service account %s/%s: %w", namespace, name, err)
 	}
-	cfg := cp.anonymous()
+	cfg := rest.AnonymousClientConfig(cp.admin)
 	cfg.BearerToken = request.Status.Token
 	return cfg, nil
 }

@@ -10,9 +10,27 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const keptGrace = 10 * time.Second
+
+// Kept is a control plane that another process started with KeepRunning. What this process starts
+// beside it ends with this process.
+func Kept(dir string) (*ControlPlane, error) {
+	cp := &ControlPlane{dir: directory(dir)}
+	var err error
+	if cp.admin, err = clientcmd.BuildConfigFromFlags("", cp.AdminKubeconfig()); err != nil {
+		return nil, fmt.Errorf("read the kubeconfig of the control plane: %w", err)
+	}
+	cp.admin.QPS = -1 // see anonymous
+	if cp.client, err = client.New(cp.admin, client.Options{}); err != nil {
+		return nil, fmt.Errorf("make admin client: %w", err)
+	}
+	return cp, nil
+}
 
 // StopKept ends a control plane that another process started with KeepRunning, and removes its folder.
 func StopKept(dir string) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -20,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/kyverno"
-	"github.com/fairlead-io/fairlead/e2e/repository"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
 // Where the charts are installed, the Clusters live, and somebody's programs run.
@@ -40,11 +39,11 @@ var names = []string{"mycluster", "frankfurt"}
 // stage is the running demo.
 type stage struct {
 	*screen
-	keep     bool
-	fairlead string   // its path
-	answers  []string // to examples
-	cp       *controlplane.ControlPlane
-	client   client.Client
+	keep    bool
+	hasNode bool     // one that outlives this process runs the Deployments
+	answers []string // to examples
+	cp      *controlplane.ControlPlane
+	client  client.Client
 
 	running, controlPlanes running // those that end first, and last
 
@@ -70,8 +69,10 @@ func demo(ctx context.Context, on *screen, keep bool) (err error) {
 	began := time.Now()
 	s := &stage{screen: on, keep: keep}
 	steps := s.steps()
-	s.total = len(steps)
-	if !keep {
+	if keep {
+		steps = append(steps, act{"put kubectl, helm and fairlead into one folder", s.link, nil})
+		s.total = len(steps)
+	} else {
 		steps = append(steps, s.withThird()...)
 		steps = append(steps, s.withRelay()...)
 		s.total = len(steps) + 1
@@ -168,6 +169,12 @@ func (s *stage) startControlPlane(ctx context.Context) error {
 		}
 	}
 	var err error
+	s.await("the builds of etcd and kube-apiserver", func() {
+		err = tools.BuildAll(ctx, []tools.Tool{tools.Etcd, tools.KubeAPIServer}, s.screen)
+	})
+	if err != nil {
+		return err
+	}
 	if s.cp, err = controlplane.Start(ctx, options); err != nil {
 		return err
 	}
@@ -239,17 +246,14 @@ func (s *stage) end() error {
 	return errors.Join(s.running.stop(), s.controlPlanes.stop())
 }
 
+// programsFolder is for the PATH.
+func (s *stage) programsFolder() string { return filepath.Join(s.cp.Dir(), "bin") }
+
+func (s *stage) link(ctx context.Context) error { return tools.Link(ctx, s.programsFolder(), s.screen) }
+
 func (s *stage) explainKept() {
-	s.say("\nEverything keeps running. To look around:\n")
-	s.say("    export KUBECONFIG=%s", s.cp.AdminKubeconfig())
-	if relative, err := filepath.Rel(repository.Path(), s.fairlead); err == nil {
-		s.say("    alias fairlead=$PWD/%s", relative)
-	}
-	for _, name := range []string{"kubectl", "helm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			s.say("    alias %[1]s=$(cd e2e && go run ./tools/build %[1]s)   # there is none on this machine", name)
-		}
-	}
+	s.say("\nEverything keeps running. There are no nodes: only Fairlead's own Deployments run. To look around:\n")
+	s.say("    export PATH=%s:$PATH KUBECONFIG=%s", s.programsFolder(), s.cp.AdminKubeconfig())
 	s.say(`    kubectl get proxyreports -A
     kubectl get secret -n %[1]s %[2]s-cluster-values -o go-template='{{.data.values | base64decode}}'
     kubectl get pod -n shop web -o yaml

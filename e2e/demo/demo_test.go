@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,7 +23,14 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
-func TestMain(m *testing.M) { controlplanetest.Main(m) }
+// A demo that is kept starts its own program again, which is this one here.
+func TestMain(m *testing.M) {
+	if slices.Contains(os.Args, nodeFlag) {
+		main()
+		return
+	}
+	controlplanetest.Main(m)
+}
 
 // runningIn are the programs that have a folder as their working directory, as all of a demo's have.
 func runningIn(t *testing.T, dir string) []string {
@@ -68,8 +76,8 @@ var shown = []string{
 	`\$ helm install fairlead charts/fairlead -n fairlead-system --create-namespace -f examples/secret-values.yaml`,
 	`fairlead-operator --namespace=fairlead-system .*`,
 	`as system:serviceaccount:fairlead-system:fairlead-operator, with its token and no other rights`,
-	`frankfurt Proxied default Portable/v3 25 - 0 True Applied \d+s`,
-	`mycluster Proxied default Portable/v3 21 - 0 True Applied \d+s`,
+	`frankfurt Proxied default Portable/v3 25 0 True Applied \d+s`,
+	`mycluster Proxied default Portable/v3 21 0 True Applied \d+s`,
 	`http: http://myProxyUser:\*\*\*@192.168.52.220:3128`,
 	`Environment="NO_PROXY=100.64.0.0/13,.*`,
 	`\$ kubectl get secret -n org-acme mycluster-cluster-values .*`,
@@ -111,6 +119,7 @@ var (
 	}
 	shownWithRelay = []string{
 		`HTTPS_PROXY, https_proxy the pod itself http://shop@fairlead-relay.fairlead-system.svc:3128`,
+		`NO_PROXY, no_proxy the pod itself 100.64.0.0/13,.*,\.\.\. \(23 entries\)`,
 		`the first password \d+ \d+ 0 first`,
 		`the second one is set \d+ \d+ 0 second`,
 		`the first one is revoked \d+ \d+ 0 second`,
@@ -148,13 +157,15 @@ func TestTheDemoEndsWithARotationAndLeavesNothing(t *testing.T) {
 func TestTheDemoShowsWhatItPromisesAndIsEndedByDemoStop(t *testing.T) {
 	tier.Full(t)
 	dir := short(t)
+	t.Cleanup(func() { _ = run(context.Background(), []string{"--stop"}) })
 	var out bytes.Buffer
 	err := demo(t.Context(), newScreen(&out), true)
 	check(t, out.String(), err, append(slices.Clone(shown), shownKept...)...)
-	if running := runningIn(t, dir); len(running) != 6 {
+	if running := runningIn(t, dir); len(running) != 7 {
 		t.Errorf("kept are %q", running)
 	}
 	checkANewNamespaceTakesPods(t, filepath.Join(dir, "fairlead-demo", "admin.kubeconfig"))
+	checkWhatIsInstalledRuns(t, out.String())
 	if err := demo(t.Context(), newScreen(&out), true); err == nil || !strings.Contains(err.Error(), "make demo-stop") {
 		t.Errorf("a second one: %v", err)
 	}
@@ -179,6 +190,19 @@ func checkANewNamespaceTakesPods(t *testing.T, kubeconfig string) {
 		_, err := clients.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil, err
 	})
+}
+
+// checkWhatIsInstalledRuns does what pages do with a demo that is kept, by the line that it prints.
+func checkWhatIsInstalledRuns(t *testing.T, text string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", regexp.MustCompile(`export PATH=.*`).FindString(text)+`
+helm uninstall fairlead -n fairlead-system
+helm install fairlead charts/fairlead -n fairlead-system -f examples/secret-values.yaml --wait --timeout 1m
+fairlead pods -n shop --all | grep Uninjected`)
+	cmd.Dir, cmd.Env = repository.Path(), append(os.Environ(), "HOME="+t.TempDir())
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
 }
 
 // The demo itself ends with an error if the sweep finds an account of Fairlead: these are the reads that it must find.

@@ -17,7 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
 )
+
+// nodeFlag has this program run what Fairlead's Deployments say, beside a demo that is kept. The path of the operator follows.
+const nodeFlag = "--node"
 
 func main() {
 	log.SetLogger(logr.Discard()) // controller-runtime complains otherwise
@@ -37,6 +41,13 @@ func run(ctx context.Context, args []string) error {
 			return nil
 		}
 		return controlplane.StopKept(keptDir())
+	}
+	if len(args) == 2 && args[0] == nodeFlag {
+		cp, err := controlplane.Kept(keptDir())
+		if err != nil {
+			return err
+		}
+		return deployment.RunNode(ctx, cp, args[1])
 	}
 	return demo(ctx, newScreen(os.Stdout), os.Getenv("KEEP") == "1")
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/render"
@@ -81,12 +83,37 @@ func (s *stage) showFairlead(context.Context) error {
 }
 
 func (s *stage) startOperator(ctx context.Context) error {
-	operator, err := deployment.Start(ctx, s.cp, system, "fairlead-operator")
+	if err := s.startDeployment(ctx, "fairlead-operator"); err != nil {
+		return err
+	}
+	return s.awaitEntry(ctx, "example.com")
+}
+
+// startDeployment runs what a Deployment says. In a demo that is kept, another process does, and goes on doing it.
+func (s *stage) startDeployment(ctx context.Context, name string) error {
+	path, err := s.program(ctx, "fairlead-operator")
+	switch {
+	case err != nil:
+		return err
+	case !s.keep:
+		started, err := deployment.Start(ctx, s.cp, system, name)
+		if err == nil {
+			s.running.add(started)
+		}
+		return err
+	case s.hasNode:
+		return nil
+	}
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	s.running.add(operator)
-	return s.awaitEntry(ctx, "example.com")
+	node, err := s.cp.Run(ctx, process.Spec{Name: "node", Path: self, Args: []string{nodeFlag, path}, Grace: time.Minute})
+	if err == nil {
+		s.hasNode = true
+		s.running.add(node)
+	}
+	return err
 }
 
 func (s *stage) showOperator(ctx context.Context) error {
@@ -168,8 +195,9 @@ func (s *stage) upgrade(ctx context.Context) error {
 }
 
 func (s *stage) showUpgrade(ctx context.Context) error {
-	s.command(s.local("helm upgrade fairlead charts/fairlead -n " + system + " -f " + s.changed))
-	s.say("   noProxy: ... + %s\n", s.paint(green, added))
+	s.command("sed s/example.com/example.com,"+added+"/ "+valuesFile+" >"+s.changed,
+		"helm upgrade fairlead charts/fairlead -n "+system+" -f "+s.changed)
+	s.say("")
 	now, err := s.entriesNow(ctx)
 	if err != nil {
 		return err
@@ -209,18 +237,10 @@ func (s *stage) explain(ctx context.Context) error {
 }
 
 func (s *stage) showAnswer(context.Context) error {
-	s.command(s.local(s.asked))
-	s.say("%s", strings.TrimRight(s.local(namesOfClients.ReplaceAllString(s.answer, "$1 ...\n")), "\n"))
+	s.command(s.asked)
+	s.say("%s", strings.TrimRight(namesOfClients.ReplaceAllString(s.answer, "$1 ...\n"), "\n"))
 	return nil
 }
 
 // namesOfClients are a line of names, and what follows of them.
 var namesOfClients = regexp.MustCompile(`(?m)^((?: *[a-z0-9-]+,){3,})\n(?:(?: *[a-z0-9-]+,?)+(?:\n|$))*`)
-
-// local has names of files without their folder, which is gone after the demo unless it is kept.
-func (s *stage) local(text string) string {
-	if s.keep {
-		return text
-	}
-	return strings.ReplaceAll(text, s.cp.Dir()+"/", "")
-}

@@ -18,11 +18,12 @@ import (
 // what it runs, and fails if that cannot be built.
 func (s *stage) build(ctx context.Context) error {
 	theirs := []tools.Tool{tools.Kyverno, tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager, tools.Helm}
-	if !s.keep {
+	if s.keep {
+		theirs = append(theirs, tools.Kubectl)
+	} else {
 		theirs = append(theirs, tools.ClusterAPICore)
 	}
-	var err error
-	if s.fairlead, err = s.program(ctx, "fairlead"); err != nil {
+	if _, err := tools.Program(ctx, "fairlead"); err != nil {
 		return err
 	}
 	s.starting.Go(func() { _ = tools.BuildAll(ctx, theirs, s.screen) })
@@ -36,11 +37,13 @@ func (s *stage) build(ctx context.Context) error {
 
 // program returns the path of one, which is built by then.
 func (s *stage) program(ctx context.Context, name string) (path string, err error) {
-	if name == tools.Helm.Name {
-		path, err = tools.Build(ctx, tools.Helm, s.screen)
-	} else {
-		path, err = tools.Program(ctx, name)
-	}
+	s.await("the build of "+name, func() {
+		if name == tools.Helm.Name {
+			path, err = tools.Build(ctx, tools.Helm, s.screen)
+		} else {
+			path, err = tools.Program(ctx, name)
+		}
+	})
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}

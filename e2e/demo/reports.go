@@ -35,7 +35,7 @@ func (s *stage) showReports(ctx context.Context) error {
 		for j, row := range table.Rows {
 			cell := row.Cells[i]
 			if cell == nil {
-				cell = "-"
+				cell = "" // as kubectl
 			}
 			rows[j+1] = append(rows[j+1], fmt.Sprint(cell))
 		}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/deployment"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // The company's accounts, before and after the rotation.
@@ -59,10 +60,14 @@ func (s *stage) proxyOf(user, password string) string {
 	return (&url.URL{Scheme: "http", User: url.UserPassword(user, password), Host: s.rotation.company.address}).String()
 }
 
-// setRelay upgrades the chart with the URL, and the one of before.
+// setRelay upgrades the chart with the list that the cluster has now, the URL, and the one of before.
 func (s *stage) setRelay(ctx context.Context, current, previous string, more ...string) error {
-	_, err := s.run(ctx, nil, "helm", append([]string{
-		"upgrade", "fairlead-policies", "charts/fairlead-policies", "-n", system, "--reset-then-reuse-values",
+	secret, err := s.secret(ctx, clusters, names[0]+render.ValuesSuffix)
+	if err != nil {
+		return err
+	}
+	_, err = s.run(ctx, secret.Data[render.ValuesKey], "helm", append([]string{
+		"upgrade", "fairlead-policies", "charts/fairlead-policies", "-n", system, "--reset-then-reuse-values", "-f", "-",
 		"--set=proxy.http=" + current, "--set=proxy.https=" + current,
 		"--set=proxy.previous.http=" + previous, "--set=proxy.previous.https=" + previous,
 	}, more...)...)
@@ -94,8 +99,8 @@ func (s *stage) showRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	upgrade := "helm upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values --set "
-	s.command(upgrade+"relay.enabled=true --wait", upgrade+"carry=Relay")
+	upgrade := "upgrade fairlead-policies charts/fairlead-policies -n " + system + " --reset-then-reuse-values "
+	s.command(valuesCommand+upgrade+"-f - --set relay.enabled=true --wait", "helm "+upgrade+"--set carry=Relay")
 	s.say("The variables of a new pod, as stored: no password.\n")
 	s.table(variables(pod, &corev1.Secret{}))
 	return nil

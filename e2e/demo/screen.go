@@ -27,6 +27,7 @@ type screen struct {
 	doing  bool       // a step goes on
 	held   []byte     // said between two steps
 	column int        // of the line of the step, 0 where it has ended
+	waits  []string   // of the step
 }
 
 func newScreen(out io.Writer) *screen {
@@ -69,12 +70,33 @@ func (s *screen) step(what string, do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doing = false
+	waits := s.waits
+	s.waits = nil
 	if err != nil {
 		fmt.Fprintln(s.out)
 		return fmt.Errorf("%s: %w", what, err)
 	}
+	if s.column == 0 { // what was said stands between
+		title = fmt.Sprintf("[%2d/%d] done ", s.number, s.total)
+		fmt.Fprint(s.out, s.paint(bold, title))
+		s.column = len(title)
+	}
 	fmt.Fprintf(s.out, "%*s\n", max(width-s.column, 0), s.seconds(time.Since(began)))
+	for _, wait := range waits {
+		fmt.Fprintf(s.out, "%*s\n", width, wait)
+	}
 	return nil
+}
+
+// await does a part of a step that is no work of the step's own: it waits for a build. What takes long is said below the step.
+func (s *screen) await(what string, do func()) {
+	began := time.Now()
+	do()
+	if took := time.Since(began); took > quiet {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waits = append(s.waits, "of it, waiting for "+what+": "+s.seconds(took))
+	}
 }
 
 func (s *screen) seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -34,18 +33,19 @@ func (s *stage) installPolicies(ctx context.Context) error {
 }
 
 func (s *stage) showPolicies(context.Context) error {
-	s.command(fmt.Sprintf("kubectl get secret -n %s %s%s -o go-template='{{.data.%s | base64decode}}' |\n      helm %s",
-		clusters, names[0], render.ValuesSuffix, render.ValuesKey, strings.Join(policiesCommand, " ")))
+	s.command(valuesCommand + strings.Join(policiesCommand, " "))
 	return nil
 }
 
+// valuesCommand has the Secret's values on the standard input of helm.
+const valuesCommand = "kubectl get secret -n " + clusters + " mycluster" + render.ValuesSuffix +
+	" -o go-template='{{.data." + render.ValuesKey + " | base64decode}}' |\n      helm "
+
 // startReplicator returns when the Secret of the variables has arrived where pods are.
 func (s *stage) startReplicator(ctx context.Context) error {
-	replicator, err := deployment.Start(ctx, s.cp, system, "fairlead-replicator")
-	if err != nil {
+	if err := s.startDeployment(ctx, "fairlead-replicator"); err != nil {
 		return err
 	}
-	s.running.add(replicator)
 	return poll(ctx, "the Secret of the variables", func(ctx context.Context) (bool, error) {
 		for _, namespace := range []string{shop, tunnels} {
 			if _, err := s.secret(ctx, namespace, render.PodSecretName); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/deployment"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
@@ -18,14 +19,7 @@ const root = "../.."
 func programs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, tool := range map[string]tools.Tool{"kubectl": tools.Kubectl, "helm": tools.Helm} {
-		path, err := tools.Build(t.Context(), tool, os.Stderr)
-		controlplanetest.Require(t, err)
-		controlplanetest.Require(t, os.Symlink(path, filepath.Join(dir, name)))
-	}
-	path, err := tools.Program(t.Context(), "fairlead")
-	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, os.Symlink(path, filepath.Join(dir, "fairlead")))
+	controlplanetest.Require(t, tools.Link(t.Context(), dir, os.Stderr))
 	return dir
 }
 
@@ -67,10 +61,12 @@ func startCluster(t *testing.T) *controlplane.ControlPlane {
 	controlplanetest.Require(t, cp.Apply(t.Context(), aws))
 	controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.GarbageCollector, controlplane.NamespaceDeletion,
 		controlplane.ClusterRoleAggregation, controlplane.ServiceAccounts))
-	ctx, cancel := context.WithCancel(t.Context())
-	n, err := startNode(ctx, cp)
+	operator, err := tools.Program(t.Context(), "fairlead-operator")
 	controlplanetest.Require(t, err)
-	t.Cleanup(func() { cancel(); n.ended.Wait() })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- deployment.RunNode(ctx, cp, operator) }()
+	t.Cleanup(func() { cancel(); controlplanetest.Require(t, <-ended) })
 	return cp
 }
 

@@ -1,4 +1,4 @@
-package docs_test
+package deployment
 
 import (
 	"context"
@@ -15,46 +15,48 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
-	"github.com/fairlead-io/fairlead/e2e/deployment"
 )
 
 // node stands in for the nodes of a cluster: it runs one replica of each Deployment of Fairlead as a process, anew when
 // its template changes or it has ended, and says so in its status. Pods of others stay pending.
 type node struct {
-	cp      *controlplane.ControlPlane
-	clients kubernetes.Interface
-	running map[types.NamespacedName]replica
-	ended   sync.WaitGroup
+	cp       *controlplane.ControlPlane
+	clients  kubernetes.Interface
+	operator string
+	running  map[types.NamespacedName]replica
 }
 
 type replica struct {
-	*deployment.Replica
+	*Replica
 	uid        types.UID
 	generation int64
 }
 
-// startNode runs until the context ends, and then waits for what it has started.
-func startNode(ctx context.Context, cp *controlplane.ControlPlane) (*node, error) {
+// RunNode runs what Deployments of Fairlead say, with the program fairlead-operator at this path, until the context ends.
+// It returns when all of it has ended.
+func RunNode(ctx context.Context, cp *controlplane.ControlPlane, operator string) error {
 	clients, err := kubernetes.NewForConfig(cp.Admin())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	n := &node{cp: cp, clients: clients, running: map[types.NamespacedName]replica{}}
-	n.ended.Go(func() {
-		for ctx.Err() == nil {
-			if err := n.sync(ctx); err != nil && ctx.Err() == nil {
-				fmt.Fprintln(os.Stderr, "node:", err) // it is tried again, as on a node
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
-			}
+	n := &node{cp: cp, clients: clients, operator: operator, running: map[types.NamespacedName]replica{}}
+	for ctx.Err() == nil {
+		pause := 100 * time.Millisecond
+		if err := n.sync(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "node:", err) // it is tried again, as on a node
+			pause = time.Second
 		}
-		for _, replica := range n.running {
-			_ = replica.Stop()
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
 		}
-	})
-	return n, nil
+	}
+	var ending sync.WaitGroup
+	for _, one := range n.running {
+		ending.Go(func() { _ = one.Stop() })
+	}
+	ending.Wait()
+	return nil
 }
 
 func (n *node) sync(ctx context.Context) error {
@@ -71,7 +73,7 @@ func (n *node) sync(ctx context.Context) error {
 		name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 		wanted[name] = true
 		if err := n.run(ctx, name, &object); err != nil {
-			return err
+			return fmt.Errorf("deployment %s: %w", name, err)
 		}
 	}
 	for name, replica := range n.running {
@@ -95,13 +97,25 @@ func (n *node) run(ctx context.Context, name types.NamespacedName, object *appsv
 		}
 		delete(n.running, name)
 	}
-	started, err := deployment.Start(ctx, n.cp, name.Namespace, name.Name, "--leader-elect=false")
+	spec, err := specOf(object)
+	if err != nil {
+		return err
+	}
+	spec.Command[0] = n.operator
+	spec.Command = append(spec.Command, "--leader-elect=false") // a lease of one that ended would be waited for
+	started, err := Run(ctx, n.cp, spec)
 	if err != nil {
 		return err
 	}
 	n.running[name] = replica{started, object.UID, object.Generation}
+	object.Status = ready(object)
+	_, err = n.clients.AppsV1().Deployments(name.Namespace).UpdateStatus(ctx, object, metav1.UpdateOptions{})
+	return err
+}
+
+func ready(object *appsv1.Deployment) appsv1.DeploymentStatus {
 	count := *object.Spec.Replicas
-	object.Status = appsv1.DeploymentStatus{
+	return appsv1.DeploymentStatus{
 		ObservedGeneration: object.Generation,
 		Replicas:           count, UpdatedReplicas: count, ReadyReplicas: count, AvailableReplicas: count,
 		Conditions: []appsv1.DeploymentCondition{{
@@ -110,6 +124,4 @@ func (n *node) run(ctx context.Context, name types.NamespacedName, object *appsv
 			Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable",
 		}},
 	}
-	_, err = n.clients.AppsV1().Deployments(name.Namespace).UpdateStatus(ctx, object, metav1.UpdateOptions{})
-	return err
 }
