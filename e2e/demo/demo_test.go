@@ -165,7 +165,7 @@ func TestTheDemoShowsWhatItPromisesAndIsEndedByDemoStop(t *testing.T) {
 		t.Errorf("kept are %q", running)
 	}
 	checkANewNamespaceTakesPods(t, filepath.Join(dir, "fairlead-demo", "admin.kubeconfig"))
-	checkWhatIsInstalledRuns(t, out.String())
+	checkWhatIsInstalledRuns(t, out.String(), filepath.Join(dir, "fairlead-demo"))
 	if err := demo(t.Context(), newScreen(&out), true); err == nil || !strings.Contains(err.Error(), "make demo-stop") {
 		t.Errorf("a second one: %v", err)
 	}
@@ -193,13 +193,13 @@ func checkANewNamespaceTakesPods(t *testing.T, kubeconfig string) {
 }
 
 // checkWhatIsInstalledRuns does what pages do with a demo that is kept, by the line that it prints.
-func checkWhatIsInstalledRuns(t *testing.T, text string) {
+func checkWhatIsInstalledRuns(t *testing.T, text, home string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-ec", regexp.MustCompile(`export PATH=.*`).FindString(text)+`
 helm uninstall fairlead -n fairlead-system
 helm install fairlead charts/fairlead -n fairlead-system -f examples/secret-values.yaml --wait --timeout 1m
 fairlead pods -n shop --all | grep Uninjected`)
-	cmd.Dir, cmd.Env = repository.Path(), append(os.Environ(), "HOME="+t.TempDir())
+	cmd.Dir, cmd.Env = repository.Path(), append(os.Environ(), "HOME="+home)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)
 	}
