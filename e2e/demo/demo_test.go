@@ -197,7 +197,7 @@ func checkWhatIsInstalledRuns(t *testing.T, text, home string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-ec", regexp.MustCompile(`export PATH=.*`).FindString(text)+`
 helm uninstall fairlead -n fairlead-system
-helm install fairlead charts/fairlead -n fairlead-system -f examples/secret-values.yaml --wait --timeout 1m
+helm install fairlead charts/fairlead -n fairlead-system -f examples/secret-values.yaml --set deliver.enabled=true --wait --timeout 1m
 fairlead pods -n shop --all | grep Uninjected`)
 	cmd.Dir, cmd.Env = repository.Path(), append(os.Environ(), "HOME="+home)
 	if said, err := cmd.CombinedOutput(); err != nil {

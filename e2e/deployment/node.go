@@ -2,9 +2,11 @@ package deployment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,6 +66,7 @@ func (n *node) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var errs []error
 	wanted := map[types.NamespacedName]bool{}
 	for _, object := range list.Items {
 		containers := object.Spec.Template.Spec.Containers
@@ -73,7 +76,7 @@ func (n *node) sync(ctx context.Context) error {
 		name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 		wanted[name] = true
 		if err := n.run(ctx, name, &object); err != nil {
-			return fmt.Errorf("deployment %s: %w", name, err)
+			errs = append(errs, fmt.Errorf("deployment %s: %w", name, err))
 		}
 	}
 	for name, replica := range n.running {
@@ -82,7 +85,7 @@ func (n *node) sync(ctx context.Context) error {
 			delete(n.running, name)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (n *node) run(ctx context.Context, name types.NamespacedName, object *appsv1.Deployment) error {
@@ -102,7 +105,9 @@ func (n *node) run(ctx context.Context, name types.NamespacedName, object *appsv
 		return err
 	}
 	spec.Command[0] = n.operator
-	spec.Command = append(spec.Command, "--leader-elect=false") // a lease of one that ended would be waited for
+	if arg := spec.Command[min(1, len(spec.Command)-1)]; arg == "replicate" || strings.HasPrefix(arg, "-") { // the others elect nobody
+		spec.Command = append(spec.Command, "--leader-elect=false") // a lease of one that ended would be waited for
+	}
 	started, err := Run(ctx, n.cp, spec)
 	if err != nil {
 		return err
