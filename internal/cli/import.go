@@ -165,6 +165,9 @@ func (o importOptions) read(stdin io.Reader, warnings io.Writer) (imported, erro
 	if in.clusters, err = document.Clusters(in.documents, warnings); err != nil {
 		return in, err
 	}
+	for _, c := range in.clusters {
+		c.APIVersion, c.Kind = clusterv1.GroupVersion.String(), "Cluster" // which a converted one lacks
+	}
 	if len(o.clusters) > 0 && len(in.clusters) == 0 {
 		return in, fmt.Errorf("%s: no Cluster of cluster.x-k8s.io in it", strings.Join(o.clusters, ", "))
 	}
@@ -183,7 +186,7 @@ func runImport(cmd *cobra.Command, opts importOptions) error {
 	}
 	report(cmd.ErrOrStderr(), in.joined.Lines)
 	if err := in.lint(opts, cmd.ErrOrStderr()); err != nil {
-		return err
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning: fairlead lint stops at an error:", terminal.ASCII(err.Error()))
 	}
 	if !cmd.Flags().Changed("name") {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning: --name is default, which is also the chart's: kubectl apply would replace that one")

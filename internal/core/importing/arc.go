@@ -18,7 +18,7 @@ var arc = &Format{
 		words := shellWords(string(f.data))
 		for i := 0; i < len(words); i++ {
 			flag, value, joined := strings.Cut(words[i].text, "=")
-			if !strings.HasPrefix(flag, "--proxy-") {
+			if !proxyFlag.MatchString(flag) {
 				continue
 			}
 			if !flagName.MatchString(flag) { // it may have a URL in it
@@ -27,7 +27,7 @@ var arc = &Format{
 			at := f.at(words[i].line, flag)
 			switch {
 			case joined:
-			case i+1 < len(words) && !strings.HasPrefix(words[i+1].text, "--"):
+			case i+1 < len(words) && words[i+1].isArgument():
 				i++
 				value = words[i].text
 			case slices.Contains(arcFlags, flag):
@@ -39,6 +39,9 @@ var arc = &Format{
 			if err := s.flag(flag, value, at); err != nil {
 				return nil, err
 			}
+			for ; i+1 < len(words) && words[i+1].isArgument(); i++ { // not shown: it may be a piece of a password
+				s.say(at, NotRecognised, "a word behind its value, which belongs to no option: are quotes missing?")
+			}
 		}
 		return []Settings{s}, nil
 	},
@@ -46,8 +49,12 @@ var arc = &Format{
 }
 
 var (
-	flagName = regexp.MustCompile(`^--proxy(-[a-z]+)+$`)
-	arcFlags = []string{"--proxy-http", "--proxy-https", "--proxy-skip-range", "--proxy-cert"}
+	// proxyFlag also finds what somebody took for one: with another dash, or in another case.
+	proxyFlag = regexp.MustCompile(`(?i)^[\p{Pd}−]+proxy.`)
+	flagName  = regexp.MustCompile(`(?i)^[\p{Pd}−]+proxy(-[a-z]+)+$`)
+	// notArgument begins an option, what a shell reads itself, or the end of a line of PowerShell or cmd.
+	notArgument = regexp.MustCompile("^([-|&()\r]|[`^]$|[0-9]*[<>])")
+	arcFlags    = []string{"--proxy-http", "--proxy-https", "--proxy-skip-range", "--proxy-cert"}
 )
 
 func (s *Settings) flag(flag, value string, at Place) error {
@@ -73,6 +80,11 @@ type shellWord struct {
 	line    int
 	text    string
 	expands bool // a shell writes something else for a part of it
+	first   bool // of a command
+}
+
+func (w shellWord) isArgument() bool {
+	return !w.first && !notArgument.MatchString(w.text) && !proxyFlag.MatchString(w.text)
 }
 
 // expands reports whether a shell writes something else for what begins here, outside of single quotes.
@@ -92,11 +104,12 @@ func shellWords(script string) []shellWord {
 	var words []shellWord
 	var current strings.Builder
 	line, start, quote := 1, 0, byte(0) // start: the line where a word began, 0: there is none
-	expanding := false
+	expanding, first := false, true
 	end := func() {
 		if start > 0 {
-			words = append(words, shellWord{start, current.String(), expanding})
+			words = append(words, shellWord{start, current.String(), expanding, first})
 			current.Reset()
+			first = false
 		}
 		start, expanding = 0, false
 	}
@@ -123,6 +136,7 @@ func shellWords(script string) []shellWord {
 			quote, start = c, max(start, line)
 		case quote == 0 && strings.IndexByte(" \t\r\n;", c) >= 0:
 			end()
+			first = first || c == '\n' || c == ';'
 		default:
 			start, expanding = max(start, line), expanding || quote != '\'' && expands(script[i:])
 			current.WriteByte(c)

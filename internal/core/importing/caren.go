@@ -23,7 +23,7 @@ var caren = &Format{
 			if err := f.ownCluster(s, o); err != nil {
 				return err
 			}
-			f.sayOverrides(s, o, "clusterConfig", "proxy")
+			f.sayOthers(s, o, "clusterConfig", "proxy")
 			return f.mapping(s, variable(o, "clusterConfig", "proxy"), "clusterConfig.proxy.", []row{
 				{"http", isHTTP, ""}, {"https", isHTTPS, ""}, {"additionalNo", isNoProxy, ""},
 			})
@@ -34,16 +34,40 @@ var caren = &Format{
 
 // variable returns what stands below the value of a variable of the topology.
 func variable(o object, name string, path ...string) *yaml.Node {
-	return valueOf(get(o.node, "spec", "topology", "variables"), name, path...)
-}
-
-func valueOf(variables *yaml.Node, name string, path ...string) *yaml.Node {
-	for _, v := range items(variables) {
-		if text(v, "name") == name {
-			return get(v, append([]string{"value"}, path...)...)
-		}
+	if all := values(get(o.node, "spec", "topology", "variables"), name, path...); len(all) > 0 {
+		return all[0]
 	}
 	return nil
+}
+
+// values are those of all variables with a name: a file may have one twice.
+func values(variables *yaml.Node, name string, path ...string) []*yaml.Node {
+	var all []*yaml.Node
+	for _, v := range items(variables) {
+		if value := get(v, append([]string{"value"}, path...)...); value != nil && text(v, "name") == name {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
+// overrides are the values for some machines of the Cluster alone.
+func overrides(o object, name string, path ...string) []*yaml.Node {
+	topology := get(o.node, "spec", "topology")
+	parts := slices.Concat(items(get(topology, "workers", "machineDeployments")), items(get(topology, "workers", "machinePools")))
+	var all []*yaml.Node
+	for _, part := range append(parts, get(topology, "controlPlane")) {
+		all = append(all, values(get(part, "variables", "overrides"), name, path...)...)
+	}
+	return all
+}
+
+// hasOtherProxy reports whether a Cluster has a proxy for any format, or for some machines.
+func (o object) hasOtherProxy() bool {
+	has := func(name string, path ...string) bool {
+		return variable(o, name, path...) != nil || len(overrides(o, name, path...)) > 0
+	}
+	return o.isOf(clusterv1.GroupVersion.Group, "Cluster") && (has("clusterConfig", "proxy") || has("proxy"))
 }
 
 // items are those of a list.
@@ -58,14 +82,14 @@ func items(n *yaml.Node) []*yaml.Node {
 	return all
 }
 
-// sayOverrides is about the settings of some machines of the Cluster alone.
-func (f *file) sayOverrides(s *Settings, o object, name string, path ...string) {
-	topology := get(o.node, "spec", "topology")
-	parts := slices.Concat(items(get(topology, "workers", "machineDeployments")), items(get(topology, "workers", "machinePools")))
-	for _, part := range append(parts, get(topology, "controlPlane")) {
-		if value := valueOf(get(part, "variables", "overrides"), name, path...); value != nil {
-			s.say(f.at(value.Line, strings.Join(append([]string{name}, path...), ".")), NotSupported, "an override for some machines: all machines of a cluster have one proxy")
-		}
+// sayOthers is about the values of a variable that are not read.
+func (f *file) sayOthers(s *Settings, o object, name string, path ...string) {
+	field := strings.Join(append([]string{name}, path...), ".")
+	for _, value := range values(get(o.node, "spec", "topology", "variables"), name, path...)[1:] {
+		s.say(f.at(value.Line, field), NotRecognised, "another variable of this name, which was not read")
+	}
+	for _, value := range overrides(o, name, path...) {
+		s.say(f.at(value.Line, field), NotSupported, "an override for some machines: all machines of a cluster have one proxy")
 	}
 }
 
@@ -75,15 +99,16 @@ func (f *file) withVariable(name string, path ...string) []object {
 
 // ownCluster finds the Cluster itself.
 func (f *file) ownCluster(s *Settings, o object) error {
-	documents, err := document.Parse(f.name, f.data)
-	if err != nil {
-		return err
+	if f.clusters == nil {
+		documents, err := document.Parse(f.name, f.data)
+		if err != nil {
+			return err
+		}
+		if f.clusters, err = document.Clusters(documents, io.Discard); err != nil {
+			return err
+		}
 	}
-	clusters, err := document.Clusters(documents, io.Discard)
-	if err != nil {
-		return err
-	}
-	for _, c := range clusters {
+	for _, c := range f.clusters {
 		if c.Name == o.name() && (c.Namespace == o.namespace() || o.namespace() == "") {
 			c.APIVersion, c.Kind = clusterv1.GroupVersion.String(), "Cluster"
 			s.Cluster = c

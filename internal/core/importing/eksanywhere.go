@@ -19,9 +19,10 @@ var eksAnywhere = &Format{
 	Name: "eks-anywhere", Title: "EKS Anywhere's Cluster",
 	detect: func(f *file) bool { return len(f.proxied()) > 0 },
 	read: func(f *file) ([]Settings, error) {
+		provider := strings.Join(f.providerEndpoints(), ",")
 		return f.each(f.proxied(), func(s *Settings, o object) error {
 			s.Variables = upperCase // pkg/clusterapi/config/http-proxy.conf
-			s.extra = map[string]string{"provider": strings.Join(f.providerEndpoints(), ",")}
+			s.extra = map[string]string{"provider": provider}
 			network := get(o.node, "spec", "clusterNetwork")
 			s.Cluster = clusterOf("eksa-system", o.name(), texts(network, "pods", "cidrBlocks"), texts(network, "services", "cidrBlocks"), "",
 				text(o.node, "spec", "controlPlaneConfiguration", "endpoint", "host"))
@@ -44,12 +45,12 @@ func (f *file) providerEndpoints() []string {
 		"VSphereDatacenterConfig": {"spec", "server"}, "NutanixDatacenterConfig": {"spec", "endpoint"}, "TinkerbellDatacenterConfig": {"spec", "tinkerbellIP"},
 	} {
 		for _, o := range f.ofKind(eksaGroup, kind) {
-			f.read = append(f.read, o.node)
+			f.read[o.node] = true
 			hosts = append(hosts, text(o.node, path...))
 		}
 	}
 	for _, o := range f.ofKind(eksaGroup, "CloudStackDatacenterConfig") {
-		f.read = append(f.read, o.node)
+		f.read[o.node] = true
 		if zones := get(o.node, "spec", "availabilityZones"); zones != nil {
 			for _, zone := range zones.Content {
 				if u, err := url.Parse(text(target(zone), "managementApiEndpoint")); err == nil {

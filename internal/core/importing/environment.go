@@ -83,8 +83,12 @@ type word struct {
 // last leaves the last one of each name, as systemd does.
 func (s *Settings) last(words []word) []word {
 	var left []word
+	last := map[string]int{}
 	for i, w := range words {
-		if slices.ContainsFunc(words[i+1:], func(later word) bool { return later.name == w.name }) {
+		last[w.name] = i
+	}
+	for i, w := range words {
+		if last[w.name] != i {
 			s.say(w.at, Understood, "set again below, which wins: left out")
 			continue
 		}

@@ -142,7 +142,7 @@ func Names() []string {
 
 // Read returns the settings in a file. Without a format's name, the content says which it is.
 func Read(name string, data []byte, format string) ([]Settings, error) {
-	f := &file{name: name, data: data}
+	f := &file{name: name, data: data, read: map[*yaml.Node]bool{}}
 	chosen, err := f.format(format)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,9 @@ type file struct {
 	name string
 	data []byte
 	yaml *parsed // once it was asked for
-	read []*yaml.Node
+	read map[*yaml.Node]bool
+	// clusters are those of Cluster API, once they were asked for.
+	clusters []*clusterv1.Cluster
 }
 
 func (f *file) base() string { return path.Base(strings.ReplaceAll(f.name, `\`, "/")) }

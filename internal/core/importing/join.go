@@ -2,6 +2,7 @@ package importing
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -61,7 +62,26 @@ func Join(all []Settings, clusters []*clusterv1.Cluster) (Import, error) {
 		return a.Place.Line - b.Place.Line
 	})
 	joined.share(all, kept, each)
-	return joined, nil
+	return joined, joined.checkSize()
+}
+
+// What the API takes: maxItems of spec.noProxy.
+const (
+	mostForAll = 4096
+	mostForOne = 1024
+)
+
+func (i Import) checkSize() error {
+	const format = "%s: spec.noProxy has %d entries: the API takes %d at most"
+	if n := len(i.NoProxy); n > mostForAll {
+		return fmt.Errorf(format, "the CorporateProxy", n, mostForAll)
+	}
+	for _, own := range i.Own {
+		if n := len(own.NoProxy); n > mostForOne {
+			return fmt.Errorf(format, "ProxyOverride "+own.Namespace+"/"+own.Name, n, mostForOne)
+		}
+	}
+	return nil
 }
 
 // Clusters are those that settings are for: the one that the file describes, as it is in the fleet if it is there, or all of

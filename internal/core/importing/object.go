@@ -1,10 +1,12 @@
 package importing
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
@@ -14,12 +16,28 @@ type object struct{ node *yaml.Node }
 func (o object) name() string      { return text(o.node, "metadata", "name") }
 func (o object) namespace() string { return text(o.node, "metadata", "namespace") }
 
+var kindName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+
+// title is kind and name; "" where they cannot be such: they may be a piece of a password.
+func (o object) title() string {
+	kind, name := text(o.node, "kind"), o.name()
+	if !kindName.MatchString(kind) || name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return ""
+	}
+	return strings.TrimSpace(kind + " " + name)
+}
+
+func (o object) isOf(group, kind string) bool {
+	of, _, _ := strings.Cut(text(o.node, "apiVersion"), "/")
+	return of == group && text(o.node, "kind") == kind
+}
+
 // ofKind returns the objects of a kind, in any version of its group.
 func (f *file) ofKind(group, kind string) []object {
 	documents, _ := f.documents()
 	var found []object
 	for _, d := range documents {
-		if of, _, _ := strings.Cut(text(d, "apiVersion"), "/"); of == group && text(d, "kind") == kind {
+		if (object{d}).isOf(group, kind) {
 			found = append(found, object{d})
 		}
 	}
@@ -33,7 +51,7 @@ func (f *file) each(objects []object, read func(*Settings, object) error) ([]Set
 	}
 	var all []Settings
 	for _, o := range objects {
-		f.read = append(f.read, o.node)
+		f.read[o.node] = true
 		s := Settings{Place: f.at(o.node.Line, "")}
 		if err := read(&s, o); err != nil {
 			return nil, err
@@ -49,23 +67,28 @@ func (f *file) sayUnread(s *Settings) {
 		return
 	}
 	kind := func(n *yaml.Node) string { return text(n, "apiVersion") + text(n, "kind") }
+	kinds := map[string]bool{}
+	for n := range f.read {
+		kinds[kind(n)] = true
+	}
 	documents, _ := f.documents()
 	for _, d := range documents {
-		if slices.ContainsFunc(f.read, func(n *yaml.Node) bool { return has(d, n) }) {
-			continue
-		}
-		at := f.at(d.Line, strings.TrimSpace(text(d, "kind")+" "+object{d}.name()))
-		if slices.ContainsFunc(f.read, func(n *yaml.Node) bool { return kind(n) != "" && kind(n) == kind(d) }) {
+		at := f.at(d.Line, object{d}.title())
+		switch {
+		case f.hasRead(d):
+		case object{d}.hasOtherProxy():
+			s.say(at, NotRecognised, "has a proxy that was not read: in a variable of another format, or in an override for some machines")
+		case kind(d) != "" && kinds[kind(d)]:
 			s.say(at, NotSupported, "has no proxy there: set spec.clusterSelector of the CorporateProxy, or mode: Direct in a ProxyOverride")
-			continue
+		default:
+			s.say(at, NotRecognised, "another document, which was not read")
 		}
-		s.say(at, NotRecognised, "another document, which was not read")
 	}
 }
 
-// has reports whether a node is another one, or stands in it.
-func has(in, n *yaml.Node) bool {
-	return in == n || slices.ContainsFunc(in.Content, func(part *yaml.Node) bool { return has(part, n) })
+// hasRead reports whether a node was read, or a part of it.
+func (f *file) hasRead(n *yaml.Node) bool {
+	return f.read[n] || slices.ContainsFunc(n.Content, f.hasRead)
 }
 
 // clusterOf is a Cluster with what another kind says of its networks.

@@ -50,7 +50,7 @@ func (f *file) tkgDocuments() []object {
 
 func (f *file) readTKG(s *Settings, o object) error {
 	s.Variables = upperCase // vmware-tanzu/tanzu-framework providers, ytt/02_addons and the drop-in of containerd
-	about := &yaml.Node{Kind: yaml.MappingNode}
+	about := &yaml.Node{Kind: yaml.MappingNode, Style: o.node.Style}
 	for i := 0; i+1 < len(o.node.Content); i += 2 {
 		if key := o.node.Content[i].Value; strings.HasPrefix(key, "TKG_") && strings.Contains(key, "PROXY") {
 			about.Content = append(about.Content, o.node.Content[i:i+2]...)
@@ -101,7 +101,7 @@ func (f *file) readTKGObject(s *Settings, o object) error {
 	if err := f.ownCluster(s, o); err != nil {
 		return err
 	}
-	f.sayOverrides(s, o, "proxy")
+	f.sayOthers(s, o, "proxy")
 	return f.mapping(s, variable(o, "proxy"), "proxy.", rows)
 }
 

@@ -81,7 +81,7 @@ func isKyverno(d *yaml.Node) bool {
 
 // without is cluster.proxy less the keys that proxy has.
 func (f *file) without(s *Settings, n, other *yaml.Node) *yaml.Node {
-	left := &yaml.Node{Kind: n.Kind, Line: n.Line}
+	left := &yaml.Node{Kind: n.Kind, Style: n.Style, Line: n.Line}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if get(other, key.Value) != nil {

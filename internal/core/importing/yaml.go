@@ -100,7 +100,10 @@ func get(n *yaml.Node, path ...string) *yaml.Node {
 	return n
 }
 
-const nullTag = "!!null"
+const (
+	nullTag  = "!!null"
+	mergeTag = "!!merge"
+)
 
 // text is the scalar at a path; "" for anything else.
 func text(n *yaml.Node, path ...string) string {
@@ -172,13 +175,21 @@ func (f *file) mapping(s *Settings, n *yaml.Node, path string, rows []row) error
 		}
 		switch {
 		case known:
-		case value.Tag == nullTag || !identifier.MatchString(key.Value): // {http: http://me:pass,word@proxy}
+		case key.Tag == mergeTag && value.Kind != yaml.ScalarNode:
+			s.say(at, NotSupported, "merge keys are not read: write the keys themselves here")
+		case !isKey(n, key, value):
 			s.say(f.at(key.Line, strings.TrimSuffix(path, ".")), NotRecognised, "a key that is not shown, since it may be a piece of a password: are quotes missing?")
 		default:
 			s.say(at, NotRecognised, "")
 		}
 	}
 	return nil
+}
+
+// isKey tells a key from what may be a piece of a password, as word of {http: http://me:pass,word,12@proxy}.
+func isKey(in, key, value *yaml.Node) bool {
+	alone := in.Style&yaml.FlowStyle != 0 && value.Tag == nullTag && value.Value == ""
+	return identifier.MatchString(key.Value) && !alone
 }
 
 func (f *file) apply(s *Settings, r row, n *yaml.Node, at Place) error {
@@ -247,9 +258,12 @@ func (s *Settings) inUse(configured URL, n *yaml.Node, at Place) error {
 		return err
 	}
 	used, err := proxyurl.Parse(value)
-	if same := err == nil && used.Equal(configured.URL); same {
+	switch same := err == nil && used.Equal(configured.URL); {
+	case same:
 		s.say(at, Understood, "the same as in spec")
-	} else {
+	case value == "":
+		s.say(at, Understood, "empty: none is in use")
+	default:
 		s.say(at, NotSupported, "is in use, and another one than in spec, which is imported")
 	}
 	return nil
