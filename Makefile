@@ -150,11 +150,14 @@ release: $(if $(filter no,$(VULNCHECK)),,vulncheck) image ## everything of a rel
 	rm -rf dist
 	cd images && go run ./release/make -helm="$(HELM)" release ../dist
 
+# In an empty folder govulncheck finds nothing, and is content: say the database's date, or fail.
 vulncheck: ## known vulnerabilities that the programs can reach (GOVULNDB=file:///… without the internet, such as of vulndb)
+	$(if $(filter file:%,$(GOVULNDB)),@grep -o '"modified":"[^"]*"' $(GOVULNDB:file://%=%)/index/db.json)
 	go tool -modfile=tools.mod govulncheck $(if $(GOVULNDB),-db=$(GOVULNDB)) ./operator/...
 
 vulndb: ## a copy of the database of vulnerabilities in .cache/vulndb, made of a Go module: a module proxy is enough
-	cd $$(go mod download -json golang.org/x/vulndb@latest | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') && go run ./cmd/indexdb -vulns data/osv -out $(CURDIR)/.cache/vulndb
+	cd $$(go mod download -json golang.org/x/vulndb@latest | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') && go run ./cmd/indexdb -vulns data/osv -out $(CURDIR)/.cache/vulndb && \
+	sed -i "s/0001-01-01T00:00:00Z/$$(pwd | sed 's/.*-\(....\)\(..\)\(..\)\(..\)\(..\)\(..\)-.*/\1-\2-\3T\4:\5:\6Z/')/" $(CURDIR)/.cache/vulndb/index/db.json # the module has no dates of its own
 
 clean: ## remove what was built
 	rm -rf .cache dist
