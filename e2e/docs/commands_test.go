@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -13,12 +14,13 @@ import (
 // TestEveryCommandOnAPageIsOneThatThereIs looks at the verbs and flags of all commands, run or not, in blocks and in the
 // text: those of fairlead, kubectl, helm and make, and the packages and tests that go is told.
 func TestEveryCommandOnAPageIsOneThatThereIs(t *testing.T) {
-	known := manuals(t)
+	known, objects := manuals(t), readMentioned(t)
 	seen := map[string]int{}
 	for _, file := range markdown(t) {
 		if file == "CHANGELOG.md" { // it has those of before
 			continue
 		}
+		_, blocks := parts(t, file)
 		for _, s := range append(spans(t, file), shells(t, file)...) {
 			for _, words := range commandsIn(s.text) {
 				check := known[words[0]]
@@ -26,8 +28,8 @@ func TestEveryCommandOnAPageIsOneThatThereIs(t *testing.T) {
 					continue
 				}
 				seen[words[0]]++
-				if err := check(words); err != nil {
-					t.Errorf("%s:%d: %s: %v", file, s.line, strings.Join(words, " "), err)
+				if err := errors.Join(check(words), objects.check(words, blocks)); err != nil {
+					t.Errorf("%s:%d: %s: %v: mend it, or list a name of another program in %s", file, s.line, strings.Join(words, " "), err, foreignFile)
 				}
 			}
 		}
@@ -101,7 +103,7 @@ func shells(t *testing.T, file string) []span {
 var (
 	quoted    = regexp.MustCompile(`'[^']*'|"[^"$]*"`)
 	separated = regexp.MustCompile("[|;&]+|\\$\\(|<\\(|\\)|\"|`")
-	before    = regexp.MustCompile(`^(?:(?:sudo|exec|if|while|then|do|!|\(|\w+=\S*) +)+`)
+	before    = regexp.MustCompile(`^(?:(?:sudo(?: -u \S+| -\w+)*|exec|time|env|nohup|if|while|then|do|!|\(|\w+=\S*) +)+`)
 )
 
 // commandsIn are the words of each command of a line, with Q for what is quoted.
@@ -129,13 +131,11 @@ type program struct {
 var group = regexp.MustCompile(`(?m)^ +(\w+(?: [a-z-]+)*) (?:\[command\]|SUBCOMMAND)`)
 
 func (p *program) check(words []string) error {
-	var verbs []string
-	for _, w := range words[1:] {
-		if !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(w) || len(verbs) == 3 {
-			break
-		}
-		verbs = append(verbs, w)
+	common, err := p.ask(p.common)
+	if err != nil {
+		return err
 	}
+	verbs := verbsOf(words[1:], common)
 	if len(verbs) == 0 {
 		return nil
 	}
@@ -146,13 +146,27 @@ func (p *program) check(words []string) error {
 	if m := group.FindStringSubmatch(help); m != nil && len(verbs) >= len(strings.Fields(m[1])) {
 		return fmt.Errorf("%s has no %s", m[1], verbs[len(strings.Fields(m[1]))-1])
 	}
-	common, err := p.ask(p.common)
-	if err != nil {
-		return err
-	}
 	return checkFlags(words, func(flag string) bool {
 		return regexp.MustCompile(`(?m)^ +(?:-\w, )?` + flag + `[ =\n,]`).MatchString(help + common)
 	})
+}
+
+// verbsOf are the first words that are no flags, nor the values of those that every verb takes.
+func verbsOf(words []string, common string) []string {
+	var verbs []string
+	for i := 0; i < len(words) && len(verbs) < 3; i++ {
+		takesValue := regexp.MustCompile(`(?m)^ +(?:-\w, )?` + regexp.QuoteMeta(words[i]) + `(?:, --[\w-]+)?(?:=[^tf]| \w)`)
+		switch {
+		case strings.HasPrefix(words[i], "-") && takesValue.MatchString(common):
+			i++
+		case strings.HasPrefix(words[i], "-") && words[i] != "--" && len(verbs) < 2:
+		case regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(words[i]):
+			verbs = append(verbs, words[i])
+		default:
+			return verbs
+		}
+	}
+	return verbs
 }
 
 func (p *program) ask(arguments ...string) (string, error) {
@@ -168,7 +182,7 @@ func (p *program) ask(arguments ...string) (string, error) {
 	return p.help[key], nil
 }
 
-// checkFlags asks about each flag: --name of --name=value, and -n.
+// checkFlags asks about each flag: --name of --name=value, -n, and the first of -nNAME or -it.
 func checkFlags(words []string, known func(flag string) bool) error {
 	for i, w := range words {
 		if w == "--" {
@@ -177,7 +191,8 @@ func checkFlags(words []string, known func(flag string) bool) error {
 		if i > 0 && words[i-1] == "--post-renderer-args" { // a flag of another program
 			continue
 		}
-		if flag := regexp.MustCompile(`^--?[a-zA-Z][\w-]*`).FindString(w); flag != "" && flag != "--help" && flag != "-h" && !known(flag) {
+		if flag := regexp.MustCompile(`^--?[a-zA-Z][\w-]*`).FindString(w); flag != "" && flag != "--help" && flag != "-h" && !known(flag) &&
+			(flag[1] == '-' || known("-"+flag) || !known(flag[:2])) {
 			return fmt.Errorf("there is no %s", flag)
 		}
 	}
@@ -201,10 +216,10 @@ func checkMake(makefile string, tests names, words []string) error {
 
 func checkGo(tests names, words []string) error {
 	for i, w := range words {
-		if strings.HasPrefix(w, "./") && !strings.HasSuffix(w, "...") && !exists(w) && !exists("e2e/"+w) && !exists("images/"+w) {
+		if folder := strings.TrimSuffix(w, "..."); strings.HasPrefix(w, "./") && !exists(folder) && !exists("e2e/"+folder) && !exists("images/"+folder) {
 			return fmt.Errorf("there is no package %s", w)
 		}
-		if name := strings.Trim(w, "'"); i > 0 && words[i-1] == "-run" && name != "Q" && !strings.Contains("\n"+tests.text, "\n"+name) {
+		if name, _, _ := strings.Cut(strings.Trim(w, "'"), "/"); i > 0 && words[i-1] == "-run" && name != "Q" && !strings.Contains("\n"+tests.text, "\n"+name) {
 			return fmt.Errorf("there is no test %s", w)
 		}
 	}

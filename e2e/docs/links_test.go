@@ -12,11 +12,14 @@ import (
 
 var (
 	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	defined = regexp.MustCompile(`^ *\[[^\]^]+\]: +(\S+)`)
+	ownPage = regexp.MustCompile(`^https://github\.com/fairlead-io/fairlead/(?:blob|tree)/main/([^#]*)`)
+	titled  = regexp.MustCompile(`(\]\([^()\s]+) +(?:"[^"]*"|'[^']*')\)`)
 	broken  = regexp.MustCompile(`\] \(|\]\(\s|\]\([^()]*\s[^()]*\)|\]\(\)`)
 	element = regexp.MustCompile(`\b(?:src|srcset|href)="([^"]+)"`)
 	heading = regexp.MustCompile(`^#{1,6} +(.+?) *$`)
 	anchor  = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
-	address = regexp.MustCompile(`^https://[a-z0-9-]+(\.[a-z0-9-]+)+(/\S*)?$`)
+	address = regexp.MustCompile(`^https://[a-z0-9-]+(\.[a-z0-9-]+)+(:\d+)?(/\S*)?$|^https?://(127\.0\.0\.1|localhost)\b|^mailto:\S+@\S+$`)
 )
 
 // TestEveryLinkLeadsSomewhere looks at the links of all pages of the repository: relative ones with their anchors, addresses
@@ -25,20 +28,18 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	links, addresses := 0, 0
 	for _, file := range markdown(t) {
 		for i, line := range withoutCode(t, file) {
+			line = titled.ReplaceAllString(line, "$1)")
 			if m := broken.FindString(line); m != "" {
 				t.Errorf("%s:%d: %s is no link", file, i+1, m)
 			}
-			for _, m := range append(link.FindAllStringSubmatch(line, -1), element.FindAllStringSubmatch(line, -1)...) {
-				target, fragment, _ := strings.Cut(m[1], "#")
+			for _, target := range targets(line) {
 				if strings.Contains(target, ":") {
-					if addresses++; !address.MatchString(m[1]) {
-						t.Errorf("%s:%d: %s is no address of a page", file, i+1, m[1])
-					}
-					continue
+					addresses++
+				} else {
+					links++
 				}
-				links++
-				if problem := follow(t, file, target, fragment); problem != "" {
-					t.Errorf("%s:%d: %s: %s", file, i+1, m[1], problem)
+				if problem := checkLink(t, file, target); problem != "" {
+					t.Errorf("%s:%d: %s: %s", file, i+1, target, problem)
 				}
 			}
 		}
@@ -46,6 +47,31 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	if links < 900 || addresses < 20 {
 		t.Errorf("only %d links and %d addresses", links, addresses)
 	}
+}
+
+// targets of the links of a line.
+func targets(line string) []string {
+	var all []string
+	for _, form := range []*regexp.Regexp{link, element, defined} {
+		for _, m := range form.FindAllStringSubmatch(line, -1) {
+			all = append(all, m[1])
+		}
+	}
+	return all
+}
+
+func checkLink(t *testing.T, file, link string) string {
+	t.Helper()
+	target, fragment, _ := strings.Cut(link, "#")
+	switch own := ownPage.FindStringSubmatch(link); {
+	case own != nil:
+		return follow(t, "README.md", own[1], fragment)
+	case !strings.Contains(target, ":"):
+		return follow(t, file, target, fragment)
+	case !address.MatchString(link):
+		return "is no address of a page: mend it, or write it as code"
+	}
+	return ""
 }
 
 // withoutCode is the lines of a page without its blocks and spans of code.

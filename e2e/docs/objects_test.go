@@ -65,25 +65,27 @@ func newObject(kind string) any {
 	return &v1alpha1.ProxyReport{}
 }
 
-// chartOf returns the schema of the chart whose values a document is, if its keys are all that chart's.
+// chartOf returns the schema of the chart whose values a document is, if half of its keys are that chart's: the
+// others may be mistakes.
 func (s schemas) chartOf(document string) (schema, content map[string]any) {
 	if yaml.Unmarshal([]byte(document), &content) != nil || len(content) == 0 || content["kind"] != nil {
 		return nil, nil
 	}
-	chart := slices.IndexFunc(s, func(schema map[string]any) bool { return schema["$schema"] != nil && hasAll(schema, content) })
+	chart := slices.IndexFunc(s, func(schema map[string]any) bool { return schema["$schema"] != nil && hasHalf(schema, content) })
 	if chart < 0 {
 		return nil, nil
 	}
 	return s[chart], content
 }
 
-func hasAll(schema, content map[string]any) bool {
+func hasHalf(schema, content map[string]any) bool {
+	known := 0
 	for key := range content {
-		if properties(schema)[key] == nil {
-			return false
+		if properties(schema)[key] != nil {
+			known++
 		}
 	}
-	return true
+	return 2*known >= len(content)
 }
 
 // paths are the keys of a content, with those below them.

@@ -30,7 +30,16 @@ func namesOf(text string) names {
 }
 
 func (n names) has(name string) bool {
-	return n.words[name] || word.FindString(name) != name && strings.Contains(n.text, name)
+	if word.FindString(name) == name {
+		return n.words[name]
+	}
+	for rest := n.text; ; {
+		_, after, found := strings.Cut(rest, name)
+		if !found || !regexp.MustCompile(`^[\w-]`).MatchString(after) {
+			return found
+		}
+		rest = after
+	}
 }
 
 // hasEach is for a path of names, whose lists have [] in it.
