@@ -107,7 +107,7 @@ func markdown(t *testing.T) []string {
 	t.Helper()
 	var files []string
 	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
-		if entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".cache" || entry.Name() == "testdata") {
+		if entry.IsDir() && (notOfTheCheckout(path) || entry.Name() == "testdata") {
 			return fs.SkipDir
 		}
 		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".md") {

@@ -33,7 +33,7 @@ func checkout(t *testing.T) string {
 	for _, entry := range entries {
 		from, to := filepath.Join(root, entry.Name()), filepath.Join(dir, entry.Name())
 		switch {
-		case entry.Name() == ".git" || entry.Name() == ".cache":
+		case notOfTheCheckout(entry.Name()):
 			continue
 		case entry.IsDir():
 			err = os.CopyFS(to, os.DirFS(from))
@@ -46,6 +46,11 @@ func checkout(t *testing.T) string {
 		controlplanetest.Require(t, err)
 	}
 	return dir
+}
+
+// notOfTheCheckout reports whether a folder has what git keeps, or what make builds.
+func notOfTheCheckout(path string) bool {
+	return path == ".git" || path == ".cache" || path == "dist"
 }
 
 // startCluster starts what a page runs on: a management cluster with the kinds of Cluster API, and nodes that run what
@@ -85,6 +90,7 @@ helm status fairlead --namespace fairlead-system >/dev/null 2>&1 || kubectl dele
 helm upgrade --install fairlead charts/fairlead --namespace fairlead-system --create-namespace --values examples/secret-values.yaml \
   --set 'corporateProxy.spec.replaces={corp,frankfurt}' --wait
 kubectl wait corporateproxy default --for condition=Ready --timeout 60s
+kubectl wait proxyreports mycluster frankfurt --namespace org-acme --for create --timeout 60s
 kubectl wait proxyreports mycluster frankfurt --namespace org-acme --for condition=Ready --timeout 60s`
 
 func environment(t *testing.T, path, kubeconfig string) []string {

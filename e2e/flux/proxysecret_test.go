@@ -94,8 +94,8 @@ func (r *recorder) secret(t *testing.T, output ...string) []byte {
 	t.Helper()
 	fairlead, err := tools.Program(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
-	render := exec.CommandContext(t.Context(), fairlead, append([]string{"render", "--values", "-", "--cluster",
-		filepath.Join("..", "..", "examples", "cluster.yaml")}, output...)...)
+	cluster := filepath.Join("..", "..", "examples", "cluster.yaml")
+	render := exec.CommandContext(t.Context(), fairlead, append([]string{"render", "--values", "-", "--cluster", cluster}, output...)...)
 	render.Stdin = strings.NewReader(`proxy: {http: "` + r.url + `", https: "` + r.url + `", noProxy: inside.invalid}`)
 	secret, err := render.Output()
 	controlplanetest.Require(t, err)
