@@ -25,6 +25,7 @@ type node struct {
 	cp       *controlplane.ControlPlane
 	clients  kubernetes.Interface
 	operator string
+	args     []string // what those get that elect a leader
 	running  map[types.NamespacedName]replica
 }
 
@@ -35,13 +36,13 @@ type replica struct {
 }
 
 // RunNode runs what Deployments of Fairlead say, with the program fairlead-operator at this path, until the context ends.
-// It returns when all of it has ended.
-func RunNode(ctx context.Context, cp *controlplane.ControlPlane, operator string) error {
+// Those that elect a leader get these arguments, too. It returns when all of it has ended.
+func RunNode(ctx context.Context, cp *controlplane.ControlPlane, operator string, args ...string) error {
 	clients, err := kubernetes.NewForConfig(cp.Admin())
 	if err != nil {
 		return err
 	}
-	n := &node{cp: cp, clients: clients, operator: operator, running: map[types.NamespacedName]replica{}}
+	n := &node{cp: cp, clients: clients, operator: operator, args: args, running: map[types.NamespacedName]replica{}}
 	for ctx.Err() == nil {
 		pause := 100 * time.Millisecond
 		if err := n.sync(ctx); err != nil && ctx.Err() == nil {
@@ -106,7 +107,7 @@ func (n *node) run(ctx context.Context, name types.NamespacedName, object *appsv
 	}
 	spec.Command[0] = n.operator
 	if arg := spec.Command[min(1, len(spec.Command)-1)]; arg == "replicate" || strings.HasPrefix(arg, "-") { // the others elect nobody
-		spec.Command = append(spec.Command, "--leader-elect=false") // a lease of one that ended would be waited for
+		spec.Command = append(spec.Command, n.args...)
 	}
 	started, err := Run(ctx, n.cp, spec)
 	if err != nil {

@@ -70,7 +70,7 @@ func startCluster(t *testing.T) *controlplane.ControlPlane {
 	controlplanetest.Require(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- deployment.RunNode(ctx, cp, operator) }()
+	go func() { ended <- deployment.RunNode(ctx, cp, operator, "--leader-elect=false") }() // a lease of one that ended would be waited for
 	t.Cleanup(func() { cancel(); controlplanetest.Require(t, <-ended) })
 	return cp
 }
