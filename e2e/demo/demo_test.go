@@ -72,7 +72,7 @@ func short(t *testing.T) string {
 // Each of these is on one line, blanks apart.
 var shown = []string{
 	`\$ fairlead render --values examples/secret-values.yaml --cluster examples/cluster.yaml -o noproxy`,
-	`All \d+ clients go direct because of example.com(;.*)?`,
+	`(In their newest versions, a|A)ll \d+ clients go direct because of example.com(;.*)?`,
 	`\$ helm install fairlead charts/fairlead -n fairlead-system --create-namespace -f examples/secret-values.yaml`,
 	`fairlead-operator --namespace=fairlead-system .*`,
 	`as system:serviceaccount:fairlead-system:fairlead-operator, with its token and no other rights`,
@@ -90,8 +90,8 @@ var shown = []string{
 	`\+ HTTP_PROXY http_proxy HTTPS_PROXY https_proxy NO_PROXY no_proxy, from the Secret fairlead-proxy`,
 	`org-acme/mycluster 21 23 mirror.corp.example .mirror.corp.example`,
 	`org-acme/frankfurt 25 27 mirror.corp.example .mirror.corp.example`,
-	`All \d+ clients go direct because of mirror.corp.example(;.*)?`,
-	`All \d+ clients use the proxy: no entry matches(;.*)?`,
+	`(In their newest versions, a|A)ll \d+ clients go direct because of mirror.corp.example(;.*)?`,
+	`(In their newest versions, a|A)ll \d+ clients use the proxy: no entry matches(;.*)?`,
 	`shop Pod/orders 1 Uninjected orders older than the policy: .*`,
 	`shop Pod/web 1 Fine web -`,
 }
