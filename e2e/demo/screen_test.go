@@ -20,7 +20,7 @@ func TestAStepSaysWhatOfItsTimeWasWaiting(t *testing.T) {
 					if builds {
 						fmt.Fprintln(on, "building x")
 					}
-					time.Sleep(2500 * time.Millisecond)
+					time.Sleep(2500 * time.Millisecond) // of the clock of synctest: nobody waits
 				})
 				on.await("nothing", func() {})
 				return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
-// numbers are the versions that pages name: how they are written there, and the file and the place that have them.
+// numbers are the versions that pages name: how they are written there, and the file and the place that have them. Most of
+// ours are in a test of internal/version.
 var numbers = []struct{ page, file, place string }{
 	{`[^r] Go (1\.\d+)`, "go.mod", `\ngo %s`},
 	{`setup-envtest@release-(\d+\.\d+)`, "go.mod", `controller-runtime v%s\.`},
@@ -31,8 +32,6 @@ var numbers = []struct{ page, file, place string }{
 	{"or `fcos`\\s+(\\d\\.\\d\\.\\d)", "internal/core/render/ignition/config.go", `FedoraCoreOS: +\{"%s"`},
 	{`Ignition spec (3\.\d\.\d)`, "internal/core/render/ignition/config.go", `Ignition %s`},
 	{`kubectl (\d\.\d+) or newer`, "examples/kind/try.sh", `# kubectl %s\n`},
-	{`(?:fairlead|fairlead-operator|fairlead-relay|fairlead-policies)[:-](\d+\.\d+\.\d+)\b`, "internal/version/VERSION", `^%s\n`},
-	{`charts/fairlead --version (\d+\.\d+\.\d+)`, "internal/version/VERSION", `^%s\n`},
 	{"`v(\\d+\\.\\d+\\.\\d+)[+`]", "internal/version/VERSION", `^%s\n`},
 	{`gRPC (?:for Go )?(?:from )?(\d+\.\d+)(?: to|\b)`, "operator/noproxy/dialect/grpc_go.go", `Since: "%s"`},
 	{`axios from (\d+\.\d+)[, ]`, "operator/noproxy/dialect/axios.go", `\{"%s[.0-9]*", "[^"]*networks`},
