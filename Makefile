@@ -125,25 +125,25 @@ fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz ta
 		for package in $$(grep -rlE "^func $$target\b" --include=*_test.go operator internal | xargs -n1 dirname); do \
 			go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done; done
 
-bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/reference/admission-cost.md), the relay beside squid (docs/reference/relay.md), the page of a fleet
+bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/reference/admission-cost.md), the relay beside squid (docs/reference/relay-beside-squid.md), the page of a fleet
 	go test ./operator/... ./internal/... -run='^$$' -bench=. -benchmem
 	cd e2e && go run ./cost
 	cd e2e && go run ./relaybench
 	cd e2e && go test ./page -run='^$$' -bench=. -benchtime=3x
 
-soak: ## the relay for FOR (1h) among 50 clients and hostile ones, while accounts change and squid dies (docs/reference/relay.md)
+soak: ## the relay for FOR (1h) among 50 clients and hostile ones, while accounts change and squid dies (docs/reference/relay-beside-squid.md)
 	cd e2e && go run ./relaybench soak $(or $(FOR),1h)
 
 scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0 DELIVER=false, docs/reference/scale.md)
 	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0) -deliver=$(or $(DELIVER),false)
 
-image: ## container images as OCI archives, with bills of materials, in .cache/images (docs/images.md)
+image: ## container images as OCI archives, with bills of materials, in .cache/images (docs/how-to/images.md)
 	cd images && go run ./build ../.cache/images
 
 # HELM=helm takes yours; else it is the one that the tests run.
 HELM = $(shell cd e2e && go run ./tools/build helm)
 
-manifests: ## plain manifests for kubectl apply, one file each, in dist (docs/install.md)
+manifests: ## plain manifests for kubectl apply, one file each, in dist (docs/how-to/install.md)
 	cd images && go run ./release/make -helm="$(HELM)" manifests ../dist
 
 release: $(if $(filter no,$(VULNCHECK)),,vulncheck) image ## everything of a release: images in .cache/images, the rest in dist (VULNCHECK=no leaves out vulncheck, docs/how-to/release.md)

@@ -1,4 +1,4 @@
-// Package app holds docs/consumers.md against the operator's Secret and ConfigMap: an App that names both, whose
+// Package app holds docs/how-to/charts.md against the operator's Secret and ConfigMap: an App that names both, whose
 // merging is a stand-in (merge_test.go), plain Helm, and the command of Argo CD's plugin without Argo CD. What they
 // come to is rendered by the real Helm. Its tests of the operator are about the ConfigMap.
 package app_test
@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-// The cluster of examples/cluster.yaml, which is that of docs/consumers.md.
+// The cluster of examples/cluster.yaml, which is that of docs/how-to/charts.md.
 const (
 	namespace = "org-acme"
 	cluster   = "mycluster"
@@ -154,10 +154,10 @@ func read(t *testing.T, text []byte) map[string]any {
 	return values
 }
 
-// block is the first block of a language in a section of docs/consumers.md that contains some text.
+// block is the first block of a language in a section of docs/how-to/charts.md that contains some text.
 func block(t *testing.T, section, language, text string) string {
 	t.Helper()
-	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "consumers.md"))
+	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "charts.md"))
 	controlplanetest.Require(t, err)
 	_, rest, _ := strings.Cut(string(document), "\n## "+section+"\n")
 	rest, _, _ = strings.Cut(rest, "\n## ")
@@ -166,7 +166,7 @@ func block(t *testing.T, section, language, text string) string {
 			return part
 		}
 	}
-	t.Fatalf("docs/consumers.md, %s, has no such block", section)
+	t.Fatalf("docs/how-to/charts.md, %s, has no such block", section)
 	return ""
 }
 
@@ -182,7 +182,7 @@ func (s *site) checkNoConfigMap(t *testing.T) {
 	}
 }
 
-// checkApp: the App of docs/consumers.md, between what its catalog and its user say.
+// checkApp: the App of docs/how-to/charts.md, between what its catalog and its user say.
 func (s *site) checkApp(t *testing.T) {
 	ctx := t.Context()
 	app := &unstructured.Unstructured{}
@@ -238,13 +238,13 @@ func checkPodSecret(t *testing.T, manifest []byte) {
 	t.Errorf("no Secret %s in\n%s", policies.Secret, manifest)
 }
 
-// checkHelm: the command of docs/consumers.md, with the chart of this repository; and a chart of somebody's with our
+// checkHelm: the command of docs/how-to/charts.md, with the chart of this repository; and a chart of somebody's with our
 // value paths. The API server is both clusters', and evaluates the policies: there is no Kyverno.
 func (s *site) checkHelm(t *testing.T) {
 	command := block(t, "Helm", "sh", "helm upgrade")
 	local := strings.Replace(command, "oci://ghcr.io/fairlead-io/charts/fairlead-policies", "'"+policies.Chart()+"' --set engine=Native", 1)
 	if local == command {
-		t.Fatal("docs/consumers.md names no chart")
+		t.Fatal("docs/how-to/charts.md names no chart")
 	}
 	controlplanetest.Require(t, s.sh(t, "", nil, local))
 	installed, err := helm.Run(t.Context(), "get", "manifest", "fairlead-policies", "--namespace", policies.Namespace, "--kubeconfig", s.cp.AdminKubeconfig())
@@ -261,7 +261,7 @@ func (s *site) checkHelm(t *testing.T) {
 	}
 }
 
-// checkPlugin: the generate command of the plugin of docs/consumers.md, run as argocd-repo-server would: in the chart's
+// checkPlugin: the generate command of the plugin of docs/how-to/charts.md, run as argocd-repo-server would: in the chart's
 // folder, with the variables of the Application that stands below it.
 func (s *site) checkPlugin(t *testing.T) {
 	var plugin struct {

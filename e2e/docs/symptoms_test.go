@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const symptoms = "docs/troubleshooting.md"
+const symptoms = "docs/how-to/troubleshooting.md"
 
 var (
 	part     = regexp.MustCompile(`(?m)^- \*\*(Why|Prove|Mend|Test)\*\*:`)

@@ -1,5 +1,5 @@
 // Package flux goes the way of the values through the real helm-controller of Flux: the operator's Secret, a
-// HelmRelease as docs/consumers.md shows it, a release; and helm-controller itself behind squid.
+// HelmRelease as docs/how-to/charts.md shows it, a release; and helm-controller itself behind squid.
 // source-controller runs where a chart comes from a registry; elsewhere source_test.go stands in for it.
 package flux_test
 
@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-// The cluster of examples/cluster.yaml, which is that of docs/consumers.md, and who squid lets through.
+// The cluster of examples/cluster.yaml, which is that of docs/how-to/charts.md, and who squid lets through.
 const (
 	namespace = "org-acme"
 	cluster   = "mycluster"
@@ -169,22 +169,22 @@ func (s *site) released(ctx context.Context, namespace, name string) (map[string
 	return read, yaml.Unmarshal(text, &read)
 }
 
-// documented are the objects of docs/consumers.md. The policies are evaluated by the API server, so that they need no
+// documented are the objects of docs/how-to/charts.md. The policies are evaluated by the API server, so that they need no
 // Kyverno here, and carry the values themselves, so that they need no replicator.
 func (s *site) documented(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "consumers.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "charts.md"))
 	controlplanetest.Require(t, err)
 	_, section, _ := strings.Cut(string(text), "\n## Flux\n")
 	_, section, _ = strings.Cut(section, "```yaml\n")
 	section, _, found := strings.Cut(section, "```")
 	if !found {
-		t.Fatal("docs/consumers.md shows no HelmRelease")
+		t.Fatal("docs/how-to/charts.md shows no HelmRelease")
 	}
 	objects, err := controlplane.Parse([]byte(section))
 	controlplanetest.Require(t, err)
 	if len(objects) != 2 || objects[1].GetName() != release {
-		t.Fatalf("docs/consumers.md shows %d objects", len(objects))
+		t.Fatalf("docs/how-to/charts.md shows %d objects", len(objects))
 	}
 	controlplanetest.Require(t, unstructured.SetNestedField(objects[1].Object, map[string]any{"engine": "Native", "carry": "Literal"}, "spec", "values"))
 	s.source.pack(t, objects[0], policies.Chart(), s.source.address)

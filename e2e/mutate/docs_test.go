@@ -13,7 +13,7 @@ import (
 
 const root = "../.."
 
-// blocks are those of docs/mutate.md in one language.
+// blocks are those of docs/how-to/mutate.md in one language.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join(root, "docs", "mutate.md"))

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// What docs/troubleshooting.md shows of a control-plane node that does not join.
+// What docs/how-to/troubleshooting.md shows of a control-plane node that does not join.
 func TestANodeAsksTheProxyForEtcdUnlessTheListHasTheNodes(t *testing.T) {
 	n := newNode(t)
 	squid, err := n.Network.StartSquid(t.Context(), machine.SquidOptions{User: user, Password: password})

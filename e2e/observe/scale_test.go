@@ -126,7 +126,7 @@ func (s *standIns) kubeconfig(t *testing.T, address string) []byte {
 	return text
 }
 
-// Of the clusters, one hangs, one has a certificate that has expired, and one is gone. What was measured is in docs/observe.md.
+// Of the clusters, one hangs, one has a certificate that has expired, and one is gone. What was measured is in docs/how-to/observe.md.
 func TestAFleetOfTwoThousand(t *testing.T) {
 	n, period := 2000, time.Minute
 	if given := os.Getenv("CLUSTERS"); given != "" {

@@ -224,7 +224,7 @@ func TestSecretsOfAClusterThatGoesWhileTheOperatorIsDownGoOnceItIsBack(t *testin
 	f.startOperator()
 	f.awaitAllGone("c1")
 
-	// What docs/troubleshooting.md shows of a namespace that does not end.
+	// What docs/how-to/troubleshooting.md shows of a namespace that does not end.
 	f.cluster("c2")
 	f.report("c2", "Applied")
 	f.operator.Kill()
@@ -320,12 +320,12 @@ func TestDeletingTheCRDOfReportsTakesNoSecretFromALivingCluster(t *testing.T) {
 	})
 }
 
-// bringBackTheCRDOfReports does what docs/troubleshooting.md says, to a CRD that is Terminating.
+// bringBackTheCRDOfReports does what docs/how-to/troubleshooting.md says, to a CRD that is Terminating.
 func (f *fixture) bringBackTheCRDOfReports() {
 	f.Helper()
 	root, err := repository.Root()
 	f.must(err)
-	page, err := os.ReadFile(filepath.Join(root, "docs/troubleshooting.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs/how-to/troubleshooting.md"))
 	f.must(err)
 	commands := regexp.MustCompile("(?s)```sh\n([^`]*>reports.yaml.*?)```").FindSubmatch(page)
 	if commands == nil {

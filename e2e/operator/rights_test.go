@@ -138,7 +138,7 @@ func TestEvenAnAdministratorsRightsLetAStolenTokenWriteOnlyWhatIsListed(t *testi
 	f.must(f.operator.Stop()) // it would delete the sample of a report, which has no Cluster
 	thief := rightstest.Thief{Config: f.operator.Config, Namespace: operator.Namespace, Name: operator.ServiceAccount}
 	rightstest.AsAdministrator(t, f.cp.Admin(), thief, f.namespace, rights.Union(letThrough, rights.Exempt))
-	// What no policy is asked about: see docs/threat-model.md.
+	// What no policy is asked about: see docs/explanation/threat-model.md.
 	t.Run("but whoever may impersonate is somebody else", func(t *testing.T) {
 		somebody := rest.CopyConfig(f.operator.Config)
 		somebody.Impersonate = rest.ImpersonationConfig{UserName: "somebody", Groups: []string{"system:masters"}}

@@ -38,7 +38,7 @@ func TestExamplesOfSoftwareAreTakenByTheirRealCRDsAsThePageSays(t *testing.T) {
 
 // Argo CD itself does not run here.
 func TestTheApplicationOfThePageOfInstallationIsTakenByArgoCDsRealCRD(t *testing.T) {
-	_, section, _ := strings.Cut(readFile(t, "../../docs/install.md"), "## With Argo CD\n")
+	_, section, _ := strings.Cut(readFile(t, "../../docs/how-to/install.md"), "## With Argo CD\n")
 	_, section, _ = strings.Cut(section, "```yaml\n")
 	section, _, _ = strings.Cut(section, "```")
 	objects, err := controlplane.Parse([]byte(section))

@@ -238,7 +238,7 @@ func TestAClusterThatGoesDirectTakesTheProxyFromItsCharts(t *testing.T) {
 	}
 }
 
-// chart-operator takes all three or none; docs/workloads.md says so.
+// chart-operator takes all three or none; docs/how-to/workloads.md says so.
 func TestOneURLAloneReachesAllButChartOperator(t *testing.T) {
 	proxy := parse(t, "http://proxy.example:3128")
 	e := effective(t, proxyurl.URL{}, proxy)
@@ -251,7 +251,7 @@ func TestOneURLAloneReachesAllButChartOperator(t *testing.T) {
 	}
 }
 
-// What an unquoted template, and the kubelet after it, do with two spellings that Fairlead takes: docs/workloads.md
+// What an unquoted template, and the kubelet after it, do with two spellings that Fairlead takes: docs/how-to/workloads.md
 // says what to write instead.
 // A cluster in the newest form has values whose password kubelet leaves alone.
 func TestADollarArrivesThroughTheChartsOfOthers(t *testing.T) {

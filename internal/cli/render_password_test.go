@@ -59,11 +59,11 @@ func TestTheOutputsWithoutThePasswordAreTheOnesThatAreNamed(t *testing.T) {
 		t.Error("--with-credentials writes none")
 	}
 	slices.Sort(without)
-	model, err := os.ReadFile("../../docs/threat-model.md")
+	model, err := os.ReadFile("../../docs/explanation/threat-model.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for where, text := range map[string]string{"the help": all.Long, "docs/threat-model.md": string(model)} {
+	for where, text := range map[string]string{"the help": all.Long, "docs/explanation/threat-model.md": string(model)} {
 		_, list, found := strings.Cut(strings.Join(strings.Fields(text), " "), "in every output but ")
 		list, _, ended := strings.Cut(list, ";")
 		named := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", `", r) })

@@ -13,7 +13,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := os.ReadFile("../../../docs/doctor.md")
+	docs, err := os.ReadFile("../../../docs/how-to/doctor.md")
 	if err != nil {
 		t.Fatal(err)
 	}

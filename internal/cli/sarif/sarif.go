@@ -76,7 +76,7 @@ type logical struct {
 const (
 	schema    = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 	project   = "https://github.com/fairlead-io/fairlead"
-	codesPage = project + "/blob/main/docs/lint.md#codes"
+	codesPage = project + "/blob/main/docs/reference/lint.md#codes"
 )
 
 // levels are SARIF's words for severities.

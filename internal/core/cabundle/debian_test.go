@@ -111,7 +111,7 @@ func TestDebianTakesAWholeBundleFromAFileThatEndsInCrt(t *testing.T) {
 
 // The links by hash take one certificate a file; the docs have a command for that.
 func TestTheDocumentedCommandMakesOneFileOfEachCertificate(t *testing.T) {
-	docs, err := os.ReadFile("../../../docs/spec/corporateproxy.md")
+	docs, err := os.ReadFile("../../../docs/reference/corporateproxy.md")
 	if err != nil {
 		t.Fatal(err)
 	}

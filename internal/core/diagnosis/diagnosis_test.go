@@ -87,7 +87,7 @@ func TestWhatIsSaidOfACluster(t *testing.T) {
 				{Code: "Apex", Severity: "Info", Message: "it"},
 			}
 		}, NothingWrong, []string{
-			"Info Findings/MissingNodes lint says Warning: no network | owner of CorporateProxy corp: docs/lint.md says what to do about MissingNodes",
+			"Info Findings/MissingNodes lint says Warning: no network | owner of CorporateProxy corp: docs/reference/lint.md says what to do about MissingNodes",
 			"Info Findings/Unmatched lint says Warning: svc: some use the proxy | ",
 		}},
 		"a new cluster that waits for its provider":                 {waits(true, 29*time.Minute, "EndpointUnknown"), NothingWrong, []string{"Info Ready/EndpointUnknown the address"}},
@@ -296,7 +296,7 @@ func constants(t *testing.T, file, prefix string) (values []string) {
 
 // The page's table says what doctor says, without who is to do it.
 func TestThePageSaysWhatToDoAboutAReason(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/probes.md")
+	page, err := os.ReadFile("../../../docs/how-to/probes.md")
 	if err != nil {
 		t.Fatal(err)
 	}

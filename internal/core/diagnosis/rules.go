@@ -275,7 +275,7 @@ const (
 	proxies = "proxy's team: "
 )
 
-// probes are the reasons for which a target is not reached as is expected. What to do is that of docs/probes.md.
+// probes are the reasons for which a target is not reached as is expected. What to do is that of docs/how-to/probes.md.
 var probes = map[string]rule{
 	string(probe.LookupFailed):          {Error, "the name of a target is not found in DNS", network + "fix DNS, or the URL; for what must not be reached, where DNS has no external names: or set route: Proxied"},
 	string(probe.ConnectionRefused):     {Error, "a target refuses the connection", "owner of the target: start it, or correct the port"},

@@ -102,7 +102,7 @@ func (j *judge) findings() {
 	for _, f := range j.Report.Status.Findings {
 		if severity := Severity(f.Severity); severity == Error || severity == Warning {
 			j.say(Info, OfFindings+f.Code, "lint says "+f.Severity, strings.Join(append(f.Entries[:len(f.Entries):len(f.Entries)], f.Message), ": "), nil,
-				keeper+"docs/lint.md says what to do about "+f.Code)
+				keeper+"docs/reference/lint.md says what to do about "+f.Code)
 		}
 	}
 }

@@ -12,7 +12,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := os.ReadFile("../../../docs/lint.md")
+	docs, err := os.ReadFile("../../../docs/reference/lint.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	}
 	for _, code := range codes {
 		if !strings.Contains(string(docs), "\n| `"+code[1]+"` | ") {
-			t.Errorf("docs/lint.md has no %s", code[1])
+			t.Errorf("docs/reference/lint.md has no %s", code[1])
 		}
 	}
 }

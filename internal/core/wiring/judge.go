@@ -95,7 +95,7 @@ func missingKeys(in Input, object *unstructured.Unstructured) (missing []string)
 	return missing
 }
 
-// requested is of the keys that inject-node-files names; docs/spec/secrets.md has all.
+// requested is of the keys that inject-node-files names; docs/reference/secrets.md has all.
 func requested(spec v1alpha1.CorporateProxySpec, key string) bool {
 	plain, twinned := strings.CutSuffix(key, twin)
 	node := spec.Node

@@ -7,5 +7,5 @@
 //	objects.go    the objects, and what of them is in caches
 //	watch.go      which Cluster an event is about
 //
-// Who writes such objects is administrator of every cluster they reach: see docs/threat-model.md.
+// Who writes such objects is administrator of every cluster they reach: see docs/explanation/threat-model.md.
 package deliver

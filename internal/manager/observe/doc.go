@@ -8,5 +8,5 @@
 //	failure.go     why one was not read, in words of ours
 //	machines.go    with Options.Machines: a condition of Machines that have the readiness gate
 //
-// It has rights that the operator has not: see docs/threat-model.md.
+// It has rights that the operator has not: see docs/explanation/threat-model.md.
 package observe

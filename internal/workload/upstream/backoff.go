@@ -9,7 +9,7 @@ import (
 // Directories lock an account after 3 to 10 wrong passwords within 15 to 30 minutes. So after a refusal nobody asks for firstPause,
 // as it may have been a moment's, and after a second one in a row not before longPause; each half as long again or twice as long at
 // most, since a fleet has thousands of relays. A proxy may let some destinations pass without a look at the password: that many
-// refusals within longPause are as good as two in a row. docs/spec/relay.md has the arithmetic.
+// refusals within longPause are as good as two in a row. docs/reference/relay.md has the arithmetic.
 const (
 	firstPause = 5 * time.Second
 	longPause  = 30 * time.Minute

@@ -1,5 +1,5 @@
 // Command fairlead-relay leads through the company's proxy, for programs that cannot speak to it or must not have its
-// password: docs/relay.md.
+// password: docs/how-to/relay.md.
 package main
 
 import (
