@@ -294,26 +294,26 @@ func constants(t *testing.T, file, prefix string) (values []string) {
 	return values
 }
 
-// The page's table says what doctor says, without who is to do it.
+// The page's list says what doctor says, without who is to do it.
 func TestThePageSaysWhatToDoAboutAReason(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/how-to/probes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	links := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
-	rows := map[string]string{}
-	for _, line := range strings.Split(string(page), "\n") {
-		if cells := strings.Split(line, " | "); len(cells) == 3 && strings.HasPrefix(line, "| `") {
-			rows[strings.Trim(cells[0], "| `")] = strings.TrimSuffix(strings.ReplaceAll(links.ReplaceAllString(cells[2], "$1"), "`", ""), " |")
-		}
+	_, section, _ := strings.Cut(string(page), "\n## Reasons\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	items := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^- `(\\w+)`(?: \\([\\d, ]+\\))?: (.+)$").FindAllStringSubmatch(section, -1) {
+		items[m[1]] = strings.ReplaceAll(links.ReplaceAllString(m[2], "$1"), "`", "")
 	}
 	for reason, r := range probes {
-		if _, do, _ := strings.Cut(r.do, ": "); rows[reason] != do {
-			t.Errorf("%s: the page says %q, and doctor %q", reason, rows[reason], do)
+		if _, do, _ := strings.Cut(r.do, ": "); items[reason] != do {
+			t.Errorf("%s: the page says %q, and doctor %q", reason, items[reason], do)
 		}
 	}
-	if len(rows) != len(probes) {
-		t.Errorf("the page has %d rows, and there are %d reasons", len(rows), len(probes))
+	if len(items) != len(probes) {
+		t.Errorf("the page has %d reasons, and there are %d", len(items), len(probes))
 	}
 }
 
