@@ -22,7 +22,6 @@ var numbers = []struct{ page, file, place string }{
 	{`etcd v?(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `"etcd"[^}]*Version: "v%s"`},
 	{`helm-controller (\d+\.\d+\.\d+)`, "e2e/tools/table.go", `"helm-controller"[^}]*Version: "v%s"`},
 	{`cluster-proxy v(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `clusterProxyVersion += "v%s"`},
-	{`proxy-agent:v(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `anp\d+Version += "v%s"`},
 	{`Argo CD v(\d+\.\d+\.\d+)`, "e2e/tools/provider-crds/go.mod", `argo-cd/v3 v%s`},
 	{`Talos' own reader, (\d+\.\d+\.\d+)`, "e2e/tools/talos/go.mod", `machinery v%s`},
 	{`Istio(?:'s injector \(| )(1\.\d+)`, "e2e/policies/testdata/mesh/pods.yaml", `\(%s in development`},
