@@ -75,20 +75,6 @@ func TestValuesBecomeASchema(t *testing.T) {
 	}
 }
 
-func TestValuesBecomeATable(t *testing.T) {
-	values, err := readValues([]byte(small))
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme, err := withTable([]byte("before\n"+tableBegins+"old\n"+tableEnds+"after\n"), table(values))
-	want := "before\n" + tableBegins + "| value | default | |\n| --- | --- | --- |\n" +
-		"| `kind` | `a` | What it is, in two lines. |\n| `map.truth` | `true` | A truth. |\n| `map.list` |  | A list. |\n" +
-		"| `map.free` | `{\"a\":{\"b\":1}}` | Anything |\n| `map.number` | `7` | May go |\n| `other` |  | Of others |\n" + tableEnds + "after\n"
-	if diff := cmp.Diff(want, string(readme)); diff != "" || err != nil {
-		t.Errorf("%v, -want +got:\n%s", err, diff)
-	}
-}
-
 // A workload's keys are described once, and it takes those, too, that have no default.
 func TestAWorkloadTakesWhatAnyTakes(t *testing.T) {
 	values, err := readValues([]byte("# -- A\n# @schema {workload: true}\na:\n  podLabels: {}\n  # -- Ours\n  tolerations: [{operator: Exists}]\n"))
@@ -119,11 +105,6 @@ func TestAWorkloadTakesWhatAnyTakes(t *testing.T) {
 	want := map[string]any{"description": "Ours", "$ref": "#/$defs/tolerations"}
 	if diff := cmp.Diff(want, got.Properties["tolerations"]); diff != "" {
 		t.Error(diff)
-	}
-	rows := table(values)
-	if strings.Contains(rows, "`a.podLabels`") || !strings.Contains(rows, "| `a.tolerations` | `[{\"operator\":\"Exists\"}]` | Ours |") ||
-		!strings.Contains(rows, "| each of `a` | |\n| --- | --- |\n| `affinity` | Of its pods |\n") {
-		t.Error(rows)
 	}
 }
 

@@ -1,10 +1,10 @@
-// Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json, the table in README.md
-// and, where any key is taken at the root, keys.json. It also makes SHA256SUMS, of the files that a chart links to, and
+// Command gen makes of each chart's values.yaml what else is said of its values: values.schema.json and, where any key is taken
+// at the root, keys.json. It also makes SHA256SUMS, of the files that a chart links to, and
 // templates/_workload.tpl, which both charts have alike, and the lines that several policies have alike. Run it in the repository's root.
 //
 // In values.yaml, a comment right above a key says:
 //
-//	# -- What it is, for the schema and the table. It may go on in further lines.
+//	# -- What it is, for the schema. It may go on in further lines.
 //	# @schema {enum: [a, b]}
 //	key: a
 //
@@ -78,16 +78,6 @@ func generate(chart string, folders []string) error {
 		if err := os.WriteFile(filepath.Join(chart, "keys.json"), known, 0o600); err != nil {
 			return err
 		}
-	}
-	readme, err := os.ReadFile(filepath.Join(chart, "README.md"))
-	if err != nil {
-		return err
-	}
-	if readme, err = withTable(readme, table(values)); err != nil {
-		return fmt.Errorf("README.md: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(chart, "README.md"), readme, 0o600); err != nil {
-		return err
 	}
 	templates := strings.ReplaceAll(workloadTemplates, "CHART", filepath.Base(chart)) // a parent chart has one set of names
 	if err := os.WriteFile(filepath.Join(chart, "templates", "_workload.tpl"), []byte(templates), 0o600); err != nil {

@@ -16,7 +16,6 @@ type field struct {
 	schema      map[string]any // what @schema says
 	value       *yaml.Node     // the default
 	fields      []field        // of a map that is not its user's
-	shared      bool           // all that is said of it is said of any workload's
 }
 
 func (f field) key() string { return f.path[strings.LastIndex(f.path, ".")+1:] }

@@ -2,10 +2,7 @@ package main
 
 import (
 	_ "embed"
-	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -26,8 +23,7 @@ var knobs = func() (all map[string]map[string]any) {
 
 // asAnyWorkload says of a field what is not said of it in values.yaml.
 func (f *field) asAnyWorkload(knob map[string]any) {
-	f.shared = f.description == ""
-	if f.shared {
+	if f.description == "" {
 		f.description = knob["description"].(string)
 	}
 	if f.schema == nil {
@@ -44,30 +40,4 @@ func addKnobs(properties map[string]any) {
 			properties[key] = knob
 		}
 	}
-}
-
-// workloadRows has a row for each knob, for all workloads at once.
-func workloadRows(text *strings.Builder, values field) {
-	workloads := workloadsIn(values)
-	if workloads == nil {
-		return
-	}
-	fmt.Fprintf(text, "\n| each of %s | |\n| --- | --- |\n", strings.Join(workloads, ", "))
-	for _, key := range slices.Sorted(maps.Keys(knobs)) {
-		fmt.Fprintf(text, "| `%s` | %s |\n", key, knobs[key]["description"])
-	}
-}
-
-func workloadsIn(of field) (found []string) {
-	if of.schema["workload"] == true {
-		name := "`" + of.path + "`"
-		if of.path == "" {
-			name = "the root"
-		}
-		found = append(found, name)
-	}
-	for _, f := range of.fields {
-		found = append(found, workloadsIn(f)...)
-	}
-	return found
 }
