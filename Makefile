@@ -137,7 +137,7 @@ soak: ## the relay for FOR (1h) among 50 clients and hostile ones, while account
 scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0 DELIVER=false, docs/reference/scale.md)
 	cd e2e && go run ./scale -clusters=$(or $(N),2000) -machines=$(or $(MACHINES),0) -deliver=$(or $(DELIVER),false)
 
-image: ## container images as OCI archives, with bills of materials, in .cache/images (docs/how-to/images.md)
+image: ## container images as OCI archives, with bills of materials, in .cache/images (docs/how-to/install.md)
 	cd images && go run ./build ../.cache/images
 
 # HELM=helm takes yours; else it is the one that the tests run.

@@ -74,7 +74,7 @@ func TestEveryKindIsOfTheCategoryAndHasColumnsAndAStatus(t *testing.T) {
 			t.Errorf("%s: kubectl get fairlead does not list it", kind)
 		}
 		if len(crd.Spec.Versions) != 1 || crd.Spec.Conversion != nil {
-			t.Errorf("%s: docs/reference/support.md says that only apiVersion differs between versions, and this tests one", kind)
+			t.Errorf("%s: docs/reference/versions.md says that only apiVersion differs between versions, and this tests one", kind)
 		}
 		for _, version := range crd.Spec.Versions {
 			var columns []string
