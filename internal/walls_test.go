@@ -1,5 +1,5 @@
-// Package internal_test holds the walls between the folders, as ordinary tests. docs/adr/0018-folders-say-where-code-runs.md
-// has the picture.
+// Package internal_test holds the walls between the folders, as ordinary tests: docs/explanation/decisions.md says why
+// (0018).
 package internal_test
 
 import (

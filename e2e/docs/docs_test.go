@@ -25,7 +25,7 @@ func pageFiles(t *testing.T) []string {
 	files := []string{"README.md"}
 	for _, folder := range []string{"docs", "charts", "policies", "examples"} {
 		err := fs.WalkDir(os.DirFS(root), folder, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".md") && !strings.HasPrefix(path, "docs/adr/") {
+			if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".md") {
 				files = append(files, path)
 			}
 			return err
