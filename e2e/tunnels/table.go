@@ -73,13 +73,13 @@ func read(file string) ([]line, error) {
 func parse(table string) ([]line, error) {
 	table, found := strings.CutPrefix(table, header)
 	if !found {
-		return nil, errors.New("docs/reference/tunnels.md: its table has another header")
+		return nil, errors.New(recordedIn + ": its table has another header")
 	}
 	var rows []line
 	for text := range strings.Lines(table) {
 		cells := strings.Split(strings.Trim(text, "|\n"), "|")
 		if len(cells) != columns {
-			return nil, fmt.Errorf("docs/reference/tunnels.md: a row of %d columns, not %d: %s", len(cells), columns, text)
+			return nil, fmt.Errorf("%s: a row of %d columns, not %d: %s", recordedIn, len(cells), columns, text)
 		}
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
@@ -106,7 +106,7 @@ func split(file string) (before, table, after string, err error) {
 	before, rest, opened := strings.Cut(string(content), begin)
 	table, after, closed := strings.Cut(rest, end)
 	if !opened || !closed {
-		return "", "", "", fmt.Errorf("docs/reference/tunnels.md has no table between %q and %q", begin, end)
+		return "", "", "", fmt.Errorf("%s has no table between %q and %q", file, begin, end)
 	}
 	return before, table, after, nil
 }
@@ -119,7 +119,7 @@ func update(file string, change func([]line) []line) error {
 	}
 	defer lock.Close()
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock docs/reference/tunnels.md: %w", err)
+		return fmt.Errorf("lock %s: %w", file, err)
 	}
 	before, table, after, err := split(file)
 	if err != nil {
@@ -129,5 +129,9 @@ func update(file string, change func([]line) []line) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(before+begin+format(change(rows))+end+after), 0o644)
+	rows = change(rows)
+	if err := os.WriteFile(file, []byte(before+begin+format(rows)+end+after), 0o644); err != nil || file != document() {
+		return err
+	}
+	return show(rows)
 }

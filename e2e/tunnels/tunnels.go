@@ -1,5 +1,6 @@
-// Package tunnels keeps the table of docs/reference/tunnels.md: what the tests of tunnels have shown. Each test records
-// what it has just seen. It fails if the table says something else; with UPDATE=1 it is the table that changes.
+// Package tunnels keeps a table in its testdata: what the tests of tunnels have shown. Each test records what it has just
+// seen. It fails if the table says something else; with UPDATE=1 it is the table that changes, and docs/reference/tunnels.md,
+// which has the same in short.
 package tunnels
 
 import (
@@ -129,7 +130,7 @@ func settle(file string, change func([]line) []line) error {
 		return err
 	}
 	if diff := cmp.Diff(rows, change(rows), cmp.AllowUnexported(line{})); diff != "" {
-		return fmt.Errorf("docs/reference/tunnels.md is out of date, run this test with UPDATE=1 (-written +shown):\n%s", diff)
+		return fmt.Errorf("%s is out of date, run this test with UPDATE=1 (-written +shown):\n%s", recordedIn, diff)
 	}
 	return nil
 }
@@ -148,5 +149,7 @@ func put(rows []line, row Row, shown string) []line {
 	return replace(rows, want)
 }
 
+const recordedIn = "e2e/tunnels/testdata/table.md"
+
 // document is the file with the table.
-func document() string { return repository.Path("docs", "reference", "tunnels.md") }
+func document() string { return repository.Path(recordedIn) }

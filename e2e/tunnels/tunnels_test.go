@@ -35,6 +35,38 @@ func TestTheTableIsInOrder(t *testing.T) {
 	}
 }
 
+func TestThePageShowsTheTable(t *testing.T) {
+	rows, err := read(document())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("UPDATE") == "1" {
+		if err := show(rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, table, _, err := split(page())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(short(rows), table); diff != "" {
+		t.Errorf("run this test with UPDATE=1 (-want +got):\n%s", diff)
+	}
+}
+
+func TestVersionsShareARowOfThePage(t *testing.T) {
+	rows := []line{
+		{"frpc", "v0.44.0", "relay", "x", "", notRun, "passes: frp/TestX"},
+		{"frpc", "v0.61.0", "relay", "x", "", "passes: frp/TestX", notRun},
+		{"frpc", "v0.61.0", "sidecar", "x", "", "passes: frp/TestX", notRun},
+		{"inlets", "any", "none", "", "all", notRun + ": it is closed source", notRun},
+	}
+	want := pageHeader + "| frpc v0.44.0, v0.61.0 | relay | x |  |\n| frpc v0.61.0 | sidecar | x |  |\n| inlets (not tested) | none |  | all |\n"
+	if diff := cmp.Diff(want, short(rows)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestARowThatItsTestDoesNotShowAnyMoreIsStale(t *testing.T) {
 	gone, other := shownRow, shownRow
 	gone.Version, other.Version = "v0.60.0", "v0.59.0"
