@@ -111,7 +111,7 @@ func TestTheRelaysImageAnswersItsProbeBesideAnAgent(t *testing.T) {
 	if security == nil {
 		security = &corev1.PodSecurityContext{}
 	}
-	// For the port of its target, as docs/how-to/relay.md says of such pods.
+	// For the port of its target, as policies/tunnel-relay/README.md says of such pods.
 	security.Sysctls = []corev1.Sysctl{{Name: "net.ipv4.ip_unprivileged_port_start", Value: "0"}}
 	relay := container{
 		image: "fairlead-relay", spec: pod.Spec.InitContainers[0], pod: security,

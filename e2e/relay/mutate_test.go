@@ -1,9 +1,6 @@
 package relay_test
 
 import (
-	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,25 +66,4 @@ func (s *site) checkTwin(t *testing.T, pod *corev1.Pod) {
 	s.awaitTunnel(t)
 	s.checkSecrecy(t, mutated)
 	s.stop(t)
-}
-
-func TestTheManifestsInTheDocumentAreWhatThePoliciesMake(t *testing.T) {
-	document, err := os.ReadFile(filepath.Join("..", "..", "docs", "relay.md"))
-	controlplanetest.Require(t, err)
-	rest := string(document)
-	values := policies.Values()
-	maps.Copy(values, policies.Sidecars())
-	for _, pod := range []*corev1.Pod{chisel("chisel", map[string]string{"app": "chisel"}), chiselRelayed("chisel")} {
-		_, rest, _ = strings.Cut(rest, "```yaml\napiVersion:")
-		manifest, _, found := strings.Cut("apiVersion:"+rest, "```")
-		if !found {
-			t.Fatal("a manifest is missing in it")
-		}
-		var written corev1.Pod
-		controlplanetest.Require(t, yaml.UnmarshalStrict([]byte(manifest), &written))
-		mutated := mutate(t, pod, values)
-		if diff := cmp.Diff(mutated, &written); diff != "" {
-			t.Errorf("the pod as the policy makes it (-) and as it is written (+):\n%s", diff)
-		}
-	}
 }
