@@ -125,13 +125,13 @@ fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz ta
 		for package in $$(grep -rlE "^func $$target\b" --include=*_test.go operator internal | xargs -n1 dirname); do \
 			go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done; done
 
-bench: ## benchmarks: the pure core, what a pod costs under each policy (docs/reference/admission-cost.md), the relay beside squid (docs/reference/relay-beside-squid.md), the page of a fleet
+bench: ## benchmarks: the pure core, what a pod costs under each policy, the relay beside squid (docs/reference/scale.md), the page of a fleet
 	go test ./operator/... ./internal/... -run='^$$' -bench=. -benchmem
 	cd e2e && go run ./cost
 	cd e2e && go run ./relaybench
 	cd e2e && go test ./page -run='^$$' -bench=. -benchtime=3x
 
-soak: ## the relay for FOR (1h) among 50 clients and hostile ones, while accounts change and squid dies (docs/reference/relay-beside-squid.md)
+soak: ## the relay for FOR (1h) among 50 clients and hostile ones, while accounts change and squid dies (docs/reference/scale.md)
 	cd e2e && go run ./relaybench soak $(or $(FOR),1h)
 
 scale: ## the operator at fleet size, next to raw clients that make the same writes (N=2000 MACHINES=0 DELIVER=false, docs/reference/scale.md)

@@ -1,6 +1,6 @@
 // Command cost measures what the creation of a pod costs under each of the policies that give it the proxy's
 // variables, and under none: on a real API server, with the real Kyverno, all in one run. The policies take turns,
-// so that what else the machine does hits all alike. It prints the table of docs/reference/admission-cost.md.
+// so that what else the machine does hits all alike. docs/reference/scale.md has the figures.
 package main
 
 import (

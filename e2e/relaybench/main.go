@@ -1,6 +1,6 @@
 // Command relaybench measures fairlead-relay next to squid: each alone to the same destination, alternating, then the relay in
 // front of squid. Client, proxies and destination are processes of their own; the destination is in another network.
-// docs/reference/relay-beside-squid.md has the figures.
+// docs/reference/scale.md has the figures.
 //
 //	relaybench           all
 //	relaybench CONNECT   one kind of load

@@ -1,6 +1,6 @@
 // Command scale measures the operator at the size of a fleet: on a real API server, with the programs of a control plane as
 // plain processes, all in one run. Beside each fan-out of the operator a raw client makes the same writes on a second
-// control plane, so that what else the machine does hits both. It prints the table of docs/reference/scale.md.
+// control plane, so that what else the machine does hits both. docs/reference/scale.md has the figures.
 package main
 
 import (

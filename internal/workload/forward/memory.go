@@ -7,10 +7,10 @@ import (
 )
 
 // perConnection is what a request or a tunnel may take, with the largest headers and a body on both ways. Most take
-// far less: docs/reference/relay-beside-squid.md.
+// far less: docs/reference/scale.md.
 const perConnection = 192 << 10 // bytes
 
-// gcPercent is for a heap of a few MiB that is mostly garbage: a tenth more requests (docs/reference/relay-beside-squid.md).
+// gcPercent is for a heap of a few MiB that is mostly garbage: a tenth more requests.
 const gcPercent = 400
 
 // fit has the collector keep within the memory that the process's cgroup has, and returns limits that fit into it: a relay
