@@ -233,11 +233,11 @@ func TestTheSweepFindsWhoeverReadsAKubeconfig(t *testing.T) {
 	}
 }
 
-func TestThePageHasTheConditionOfTheDemosClass(t *testing.T) {
+func TestTheExampleHasTheConditionOfTheDemosClass(t *testing.T) {
 	condition := regexp.MustCompile(`enabledIf: .*`).Find(berlinYAML)
-	page, err := os.ReadFile(repository.Path("docs/how-to/nodes.md"))
+	example, err := os.ReadFile(repository.Path("examples/nodes/clusterclass.yaml"))
 	controlplanetest.Require(t, err)
-	if len(condition) == 0 || !bytes.Contains(page, append(condition, '\n')) {
+	if len(condition) == 0 || !bytes.Contains(example, append(condition, '\n')) {
 		t.Errorf("it lacks %s", condition)
 	}
 }
