@@ -62,20 +62,6 @@ func TestEveryVersionOnAPageIsThatOfItsSource(t *testing.T) {
 	}
 }
 
-// The modules whose CRDs the tests read, and copies of CRDs, which name theirs.
-func TestThePageOfProvidersHasTheVersionsThatTheTestsRead(t *testing.T) {
-	source := readSource(t).all.text
-	rows := regexp.MustCompile("(?m)^\\| `([\\w./-]+)` \\| (v[\\d.]+) \\|$").FindAllStringSubmatch(read(t, "docs/how-to/providers.md"), -1)
-	for _, row := range rows {
-		if !strings.Contains(source, row[1]+" "+row[2]) && !strings.Contains(source, row[1]+" at "+row[2]) {
-			t.Errorf("the tests do not read %s in %s", row[1], row[2])
-		}
-	}
-	if len(rows) < 10 {
-		t.Errorf("%d rows", len(rows))
-	}
-}
-
 var clientsOf = regexp.MustCompile(`(?i)(?:\ball|\d of|, of|\beach of|\bany of|\bevery one of|\bknows)(?: all)?(?: the| our)? (\d+) clients|\bexplain. knows (\d+)`)
 
 func TestEveryNumberOfClientsIsHowManyThereAre(t *testing.T) {

@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/mod/modfile"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,32 +67,6 @@ func checkExample(t *testing.T, cp *controlplane.ControlPlane, objects []*unstru
 	}
 	if checked != want {
 		t.Errorf("the page says %q, it is %q", checked, want)
-	}
-}
-
-func TestThePageOfProvidersNamesTheVersionsOfTheCRDs(t *testing.T) {
-	page := readFile(t, providersPage)
-	file := filepath.Join("..", "tools", toolModule, "go.mod")
-	module, err := modfile.Parse(file, []byte(readFile(t, file)), nil)
-	controlplanetest.Require(t, err)
-	for _, from := range exampleSources {
-		index := slices.IndexFunc(module.Require, func(r *modfile.Require) bool { return r.Mod.Path == from.module })
-		if index < 0 {
-			t.Fatalf("%s is not in %s", from.module, file)
-		}
-		if row := fmt.Sprintf("| `%s` | %s |", from.module, module.Require[index].Mod.Version); !strings.Contains(page, row) {
-			t.Errorf("the page lacks %s", row)
-		}
-	}
-	for _, file := range globbed(t, copiedCRDs+"/*.yaml") {
-		first, _, _ := strings.Cut(readFile(t, file), "\n")
-		match := regexp.MustCompile(`https://(\S+) at (\S+)`).FindStringSubmatch(first)
-		if match == nil {
-			t.Fatalf("%s does not say where it is from: %s", file, first)
-		}
-		if row := fmt.Sprintf("| `%s` | %s |", match[1], match[2]); !strings.Contains(page, row) {
-			t.Errorf("the page lacks %s", row)
-		}
 	}
 }
 
