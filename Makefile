@@ -58,12 +58,12 @@ install = [ -z "$$missing" ] || (apt-get update -q && \
 	{ [ -e $(policy) ] || { trap 'rm -f $(policy)' EXIT; install -m 755 /dev/null $(policy); printf '\#!/bin/sh\nexit 101\n' >$(policy); }; } && \
 	apt-get install -qy -o DPkg::Lock::Timeout=600 --no-install-recommends $$missing) # a new machine may be upgrading itself
 
-generate: ## CRDs and deep copies from api/, what the charts say of their values, and the pages of docs/reference
+generate: ## CRDs and deep copies from api/, what the charts say of their values, and docs/reference/metrics.md
 	go tool -modfile=tools.mod controller-gen object crd paths=./api/... output:crd:dir=config/crd
 	go run ./charts/gen
 	go run ./internal/reference
 
-generated = api/v1alpha1/zz_* config/crd/* charts/*/values.schema.json charts/*/keys.json charts/*/SHA256SUMS charts/*/templates/_workload.tpl policies/*/*.yaml docs/reference/*
+generated = api/v1alpha1/zz_* config/crd/* charts/*/values.schema.json charts/*/keys.json charts/*/SHA256SUMS charts/*/templates/_workload.tpl policies/*/*.yaml docs/reference/metrics.md
 
 verify: ## what is generated is up to date
 	@before=$$(cat $(generated) | sha256sum); $(MAKE) --no-print-directory generate; \

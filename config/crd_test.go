@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"sigs.k8s.io/yaml"
 )
@@ -124,6 +126,52 @@ func walk(p property, path, name string, visit func(path, name string, p propert
 	}
 	for _, below := range slices.Sorted(maps.Keys(p.Properties)) {
 		walk(p.Properties[below], path+"."+below, below, visit)
+	}
+}
+
+// kubectl explain has the texts; the pages say what belongs together, and the rules.
+func TestThePageOfEachKindNamesItsFields(t *testing.T) {
+	for _, crd := range definitions(t) {
+		kind := crd.Spec.Names.Kind
+		page, err := os.ReadFile("../docs/reference/" + strings.ToLower(kind) + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.FieldsFunc(string(page), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		for _, version := range crd.Spec.Versions {
+			for _, part := range []string{"spec", "status"} {
+				walk(version.Schema.OpenAPIV3Schema.Properties[part], part, part, func(path, name string, _ property) {
+					if !ofLabelSelector.MatchString(path) && !strings.Contains(path, ".conditions") && path != part && !slices.Contains(words, name) {
+						t.Errorf("the page of %s does not name %s", kind, path)
+					}
+				})
+			}
+		}
+	}
+}
+
+// An entry of a report says where it comes from; those of the installation are only counted.
+func TestTheReportSaysWhichSourcesThereAre(t *testing.T) {
+	code, err := os.ReadFile("../operator/noproxy/list.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers := regexp.MustCompile(`(?m)^\tLayer\w+ +Layer = "(\w+)"`).FindAllStringSubmatch(string(code), -1)
+	if len(layers) < 8 {
+		t.Errorf("only %d layers", len(layers))
+	}
+	for _, crd := range definitions(t) {
+		for _, version := range crd.Spec.Versions {
+			entries, has := version.Schema.OpenAPIV3Schema.Properties["status"].Properties["entries"]
+			if !has || entries.Items == nil {
+				continue
+			}
+			for _, m := range layers {
+				if text := entries.Items.Properties["source"].Description; m[1] != "Installation" && !strings.Contains(text, m[1]) {
+					t.Errorf("%s lacks %s: %s", crd.Spec.Names.Kind, m[1], text)
+				}
+			}
+		}
 	}
 }
 

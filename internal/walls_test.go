@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"internal/workload":  {"internal/agents", "internal/write", "internal/health", "internal/core", "operator/noproxy"},
 	"internal/agents":    {"internal/core", "operator/noproxy"},
 	"internal/cli":       {"internal/agents", "internal/write", "internal/core", "internal/workload", "operator/noproxy", "api"},
-	"internal/reference": {"internal/cli", "internal/manager", "internal/workload"},
+	"internal/reference": {"internal/manager", "internal/workload"},
 	"operator/cmd":       {"internal/cli", "internal/manager", "internal/workload"},
 	"api":                {},
 }

@@ -44,16 +44,15 @@ func TestEveryCommandOnAPageIsOneThatThereIs(t *testing.T) {
 // manuals say what is wrong with a command.
 func manuals(t *testing.T) map[string]func(words []string) error {
 	t.Helper()
-	reference, makefile, dir := readReference(t), read(t, "Makefile"), programs(t)
+	ours, makefile, dir := readOurs(t), read(t, "Makefile"), programs(t)
 	tests := readSource(t).tests
-	fairlead := func(words []string) error { return reference.check(words) }
 	kubectl := &program{path: filepath.Join(dir, "kubectl"), common: "options", help: map[string]string{}}
 	helm := &program{path: filepath.Join(dir, "helm"), common: "--help", help: map[string]string{}}
 	return map[string]func(words []string) error{
-		"fairlead": fairlead, "fairlead-operator": fairlead, "fairlead-relay": fairlead,
+		"fairlead": ours["fairlead"].check, "fairlead-operator": ours["fairlead-operator"].check, "fairlead-relay": ours["fairlead-relay"].check,
 		"kubectl": func(words []string) error {
 			if len(words) > 1 && words[1] == "fairlead" {
-				return reference.check(words[1:])
+				return ours["fairlead"].check(words[1:])
 			}
 			return kubectl.check(words)
 		},

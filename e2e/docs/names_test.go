@@ -23,7 +23,7 @@ var reserved = regexp.MustCompile(`\.(?:example|test|invalid)$|\bexample\.(?:com
 
 func classes(t *testing.T) []class {
 	t.Helper()
-	s, schemas, reference := readSource(t), readSchemas(t), read(t, "docs/reference/cli.md")
+	s, schemas, help := readSource(t), readSchemas(t), readHelps(t)
 	alerts := read(t, "charts/fairlead/monitoring/alerts.yaml") + read(t, "charts/fairlead-policies/monitoring/alerts.yaml")
 	metrics := read(t, "docs/reference/metrics.md") // made of the code
 	return []class{
@@ -44,7 +44,7 @@ func classes(t *testing.T) []class {
 		{
 			"flag", regexp.MustCompile(`^(--?[a-z][a-z-]*)`),
 			func(name string) bool {
-				return strings.Contains(reference, name+"`") || strings.Contains(reference, "  "+name+" ") || s.all.has(name)
+				return row(help, name) != "" || s.all.has(name)
 			}, false, false, 80,
 		},
 		{"kind, condition, reason or code", regexp.MustCompile(`^([A-Z][a-z][A-Za-z]+)$`), func(name string) bool { return s.tests.has(name) || s.ours.has(name) }, false, false, 250},

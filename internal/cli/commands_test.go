@@ -140,3 +140,24 @@ func TestFlagsOfOneNameAreAlike(t *testing.T) {
 		})
 	}
 }
+
+// The page of the command line has a row for each verb, or for its group, which names it.
+func TestThePageOfTheCommandLineHasEveryVerb(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, rows := commands(), map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z ]+)` \\|.*$").FindAllStringSubmatch(string(page), -1) {
+		if rows[m[1]] = m[0]; all["fairlead "+m[1]] == nil {
+			t.Errorf("there is no verb %s", m[1])
+		}
+	}
+	for path, cmd := range all {
+		verb := strings.TrimPrefix(path, "fairlead ")
+		group, name, _ := strings.Cut(verb, " ")
+		if verb != "help" && !cmd.HasSubCommands() && rows[verb] == "" && !strings.Contains(rows[group], "`"+name+"`") {
+			t.Errorf("there is no row of %s", verb)
+		}
+	}
+}

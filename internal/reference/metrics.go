@@ -19,22 +19,21 @@ import (
 
 func metrics() string {
 	return "# Metrics\n\n" + header +
-		"For everybody who monitors Fairlead. The operator and the replicator export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP, or [by https](../alerts.md#metrics-for-those-with-the-right). None has a password, and none but the probe's a URL.\n\n" +
+		"For everybody who monitors Fairlead. The operator and the replicator export these beside the metrics of controller-runtime and Go, at\n`/metrics` of port 8080, in plain HTTP, or [by https](alerts.md). None has a password, and none but the probe's a URL.\n\n" +
 		"## The operator\n\n" + table(controller.Collectors(nil, nil)) +
 		"\nOnly the leader exports the gauges.\n" +
-		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](../spec/proxyreport.md).\n" +
+		"\n`result` of a write: `written`, `unchanged`, `mended`, `kept`, `taken`, `refused`, `failed`. `reason` is that of the [report](proxyreport.md#conditions).\n" +
 		"\n## What observes workload clusters\n\n`fairlead-operator observe` exports these.\n\n" + table(observe.Collectors()) +
-		"\n`result` is one of [these](../observe.md#what-it-says-of-a-cluster).\n" +
+		"\n`result` is one of [these](../how-to/observe.md).\n" +
 		"\n## What delivers settings\n\n`fairlead-operator deliver` exports this.\n\n" + table(deliver.Collectors()) +
-		"\n`state` is one of [these](../how-to/deliver.md#see-that-it-arrived).\n" +
+		"\n`state` is one of [these](../how-to/deliver.md).\n" +
 		"\n## The replicator\n\n" + table(replicator.Collectors()) +
-		"\n`state` is one of [these](../spec/secrets.md#the-secret-for-pods). `fairlead_credentials_…` are there with `cluster.probes.credentials`.\n" +
+		"\n`state` is one of [these](secrets.md#the-secret-for-pods). `fairlead_credentials_…` are there with `cluster.probes.credentials`.\n" +
 		"\n## The relay\n\n`fairlead-relay --listen` exports these at `/metrics` of `--health-address`: port 8099 of a pod, 127.0.0.1:8097 of a machine.\n\n" + table(forward.Collectors()) +
-		"\n`decision` and `result` are [these](../spec/relay.md#what-it-refuses).\n" +
+		"\n`decision` and `result` are [these](relay.md).\n" +
 		"\n## What writes a relay's settings\n\n`fairlead-operator follow` exports these at `/metrics` of `--health-address`, port 8098 by default.\n\n" + table(follow.Metrics) +
 		"\n## The probe\n\n`fairlead-operator probe` exports these at `/metrics` of port 8080. `url` is that of a configured target; no label has a node.\n\n" + table(probe.Collectors()) +
-		"\n`reason` is one of [these](../probes.md#reasons).\n" +
-		"\n## What to read next\n\n- [ProxyReport](../spec/proxyreport.md): what to do for each reason.\n- [The Secret for pods](../spec/secrets.md#the-secret-for-pods): what to do for each state.\n"
+		"\n`reason` is one of [these](../how-to/probes.md).\n"
 }
 
 // description is what Prometheus' client says of a metric: there is no other way to ask for its parts.
@@ -63,4 +62,9 @@ func table(collectors []prometheus.Collector) string {
 	}
 	slices.Sort(rows)
 	return "| metric | type | labels | |\n| --- | --- | --- | --- |\n" + strings.Join(rows, "")
+}
+
+// cell is a text within a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(strings.Join(strings.Fields(text), " "))
 }
