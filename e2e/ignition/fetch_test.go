@@ -86,7 +86,7 @@ func (in *internet) configuration(t *testing.T) resolve.Effective {
 }
 
 // merging is a config of somebody's own that fetches a file, and merges ours as
-// docs/reference/ignition.md says.
+// docs/reference/secrets.md says.
 func merging(ours []byte, source string) ignitionConfig {
 	var config ignitionConfig
 	config.Ignition.Version = "3.3.0"
