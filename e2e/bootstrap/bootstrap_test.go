@@ -31,7 +31,6 @@ func TestMain(m *testing.M) { controlplanetest.Main(m) }
 // The page's sections.
 const (
 	printSettings = "Print the settings"
-	nodes         = "The nodes"
 	withHelm      = "cert-manager and Kyverno"
 	thePolicies   = "The policies"
 	fairlead      = "Fairlead"
@@ -47,12 +46,11 @@ const (
 
 func TestAManagementClusterIsBootstrappedInTheDocumentedOrder(t *testing.T) {
 	c := newCompany(t)
-	if diff := cmp.Diff([]string{printSettings, nodes, withHelm, thePolicies, fairlead, itsOwn, fromSecret}, c.page.Titles()); diff != "" {
+	if diff := cmp.Diff([]string{printSettings, withHelm, thePolicies, fairlead, itsOwn, fromSecret}, c.page.Titles()); diff != "" {
 		t.Fatalf("the page's sections (-want +got):\n%s", diff)
 	}
 
 	c.run(t, printSettings)
-	c.run(t, nodes)
 	t.Run("containerd gets the list of the management cluster", c.checkDropIn)
 	// There are no nodes for Kyverno's Deployments, so nothing can be waited for.
 	c.run(t, withHelm, certManagersChart, standIn(t), kyvernosChart, "kyverno "+c.kyvernoChart(t), " --create-namespace --wait\n", " --create-namespace\n")

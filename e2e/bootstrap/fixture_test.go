@@ -64,7 +64,7 @@ func (c *company) startNetwork(t *testing.T) {
 	t.Helper()
 	network := machinetest.Network(t)
 	var err error
-	// As in the page's values file. The port of the endpoint is open, so that it is the list that decides.
+	// As in the values that howto.Read has written. The port of the endpoint is open, so that it is the list that decides.
 	c.squid, err = network.StartSquid(t.Context(), machine.SquidOptions{
 		User: user, Password: "mySuperSecretPassword", Ports: []int{443, 6443},
 	})

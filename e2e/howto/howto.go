@@ -36,15 +36,15 @@ var (
 	fence = "```"
 )
 
-// Read reads a page. Of its blocks of commands those run that have the comment "not run: here, but by <by>": e2e/docs,
-// which runs those of other pages, cannot have what they need. The folder is where they run: it has the repository's
-// charts, and bin with programs.
+// Read reads a page. Of its blocks of commands those run that have the comment "not run: by <by>": e2e/docs, which runs those
+// of other pages, cannot have what they need. The folder is where they run: it has the repository's charts, bin with
+// programs, and the values that a reader is assumed to have.
 func Read(ctx context.Context, file, by, dir string, programs ...tools.Tool) (*Page, error) {
 	text, err := os.ReadFile(repository.Path("docs", "how-to", file))
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{dir: dir, sections: parse(string(text), "here, but by "+by)}
+	p := &Page{dir: dir, sections: parse(string(text), "by "+by)}
 	bin := filepath.Join(dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return nil, err
@@ -67,6 +67,14 @@ func Read(ctx context.Context, file, by, dir string, programs ...tools.Tool) (*P
 	}
 	// Nothing of this machine's settings, and no look for a newer clusterctl.
 	p.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "CLUSTERCTL_DISABLE_VERSIONCHECK=true"}
+	const values = "secret-values.yaml"
+	content, err := os.ReadFile(repository.Path("examples", values))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, values), content, 0o600); err != nil {
+		return nil, err
+	}
 	return p, os.Symlink(repository.Path("charts"), filepath.Join(dir, "charts"))
 }
 

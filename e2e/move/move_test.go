@@ -54,7 +54,6 @@ func TestAMovedClusterKeepsItsSettings(t *testing.T) {
 	}
 
 	// Of the installation, the source has what the target will have.
-	controlplanetest.Require(t, os.WriteFile(page.File("secret-values.yaml"), []byte(values), 0o600))
 	_, err = page.Shell(t.Context(), "helm install fairlead charts/fairlead --namespace fairlead-system --create-namespace --values secret-values.yaml")
 	controlplanetest.Require(t, err)
 	source.startOperator(t)
@@ -101,13 +100,6 @@ func TestAMovedClusterKeepsItsSettings(t *testing.T) {
 	t.Run("a report that comes first waits for its Cluster", func(t *testing.T) { checkReportFirst(t, target) })
 	t.Run("what nothing selects in the target", func(t *testing.T) { checkNotSelected(t, source, target, func() { run(move) }) })
 }
-
-// values are those of the page; that they are is seen by what arrives.
-const values = `proxy:
-  noProxy: "172.16.0.0/16,internal.corpdomain.net,example.com"
-  http: "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
-  https: "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"
-`
 
 func checkArrived(t *testing.T, target *management, secrets map[string]*corev1.Secret, override *v1alpha1.ProxyOverride, was, is *v1alpha1.ProxyReport) {
 	t.Helper()
