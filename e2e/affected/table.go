@@ -22,6 +22,7 @@ var table = []row{
 	{"docs/how-to/charts.md", []string{"docs", "app"}},
 	{"docs/pictures", []string{"docs", "page"}},
 	{"examples", []string{"docs", "clusterapi", "nodes", "provider"}},
+	{"examples/charts", []string{"docs", "app"}},
 	{"examples/monitoring", []string{"docs", "monitoring"}},
 	{"examples/software", []string{"docs", "flux", "deliver"}},
 	{"images", []string{"image", "release", "machine"}},

@@ -1,6 +1,6 @@
-// Package app holds docs/how-to/charts.md against the operator's Secret and ConfigMap: an App that names both, whose
-// merging is a stand-in (merge_test.go), plain Helm, and the command of Argo CD's plugin without Argo CD. What they
-// come to is rendered by the real Helm. Its tests of the operator are about the ConfigMap.
+// Package app holds docs/how-to/charts.md and examples/charts against the operator's Secret and ConfigMap: an App that
+// names both, whose merging is a stand-in (merge_test.go), plain Helm, and the command of Argo CD's plugin without Argo CD.
+// What they come to is rendered by the real Helm. Its tests of the operator are about the ConfigMap.
 package app_test
 
 import (
@@ -182,11 +182,19 @@ func (s *site) checkNoConfigMap(t *testing.T) {
 	}
 }
 
-// checkApp: the App of docs/how-to/charts.md, between what its catalog and its user say.
+// example is one of those that docs/how-to/charts.md names.
+func example(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "charts", name))
+	controlplanetest.Require(t, err)
+	return text
+}
+
+// checkApp: the App of examples/charts, between what its catalog and its user say.
 func (s *site) checkApp(t *testing.T) {
 	ctx := t.Context()
 	app := &unstructured.Unstructured{}
-	controlplanetest.Require(t, yaml.Unmarshal([]byte(block(t, "App CR", "yaml", "kind: App\n")), &app.Object))
+	controlplanetest.Require(t, yaml.Unmarshal(example(t, "app.yaml"), &app.Object))
 	configMap, secret := &corev1.ConfigMap{}, &corev1.Secret{}
 	for field, object := range map[string]client.Object{"configMap": configMap, "secret": secret} {
 		named, _, err := unstructured.NestedStringMap(app.Object, "spec", "config", field)
@@ -261,15 +269,15 @@ func (s *site) checkHelm(t *testing.T) {
 	}
 }
 
-// checkPlugin: the generate command of the plugin of docs/how-to/charts.md, run as argocd-repo-server would: in the chart's
-// folder, with the variables of the Application that stands below it.
+// checkPlugin: the generate command of the plugin of examples/charts, run as argocd-repo-server would: in the chart's folder,
+// with the variables of the Application of docs/how-to/charts.md.
 func (s *site) checkPlugin(t *testing.T) {
 	var plugin struct {
 		Spec struct {
 			Generate struct{ Command, Args []string }
 		}
 	}
-	controlplanetest.Require(t, yaml.Unmarshal([]byte(block(t, "Argo CD", "yaml", "ConfigManagementPlugin")), &plugin))
+	controlplanetest.Require(t, yaml.Unmarshal(example(t, "argocd-plugin.yaml"), &plugin))
 	var application struct {
 		Spec struct {
 			Source struct {

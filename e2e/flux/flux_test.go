@@ -169,8 +169,8 @@ func (s *site) released(ctx context.Context, namespace, name string) (map[string
 	return read, yaml.Unmarshal(text, &read)
 }
 
-// documented are the objects of docs/how-to/charts.md. The policies are evaluated by the API server, so that they need no
-// Kyverno here, and carry the values themselves, so that they need no replicator.
+// documented are a source, and the HelmRelease of docs/how-to/charts.md. The policies are evaluated by the API server, so
+// that they need no Kyverno here, and carry the values themselves, so that they need no replicator.
 func (s *site) documented(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "charts.md"))
@@ -181,7 +181,7 @@ func (s *site) documented(t *testing.T) []*unstructured.Unstructured {
 	if !found {
 		t.Fatal("docs/how-to/charts.md shows no HelmRelease")
 	}
-	objects, err := controlplane.Parse([]byte(section))
+	objects, err := controlplane.Parse([]byte(softwareRepository + "\n---\n" + section))
 	controlplanetest.Require(t, err)
 	if len(objects) != 2 || objects[1].GetName() != release {
 		t.Fatalf("docs/how-to/charts.md shows %d objects", len(objects))
