@@ -20,7 +20,6 @@ var numbers = []struct{ page, file, place string }{
 	{`Kyverno v?(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `kyvernoVersion += "v%s"`},
 	{`Cluster API (\d+\.\d+)`, "e2e/tools/table.go", `clusterAPIVersion += "v%s`},
 	{`etcd v?(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `"etcd"[^}]*Version: "v%s"`},
-	{`helm-controller (\d+\.\d+\.\d+)`, "e2e/tools/table.go", `"helm-controller"[^}]*Version: "v%s"`},
 	{`cluster-proxy v(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `clusterProxyVersion += "v%s"`},
 	{`Argo CD v(\d+\.\d+\.\d+)`, "e2e/tools/provider-crds/go.mod", `argo-cd/v3 v%s`},
 	{`Talos' own reader, (\d+\.\d+\.\d+)`, "e2e/tools/talos/go.mod", `machinery v%s`},
