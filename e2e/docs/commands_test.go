@@ -34,7 +34,7 @@ func TestEveryCommandOnAPageIsOneThatThereIs(t *testing.T) {
 			}
 		}
 	}
-	for program, least := range map[string]int{"fairlead": 250, "fairlead-operator": 10, "fairlead-relay": 2, "kubectl": 200, "helm": 60, "make": 50, "go": 20} {
+	for program, least := range map[string]int{"fairlead": 140, "fairlead-operator": 10, "fairlead-relay": 2, "kubectl": 140, "helm": 60, "make": 38, "go": 20} {
 		if seen[program] < least {
 			t.Errorf("only %d commands of %s", seen[program], program)
 		}

@@ -44,7 +44,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			}
 		}
 	}
-	if links < 900 || addresses < 20 {
+	if links < 500 || addresses < 7 {
 		t.Errorf("only %d links and %d addresses", links, addresses)
 	}
 }

@@ -27,11 +27,11 @@ func classes(t *testing.T) []class {
 	alerts := read(t, "charts/fairlead/monitoring/alerts.yaml") + read(t, "charts/fairlead-policies/monitoring/alerts.yaml")
 	metrics := read(t, "docs/reference/metrics.md") // made of the code
 	return []class{
-		{"test", regexp.MustCompile(`^((?:Test|Fuzz|Benchmark)[A-Z]\w+)$`), s.tests.has, false, false, 80},
+		{"test", regexp.MustCompile(`^((?:Test|Fuzz|Benchmark)[A-Z]\w+)$`), s.tests.has, false, false, 35},
 		{"metric", regexp.MustCompile(`\b(fairlead_[a-z_]+[a-z])\b`), func(name string) bool { return strings.Contains(metrics, "| `"+name+"` |") }, false, true, 35},
 		{"alert", regexp.MustCompile(`\b(Fairlead[A-Z]\w+)`), func(name string) bool { return strings.Contains(alerts, "alert: "+name+"\n") }, false, true, 10},
 		{"label, annotation or group", regexp.MustCompile(`(?:^|[^\w/.-])((?:(?:proxyreports|exclusions)\.)?fairlead\.io(?:/[a-z0-9-]*[a-z0-9])?)`), s.ours.has, false, true, 20},
-		{"file", regexp.MustCompile(`^((?:api|charts|config|docs|e2e|examples|images|internal|operator|policies|templates)/\S+)$`), exists, false, false, 90},
+		{"file", regexp.MustCompile(`^((?:api|charts|config|docs|e2e|examples|images|internal|operator|policies|templates)/\S+)$`), exists, false, false, 55},
 		{"file", regexp.MustCompile(`^([a-z][\w-]*/[\w./-]+\.(?:go|json|md|mod|sh|txt|txtar|ya?ml))$`), func(name string) bool {
 			return !notOfTheCheckout(strings.Split(name, "/")[0]) && exists(name) || strings.Contains(s.all.text, "/"+name+"\n")
 		}, true, false, 20},
@@ -39,16 +39,16 @@ func classes(t *testing.T) []class {
 			"field or value", regexp.MustCompile(`^(?:--set )?([a-z]\w*(?:\[\])?(?:\.\w+(?:\[\d*\])?)+)(?:[=:].*)?$`),
 			func(name string) bool {
 				return reserved.MatchString(name) || schemas.have(name) || !schemas.claim(name) && s.all.hasEach(name)
-			}, true, false, 300,
+			}, true, false, 140,
 		},
 		{
 			"flag", regexp.MustCompile(`^(--?[a-z][a-z-]*)`),
 			func(name string) bool {
 				return row(help, name) != "" || s.all.has(name)
-			}, false, false, 80,
+			}, false, false, 50,
 		},
 		{"kind, condition, reason or code", regexp.MustCompile(`^([A-Z][a-z][A-Za-z]+)$`), func(name string) bool { return s.tests.has(name) || s.ours.has(name) }, false, false, 250},
-		{"word", regexp.MustCompile(`^([a-z_][\w-]*|[A-Z][A-Z_]+)$`), s.all.has, true, false, 700},
+		{"word", regexp.MustCompile(`^([a-z_][\w-]*|[A-Z][A-Z_]+)$`), s.all.has, true, false, 500},
 	}
 }
 

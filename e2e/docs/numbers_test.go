@@ -16,7 +16,6 @@ var numbers = []struct{ page, file, place string }{
 	{`setup-envtest@release-(\d+\.\d+)`, "go.mod", `controller-runtime v%s\.`},
 	{`setup-envtest\S* use (\d+\.\d+)\.x`, "e2e/tools/table.go", `kubernetesVersion += "v%s`},
 	{`Kubernetes v?(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `kubernetesVersion += "v%s"`},
-	{`\bversion: v(1\.\d+\.\d+)`, "e2e/tools/table.go", `kubernetesVersion += "v%s"`},
 	{`Kyverno v?(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `kyvernoVersion += "v%s"`},
 	{`Cluster API (\d+\.\d+)`, "e2e/tools/table.go", `clusterAPIVersion += "v%s`},
 	{`etcd v?(\d+\.\d+\.\d+)`, "e2e/tools/table.go", `"etcd"[^}]*Version: "v%s"`},
@@ -28,7 +27,6 @@ var numbers = []struct{ page, file, place string }{
 	{"`-o sarif` \\((\\d\\.\\d\\.\\d)\\)", "internal/cli/sarif/sarif.go", `SARIF %s`},
 	{"Butane `flatcar` (\\d\\.\\d\\.\\d)", "internal/core/render/ignition/config.go", `Flatcar: +\{"%s"`},
 	{"or `fcos`\\s+(\\d\\.\\d\\.\\d)", "internal/core/render/ignition/config.go", `FedoraCoreOS: +\{"%s"`},
-	{`Ignition spec (3\.\d\.\d)`, "internal/core/render/ignition/config.go", `Ignition %s`},
 	{`kubectl (\d\.\d+) or newer`, "examples/kind/try.sh", `# kubectl %s\n`},
 	{"`v(\\d+\\.\\d+\\.\\d+)[+`]", "internal/version/VERSION", `^%s\n`},
 	{`gRPC (?:for Go )?(?:from )?(\d+\.\d+)(?: to|\b)`, "operator/noproxy/dialect/grpc_go.go", `Since: "%s"`},
@@ -72,7 +70,7 @@ func TestEveryNumberOfClientsIsHowManyThereAre(t *testing.T) {
 			}
 		}
 	}
-	if found < 5 {
+	if found < 3 {
 		t.Errorf("only %d found", found)
 	}
 }

@@ -40,7 +40,7 @@ func TestEveryFieldOfABlockIsOneThatThereIs(t *testing.T) {
 			}
 		}
 	}
-	if objects < 10 || values < 15 {
+	if objects < 7 || values < 9 {
 		t.Errorf("only %d objects and %d times values", objects, values)
 	}
 }

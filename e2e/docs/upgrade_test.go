@@ -74,7 +74,7 @@ func TestNoFileOfThePagesIsBothValuesAndObjects(t *testing.T) {
 			t.Errorf("%s are values in %s, and objects in %s", name, page, other)
 		}
 	}
-	if len(values) < 5 || len(objects) < 10 {
+	if len(values) < 5 || len(objects) < 7 {
 		t.Errorf("only %d files of values, %d of objects", len(values), len(objects))
 	}
 }
