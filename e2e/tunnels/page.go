@@ -32,9 +32,9 @@ func short(rows []line) string {
 	versions := map[same]string{}
 	for _, row := range rows {
 		key := same{row.agent, row.way, row.set, row.cannot, !strings.HasPrefix(row.kyverno, notRun) || !strings.HasPrefix(row.mutate, notRun)}
-		before, is := versions[key]
+		before, ok := versions[key]
 		switch {
-		case !is:
+		case !ok:
 			order = append(order, key)
 			versions[key] = " " + row.version
 		case row.version != "any":
