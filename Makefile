@@ -92,7 +92,7 @@ programs: # build what the end-to-end tests run, ahead of go test's time limit
 programs-short: # those of make test alone
 	cd e2e && go run ./tools/build -short
 
-e2e: programs $(SUM) ## end-to-end tests, all of them, on real control planes and machines (PACKAGES='./anp ./ocm' RUN=Test…)
+e2e: programs $(SUM) ## end-to-end tests, all of them, on real control planes and machines (PACKAGES='./tunnels ./pods' RUN=Test…)
 	@$(call e2e,-timeout=50m $(if $(RUN),-run='$(RUN)'),$(or $(PACKAGES),$(short) $(full)))
 
 affected: ## the tests that a change touches, by imports and a table (BASE=origin/main; LIST=1: list them)
@@ -108,12 +108,12 @@ e2e = mkdir -p $(dir $(flaky)) && cd e2e && rm -f $(flaky) && GOGC=400 $(SUM) --
 
 # The packages of make test. In those, tier.Full leaves single tests to make test-all.
 # The longest begin, so that none of them is alone at the end.
-short := ./operator ./probe ./policies ./deliver ./charts ./replicator ./docs ./demo ./clusterapi ./corp ./anp ./follow ./nodes ./mutate ./ocm ./frp ./fabric \
-	./pods ./doctor ./requests ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./controlplane/controlplanetest ./tools ./tunnels \
+short := ./operator ./probe ./policies ./deliver ./charts ./replicator ./docs ./demo ./clusterapi ./corp ./tunnels ./follow ./nodes ./mutate ./fabric \
+	./pods ./doctor ./requests ./rollout ./ignition ./app ./workloads ./monitoring ./provider ./process ./ports ./rights ./samples ./affected ./tier ./controlplane/controlplanetest ./tools \
 	./vectors/differential ./vectors/measure ./vectors/table
 
 # The packages of make test-all alone.
-full := ./lifecycle ./relay ./observe ./flux ./page ./judges ./image ./release ./egress ./bootstrap ./move ./machine ./controlplane ./node ./scale ./cost ./relaybench
+full := ./lifecycle ./observe ./flux ./page ./judges ./image ./release ./egress ./bootstrap ./move ./machine ./controlplane ./node ./scale ./cost ./relaybench
 
 vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)
 	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')

@@ -1,181 +1,107 @@
-package tunnels
+// Package tunnels runs agents of tunnels behind a real squid: a table of agents, the ways in which they are told of the
+// proxy, and the engines that change their pods. Agents and the hub's servers are the real programs. A pod is a vendor's,
+// stored by a real API server where real Kyverno has the chart's policies, or printed by fairlead mutate.
+//
+// docs/reference/tunnels.md is made of the table.
+package tunnels_test
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
+	"flag"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/kyverno"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/policies"
+	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
-func TestTheTableNamesTheAgentsThatCannotBeRun(t *testing.T) {
-	if err := settle(document(), withUnavailable); err != nil {
-		t.Error(err)
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil { // they wait, and do not compute
+		panic(err)
 	}
+	controlplanetest.Main(m)
 }
 
-func TestTheTableIsInOrder(t *testing.T) {
-	if os.Getenv("UPDATE") == "1" {
-		if err := update(document(), func(rows []line) []line { return rows }); err != nil {
-			t.Fatal(err)
+func TestAgentsLeaveByAProxy(t *testing.T) {
+	c := newCluster(t, plain, controlplane.Options{
+		Content: kyverno.Content, Hosts: []string{tunnelName, machine.ServiceAddress},
+	}, func(*machine.Authority) map[string]any {
+		values := policies.Sidecars()
+		// inject-proxy-env keeps out of the way, so that the tunnels' policies are what is seen.
+		values["optIn"], values["proxy"] = true, proxyValues(plainURL(credential))
+		return values
+	})
+	c.hub = newHub(t, c.cp)
+	c.run(t, []proof{
+		{name: "konnectivity v0.1.6, idle without the keepalive", run: konnectivity01.idle},
+		{name: "konnectivity v0.31.4, idle without the keepalive", run: konnectivity031.idle},
+		{name: "konnectivity v0.34.0, idle without the keepalive", run: konnectivity034.idle},
+		{name: "konnectivity v0.1.6, a proxy URL without a port", run: konnectivity01.withoutPort},
+		{name: "konnectivity v0.31.4, a proxy URL without a port", run: konnectivity031.withoutPort},
+		{name: "konnectivity v0.34.0, a proxy URL without a port", run: konnectivity034.withoutPort},
+		{name: "OCM, a hub takes the AddOnDeploymentConfig", run: ocmConfig},
+		{name: "OCM, addon-agent renews its lease on the hub through the proxy", run: ocmLease},
+		{name: "OCM, with AddOnDeploymentConfig alone service-proxy cannot ask the hub", run: ocmAlone},
+		{name: "OCM, AddOnDeploymentConfig without credentials and the policy go together", run: ocmBoth},
+	})
+}
+
+func TestAgentsLeaveByAProxyThatSpeaksTLS(t *testing.T) {
+	tier.Full(t)
+	c := newCluster(t, secure, controlplane.Options{Content: kyverno.Content, Hosts: []string{tunnelName}}, func(a *machine.Authority) map[string]any {
+		return map[string]any{
+			"proxy":     proxyValues(secureURL(credential)),
+			"trustedCA": map[string]any{"enabled": true, "bundle": string(a.PEM())},
+			"tunnels": map[string]any{"families": map[string]any{
+				"konnectivity-agent": map[string]any{"throughTLS": "Sidecar"}, "chisel": map[string]any{"through": "Sidecar"},
+			}},
 		}
-	}
-	_, table, _, err := split(document())
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := parse(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(format(rows), table); diff != "" {
-		t.Errorf("run this test with UPDATE=1 (-want +got):\n%s", diff)
-	}
+	})
+	c.run(t, []proof{
+		{name: "the relay, as many tunnels as there can be", run: relayFull},
+		{name: "the relay, one static file", run: relayStatic},
+	})
 }
 
-func TestThePageShowsTheTable(t *testing.T) {
-	rows, err := read(document())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if os.Getenv("UPDATE") == "1" {
-		if err := show(rows); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, table, _, err := split(page())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(short(rows), table); diff != "" {
-		t.Errorf("run this test with UPDATE=1 (-want +got):\n%s", diff)
-	}
+func TestAnAPIServerReachesItsClusterThroughATunnelThatLeavesByAProxy(t *testing.T) {
+	tier.Full(t)
+	(&cluster{stage: behind}).run(t, []proof{{name: "a webhook behind the tunnel keeps the agent away unless its manifest is mutated beforehand", run: deadlock}})
 }
 
-func TestVersionsShareARowOfThePage(t *testing.T) {
-	rows := []line{
-		{"frpc", "v0.44.0", "relay", "x", "", notRun, "passes: frp/TestX"},
-		{"frpc", "v0.61.0", "relay", "x", "", "passes: frp/TestX", notRun},
-		{"frpc", "v0.61.0", "sidecar", "x", "", "passes: frp/TestX", notRun},
-		{"inlets", "any", "none", "", "all", notRun + ": it is closed source", notRun},
-	}
-	want := pageHeader + "| frpc v0.44.0, v0.61.0 | relay | x |  |\n| frpc v0.61.0 | sidecar | x |  |\n| inlets (not tested) | none |  | all |\n"
-	if diff := cmp.Diff(want, short(rows)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+// proof is one that is no row of the table.
+type proof struct {
+	name string
+	run  func(*testing.T, *cluster)
 }
 
-func TestARowThatItsTestDoesNotShowAnyMoreIsStale(t *testing.T) {
-	gone, other := shownRow, shownRow
-	gone.Version, other.Version = "v0.60.0", "v0.59.0"
-	rows := put(nil, shownRow, "passes: frp/TestX")
-	mutate := shownRow
-	mutate.Engine = Mutate
-	rows = put(rows, mutate, "passes: frp/TestX")
-	rows = put(rows, gone, "passes: frp/TestX")
-	rows = put(rows, other, "passes: frp/TestXY")
-	want := put(put(nil, shownRow, "passes: frp/TestX"), other, "passes: frp/TestXY")
-	got := withoutStale(withUnavailable(rows), "frp/TestX", []Row{shownRow})
-	if diff := cmp.Diff(withUnavailable(want), got, cmp.AllowUnexported(line{})); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+// run shows the rows of the table that belong on the cluster, and more.
+func (c *cluster) run(t *testing.T, more []proof) {
+	t.Helper()
+	if t.Name() != string(c.stage) {
+		t.Fatalf("the table says that it is %s", c.stage)
 	}
-}
-
-// Each row is shown by a test that is there, or says why nobody runs it.
-func TestEveryRowOfTheTableIsShownBySomebody(t *testing.T) {
-	rows, err := read(document())
-	if err != nil {
-		t.Fatal(err)
-	}
-	by := regexp.MustCompile(`: (\w+)/(Test\w+)$`)
-	for _, row := range rows {
-		shown := 0
-		for _, cell := range []string{row.kyverno, row.mutate} {
-			if strings.HasPrefix(cell, notRun) {
+	for _, row := range table {
+		for by, shown := range map[engine]string{byKyverno: row.kyverno, byMutate: row.mutate} {
+			if row.run == nil || row.on != c.stage || shown == "" {
 				continue
 			}
-			shown++
-			test := by.FindStringSubmatch(cell)
-			if test == nil || !defines(t, test[1], test[2]) {
-				t.Errorf("%s %s, %s: no test shows %q: remove the row, or run the test that does with UPDATE=1", row.agent, row.version, row.way, cell)
-			}
-		}
-		if shown == 0 && find(withUnavailable(nil), row) == nil {
-			t.Errorf("%s %s, %s: no test shows it, and notrun.go does not say why", row.agent, row.version, row.way)
-		}
-	}
-}
-
-func defines(t *testing.T, pkg, test string) bool {
-	t.Helper()
-	files, err := filepath.Glob("../" + pkg + "/*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(content), "func "+test+"(") {
-			return true
+			t.Run(row.agent+" "+row.version+", "+string(row.way)+", by "+string(by), func(t *testing.T) {
+				if !row.short || by != byKyverno {
+					tier.Full(t)
+				}
+				t.Parallel()
+				row.run(t, c, by)
+			})
 		}
 	}
-	return false
-}
-
-var shownRow = Row{Agent: "frpc", Version: "v0.61.0", Way: Environment, Set: "`http_proxy`", CannotWork: "kcp", Engine: Kyverno, Result: "passes"}
-
-func TestATableThatLacksARowIsOutOfDateUntilItIsUpdated(t *testing.T) {
-	t.Setenv("UPDATE", "")
-	file := emptyDocument(t)
-	record := func(row Row) error {
-		return settle(file, func(rows []line) []line { return put(rows, row, row.Result+": frp/TestX") })
+	for _, p := range more {
+		t.Run(p.name, func(t *testing.T) {
+			tier.Full(t)
+			t.Parallel()
+			p.run(t, c)
+		})
 	}
-	if err := record(shownRow); err == nil || !strings.Contains(err.Error(), "UPDATE=1") {
-		t.Fatalf("an empty table: %v", err)
-	}
-	mutate, older := shownRow, shownRow
-	mutate.Engine, older.Version = Mutate, "v0.9.0"
-	t.Setenv("UPDATE", "1")
-	for _, row := range []Row{shownRow, older, mutate} {
-		if err := record(row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("UPDATE", "")
-	for _, row := range []Row{shownRow, older, mutate} {
-		if err := record(row); err != nil {
-			t.Errorf("after the update: %v", err)
-		}
-	}
-	const want = "before\n" + begin + header +
-		"| frpc | v0.9.0 | environment | `http_proxy` | kcp | passes: frp/TestX | not run |\n" +
-		"| frpc | v0.61.0 | environment | `http_proxy` | kcp | passes: frp/TestX | passes: frp/TestX |\n" + end + "after\n"
-	if content, err := os.ReadFile(file); err != nil || string(content) != want {
-		t.Errorf("%v, the file is\n%s\nwant\n%s", err, content, want)
-	}
-	for _, change := range []func(*Row){
-		func(r *Row) { r.Result = "fails" },
-		func(r *Row) { r.Set = "`HTTPS_PROXY`" },
-		func(r *Row) { r.CannotWork = "" },
-		func(r *Row) { r.Way = Relay },
-	} {
-		row := shownRow
-		change(&row)
-		if err := record(row); err == nil {
-			t.Errorf("the table says otherwise, and nobody minds: %+v", row)
-		}
-	}
-}
-
-func emptyDocument(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "tunnels.md")
-	if err := os.WriteFile(file, []byte("before\n"+begin+header+end+"after\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }

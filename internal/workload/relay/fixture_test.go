@@ -30,7 +30,7 @@ const (
 
 func userinfo() string { return url.UserPassword(username, password).String() + "@" }
 
-// company is a proxy with TLS or without, which knows one user and one target. It is Go's HTTP server: e2e/relay has
+// company is a proxy with TLS or without, which knows one user and one target. It is Go's HTTP server: e2e/tunnels has
 // the real squid.
 type company struct {
 	*httptest.Server

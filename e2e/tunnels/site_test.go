@@ -1,0 +1,276 @@
+package tunnels_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/machine"
+	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
+	"github.com/fairlead-io/fairlead/e2e/node"
+	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/tools"
+)
+
+// service is the one in the cluster.
+const service = machine.ServiceAddress + ":80"
+
+// site is a company behind its squid, its cluster's node, and a hub. A service in the cluster answers with the path it
+// was asked for.
+type site struct {
+	*cluster
+	namespace string
+	network   *machine.Network
+	squid     *machine.Squid
+	node      *node.Node
+	target    string // of agents, at the hub
+	folder    string // of the hub's certificates
+	running   []*process.Process
+	relay     *process.Process
+	noProxy   string // of the Secret, if it is another
+	// ask has the hub ask the spoke for something that nobody has asked for before.
+	ask func(context.Context) error
+}
+
+// site starts squid, which lets agents go to these ports of the hub. The first is that of the tunnel.
+func (c *cluster) site(t *testing.T, namespace string, options machine.SquidOptions, ports ...int) *site {
+	t.Helper()
+	network := machinetest.Network(t)
+	s := &site{cluster: c, namespace: namespace, network: network, folder: t.TempDir()}
+	s.target = net.JoinHostPort(machine.HubName, strconv.Itoa(ports[0]))
+	options.User, options.Password = user, password
+	options.Ports, options.ReadTimeout, options.TLS = ports, patience, c.authority
+	var err error
+	s.squid, err = network.StartSquid(t.Context(), options)
+	controlplanetest.Require(t, err)
+	s.node = &node.Node{Network: network, Clients: c.clients, Programs: map[string]string{}}
+	serve(t, s.listen(t, machine.Cluster, service), service)
+	if _, err := network.Dial(t.Context(), machine.Internet, service); err == nil {
+		t.Fatal("the hub reaches the spoke's service without a tunnel")
+	}
+	return s
+}
+
+func (s *site) listen(t *testing.T, where machine.Namespace, address string) net.Listener {
+	t.Helper()
+	listener, err := s.network.Listen(t.Context(), where, address)
+	controlplanetest.Require(t, err)
+	return listener
+}
+
+// bridge lets a network reach an API server, which listens on this machine's loopback interface.
+func (s *site) bridge(t *testing.T, where machine.Namespace, address string, to *controlplane.ControlPlane) {
+	t.Helper()
+	machine.Forward(t.Context(), s.listen(t, where, address), machine.To(strings.TrimPrefix(to.Admin().Host, "https://")))
+}
+
+// serveAPI has the spoke's API server be its service in the cluster. The relay denies its address to others.
+func (s *site) serveAPI(t *testing.T) {
+	t.Helper()
+	s.node.ServiceEnv = map[string]string{"KUBERNETES_SERVICE_HOST": machine.ServiceAddress, "KUBERNETES_SERVICE_PORT": "443"}
+	s.bridge(t, machine.Cluster, machine.ServiceAddress+":443", s.cp)
+}
+
+// issue writes a certificate and its key, and returns the files, and that of the authority.
+func (s *site) issue(t *testing.T, hosts ...string) (ca, certificate, key string) {
+	t.Helper()
+	folder := filepath.Join(s.folder, hosts[0])
+	controlplanetest.Require(t, os.MkdirAll(folder, 0o700))
+	ca, certificate, key, err := s.authority.Write(folder, hosts...)
+	controlplanetest.Require(t, err)
+	return ca, certificate, key
+}
+
+// start starts a program of the hub, and returns when it listens at a port, if one is given.
+func (s *site) start(t *testing.T, where machine.Namespace, port string, spec process.Spec) *process.Process {
+	t.Helper()
+	if port != "" {
+		spec.Ready = s.network.Answers(where, net.JoinHostPort(machine.HubAddress, port))
+	}
+	p, err := s.network.Start(t.Context(), where, spec)
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s says: %v", spec.Name, last(p))
+		}
+	})
+	return p
+}
+
+func build(t *testing.T, tool tools.Tool) string {
+	t.Helper()
+	path, err := tools.Build(t.Context(), tool, os.Stderr)
+	controlplanetest.Require(t, err)
+	return path
+}
+
+// run has the pod's relay be there, if it has one, and then its other containers, or these, as the kubelet does. What ran
+// before has ended.
+func (s *site) run(t *testing.T, pod *corev1.Pod, containers ...string) {
+	t.Helper()
+	s.stop(t)
+	if relayed(pod) {
+		s.startRelay(t, pod)
+	}
+	s.runAgain(t, pod, containers...)
+}
+
+// runAgain is run for who finds its relay there.
+func (s *site) runAgain(t *testing.T, pod *corev1.Pod, containers ...string) {
+	t.Helper()
+	s.stopAgents(t)
+	for _, c := range pod.Spec.Containers {
+		if len(containers) == 0 || slices.Contains(containers, c.Name) {
+			s.running = append(s.running, s.runContainer(t, pod, c.Name))
+		}
+	}
+}
+
+func (s *site) runContainer(t *testing.T, pod *corev1.Pod, name string) *process.Process {
+	t.Helper()
+	p, err := s.node.Start(t.Context(), pod, name)
+	controlplanetest.Require(t, err)
+	return p
+}
+
+func (s *site) startRelay(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	beside := pod.Spec.InitContainers[0]
+	program, err := tools.Program(t.Context(), "fairlead-relay")
+	controlplanetest.Require(t, err)
+	s.node.Programs[beside.Image] = program
+	s.node.Files = map[string]map[string]string{beside.Image: relayFiles}
+	s.relay = s.runContainer(t, pod, beside.Name)
+	s.awaitProbe(t, beside.StartupProbe.HTTPGet, http.StatusOK, "")
+}
+
+// stop ends the agent, and then the relay, as the kubelet does.
+func (s *site) stop(t *testing.T) {
+	t.Helper()
+	s.stopAgents(t)
+	if s.relay != nil {
+		controlplanetest.Require(t, s.relay.Stop())
+	}
+	s.relay = nil
+}
+
+func (s *site) stopAgents(t *testing.T) {
+	t.Helper()
+	for _, p := range s.running {
+		controlplanetest.Require(t, p.Stop())
+	}
+	s.running = nil
+}
+
+// awaitProbe returns when a probe, which the kubelet asks at the pod's address, has this status and says this.
+func (s *site) awaitProbe(t *testing.T, at *corev1.HTTPGetAction, status int, text string) {
+	t.Helper()
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return s.network.Dial(ctx, machine.Corp, net.JoinHostPort(machine.CorpAddress, at.Port.String()))
+	}
+	controlplanetest.Await(t, at.Path+" to say "+text, func(ctx context.Context) (bool, error) {
+		code, said, err := get(ctx, dial, nil, "http://"+machine.CorpAddress+at.Path)
+		if err == nil && code == status && strings.Contains(said, text) {
+			return true, nil
+		}
+		return false, errors.Join(err, fmt.Errorf("%d: %s", code, said), last(s.relay))
+	})
+}
+
+// awaitReadiness returns when the relay's readiness probe has this status and says this.
+func (s *site) awaitReadiness(t *testing.T, pod *corev1.Pod, status int, text string) {
+	t.Helper()
+	s.awaitProbe(t, pod.Spec.InitContainers[0].ReadinessProbe.HTTPGet, status, text)
+}
+
+// change has the Secret be another, and its volume.
+func (s *site) change(t *testing.T, pod *corev1.Pod, url string) {
+	t.Helper()
+	s.setSecret(t, s.namespace, url, s.noProxy)
+	controlplanetest.Require(t, s.node.Refresh(t.Context(), pod))
+}
+
+// awaitTunnel returns when the hub reaches the spoke.
+func (s *site) awaitTunnel(t *testing.T) {
+	t.Helper()
+	controlplanetest.Await(t, "a tunnel", func(ctx context.Context) (bool, error) {
+		if err := s.ask(ctx); err != nil {
+			return false, errors.Join(err, last(s.relay), last(s.running...))
+		}
+		return true, nil
+	})
+}
+
+func (s *site) checkNoTunnel(t *testing.T, when string) {
+	t.Helper()
+	if err := s.ask(t.Context()); err == nil {
+		t.Errorf("%s: there is a tunnel", when)
+	}
+}
+
+// awaitSaid returns when a container of the agent has said one of these texts.
+func (s *site) awaitSaid(t *testing.T, texts ...string) {
+	t.Helper()
+	awaitLog(t, s.running, texts...)
+}
+
+func awaitLog(t *testing.T, of []*process.Process, texts ...string) {
+	t.Helper()
+	controlplanetest.Await(t, "the log to say: "+strings.Join(texts, ", or: "), func(context.Context) (bool, error) {
+		for _, p := range of {
+			log, err := p.Log()
+			if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(log, text) }) {
+				return true, err
+			}
+		}
+		return false, last(of...)
+	})
+}
+
+// last is the end of what programs say, as an error.
+func last(all ...*process.Process) error {
+	var errs []error
+	for _, p := range all {
+		if p != nil {
+			log, err := p.Log()
+			errs = append(errs, err, errors.New(log[max(0, len(log)-2000):]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// granted is what squid notes of a tunnel to a target of the hub.
+func granted(target string) machine.Request {
+	return machine.Request{User: user, Method: http.MethodConnect, Target: target, Status: http.StatusOK}
+}
+
+// refused is what it notes of an agent with a wrong password.
+func refused(target string) machine.Request {
+	return machine.Request{User: user, Method: http.MethodConnect, Target: target, Status: http.StatusProxyAuthRequired}
+}
+
+// ended is how many tunnels of the agent have: squid notes what ends.
+func (s *site) ended(t *testing.T) int {
+	t.Helper()
+	return s.asked(t, granted(s.target))
+}
+
+// asked is how many requests squid has noted, or how many of these.
+func (s *site) asked(t *testing.T, only ...machine.Request) int {
+	t.Helper()
+	requests, err := s.squid.Requests()
+	controlplanetest.Require(t, err)
+	return len(slices.DeleteFunc(requests, func(r machine.Request) bool { return len(only) > 0 && !slices.Contains(only, r) }))
+}
