@@ -296,7 +296,7 @@ func (v frp) checkWatch(t *testing.T, s *site) {
 	controlplanetest.Require(t, s.write(t.Context(), before))
 	watch, err := open(t.Context(), s.front, s.admin(t), "https://"+tunnelName+"/api/v1/namespaces/"+s.namespace+"/configmaps?watch=true&fieldSelector=metadata.name=note&timeoutSeconds=60")
 	controlplanetest.Require(t, err)
-	defer watch.Body.Close() //nolint:errcheck // it was read
+	defer watch.Body.Close()
 	seen := bufio.NewReader(watch.Body)
 	for _, nonce := range []string{before, after} {
 		line, err := seen.ReadString('\n')
