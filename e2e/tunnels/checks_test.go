@@ -156,6 +156,17 @@ func (s *site) checkSecrecy(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
+// throughBoth shows something at a proxy that speaks TLS, and at one that does not.
+func (c *cluster) throughBoth(t *testing.T, show func(t *testing.T, url func(string) string)) {
+	t.Helper()
+	for scheme, url := range map[string]func(string) string{"https": secureURL, "http": plainURL} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			show(t, url)
+		})
+	}
+}
+
 // checkRotation: the agent gets through, and a new password is one of the mounted folder and of squid alone. What is open stays
 // open, and what comes after has the new one.
 func (s *site) checkRotation(t *testing.T, pod *corev1.Pod, url func(string) string) {

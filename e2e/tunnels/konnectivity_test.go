@@ -58,20 +58,14 @@ func (v konnectivity) environment(t *testing.T, c *cluster, by engine) {
 			if strings.Count(line, "--keepalive-time") != 1 || !strings.Contains(line, "--keepalive-time 30s") {
 				t.Errorf("the arguments are %s", line)
 			}
-			s.checkThroughput(t, pod)
+			s.checkPassword(t, pod, "407 Proxy Authentication Required")
+			s.checkRestart(t)
+			if !tier.Short() {
+				s.checkIdle(t)
+			}
+			s.checkAsked(t, granted(s.target), refused(s.target))
 		})
 	}
-}
-
-// checkThroughput is the whole life of a tunnel.
-func (s *site) checkThroughput(t *testing.T, pod *corev1.Pod) {
-	t.Helper()
-	s.checkPassword(t, pod, "407 Proxy Authentication Required")
-	s.checkRestart(t)
-	if !tier.Short() {
-		s.checkIdle(t)
-	}
-	s.checkAsked(t, granted(s.target), refused(s.target))
 }
 
 // idle: without the keepalive squid ends the idle tunnel, and the agent makes another.
@@ -122,15 +116,12 @@ func (v konnectivity) withoutPort(t *testing.T, c *cluster) {
 
 // sidecar has the agent leave by a forward proxy of its own, which a rotation does not restart.
 func (v konnectivity) sidecar(t *testing.T, c *cluster, by engine) {
-	for scheme, url := range map[string]func(string) string{"https": secureURL, "http": plainURL} {
-		t.Run(scheme, func(t *testing.T) {
-			t.Parallel()
-			s := v.site(t, c, c.namespace(t, url(credential)), false)
-			pod := c.as(t, by, s.namespace, konnectivityPod(t, map[string]string{"k8s-app": "konnectivity-agent"}))
-			s.checkRotation(t, pod, url)
-			s.checkSidecarDirect(t, pod, url)
-		})
-	}
+	c.throughBoth(t, func(t *testing.T, url func(string) string) {
+		s := v.site(t, c, c.namespace(t, url(credential)), false)
+		pod := c.as(t, by, s.namespace, konnectivityPod(t, map[string]string{"k8s-app": "konnectivity-agent"}))
+		s.checkRotation(t, pod, url)
+		s.checkSidecarDirect(t, pod, url)
+	})
 }
 
 // checkSidecarDirect: a list that covers the hub by now, and no proxy at all, leave a running agent its way.

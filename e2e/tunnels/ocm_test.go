@@ -62,27 +62,25 @@ func ocmEnvironment(t *testing.T, c *cluster, by engine) {
 
 // ocmSidecar: all three containers leave by the sidecar, through a proxy that speaks TLS, too, and none has the password.
 func ocmSidecar(t *testing.T, c *cluster, _ engine) {
-	for scheme, url := range map[string]string{"http": plainURL(credential), "https": secureURL(credential)} {
-		t.Run(scheme, func(t *testing.T) {
-			t.Parallel()
-			s := c.ocmSite(t, "sidecar-"+scheme, machine.SquidOptions{})
-			s.startHub(t)
-			manifest := s.agent(t, machine.HubName, proxyConfig(t))
-			s.setSecret(t, s.namespace, url)
-			s.putConfig(t, s.namespace, policies.TrustedCA, map[string]string{"ca.crt": string(c.authority.PEM())})
-			pod := c.printed(t, s.namespace, manifest, map[string]any{
-				"optIn": true, "proxy": proxyValues(plainURL(credential)),
-				"tunnels": map[string]any{"families": map[string]any{"cluster-proxy": map[string]any{"through": "Sidecar"}}},
-			})
-			s.run(t, pod)
-			s.awaitTunnel(t)
-			if err := s.checkHubUser(t); err != nil {
-				t.Errorf("somebody of the hub: %v", err)
-			}
-			s.checkSecrecy(t, pod)
-			s.checkAsked(t, granted(hubAPI), granted(s.target))
+	c.throughBoth(t, func(t *testing.T, url func(string) string) {
+		scheme, _, _ := strings.Cut(url(credential), ":")
+		s := c.ocmSite(t, "sidecar-"+scheme, machine.SquidOptions{})
+		s.startHub(t)
+		manifest := s.agent(t, machine.HubName, proxyConfig(t))
+		s.setSecret(t, s.namespace, url(credential))
+		s.putConfig(t, s.namespace, policies.TrustedCA, map[string]string{"ca.crt": string(c.authority.PEM())})
+		pod := c.printed(t, s.namespace, manifest, map[string]any{
+			"optIn": true, "proxy": proxyValues(plainURL(credential)),
+			"tunnels": map[string]any{"families": map[string]any{"cluster-proxy": map[string]any{"through": "Sidecar"}}},
 		})
-	}
+		s.run(t, pod)
+		s.awaitTunnel(t)
+		if err := s.checkHubUser(t); err != nil {
+			t.Errorf("somebody of the hub: %v", err)
+		}
+		s.checkSecrecy(t, pod)
+		s.checkAsked(t, granted(hubAPI), granted(s.target))
+	})
 }
 
 // ocmHub: a hub in the company's network is a cluster whose pods get the variables like others. What its clients of the tunnel

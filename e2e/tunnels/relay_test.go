@@ -3,7 +3,6 @@ package tunnels_test
 import (
 	"bytes"
 	"context"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -80,13 +79,10 @@ func (c *cluster) chiselSite(t *testing.T, url string) *site {
 }
 
 func chiselSidecar(t *testing.T, c *cluster, by engine) {
-	for scheme, url := range map[string]func(string) string{"https": secureURL, "http": plainURL} {
-		t.Run(scheme, func(t *testing.T) {
-			t.Parallel()
-			s := c.chiselSite(t, url(credential))
-			s.checkRotation(t, c.as(t, by, s.namespace, chisel(t, map[string]string{"app": "chisel"}, nil)), url)
-		})
-	}
+	c.throughBoth(t, func(t *testing.T, url func(string) string) {
+		s := c.chiselSite(t, url(credential))
+		s.checkRotation(t, c.as(t, by, s.namespace, chisel(t, map[string]string{"app": "chisel"}, nil)), url)
+	})
 }
 
 // chiselRelay: it does not read the variables, and its pod says where it goes.
@@ -157,20 +153,6 @@ func (s *site) checkEnd(t *testing.T) {
 	controlplanetest.Require(t, err)
 	if !strings.Contains(log, "stopped listening") {
 		t.Errorf("the relay's last words:\n%s", log[max(0, len(log)-500):])
-	}
-}
-
-// relayStatic: it needs nothing of the image it is in.
-func relayStatic(t *testing.T, _ *cluster) {
-	path, err := tools.Program(t.Context(), "fairlead-relay")
-	controlplanetest.Require(t, err)
-	file, err := elf.Open(path)
-	controlplanetest.Require(t, err)
-	defer file.Close() //nolint:errcheck // it was read
-	for _, segment := range file.Progs {
-		if segment.Type == elf.PT_INTERP {
-			t.Error("it is linked dynamically")
-		}
 	}
 }
 

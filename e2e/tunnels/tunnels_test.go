@@ -35,17 +35,17 @@ func TestAgentsLeaveByAProxy(t *testing.T) {
 		return values
 	})
 	c.hub = newHub(t, c.cp)
-	c.run(t, []proof{
-		{name: "konnectivity v0.1.6, idle without the keepalive", run: konnectivity01.idle},
-		{name: "konnectivity v0.31.4, idle without the keepalive", run: konnectivity031.idle},
-		{name: "konnectivity v0.34.0, idle without the keepalive", run: konnectivity034.idle},
-		{name: "konnectivity v0.1.6, a proxy URL without a port", run: konnectivity01.withoutPort},
-		{name: "konnectivity v0.31.4, a proxy URL without a port", run: konnectivity031.withoutPort},
-		{name: "konnectivity v0.34.0, a proxy URL without a port", run: konnectivity034.withoutPort},
-		{name: "OCM, a hub takes the AddOnDeploymentConfig", run: ocmConfig},
-		{name: "OCM, addon-agent renews its lease on the hub through the proxy", run: ocmLease},
-		{name: "OCM, with AddOnDeploymentConfig alone service-proxy cannot ask the hub", run: ocmAlone},
-		{name: "OCM, AddOnDeploymentConfig without credentials and the policy go together", run: ocmBoth},
+	c.run(t, map[string]func(*testing.T, *cluster){
+		"konnectivity v0.1.6, idle without the keepalive":                           konnectivity01.idle,
+		"konnectivity v0.31.4, idle without the keepalive":                          konnectivity031.idle,
+		"konnectivity v0.34.0, idle without the keepalive":                          konnectivity034.idle,
+		"konnectivity v0.1.6, a proxy URL without a port":                           konnectivity01.withoutPort,
+		"konnectivity v0.31.4, a proxy URL without a port":                          konnectivity031.withoutPort,
+		"konnectivity v0.34.0, a proxy URL without a port":                          konnectivity034.withoutPort,
+		"OCM, a hub takes the AddOnDeploymentConfig":                                ocmConfig,
+		"OCM, addon-agent renews its lease on the hub through the proxy":            ocmLease,
+		"OCM, with AddOnDeploymentConfig alone service-proxy cannot ask the hub":    ocmAlone,
+		"OCM, AddOnDeploymentConfig without credentials and the policy go together": ocmBoth,
 	})
 }
 
@@ -60,25 +60,18 @@ func TestAgentsLeaveByAProxyThatSpeaksTLS(t *testing.T) {
 			}},
 		}
 	})
-	c.run(t, []proof{
-		{name: "the relay, as many tunnels as there can be", run: relayFull},
-		{name: "the relay, one static file", run: relayStatic},
+	c.run(t, map[string]func(*testing.T, *cluster){
+		"the relay, as many tunnels as there can be": relayFull,
 	})
 }
 
 func TestAnAPIServerReachesItsClusterThroughATunnelThatLeavesByAProxy(t *testing.T) {
 	tier.Full(t)
-	(&cluster{stage: behind}).run(t, []proof{{name: "a webhook behind the tunnel keeps the agent away unless its manifest is mutated beforehand", run: deadlock}})
-}
-
-// proof is one that is no row of the table.
-type proof struct {
-	name string
-	run  func(*testing.T, *cluster)
+	(&cluster{stage: behind}).run(t, map[string]func(*testing.T, *cluster){"a webhook behind the tunnel keeps the agent away unless its manifest is mutated beforehand": deadlock})
 }
 
 // run shows the rows of the table that belong on the cluster, and more.
-func (c *cluster) run(t *testing.T, more []proof) {
+func (c *cluster) run(t *testing.T, more map[string]func(*testing.T, *cluster)) {
 	t.Helper()
 	if t.Name() != string(c.stage) {
 		t.Fatalf("the table says that it is %s", c.stage)
@@ -97,11 +90,11 @@ func (c *cluster) run(t *testing.T, more []proof) {
 			})
 		}
 	}
-	for _, p := range more {
-		t.Run(p.name, func(t *testing.T) {
+	for name, show := range more {
+		t.Run(name, func(t *testing.T) {
 			tier.Full(t)
 			t.Parallel()
-			p.run(t, c)
+			show(t, c)
 		})
 	}
 }
