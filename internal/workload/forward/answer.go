@@ -69,7 +69,7 @@ func classify(err error) (status int, result, way string) {
 		return status, string(refusal.Reason), "refused"
 	case errors.As(err, &theirs):
 		return http.StatusBadGateway, fmt.Sprint(theirs.Status), "proxy"
-	case errors.Is(err, errTimeout), errors.As(err, &network) && network.Timeout():
+	case errors.Is(err, upstream.ConnectTimeout), errors.As(err, &network) && network.Timeout():
 		return http.StatusGatewayTimeout, "timeout", "proxy"
 	case errors.As(err, &handshake):
 		return http.StatusBadGateway, "tls", "proxy"

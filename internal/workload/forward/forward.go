@@ -5,7 +5,6 @@ package forward
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/core/egress"
@@ -23,13 +21,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// connectTimeout is for everything until there is a way: names, TCP, TLS, and the proxy's answer.
-const connectTimeout = 30 * time.Second
-
 // maxIdle is how many connections to destinations may wait for a next request: one client can ask as many as there are.
 const maxIdle = 256
-
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
 
 // Options are what a proxy is made of.
 type Options struct {
@@ -82,10 +75,10 @@ type transports struct {
 func New(options Options) *Proxy {
 	proxy := &Proxy{Options: options, watch: watchInterval}
 	proxy.SetPolicy(options.Policy)
-	proxy.dialer = upstream.NewDialer(proxy.dial)
+	proxy.dialer = upstream.NewDialer(upstream.TCP{Hosts: upstream.Hosts.Addresses}.Dial)
 	proxy.direct = headers.NewTransport(&http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errTimeout)
+			ctx, cancel := upstream.ConnectTimeout.Bound(ctx)
 			defer cancel()
 			return proxy.dialDirectly(ctx, address)
 		},
@@ -214,7 +207,7 @@ func (p *Proxy) decide(r *http.Request, settings *upstream.Settings) (egress.Dec
 	}
 	decision, refusal := policy.Decide(request)
 	if refusal == nil && p.Direct {
-		decision.Direct = decision.Direct || proxyFor(r, settings).URL.IsZero()
+		decision.Direct = decision.Direct || settings.Proxy(schemeOf(r)).URL.IsZero()
 	}
 	return decision, refusal
 }
@@ -249,7 +242,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, is carried) {
 }
 
 func (p *Proxy) open(ctx context.Context, is carried) (upstream.Tunnel, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errTimeout)
+	ctx, cancel := upstream.ConnectTimeout.Bound(ctx)
 	defer cancel()
 	if is.decision.Direct {
 		conn, err := p.dialDirectly(ctx, is.decision.Dial)
@@ -261,10 +254,7 @@ func (p *Proxy) open(ctx context.Context, is carried) (upstream.Tunnel, error) {
 	return p.dialer.Open(ctx, is.settings.HTTPS, is.settings.Authorities, is.decision.Dial, is.via)
 }
 
-var (
-	errTimeout = fmt.Errorf("no answer within %s", connectTimeout)
-	errNoProxy = errors.New("no proxy is set for this scheme")
-)
+var errNoProxy = errors.New("no proxy is set for this scheme")
 
 // roundTrip sends a request for an http URL as it was decided.
 func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
@@ -298,43 +288,24 @@ func (p *Proxy) transport(settings *upstream.Settings) *upstream.Transport {
 		if p.current != nil {
 			p.current.http.Close()
 		}
-		p.current = &transports{settings, p.dialer.NewTransport(settings.HTTP, settings.Authorities, connectTimeout, errTimeout)}
+		p.current = &transports{settings, p.dialer.NewTransport(settings.HTTP, settings.Authorities, upstream.ConnectTimeout)}
 	}
 	return p.current.http
-}
-
-// dial connects to the company's proxy.
-func (p *Proxy) dial(ctx context.Context, address string) (upstream.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	return upstream.DialTCP(ctx, &dialer, host, port, upstream.Hosted(upstream.HostsFile, host))
 }
 
 // dialDirectly connects to a destination. Each address is checked right before the connection to it: a name may resolve to
 // another one the next time.
 func (p *Proxy) dialDirectly(ctx context.Context, address string) (upstream.Conn, error) {
-	dialer := net.Dialer{KeepAliveConfig: keepAlive, ControlContext: func(_ context.Context, _, found string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(found)
-		if err != nil {
-			return err
-		}
+	way := upstream.TCP{Check: func(_ string, at netip.AddrPort) error {
 		if refusal := egress.CheckAddress(at.Addr(), p.policy.Load().Denied); refusal != nil {
 			return refusal
 		}
 		return nil
 	}}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	var hosted []netip.Addr
 	if p.Direct {
-		hosted = upstream.Hosted(upstream.HostsFile, host)
+		way.Hosts = upstream.Hosts.Addresses
 	}
-	return upstream.DialTCP(ctx, &dialer, host, port, hosted)
+	return way.Dial(ctx, address)
 }
 
 func (p *Proxy) observe(decision egress.Decision, result string) {

@@ -19,13 +19,6 @@ func askedBy(r *http.Request) context.Context {
 	return upstream.AskedBy(r.Context(), client.Addr().String())
 }
 
-func proxyFor(r *http.Request, settings *upstream.Settings) upstream.Proxy {
-	if r.Method == http.MethodConnect {
-		return settings.HTTPS
-	}
-	return settings.HTTP
-}
-
 // maxRelays are before this one on an honest way: one beside an agent, one of the cluster, one of the machine. Behind a Service
 // that leads back to itself, there may be thousands.
 const maxRelays = 3

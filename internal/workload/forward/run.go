@@ -65,7 +65,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 // listen returns those listeners that there are, also with an error.
 func listen(ctx context.Context, addresses []string) ([]net.Listener, error) {
 	var listeners []net.Listener
-	config := net.ListenConfig{KeepAliveConfig: keepAlive}
+	config := net.ListenConfig{KeepAliveConfig: upstream.KeepAlive}
 	config.SetMultipathTCP(false) // it costs each connection time, and clients are near
 	for _, address := range addresses {
 		if address == "systemd" {

@@ -113,11 +113,8 @@ func settingsOf(way probe.Way) (*upstream.Settings, error) {
 		s.HTTPS, err = proxyOf(way.HTTPS)
 	}
 	s.Authorities = func() (*x509.CertPool, error) {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if way.TrustedCA != "" && !pool.AppendCertsFromPEM([]byte(way.TrustedCA)) {
+		pool, ok := upstream.AuthoritiesWith(way.TrustedCA)
+		if !ok {
 			return nil, errors.New("there is no certificate in the bundle of spec.trustedCARef")
 		}
 		return pool, nil

@@ -32,10 +32,7 @@ type Prober struct {
 
 // NewProber returns one with the system's authorities.
 func NewProber(stage time.Duration) *Prober {
-	system, err := x509.SystemCertPool()
-	if err != nil {
-		system = x509.NewCertPool()
-	}
+	system, _ := upstream.AuthoritiesWith("")
 	p := &Prober{Stage: stage, system: system}
 	return p.fresh()
 }
@@ -103,10 +100,9 @@ func (a *attempt) notConnected(err error) {
 
 // tunnel asks the proxy for a way to the target.
 func (a *attempt) tunnel() {
-	patience := 2 * a.Stage // to connect, and for the answer
-	ctx, cancel := context.WithTimeoutCause(a.ctx, patience, errTimeout{patience})
+	ctx, cancel := upstream.Timeout(2 * a.Stage).Bound(a.ctx) // to connect, and for the answer
 	defer cancel()
-	conn, err := a.dialer.Open(ctx, proxyFor(a.to, a.settings), a.settings.Authorities, a.to.Address(), "")
+	conn, err := a.dialer.Open(ctx, a.settings.Proxy(a.to.Scheme), a.settings.Authorities, a.to.Address(), "")
 	if err != nil {
 		a.refused(err)
 		return
@@ -143,7 +139,7 @@ func (a *attempt) refused(err error) {
 		fault := certificateFault(err)
 		a.end(probe.ProxyTLS, fault, err.Error())
 	case faultOf(err) == probe.Timeout:
-		a.end(probe.ProxyAnswer, probe.Timeout, fmt.Sprintf("the proxy %s takes the connection, and gives no answer in time", proxyFor(a.to, a.settings).URL))
+		a.end(probe.ProxyAnswer, probe.Timeout, fmt.Sprintf("the proxy %s takes the connection, and gives no answer in time", a.settings.Proxy(a.to.Scheme).URL))
 	default:
 		a.end(probe.ProxyAnswer, probe.Malformed, err.Error())
 	}
@@ -151,9 +147,9 @@ func (a *attempt) refused(err error) {
 
 // request sends an http URL to the proxy.
 func (a *attempt) request() {
-	transport := a.dialer.NewTransport(proxyFor(a.to, a.settings), a.settings.Authorities, a.Stage, errTimeout{a.Stage})
+	transport := a.dialer.NewTransport(a.settings.HTTP, a.settings.Authorities, upstream.Timeout(a.Stage))
 	defer transport.Close()
-	a.ask(transport, func(err error) { a.refused(err) })
+	a.ask(transport, a.refused)
 }
 
 // speak goes on over a connection that leads to the target.
@@ -189,7 +185,7 @@ func (a *attempt) askOver(conn net.Conn, failed func(error)) {
 
 // ask sends one request without a body. Any status is the target's answer, unless a proxy says that it is its own.
 func (a *attempt) ask(by http.RoundTripper, failed func(error)) {
-	ctx, cancel := context.WithTimeoutCause(a.ctx, 2*a.Stage, errTimeout{2 * a.Stage})
+	ctx, cancel := upstream.Timeout(2 * a.Stage).Bound(a.ctx)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, a.to.Scheme+"://"+a.to.Address()+a.to.Path, http.NoBody)
 	if err != nil {

@@ -13,11 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// errTimeout is the end of a stage's time.
-type errTimeout struct{ after time.Duration }
-
-func (e errTimeout) Error() string { return fmt.Sprintf("no answer within %s", e.after) }
-
 // trace is what is found out below a dialer.
 type trace struct {
 	dialled bool
@@ -55,10 +50,10 @@ func (p *Prober) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 	if address, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{address}, nil
 	}
-	if found := upstream.Hosted(upstream.HostsFile, host); len(found) > 0 {
+	if found := upstream.Hosts.Addresses(host); len(found) > 0 {
 		return found, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.Stage, errTimeout{p.Stage})
+	ctx, cancel := upstream.Timeout(p.Stage).Bound(ctx)
 	defer cancel()
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	var dns *net.DNSError
@@ -75,7 +70,7 @@ func (p *Prober) lookup(ctx context.Context, host string) ([]netip.Addr, error) 
 
 // dial tries one address after the other: one that does not answer leaves time for the rest.
 func (p *Prober) dial(ctx context.Context, addresses []netip.Addr, port string) (conn *net.TCPConn, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.Stage, errTimeout{p.Stage})
+	ctx, cancel := upstream.Timeout(p.Stage).Bound(ctx)
 	defer cancel()
 	for i, address := range addresses {
 		deadline, _ := ctx.Deadline()
@@ -93,7 +88,7 @@ func (p *Prober) dial(ctx context.Context, addresses []netip.Addr, port string) 
 // faultOf says of an error of a connection what it is.
 func faultOf(err error) probe.Fault {
 	var network net.Error
-	var late errTimeout
+	var late upstream.Timeout
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return probe.Refused

@@ -120,7 +120,7 @@ func (r Round) tryAll(ctx context.Context, tried []probe.Tried, which []int) {
 		if err != nil || tried[i].Chosen == "" {
 			continue
 		}
-		ways := probe.Ways(tried[i].Target, tried[i].Chosen, !proxyFor(destination, r.Settings).URL.IsZero())
+		ways := probe.Ways(tried[i].Target, tried[i].Chosen, !r.Settings.Proxy(destination.Scheme).URL.IsZero())
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()

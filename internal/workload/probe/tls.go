@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // handshake begins TLS, and judges the certificate itself: with the system's authorities, then with the company's bundle. With
 // one that neither knows, it goes on for one request, in which there is no secret: a proxy that inspects TLS shows itself in the
 // answer. It returns nil if there is nothing to go on with.
 func (a *attempt) handshake(conn net.Conn) *tls.Conn {
-	ctx, cancel := context.WithTimeoutCause(a.ctx, a.Stage, errTimeout{a.Stage})
+	ctx, cancel := upstream.Timeout(a.Stage).Bound(a.ctx)
 	defer cancel()
 	client := tls.Client(conn, &tls.Config{
 		ServerName: a.to.Host, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12,

@@ -55,24 +55,9 @@ func newChooser(client string, settings *upstream.Settings) (chooser, error) {
 // relayChooser is what the relay does.
 func relayChooser(settings *upstream.Settings) chooser {
 	return func(d probe.Destination) (probe.Route, string) {
-		if proxyFor(d, settings).URL.IsZero() {
-			return probe.Direct, "no proxy is set"
-		}
-		scheme := "https"
-		if d.Scheme == "http" {
-			scheme = "http"
-		}
-		if settings.Bypasses(scheme, d.Address()) {
-			return probe.Direct, "NO_PROXY covers it"
+		if why := settings.Direct(d.Scheme, d.Address()); why != "" {
+			return probe.Direct, why
 		}
 		return probe.Proxied, ""
 	}
-}
-
-// proxyFor is the proxy of the settings for a destination.
-func proxyFor(d probe.Destination, settings *upstream.Settings) upstream.Proxy {
-	if d.Scheme == "http" {
-		return settings.HTTP
-	}
-	return settings.HTTPS
 }

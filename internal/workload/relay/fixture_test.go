@@ -205,7 +205,7 @@ func start(t testing.TB, folder string, change func(*relay)) *started {
 	t.Helper()
 	s := &started{logged: &buffer{}}
 	s.relay = newRelay(folder, []Target{hub}, slog.New(slog.NewTextHandler(s.logged, nil)))
-	s.timeout = 10 * time.Second
+	s.timeout = upstream.Timeout(10 * time.Second)
 	if change != nil {
 		change(s.relay)
 	}
@@ -220,10 +220,19 @@ func start(t testing.TB, folder string, change func(*relay)) *started {
 		_ = listener.Close()
 		cut(errEnding)
 		s.running.Wait()
-		text, _ := s.readiness.report()
+		text, _ := s.report()
 		noPassword(t, s.logged.String()+text)
 	})
 	return s
+}
+
+// report is what /readyz says.
+func (s *started) report() (text string, ready bool) {
+	text, err := s.readiness.report(nil)
+	if err != nil {
+		return err.Error(), false
+	}
+	return text, true
 }
 
 func noPassword(t testing.TB, text string) {
@@ -296,7 +305,7 @@ func (s *started) awaitUnready(t testing.TB) string {
 	var text string
 	await(t, "a tunnel that is refused", func() bool {
 		var ready bool
-		text, ready = s.readiness.report()
+		text, ready = s.report()
 		return !ready && !strings.Contains(text, "nobody")
 	})
 	return text

@@ -26,11 +26,11 @@ func (r *readiness) note(target Target, err error) {
 
 // report has a line for each target. It is ready if the last CONNECT to each that was asked for has opened a tunnel,
 // and there is one: whoever waits for a new pod before he ends the old one must not lose both.
-func (r *readiness) report() (text string, ready bool) {
+func (r *readiness) report(http.Header) (string, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	var b strings.Builder
-	ready = len(r.last) > 0
+	var lines []string
+	ready := len(r.last) > 0
 	for _, target := range r.targets {
 		err, asked := r.last[target]
 		said := "a tunnel was opened"
@@ -40,19 +40,14 @@ func (r *readiness) report() (text string, ready bool) {
 		case err != nil:
 			said, ready = err.Error(), false
 		}
-		fmt.Fprintf(&b, "%s: %s\n", target, said)
+		lines = append(lines, fmt.Sprintf("%s: %s", target, said))
 	}
-	return b.String(), ready
+	text := strings.Join(lines, "\n")
+	if !ready {
+		return "", errors.New(text)
+	}
+	return text, nil
 }
 
 // handler serves /healthz and /readyz. While it is reached, the relay listens.
-func (r *readiness) handler() http.Handler {
-	return healthz.Mux("it listens", func(http.Header) (string, error) {
-		text, ready := r.report()
-		text = strings.TrimSuffix(text, "\n")
-		if !ready {
-			return "", errors.New(text)
-		}
-		return text, nil
-	})
-}
+func (r *readiness) handler() http.Handler { return healthz.Mux("it listens", r.report) }

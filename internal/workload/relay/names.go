@@ -3,11 +3,9 @@ package relay
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
@@ -16,26 +14,17 @@ import (
 // count, so that a hub is found where DNS has it. The image tells Go's resolver the same (hosts: dns); where
 // it does not, the connection that would lead back is refused.
 func (r *relay) dial(ctx context.Context, address, reason string) (upstream.Conn, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	dialer := net.Dialer{
-		KeepAliveConfig: keepAlive, Resolver: r.resolver,
-		ControlContext: func(_ context.Context, _, found string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(found)
-			if err == nil && isHere(at.Addr().Unmap()) && r.leadsBack(host, at.Port()) {
-				return fmt.Errorf("%s, and %s leads back to this relay (%s)%s", reason, host, found, advice(host))
-			}
-			return err
-		},
-	}
-	return upstream.DialTCP(ctx, &dialer, host, port, r.aliases(host))
+	return upstream.TCP{Hosts: r.aliases, Resolver: r.resolver, Check: func(host string, found netip.AddrPort) error {
+		if isHere(found.Addr().Unmap()) && r.leadsBack(host, found.Port()) {
+			return fmt.Errorf("%s, and %s leads back to this relay (%s)%s", reason, host, found, advice(host))
+		}
+		return nil
+	}}.Dial(ctx, address)
 }
 
 // aliases are the addresses that the hosts file has for a name, without those that lead a target here.
 func (r *relay) aliases(name string) []netip.Addr {
-	return slices.DeleteFunc(upstream.Hosted(r.hosts, name), func(a netip.Addr) bool { return isHere(a.Unmap()) && r.isTarget(name) })
+	return slices.DeleteFunc(r.hosts.Addresses(name), func(a netip.Addr) bool { return isHere(a.Unmap()) && r.isTarget(name) })
 }
 
 func (r *relay) isTarget(name string) bool {

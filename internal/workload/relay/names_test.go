@@ -59,13 +59,13 @@ func answerTo(question []byte, address [4]byte) ([]byte, error) {
 	return message.Pack()
 }
 
-func hostsOf(t *testing.T, text string) string {
+func hostsOf(t *testing.T, text string) upstream.HostsFile {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "hosts")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return file
+	return upstream.HostsFile(file)
 }
 
 // The answer of DNS is on the loopback interface here, and is refused; what matters is that DNS was asked.
@@ -84,7 +84,7 @@ func TestWhereThereIsNoProxyTheHubIsAskedOfDNSAndNotOfTheHostAliasesThatLeadHere
 			put(t, folder, map[string]string{upstream.HTTPSFile: row.url, upstream.NoProxyFile: row.noProxy})
 			r := newRelay(folder, []Target{hub}, slog.New(slog.DiscardHandler))
 			r.hosts, r.resolver = hostsOf(t, "127.0.0.1 localhost\n127.0.0.1\tother.example hub.invalid # the relay\n"), dns(t, "127.0.0.9")
-			if _, err := r.openTunnel(t.Context(), hub); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, _, err := r.openTunnel(t.Context(), hub); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%v, not %q", err, row.want)
 			}
 		})

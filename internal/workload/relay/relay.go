@@ -7,6 +7,7 @@ package relay
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,10 +15,10 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/pipe"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -41,18 +42,17 @@ type relay struct {
 	folder  *upstream.Folder
 	targets []Target
 	log     *slog.Logger
-	hosts   string // a file, as /etc/hosts
+	hosts   upstream.HostsFile
 	// resolver is Go's own, by what the system says of it if nil.
 	resolver *net.Resolver
-	timeout  time.Duration // of opening a tunnel
+	timeout  upstream.Timeout // of opening a tunnel
 	grace    time.Duration
 	linger   time.Duration
 
 	upstream  *upstream.Dialer
 	readiness readiness
-	slots     chan struct{}
+	slots     chan struct{}  // of tunnels that are open or being opened
 	running   sync.WaitGroup // what accepts, and tunnels
-	open      atomic.Int64
 }
 
 // Run relays until the context is done, and then, no longer than the grace time, until its last tunnel has ended. The
@@ -63,7 +63,7 @@ func Run(ctx context.Context, folder string, targets []Target, log *slog.Logger)
 
 func newRelay(folder string, targets []Target, log *slog.Logger) *relay {
 	r := &relay{
-		folder: upstream.NewFolder(folder, log), targets: targets, log: log, hosts: upstream.HostsFile, timeout: connectTimeout, grace: grace, linger: pipe.Linger,
+		folder: upstream.NewFolder(folder, log), targets: targets, log: log, hosts: upstream.Hosts, timeout: upstream.ConnectTimeout, grace: grace, linger: pipe.Linger,
 		readiness: readiness{targets: targets, last: map[Target]error{}}, slots: make(chan struct{}, maxTunnels),
 	}
 	r.upstream = upstream.NewDialer(func(ctx context.Context, address string) (upstream.Conn, error) {
@@ -73,14 +73,19 @@ func newRelay(folder string, targets []Target, log *slog.Logger) *relay {
 }
 
 func (r *relay) run(ctx context.Context, health string) error {
-	listeners, err := r.listen(ctx)
-	defer func() {
+	var listeners []net.Listener
+	stop := func() {
 		for _, l := range listeners {
 			_ = l.Close()
 		}
-	}()
-	if err != nil {
-		return err
+	}
+	defer stop()
+	for _, target := range r.targets {
+		l, err := listen(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(int(target.Port))))
+		if err != nil {
+			return fmt.Errorf("target %s: %w", target, err)
+		}
+		listeners = append(listeners, l)
 	}
 	healthListener, err := listen(ctx, health)
 	if err != nil {
@@ -95,31 +100,16 @@ func (r *relay) run(ctx context.Context, health string) error {
 		r.log.Info("listening", "address", l.Addr().String(), "target", r.targets[i].String())
 	}
 	<-ctx.Done()
-	for _, l := range listeners {
-		_ = l.Close()
-	}
-	r.log.Info("stopped listening", "tunnels", r.open.Load(), "grace", r.grace)
+	stop()
+	r.log.Info("stopped listening", "tunnels", len(r.slots), "grace", r.grace)
 	timer := time.AfterFunc(r.grace, func() { cut(errEnding) })
 	defer timer.Stop()
 	r.running.Wait()
 	return nil
 }
 
-// listen returns those listeners that there are, also with an error.
-func (r *relay) listen(ctx context.Context) ([]net.Listener, error) {
-	var listeners []net.Listener
-	for _, target := range r.targets {
-		l, err := listen(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(int(target.Port))))
-		if err != nil {
-			return listeners, fmt.Errorf("target %s: %w", target, err)
-		}
-		listeners = append(listeners, l)
-	}
-	return listeners, nil
-}
-
 func listen(ctx context.Context, address string) (net.Listener, error) {
-	config := net.ListenConfig{KeepAliveConfig: keepAlive}
+	config := net.ListenConfig{KeepAliveConfig: upstream.KeepAlive}
 	l, err := config.Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -160,15 +150,43 @@ func (r *relay) relay(life context.Context, log *slog.Logger, agent *net.TCPConn
 	defer agent.Close() //nolint:errcheck // it has ended, one way or the other
 	log = log.With("agent", agent.RemoteAddr().String())
 	began := time.Now()
-	hub, err := r.openTunnel(life, target)
+	hub, way, err := r.openTunnel(life, target)
 	r.readiness.note(target, err)
 	if err != nil {
 		log.Error("no tunnel", "reason", err, "after", time.Since(began))
 		return
 	}
-	r.open.Add(1)
-	defer r.open.Add(-1)
-	log.Info("tunnel opened", "through", hub.RemoteAddr().String(), "way", hub.way, "after", time.Since(began))
+	log.Info("tunnel opened", "through", hub.RemoteAddr().String(), "way", way, "after", time.Since(began))
 	done := pipe.Both(life, pipe.End{Name: "agent", Conn: agent}, pipe.End{Name: "proxy", Conn: hub.Conn, Early: hub.Early}, r.linger)
 	log.Info("tunnel ended", "reason", done.Reason, "sent", done.FromFirst, "received", done.FromSecond, "after", time.Since(began))
+}
+
+// openTunnel opens a tunnel to the target as the folder's settings are now, and says by which way. It decides as the agent's own client
+// would, if it had the variables: in Go's way. The error says in words what is wrong, and has no password.
+func (r *relay) openTunnel(ctx context.Context, target Target) (hub upstream.Tunnel, way string, err error) {
+	ctx, cancel := r.timeout.Bound(ctx)
+	defer cancel()
+	settings, err := r.folder.Read()
+	if err != nil {
+		return hub, "", err
+	}
+	if why := settings.Direct("https", target.String()); why != "" { // the hub's name has to lead elsewhere than to this relay
+		hub.Conn, err = r.dial(ctx, target.String(), why)
+		return hub, "direct: " + why, err
+	}
+	hub, err = r.upstream.Open(ctx, settings.HTTPS, settings.Authorities, target.String(), "")
+	return hub, "CONNECT", err
+}
+
+// Ask opens a tunnel, as a relay would with this proxy, and with no more authorities than these. The error may be a
+// *upstream.Refusal, and has no password.
+func Ask(ctx context.Context, proxy proxyurl.URL, authorities *x509.CertPool, target Target) (net.Conn, error) {
+	ctx, cancel := upstream.ConnectTimeout.Bound(ctx)
+	defer cancel()
+	asked, err := upstream.NewProxy(proxy)
+	if err != nil {
+		return nil, err
+	}
+	dialer := upstream.NewDialer(upstream.TCP{Hosts: upstream.Hosts.Addresses}.Dial)
+	return dialer.Open(ctx, asked, func() (*x509.CertPool, error) { return authorities, nil }, target.String(), "")
 }

@@ -36,7 +36,7 @@ func TestNoByteIsLostOnTheWayToTheHubAndBack(t *testing.T) {
 			if err != nil || !bytes.Equal([]byte(answer), append(said, '.')) {
 				t.Errorf("%d bytes came back of %d (%v)\n%s", len(answer), len(said), err, s.logged)
 			}
-			if text, ready := s.readiness.report(); !ready || text != "hub.invalid:8091: a tunnel was opened\n" {
+			if text, ready := s.report(); !ready || text != "hub.invalid:8091: a tunnel was opened" {
 				t.Errorf("ready: %v, %q", ready, text)
 			}
 			await(t, "the end of the tunnel", func() bool { return strings.Contains(s.logged.String(), "tunnel ended") })
@@ -112,7 +112,7 @@ func TestSettingsCountFromTheNextConnectionOn(t *testing.T) {
 	put(t, folder, map[string]string{upstream.HTTPSFile: proxy.url(userinfo()), upstream.CAFile: proxy.ca()})
 	open := s.dial(t)
 	_, _ = io.WriteString(open, "o")
-	await(t, "the tunnel that stays open", func() bool { return s.open.Load() == 1 })
+	await(t, "the tunnel that stays open", func() bool { return strings.Count(s.logged.String(), "tunnel opened") == 1 })
 	if answer, err := s.exchange(t, "a"); answer != "a." || err != nil {
 		t.Errorf("with the new Secret: %q (%v)", answer, err)
 	}
@@ -179,7 +179,7 @@ func TestAProxyThatDoesNotAnswerIsGivenUp(t *testing.T) {
 				echo(conn)
 			})
 			url := row.scheme + userinfo() + proxy.Addr().String()
-			s := start(t, settings(t, url, ""), func(r *relay) { r.timeout = 500 * time.Millisecond })
+			s := start(t, settings(t, url, ""), func(r *relay) { r.timeout = upstream.Timeout(500 * time.Millisecond) })
 			_, _ = io.ReadAll(s.dial(t))
 			if text := s.awaitUnready(t); !strings.Contains(text, "no answer within 500ms") {
 				t.Errorf("/readyz says %q", text)
@@ -203,7 +203,7 @@ func TestAWayThatLeadsBackToTheRelayIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, settings(t, row.url, ""), func(r *relay) { r.targets = []Target{local} })
-			_, err := s.openTunnel(t.Context(), local)
+			_, _, err := s.openTunnel(t.Context(), local)
 			for _, want := range row.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v, not %q", err, want)
@@ -216,7 +216,7 @@ func TestAWayThatLeadsBackToTheRelayIsRefused(t *testing.T) {
 func TestWithoutProxyATargetThatLeadsElsewhereIsDialledDirectly(t *testing.T) {
 	address := serve(t, echo).Addr().(*net.TCPAddr)
 	s := start(t, settings(t, " \n", ""), nil)
-	conn, err := s.openTunnel(t.Context(), Target{Host: "127.0.0.1", Port: uint16(address.Port)})
+	conn, _, err := s.openTunnel(t.Context(), Target{Host: "127.0.0.1", Port: uint16(address.Port)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestNothingIsLeftOfConnectionsThatHaveEnded(t *testing.T) {
 		}
 	}
 	proxy.CloseClientConnections()
-	await(t, "all goroutines to end", func() bool { return runtime.NumGoroutine() <= before && s.open.Load() == 0 })
+	await(t, "all goroutines to end", func() bool { return runtime.NumGoroutine() <= before && len(s.slots) == 0 })
 }
 
 func TestTunnelsGoOnForAWhileAfterTheRelayWasToldToEnd(t *testing.T) {

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,16 +56,50 @@ func clientOf(ctx context.Context) string {
 	return client
 }
 
+// each asks with one credential after the other, as long as they are refused; once: it cannot ask again. A credential is awaited
+// in the context that waiting returns.
+func (a *attempts) each(waiting func() (context.Context, context.CancelFunc), proxy Proxy, once bool, ask func(*asking) (answer, error)) error {
+	var failed error
+	for from := 0; ; {
+		ctx, cancel := waiting()
+		one, err := a.begin(ctx, proxy, from, once)
+		cancel()
+		if err != nil {
+			return cmp.Or(failed, err)
+		}
+		got, err := ask(&one)
+		a.end(proxy, one, got)
+		if failed, from = err, one.index+1; once || got != refused && got != doubted || from == len(proxy.Credentials) {
+			return err
+		}
+	}
+}
+
 // begin returns a credential to ask with. Of one that is not known to be accepted, one request at a time finds out; the others
 // wait for it. A request that cannot be repeated takes one that is accepted, if there is one. Who has one tells end of the answer.
-func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) (asking, error) {
+func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) (one asking, err error) {
+	ended := a.wait(ctx, func(now time.Time) (look time.Time) {
+		one, look, err = a.pick(now, proxy, from, once, clientOf(ctx))
+		return look
+	})
+	return one, cmp.Or(ended, err)
+}
+
+// wait calls pick until that does not say when to look again, then, and whenever something has changed. The mutex is held meanwhile.
+func (a *attempts) wait(ctx context.Context, pick func(now time.Time) (look time.Time)) error {
 	for {
-		one, at, changed, err := a.pick(proxy, from, once, clientOf(ctx))
-		if err != nil || at.IsZero() {
-			return one, err
+		a.mutex.Lock()
+		look := pick(time.Now())
+		if a.changed == nil {
+			a.changed = make(chan struct{})
 		}
-		if err := await(ctx, changed, time.Until(at)); err != nil {
-			return asking{}, err
+		changed := a.changed
+		a.mutex.Unlock()
+		if look.IsZero() {
+			return nil
+		}
+		if err := await(ctx, changed, time.Until(look)); err != nil {
+			return err
 		}
 	}
 }
@@ -83,14 +118,11 @@ func await(ctx context.Context, changed <-chan struct{}, longest time.Duration) 
 }
 
 // pick returns the credential to take, or when to look again, if nothing has changed before.
-func (a *attempts) pick(proxy Proxy, from int, once bool, client string) (one asking, look time.Time, changed <-chan struct{}, err error) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	now := time.Now()
+func (a *attempts) pick(now time.Time, proxy Proxy, from int, once bool, client string) (one asking, look time.Time, err error) {
 	if once {
 		for i := from; i < len(proxy.Credentials); i++ {
 			if a.state(proxy, i).trusted(proxy) {
-				return asking{index: i, began: now, trusted: true}, time.Time{}, nil, nil
+				return asking{index: i, began: now, trusted: true}, time.Time{}, nil
 			}
 		}
 	}
@@ -103,20 +135,20 @@ func (a *attempts) pick(proxy Proxy, from int, once bool, client string) (one as
 				soonest = rests
 			}
 		case state.trusted(proxy):
-			return asking{index: i, began: now, trusted: true}, time.Time{}, nil, nil
+			return asking{index: i, began: now, trusted: true}, time.Time{}, nil
 		case !look.IsZero(): // nobody knows yet whether this one is needed
 		case proxy.Credentials[i].IsZero():
-			return asking{index: i, began: now}, time.Time{}, nil, nil
+			return asking{index: i, began: now}, time.Time{}, nil
 		default:
 			if look = state.room(now, client); !look.After(now) {
-				return asking{index: i, began: now, again: state.rest.refused > 0, try: state.begin(now, client)}, time.Time{}, nil, nil
+				return asking{index: i, began: now, again: state.rest.refused > 0, try: state.begin(now, client)}, time.Time{}, nil
 			}
 		}
 	}
 	if look.IsZero() {
 		err = fmt.Errorf("%w %s", ErrBackoff, soonest.UTC().Format(time.TimeOnly+" MST"))
 	}
-	return asking{}, look, a.changes(), err
+	return asking{}, look, err
 }
 
 // trusted reports whether everybody may ask with it.
@@ -142,7 +174,7 @@ func hears(ctx context.Context, longest time.Duration) (longer context.Context, 
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	answered := make(chan struct{})
 	context.AfterFunc(ctx, func() {
-		if deadline, is := ctx.Deadline(); is {
+		if deadline, ok := ctx.Deadline(); ok {
 			longest = time.Until(deadline)
 		}
 		_ = await(context.WithoutCancel(ctx), answered, longest)
@@ -188,42 +220,24 @@ func (a *attempts) end(proxy Proxy, one asking, got answer) {
 // beginProof has one ask the proxy about a credential that it may have refused just now, as a try of the account, unless that is
 // known meanwhile.
 func (a *attempts) beginProof(ctx context.Context, proxy Proxy, one *asking) (known answer, err error) {
-	for asked := time.Now(); ; {
-		known, look, changed := a.pickProof(proxy, one, asked, clientOf(ctx))
-		if look.IsZero() {
-			return known, nil
+	asked, client := time.Now(), clientOf(ctx)
+	err = a.wait(ctx, func(now time.Time) (look time.Time) {
+		state := a.state(proxy, one.index)
+		switch {
+		case state.said.After(one.began):
+			known = refused
+		case state.last.After(asked):
+			known = accepted
+		case one.try != nil:
+		default:
+			if look = state.room(now, client); look.After(now) {
+				return look
+			}
+			one.try = state.begin(now, client)
 		}
-		if err := await(ctx, changed, time.Until(look)); err != nil {
-			return unknown, err
-		}
-	}
-}
-
-func (a *attempts) pickProof(proxy Proxy, one *asking, asked time.Time, client string) (known answer, look time.Time, changed <-chan struct{}) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	state, now := a.state(proxy, one.index), time.Now()
-	switch {
-	case state.said.After(one.began):
-		return refused, time.Time{}, nil
-	case state.last.After(asked):
-		return accepted, time.Time{}, nil
-	case one.try != nil:
-		return unknown, time.Time{}, nil
-	}
-	if look = state.room(now, client); look.After(now) {
-		return unknown, look, a.changes()
-	}
-	one.try = state.begin(now, client)
-	return unknown, time.Time{}, nil
-}
-
-// changes is closed once it is worth to look again.
-func (a *attempts) changes() <-chan struct{} {
-	if a.changed == nil {
-		a.changed = make(chan struct{})
-	}
-	return a.changed
+		return time.Time{}
+	})
+	return known, err
 }
 
 func (a *attempts) accept(state *attempt) {
@@ -260,18 +274,15 @@ func (a *attempts) wake() {
 	}
 }
 
+// state forgets nothing but with the process: a rotation is one more.
 func (a *attempts) state(proxy Proxy, index int) *attempt {
 	credential := proxy.Credentials[index]
-	return a.stateOf(attempted{proxy.Address, credential.Header()}, credential.user)
-}
-
-// stateOf forgets nothing but with the process: a rotation is one more.
-func (a *attempts) stateOf(of attempted, user string) *attempt {
+	of := attempted{proxy.Address, credential.Header()}
 	if a.known == nil {
 		a.known, a.accounts = map[attempted]*attempt{}, map[attempted]*account{}
 	}
 	if a.known[of] == nil {
-		whose := attempted{of.address, user}
+		whose := attempted{proxy.Address, credential.user}
 		if a.accounts[whose] == nil {
 			a.accounts[whose] = &account{}
 		}

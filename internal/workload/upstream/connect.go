@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,20 +24,19 @@ const maxHeader = 16 << 10
 // connect asks the proxy for the way to the target (RFC 9110, section 9.3.6), and returns what the target has sent
 // already.
 func connect(ctx context.Context, proxy net.Conn, target, authorization, via string) ([]byte, error) {
-	past := time.Unix(1, 0)
-	release := context.AfterFunc(ctx, func() { _ = proxy.SetDeadline(past) })
-	_, err := io.WriteString(proxy, request(target, authorization, via))
-	if err != nil {
-		err = fmt.Errorf("it does not take the request: %w", err)
-	}
-	var early []byte
-	if err == nil {
-		early, err = readAnswer(proxy, target, authorization != "")
-	}
+	release := context.AfterFunc(ctx, func() { _ = proxy.SetDeadline(time.Unix(1, 0)) })
+	early, err := ask(proxy, target, authorization, via)
 	if !release() { // a deadline is set, whatever the answer was
 		return nil, context.Cause(ctx)
 	}
 	return early, err
+}
+
+func ask(proxy net.Conn, target, authorization, via string) ([]byte, error) {
+	if _, err := io.WriteString(proxy, request(target, authorization, via)); err != nil {
+		return nil, fmt.Errorf("it does not take the request: %w", err)
+	}
+	return readAnswer(proxy, target, authorization != "")
 }
 
 // request has the credentials from the beginning: a proxy that asks for them first ends the connection.
@@ -155,10 +155,8 @@ func offered(header textproto.MIMEHeader) []string {
 			}
 		}
 	}
-	for _, scheme := range schemes {
-		if scheme == "Basic" {
-			return nil
-		}
+	if slices.Contains(schemes, "Basic") {
+		return nil
 	}
 	return schemes
 }

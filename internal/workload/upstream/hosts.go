@@ -1,8 +1,6 @@
 package upstream
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -10,24 +8,29 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
-// HostsFile is what the kubelet writes: the pod's hostAliases, or the node's own file with hostNetwork. Go's resolver does not
-// read it in the relay's image, which says hosts: dns.
-const HostsFile = "/etc/hosts"
+// HostsFile is the path of a file as /etc/hosts.
+type HostsFile string
 
-// Hosted are the addresses that a hosts file has for a name.
-func Hosted(file, name string) []netip.Addr {
+// Hosts is what the kubelet writes: the pod's hostAliases, or the node's own file with hostNetwork. Go's resolver does not
+// read it in the relay's image, which says hosts: dns.
+const Hosts HostsFile = "/etc/hosts"
+
+// Addresses are those that the file has for a name.
+func (f HostsFile) Addresses(name string) []netip.Addr {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return nil
 	}
-	content, err := os.ReadFile(file)
+	content, err := os.ReadFile(string(f))
 	if err != nil {
 		return nil
 	}
 	var found []netip.Addr
-	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
-		line, _, _ := strings.Cut(lines.Text(), "#")
+	for line := range strings.Lines(string(content)) {
+		line, _, _ = strings.Cut(line, "#")
 		words := strings.Fields(line)
 		if len(words) < 2 || !slices.ContainsFunc(words[1:], func(word string) bool { return strings.EqualFold(word, name) }) {
 			continue
@@ -39,13 +42,36 @@ func Hosted(file, name string) []netip.Addr {
 	return found
 }
 
-// DialTCP connects to host:port, at these addresses if there are any.
-func DialTCP(ctx context.Context, dialer *net.Dialer, host, port string, at []netip.Addr) (Conn, error) {
+// KeepAlive finds out about peers that are gone without a word. To a proxy that counts silence it is no traffic.
+var KeepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
+
+// TCP is how a host is connected to.
+type TCP struct {
+	Hosts    func(name string) []netip.Addr                // addresses of a name that DNS is not asked for; nil: none
+	Check    func(host string, found netip.AddrPort) error // is asked right before a connection; nil: all may be made
+	Resolver *net.Resolver                                 // nil: Go's own, by what the system says of it
+}
+
+// Dial connects to host:port.
+func (t TCP) Dial(ctx context.Context, address string) (Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{KeepAliveConfig: KeepAlive, Resolver: t.Resolver, ControlContext: func(_ context.Context, _, found string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(found)
+		if err == nil && t.Check != nil {
+			err = t.Check(host, at)
+		}
+		return err
+	}}
 	hosts := []string{host}
-	if len(at) > 0 {
-		hosts = nil
-		for _, address := range at {
-			hosts = append(hosts, address.String())
+	if t.Hosts != nil {
+		if at := t.Hosts(host); len(at) > 0 {
+			hosts = nil
+			for _, address := range at {
+				hosts = append(hosts, address.String())
+			}
 		}
 	}
 	var failed []error

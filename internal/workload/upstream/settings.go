@@ -22,12 +22,12 @@ import (
 const (
 	HTTPFile          = "HTTP_PROXY"           // the proxy for http URLs; may be missing
 	HTTPSFile         = "HTTPS_PROXY"          // the proxy for everything else
-	HTTPPreviousFile  = "HTTP_PROXY_PREVIOUS"  // the same proxy with the credentials of before; may be missing
+	HTTPPreviousFile  = "HTTP_PROXY_PREVIOUS"  // the same proxy with the previous credentials; may be missing
 	HTTPSPreviousFile = "HTTPS_PROXY_PREVIOUS" //
 	NoProxyFile       = "NO_PROXY"             // may be missing, as it was not projected once
 	KeyFile           = "FINGERPRINT_KEY"      // of the fingerprints of credentials in metrics; may be missing
 	MarkFile          = "FINGERPRINT"          // that of the management cluster for the credentials; may be missing
-	MarkPreviousFile  = "FINGERPRINT_PREVIOUS" // and for those of before
+	MarkPreviousFile  = "FINGERPRINT_PREVIOUS" // and for the previous ones
 	RevisionFile      = "REVISION"             // identity of the revision that the settings are; may be missing
 	CAFile            = "ca.crt"               // a file: authorities of an https:// proxy beside the system's; may be missing
 	SettingsFile      = "settings"             // all but the authorities, as systemd's EnvironmentFile= reads them without quotes
@@ -102,16 +102,13 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 		return (&httpproxy.Config{HTTPProxy: some, HTTPSProxy: some, NoProxy: s.NoProxy}).ProxyFunc()
 	})
 	s.Authorities = sync.OnceValues(func() (*x509.CertPool, error) {
-		pool, err := x509.SystemCertPool()
-		if err != nil {
-			pool = x509.NewCertPool()
-		}
-		if ca := files[CAFile]; strings.TrimSpace(ca) != "" && !pool.AppendCertsFromPEM([]byte(ca)) {
+		pool, ok := AuthoritiesWith(files[CAFile])
+		if !ok {
 			return nil, fmt.Errorf("%s: there is no certificate in it", filepath.Join(folder, CAFile))
 		}
 		return pool, nil
 	})
-	if s.HTTPS.URL.Scheme() == "https" || s.HTTP.URL.Scheme() == "https" { // nobody else needs them; settings of before count on
+	if s.HTTPS.URL.Scheme() == "https" || s.HTTP.URL.Scheme() == "https" { // nobody else needs them; the previous settings go on
 		if _, err := s.Authorities(); err != nil {
 			return nil, err
 		}
@@ -119,10 +116,19 @@ func parse(folder string, files map[string]string) (*Settings, error) {
 	return s, nil
 }
 
-// follow numbers the settings after those of before: who refused their credentials is asked anew once these are others.
-func (s *Settings) follow(before *Settings) {
-	s.HTTPS.generation, s.HTTP.generation = before.HTTPS.generation, before.HTTP.generation
-	if !reflect.DeepEqual(s.HTTPS, before.HTTPS) || !reflect.DeepEqual(s.HTTP, before.HTTP) {
+// AuthoritiesWith returns the system's authorities and those of a bundle, which may be empty; false: it has no certificate.
+func AuthoritiesWith(bundle string) (pool *x509.CertPool, ok bool) {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	return pool, strings.TrimSpace(bundle) == "" || pool.AppendCertsFromPEM([]byte(bundle))
+}
+
+// follow numbers the settings after the previous ones: a proxy that refused their credentials is asked again once they change.
+func (s *Settings) follow(previous *Settings) {
+	s.HTTPS.generation, s.HTTP.generation = previous.HTTPS.generation, previous.HTTP.generation
+	if !reflect.DeepEqual(s.HTTPS, previous.HTTPS) || !reflect.DeepEqual(s.HTTP, previous.HTTP) {
 		s.HTTPS.generation++
 		s.HTTP.generation++
 	}
@@ -136,6 +142,28 @@ func (s *Settings) Bypasses(scheme, host string) bool {
 	}
 	proxy, err := s.bypass()(&url.URL{Scheme: scheme, Host: host})
 	return err == nil && proxy == nil
+}
+
+// Proxy returns the proxy for URLs of a scheme.
+func (s *Settings) Proxy(scheme string) Proxy {
+	if scheme == "http" {
+		return s.HTTP
+	}
+	return s.HTTPS
+}
+
+// Direct says why the settings lead directly to host:port; empty: they lead through the proxy. Whatever is not http counts as https.
+func (s *Settings) Direct(scheme, host string) string {
+	if scheme != "http" {
+		scheme = "https"
+	}
+	switch {
+	case s.Proxy(scheme).URL.IsZero():
+		return "no proxy is set"
+	case s.Bypasses(scheme, host):
+		return "NO_PROXY covers it"
+	}
+	return ""
 }
 
 // oneWord is a text that may stand in a header; else nothing.
@@ -153,16 +181,16 @@ func (s *Settings) parseProxy(folder string, files map[string]string, current, p
 	if err != nil {
 		return Proxy{}, err
 	}
-	before, err := parseURL(folder, files, previous)
+	last, err := parseURL(folder, files, previous)
 	switch {
 	case err != nil:
 		s.Warnings = append(s.Warnings, err.Error())
-	case before.URL.IsZero():
-	case !before.URL.WithoutCredentials().Equal(proxy.URL.WithoutCredentials()):
+	case last.URL.IsZero():
+	case !last.URL.WithoutCredentials().Equal(proxy.URL.WithoutCredentials()):
 		s.Warnings = append(s.Warnings, filepath.Join(folder, previous)+": it is not of the proxy that "+current+" names")
-	case before.Credentials[0].Header() != proxy.Credentials[0].Header():
-		before.Credentials[0].Name = "previous"
-		proxy.Credentials = slices.Concat(proxy.Credentials, before.Credentials)
+	case last.Credentials[0].Header() != proxy.Credentials[0].Header():
+		last.Credentials[0].Name = "previous"
+		proxy.Credentials = slices.Concat(proxy.Credentials, last.Credentials)
 	}
 	return proxy, nil
 }

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -24,9 +23,8 @@ type Transport struct {
 	dialer      *Dialer
 	proxy       Proxy
 	authorities func() (*x509.CertPool, error)
-	timeout     time.Duration
+	timeout     Timeout
 	base        headers.Transport
-	bound       func(context.Context) (context.Context, context.CancelFunc)
 }
 
 // ContinueTimeout is how long a body waits for the answer that it may come (RFC 9110, section 10.1.1): a proxy may refuse it, or
@@ -34,21 +32,18 @@ type Transport struct {
 const ContinueTimeout = 5 * time.Second
 
 // NewTransport returns one for a proxy. Close it when the settings have changed. Awaiting a credential, and connecting, take at
-// most the given time each, whose cause the error is.
-func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error), timeout time.Duration, cause error) *Transport {
+// most the given time each.
+func (d *Dialer) NewTransport(proxy Proxy, authorities func() (*x509.CertPool, error), timeout Timeout) *Transport {
 	proxy.plain = true
-	bound := func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return context.WithTimeoutCause(ctx, timeout, cause)
-	}
 	return &Transport{d, proxy, authorities, timeout, headers.NewTransport(&http.Transport{
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address}), // what speaks TLS is below
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			ctx, cancel := bound(ctx)
+			ctx, cancel := timeout.Bound(ctx)
 			defer cancel()
 			return d.connect(ctx, proxy, authorities)
 		},
 		DisableCompression: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, ExpectContinueTimeout: ContinueTimeout,
-	}), bound}
+	})}
 }
 
 // Close ends connections that are idle. Requests that are under way go on.
@@ -57,32 +52,17 @@ func (t *Transport) Close() { t.base.CloseIdleConnections() }
 // RoundTrip sends the request. If the proxy refuses a credential, the next one is tried, unless the request has a body, which
 // is gone then. The request's header is the Transport's. A refusal for want of a credential that it accepts is a *Refusal, never an answer.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := t.roundTrip(request)
+	var response *http.Response
+	waiting := func() (context.Context, context.CancelFunc) { return t.timeout.Bound(request.Context()) }
+	body := request.Body != nil && request.Body != http.NoBody
+	err := t.dialer.attempts.each(waiting, t.proxy, body, func(one *asking) (got answer, err error) {
+		response, got, err = t.ask(request, one)
+		return got, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the proxy %s: %w", t.proxy.URL, err)
 	}
 	return response, nil
-}
-
-func (t *Transport) roundTrip(request *http.Request) (*http.Response, error) {
-	body := request.Body != nil && request.Body != http.NoBody
-	var failed error
-	for from := 0; ; {
-		waiting, cancel := t.bound(request.Context())
-		one, err := t.dialer.attempts.begin(waiting, t.proxy, from, body)
-		cancel()
-		if err != nil {
-			return nil, cmp.Or(failed, err)
-		}
-		response, got, err := t.ask(request, &one)
-		t.dialer.attempts.end(t.proxy, one, got)
-		if got != refused && got != doubted {
-			return response, err
-		}
-		if failed, from = err, one.index+1; from == len(t.proxy.Credentials) || body {
-			return nil, err
-		}
-	}
 }
 
 // ask sends a request with a credential. With got refused or doubted there is an error.
@@ -93,7 +73,7 @@ func (t *Transport) ask(request *http.Request, one *asking) (response *http.Resp
 			return nil, refused, err
 		}
 	}
-	longer, heard := hears(request.Context(), t.timeout)
+	longer, heard := hears(request.Context(), time.Duration(t.timeout))
 	response, err = t.send(request.WithContext(longer), t.proxy.Credentials[one.index])
 	heard()
 	switch {
@@ -130,7 +110,7 @@ func (t *Transport) known(request *http.Request, one *asking) (answer, error) {
 	if t.proxy.Credentials[one.index].IsZero() {
 		return refused, nil
 	}
-	waiting, cancel := t.bound(request.Context())
+	waiting, cancel := t.timeout.Bound(request.Context())
 	defer cancel()
 	return t.dialer.attempts.beginProof(waiting, t.proxy, one)
 }
@@ -138,7 +118,7 @@ func (t *Transport) known(request *http.Request, one *asking) (answer, error) {
 // prove asks the proxy with CONNECT whether it accepts a credential, for a tunnel to the host of a request that nobody uses. It
 // may open none, and have tried to, or still do: it has looked at the password, then.
 func (t *Transport) prove(request *http.Request, one *asking) (got answer, tried bool, err error) {
-	ctx, cancel := t.bound(context.WithoutCancel(request.Context()))
+	ctx, cancel := t.timeout.Bound(context.WithoutCancel(request.Context()))
 	defer cancel()
 	tunnel, err := t.dialer.ask(ctx, t.proxy, t.authorities, net.JoinHostPort(request.URL.Hostname(), "443"), request.Header.Get("Via"), one.index)
 	var said *Refusal

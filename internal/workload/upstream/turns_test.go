@@ -47,9 +47,7 @@ const (
 	opens   = "HTTP/1.1 200 OK\r\n\r\n"
 )
 
-const limit = 30 * time.Second
-
-var errLate = errors.New("late")
+const limit = Timeout(30 * time.Second)
 
 // client asks through one dialer, by CONNECT and for http URLs.
 type client struct {
@@ -60,7 +58,7 @@ type client struct {
 
 func newClient(t *testing.T, d *Dialer, proxy Proxy) client {
 	t.Helper()
-	plain := d.NewTransport(proxy, nil, limit, errLate)
+	plain := d.NewTransport(proxy, nil, limit)
 	t.Cleanup(plain.Close)
 	return client{d, plain, proxy}
 }
@@ -78,7 +76,7 @@ func (c client) get(ctx context.Context, host string) error {
 }
 
 func (c client) connect(ctx context.Context, host string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errLate)
+	ctx, cancel := limit.Bound(ctx)
 	defer cancel()
 	tunnel, err := c.dialer.Open(ctx, c.proxy, nil, host+":443", "")
 	if err == nil {
@@ -128,7 +126,7 @@ func TestADestinationThatSays407StopsNobody(t *testing.T) {
 					}
 				}
 				for range 20 {
-					if err := <-done; err == nil || !strings.Contains(err.Error(), "said so, and not the proxy") && !errors.Is(err, errLate) {
+					if err := <-done; err == nil || !strings.Contains(err.Error(), "said so, and not the proxy") && !errors.Is(err, limit) {
 						t.Error(err)
 					}
 				}
@@ -159,7 +157,7 @@ func TestWhoHasNotAskedWhoseA407IsDoesNotSay(t *testing.T) {
 		}
 		late := 0
 		for range 20 {
-			if err := <-done; errors.Is(err, errLate) {
+			if err := <-done; errors.Is(err, limit) {
 				late++
 			}
 		}

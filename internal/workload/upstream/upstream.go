@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Conn is a connection that can end one direction: *net.TCPConn, *tls.Conn.
@@ -29,44 +29,44 @@ type Tunnel struct {
 
 // Dialer reaches destinations through proxies, and remembers which credentials they refuse.
 type Dialer struct {
-	Dial     func(ctx context.Context, address string) (Conn, error) // to the proxy
+	dial     func(ctx context.Context, address string) (Conn, error) // to the proxy
 	attempts attempts
 }
 
 // NewDialer returns one that connects to a proxy by this function.
 func NewDialer(dial func(ctx context.Context, address string) (Conn, error)) *Dialer {
-	return &Dialer{Dial: dial}
+	return &Dialer{dial: dial}
+}
+
+// Timeout is a time for an answer, and the error when it is over.
+type Timeout time.Duration
+
+// ConnectTimeout is for everything until there is a way: names, TCP, TLS, and the proxy's answer.
+const ConnectTimeout = Timeout(30 * time.Second)
+
+func (t Timeout) Error() string { return fmt.Sprintf("no answer within %s", time.Duration(t)) }
+
+// Bound returns a context that ends after the time, with the error as its cause.
+func (t Timeout) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, time.Duration(t), t)
 }
 
 // Open opens a tunnel to host:port with CONNECT (RFC 9110, section 9.3.6). If the proxy refuses a credential, the next one is
 // tried. Via is that header's value, or empty. The error may be a *Refusal, and has no password.
 func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string) (Tunnel, error) {
-	tunnel, err := d.open(ctx, proxy, authorities, target, via)
+	var tunnel Tunnel
+	waiting := func() (context.Context, context.CancelFunc) { return ctx, func() {} }
+	err := d.attempts.each(waiting, proxy, false, func(one *asking) (answer, error) {
+		longer, heard := hears(ctx, 0) // it has a deadline
+		defer heard()
+		var err error
+		tunnel, err = d.ask(longer, proxy, authorities, target, via, one.index)
+		return answerTo(err), err
+	})
 	if err != nil {
 		return Tunnel{}, fmt.Errorf("the proxy %s: %w", proxy.URL, err)
 	}
 	return tunnel, nil
-}
-
-func (d *Dialer) open(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string) (Tunnel, error) {
-	var failed error
-	for from := 0; ; {
-		one, err := d.attempts.begin(ctx, proxy, from, false)
-		if err != nil {
-			return Tunnel{}, cmp.Or(failed, err)
-		}
-		longer, heard := hears(ctx, 0) // it has a deadline
-		tunnel, err := d.ask(longer, proxy, authorities, target, via, one.index)
-		heard()
-		got := answerTo(err)
-		d.attempts.end(proxy, one, got)
-		if got != refused {
-			return tunnel, err
-		}
-		if failed, from = err, one.index+1; from == len(proxy.Credentials) {
-			return Tunnel{}, err
-		}
-	}
 }
 
 // answerTo is what the error of a CONNECT says of its credential.
@@ -99,7 +99,7 @@ func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509
 
 // connect connects to the proxy, with TLS if its URL says so.
 func (d *Dialer) connect(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error)) (Conn, error) {
-	conn, err := d.Dial(ctx, proxy.Address)
+	conn, err := d.dial(ctx, proxy.Address)
 	if err != nil || proxy.URL.Scheme() != "https" {
 		return conn, err
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,19 +31,15 @@ func (d *Dialer) Usage(s *Settings) []Usage {
 		if of.header == "" || state.last.IsZero() && state.said.IsZero() && state.tunnels == 0 {
 			continue
 		}
-		usage := by[s.fingerprint(of.header)]
-		usage.Fingerprint = s.fingerprint(of.header)
+		fingerprint := s.fingerprint(of.header)
+		usage := by[fingerprint]
+		usage.Fingerprint = fingerprint
 		usage.Tunnels += state.tunnels
 		usage.LastAccepted = later(usage.LastAccepted, state.last)
 		usage.LastRefused = later(usage.LastRefused, state.said)
-		by[usage.Fingerprint] = usage
+		by[fingerprint] = usage
 	}
-	var all []Usage
-	for _, usage := range by {
-		all = append(all, usage)
-	}
-	slices.SortFunc(all, func(a, b Usage) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
-	return all
+	return slices.SortedFunc(maps.Values(by), func(a, b Usage) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
 }
 
 // Configured is a credential in settings, by its place there (current or previous) and its fingerprint.
@@ -51,15 +48,18 @@ type Configured struct{ Credential, Fingerprint string }
 // Configured returns the credentials of other settings, with the fingerprints of these.
 func (s *Settings) Configured(in *Settings) []Configured {
 	var all []Configured
-	for _, proxy := range []Proxy{in.HTTPS, in.HTTP} {
-		for _, credential := range proxy.Credentials {
-			c := Configured{credential.Name, s.fingerprint(credential.Header())}
-			if !credential.IsZero() && !slices.Contains(all, c) {
-				all = append(all, c)
-			}
+	for _, credential := range in.credentials() {
+		c := Configured{credential.Name, s.fingerprint(credential.Header())}
+		if !slices.Contains(all, c) {
+			all = append(all, c)
 		}
 	}
 	return all
+}
+
+// credentials are those of both proxies.
+func (s *Settings) credentials() []Credential {
+	return slices.DeleteFunc(slices.Concat(s.HTTPS.Credentials, s.HTTP.Credentials), Credential.IsZero)
 }
 
 // validMark is what a fingerprint of the management cluster looks like: it becomes a label of metrics.
@@ -68,29 +68,22 @@ var validMark = regexp.MustCompile(`^[!-~]{1,128}$`)
 // mark notes the fingerprints that come with the settings. One is of all the credentials of a place.
 func (s *Settings) mark(files map[string]string) {
 	s.marks = map[string]string{}
-	for _, proxy := range []Proxy{s.HTTPS, s.HTTP} {
-		for _, credential := range proxy.Credentials {
-			mark := strings.TrimSpace(files[MarkFile])
-			if credential.Name == "previous" {
-				mark = strings.TrimSpace(files[MarkPreviousFile])
-			}
-			if !credential.IsZero() && validMark.MatchString(mark) {
-				s.marks[credential.Header()] = cmp.Or(s.marks[credential.Header()], mark)
-			}
+	for _, credential := range s.credentials() {
+		mark := strings.TrimSpace(files[MarkFile])
+		if credential.Name == "previous" {
+			mark = strings.TrimSpace(files[MarkPreviousFile])
+		}
+		if validMark.MatchString(mark) {
+			s.marks[credential.Header()] = cmp.Or(s.marks[credential.Header()], mark)
 		}
 	}
 }
 
 // remember keeps the fingerprints of earlier credentials: tunnels that were opened with them go on.
-func (s *Settings) remember(before *Settings) {
-	own := map[string]bool{}
-	for _, proxy := range []Proxy{s.HTTPS, s.HTTP} {
-		for _, credential := range proxy.Credentials {
-			own[credential.Header()] = true
-		}
-	}
-	for header, mark := range before.marks {
-		if !own[header] {
+func (s *Settings) remember(previous *Settings) {
+	own := s.credentials()
+	for header, mark := range previous.marks {
+		if !slices.ContainsFunc(own, func(c Credential) bool { return c.Header() == header }) {
 			s.marks[header] = mark
 		}
 	}
