@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,13 +17,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/delivery"
+	"github.com/fairlead-io/fairlead/internal/health"
 	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
 
@@ -74,7 +73,7 @@ func Run(ctx context.Context, config *rest.Config, opts Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &clusterv1.Cluster{}, labelIndex, byLabel); err != nil {
 		return err
 	}
-	if err := errors.Join(r.register(mgr), addProbes(mgr)); err != nil {
+	if err := errors.Join(r.register(mgr), health.Add(mgr, watched)); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -98,21 +97,4 @@ func newManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		Metrics:                metricsserver.Options{BindAddress: opts.MetricsAddress},
 		HealthProbeBindAddress: opts.HealthAddress,
 	})
-}
-
-// addProbes: alive means that it answers, ready that the caches are filled.
-func addProbes(mgr manager.Manager) error {
-	ready := func(request *http.Request) error {
-		for _, object := range watched {
-			informer, err := mgr.GetCache().GetInformer(request.Context(), object, cache.BlockUntilSynced(false))
-			if err != nil {
-				return fmt.Errorf("no cache of %T: %w", object, err)
-			}
-			if !informer.HasSynced() {
-				return fmt.Errorf("the cache of %T is not synced yet", object)
-			}
-		}
-		return nil
-	}
-	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", ready))
 }

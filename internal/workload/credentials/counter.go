@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
@@ -60,7 +61,6 @@ const (
 type Counter struct {
 	Options
 
-	client http.Client
 	now    func() time.Time
 	mutex  sync.Mutex
 	memory memory
@@ -69,14 +69,7 @@ type Counter struct {
 
 // New returns a counter.
 func New(options Options) *Counter {
-	return &Counter{
-		Options: options, now: time.Now, memory: memory{of: map[string]*probe.CredentialsSeen{}},
-		client: http.Client{
-			Timeout: patience,
-			// To pods, whatever the environment says. A relay ends its connections anyway.
-			Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: patience}).DialContext, DisableKeepAlives: true},
-		},
-	}
+	return &Counter{Options: options, now: time.Now, memory: memory{of: map[string]*probe.CredentialsSeen{}}}
 }
 
 // Count looks at everything once. Unseen says in words what could not be looked at, now or a moment ago.
@@ -178,7 +171,7 @@ func (c *Counter) scrapeAll(ctx context.Context, selector, port string) (answers
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			found, err := c.scrape(ctx, address)
+			found, err := scrape(ctx, address)
 			mutex.Lock()
 			defer mutex.Unlock()
 			if err != nil {
@@ -214,12 +207,10 @@ func mayRun(pod *corev1.Pod, container string) bool {
 	return pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodUnknown
 }
 
-func (c *Counter) scrape(ctx context.Context, address string) (metrics, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := c.client.Do(request)
+func scrape(ctx context.Context, address string) (metrics, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	response, err := healthz.Get(ctx, "http://"+address+"/metrics")
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -38,9 +37,7 @@ func (f *follower) isReady() error {
 
 // serve answers probes until it is stopped.
 func (f *follower) serve() (stop func(), err error) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(Metrics...)
 	mux := healthz.Mux("it runs", func(http.Header) (string, error) { return "there are settings", f.isReady() })
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	healthz.Metrics(mux, Metrics...)
 	return healthz.ListenAndServe(f.Health, mux)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
@@ -48,11 +49,7 @@ const patience = 5 * time.Second
 func (t Taint) askRelay(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Relay, nil)
-	if err != nil {
-		return err
-	}
-	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	response, err := healthz.Get(ctx, t.Relay)
 	if err != nil {
 		return err
 	}

@@ -5,17 +5,16 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
 // serveHealth serves probes and metrics until the end. Where another program has the address, as may be in a host's network,
 // requests of clients are answered all the same.
-func (p *Proxy) serveHealth(ctx context.Context, address string, registry *prometheus.Registry) (end func()) {
-	end, err := healthz.ListenAndServe(address, p.health(ctx, registry))
+func (p *Proxy) serveHealth(ctx context.Context, address string, metrics *metrics) (end func()) {
+	mux := p.health(ctx)
+	healthz.Metrics(mux, metrics)
+	end, err := healthz.ListenAndServe(address, mux)
 	if err != nil {
 		p.Log.Error("no probes and no metrics", "reason", err)
 		return func() {}
@@ -24,8 +23,8 @@ func (p *Proxy) serveHealth(ctx context.Context, address string, registry *prome
 }
 
 // health is ready while it takes new connections and its settings can be read.
-func (p *Proxy) health(ctx context.Context, registry *prometheus.Registry) http.Handler {
-	mux := healthz.Mux("it listens", func(header http.Header) (string, error) {
+func (p *Proxy) health(ctx context.Context) *http.ServeMux {
+	return healthz.Mux("it listens", func(header http.Header) (string, error) {
 		settings, err := p.Folder.Read()
 		if err == nil && settings.Revision != "" {
 			header.Set(upstream.RevisionHeader, settings.Revision)
@@ -38,6 +37,4 @@ func (p *Proxy) health(ctx context.Context, registry *prometheus.Registry) http.
 		}
 		return "it listens, and its settings can be read", err
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	return mux
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/coreos/go-systemd/v22/activation"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fairlead-io/fairlead/internal/version"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -52,10 +51,9 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 		options.Access = log
 	}
 	proxy := New(options)
-	metrics, registry := newMetrics(proxy), prometheus.NewRegistry()
+	metrics := newMetrics(proxy)
 	proxy.Observe = metrics.observe
-	registry.MustRegister(metrics)
-	defer proxy.serveHealth(ctx, config.Health, registry)()
+	defer proxy.serveHealth(ctx, config.Health, metrics)()
 	go rules.follow(ctx, proxy)
 	limits := fit(DefaultLimits)
 	log.Info("listening", "version", version.Version, "addresses", config.Listen, "connections", limits.Connections)

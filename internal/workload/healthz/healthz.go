@@ -1,7 +1,8 @@
-// Package healthz answers the kubelet, and who reads metrics, whoever else connects.
+// Package healthz answers the kubelet, and who reads metrics, whoever else connects; and it asks other programs.
 package healthz
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // places are the connections that there may be: whoever reaches a pod reaches this port, and must not take the pod's memory.
@@ -30,6 +34,25 @@ func Mux(alive string, ready func(http.Header) (text string, err error)) *http.S
 		fmt.Fprintln(w, text)
 	})
 	return mux
+}
+
+// Metrics serves GET /metrics of these collectors.
+func Metrics(mux *http.ServeMux, collectors ...prometheus.Collector) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors...)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+}
+
+// client asks pods and this machine, whatever proxy the environment has. They end each connection anyway.
+var client = http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// Get asks another program.
+func Get(ctx context.Context, url string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	return client.Do(request)
 }
 
 // ListenAndServe serves on an address until it is stopped. The error says why it cannot listen.

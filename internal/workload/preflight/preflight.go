@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -57,7 +57,7 @@ func Run(ctx context.Context, config *rest.Config, opts Options) error {
 	if err := writer.Get(ctx, types.NamespacedName{Namespace: opts.Namespace, Name: probe.PreflightName}, answers); err != nil {
 		return fmt.Errorf("reading the ConfigMap of the answers, which the chart makes with preflight.enabled: %w", err)
 	}
-	if err := checkCage(ctx, writer, answers); err != nil {
+	if err := cage.AwaitPatch(ctx, writer, answers, Policy); err != nil {
 		return err
 	}
 	r := newRunner(opts, writer, answers)
@@ -75,20 +75,14 @@ func Run(ctx context.Context, config *rest.Config, opts Options) error {
 	return nil
 }
 
-// checkCage gives the API server time to notice a new policy.
-func checkCage(ctx context.Context, c client.Client, answers *corev1.ConfigMap) error {
-	var last error
-	err := wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-		answer := cage.CheckPatch(ctx, c, answers, Policy)
-		if ctx.Err() == nil || last == nil {
-			last = answer
+// health is ready once the Secret was read.
+func health(read func() bool) http.Handler {
+	return healthz.Mux("it runs", func(http.Header) (string, error) {
+		if !read() {
+			return "", errors.New("it does not know yet what to try")
 		}
-		return answer == nil, nil
+		return "it knows what to try", nil
 	})
-	if err != nil {
-		return fmt.Errorf("refusing to run without the admission policy %s: %w", Policy, errors.Join(last, ctx.Err()))
-	}
-	return nil
 }
 
 // watch tells of every state of the one Secret; nil: it is gone.

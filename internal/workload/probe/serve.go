@@ -3,19 +3,14 @@ package probe
 import (
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 )
 
 // serve answers Prometheus and the kubelet until it is stopped. It is ready once it has settings: a proxy that is down makes no
 // pod unready.
 func (a *agent) serve() (stop func(), err error) {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(&a.metrics)
 	metrics := http.NewServeMux()
-	metrics.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	healthz.Metrics(metrics, &a.metrics)
 	health := healthz.Mux("it runs", func(http.Header) (string, error) {
 		_, err := a.folder.Read()
 		return "there are settings", err

@@ -2,13 +2,13 @@ package probe
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
@@ -108,11 +108,7 @@ func (a *agent) noteRevision(node, revision string) {
 func (p *Prober) revisionOf(ctx context.Context, health string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Stage)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+health+"/readyz", http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request) // not through a proxy
+	response, err := healthz.Get(ctx, "http://"+health+"/readyz")
 	if err != nil {
 		return "", err
 	}

@@ -44,10 +44,15 @@ const valuesSuffix = "-cluster-values"
 // and ConfigMap in our own namespace and in the default one, and a foreign Lease in our own, and must be refused by them.
 func Check(ctx context.Context, c client.Client, policies Policies, namespace string) error {
 	probes := policies.probes(namespace)
+	return await(ctx, func(ctx context.Context) ([]string, error) { return tryOut(ctx, c, probes) })
+}
+
+// await tries until all policies refuse, and no longer than the API server may take to notice a new one.
+func await(ctx context.Context, try func(context.Context) (missing []string, answers error)) error {
 	var missing []string
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, time.Second, timeout, true, func(ctx context.Context) (bool, error) {
-		failed, answers := tryOut(ctx, c, probes)
+		failed, answers := try(ctx)
 		if ctx.Err() == nil || last == nil { // of a round that the time cut off, the one before says more
 			missing, last = failed, answers
 		}
@@ -73,9 +78,9 @@ func (p Policies) probes(namespace string) []probe {
 	meta := func(namespace string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: "fairlead-cage-probe"}
 	}
-	var probes []probe
-	for _, namespace := range []string{namespace, metav1.NamespaceDefault} {
-		probes = append(probes, probe{p.Secrets, "Secret", &corev1.Secret{ObjectMeta: meta(namespace)}})
+	probes := []probe{
+		{p.Secrets, "Secret", &corev1.Secret{ObjectMeta: meta(namespace)}},
+		{p.Secrets, "Secret", &corev1.Secret{ObjectMeta: meta(metav1.NamespaceDefault)}},
 	}
 	if p.ConfigMaps != "" {
 		for _, namespace := range []string{namespace, metav1.NamespaceDefault} {
@@ -110,6 +115,13 @@ var ErrOpen = errors.New("no policy refuses it")
 func CheckPatch(ctx context.Context, c client.Client, object client.Object, policy string) error {
 	patch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"fairlead.io/cage-probe": "true"}}}
 	return refusal(apply.Merge(ctx, c, object, patch, client.DryRunAll), policy)
+}
+
+// AwaitPatch is CheckPatch as Check is: it gives the API server time to notice a new policy.
+func AwaitPatch(ctx context.Context, c client.Client, object client.Object, policy string) error {
+	return await(ctx, func(ctx context.Context) ([]string, error) {
+		return []string{policy}, CheckPatch(ctx, c, object, policy)
+	})
 }
 
 // CheckStatus tries, as a dry run, to change a field of the status of an object that exists, and must be refused by the policy.
