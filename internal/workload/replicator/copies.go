@@ -33,7 +33,7 @@ func trustedCACopies() copies {
 
 func (c *copies) forget(namespace string) {
 	c.paces.forget(namespace)
-	c.states.forget(namespace)
+	c.change(namespace, "")
 }
 
 func (c *copies) count(verb, result string) {

@@ -54,8 +54,7 @@ func startsAlone(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	kept := &corev1.Pod{}
-	kept.Namespace, kept.Name, kept.UID, kept.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
+	kept := &corev1.Pod{ObjectMeta: identity(pod)}
 	if len(pod.Spec.Containers) == 0 { // it was here before
 		kept.Status.ContainerStatuses = pod.Status.ContainerStatuses
 		return kept, nil
@@ -78,15 +77,9 @@ func readersOf(spec *corev1.PodSpec) map[string]bool {
 		volumes[volume.Name] = slices.ContainsFunc(ofVolume(&volume.VolumeSource), reference.hasURL)
 	}
 	readers := map[string]bool{}
-	read := func(name string, env []corev1.EnvVar, envFrom []corev1.EnvFromSource, mounts []corev1.VolumeMount) {
-		readers[name] = slices.ContainsFunc(ofContainer(env, envFrom), reference.hasURL) ||
-			slices.ContainsFunc(mounts, func(mount corev1.VolumeMount) bool { return volumes[mount.Name] })
-	}
-	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		read(c.Name, c.Env, c.EnvFrom, c.VolumeMounts)
-	}
-	for _, c := range spec.EphemeralContainers {
-		read(c.Name, c.Env, c.EnvFrom, c.VolumeMounts)
+	for _, c := range containersOf(spec) {
+		readers[c.Name] = slices.ContainsFunc(ofContainer(c), reference.hasURL) ||
+			slices.ContainsFunc(c.VolumeMounts, func(mount corev1.VolumeMount) bool { return volumes[mount.Name] })
 	}
 	return readers
 }

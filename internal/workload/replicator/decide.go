@@ -125,7 +125,7 @@ func decide(s state) decision {
 	case s.excluded && !isOurs(s.copy):
 		return decision{state: stateExcluded}
 	case s.copy != nil && !proxysecret.IsOurs(s.copy):
-		return decision{verb: refuse, state: stateNameTaken, detail: fmt.Sprintf("it has no label %s=%s, so it is left as it is: delete it, or set the label to hand it over", render.SecretLabel, proxysecret.Role)}
+		return taken(render.SecretLabel, proxysecret.Role)
 	case s.copy != nil && s.copy.Type != corev1.SecretTypeOpaque:
 		return decision{verb: refuse, state: stateNameTaken, detail: "its type is not Opaque, so it is left as it is: delete it"}
 	case s.source.problem != "":
@@ -137,6 +137,14 @@ func decide(s state) decision {
 	}
 	return mend(s)
 }
+
+// taken is about an object of our name that lacks our label.
+func taken(label, value string) decision {
+	const text = "it has no label %s=%s, so it is left as it is: delete it, or set the label to hand it over"
+	return decision{verb: refuse, state: stateNameTaken, detail: fmt.Sprintf(text, label, value)}
+}
+
+var immutable = decision{verb: refuse, state: stateImmutable, detail: "it is immutable and its content is out of date: delete it, and it is made anew"}
 
 // mend makes an existing copy right.
 func mend(s state) decision {
@@ -150,10 +158,7 @@ func mend(s state) decision {
 		}
 		d.pollAgain = true
 	}
-	if s.excluded {
-		d.pollAgain = true
-	}
-	if d.pollAgain {
+	if d.pollAgain = d.pollAgain || s.excluded; d.pollAgain {
 		d.state = stateInUse
 	}
 	same, dated := proxysecret.Equal(s.copy.Data, data), isDated(s.copy)
@@ -162,7 +167,7 @@ func mend(s state) decision {
 	case same && dated && marked:
 		return d
 	case !same && s.copy.Immutable != nil && *s.copy.Immutable:
-		return decision{verb: refuse, state: stateImmutable, detail: "it is immutable and its content is out of date: delete it, and it is made anew"}
+		return immutable
 	}
 	right := s.copy.DeepCopy()
 	right.Data = data

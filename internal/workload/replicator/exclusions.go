@@ -3,7 +3,6 @@ package replicator
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -65,8 +64,8 @@ type Exclusions struct {
 	Now    func() time.Time
 
 	paces paces
-	mu    sync.Mutex
-	of    map[string]exclusion
+
+	latest[exclusion]
 }
 
 // Reconcile looks at one namespace.
@@ -121,22 +120,6 @@ func (e *Exclusions) end(ctx context.Context, namespace *metav1.PartialObjectMet
 	return ctrl.Result{}, nil
 }
 
-// change reports whether the namespace's is another than before.
-func (e *Exclusions) change(namespace string, now exclusion) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	before := e.of[namespace]
-	if now.state == "" {
-		delete(e.of, namespace)
-		return before.state != ""
-	}
-	if e.of == nil {
-		e.of = map[string]exclusion{}
-	}
-	e.of[namespace] = now
-	return before != now
-}
-
 // Register adds the controller to the manager. It shares the watch of namespaces.
 func (e *Exclusions) Register(mgr ctrl.Manager) error {
 	changed := predicate.Or(predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
@@ -159,19 +142,15 @@ func (e *Exclusions) Describe(ch chan<- *prometheus.Desc) { ch <- exclusionsDesc
 
 // Collect implements prometheus.Collector.
 func (e *Exclusions) Collect(ch chan<- prometheus.Metric) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	counts := map[string]float64{}
+	var found []string
 	var next time.Time
-	for _, one := range e.of {
-		counts[one.state]++
+	for _, one := range e.values() {
+		found = append(found, one.state)
 		if !one.end.IsZero() && (next.IsZero() || one.end.Before(next)) {
 			next = one.end
 		}
 	}
-	for state, count := range counts {
-		ch <- prometheus.MustNewConstMetric(exclusionsDesc, prometheus.GaugeValue, count, state)
-	}
+	collectCounts(ch, exclusionsDesc, found)
 	if !next.IsZero() {
 		ch <- prometheus.MustNewConstMetric(nextEndDesc, prometheus.GaugeValue, float64(next.Unix()))
 	}

@@ -82,11 +82,8 @@ func newManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	}
 	r := &Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: mgr.GetEventRecorder("fairlead"),
-		Namespace: opts.Namespace, Excluded: map[string]struct{}{}, OnDemand: demand,
+		Namespace: opts.Namespace, Excluded: opts.ExcludeNamespaces, OnDemand: demand,
 		origin: origin, secrets: secretCopies(), trustedCAs: trustedCACopies(),
-	}
-	for _, name := range opts.ExcludeNamespaces {
-		r.Excluded[name] = struct{}{}
 	}
 	metrics.Registry.MustRegister(r.collectors()...)
 	if opts.CountCredentials {
@@ -146,6 +143,13 @@ func nameAlone(object any) (any, error) {
 		return object, nil
 	}
 	kept := metadata("Pod")
-	kept.Namespace, kept.Name, kept.UID, kept.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
+	kept.ObjectMeta = identity(pod)
 	return kept, nil
+}
+
+// identity is what a cache needs of an object.
+func identity(object client.Object) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), ResourceVersion: object.GetResourceVersion(),
+	}
 }

@@ -1,6 +1,8 @@
 package replicator
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,47 +24,54 @@ var copiesDesc = prometheus.NewDesc("fairlead_copies",
 var trustedCACopiesDesc = prometheus.NewDesc("fairlead_trusted_ca_copies",
 	"Namespaces that have or need a copy of the ConfigMap fairlead-trusted-ca, by its state.", []string{"state"}, nil)
 
-// states remembers what was last decided for each namespace: for the metric, and to announce changes only. A
-// standby has decided nothing.
+// latest remembers what was last decided for each namespace: for metrics, and to announce changes only. A standby has decided
+// nothing.
+type latest[T comparable] struct {
+	mu sync.Mutex
+	of map[string]T
+}
+
+// change reports whether a namespace had another value before. The zero one is none.
+func (l *latest[T]) change(namespace string, value T) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = map[string]T{}
+	}
+	previous, none := l.of[namespace], *new(T)
+	if l.of[namespace] = value; value == none {
+		delete(l.of, namespace)
+	}
+	return previous != value
+}
+
+func (l *latest[T]) values() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.of))
+}
+
+// states are those of the copies of one object.
 type states struct {
+	latest[string]
+
 	desc *prometheus.Desc
-	mu   sync.Mutex
-	of   map[string]string
-}
-
-// change reports whether the state is another than before. One that is empty is none.
-func (s *states) change(namespace, state string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = map[string]string{}
-	}
-	before := s.of[namespace]
-	if s.of[namespace] = state; state == "" {
-		delete(s.of, namespace)
-	}
-	return before != state
-}
-
-func (s *states) forget(namespace string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.of, namespace)
 }
 
 // Describe implements prometheus.Collector.
 func (s *states) Describe(ch chan<- *prometheus.Desc) { ch <- s.desc }
 
 // Collect implements prometheus.Collector.
-func (s *states) Collect(ch chan<- prometheus.Metric) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *states) Collect(ch chan<- prometheus.Metric) { collectCounts(ch, s.desc, s.values()) }
+
+// collectCounts sends how often each label is there.
+func collectCounts(ch chan<- prometheus.Metric, desc *prometheus.Desc, labels []string) {
 	counts := map[string]float64{}
-	for _, state := range s.of {
-		counts[state]++
+	for _, label := range labels {
+		counts[label]++
 	}
-	for state, count := range counts {
-		ch <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, count, state)
+	for label, count := range counts {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, count, label)
 	}
 }
 

@@ -55,8 +55,7 @@ func referral(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	kept := &corev1.Pod{}
-	kept.Namespace, kept.Name, kept.UID, kept.ResourceVersion = pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion
+	kept := &corev1.Pod{ObjectMeta: identity(pod)}
 	if needs := useBy([]corev1.Pod{*pod}); needs.secret || needs.trustedCA || pod.Annotations[refers] != "" {
 		kept.Annotations = map[string]string{refers: proxysecret.Name}
 	}

@@ -1,9 +1,11 @@
 package replicator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +28,8 @@ type Reconciler struct {
 	Client    client.Client // reads from the cache
 	Live      client.Reader // for pods, which are not watched
 	Events    events.EventRecorder
-	Namespace string              // where the source is
-	Excluded  map[string]struct{} // namespaces, by name
+	Namespace string   // where the source is
+	Excluded  []string // namespaces, by name
 	OnDemand  onDemand
 
 	origin     origin
@@ -35,8 +37,8 @@ type Reconciler struct {
 	secrets    copies
 	trustedCAs copies
 	serving    paces
-	marks      states      // of namespaces that may not be annotated
-	served     atomic.Bool // there is a copy
+	marks      latest[string] // of namespaces that may not be annotated
+	served     atomic.Bool    // there is a copy
 }
 
 // Reconcile looks at one namespace.
@@ -82,16 +84,15 @@ func (r *Reconciler) forget(namespace string) {
 	r.secrets.forget(namespace)
 	r.trustedCAs.forget(namespace)
 	r.serving.forget(namespace)
-	r.marks.forget(namespace)
+	r.marks.change(namespace, "")
 }
 
 func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMetadata) (state, error) {
-	_, byName := r.Excluded[namespace.Name]
 	s := state{
 		namespace:   namespace.Name,
 		created:     namespace.CreationTimestamp.Time,
 		terminating: namespace.DeletionTimestamp != nil,
-		excluded:    byName || namespace.Labels[selection.Key] == selection.Exclude,
+		excluded:    slices.Contains(r.Excluded, namespace.Name) || namespace.Labels[selection.Key] == selection.Exclude,
 		now:         time.Now(),
 	}
 	spared, err := r.OnDemand.spares(ctx, s.namespace)
@@ -134,8 +135,7 @@ func (r *Reconciler) readTrustedCA(ctx context.Context, namespace string) (trust
 	if c.copy, err = find(ctx, r.Client, namespace, proxysecret.TrustedCAName, &corev1.ConfigMap{}); err != nil {
 		return c, err
 	}
-	pods := &metav1.PartialObjectMetadataList{}
-	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
+	pods := metadataList("PodList")
 	err = r.Client.List(ctx, pods, client.InNamespace(namespace), client.Limit(1))
 	c.needed = len(pods.Items) > 0
 	return c, err
@@ -217,11 +217,7 @@ func (r *Reconciler) reportSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := origin.problem
-	if now == "" {
-		now = stateSource
-	}
-	if !r.secrets.change(r.origin.key(r.Namespace), now) {
+	if !r.secrets.change(r.origin.key(r.Namespace), cmp.Or(origin.problem, stateSource)) {
 		return nil
 	}
 	if origin.problem == "" {

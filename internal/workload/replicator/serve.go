@@ -100,7 +100,7 @@ func (r *Reconciler) annotate(ctx context.Context, namespace *metav1.PartialObje
 	case err != nil && !apierrors.IsNotFound(err):
 		return ctrl.Result{}, fmt.Errorf("annotate namespace %s with %s=%s: %w", namespace.Name, selection.Served, value, err)
 	}
-	r.marks.forget(namespace.Name)
+	r.marks.change(namespace.Name, "")
 	log.FromContext(ctx).Info("annotated the namespace", "namespace", namespace.Name, selection.Served, value)
 	return ctrl.Result{}, nil
 }

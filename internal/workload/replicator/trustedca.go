@@ -1,7 +1,6 @@
 package replicator
 
 import (
-	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +43,7 @@ func decideTrustedCA(s state) decision {
 	case c.copy == nil:
 		return decision{verb: create, state: stateCurrent, object: newTrustedCA(s)}
 	case !proxysecret.IsOurTrustedCA(c.copy) && c.needed && !s.excluded:
-		return decision{verb: refuse, state: stateNameTaken, detail: fmt.Sprintf("it has no label %s=%s, so it is left as it is: delete it, or set the label to hand it over", render.ConfigMapLabel, proxysecret.TrustedCARole)}
+		return taken(render.ConfigMapLabel, proxysecret.TrustedCARole)
 	case !proxysecret.IsOurTrustedCA(c.copy):
 		return decision{}
 	case losesTrustedCA(s) && !s.inUse.trustedCA:
@@ -63,7 +62,7 @@ func mendTrustedCA(s state) decision {
 	case c.source == nil || maps.Equal(c.copy.Data, c.source) && len(c.copy.BinaryData) == 0:
 		return d
 	case c.copy.Immutable != nil && *c.copy.Immutable:
-		return decision{verb: refuse, state: stateImmutable, detail: "it is immutable and its content is out of date: delete it, and it is made anew"}
+		return immutable
 	}
 	right := c.copy.DeepCopy()
 	right.Data, right.BinaryData = c.source, nil

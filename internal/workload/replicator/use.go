@@ -60,11 +60,8 @@ type reference struct{ secret, configMap, key string }
 // references lists those of a pod.
 func references(spec *corev1.PodSpec) []reference {
 	var found []reference
-	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		found = append(found, ofContainer(c.Env, c.EnvFrom)...)
-	}
-	for _, c := range spec.EphemeralContainers {
-		found = append(found, ofContainer(c.Env, c.EnvFrom)...)
+	for _, c := range containersOf(spec) {
+		found = append(found, ofContainer(c)...)
 	}
 	for _, volume := range spec.Volumes {
 		found = append(found, ofVolume(&volume.VolumeSource)...)
@@ -72,9 +69,17 @@ func references(spec *corev1.PodSpec) []reference {
 	return found
 }
 
-func ofContainer(env []corev1.EnvVar, envFrom []corev1.EnvFromSource) []reference {
+func containersOf(spec *corev1.PodSpec) []corev1.Container {
+	all := slices.Concat(spec.InitContainers, spec.Containers)
+	for _, c := range spec.EphemeralContainers {
+		all = append(all, corev1.Container(c.EphemeralContainerCommon))
+	}
+	return all
+}
+
+func ofContainer(container corev1.Container) []reference {
 	var found []reference
-	for _, e := range env {
+	for _, e := range container.Env {
 		if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
 			found = append(found, reference{secret: e.ValueFrom.SecretKeyRef.Name, key: e.ValueFrom.SecretKeyRef.Key})
 		}
@@ -82,7 +87,7 @@ func ofContainer(env []corev1.EnvVar, envFrom []corev1.EnvFromSource) []referenc
 			found = append(found, reference{configMap: e.ValueFrom.ConfigMapKeyRef.Name})
 		}
 	}
-	for _, from := range envFrom {
+	for _, from := range container.EnvFrom {
 		if from.SecretRef != nil {
 			found = append(found, reference{secret: from.SecretRef.Name, key: everyVariable}) // of which the authorities are none
 		}
@@ -96,8 +101,11 @@ func ofContainer(env []corev1.EnvVar, envFrom []corev1.EnvFromSource) []referenc
 func ofVolume(volume *corev1.VolumeSource) []reference {
 	var found []reference
 	secret := func(name string, items []corev1.KeyToPath) {
-		for _, key := range itemKeys(items) {
-			found = append(found, reference{secret: name, key: key})
+		if len(items) == 0 {
+			items = []corev1.KeyToPath{{Key: everyKey}}
+		}
+		for _, item := range items {
+			found = append(found, reference{secret: name, key: item.Key})
 		}
 	}
 	if volume.Secret != nil {
@@ -118,17 +126,6 @@ func ofVolume(volume *corev1.VolumeSource) []reference {
 		}
 	}
 	return found
-}
-
-func itemKeys(items []corev1.KeyToPath) []string {
-	if len(items) == 0 {
-		return []string{everyKey}
-	}
-	keys := make([]string, len(items))
-	for i, item := range items {
-		keys[i] = item.Key
-	}
-	return keys
 }
 
 // settleTime is how long nothing may refer to what is taken away. A pod that was injected before its namespace

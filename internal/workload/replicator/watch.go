@@ -64,8 +64,7 @@ func (r *Reconciler) concerned(ctx context.Context, object client.Object) []reco
 	if object.GetNamespace() != r.Namespace || r.origin.apart() && object.GetName() == proxysecret.Name {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: object.GetNamespace()}}}
 	}
-	namespaces := &metav1.PartialObjectMetadataList{}
-	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	namespaces := metadataList("NamespaceList")
 	if err := r.Client.List(ctx, namespaces); err != nil {
 		log.FromContext(ctx).Error(err, "listing namespaces in the cache")
 		return nil
@@ -100,4 +99,10 @@ func metadata(kind string) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	return object
+}
+
+func metadataList(kind string) *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	return list
 }
