@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/workload/healthz"
@@ -24,15 +24,15 @@ import (
 
 // Options say what there is to look at.
 type Options struct {
-	// Pods lists those of our own namespace with these labels.
-	Pods func(ctx context.Context, selector string) ([]corev1.Pod, error)
+	// List lists pods of our own namespace.
+	List func(context.Context, metav1.ListOptions) (*corev1.PodList, error)
 	// Copies: the replicator counts copies and pods. Relays: there is the DaemonSet.
 	Copies, Relays bool
 	// Unseen is what is there and cannot be looked at from here.
 	Unseen []string
 	// CopiesLeft is a file that is there as long as copies may be that nobody counts; empty: there are none.
 	CopiesLeft string
-	// Published returns the data of the ConfigMap of that name: what a process of before has published.
+	// Published returns the data of the ConfigMap of that name: what a previous process has published.
 	Published func(ctx context.Context) (map[string]string, error)
 	// Own are the settings that the probe itself uses.
 	Own    func() (*upstream.Settings, error)
@@ -156,18 +156,14 @@ func (c *Counter) countRelays(ctx context.Context, round *round) {
 
 // scrapeAll returns the metrics of all pods that may run, and how many do not answer.
 func (c *Counter) scrapeAll(ctx context.Context, selector, port string) (answers []metrics, silent int, err error) {
-	pods, err := c.Pods(ctx, selector)
+	addresses, err := c.addresses(ctx, selector, port)
 	if err != nil {
 		return nil, 0, err
 	}
 	var wait sync.WaitGroup
 	var mutex sync.Mutex
 	slots := make(chan struct{}, parallel)
-	for i := range pods {
-		address, runs := addressOf(&pods[i], port)
-		if !runs {
-			continue
-		}
+	for _, address := range addresses {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
@@ -183,28 +179,6 @@ func (c *Counter) scrapeAll(ctx context.Context, selector, port string) (answers
 	}
 	wait.Wait()
 	return answers, silent, nil
-}
-
-// addressOf is where the pod's metrics are. A container that waits, or has ended, has no process; of one without a status yet
-// the pod's phase decides.
-func addressOf(pod *corev1.Pod, name string) (address string, runs bool) {
-	for _, container := range pod.Spec.Containers {
-		for _, port := range container.Ports {
-			if port.Name == name {
-				return net.JoinHostPort(pod.Status.PodIP, fmt.Sprint(port.ContainerPort)), mayRun(pod, container.Name)
-			}
-		}
-	}
-	return "", mayRun(pod, "")
-}
-
-func mayRun(pod *corev1.Pod, container string) bool {
-	for _, status := range pod.Status.ContainerStatuses {
-		if status.Name == container {
-			return status.State.Running != nil
-		}
-	}
-	return pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodUnknown
 }
 
 func scrape(ctx context.Context, address string) (metrics, error) {
@@ -227,9 +201,6 @@ func scrape(ctx context.Context, address string) (metrics, error) {
 	}
 	return parse(string(text)), nil
 }
-
-// join says the same thing once.
-func join(unseen []string) []string { return slices.Compact(slices.Sorted(slices.Values(unseen))) }
 
 // later is the later one of two times.
 func later(a, b *time.Time) *time.Time {

@@ -38,11 +38,11 @@ type cluster struct {
 func newCluster(t *testing.T, change ...func(*Options)) *cluster {
 	t.Helper()
 	c := &cluster{t: t, own: &upstream.Settings{}}
-	options := Options{Copies: true, Relays: true, Period: 20 * time.Second, Pods: func(_ context.Context, selector string) ([]corev1.Pod, error) {
-		if strings.HasSuffix(selector, "=relay") {
-			return c.relays, c.failed
+	options := Options{Copies: true, Relays: true, Period: 20 * time.Second, List: func(_ context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
+		if strings.HasSuffix(o.LabelSelector, "=relay") {
+			return &corev1.PodList{Items: c.relays}, c.failed
 		}
-		return c.replicators, c.failed
+		return &corev1.PodList{Items: c.replicators}, c.failed
 	}}
 	options.Published = func(context.Context) (map[string]string, error) { return c.before, c.failed }
 	options.Own = func() (*upstream.Settings, error) { return c.own, nil }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
@@ -20,15 +22,15 @@ type memory struct {
 	at     time.Time                         // and when that was
 }
 
-func (m *memory) restore(before probe.Result) {
-	for _, s := range before.Credentials {
+func (m *memory) restore(previous probe.Result) {
+	for _, s := range previous.Credentials {
 		if s.LastUsed != nil {
 			s.Namespaces, s.Relays, s.Pods = 0, 0, 0
 			m.of[s.Fingerprint] = &s
 		}
 	}
-	if len(before.Unseen) > 0 {
-		m.unseen, m.at = before.Unseen, before.Time
+	if len(previous.Unseen) > 0 {
+		m.unseen, m.at = previous.Unseen, previous.Time
 	}
 }
 
@@ -54,7 +56,7 @@ func (m *memory) learn(r *round, now time.Time) []probe.CredentialsSeen {
 		all = append(all, *s)
 	}
 	slices.SortFunc(all, func(a, b probe.CredentialsSeen) int {
-		return cmp.Or(-compare(inUse(a), inUse(b)), -timeOf(a).Compare(timeOf(b)), strings.Compare(a.Fingerprint, b.Fingerprint))
+		return cmp.Or(rank(a)-rank(b), -timeOf(a).Compare(timeOf(b)), strings.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	all = all[:min(len(all), maxSeen)]
 	m.of = map[string]*probe.CredentialsSeen{}
@@ -66,27 +68,19 @@ func (m *memory) learn(r *round, now time.Time) []probe.CredentialsSeen {
 
 func inUse(s probe.CredentialsSeen) bool { return s.Namespaces+s.Relays+s.Pods > 0 }
 
-func compare(a, b bool) int {
-	switch {
-	case a == b:
+func rank(s probe.CredentialsSeen) int {
+	if inUse(s) {
 		return 0
-	case a:
-		return 1
 	}
-	return -1
+	return 1
 }
 
-func timeOf(s probe.CredentialsSeen) time.Time {
-	if s.LastUsed == nil {
-		return time.Time{}
-	}
-	return *s.LastUsed
-}
+func timeOf(s probe.CredentialsSeen) time.Time { return ptr.Deref(s.LastUsed, time.Time{}) }
 
 // linger returns what is not seen. It stays for a round more: of what was not seen a moment ago, one look says little.
 func (m *memory) linger(unseen []string, now time.Time, period time.Duration) []string {
 	if len(unseen) > 0 {
-		m.unseen, m.at = join(unseen), now
+		m.unseen, m.at = slices.Compact(slices.Sorted(slices.Values(unseen))), now
 	}
 	if now.Sub(m.at) < period*3/2 {
 		return m.unseen

@@ -20,14 +20,15 @@ func parse(page string) metrics {
 		if !strings.HasPrefix(line, prefixes[0]) && !strings.HasPrefix(line, prefixes[1]) {
 			continue
 		}
-		series, number, _ := cutLast(strings.TrimSpace(line), " ")
-		value, err := strconv.ParseFloat(number, 64)
+		line = strings.TrimSpace(line)
+		end := strings.LastIndex(line, " ") + 1
+		value, err := strconv.ParseFloat(line[end:], 64)
 		if err != nil || math.IsNaN(value) {
 			continue
 		}
-		name, labels, _ := strings.Cut(series, "{")
+		name, labels, _ := strings.Cut(strings.TrimSpace(line[:end]), "{")
 		fingerprint := ""
-		if _, rest, found := strings.Cut(labels, `fingerprint="`); found {
+		if _, rest, ok := strings.Cut(labels, `fingerprint="`); ok {
 			fingerprint, _, _ = strings.Cut(rest, `"`)
 		}
 		if all[name] == nil {
@@ -38,21 +39,13 @@ func parse(page string) metrics {
 	return all
 }
 
-func cutLast(text, separator string) (before, after string, found bool) {
-	at := strings.LastIndex(text, separator)
-	if at < 0 {
-		return text, "", false
-	}
-	return text[:at], text[at+len(separator):], true
-}
-
 // value is that of a metric without labels.
 func (m metrics) value(name string) float64 { return m[name][""] }
 
 // at reads a metric that is a time.
 func (m metrics) at(name, fingerprint string) *time.Time {
-	value, found := m[name][fingerprint]
-	if !found || value <= 0 || value > 1e11 {
+	value := m[name][fingerprint]
+	if value <= 0 || value > 1e11 {
 		return nil
 	}
 	at := time.UnixMilli(int64(value * 1000)).UTC()

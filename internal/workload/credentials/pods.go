@@ -2,6 +2,8 @@ package credentials
 
 import (
 	"context"
+	"fmt"
+	"net"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,34 +12,43 @@ import (
 // podsAPage bounds what a list takes at a time: 5,000 relays have more megabytes than this program.
 const podsAPage = 500
 
-// InPages lists pods by their labels, a page at a time, and keeps what says where their metrics are.
-func InPages(list func(context.Context, metav1.ListOptions) (*corev1.PodList, error)) func(context.Context, string) ([]corev1.Pod, error) {
-	return func(ctx context.Context, selector string) ([]corev1.Pod, error) {
-		var all []corev1.Pod
-		for options := (metav1.ListOptions{LabelSelector: selector, Limit: podsAPage}); ; {
-			page, err := list(ctx, options)
-			if err != nil {
-				return nil, err
+// addresses are where the metrics are of all pods with these labels that may run; empty for one without the port.
+func (c *Counter) addresses(ctx context.Context, selector, port string) ([]string, error) {
+	var all []string
+	for options := (metav1.ListOptions{LabelSelector: selector, Limit: podsAPage}); ; {
+		page, err := c.List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			if address, runs := addressOf(&page.Items[i], port); runs {
+				all = append(all, address)
 			}
-			for i := range page.Items {
-				all = append(all, trimmed(&page.Items[i]))
-			}
-			if options.Continue = page.Continue; options.Continue == "" {
-				return all, nil
-			}
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return all, nil
 		}
 	}
 }
 
-// trimmed is what addressOf reads of a pod.
-func trimmed(pod *corev1.Pod) corev1.Pod {
-	kept := corev1.Pod{Status: corev1.PodStatus{Phase: pod.Status.Phase, PodIP: pod.Status.PodIP}}
-	kept.Name = pod.Name
+// addressOf is where the pod's metrics are. A container that waits, or has ended, has no process; of one without a status yet
+// the pod's phase decides.
+func addressOf(pod *corev1.Pod, name string) (address string, runs bool) {
 	for _, container := range pod.Spec.Containers {
-		kept.Spec.Containers = append(kept.Spec.Containers, corev1.Container{Name: container.Name, Ports: container.Ports})
+		for _, port := range container.Ports {
+			if port.Name == name {
+				return net.JoinHostPort(pod.Status.PodIP, fmt.Sprint(port.ContainerPort)), mayRun(pod, container.Name)
+			}
+		}
 	}
+	return "", mayRun(pod, "")
+}
+
+func mayRun(pod *corev1.Pod, container string) bool {
 	for _, status := range pod.Status.ContainerStatuses {
-		kept.Status.ContainerStatuses = append(kept.Status.ContainerStatuses, corev1.ContainerStatus{Name: status.Name, State: status.State})
+		if status.Name == container {
+			return status.State.Running != nil
+		}
 	}
-	return kept
+	return pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodUnknown
 }

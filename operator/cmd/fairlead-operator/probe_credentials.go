@@ -40,7 +40,7 @@ func (o *countOptions) counter(config *rest.Config, opts probe.Options) (probe.C
 	folder := upstream.NewFolder(opts.Folder, slog.New(slog.DiscardHandler))
 	count := credentials.Options{
 		Unseen: o.unseen, CopiesLeft: o.copiesLeft, Period: opts.Period,
-		Pods: credentials.InPages(clients.CoreV1().Pods(opts.Namespace).List),
+		List: clients.CoreV1().Pods(opts.Namespace).List,
 		Published: func(ctx context.Context) (map[string]string, error) {
 			configMap, err := clients.CoreV1().ConfigMaps(opts.Namespace).Get(ctx, credentials.Published, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) {
