@@ -98,7 +98,7 @@ func (p *Proxy) tellPanic(a access) {
 	if reason == nil {
 		return
 	}
-	if err, is := reason.(error); !is || !errors.Is(err, http.ErrAbortHandler) {
+	if err, ok := reason.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 		p.Log.Error("panic", "method", a.method, "host", a.host, "stack", string(debug.Stack()))
 	}
 	panic(reason)
@@ -143,9 +143,7 @@ func (p *Proxy) counted(response *http.Response, is carried) {
 		if failed != nil && request.Context().Err() == nil {
 			p.tell(is.line, request.RemoteAddr, response.StatusCode, fmt.Errorf("the answer has broken off after %d bytes: %w", bytes, withoutText(failed)))
 		}
-		if p.Access != nil {
-			p.log(is.line, response.StatusCode, is.body.bytes(), bytes)
-		}
+		p.log(is.line, response.StatusCode, is.body.bytes(), bytes)
 	}}
 }
 

@@ -19,6 +19,12 @@ var statuses = map[egress.Reason]int{
 	egress.NotSupported: http.StatusNotImplemented, egress.Itself: http.StatusLoopDetected,
 }
 
+// proxyErrors are the nearest of the types of RFC 9209, section 2.3; that of all other statuses is destination_unavailable.
+var proxyErrors = map[int]string{
+	http.StatusBadRequest: "http_request_error", http.StatusNotImplemented: "http_request_error", http.StatusForbidden: "http_request_denied",
+	http.StatusLoopDetected: "proxy_loop_detected", http.StatusGatewayTimeout: "connection_timeout",
+}
+
 // failed answers a request that goes nowhere, in words that have no credential. The proxy's 407 is never a client's: it has
 // no credential to send.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, line access, err error) {
@@ -26,7 +32,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, line access, err 
 		w.WriteHeader(http.StatusBadGateway) // the client is gone, or has only ended its side: without this it would read 200
 		return
 	}
-	if own, is := w.(*writer); is {
+	if own, ok := w.(*writer); ok {
 		own.drain()
 	}
 	status, result, way := classify(err)
@@ -37,12 +43,10 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, line access, err 
 		w.Header().Set("Connection", "close") // what comes behind it was for the tunnel, and is no request
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Proxy-Status", fmt.Sprintf("fairlead-relay; error=%s; details=%q", proxyError(status), detail(result, err))) // RFC 9209
+	w.Header().Set("Proxy-Status", fmt.Sprintf("fairlead-relay; error=%s; details=%q", cmp.Or(proxyErrors[status], "destination_unavailable"), detail(result, err))) // RFC 9209
 	w.WriteHeader(status)
 	fmt.Fprintf(w, "fairlead-relay: %v\n", err)
-	if p.Observe != nil {
-		p.Observe(Outcome{way, result})
-	}
+	p.Observe(way, result)
 	p.tell(line, r.RemoteAddr, status, err)
 }
 
@@ -62,11 +66,7 @@ func classify(err error) (status int, result, way string) {
 	var network net.Error
 	switch {
 	case errors.As(err, &refusal):
-		status = http.StatusForbidden
-		if known, found := statuses[refusal.Reason]; found {
-			status = known
-		}
-		return status, string(refusal.Reason), "refused"
+		return cmp.Or(statuses[refusal.Reason], http.StatusForbidden), string(refusal.Reason), "refused"
 	case errors.As(err, &theirs):
 		return http.StatusBadGateway, fmt.Sprint(theirs.Status), "proxy"
 	case errors.Is(err, upstream.ConnectTimeout), errors.As(err, &network) && network.Timeout():
@@ -93,19 +93,4 @@ func detail(result string, err error) string {
 		return "no-route"
 	}
 	return result
-}
-
-// proxyError is the nearest of the types of RFC 9209, section 2.3.
-func proxyError(status int) string {
-	switch status {
-	case http.StatusBadRequest, http.StatusNotImplemented:
-		return "http_request_error"
-	case http.StatusForbidden:
-		return "http_request_denied"
-	case http.StatusLoopDetected:
-		return "proxy_loop_detected"
-	case http.StatusGatewayTimeout:
-		return "connection_timeout"
-	}
-	return "destination_unavailable"
 }

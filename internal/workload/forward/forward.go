@@ -36,8 +36,9 @@ type Options struct {
 	// Direct has it dial itself what NO_PROXY covers, and everything while there is no proxy, as its client would: it is beside
 	// one, in the same network.
 	Direct bool
-	// Observe is told of each request how it ended.
-	Observe func(Outcome)
+	// Observe is told of each request how it ended, for metrics: the decision (proxy, direct or refused), and ok, the reason of a
+	// refusal, or what failed. Nil: nobody is told.
+	Observe func(decision, result string)
 	// Access has a line for each request that goes somewhere, when it has ended. Nil: none.
 	Access *slog.Logger
 }
@@ -51,7 +52,8 @@ type Proxy struct {
 	plain   httputil.ReverseProxy
 	direct  http.RoundTripper
 	mutex   sync.Mutex
-	current *transports
+	current *upstream.Transport
+	of      *upstream.Settings // of the current transport
 
 	watch       time.Duration // between two looks whether a client is still there
 	connections connections
@@ -59,20 +61,14 @@ type Proxy struct {
 	lines       lines
 }
 
-// Outcome is how a request ended, for metrics.
-type Outcome struct {
-	Decision string // "proxy", "direct" or "refused"
-	Result   string // "ok", the reason of a refusal, or what failed
-}
-
-// transports are those for the settings as they are.
-type transports struct {
-	of   *upstream.Settings
-	http *upstream.Transport
-}
-
 // New returns a proxy that is ready to serve.
 func New(options Options) *Proxy {
+	if options.Observe == nil {
+		options.Observe = func(string, string) {}
+	}
+	if options.Access == nil {
+		options.Access = slog.New(slog.DiscardHandler)
+	}
 	proxy := &Proxy{Options: options, watch: watchInterval}
 	proxy.SetPolicy(options.Policy)
 	proxy.dialer = upstream.NewDialer(upstream.TCP{Hosts: upstream.Hosts.Addresses}.Dial)
@@ -121,7 +117,7 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {
-	if buffer, found := b.pool.Get().(*[]byte); found {
+	if buffer, ok := b.pool.Get().(*[]byte); ok {
 		return *buffer
 	}
 	return make([]byte, 8<<10)
@@ -229,16 +225,20 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, is carried) {
 		p.connections.remove(near)
 		return
 	}
-	p.observe(is.decision, "ok")
+	p.Observe(wayOf(is.decision), "ok")
 	release := p.dialer.Hold(far)
 	go func() { // the server's own goroutine has large buffers, and its context would hold the request
 		defer p.connections.remove(near)
 		defer release()
-		traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: headers.Under(near).(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: far.Conn, Early: far.Early}, pipe.Linger)
-		if p.Access != nil {
-			p.log(is.line, http.StatusOK, traffic.FromFirst, traffic.FromSecond)
-		}
+		p.carry(is, http.StatusOK, near, early, pipe.End{Conn: far.Conn, Early: far.Early})
 	}()
+}
+
+// carry carries a tunnel, or another protocol, to its end.
+func (p *Proxy) carry(is carried, status int, near net.Conn, early []byte, far pipe.End) {
+	client := pipe.End{Conn: headers.Under(near).(upstream.Conn), Early: early}
+	traffic := pipe.Both(context.Background(), client, far, pipe.Linger)
+	p.log(is.line, status, traffic.FromFirst, traffic.FromSecond)
 }
 
 func (p *Proxy) open(ctx context.Context, is carried) (upstream.Tunnel, error) {
@@ -261,7 +261,7 @@ func (p *Proxy) roundTrip(r *http.Request) (*http.Response, error) {
 	is := r.Context().Value(key{}).(carried)
 	response, err := p.upgrade(r, is)
 	if err == nil {
-		p.observe(is.decision, "ok")
+		p.Observe(wayOf(is.decision), "ok")
 		p.counted(response, is)
 	}
 	return response, err
@@ -280,17 +280,17 @@ func (p *Proxy) send(r *http.Request, is carried) (*http.Response, error) {
 	return p.transport(is.settings).RoundTrip(r)
 }
 
-// transport returns the one for these settings. Connections with those of before are not used any more.
+// transport returns the one for these settings. Connections with previous ones are not used any more.
 func (p *Proxy) transport(settings *upstream.Settings) *upstream.Transport {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.current == nil || p.current.of != settings {
+	if p.of != settings {
 		if p.current != nil {
-			p.current.http.Close()
+			p.current.Close()
 		}
-		p.current = &transports{settings, p.dialer.NewTransport(settings.HTTP, settings.Authorities, upstream.ConnectTimeout)}
+		p.of, p.current = settings, p.dialer.NewTransport(settings.HTTP, settings.Authorities, upstream.ConnectTimeout)
 	}
-	return p.current.http
+	return p.current
 }
 
 // dialDirectly connects to a destination. Each address is checked right before the connection to it: a name may resolve to
@@ -306,13 +306,6 @@ func (p *Proxy) dialDirectly(ctx context.Context, address string) (upstream.Conn
 		way.Hosts = upstream.Hosts.Addresses
 	}
 	return way.Dial(ctx, address)
-}
-
-func (p *Proxy) observe(decision egress.Decision, result string) {
-	if p.Observe == nil {
-		return
-	}
-	p.Observe(Outcome{wayOf(decision), result})
 }
 
 func wayOf(decision egress.Decision) string {

@@ -108,7 +108,7 @@ func (c *company) url(password string) string {
 type started struct {
 	*httptest.Server
 	mutex    sync.Mutex
-	outcomes []Outcome
+	outcomes [][2]string // decision and result
 }
 
 func folderOf(t *testing.T, files map[string]string) *upstream.Folder {
@@ -128,10 +128,10 @@ func start(t *testing.T, files map[string]string, change func(*Options)) *starte
 	options := Options{
 		Folder: folderOf(t, files), Log: slog.New(slog.DiscardHandler), Name: "relay-under-test",
 		Policy: egress.Policy{Domain: "cluster.local"},
-		Observe: func(o Outcome) {
+		Observe: func(decision, result string) {
 			s.mutex.Lock()
 			defer s.mutex.Unlock()
-			s.outcomes = append(s.outcomes, o)
+			s.outcomes = append(s.outcomes, [2]string{decision, result})
 		},
 	}
 	if change != nil {
@@ -149,7 +149,7 @@ func (s *started) observed() string {
 	defer s.mutex.Unlock()
 	var all []string
 	for _, o := range s.outcomes {
-		all = append(all, o.Decision+" "+o.Result)
+		all = append(all, o[0]+" "+o[1])
 	}
 	return strings.Join(all, ", ")
 }

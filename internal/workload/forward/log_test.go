@@ -155,7 +155,7 @@ func TestAPanicIsTold(t *testing.T) {
 	var logged locked
 	s := start(t, nil, func(o *Options) {
 		o.Log = slog.New(slog.NewTextHandler(&logged, nil))
-		o.Observe = func(Outcome) { panic("an error of ours") }
+		o.Observe = func(string, string) { panic("an error of ours") }
 	})
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())

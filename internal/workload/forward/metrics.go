@@ -33,7 +33,9 @@ func newMetrics(proxy *Proxy) *metrics {
 	}, []string{"decision", "result"})}
 }
 
-func (m *metrics) observe(o Outcome) { m.requests.WithLabelValues(o.Decision, o.Result).Inc() }
+func (m *metrics) observe(decision, result string) {
+	m.requests.WithLabelValues(decision, result).Inc()
+}
 
 // Describe sends the descriptions of all metrics.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
@@ -78,6 +80,4 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func seconds(at time.Time) float64 {
-	return float64(at.UnixMilli()) / float64(time.Second/time.Millisecond)
-}
+func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }

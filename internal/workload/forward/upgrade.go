@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -39,7 +38,7 @@ func (p *Proxy) upgrade(r *http.Request, is carried) (*http.Response, error) {
 		defer sending.Store(nil)
 		r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 			conn = got.Conn
-			if counted, found := conn.(*headers.Conn); found { // or else nobody answers before its client has sent more
+			if counted, ok := conn.(*headers.Conn); ok { // or else nobody answers before its client has sent more
 				counted.OnEnd(func() { sending.Load().stop() })
 			}
 		}}))
@@ -65,11 +64,8 @@ func (p *Proxy) upgrade(r *http.Request, is carried) (*http.Response, error) {
 		_, _ = near.Close(), far.Close()
 		return nil, errSwitched
 	}
-	p.observe(is.decision, "ok")
-	traffic := pipe.Both(context.Background(), pipe.End{Name: "client", Conn: headers.Under(near).(upstream.Conn), Early: early}, pipe.End{Name: "destination", Conn: switched{half, far}}, pipe.Linger)
-	if p.Access != nil {
-		p.log(is.line, http.StatusSwitchingProtocols, traffic.FromFirst, traffic.FromSecond)
-	}
+	p.Observe(wayOf(is.decision), "ok")
+	p.carry(is, http.StatusSwitchingProtocols, near, early, pipe.End{Conn: switched{half, far}})
 	return nil, errSwitched
 }
 

@@ -87,7 +87,7 @@ func TestAnUpgradeToSomethingElseEndsTheConnection(t *testing.T) {
 	<-ended
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if len(s.outcomes) != 1 || s.outcomes[0].Result != "failed" {
+	if len(s.outcomes) != 1 || s.outcomes[0][1] != "failed" {
 		t.Errorf("%v", s.outcomes)
 	}
 }

@@ -55,8 +55,11 @@ func newDiscovery(reader client.Reader, selectors []string, log *slog.Logger) (*
 
 // read returns what is known, and asks if it is time. What cannot be asked keeps what was known.
 func (d *discovery) read(ctx context.Context, at time.Time) []probe.Target {
-	if d == nil || at.Before(d.due) {
-		return d.known()
+	switch {
+	case d == nil:
+		return nil
+	case at.Before(d.due):
+		return d.last
 	}
 	registries, err := d.registries(ctx)
 	hubs, hubsErr := d.hubs(ctx)
@@ -66,13 +69,6 @@ func (d *discovery) read(ctx context.Context, at time.Time) []probe.Target {
 		return d.last
 	}
 	d.due, d.last = at.Add(discoverEvery), slices.Concat(registries, hubs)
-	return d.last
-}
-
-func (d *discovery) known() []probe.Target {
-	if d == nil {
-		return nil
-	}
 	return d.last
 }
 

@@ -98,35 +98,32 @@ func portOf(pod *corev1.Pod, name, otherwise string) string {
 
 // placeOfPod is all that is kept of a pod.
 func placeOfPod(object any) (any, error) {
-	pod, is := object.(*corev1.Pod)
-	if !is {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
 		return object, nil
 	}
-	ports := []corev1.ContainerPort{}
+	var ports []corev1.ContainerPort
 	for _, container := range pod.Spec.Containers {
 		ports = append(ports, container.Ports...)
+	}
+	var readiness []corev1.PodCondition
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			readiness = []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
+		}
 	}
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Namespace, Name: pod.Name, ResourceVersion: pod.ResourceVersion, DeletionTimestamp: pod.DeletionTimestamp,
 		},
 		Spec:   corev1.PodSpec{NodeName: pod.Spec.NodeName, Containers: []corev1.Container{{Ports: ports}}},
-		Status: corev1.PodStatus{PodIP: pod.Status.PodIP, Conditions: readiness(pod)},
+		Status: corev1.PodStatus{PodIP: pod.Status.PodIP, Conditions: readiness},
 	}, nil
 }
 
-func readiness(pod *corev1.Pod) []corev1.PodCondition {
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
-		}
-	}
-	return nil
-}
-
 func ageOfNode(object any) (any, error) {
-	node, is := object.(*metav1.PartialObjectMetadata)
-	if !is {
+	node, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok {
 		return object, nil
 	}
 	return &metav1.PartialObjectMetadata{TypeMeta: node.TypeMeta, ObjectMeta: metav1.ObjectMeta{
@@ -209,30 +206,23 @@ func (f *fleet) due(now time.Time, created map[string]time.Time, period time.Dur
 		due = append(due, turn.name)
 		f.last[turn.name] = now
 	}
-	if len(f.last) > len(created) {
-		f.forget(created)
-	}
-	return due
-}
-
-// forget drops what is known of nodes that are gone.
-func (f *fleet) forget(created map[string]time.Time) {
 	for name := range f.last {
-		if _, found := created[name]; !found {
+		if _, ok := created[name]; !ok { // it is gone
 			delete(f.last, name)
 			delete(f.suspect, name)
 		}
 	}
+	return due
 }
 
 // counts reports whether what was seen of a node counts: a failure does if it is the second one in a row.
 func (f *fleet) counts(name string, results []probe.TargetResult) bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	before := f.suspect[name]
+	suspect := f.suspect[name]
 	failed := slices.ContainsFunc(results, func(r probe.TargetResult) bool { return r.State != probe.Held && r.Reason != probe.Reached })
-	f.suspect[name] = failed && !before
-	return !failed || before
+	f.suspect[name] = failed && !suspect
+	return !failed || suspect
 }
 
 // throughRelay are the targets that a relay is asked for: what the settings lead through the proxy, and what must not be reached

@@ -56,16 +56,16 @@ func (a *agent) turn(nodes, targets int) time.Duration {
 }
 
 // tryNode tries the targets through one relay. Without one, the node is not known to reach anything. What was seen counts for the
-// settings that the relay had: it gets those of now later than this program, or earlier.
+// settings that the relay had: it may get the current ones later than this program, or earlier.
 func (a *agent) tryNode(ctx context.Context, plan nodePlan, name string, relay relayAt, age time.Duration) {
 	if len(plan.targets) == 0 {
 		return
 	}
 	results, revision := withoutRelay(plan.targets), plan.settings.Revision
-	if relay.proxy == "" && age < probe.RelayStarts {
+	switch {
+	case relay.proxy == "" && age < probe.RelayStarts:
 		return
-	}
-	if relay.proxy != "" {
+	case relay.proxy != "":
 		settings, err := relaySettings(relay.proxy, plan.settings)
 		if err != nil {
 			a.Log.Error("a relay cannot be asked", "node", name, "reason", err)
@@ -93,7 +93,7 @@ func (a *agent) noteRevision(node, revision string) {
 		delete(a.others, node)
 		return
 	}
-	if was, known := a.others[node]; known && was == revision {
+	if previous, ok := a.others[node]; ok && previous == revision {
 		return
 	}
 	if a.others == nil {
@@ -145,18 +145,18 @@ func tryThrough(ctx context.Context, pace flowcontrol.RateLimiter, prober *Probe
 			continue // checked before
 		}
 		tried[i] = probe.Tried{Target: target, Chosen: probe.Proxied, Host: destination.Host}
-		if gone == nil {
-			if pace.Wait(ctx) != nil {
-				return nil // the program ends
-			}
-			seen := prober.Try(ctx, settings, destination, probe.Proxied)
-			tried[i].Seen = []probe.Seen{seen}
-			if seen.Stage == probe.Connect {
-				gone = &seen
-			}
+		if gone != nil {
+			tried[i].Seen = []probe.Seen{*gone}
 			continue
 		}
-		tried[i].Seen = []probe.Seen{*gone}
+		if pace.Wait(ctx) != nil {
+			return nil // the program ends
+		}
+		seen := prober.Try(ctx, settings, destination, probe.Proxied)
+		tried[i].Seen = []probe.Seen{seen}
+		if seen.Stage == probe.Connect {
+			gone = &seen
+		}
 	}
 	return slices.Clip(probe.Judge(tried))
 }
