@@ -46,12 +46,12 @@ func keysOf(secret *corev1.Secret) (files map[string]string, warnings []string, 
 	}
 	files = map[string]string{}
 	for _, name := range upstream.Keys {
-		value, found := secret.Data[name]
+		value, ok := secret.Data[name]
 		lines := bytes.ContainsAny(value, "\n\r\x00")
 		switch {
-		case !found && (name == upstream.HTTPSFile || name == upstream.NoProxyFile):
+		case !ok && (name == upstream.HTTPSFile || name == upstream.NoProxyFile):
 			return nil, nil, fmt.Errorf("it has no key %s", name)
-		case !found:
+		case !ok:
 		case lines && (name == upstream.HTTPPreviousFile || name == upstream.HTTPSPreviousFile):
 			warnings = append(warnings, name+": it has more than one line")
 		case lines:
@@ -68,7 +68,7 @@ func keysOf(secret *corev1.Secret) (files map[string]string, warnings []string, 
 func writeSettings(folder string, files map[string]string) (bool, error) {
 	var lines strings.Builder
 	for _, name := range upstream.Keys { // NO_PROXY is the last
-		if value, found := files[name]; found {
+		if value, ok := files[name]; ok {
 			fmt.Fprintf(&lines, "%s=%s\n", name, value)
 		}
 	}
@@ -76,15 +76,15 @@ func writeSettings(folder string, files map[string]string) (bool, error) {
 		return false, err
 	}
 	authorities, at := false, filepath.Join(folder, upstream.CAFile)
-	bundle, found := files[upstream.CAFile]
-	if found {
+	bundle, ok := files[upstream.CAFile]
+	if ok {
 		var err error
 		if authorities, err = replace(at, bundle); err != nil {
 			return false, err
 		}
 	}
 	settings, err := replace(filepath.Join(folder, upstream.SettingsFile), lines.String())
-	if err == nil && !found {
+	if err == nil && !ok {
 		if err = os.Remove(at); errors.Is(err, fs.ErrNotExist) {
 			return settings, nil
 		}

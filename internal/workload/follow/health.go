@@ -28,10 +28,14 @@ var (
 // Metrics are those of this program.
 var Metrics = []prometheus.Collector{writes, rejected, ignored, lastWrite}
 
-// isReady reports whether a relay can read the folder: a machine that boots while the API server is away has the settings of
-// before.
+// read returns what a relay reads in the folder.
+func (f *follower) read() (*upstream.Settings, error) {
+	return upstream.NewFolder(f.Folder, slog.New(slog.DiscardHandler)).Read()
+}
+
+// isReady reports whether a relay can read the folder: a machine that boots while the API server is away has the previous settings.
 func (f *follower) isReady() error {
-	_, err := upstream.NewFolder(f.Folder, slog.New(slog.DiscardHandler)).Read()
+	_, err := f.read()
 	return err
 }
 

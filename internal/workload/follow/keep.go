@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -17,8 +16,8 @@ func (f *follower) keep(files map[string]string, settings *upstream.Settings, au
 	at := filepath.Join(f.Folder, data, upstream.CAFile)
 	if f.AsSettings {
 		at = filepath.Join(f.Folder, upstream.CAFile)
-		there, err := upstream.NewFolder(f.Folder, slog.New(slog.DiscardHandler)).Read()
-		if err == nil && hasProxy(there) && !hasProxy(settings) {
+		previous, err := f.read()
+		if err == nil && hasProxy(previous) && !hasProxy(settings) {
 			return fmt.Errorf("secret %s/%s: it names no proxy, and the machine has one", f.Namespace, SecretName)
 		}
 	}

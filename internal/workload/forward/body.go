@@ -153,7 +153,7 @@ func (b *body) end(client net.Conn) {
 	b.stop()
 	b.reading.Lock() // net/http lifts the deadline of a read that it meets
 	defer b.reading.Unlock()
-	if counted, is := client.(*headers.Conn); is {
+	if counted, ok := client.(*headers.Conn); ok {
 		counted.Linger()
 	}
 }

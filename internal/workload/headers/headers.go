@@ -109,8 +109,8 @@ func (c *Conn) ReadFrom(from io.Reader) (int64, error) {
 
 // CloseWrite ends one side, where the connection has two.
 func (c *Conn) CloseWrite() error {
-	half, is := c.Conn.(interface{ CloseWrite() error })
-	if !is {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
 		return errors.ErrUnsupported
 	}
 	return half.CloseWrite()
@@ -122,12 +122,12 @@ const firstBytes = len("HTTP/1.x 101")
 // isLast reports whether the header is of a request, or of an answer that no other one follows (RFC 9110, section 15.2). An answer
 // in another spelling is none: net/http may read it as one that another one follows.
 func (c *Conn) isLast() bool {
-	version, answer := bytes.CutPrefix(c.begin, []byte("HTTP/"))
-	if !answer {
+	version, ok := bytes.CutPrefix(c.begin, []byte("HTTP/"))
+	if !ok {
 		return true
 	}
-	status, known := bytes.CutPrefix(version, []byte("1."))
-	return known && len(status) > 2 && status[1] == ' ' && (status[2] >= '2' && status[2] <= '9' || string(status[2:]) == "101")
+	status, ok := bytes.CutPrefix(version, []byte("1."))
+	return ok && len(status) > 2 && status[1] == ' ' && (status[2] >= '2' && status[2] <= '9' || string(status[2:]) == "101")
 }
 
 // count reports whether there are not too many fields yet.
@@ -161,7 +161,7 @@ func (c *Conn) count(text []byte) bool {
 
 // Under returns the connection below one that counts fields.
 func Under(conn net.Conn) net.Conn {
-	if counted, is := conn.(*Conn); is {
+	if counted, ok := conn.(*Conn); ok {
 		return counted.Conn
 	}
 	return conn
@@ -183,9 +183,9 @@ func (l Listener) Accept() (net.Conn, error) {
 
 // Follow is for a server that tells the state of its connections: between two requests, it awaits a header.
 func Follow(conn net.Conn, state http.ConnState) {
-	counted, is := conn.(*Conn)
+	counted, ok := conn.(*Conn)
 	switch {
-	case !is:
+	case !ok:
 	case state == http.StateIdle:
 		counted.Expect()
 	case state == http.StateActive, state == http.StateHijacked:
@@ -213,7 +213,7 @@ func NewTransport(base *http.Transport) Transport {
 // RoundTrip sends a request.
 func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
-		if counted, is := got.Conn.(*Conn); is {
+		if counted, ok := got.Conn.(*Conn); ok {
 			counted.Expect()
 		}
 	}})

@@ -9,8 +9,8 @@ import (
 
 // Gone reports whether the other side has ended a connection, or reset it, without reading from it.
 func Gone(conn net.Conn) bool {
-	socket, is := conn.(syscall.Conn)
-	if !is {
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
 		return false
 	}
 	raw, err := socket.SyscallConn()

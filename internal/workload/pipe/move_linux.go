@@ -25,9 +25,9 @@ var buffers = sync.Pool{New: func() any { return new([small]byte) }}
 // move copies until from ends. Between two TCP connections the kernel moves the bytes (splice), but for small pieces. An idle
 // tunnel holds neither a pipe with its two file descriptors, nor a buffer: io.Copy would, while it waits.
 func move(to counted, from net.Conn) error {
-	source, plain := from.(*net.TCPConn)
-	target, both := to.Conn.(*net.TCPConn)
-	if !plain || !both {
+	source, fromTCP := from.(*net.TCPConn)
+	target, toTCP := to.Conn.(*net.TCPConn)
+	if !fromTCP || !toTCP {
 		_, err := io.Copy(to, from)
 		return err
 	}

@@ -127,7 +127,7 @@ func (r *runner) forget() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for name := range r.answers {
-		if _, asked := r.tasks[name]; !asked && !r.trying[name] {
+		if _, ok := r.tasks[name]; !ok && !r.trying[name] {
 			r.unwritten[name] = nil
 			delete(r.answers, name)
 			delete(r.rests, name)

@@ -33,16 +33,12 @@ func (t tries) both(ctx context.Context, task probe.Task, rests bool) (state pro
 		return probe.Failed, probe.ProxyNotHTTP, err.Error(), false
 	}
 	failed := slices.ContainsFunc(candidate, func(r probe.TargetResult) bool { return r.State != probe.Held })
-	if !failed || task.Control == nil {
-		state, reason, message = probe.JudgeRevision(candidate, nil, false)
-		return state, reason, message, false
+	same := failed && task.Control != nil && task.Control.Same(task.Candidate)
+	var control []probe.TargetResult
+	if failed && task.Control != nil && !same {
+		control, refused = t.control(ctx, task, candidate, rests)
 	}
-	if task.Control.Same(task.Candidate) {
-		state, reason, message = probe.JudgeRevision(candidate, nil, true)
-		return state, reason, message, false
-	}
-	control, refused := t.control(ctx, task, candidate, rests)
-	state, reason, message = probe.JudgeRevision(candidate, control, false)
+	state, reason, message = probe.JudgeRevision(candidate, control, same)
 	return state, reason, message, refused
 }
 
@@ -107,19 +103,18 @@ func proxies(s *upstream.Settings) []upstream.Proxy {
 
 // settingsOf has no NO_PROXY: all targets are those that go through the proxy.
 func settingsOf(way probe.Way) (*upstream.Settings, error) {
-	s := &upstream.Settings{}
-	var err error
-	if s.HTTP, err = proxyOf(way.HTTP); err == nil {
-		s.HTTPS, err = proxyOf(way.HTTPS)
+	plain, err := proxyOf(way.HTTP)
+	if err != nil {
+		return nil, err
 	}
-	s.Authorities = func() (*x509.CertPool, error) {
+	secure, err := proxyOf(way.HTTPS)
+	return &upstream.Settings{HTTP: plain, HTTPS: secure, Authorities: func() (*x509.CertPool, error) {
 		pool, ok := upstream.AuthoritiesWith(way.TrustedCA)
 		if !ok {
 			return nil, errors.New("there is no certificate in the bundle of spec.trustedCARef")
 		}
 		return pool, nil
-	}
-	return s, err
+	}}, err
 }
 
 func proxyOf(text string) (upstream.Proxy, error) {

@@ -82,7 +82,7 @@ func (d *discovery) registries(ctx context.Context) ([]probe.Target, error) {
 	for _, node := range nodes.Items {
 		for _, image := range node.Status.Images {
 			for _, name := range image.Names {
-				if host, _, found := strings.Cut(name, "/"); found {
+				if host, _, ok := strings.Cut(name, "/"); ok {
 					images[host]++
 				}
 			}

@@ -32,10 +32,10 @@ func (r *readiness) report(http.Header) (string, error) {
 	var lines []string
 	ready := len(r.last) > 0
 	for _, target := range r.targets {
-		err, asked := r.last[target]
+		err, ok := r.last[target]
 		said := "a tunnel was opened"
 		switch {
-		case !asked:
+		case !ok:
 			said = "nobody has asked for a tunnel yet"
 		case err != nil:
 			said, ready = err.Error(), false

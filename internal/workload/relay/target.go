@@ -30,7 +30,7 @@ func ParseTargets(texts []string) ([]Target, error) {
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", text, err)
 		}
-		if owner, taken := owners[target.Port]; taken {
+		if owner, ok := owners[target.Port]; ok {
 			return nil, fmt.Errorf("target %q: port %d is that of %s: both would be 127.0.0.1:%[2]d", text, target.Port, owner)
 		}
 		owners[target.Port] = target.String()

@@ -22,14 +22,14 @@ func (b *bundle) share(object any) (any, error) {
 	defer b.mu.Unlock()
 	switch o := object.(type) {
 	case *corev1.ConfigMap:
-		if text, there := o.Data[proxysecret.CAKey]; there {
+		if text, ok := o.Data[proxysecret.CAKey]; ok {
 			if text != b.text {
 				b.text = text
 			}
 			o.Data[proxysecret.CAKey] = b.text
 		}
 	case *corev1.Secret:
-		if binary, there := o.Data[proxysecret.CAKey]; there {
+		if binary, ok := o.Data[proxysecret.CAKey]; ok {
 			if string(binary) != string(b.binary) {
 				b.binary = binary
 			}

@@ -42,8 +42,8 @@ func readExclusion(namespace *metav1.PartialObjectMetadata, now time.Time) exclu
 	if namespace.Labels[selection.Key] != selection.Exclude {
 		return exclusion{}
 	}
-	text, found := namespace.Annotations[selection.Until]
-	if !found {
+	text, ok := namespace.Annotations[selection.Until]
+	if !ok {
 		return exclusion{state: exclusionUnlimited}
 	}
 	end, err := time.Parse(time.RFC3339, text)

@@ -160,11 +160,11 @@ func readAll(from, shown string) (map[string]string, error) {
 func parseLines(text string) map[string]string {
 	values, last := map[string]string{}, ""
 	for line := range strings.Lines(text) {
-		if name, value, found := strings.Cut(strings.TrimSuffix(line, "\n"), "="); found {
+		if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "="); ok {
 			values[name], last = value, name
 		}
 	}
-	if _, found := values[HTTPSFile]; !found || last != NoProxyFile || !strings.HasSuffix(text, "\n") {
+	if _, ok := values[HTTPSFile]; !ok || last != NoProxyFile || !strings.HasSuffix(text, "\n") {
 		return nil
 	}
 	return values
