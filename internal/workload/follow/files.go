@@ -153,7 +153,7 @@ func switchTo(link, target string) error {
 	return os.Rename(beside, link)
 }
 
-// removeOthers removes the folders of before, also those of a run that was killed.
+// removeOthers removes the previous folders, also those of a run that was killed.
 func removeOthers(folder, current string) error {
 	found, err := filepath.Glob(filepath.Join(folder, "..settings-*"))
 	for _, path := range found {
@@ -167,7 +167,7 @@ func removeOthers(folder, current string) error {
 	return nil
 }
 
-// leftError says which settings of before are still there. Nobody reads them.
+// leftError says which previous settings are still there. Nobody reads them.
 type leftError struct{ error }
 
 func same(folder string, files map[string]string) bool {

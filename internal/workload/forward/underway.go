@@ -30,14 +30,14 @@ func (u *underway) begin(settings *upstream.Settings) (end func()) {
 	}
 }
 
-// by returns the number for each fingerprint, as the settings of now name them.
-func (u *underway) by(now *upstream.Settings) map[string]int {
+// by returns the number for each fingerprint, as the current settings name them.
+func (u *underway) by(current *upstream.Settings) map[string]int {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	counts := map[string]int{}
 	for settings, n := range u.of {
 		marks := map[string]bool{}
-		for _, c := range now.Configured(settings) {
+		for _, c := range current.Configured(settings) {
 			marks[c.Fingerprint] = true
 		}
 		for mark := range marks {

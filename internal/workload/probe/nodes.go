@@ -242,7 +242,7 @@ func throughRelay(targets []probe.Target, choose chooser) []probe.Target {
 	return through
 }
 
-// relaySettings lead through one relay alone. Authorities are those of before: what is behind it is the same.
+// relaySettings lead through one relay alone. Authorities stay: what is behind it is the same.
 func relaySettings(address string, of *upstream.Settings) (*upstream.Settings, error) {
 	u, err := proxyurl.Parse(fmt.Sprintf("http://%s:_@%s", relayUser, address))
 	if err != nil {

@@ -23,7 +23,7 @@ type publisher struct {
 	object *corev1.ConfigMap // as it was written last
 }
 
-// read returns what a process of before has published; nothing if it cannot be read.
+// read returns what a previous process has published; nothing if it cannot be read.
 func (p *publisher) read(ctx context.Context) (probe.Result, error) {
 	object := &corev1.ConfigMap{}
 	if err := p.client.Get(ctx, types.NamespacedName{Namespace: p.namespace, Name: probe.ConfigMapName}, object); err != nil {

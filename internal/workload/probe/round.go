@@ -85,7 +85,7 @@ func (r Round) plan(target probe.Target, choose chooser) probe.Tried {
 	return t
 }
 
-// try fills in what is seen of some of them. What was seen before counts on if there is no time. URLs with http wait for a
+// try fills in what is seen of some of them. What was seen earlier stays if there is no time. URLs with http wait for a
 // moment until the proxy has answered the others: what it says there of a password counts for them, and it is sent once.
 func (r Round) try(ctx context.Context, tried []probe.Tried, which []int) {
 	var others, requests []int

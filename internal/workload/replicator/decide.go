@@ -44,13 +44,13 @@ type state struct {
 	source      source
 	copy        *corev1.Secret // of our name, whoever made it; nil if there is none
 	trustedCA   trustedCA
-	inUse       use           // asked for only where something is to be taken away
+	inUse       needs         // asked for only where something is to be taken away
 	nextPoll    time.Duration // when to ask again
 	now         time.Time
 }
 
-// use is what pods of a namespace may still read.
-type use struct {
+// needs is what pods of a namespace may still read.
+type needs struct {
 	secret    bool // anything of the Secret
 	ca        bool // its key of the authorities
 	trustedCA bool // the ConfigMap of the authorities
@@ -96,10 +96,10 @@ func takesAway(s state) bool {
 	return isOurs(s.copy) && (s.excluded || losesCA(s)) || losesTrustedCA(s)
 }
 
-// lost is what pods refer to of that which is to be taken away.
-func lost(s state, refer use) use {
+// stillNeeded is what is to be taken away, and pods refer to.
+func stillNeeded(s state, refer needs) needs {
 	secret := isOurs(s.copy)
-	return use{
+	return needs{
 		secret:    refer.secret && secret && s.excluded,
 		ca:        refer.ca && secret && losesCA(s),
 		trustedCA: refer.trustedCA && losesTrustedCA(s),

@@ -65,13 +65,13 @@ func changedCopy(change func(*corev1.Secret)) *corev1.Secret {
 
 func TestTheDecisionForANamespace(t *testing.T) {
 	good, old := settings("http://p:1"), settings("http://old:1")
-	inUse := use{secret: true, ca: true}
+	inUse := needs{secret: true, ca: true}
 	for name, row := range map[string]struct {
 		source     *corev1.Secret
 		copy       *corev1.Secret
 		excluded   bool
 		ending     bool
-		inUse      use
+		inUse      needs
 		bundle     string // of the ConfigMap, which came after the Secret's key
 		verb       string
 		state      string
@@ -114,7 +114,7 @@ func TestTheDecisionForANamespace(t *testing.T) {
 		"the CA goes":                        {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), verb: update, state: stateCurrent, data: good, changedAt: now},
 		"the CA goes, in use":                {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, state: stateInUse, looksAgain: true},
 		"the CA goes, its variables in use": {
-			source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: use{secret: true}, verb: update, state: stateCurrent, data: good, changedAt: now,
+			source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: needs{secret: true}, verb: update, state: stateCurrent, data: good, changedAt: now,
 		},
 		"the CA went into a ConfigMap, in use": {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, bundle: "PEM", state: stateInUse, looksAgain: true},
 		"the CA went into a ConfigMap, in use, and there is another": {

@@ -56,7 +56,8 @@ func referral(object any) (any, error) {
 		return object, nil
 	}
 	kept := &corev1.Pod{ObjectMeta: identity(pod)}
-	if needs := useBy([]corev1.Pod{*pod}); needs.secret || needs.trustedCA || pod.Annotations[refers] != "" {
+	var needed needs
+	if needed.add(*pod); needed.secret || needed.trustedCA || pod.Annotations[refers] != "" {
 		kept.Annotations = map[string]string{refers: proxysecret.Name}
 	}
 	return kept, nil

@@ -113,12 +113,12 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 		r.settling.forget(s.namespace)
 		return s, nil
 	}
-	seen, err := useIn(ctx, r.Live, s.namespace)
+	seen, err := needsIn(ctx, r.Live, s.namespace)
 	if err != nil {
 		return s, fmt.Errorf("asking which pods refer to Secret %s/%s: %w", s.namespace, proxysecret.Name, err)
 	}
 	s.inUse = r.settling.watch(s.namespace, s.now, seen)
-	s.nextPoll = r.settling.next(s.namespace, s.now, lost(s, seen))
+	s.nextPoll = r.settling.next(s.namespace, s.now, stillNeeded(s, seen))
 	return s, nil
 }
 

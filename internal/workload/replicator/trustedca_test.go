@@ -66,7 +66,7 @@ func TestTheDecisionAboutTheBundleOfANamespace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state{
-				namespace: "ns", terminating: row.ending, excluded: row.excluded, source: readSource(secretOf(settings("http://p:1"))), inUse: use{trustedCA: row.inUse},
+				namespace: "ns", terminating: row.ending, excluded: row.excluded, source: readSource(secretOf(settings("http://p:1"))), inUse: needs{trustedCA: row.inUse},
 				trustedCA: trustedCA{source: readTrustedCA(row.source), copy: row.copy, needed: row.needed},
 			}
 			if row.lost {

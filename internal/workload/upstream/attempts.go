@@ -69,7 +69,7 @@ func (a *attempts) each(waiting func() (context.Context, context.CancelFunc), pr
 		}
 		got, err := ask(&one)
 		a.end(proxy, one, got)
-		if failed, from = err, one.index+1; once || got != refused && got != doubted || from == len(proxy.Credentials) {
+		if failed, from = err, one.index+1; once || got != refused && got != unclear || from == len(proxy.Credentials) {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ const (
 	unknown  answer = iota // none, or one that a proxy may give before it looks at the credential, such as 403 and 503
 	accepted               // 2xx to CONNECT, or below 400 to another request
 	refused                // 407 to CONNECT
-	doubted                // 407 to another request, and nobody knows whose
+	unclear                // 407 to another request, and nobody knows whose
 )
 
 // end says what the answer was. One to a question from before a refusal says what was.
@@ -203,7 +203,7 @@ func (a *attempts) end(proxy Proxy, one asking, got answer) {
 		a.accept(state)
 	case got == refused && !proxy.Credentials[one.index].IsZero() && !state.rests(proxy).After(time.Now()): // or else it is one of several that were under way
 		a.refuse(proxy, state)
-	case got == doubted:
+	case got == unclear:
 		if proxy.generation > state.generation { // what was before does not count again
 			state.rest.until, state.generation = time.Time{}, proxy.generation
 		}

@@ -30,7 +30,7 @@ type Folder struct {
 // NewFolder returns the folder of that path. The log is told when its settings change, and when they cannot be read.
 func NewFolder(path string, log *slog.Logger) *Folder { return &Folder{path: path, log: log} }
 
-// Read returns the settings as they are now, of one moment. Where they cannot be read, those that could be count on, and
+// Read returns the current settings, of one moment. Where they cannot be read, it returns the previous ones, and
 // [Folder.Problem] says why; without any there is an error. It names the file, and nothing of what is in it but its shape.
 func (f *Folder) Read() (*Settings, error) {
 	f.mutex.Lock() // while files are read, too: hundreds of connections come at once

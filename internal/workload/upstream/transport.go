@@ -65,7 +65,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// ask sends a request with a credential. With got refused or doubted there is an error.
+// ask sends a request with a credential. With got refused or unclear there is an error.
 func (t *Transport) ask(request *http.Request, one *asking) (response *http.Response, got answer, err error) {
 	var tried bool
 	if one.again { // a CONNECT tells at once: it costs one wrong password, and not two
@@ -101,7 +101,7 @@ func (t *Transport) ask(request *http.Request, one *asking) (response *http.Resp
 	case got == accepted, one.trusted && tried:
 		return nil, got, &Refusal{Status: said.Status, why: fmt.Sprintf("%s said so, and not the proxy, which accepts the password", request.URL.Host)}
 	}
-	return nil, doubted, said
+	return nil, unclear, said
 }
 
 // known says whose a 407 to a request is, the proxy's or the destination's, as any may say it, if that is known, or becomes so while

@@ -17,9 +17,8 @@ const KeyBytes = 32
 // and tells a reader of the report nothing: without the key, a guessed password
 // cannot be tested against it.
 func Fingerprint(key []byte, object client.Object) string {
-	mac := hmac.New(sha256.New, key)
-	_ = json.NewEncoder(mac).Encode(object) // map keys are sorted; neither a hash nor these objects fail to encode
-	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
+	text, _ := json.Marshal(object) // map keys are sorted; these objects never fail to encode
+	return sum(key, append(text, '\n'))
 }
 
 // Digest is the same of a text. It says by which key it was made, so that two of

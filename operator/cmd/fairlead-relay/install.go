@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func digest(path string) ([]byte, error) {
 	return hash.Sum(nil), err
 }
 
-// copyTo writes beside the path and renames: whoever starts the program meanwhile has the one of before.
+// copyTo writes beside the path and renames: who starts the program meanwhile has the previous one.
 func copyTo(path, from string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // programs are for everybody
 		return err
@@ -52,12 +53,8 @@ func copyTo(path, from string) error {
 	}
 	defer os.Remove(beside.Name()) //nolint:errcheck // it has been renamed
 	_, err = io.Copy(beside, source)
-	for _, step := range []func() error{
-		func() error { return beside.Chmod(0o755) }, beside.Sync, beside.Close, func() error { return os.Rename(beside.Name(), path) },
-	} {
-		if err == nil {
-			err = step()
-		}
+	if err := errors.Join(err, beside.Chmod(0o755), beside.Sync(), beside.Close()); err != nil {
+		return err
 	}
-	return err
+	return os.Rename(beside.Name(), path)
 }

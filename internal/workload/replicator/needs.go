@@ -16,25 +16,23 @@ import (
 // page is how many pods are in memory at a time: a namespace may have 20,000, of which each takes some 10 KiB.
 const page = 500
 
-// useIn returns what the pods of a namespace refer to, as they are now.
-func useIn(ctx context.Context, live client.Reader, namespace string) (use, error) {
-	var all use
+// needsIn returns what the pods of a namespace refer to, as they are now.
+func needsIn(ctx context.Context, live client.Reader, namespace string) (needs, error) {
+	var all needs
 	for next := ""; ; {
 		pods := &corev1.PodList{}
 		if err := live.List(ctx, pods, client.InNamespace(namespace), client.Limit(page), client.Continue(next)); err != nil {
-			return use{}, err
+			return needs{}, err
 		}
-		some := useBy(pods.Items)
-		all = use{all.secret || some.secret, all.ca || some.ca, all.trustedCA || some.trustedCA}
+		all.add(pods.Items...)
 		if next = pods.Continue; next == "" {
 			return all, nil
 		}
 	}
 }
 
-// useBy returns what the pods refer to. Those that have ended start no container again.
-func useBy(pods []corev1.Pod) use {
-	var all use
+// add adds what the pods refer to. Those that have ended start no container again.
+func (all *needs) add(pods ...corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
@@ -45,7 +43,6 @@ func useBy(pods []corev1.Pod) use {
 			all.trustedCA = all.trustedCA || r.configMap == proxysecret.TrustedCAName
 		}
 	}
-	return all
 }
 
 // everyKey stands for a reference to an object as a whole. It is no key.
@@ -145,7 +142,7 @@ type settling struct {
 
 type unused struct {
 	secret, ca, trustedCA time.Time
-	seen                  use       // last, of what is to be taken away
+	seen                  needs     // last, of what is to be taken away
 	steady                time.Time // and since when
 }
 
@@ -160,11 +157,11 @@ func (s *settling) of(namespace string, now time.Time) *unused {
 }
 
 // watch takes what pods refer to now, and returns what has to be taken for in use.
-func (s *settling) watch(namespace string, now time.Time, seen use) use {
+func (s *settling) watch(namespace string, now time.Time, seen needs) needs {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since := s.of(namespace, now)
-	return use{
+	return needs{
 		secret:    settle(&since.secret, now, seen.secret),
 		ca:        settle(&since.ca, now, seen.ca),
 		trustedCA: settle(&since.trustedCA, now, seen.trustedCA),
@@ -174,7 +171,7 @@ func (s *settling) watch(namespace string, now time.Time, seen use) use {
 // next returns when to ask again, given what pods refer to of that which is to be taken away. A password is to go
 // soon. Certificates are public, and a change of the bundle concerns all namespaces at once: those that refer to them
 // are asked seldom, and not all at the same time.
-func (s *settling) next(namespace string, now time.Time, seen use) time.Duration {
+func (s *settling) next(namespace string, now time.Time, seen needs) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since := s.of(namespace, now)
