@@ -78,7 +78,7 @@ func (c *Counter) Count(ctx context.Context) (seen []probe.CredentialsSeen, unse
 	defer c.mutex.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, c.Period)
 	defer cancel()
-	round := newRound()
+	round := &round{of: map[string]*probe.CredentialsSeen{}, accepted: map[string]*time.Time{}, refused: map[string]*time.Time{}, used: map[string]bool{}}
 	c.remember(ctx, round)
 	if c.Copies {
 		c.countCopies(ctx, round)

@@ -21,10 +21,6 @@ type round struct {
 	unseen   []string
 }
 
-func newRound() *round {
-	return &round{of: map[string]*probe.CredentialsSeen{}, accepted: map[string]*time.Time{}, refused: map[string]*time.Time{}, used: map[string]bool{}}
-}
-
 func (r *round) miss(format string, args ...any) {
 	r.unseen = append(r.unseen, fmt.Sprintf(format, args...))
 }

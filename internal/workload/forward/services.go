@@ -29,10 +29,7 @@ type lookup struct {
 	until  time.Time // zero while it goes on
 }
 
-// newServices looks names up in DNS. Whatever that does not say is no Service.
-func newServices() *services { return &services{resolve: resolves, now: time.Now} }
-
-// resolves is sure if DNS has said yes or no. It may be slow, or broken.
+// resolves asks DNS, and is sure if that has said yes or no. It may be slow, or broken: whatever it does not say is no Service.
 func resolves(ctx context.Context, name string) (exists, sure bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

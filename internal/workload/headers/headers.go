@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // The limits, which are Envoy's for the number of fields (max_headers_count) and stricter than squid's for the bytes
@@ -218,4 +219,21 @@ func (t Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}})
 	return t.Transport.RoundTrip(request.WithContext(ctx))
+}
+
+// lingerTime is how long the other side may go on after the last word.
+const lingerTime = 5 * time.Second
+
+// Linger has Close end this side alone at first, and read what the other one still sends, until it ends or time is up. A connection
+// that is closed with something unread is reset, and the answer may be lost (RFC 9112, section 9.6).
+func (c *Conn) Linger() { c.lingers.Store(true) }
+
+// Close closes the connection.
+func (c *Conn) Close() error {
+	c.end()
+	if c.lingers.Swap(false) && c.CloseWrite() == nil {
+		_ = c.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.Copy(io.Discard, c.Conn)
+	}
+	return c.Conn.Close()
 }

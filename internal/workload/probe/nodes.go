@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -13,10 +14,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
+	informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -56,31 +57,20 @@ func watchFleet(ctx context.Context, config *rest.Config, opts Options) (*fleet,
 	if err != nil {
 		return nil, err
 	}
-	ofRelays := func(o *metav1.ListOptions) { o.LabelSelector = opts.RelaySelector }
-	pods, podsRun := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: cache.NewFilteredListWatchFromClient(clients.CoreV1().RESTClient(), "pods", opts.Namespace, ofRelays),
-		ObjectType:    &corev1.Pod{}, Handler: cache.ResourceEventHandlerFuncs{}, Transform: placeOfPod,
-	})
-	selected := func(o *metav1.ListOptions) { o.LabelSelector = opts.NodeSelector }
-	of := metadatas.Resource(corev1.SchemeGroupVersion.WithResource("nodes"))
-	nodes, nodesRun := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				selected(&o)
-				return of.List(ctx, o)
-			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				selected(&o)
-				return of.Watch(ctx, o)
-			},
-		},
-		ObjectType: &metav1.PartialObjectMetadata{}, Handler: cache.ResourceEventHandlerFuncs{}, Transform: ageOfNode,
-	})
-	go podsRun.RunWithContext(ctx)
-	go nodesRun.RunWithContext(ctx)
+	labelled := func(selector string) func(*metav1.ListOptions) {
+		return func(o *metav1.ListOptions) { o.LabelSelector = selector }
+	}
+	pods := informers.NewFilteredPodInformer(clients, opts.Namespace, 0, nil, labelled(opts.RelaySelector))
+	resource := corev1.SchemeGroupVersion.WithResource("nodes")
+	nodes := metadatainformer.NewFilteredMetadataInformer(metadatas, resource, metav1.NamespaceAll, 0, nil, labelled(opts.NodeSelector)).Informer()
+	if err := errors.Join(pods.SetTransform(placeOfPod), nodes.SetTransform(ageOfNode)); err != nil {
+		return nil, err
+	}
+	go pods.RunWithContext(ctx)
+	go nodes.RunWithContext(ctx)
 	return &fleet{
-		pods: pods, nodes: nodes, last: map[string]time.Time{}, suspect: map[string]bool{},
-		synced: func() bool { return podsRun.HasSynced() && nodesRun.HasSynced() },
+		pods: pods.GetStore(), nodes: nodes.GetStore(), last: map[string]time.Time{}, suspect: map[string]bool{},
+		synced: func() bool { return pods.HasSynced() && nodes.HasSynced() },
 	}, nil
 }
 

@@ -1,10 +1,14 @@
+// Package probe tries what a cluster must reach, and what not: from its own place, and through the relay of every node.
+// It opens the connections; what was seen is judged by package internal/core/probe.
 package probe
 
 import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -17,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
+	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
@@ -214,4 +219,56 @@ func (a *agent) tryAll(ctx context.Context, settings *upstream.Settings, said, t
 	defer a.mutex.Unlock()
 	a.history.SawTargets(now(), results)
 	return nil
+}
+
+// CredentialsCounter looks at who has or uses credentials in the cluster. Unseen says in words what it could not look at.
+type CredentialsCounter interface {
+	Count(ctx context.Context) (seen []probe.CredentialsSeen, unseen []string)
+}
+
+// Options are those of the probe in a workload cluster.
+type Options struct {
+	Namespace      string        // its own: of the relays and the result
+	Folder         string        // of the settings
+	Targets        string        // file of further targets; empty: none
+	Period         time.Duration // between two rounds
+	Client         string        // the client of package dialect whose way is tried
+	RelaySelector  string        // labels of the relays' pods; empty: no node is tried
+	NodeSelector   string        // labels of the nodes that have a relay; empty: all
+	Discover       bool          // find registries and hubs of tunnels
+	AgentSelectors []string      // with Discover: labels of agents of reverse tunnels
+	MetricsAddress string        // host:port, or 0 for none
+	HealthAddress  string        // host:port, or 0 for none
+	Log            *slog.Logger
+
+	Credentials CredentialsCounter // nil: nobody counts
+}
+
+// serve answers Prometheus and the kubelet until it is stopped. It is ready once it has settings: a proxy that is down makes no
+// pod unready.
+func (a *agent) serve() (stop func(), err error) {
+	metrics := http.NewServeMux()
+	healthz.Metrics(metrics, &a.metrics)
+	health := healthz.Mux("it runs", func(http.Header) (string, error) {
+		_, err := a.folder.Read()
+		return "there are settings", err
+	})
+	var stops []func()
+	stop = func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+	for address, handler := range map[string]http.Handler{a.MetricsAddress: metrics, a.HealthAddress: health} {
+		if address == "0" {
+			continue
+		}
+		one, err := healthz.ListenAndServe(address, handler)
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		stops = append(stops, one)
+	}
+	return stop, nil
 }
