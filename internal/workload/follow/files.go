@@ -17,34 +17,26 @@ import (
 // filesOf returns what is to be written and what it says, or why nothing can be. Errors and warnings name the object and the
 // key, and show no value.
 func filesOf(namespace string, secret *corev1.Secret, bundle *corev1.ConfigMap) (map[string]string, *upstream.Settings, error) {
-	files, warnings, err := keysOf(secret)
-	var settings *upstream.Settings
-	if err == nil {
-		settings, err = upstream.Parse(files)
-	}
+	files, settings, err := settingsOf(secret)
 	if err != nil {
 		return nil, nil, fmt.Errorf("secret %s/%s: %w", namespace, SecretName, err)
 	}
-	settings.Warnings = append(warnings, settings.Warnings...)
 	if bundle == nil || bundle.Data[upstream.CAFile] == "" {
 		return files, settings, nil
 	}
 	files[upstream.CAFile] = bundle.Data[upstream.CAFile]
-	with, err := upstream.Parse(files)
-	if err == nil {
-		_, err = with.Authorities()
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("configmap %s/%s: %w", namespace, ConfigMapName, err)
+	if _, ok := upstream.AuthoritiesWith(files[upstream.CAFile]); !ok {
+		return nil, nil, fmt.Errorf("configmap %s/%s: %s: there is no certificate in it", namespace, ConfigMapName, upstream.CAFile)
 	}
 	return files, settings, nil
 }
 
-func keysOf(secret *corev1.Secret) (files map[string]string, warnings []string, err error) {
+func settingsOf(secret *corev1.Secret) (files map[string]string, settings *upstream.Settings, err error) {
 	if secret == nil {
 		return nil, nil, errors.New("it does not exist")
 	}
 	files = map[string]string{}
+	var warnings []string
 	for _, name := range upstream.Keys {
 		value, ok := secret.Data[name]
 		lines := bytes.ContainsAny(value, "\n\r\x00")
@@ -60,7 +52,11 @@ func keysOf(secret *corev1.Secret) (files map[string]string, warnings []string, 
 			files[name] = string(value)
 		}
 	}
-	return files, warnings, nil
+	if settings, err = upstream.Parse(files); err != nil {
+		return nil, nil, err
+	}
+	settings.Warnings = append(warnings, settings.Warnings...)
+	return files, settings, nil
 }
 
 // writeSettings writes the file of settings, and the authorities before it: the new proxy may need them. It reports whether
@@ -102,14 +98,12 @@ func replace(path, content string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	defer os.Remove(beside.Name()) //nolint:errcheck // it has been renamed
 	_, err = beside.WriteString(content)
-	err = errors.Join(err, beside.Sync(), beside.Close())
-	if err == nil {
-		err = os.Rename(beside.Name(), path)
+	if err := errors.Join(err, beside.Sync(), beside.Close()); err != nil {
+		return false, err
 	}
-	if err != nil {
-		_ = os.Remove(beside.Name())
-	}
+	err = os.Rename(beside.Name(), path)
 	return err == nil, err
 }
 

@@ -28,19 +28,23 @@ const look = 2 * time.Second
 func (t Taint) remove(ctx context.Context, clients kubernetes.Interface, hasSettings func() error, log *slog.Logger) {
 	said := ""
 	_ = wait.PollUntilContextCancel(ctx, look, true, func(ctx context.Context) (bool, error) {
-		err := hasSettings()
-		if err == nil {
-			err = t.askRelay(ctx)
-		}
-		if err == nil {
-			err = apply.RemoveTaint(ctx, clients, t.Node, t.Key)
-		}
+		err := t.tryRemove(ctx, clients, hasSettings)
 		if err != nil && said != err.Error() {
 			said = err.Error()
 			log.Info("the node keeps its taint", "node", t.Node, "taint", t.Key, "reason", err)
 		}
 		return err == nil, nil
 	})
+}
+
+func (t Taint) tryRemove(ctx context.Context, clients kubernetes.Interface, hasSettings func() error) error {
+	if err := hasSettings(); err != nil {
+		return err
+	}
+	if err := t.askRelay(ctx); err != nil {
+		return err
+	}
+	return apply.RemoveTaint(ctx, clients, t.Node, t.Key)
 }
 
 // patience is for the relay, which is on this machine.

@@ -8,8 +8,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"time"
 	"runtime/debug"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/coreos/go-systemd/v22/activation"

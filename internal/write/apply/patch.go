@@ -30,12 +30,12 @@ func Status(ctx context.Context, c client.Client, before, after client.Object, m
 // difference is the merge patch between the statuses of two objects of a kind. Fields that are the same are not put into
 // JSON: some are lists of thousands.
 func difference(before, after client.Object) (change map[string]any, err error) {
-	was, is := statusOf(before), statusOf(after)
+	previous, current := statusOf(before), statusOf(after)
 	same := true
-	for i := range was.NumField() {
-		if equality.Semantic.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
-			was.Field(i).SetZero()
-			is.Field(i).SetZero()
+	for i := range previous.NumField() {
+		if equality.Semantic.DeepEqual(previous.Field(i).Interface(), current.Field(i).Interface()) {
+			previous.Field(i).SetZero()
+			current.Field(i).SetZero()
 			continue
 		}
 		same = false
@@ -43,11 +43,11 @@ func difference(before, after client.Object) (change map[string]any, err error) 
 	if same {
 		return nil, nil
 	}
-	from, err := json.Marshal(was.Interface())
+	from, err := json.Marshal(previous.Interface())
 	if err != nil {
 		return nil, err
 	}
-	to, err := json.Marshal(is.Interface())
+	to, err := json.Marshal(current.Interface())
 	if err != nil {
 		return nil, err
 	}
@@ -70,30 +70,28 @@ func statusOf(object client.Object) reflect.Value {
 // StatusOf writes these fields of the status of an object that is still of the version that was read, and removes those
 // that are nil. It returns the metadata after it.
 func StatusOf(ctx context.Context, c client.Client, object client.Object, status map[string]any, manager client.FieldOwner) (*metav1.PartialObjectMetadata, error) {
-	return patchStatus(ctx, c, object, status, manager, map[string]any{"resourceVersion": object.GetResourceVersion()})
+	answer, err := patchStatus(ctx, c, object, status, map[string]any{"resourceVersion": object.GetResourceVersion()}, manager)
+	return answer, failed(object, err)
 }
 
 // StatusFields writes these fields of an object's status, and removes those that are nil, whatever the others are.
 func StatusFields(ctx context.Context, c client.Client, object client.Object, status map[string]any, manager client.FieldOwner) error {
-	_, err := patchStatus(ctx, c, object, status, manager, map[string]any{})
-	return err
+	_, err := patchStatus(ctx, c, object, status, map[string]any{}, manager)
+	return failed(object, err)
 }
 
 // TryStatus is StatusFields as a dry run. The error is the API server's.
 func TryStatus(ctx context.Context, c client.Client, object client.Object, status map[string]any) error {
-	answer, patch, err := changeOf(c, object, map[string]any{"status": status, "metadata": map[string]any{}})
-	if err != nil {
-		return err
-	}
-	return c.Status().Patch(ctx, answer, patch, client.DryRunAll)
+	_, err := patchStatus(ctx, c, object, status, map[string]any{}, client.DryRunAll)
+	return err
 }
 
-func patchStatus(ctx context.Context, c client.Client, object client.Object, status map[string]any, manager client.FieldOwner, metadata map[string]any) (*metav1.PartialObjectMetadata, error) {
+func patchStatus(ctx context.Context, c client.Client, object client.Object, status, metadata map[string]any, option client.SubResourcePatchOption) (*metav1.PartialObjectMetadata, error) {
 	answer, patch, err := changeOf(c, object, map[string]any{"status": status, "metadata": metadata})
-	if err == nil {
-		err = c.Status().Patch(ctx, answer, patch, manager)
+	if err != nil {
+		return answer, err
 	}
-	return answer, failed(object, err)
+	return answer, c.Status().Patch(ctx, answer, patch, option)
 }
 
 // Condition applies one condition of an object's status, server-side: the others are other people's, who may write them at the
@@ -108,10 +106,10 @@ func Condition(ctx context.Context, c client.Client, object client.Object, condi
 	metadata := map[string]any{"namespace": object.GetNamespace(), "name": object.GetName(), "uid": object.GetUID()}
 	change["apiVersion"], change["kind"], change["metadata"] = apiVersion, kind, metadata
 	data, err := json.Marshal(change)
-	if err == nil {
-		err = c.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data), manager, client.ForceOwnership)
+	if err != nil {
+		return failed(object, err)
 	}
-	return failed(object, err)
+	return failed(object, c.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data), manager, client.ForceOwnership))
 }
 
 // Metadata merges annotations into those of an object, and adds a finalizer to those it has unless it is empty. The
@@ -127,10 +125,10 @@ func Metadata(ctx context.Context, c client.Client, object client.Object, annota
 		metadata["resourceVersion"] = object.GetResourceVersion()
 	}
 	answer, patch, err := changeOf(c, object, map[string]any{"metadata": metadata})
-	if err == nil {
-		err = c.Patch(ctx, answer, patch, client.FieldOwner(FieldManager))
+	if err != nil {
+		return answer, failed(object, err)
 	}
-	return answer, failed(object, err)
+	return answer, failed(object, c.Patch(ctx, answer, patch, client.FieldOwner(FieldManager)))
 }
 
 // changeOf returns a patch of the object that has this name and UID, and where the answer goes: metadata alone, since the

@@ -17,21 +17,26 @@ import (
 // node meanwhile.
 func RemoveTaint(ctx context.Context, clients kubernetes.Interface, name, key string) error {
 	node, err := clients.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-	for err == nil {
+	if err != nil {
+		return err
+	}
+	for { // until somebody else adds none
 		operations := withoutTaint(node.Spec.Taints, key)
 		if len(operations) == 0 {
 			return nil
 		}
-		var patch []byte
-		if patch, err = json.Marshal(operations); err != nil {
+		patch, err := json.Marshal(operations)
+		if err != nil {
 			return err
 		}
 		node, err = clients.CoreV1().Nodes().Patch(ctx, name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+		switch {
+		case apierrors.IsInvalid(err):
+			return fmt.Errorf("its taints have changed meanwhile: %w", err)
+		case err != nil:
+			return err
+		}
 	}
-	if apierrors.IsInvalid(err) {
-		return fmt.Errorf("its taints have changed meanwhile: %w", err)
-	}
-	return err
 }
 
 // withoutTaint begins at the end: what is removed moves those behind it.

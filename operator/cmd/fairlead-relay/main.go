@@ -74,10 +74,13 @@ func (o *options) check(args []string) ([]relay.Target, error) {
 		return nil, errors.New("--target and --listen are two ways: use one")
 	case len(o.forward.Listen) == 0:
 		targets, err := relay.ParseTargets(o.targets)
-		if err == nil && o.forward.Folder == "" {
-			err = errors.New("--proxy is missing: the folder in which the Secret fairlead-proxy is mounted")
+		if err != nil {
+			return nil, err
 		}
-		return targets, err
+		if o.forward.Folder == "" {
+			return nil, errors.New("--proxy is missing: the folder in which the Secret fairlead-proxy is mounted")
+		}
+		return targets, nil
 	case o.forward.Folder == "":
 		return nil, errors.New("--proxy is missing: the folder with the settings")
 	}
@@ -102,27 +105,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, version.Version)
 		return 0
 	}
-	if o.install != "" {
-		if err := install(o.install); err != nil {
-			fmt.Fprintln(stderr, "fairlead-relay:", err)
-			return statusFailed
-		}
+	status, err := o.run(ctx, flags.Args(), slog.New(slog.NewTextHandler(stderr, nil)))
+	if err == nil {
 		return 0
 	}
-	targets, err := o.check(flags.Args())
-	if err != nil {
-		fmt.Fprintln(stderr, "fairlead-relay:", err)
-		return statusUsage
+	fmt.Fprintln(stderr, "fairlead-relay:", strings.TrimSpace(err.Error()))
+	return status
+}
+
+// run does what the flags say. The status is for an error.
+func (o *options) run(ctx context.Context, args []string, log *slog.Logger) (status int, err error) {
+	if o.install != "" {
+		return statusFailed, install(o.install)
 	}
-	log := slog.New(slog.NewTextHandler(stderr, nil))
-	if len(targets) > 0 {
-		err = relay.Run(ctx, o.forward.Folder, targets, log)
-	} else {
-		err = forward.Run(ctx, o.forward, log)
+	targets, err := o.check(args)
+	switch {
+	case err != nil:
+		return statusUsage, err
+	case len(targets) > 0:
+		return statusFailed, relay.Run(ctx, o.forward.Folder, targets, log)
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "fairlead-relay:", strings.TrimSpace(err.Error()))
-		return statusFailed
-	}
-	return 0
+	return statusFailed, forward.Run(ctx, o.forward, log)
 }
