@@ -86,8 +86,9 @@ func (m *metrics) set(result probe.Result, took time.Duration, stale bool, err e
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.result, m.took, m.stale = result, took, stale
-	if m.written++; err != nil {
-		m.written--
+	if err != nil {
 		m.failed++
+		return
 	}
+	m.written++
 }

@@ -21,8 +21,7 @@ type Conn interface {
 // Tunnel is an open way to a target through the proxy.
 type Tunnel struct {
 	Conn
-	Early      []byte     // what came right behind the proxy's answer
-	Credential Credential // that the proxy accepted
+	Early []byte // what came right behind the proxy's answer
 
 	by *attempt // nil: the tunnel is direct
 }
@@ -82,19 +81,18 @@ func answerTo(err error) answer {
 }
 
 func (d *Dialer) ask(ctx context.Context, proxy Proxy, authorities func() (*x509.CertPool, error), target, via string, index int) (Tunnel, error) {
-	credential := proxy.Credentials[index]
 	conn, err := d.connect(ctx, proxy, authorities)
 	if err != nil {
 		return Tunnel{}, err
 	}
-	early, err := connect(ctx, conn, target, credential.Header(), via)
+	early, err := connect(ctx, conn, target, proxy.Credentials[index].Header(), via)
 	if err != nil {
 		_ = conn.Close()
 		return Tunnel{}, err
 	}
 	d.attempts.mutex.Lock()
 	defer d.attempts.mutex.Unlock()
-	return Tunnel{conn, early, credential, d.attempts.state(proxy, index)}, nil
+	return Tunnel{conn, early, d.attempts.state(proxy, index)}, nil
 }
 
 // connect connects to the proxy, with TLS if its URL says so.
