@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
+
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
@@ -113,25 +115,18 @@ func (r Round) try(ctx context.Context, tried []probe.Tried, which []int) {
 }
 
 func (r Round) tryAll(ctx context.Context, tried []probe.Tried, which []int) {
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, parallel)
-	for _, i := range which {
-		destination, err := probe.ParseURL(tried[i].Target.URL)
-		if err != nil || tried[i].Chosen == "" {
-			continue
+	workqueue.ParallelizeUntil(ctx, parallel, len(which), func(piece int) {
+		t := &tried[which[piece]]
+		destination, err := probe.ParseURL(t.Target.URL)
+		if err != nil || t.Chosen == "" {
+			return
 		}
-		ways := probe.Ways(tried[i].Target, tried[i].Chosen, !r.Settings.Proxy(destination.Scheme).URL.IsZero())
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			var seen []probe.Seen
-			for _, way := range ways {
-				seen = append(seen, r.Prober.Try(ctx, r.Settings, destination, way))
-			}
-			if ctx.Err() == nil { // else it was cut short
-				tried[i].Seen = seen
-			}
-		})
-	}
-	wait.Wait()
+		var seen []probe.Seen
+		for _, way := range probe.Ways(t.Target, t.Chosen, !r.Settings.Proxy(destination.Scheme).URL.IsZero()) {
+			seen = append(seen, r.Prober.Try(ctx, r.Settings, destination, way))
+		}
+		if ctx.Err() == nil { // else it was cut short
+			t.Seen = seen
+		}
+	})
 }
