@@ -107,12 +107,3 @@ func TestOtherHostAliasesCount(t *testing.T) {
 		t.Errorf("of a target: %q", found)
 	}
 }
-
-func TestTheLogSaysWhichWayATunnelTook(t *testing.T) {
-	proxy := newCompany(t, false, serve(t, echo))
-	s := start(t, settings(t, proxy.url(userinfo()), ""), nil)
-	_, _ = s.exchange(t, "a")
-	if !strings.Contains(s.logged.String(), "way=CONNECT") {
-		t.Errorf("the log:\n%s", s.logged)
-	}
-}

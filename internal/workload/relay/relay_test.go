@@ -40,7 +40,7 @@ func TestNoByteIsLostOnTheWayToTheHubAndBack(t *testing.T) {
 				t.Errorf("ready: %v, %q", ready, text)
 			}
 			await(t, "the end of the tunnel", func() bool { return strings.Contains(s.logged.String(), "tunnel ended") })
-			for _, want := range []string{`msg="tunnel opened" target=hub.invalid:8091 agent=127.0.0.1:`, "sent=3145728 received=3145729"} {
+			for _, want := range []string{`msg="tunnel opened" target=hub.invalid:8091 agent=127.0.0.1:`, "way=CONNECT", "sent=3145728 received=3145729"} {
 				if !strings.Contains(s.logged.String(), want) {
 					t.Errorf("%q is not in the log:\n%s", want, s.logged)
 				}
