@@ -81,7 +81,7 @@ func testManyRelays(t *testing.T, f *fabric, client *pod) {
 			}
 			return conn.(*net.TCPConn), nil
 		})
-		plain := dialer.NewTransport(settings.HTTP, settings.Authorities, time.Minute, context.DeadlineExceeded)
+		plain := dialer.NewTransport(settings.HTTP, settings.Authorities, upstream.Timeout(time.Minute))
 		t.Cleanup(plain.Close)
 		for i := range 4 {
 			running.Go(func() {
