@@ -2,7 +2,7 @@
 // interface under the port of each target, and asks the company's HTTP proxy for a tunnel there (CONNECT) for each
 // connection. What it is told stands in a folder, and counts from the next connection on.
 //
-// It has no dependency but the standard library and golang.org/x/net: it is in the pod of somebody else.
+// It depends on little (internal/walls_test.go): it is in the pod of somebody else.
 package relay
 
 import (
