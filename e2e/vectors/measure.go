@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/e2e/vectors/client"
 	"github.com/fairlead-io/fairlead/e2e/vectors/differential"
@@ -24,7 +25,8 @@ func (c *campaign) measure(ctx context.Context, one *client.Client) error {
 		return err
 	}
 	defer s.Close() //nolint:errcheck // an empty folder
-	questions := c.questionsFor(one)
+	unjudged := func(question table.Row) bool { return measure.Unjudged(one.Name, s.Version, question) }
+	questions := slices.DeleteFunc(slices.Clone(c.questionsFor(one)), unjudged)
 	progress := newProgress(one.Name+" "+s.Version, len(questions))
 	var rows []table.Row
 	for _, question := range questions {

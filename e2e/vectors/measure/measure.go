@@ -44,6 +44,17 @@ func Ask(s *session.Session, question table.Row) (table.Row, error) {
 	return question.Answered(s.Client.Name, s.Version, text), nil
 }
 
+// Unjudged reports whether the client's dialect leaves open what becomes of the value of
+// a proxy variable.
+func Unjudged(client, version string, question table.Row) bool {
+	row, err := question.Answered(client, version, "direct").Vector()
+	if err != nil {
+		return false
+	}
+	_, decision, err := row.Got()
+	return err == nil && decision.Reason == dialect.NotJudged
+}
+
 // expected is the answer to a question of the list.
 func expected(contacts []lab.Contact) string {
 	proxied := func(c lab.Contact) bool { return c.Proxy != "" }

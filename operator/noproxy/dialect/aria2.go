@@ -14,7 +14,7 @@ import (
 // createProxyRequest), src/util.cc (noProxyDomainMatch, inSameCidrBlock),
 // src/OptionHandlerImpl.cc HttpProxyOptionHandler, src/option_processing.cc,
 // src/uri_split.c. The variables are read in lower case only. A proxy that
-// cannot be parsed is as good as none, after a message; every proxy is spoken
+// cannot be used is as good as none, after a message; every proxy is spoken
 // to in plain http, also one with the scheme https.
 var aria2Family = []*Client{{
 	Name:    "aria2c",
@@ -27,7 +27,7 @@ var aria2Family = []*Client{{
 }}
 
 var aria2Rules = rules{
-	find: Env.nonEmpty, findProxy: aria2URL.finder(Env.nonEmpty), http: "http_proxy all_proxy", https: "https_proxy all_proxy", no: "no_proxy", readProxy: aria2URL.read, listFirst: true,
+	find: Env.nonEmpty, findProxy: finder(aria2URL.read, Env.nonEmpty), http: "http_proxy all_proxy", https: "https_proxy all_proxy", no: "no_proxy", readProxy: aria2URL.read, listFirst: true,
 	host: aria2Host,
 	cut:  commas(func(r rune) bool { return strings.ContainsRune("\r\n\t ", r) }), entry: aria2Entry, covers: aria2Covers,
 }
@@ -64,35 +64,8 @@ func aria2Covers(e *entry, h host) string {
 	return exactly.covers(e.text, h.name)
 }
 
-// aria2URL is uri_split of src/uri_split.c. A value that does not start with a
-// scheme it knows, in lower case, has none, so that another scheme makes it
-// invalid; then it is as good as none. A password is told from a port by the
-// "@" that follows it; a user without one ends at the last "@". The first
-// character never ends the authority.
-var aria2URL = proxyURL{
-	cut: grammar(`^(?:(?P<scheme>https?|ftp)://)?(?:` +
-		`(?P<userinfo>[^@:/\[][^:/?#\[]*:\[?[^@/?#\[]*)@(?:` + aria2Address + `|(?P<host>[^:\[/?#][^:/?#]*))` + aria2Port +
-		`|(?:(?P<userinfo>[^@:/\[][^:/?#\[]*)@)?` + aria2Address + aria2Port +
-		`|(?P<userinfo>[^@:/\[][^:/?#\[]*)@(?P<host>[^@:/?#\[]*)` + aria2Port +
-		`|(?P<host>[^@:/\[][^@:/?#\[]*)` + aria2Port + `)`),
-	decode:  aptDequote,
-	host:    func(u *urlParts) bool { return u.host != "" || u.hasPort || u.path != "" },
-	port:    aria2PortNumber,
-	schemes: map[string]Protocol{anyScheme: Connect}, ports: map[string]string{anyScheme: "80", "https": "443", "ftp": "21"},
-	sends:     func(u *urlParts) bool { return u.user != "" },
-	reach:     proxyAddress,
-	malformed: unused, broken: failing,
-}
-
-const (
-	aria2Address = `\[(?P<address>[^\]/?#]+)\]`
-	aria2Port    = `(?::(?P<port>[0-9]+))?(?P<path>[/?#](?s:.*))?$`
-)
-
-// aria2PortNumber: 0 is no port.
-func aria2PortNumber(written, by string) (string, bool) {
-	if atoi(written) == 0 {
-		return by, true
-	}
-	return decimalPort(written, by)
+// aria2URL: a value with another scheme is as good as none.
+var aria2URL = proxyTraits{
+	schemes: map[string]Protocol{"": Connect, "http": Connect, "https": Connect}, ports: webOr80, unknown: unused,
+	sends: withUser,
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -53,7 +54,7 @@ func (r axiosRules) read(env Env) Decider {
 	own := rules{cut: cutJS, entry: r.entry, covers: r.covers}.readList(env.nonEmpty("no_proxy", "NO_PROXY"))
 	return func(t Target) Decision {
 		decision := decide(t)
-		if decision.Route == Direct || decision.Variable == "" {
+		if decision.Route == Direct || decision.Variable == "" || decision.Reason == NotJudged {
 			return decision
 		}
 		h, _ := whatwgTarget(t)
@@ -67,28 +68,29 @@ func (r axiosRules) read(env Env) Decider {
 }
 
 func (r axiosRules) readProxy(v variable, scheme string) proxy {
-	v = withScheme(v, scheme)
-	if scheme == "https" && r >= axios1161 {
-		return axiosURL.read(v, "https")
+	if scheme == "https" && r < axios1161 {
+		return axiosURL(scheme).read(v, "http")
 	}
-	return axiosURL.read(v, "http")
+	return axiosURL(scheme).read(v, scheme)
 }
 
-// axiosURL is setProxy. The credential is sent as it is written in the URL, and
-// only with a user. Where the request itself goes to the proxy, an IPv6 address
-// keeps its brackets, and is looked up as a name.
-var axiosURL = jsURL(proxyURL{
-	refuses: func(u *urlParts, target string) (p proxy) {
-		if u.host == "" || target == "http" && (webPorts[u.scheme] == "" || u.host[0] == '[') {
-			p = failing
-		}
-		return p
-	},
-	schemes:   map[string]Protocol{"https": TLS, anyScheme: Connect},
-	ports:     map[string]string{"https": "443", anyScheme: "80"},
-	sends:     func(u *urlParts) bool { return u.user != "" },
-	malformed: failing, broken: failing,
-})
+// axiosURL is setProxy, where own is the scheme of the URL that is asked for. The
+// credential is sent as it is written in the proxy's. Where the request itself goes to
+// the proxy, an IPv6 address keeps its brackets, and is looked up as a name.
+func axiosURL(own string) *proxyTraits {
+	return &proxyTraits{
+		refuses: func(u *proxyURL, target string) (p proxy) {
+			u.scheme = cmp.Or(u.scheme, own)
+			if target == "http" && (webPorts[u.scheme] == "" || u.bracketed) {
+				p = failing
+			}
+			return p
+		},
+		ports:   webOr80,
+		schemes: map[string]Protocol{"https": TLS, anyScheme: Connect},
+		sends:   withUser, bytes: asSerialized,
+	}
+}
 
 // entry is an entry of NO_PROXY as shouldBypassProxy of axios reads it. An empty
 // name matches nothing.
@@ -244,7 +246,7 @@ func axiosASCII(host string) (ascii string, done bool) {
 	if strings.IndexFunc(host, func(r rune) bool { return r >= 0x80 }) < 0 {
 		return host, false
 	}
-	ascii, ok := whatwgHost(name, true)
+	ascii, ok := whatwgHost(name)
 	if !ok {
 		return "", true
 	}

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,7 +51,7 @@ func clientGoRelease(version string) string {
 }
 
 func readClientGo(env Env) Decider {
-	r := goRules(env, readGoProxy)
+	r := goRules(env, goURL.read)
 	r.host = func(t Target) (host, string) {
 		h := sloppyHost(t)
 		h.proxyOnly = h.addr.IsValid() && !literal(t.Host).IsValid()
@@ -62,7 +61,7 @@ func readClientGo(env Env) Decider {
 }
 
 func readClientGoSPDY(env Env) Decider {
-	r := goRules(env, func(value, _ string) proxy { return tunnelled(value, "http https socks5") })
+	r := goRules(env, tunnelURL.tunnelled)
 	r.host = func(t Target) (host, string) {
 		return host{name: t.Host, port: t.EffectivePort(), proxyOnly: !goResolvable(t.Host)}, ""
 	}
@@ -70,7 +69,7 @@ func readClientGoSPDY(env Env) Decider {
 }
 
 func readClientGoWebSocket(env Env) Decider {
-	r := goRules(env, readGorillaProxy)
+	r := goRules(env, gorillaURL.tunnelled)
 	r.host = func(t Target) (host, string) {
 		h := sloppyHost(t)
 		if h.proxyOnly = !goResolvable(t.Host); !t.User.IsZero() {
@@ -81,31 +80,23 @@ func readClientGoWebSocket(env Env) Decider {
 	return r.goDecider(env, sloppyNetworks(env))
 }
 
-// readGorillaProxy dials what stands in the URL, and sends a user only with a password.
-func readGorillaProxy(value, _ string) proxy {
-	p := tunnelled(value, "http https socks5 socks5h")
-	u, err := parseGoProxy(value)
-	if err != nil {
-		return p
+// tunnelURL is a proxy as net/http reads it, of a scheme that is known; every
+// request is a tunnel. gorillaURL sends a user only with a password,
+// but to SOCKS.
+var tunnelURL, gorillaURL = func() (tunnel, gorilla proxyTraits) {
+	tunnel = goURL
+	tunnel.unknown = proxy{failure: unknownScheme}
+	tunnel.schemes = map[string]Protocol{"": Connect, "http": Connect, "https": TLS, "socks5": Socks5Name}
+	gorilla = tunnel
+	gorilla.schemes = map[string]Protocol{"": Connect, "http": Connect, "https": TLS, "socks5": Socks5Name, "socks5h": Socks5Name}
+	gorilla.sends = func(u proxyURL) (string, bool) {
+		return u.user + ":" + u.password, u.hasPassword || u.hasUser && strings.HasPrefix(u.scheme, "socks")
 	}
-	if strings.HasSuffix(u.Host, ":") {
-		return proxy{failure: brokenProxy}
-	}
-	if _, has := u.User.Password(); !has && !strings.HasPrefix(u.Scheme, "socks") {
-		p.hop.Auth = Auth{}
-	}
-	return p
-}
+	return tunnel, gorilla
+}()
 
-// tunnelled is a proxy of one of the schemes as net/http reads it, where every
-// request is a tunnel.
-func tunnelled(value, schemes string) proxy {
-	p := readGoProxy(value, "https")
-	if u, err := parseGoProxy(value); err == nil && p.failure == "" && !slices.Contains(strings.Fields(schemes), u.Scheme) {
-		return proxy{failure: unknownScheme}
-	}
-	return p
-}
+// tunnelled makes a tunnel whatever the scheme of the URL is.
+func (r *proxyTraits) tunnelled(v variable, _ string) proxy { return r.read(v, "https") }
 
 func sloppyHost(t Target) host {
 	return host{name: t.Host, port: t.EffectivePort(), addr: sloppyAddr(t.Host)}

@@ -31,13 +31,10 @@ type curlRelease uint8
 
 const (
 	curlOldest         curlRelease = iota // compared with 7.74.0
-	curlForgetsErrors                     // 7.76: a credential that cannot be decoded loses the proxy
 	curlNumericIPv4                       // 7.77: 0x0a010203 is 10.1.2.3
-	curlNoBlanks                          // 7.78: a blank makes a URL invalid
 	curlDecodesHosts                      // 7.80
-	curlShortIPv6                         // 7.81; also port 0, and addresses as such through SOCKS 5
+	curlShortIPv6                         // 7.81; also addresses as such through SOCKS 5
 	curlNoSeparators                      // 7.83.1: of decoded hosts
-	curlUnixSockets                       // 7.84
 	curlBrokenCIDR                        // 7.86
 	curlCIDR                              // 7.87
 	curlIDNFirst                          // 7.88
@@ -52,13 +49,10 @@ const (
 func curlBehaviours() []Behaviour {
 	return versions{
 		{"", "", curlSource("lib/url.c"), curlOldest.read},
-		{"7.76", "goes direct if the proxy's credential holds an encoded control character", curlSource("lib/url.c"), curlForgetsErrors.read},
 		{"7.77", "IPv4 addresses in hexadecimal, octal or short form are written out before the list is asked", curlSource("lib/url.c"), curlNumericIPv4.read},
-		{"7.78", "a blank anywhere in the proxy's URL is an error", curlSource("lib/url.c"), curlNoBlanks.read},
 		{"7.80", "percent-encoded hosts are decoded before the list is asked", curlSource("lib/url.c"), curlDecodesHosts.read},
 		{"7.81", "IPv6 addresses are shortened before the list is asked", curlSource("lib/url.c"), curlShortIPv6.read},
 		{"7.83.1", "hosts must not decode to separators", curlSource("lib/url.c"), curlNoSeparators.read},
-		{"7.84", "socks5://localhost/path is a Unix socket", curlSource("lib/url.c"), curlUnixSockets.read},
 		{"7.86", "IPv4 networks; by mistake names no longer cover what is below them, and most forms work as the last entry only", curlSource("lib/noproxy.c"), curlBrokenCIDR.read},
 		{"7.87", "the mistakes of 7.86 are mended, trailing dots do not count", curlSource("lib/noproxy.c"), curlCIDR.read},
 		{"7.88", "Unicode hosts are compared as punycode", curlSource("lib/noproxy.c"), curlIDNFirst.read},
@@ -74,12 +68,12 @@ func curlSource(list string) string { return "curl/curl " + list + " and lib/url
 
 func (r curlRelease) read(env Env) Decider { return r.rules().read(env) }
 
-// rules ask the list first, then the proxy, whose mistakes are noticed only if it
-// is needed.
+// rules ask the list first.
 func (r curlRelease) rules() rules {
+	url := r.url()
 	return rules{
 		find: Env.nonEmpty, http: "http_proxy all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
-		readProxy: func(v variable, scheme string) proxy { return r.readProxy(v.value, Connect, scheme) }, listFirst: true,
+		readProxy: url.read, listFirst: true,
 		host: r.host,
 		cut:  r.cut, entry: r.entry, covers: r.covers,
 	}

@@ -8,6 +8,9 @@
 // cases; the measured cases (vector/table, made by "make vectors") are how
 // the ports are tested.
 //
+// The URL of a proxy is read once for all clients, each of which has a row of
+// traits (proxy_url.go). What they would take apart differently is [NotJudged].
+//
 // The package is pure: it resolves no name and opens no connection. It knows
 // nothing of Fairlead's own reading of entries (package noproxy), because
 // clients do not either.
@@ -35,7 +38,7 @@ const (
 	Direct  Route = iota + 1 // to the host of the URL
 	Proxy                    // to a proxy
 	Fails                    // nowhere: the client reports an error
-	Depends                  // to the host or a proxy: it is up to what its name resolves to
+	Depends                  // it is up to what its name resolves to, or not judged
 )
 
 // String returns "direct", "proxy", "fails" or "depends".
@@ -105,20 +108,6 @@ func (h Hop) toward(scheme string) Hop {
 		h.Protocol = Absolute
 	}
 	return h
-}
-
-// plain is the hop to a proxy that takes HTTP.
-func (h Hop) plain(scheme string) Hop {
-	h.Protocol = Connect
-	return h.toward(scheme)
-}
-
-// through is the hop to a proxy whose own URL has a scheme, http or https.
-func (h Hop) through(proxyScheme, scheme string) Hop {
-	if h.Protocol = Connect; proxyScheme == "https" {
-		h.Protocol = TLS
-	}
-	return h.toward(scheme)
 }
 
 // Protocol is what a client speaks to a proxy first.

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"net/netip"
 	"strings"
 	"unicode"
@@ -46,7 +45,7 @@ func (r dotnetRules) read(env Env) Decider {
 	}
 	return rules{
 		find:      Env.set,
-		findProxy: url.finder(Env.set),
+		findProxy: finder(url.read, Env.set),
 		http:      "http_proxy " + upper + "all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
 		readProxy: url.read,
 		host:      dotnetHost,
@@ -96,36 +95,21 @@ func dotnetPrefix(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, bits), true
 }
 
-var dotnetHTTP, dotnetEvery = dotnetURL("http"), dotnetURL("https?|socks5|socks4a?")
-
-// dotnetURL is GetUriFromString, where known are the schemes that count, in any
-// case. What comes before the last "@" is a credential, which is only sent after
-// the proxy has asked for one; a path is accepted, and what follows the digits of
-// the port is dropped.
-func dotnetURL(known string) *proxyURL {
-	return &proxyURL{
-		cut: grammar(`^(?:(?P<scheme>(?i:` + known + `))://)?(?:(?s:.*)@)?(?:` +
-			`(?P<host>[^@\]]*\][^@]*):(?P<port>[0-9]+)[^:@]*|(?P<host>[^@\]]*):(?P<port>[0-9]+)[^:@\]]*` +
-			`|(?P<host>[^@:]*)|(?P<host>[^@\]]*\][^:@]*))$`),
-		host: func(u *urlParts) bool {
-			u.host, _, _ = strings.Cut(u.host, "/")
-			return isDotnetHost(u.host)
+// dotnetURL is GetUriFromString. A scheme that it does not know passes for a part of
+// the credential, which is only sent after the proxy has asked for one.
+func dotnetURL(schemes map[string]Protocol) *proxyTraits {
+	return &proxyTraits{
+		refuses: func(u *proxyURL, _ string) (p proxy) {
+			if u.hasUser && schemes[u.scheme] == "" {
+				u.scheme = ""
+			}
+			return p
 		},
-		port: func(written, by string) (string, bool) {
-			return cmp.Or(trimZeros(written), by), portNumber(written) <= 65535
-		},
-		schemes:   map[string]Protocol{anyScheme: Connect, "https": TLS, "socks4": Socks4, "socks4a": Socks4, "socks5": Socks5Name},
-		ports:     map[string]string{anyScheme: "80", "https": "443"},
-		malformed: unused,
+		ports: webOr80, schemes: schemes, unknown: unused,
 	}
 }
 
-// isDotnetHost tells whether UriBuilder accepts a host.
-func isDotnetHost(host string) bool {
-	if inner, found := inBrackets(host); found {
-		return literal(inner).Is6()
-	}
-	return host != "" && !strings.ContainsFunc(host, func(r rune) bool {
-		return r <= ' ' || r == 0x7f || strings.ContainsRune(`"#%/:<>?@[\]^{|}`+"`", r)
-	})
-}
+var (
+	dotnetHTTP  = dotnetURL(map[string]Protocol{"": Connect, "http": Connect})
+	dotnetEvery = dotnetURL(map[string]Protocol{"": Connect, "http": Connect, "https": TLS, "socks4": Socks4, "socks4a": Socks4, "socks5": Socks5Name})
+)

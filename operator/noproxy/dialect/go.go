@@ -1,12 +1,9 @@
 package dialect
 
 import (
-	"cmp"
 	"math"
 	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -31,14 +28,14 @@ var goFamily = []*Client{{
 	}},
 }}
 
-func readGo(env Env) Decider { return goRules(env, readGoProxy).goDecider(env) }
+func readGo(env Env) Decider { return goRules(env, goURL.read).goDecider(env) }
 
 // goRules are net/http without its list, for a way to read proxies.
-func goRules(env Env, read func(value, scheme string) proxy) rules {
+func goRules(env Env, read func(v variable, scheme string) proxy) rules {
 	return rules{
 		find: Env.nonEmpty, http: "HTTP_PROXY http_proxy", https: "HTTPS_PROXY https_proxy",
 		readProxy: func(v variable, scheme string) proxy {
-			p := read(v.value, scheme)
+			p := read(v, scheme)
 			if env["REQUEST_METHOD"] != "" && scheme == "http" && p.ignored == "" {
 				p.fatal = "REQUEST_METHOD is set: in a CGI program HTTP_PROXY may be a request's header"
 			}
@@ -56,42 +53,12 @@ func (r rules) goDecider(env Env, own ...list) Decider {
 	return r.decider(r.proxies(env), append([]list{asked}, own...)...)
 }
 
-// parseGoProxy is parseProxy of httpproxy.
-func parseGoProxy(value string) (*url.URL, error) {
-	u, err := url.Parse(value)
-	if err != nil || u.Scheme == "" || u.Host == "" {
-		if with, withErr := url.Parse("http://" + value); withErr == nil {
-			return with, nil
-		}
-	}
-	return u, err
-}
-
-// goAuth is the credential of a proxy, decoded.
-func goAuth(u *url.URL) Auth {
-	if u.User == nil {
-		return Auth{}
-	}
-	password, _ := u.User.Password()
-	return Sends(u.User.Username() + ":" + password)
-}
-
-// readGoProxy is parseProxy of httpproxy and connectMethod of net/http.
-func readGoProxy(value, target string) proxy {
-	u, err := parseGoProxy(value)
-	if err != nil {
-		return proxy{ignored: unusableProxy}
-	}
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme])
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || strings.Contains(u.Hostname(), `"`) {
-		return proxy{failure: brokenProxy}
-	}
-	hop := Hop{Address: joinHostPort(u.Hostname(), strconv.FormatUint(number, 10)), Auth: goAuth(u)}
-	if hop = hop.through(u.Scheme, target); u.Scheme == "socks5" || u.Scheme == "socks5h" {
-		hop.Protocol = Socks5Name
-	}
-	return proxy{hop: hop}
+// goURL is parseProxy of httpproxy and connectMethod of net/http, which takes a
+// scheme that it does not know for http.
+var goURL = proxyTraits{
+	ports:   map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"},
+	schemes: map[string]Protocol{"": Connect, "https": TLS, "socks5": Socks5Name, "socks5h": Socks5Name, anyScheme: Connect},
+	sends:   withUser,
 }
 
 // GoList is a NO_PROXY list as Go reads it, compiled: a decision costs a few

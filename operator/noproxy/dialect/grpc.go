@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"net/netip"
 	"strings"
 
@@ -37,7 +36,7 @@ const grpcJSSource = "grpc/grpc-node packages/grpc-js/src/http_proxy.ts, "
 func grpcCoreRules(networks bool) rules {
 	const proxies = "grpc_proxy https_proxy http_proxy"
 	return rules{
-		find: Env.set, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy", readProxy: func(v variable, _ string) proxy { return grpcURL.read(v, "https") },
+		find: Env.set, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy", readProxy: grpcURL.tunnelled,
 		host: func(t Target) (host, string) {
 			return host{name: asciiLower(t.Host), addr: literal(t.Host).WithZone("")}, ""
 		},
@@ -77,52 +76,22 @@ func grpcNetwork(text string) netip.Prefix {
 	return netip.PrefixFrom(addr.WithZone(""), min(portNumber(length), addr.BitLen()))
 }
 
-// grpcURL is GetHttpProxyServer: http only, in lower case, and with a host. A
-// missing port is that of https, as for every target.
-var grpcURL = proxyURL{
-	cut: grammar(`^(?P<scheme>http)://` + lastAt + `(?P<host>[^@/?#]+)(?:/[^?#]*)?(?:\?` + grpcQuery + `+)?(?:#` + grpcQuery + `*)?$`),
-	host: func(u *urlParts) bool {
-		u.host, u.port = splitGRPC(percent.Decode(u.host))
-		return true
-	},
-	port:       portAsWritten,
-	schemes:    map[string]Protocol{"http": Connect},
-	sends:      func(u *urlParts) bool { return u.userinfo != "" },
-	credential: func(u *urlParts) (string, bool) { return percent.Decode(u.userinfo), true },
-	reach: func(host, port string) (string, bool) {
-		return joinHostPort(host, port), host != "" && isDigits(port) && portNumber(port) <= 65535
-	},
-	malformed: unused, broken: failing,
-}
-
-const grpcQuery = "[!$-;=?-Z_a-z~]"
-
-// splitGRPC is SplitHostPort; what it cannot split has no host.
-func splitGRPC(text string) (host, port string) {
-	host, port, found := strings.Cut(text, ":")
-	inner, bracketed := strings.CutPrefix(text, "[")
-	switch {
-	case bracketed:
-		host, port, found = strings.Cut(inner, "]")
-		if port = cmp.Or(port, ":443"); !found || port[0] != ':' || !strings.Contains(host, ":") {
-			return "", ""
-		}
-		return host, port[1:]
-	case found && !strings.Contains(port, ":"):
-		return host, port
-	}
-	return text, "443"
+// grpcURL is GetHttpProxyServer: http only. A missing port is that of https, as for
+// every target.
+var grpcURL = proxyTraits{
+	ports:   map[string]string{anyScheme: "443"},
+	schemes: map[string]Protocol{"http": Connect}, unknown: unused,
+	sends: asItStands,
 }
 
 // grpcJSRules is mapProxyName: of the variables the first that is not empty
 // counts. Nothing is trimmed. With networks an entry is how the host ends, so
 // that an empty one covers everything; before, only the host itself is compared.
-func grpcJSRules(decoded, networks bool) rules {
+func grpcJSRules(decodes, networks bool) rules {
 	const proxies = "grpc_proxy https_proxy http_proxy"
-	url := grpcJSURL(decoded)
 	r := rules{
 		find: Env.nonEmpty, http: proxies, https: proxies, no: "no_grpc_proxy no_proxy",
-		readProxy: func(v variable, _ string) proxy { return url.read(v, "https") },
+		readProxy: grpcJSURL(decodes).tunnelled,
 		host: func(t Target) (host, string) {
 			return host{name: t.Host, addr: literal(t.Host).WithZone("")}, ""
 		},
@@ -135,29 +104,23 @@ func grpcJSRules(decoded, networks bool) rules {
 	return r
 }
 
-// grpcJSURL is getProxyInfo. A user without a password is sent as it is
-// written, without a colon. What cannot be decoded fails whatever the list says.
-func grpcJSURL(decodes bool) *proxyURL {
-	return jsURL(proxyURL{
-		refuses: func(u *urlParts, _ string) (p proxy) {
-			if u.scheme != "http" {
-				p = unused
-			}
-			return p
-		},
-		schemes: webSchemes, ports: webPorts,
-		sends: func(u *urlParts) bool { return u.user != "" },
-		credential: func(u *urlParts) (string, bool) {
+// grpcJSURL is getProxyInfo. A user without a password is sent as it is written,
+// without a colon.
+func grpcJSURL(decodes bool) *proxyTraits {
+	return &proxyTraits{
+		ports:   webOr80,
+		schemes: map[string]Protocol{"http": Connect}, unknown: unused,
+		sends: func(u proxyURL) (string, bool) {
 			switch {
 			case u.password == "":
-				return u.user, true
+				return u.user, u.hasUser
 			case decodes:
-				return decodedJS(u)
+				return percent.Decode(u.user) + ":" + percent.Decode(u.password), true
 			}
-			return u.user + ":" + u.password, true
+			return withUser(u)
 		},
-		malformed: unused, broken: dying,
-	})
+		bytes: asSerialized,
+	}
 }
 
 // grpcJSNetwork is parseCIDR: IPv4 only, and the length ends where parseInt

@@ -3,7 +3,6 @@ package dialect
 import (
 	"net/netip"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -75,19 +74,11 @@ func goResolvable(host string) bool {
 // proxy dials the host of the URL as it stands there, over TCP, whatever the
 // scheme is.
 func (g grpcGo) proxy(v variable, _ string) proxy {
-	u, err := parseGoProxy(v.value)
-	if err != nil {
-		return proxy{ignored: unusableProxy}
+	row := proxyTraits{schemes: map[string]Protocol{"": Connect, anyScheme: Connect}, sends: withUser}
+	if g.defaultPort {
+		row.ports = map[string]string{anyScheme: "443"}
 	}
-	host, port, ok := splitGoHostPort(u.Host)
-	if !ok && g.defaultPort && u.Host != "" {
-		host, port = u.Hostname(), "443"
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || number == 0 {
-		return proxy{failure: brokenProxy}
-	}
-	return proxy{hop: Hop{Address: joinHostPort(host, strconv.FormatUint(number, 10)), Protocol: Connect, Auth: goAuth(u)}}
+	return row.read(v, "https")
 }
 
 // readResolved says why a name that the list covers uses the proxy all the same.

@@ -68,7 +68,7 @@ func javaCovers(e *entry, h host) string {
 func (e Env) javaProxy(scheme, port string) proxy {
 	host := e.nonEmpty(scheme+".proxyHost", "proxyHost", "socksProxyHost")
 	ports := []string{strings.TrimSuffix(host.name, "Host") + "Port", scheme + ".proxyPort", "proxyPort"}
-	p := proxy{variable: host, hop: Hop{}.plain(scheme)}
+	p := proxy{variable: host, hop: Hop{Protocol: Connect}.toward(scheme)}
 	if host.name == "socksProxyHost" {
 		ports, port, p.hop.Protocol = ports[:1], "1080", Socks5Local
 		if version, ok := javaInteger(e["socksProxyVersion"]); ok && version == 4 {
@@ -84,6 +84,9 @@ func (e Env) javaProxy(scheme, port string) proxy {
 		}
 	}
 	p.hop.Address = joinHostPort(strings.Trim(host.value, "[]"), port)
+	if _, ok := parseProxyURL("http://" + p.hop.Address); host.name != "" && p.failure == "" && !ok {
+		p.fatal = NotJudged
+	}
 	return p
 }
 
@@ -109,21 +112,23 @@ func javaInteger(text string) (int, bool) {
 	return int(number), err == nil
 }
 
-// addJava sets the system properties of a proxy.
+// addJava sets the system properties of a proxy; a value that is not a proxy's URL
+// is as it is.
 func (e Env) addJava(httpProxy, httpsProxy, nonProxyHosts string) {
 	for scheme, value := range map[string]string{"http": httpProxy, "https": httpsProxy} {
 		if value == "" {
 			continue
 		}
-		_, authority, _ := strings.Cut(value, "://")
-		authority = authority[strings.LastIndexByte(authority, '@')+1:]
-		authority = strings.TrimRight(authority, "/")
-		colon := strings.LastIndexByte(authority, ':')
-		if colon < 0 || strings.HasSuffix(authority, "]") {
-			e[scheme+".proxyHost"] = authority
+		u, ok := parseProxyURL(value)
+		switch {
+		case !ok:
+			u.host = value
+		case u.scheme == "":
 			continue
 		}
-		e[scheme+".proxyHost"], e[scheme+".proxyPort"] = authority[:colon], authority[colon+1:]
+		if e[scheme+".proxyHost"] = u.host; u.port != "" {
+			e[scheme+".proxyPort"] = u.port
+		}
 	}
 	if nonProxyHosts != "" {
 		e["http.nonProxyHosts"] = nonProxyHosts

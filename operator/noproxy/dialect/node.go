@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"cmp"
 	"net/netip"
 	"strings"
 )
@@ -55,16 +54,12 @@ func readNothing(Env) Decider {
 	return always(direct("", Span{}, noneRead))
 }
 
-// readNodeFetch is undici, which loads http and with it the agent for http
-// URLs: that refuses a line break, which undici by itself takes out.
+// readNodeFetch is undici.
 func readNodeFetch(rules undiciRules) func(Env) Decider {
 	return func(env Env) Decider {
 		agent := newUndiciAgent(rules, env)
-		if v := env.nonEmpty("http_proxy", "HTTP_PROXY"); strings.ContainsAny(v.value, "\r\n") {
-			agent.breaks(v)
-		}
 		return func(t Target) Decision {
-			if strings.Trim(t.User.Bytes(), ":") != "" && agent.broken == "" {
+			if strings.Trim(t.User.Bytes(), ":") != "" && !agent.broken {
 				return fails("", "fetch accepts no URL with user information")
 			}
 			return agent.decide(t)
@@ -76,7 +71,7 @@ func readNodeFetch(rules undiciRules) func(Env) Decider {
 // undici, which is made for fetch at the start, cannot use a proxy variable.
 func readNodeHTTP(undici undiciRules, boundary bool) func(Env) Decider {
 	r := rules{
-		find: Env.nonEmpty, http: "http_proxy HTTP_PROXY", https: "https_proxy HTTPS_PROXY", no: "no_proxy NO_PROXY", readProxy: readNodeProxy,
+		find: Env.nonEmpty, http: "http_proxy HTTP_PROXY", https: "https_proxy HTTPS_PROXY", no: "no_proxy NO_PROXY", readProxy: nodeURL.read,
 		host: func(t Target) (host, string) {
 			h, failure := whatwgTarget(t)
 			h.name, _ = inBrackets(h.name)
@@ -88,35 +83,15 @@ func readNodeHTTP(undici undiciRules, boundary bool) func(Env) Decider {
 	}
 	return func(env Env) Decider {
 		agent, decide := newUndiciAgent(undici, env), r.read(env)
-		httpProxy := env.nonEmpty("http_proxy", "HTTP_PROXY")
-		broken := agent.broken
-		if broken == "" && readNodeProxy(httpProxy, "http").fatal != "" {
-			broken = httpProxy.name // https loads http, and with it this agent
-		}
-		if broken != "" {
-			return always(fails(broken, brokenProxy))
+		if agent.broken {
+			return agent.decide
 		}
 		return decide
 	}
 }
 
-// readNodeProxy: an agent throws when it is made, whatever the list says.
-// Schemes count in lower case.
-func readNodeProxy(v variable, scheme string) proxy {
-	if strings.ContainsAny(v.value, "\r\n") {
-		return dying
-	}
-	if !strings.HasPrefix(v.value, "http://") && !strings.HasPrefix(v.value, "https://") {
-		return unused
-	}
-	return nodeURL.read(v, scheme)
-}
-
-var nodeURL = jsURL(proxyURL{
-	schemes: webSchemes, ports: webPorts,
-	sends: hasEither, credential: decodedJS,
-	malformed: dying, broken: dying,
-})
+// nodeURL: what is no http is ignored.
+var nodeURL = proxyTraits{ports: webOr80, schemes: webSchemes, unknown: unused, sends: withUser}
 
 // cutNode cuts at commas, trims, and keeps what is empty.
 func cutNode(list string) []Span {
@@ -172,44 +147,4 @@ func nodeRange(text string) (first, last netip.Addr) {
 func inNodeRange(text string, addr netip.Addr) bool {
 	first, last := nodeRange(text)
 	return addr.Is4() && !addr.Less(first) && !last.Less(addr)
-}
-
-// What the clients that run in Node.js do with a parsed proxy URL.
-
-// invalidURL is why a client fails that parses URLs more strictly than others.
-const invalidURL = "the client does not accept the URL"
-
-// jsURL is a row that reads URLs as the URL Standard says. An IPv6 address keeps
-// its brackets, and no port is too small.
-func jsURL(r proxyURL) *proxyURL {
-	r.port = portAsWritten
-	r.cut = func(text string) (urlParts, bool) {
-		u, ok := parseWHATWG(text)
-		parts := urlParts{scheme: u.scheme, user: u.username, password: u.password, host: u.host, port: u.port}
-		if !u.bare {
-			parts.path = "more than a slash"
-		}
-		return parts, ok
-	}
-	return &r
-}
-
-// hasEither tells whether there is a user or a password.
-func hasEither(u *urlParts) bool { return u.user != "" || u.password != "" }
-
-// decodedJS is the credential after decodeURIComponent, which throws where the
-// second result is false.
-func decodedJS(u *urlParts) (string, bool) {
-	user, ok := decodeURIComponent(u.user)
-	password, okToo := decodeURIComponent(u.password)
-	return user + ":" + password, ok && okToo
-}
-
-// whatwgTarget is the host of a URL, an IPv6 address in brackets.
-func whatwgTarget(t Target) (host, string) {
-	u, ok := parseWHATWG(t.URL)
-	if !ok {
-		return host{}, invalidURL
-	}
-	return host{name: u.host, port: cmp.Or(u.port, whatwgPorts[u.scheme])}, ""
 }

@@ -1,11 +1,9 @@
 package dialect
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"golang.org/x/net/idna"
 
@@ -48,8 +46,9 @@ const breaksPerl = "the value is fatal when the environment is read"
 func (rule perlRule) read(env Env) Decider {
 	vars := lwpVariables(env)
 	for _, scheme := range lwpSchemes {
-		if v := vars[scheme]; v.name != "" && !lwpTakes(v.value) {
-			return always(fails(v.name, breaksPerl))
+		p := lwpURL.read(vars[scheme], "")
+		if p.variable = vars[scheme]; p.name != "" && p.fatal != "" {
+			return always(p.decide())
 		}
 	}
 	r := rules{readProxy: lwpURL.read, host: lwpHost, cut: cutPerl, entry: rule.entry}
@@ -90,23 +89,6 @@ func lwpVariables(env Env) map[string]variable {
 }
 
 func perlTrue(value string) bool { return value != "" && value != "0" }
-
-// lwpTakes is the check of proxy: a URL with a scheme, and a word character or
-// a bracket after http:// and https://.
-func lwpTakes(value string) bool {
-	if !uriScheme.MatchString(value) {
-		return false
-	}
-	scheme, rest, _ := strings.Cut(value, ":")
-	if scheme != "http" && scheme != "https" {
-		return true
-	}
-	for _, r := range strings.TrimPrefix(rest, "//") {
-		word := r == '_' || r == '[' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-		return word && strings.HasPrefix(rest, "//")
-	}
-	return false
-}
 
 // lwpHost is URI::host: percent signs decoded, case as it is written, and a
 // colon without a port still there. Without being encoded a host can only be
@@ -153,45 +135,19 @@ func lwpLabel(label string) (string, bool) {
 	return label, len(label) <= 63
 }
 
-// lwpURL takes a user name that cannot be sent, with a colon, for an error.
-var lwpURL = proxyURL{
-	cut:    grammar(`^(?P<scheme>[^:]*)(?:$|:(?://)?)` + lastAt + `(?P<host>[^@/?#]*?)(?::(?P<port>[0-9]+:?))?(?:[/?#]|[ \t-\r]*$)`),
-	decode: percent.Decode,
-	refuses: func(u *urlParts, _ string) (p proxy) {
+// lwpURL: a value without a scheme is fatal, but a name before a colon passes for one.
+var lwpURL = proxyTraits{
+	refuses: func(u *proxyURL, _ string) (p proxy) {
 		switch {
+		case u.scheme == "" && !isScheme(u.before()):
+			p.fatal = breaksPerl
 		case webPorts[u.scheme] == "":
 			p.failure = unknownScheme
-		case strings.Contains(u.user, ":"):
-			p.failure = "a user name with a colon cannot be sent"
 		}
 		return p
 	},
-	host:    lwpHostPort,
-	port:    func(written, by string) (string, bool) { return cmp.Or(strings.TrimLeft(written, "0"), by), true },
-	schemes: webSchemes, ports: webPorts,
-	sends:     func(u *urlParts) bool { return u.hasUser },
-	reach:     perlSocket,
-	malformed: failing, broken: failing,
-}
-
-// lwpHostPort reads the host as URI does, and then as IO::Socket::IP does, which
-// takes a port that is still in the host for the real one.
-func lwpHostPort(u *urlParts) bool {
-	u.host = strings.TrimSuffix(u.host, ":")
-	if inner, found := strings.CutPrefix(u.host, "["); found && strings.HasSuffix(inner, "]") {
-		u.host = strings.TrimSuffix(inner, "]")
-	}
-	u.host = percent.Decode(u.host)
-	if name, cut := cutPort(u.host); cut && !isIPv6Text(u.host) {
-		u.host, u.port = name, u.host[len(name)+1:]
-	}
-	return true
-}
-
-// perlSocket is where IO::Socket connects to.
-func perlSocket(host, port string) (string, bool) {
-	plain := !strings.Contains(host, ":") || isIPv6Text(host)
-	return joinHostPort(host, port), plain && isPort(port) && resolvable(host)
+	ports: webPorts, schemes: webSchemes,
+	sends: withUser,
 }
 
 var perlComma = regexp.MustCompile(`[\s\v]*,[\s\v]*`)
@@ -250,8 +206,12 @@ var perlTiny = &Client{
 func readTiny(env Env) Decider {
 	vars, all := tinyVariables(env)
 	for _, v := range []variable{all, vars["http"], vars["https"]} { // all are checked before one is used
-		if p := tinyURL.read(v, ""); v.name != "" && p.fatal != "" {
-			return always(fails(v.name, p.fatal))
+		p := tinyURL.read(v, "")
+		if v.name != "" && v.value == "" {
+			p.fatal = breaksPerl
+		}
+		if p.variable = v; v.name != "" && p.fatal != "" {
+			return always(p.decide())
 		}
 	}
 	r := rules{
@@ -303,24 +263,9 @@ func (e Env) perlTrue(names ...string) variable {
 	return variable{}
 }
 
-// tinyURL is _split_proxy and _proxy_connect. It takes any scheme, and no path but
-// a slash.
-var tinyURL = proxyURL{
-	cut: grammar(`^(?P<scheme>[^:/?#]+)://` + firstAt + `(?P<host>[^/?#]*?)(?::(?P<port>[0-9]+)|:)?/?(?:#(?s:.*))?$`),
-	host: func(u *urlParts) (ok bool) {
-		ok = u.port != "" || webPorts[u.scheme] != ""
-		u.host = strings.ToLower(cmp.Or(u.host, "localhost"))
-		if inner, found := strings.CutPrefix(u.host, "["); found {
-			u.host = strings.TrimSuffix(inner, "]")
-		} else if name, own, found := strings.Cut(u.host, ":"); found && isDigits(own) {
-			u.host, u.port = name, own // IO::Socket takes the port out of the host
-		}
-		return ok
-	},
-	port:    func(written, by string) (string, bool) { return strings.TrimLeft(cmp.Or(written, by), "0"), true },
-	schemes: map[string]Protocol{"https": TLS, anyScheme: Connect}, ports: webPorts,
-	sends:      func(u *urlParts) bool { return u.userinfo != "" },
-	credential: func(u *urlParts) (string, bool) { return percent.Decode(u.userinfo), true },
-	reach:      perlSocket,
-	malformed:  proxy{fatal: breaksPerl}, broken: failing,
+// tinyURL is _split_proxy and _proxy_connect. It takes any scheme.
+var tinyURL = proxyTraits{
+	ports: webPorts, noPort: proxy{fatal: breaksPerl},
+	schemes: map[string]Protocol{"https": TLS, anyScheme: Connect}, unknown: proxy{fatal: breaksPerl},
+	sends: asItStands,
 }

@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // The npm package proxy-from-env says which proxy a URL is for; proxy-agent, an
 // agent for http.get, and axios ask it.
@@ -18,7 +21,7 @@ var proxyFromEnvFamily = []*Client{{
 func proxyFromEnvRules(npm bool) rules {
 	r := rules{
 		find: Env.nonEmpty, http: "http_proxy HTTP_PROXY all_proxy ALL_PROXY", https: "https_proxy HTTPS_PROXY all_proxy ALL_PROXY", no: "no_proxy NO_PROXY",
-		readProxy: func(v variable, scheme string) proxy { return agentURL.read(withScheme(v, scheme), scheme) },
+		readProxy: agentURL.read,
 		host:      whatwgTarget,
 		cut:       cutJS, entry: proxyFromEnvEntry, covers: func(e *entry, h host) string { return matchProxyFromEnv(e.text, h.name) },
 	}
@@ -29,14 +32,6 @@ func proxyFromEnvRules(npm bool) rules {
 		r.no = "npm_config_no_proxy NPM_CONFIG_NO_PROXY no_proxy NO_PROXY"
 	}
 	return r
-}
-
-// withScheme adds the scheme of the URL to a proxy that has none.
-func withScheme(v variable, scheme string) variable {
-	if !strings.Contains(v.value, "://") {
-		v.value = scheme + "://" + v.value
-	}
-	return v
 }
 
 func proxyFromEnvEntry(text string) (entry, bool) {
@@ -75,14 +70,18 @@ func legacyTarget(t Target) (host, string) {
 	return h, failure
 }
 
-// agentURL is a proxy as proxy-agent uses it.
-var agentURL = jsURL(proxyURL{
+// agentURL is a proxy as proxy-agent uses it: without a scheme it has that of the URL.
+var agentURL = proxyTraits{
+	refuses: func(u *proxyURL, target string) (p proxy) {
+		u.scheme = cmp.Or(u.scheme, target)
+		return p
+	},
+	ports: map[string]string{"http": "80", "https": "443", anyScheme: "1080"},
 	schemes: map[string]Protocol{
 		"http": Connect, "https": TLS,
 		"socks": Socks5Name, "socks5h": Socks5Name, "socks5": Socks5Local, "socks4": Socks4, "socks4a": Socks4,
 	},
-	ports:      map[string]string{"http": "80", "https": "443", anyScheme: "1080"},
-	sends:      func(u *urlParts) bool { return webPorts[u.scheme] != "" && hasEither(u) },
-	credential: decodedJS,
-	malformed:  failing, broken: failing,
-})
+	sends: func(u proxyURL) (string, bool) {
+		return u.user + ":" + u.password, u.hasUser && webPorts[u.scheme] != ""
+	},
+}

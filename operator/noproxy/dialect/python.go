@@ -1,11 +1,9 @@
 package dialect
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
@@ -145,23 +143,5 @@ func latin1Bytes(text string) (string, bool) {
 	return string(encoded), true
 }
 
-// resolvable reports whether a name may be asked for at all: getaddrinfo of the C
-// library, and the encoding of Python before it, refuse other characters and
-// empty labels. An IPv6 address has no dot at its ends either.
-func resolvable(host string) bool {
-	if strings.Contains(host, ":") && !literal(host).IsValid() {
-		return false
-	}
-	if host == "" || host[0] == '-' || host[0] == '.' || strings.Contains(host, "..") {
-		return false
-	}
-	for i := range len(host) {
-		if c := host[i]; c < utf8.RuneSelf && !percent.Unreserved(c) && c != ':' && c != '\\' && (c != '%' || !strings.Contains(host, ":")) || c == '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// uriScheme is a scheme with its colon (RFC 3986, 3.1).
-var uriScheme = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9.+\-]*:`)
+// inLatin1 is a user or a password as it is sent in Latin-1.
+func inLatin1(text string) (string, bool) { return latin1Bytes(pythonUnquote(text)) }

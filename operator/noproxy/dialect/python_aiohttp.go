@@ -2,13 +2,9 @@ package dialect
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/net/idna"
-
-	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // aiohttp, which reads the environment only with trust_env=True.
@@ -21,16 +17,14 @@ var pythonAiohttp = &Client{
 	Latest:  "3",
 	Aliases: []string{"aiohttp"},
 	Behaviours: versions{
-		{"", "", "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2", yarlRules{strictPort: true, userFirst: true, mappedHex: true}.read},
-		{"3.11", "needs yarl 1.17, which takes blanks around a port; a password without a user is sent", "aio-libs/aiohttp aiohttp/helpers.py, 3.11.16, with yarl 1.19.0", yarlRules{}.read},
+		{"", "", "aio-libs/aiohttp aiohttp/helpers.py, 3.8.4, with yarl 1.8.2", yarlRules{mappedHex: true}.read},
+		{"3.11", "with Python 3.13: an IPv4 address inside an IPv6 one is written with dots", "aio-libs/aiohttp aiohttp/helpers.py, 3.11.16, with yarl 1.19.0", yarlRules{}.read},
 	}.behaviours(),
 }
 
 // yarlRules are what differs between the versions.
 type yarlRules struct {
-	strictPort bool // a port is digits, not what int() takes
-	userFirst  bool // no credentials without a user
-	mappedHex  bool // ipaddress writes IPv4-mapped addresses in hexadecimal (before Python 3.13)
+	mappedHex bool // ipaddress writes IPv4-mapped addresses in hexadecimal (before Python 3.13)
 }
 
 func (r yarlRules) read(env Env) Decider {
@@ -38,7 +32,7 @@ func (r yarlRules) read(env Env) Decider {
 	proxies, broken := map[string]proxy{}, variable{}
 	for _, scheme := range []string{"http", "https", "ws", "wss"} {
 		proxies[scheme] = vars.proxy(env, func(v variable) proxy {
-			p := r.readProxy(v, scheme)
+			p := yarlURL.read(v, scheme)
 			if p.fatal != "" {
 				broken = v
 			}
@@ -46,7 +40,7 @@ func (r yarlRules) read(env Env) Decider {
 		}, scheme)
 	}
 	if broken.name != "" { // all are read before one is chosen
-		every := proxy{variable: broken, failure: brokenProxy}
+		every := proxy{variable: broken, fatal: NotJudged}
 		proxies = map[string]proxy{"http": every, "https": every}
 	}
 	return rules{host: r.host, listFirst: true}.decider(proxies, urllibRules{}.list(vars["no"]))
@@ -90,72 +84,16 @@ var (
 	yarlDecode = idna.New(idna.Transitional(false), idna.StrictDomainName(false), idna.ValidateLabels(true))
 )
 
-// cutYarlURL is urlsplit, and what yarl does to the authority. Brackets stand only
-// around a host (gh-103848, also in the security updates of older releases).
-var cutYarlURL = grammar(`(?s)^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9.+-]*):)?(?:` +
-	`//(?:(?P<userinfo>[^/?#\[\]]*)@)?(?:[^\[/?#@]*\[(?P<address>[^\]/?#@]*)\][^:/?#@]*(?::(?P<port>[^/?#@]*))?` +
-	`|(?P<host>[^\[\]:/?#@]+)(?::(?P<port>[^\[\]/?#@]*))?)(?:[/?#].*)?|(?P<path>/{0,2}|(?:/?[^/]|//[/?#]).*))$`)
-
-// url reads credentials in Latin-1, and without a colon in the user. A URL without
-// an authority can be read, but not used.
-func (r yarlRules) url() *proxyURL {
-	return &proxyURL{
-		cut: func(text string) (urlParts, bool) {
-			text = strings.TrimLeftFunc(text, func(r rune) bool { return r <= ' ' })
-			return cutYarlURL(oneLine.Replace(text))
-		},
-		decode: yarlUnquote,
-		host: func(u *urlParts) bool {
-			u.host = strings.ToLower(u.host)
-			whole := u.scheme != "" || !uriScheme.MatchString(u.path)
-			return whole && !strings.Contains(u.user, ":") && (!u.bracketed || isIPv6Text(u.host))
-		},
-		port:    r.port,
-		schemes: map[string]Protocol{anyScheme: Connect}, ports: map[string]string{"http": "80", "ws": "80", "ftp": "21"},
-		sends:      func(u *urlParts) bool { return u.user != "" || u.hasPassword && !r.userFirst },
-		credential: func(u *urlParts) (string, bool) { return latin1Bytes(u.user + ":" + u.password) },
-		reach: func(host, port string) (string, bool) {
-			return joinHostPort(host, port), port != "" && port != "0" && resolvable(host)
-		},
-		malformed: dying, broken: failing,
-	}
-}
-
-func (r yarlRules) port(written, by string) (string, bool) {
-	number, ok := pythonInt(written)
-	switch {
-	case written == "", number == 0 && r.strictPort && isDigits(written):
-		return by, true
-	case r.strictPort && !isDigits(written):
-		return "", false
-	}
-	return strconv.Itoa(number), ok && number >= 0 && number <= 65535
-}
-
-// readProxy: what cannot be read at all is fatal.
-func (r yarlRules) readProxy(v variable, target string) proxy {
-	url := r.url()
-	p := url.read(v, target)
-	switch u, _ := url.parse(v.value, target); {
-	case u.scheme == "https" || u.scheme == "wss":
-		p.ignored = "a proxy that speaks TLS itself is not supported, and is ignored"
-	case u.host == "" && (u.path == "" || u.path == "//"):
-		p.ignored = unusableProxy // a URL that is false
-	}
-	return p
-}
-
-// yarlUnquote leaves bytes encoded that are not UTF-8.
-func yarlUnquote(text string) string {
-	var decoded strings.Builder
-	for rest := percent.Decode(text); rest != ""; {
-		r, size := utf8.DecodeRuneInString(rest)
-		if r == utf8.RuneError && size == 1 {
-			decoded.WriteString(percent.Escape(rest[0]))
-		} else {
-			decoded.WriteString(rest[:size])
+// yarlURL sends credentials in Latin-1. A value without a scheme has no authority,
+// and cannot be used.
+var yarlURL = proxyTraits{
+	refuses: func(u *proxyURL, _ string) (p proxy) {
+		if u.scheme == "https" {
+			p.ignored = "a proxy that speaks TLS itself is not supported, and is ignored"
 		}
-		rest = rest[size:]
-	}
-	return decoded.String()
+		return p
+	},
+	ports:   map[string]string{"http": "80"},
+	schemes: map[string]Protocol{anyScheme: Connect}, unknown: failing,
+	sends: withUser, bytes: inLatin1,
 }

@@ -111,8 +111,8 @@ func (h *httpx) mountAll(proxies pythonProxies) (failure Decision, ok bool) {
 		if v.name == "" {
 			continue
 		}
-		p := h.rules.readProxy(v)
-		if p.fatal != "" {
+		p := httpxProxyURL.read(v, "https")
+		if p.variable = v; p.fatal != "" {
 			return p.decide(), false
 		}
 		h.mount(scheme+"://", &p, Span{})

@@ -30,9 +30,9 @@ type httpxURL struct {
 // authority that cannot be read counts as none. A $ of Python also matches before
 // a newline at the end.
 var (
-	cutHTTPXURL     = grammar(httpxScheme + `(?://(?:(?P<userinfo>[^/?#]*)@)?(?P<host>\[[^/?#]*\]|[^:@/?#]*):?(?P<port>[^/?#]*))?`)
-	cutHTTPXFirstAt = grammar(httpxScheme + `(?://(?:(?P<userinfo>[^@/?#]*)@)?(?P<host>\[[^/?#]*\]|[^:/?#]*):?(?P<port>[^/?#]*))?`)
-	cutRFC3986      = grammar(`^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?://(?:(?P<userinfo>(?:[:` + rfc3986Characters + `]|%[A-Fa-f0-9]{2})+)@)?` +
+	cutHTTPXURL     = grammar(httpxScheme + `(?://(?:[^/?#]*@)?(?P<host>\[[^/?#]*\]|[^:@/?#]*):?(?P<port>[^/?#]*))?`)
+	cutHTTPXFirstAt = grammar(httpxScheme + `(?://(?:[^@/?#]*@)?(?P<host>\[[^/?#]*\]|[^:/?#]*):?(?P<port>[^/?#]*))?`)
+	cutRFC3986      = grammar(`^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?://(?:(?:[:` + rfc3986Characters + `]|%[A-Fa-f0-9]{2})+@)?` +
 		`(?P<host>(?:[` + rfc3986Characters + `]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:.]+\]):?(?P<port>[0-9]{1,5})?\n?(?:[\\/?#]|$))?`)
 	dottedNumbers    = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$`)
 	anyDottedNumbers = regexp.MustCompile(`^[0-9]+.[0-9]+.[0-9]+.[0-9]+$`)
@@ -52,7 +52,6 @@ func (r httpxRules) parse(url string) (u httpxURL, ok bool) {
 		return u, false
 	case r.firstAt:
 		u.urlParts, _ = cutHTTPXFirstAt(url)
-		u.userinfo = urllib3Encode(u.userinfo)
 	default:
 		u.urlParts, _ = cutHTTPXURL(url)
 	}
@@ -117,34 +116,19 @@ func (h *httpx) host(t Target) (string, bool) {
 	return httpxHost(encoded)
 }
 
-// readProxy is what Proxy and HTTPTransport make of a proxy variable.
-func (r httpxRules) readProxy(v variable) proxy {
-	p := proxy{variable: v}
-	url := v.value
-	if !strings.Contains(url, "://") {
-		url = "http://" + url
-	}
-	u, ok := r.parse(url)
-	switch {
-	case !ok:
-		p.fatal = brokenProxy
-	case u.scheme == "socks5" || u.scheme == "socks5h":
-		p.fatal = needsAddOn
-	case webPorts[u.scheme] == "":
-		p.fatal = unknownScheme
-	}
-	port := webPorts[u.scheme]
-	if u.number != noPort && u.number != 0 {
-		port = strconv.Itoa(u.number)
-	}
-	if !isPort(port) || !resolvable(u.host) {
-		p.failure = brokenProxy
-	}
-	p.hop = Hop{Address: joinHostPort(u.host, port)}.through(u.scheme, "https")
-	if user, password, _ := strings.Cut(u.userinfo, ":"); p.hop.Protocol == Connect && (user != "" || password != "") {
-		p.hop.Auth = Sends(pythonUnquote(user) + ":" + pythonUnquote(password))
-	}
-	return p
+// httpxProxyURL is what Proxy and HTTPTransport make of a proxy variable.
+var httpxProxyURL = proxyTraits{
+	refuses: func(u *proxyURL, _ string) (p proxy) {
+		switch {
+		case u.scheme == "socks5" || u.scheme == "socks5h":
+			p.fatal = needsAddOn
+		case u.scheme != "" && webPorts[u.scheme] == "":
+			p.fatal = unknownScheme
+		}
+		return p
+	},
+	ports: webPorts, schemes: bareOrWeb,
+	sends: withUser,
 }
 
 // parseRFC3986 is httpx.URL up to 0.23. An authority that cannot be read counts

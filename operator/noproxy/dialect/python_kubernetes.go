@@ -55,15 +55,4 @@ func kubernetesHost(t Target) (host, string) {
 }
 
 // kubernetesURL is a proxy as urllib3 reads it, of which only http and https are known.
-var kubernetesURL = func() *proxyURL {
-	u := requestsURL
-	u.cut = urllib3Grammar(`[^\\/?#]*`)
-	u.refuses = func(u *urlParts, _ string) (p proxy) {
-		if webPorts[u.scheme] == "" {
-			p.failure = unknownScheme
-		}
-		return p
-	}
-	u.sends = func(*urlParts) bool { return false }
-	return &u
-}()
+var kubernetesURL = proxyTraits{ports: webOr80, schemes: webSchemes, unknown: proxy{failure: unknownScheme}}

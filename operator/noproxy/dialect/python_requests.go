@@ -123,68 +123,24 @@ func requestsCIDR(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, bits).Masked(), true
 }
 
-// From urllib3/urllib3 util/url.py; a $ of Python also matches before a newline
-// at the end.
-var (
-	urllib3Scheme = regexp.MustCompile(`^(?:[a-zA-Z][a-zA-Z0-9+-]*:|/)`)
-	urllib3Name   = regexp.MustCompile(`^(?s:[^\[\]%:/?#]|%[a-fA-F0-9]{2})*$`)
-	cutURLLib3    = urllib3Grammar(`[^\\/?#\[\]]*`) // urlparse takes no brackets
-)
+// From urllib3/urllib3 util/url.py.
+var urllib3Name = regexp.MustCompile(`^(?s:[^\[\]%:/?#]|%[a-fA-F0-9]{2})*$`)
 
-func urllib3Grammar(userinfo string) func(string) (urlParts, bool) {
-	return grammar(`^(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?://(?:(?P<userinfo>` + userinfo + `)@)?` +
-		`(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<host>(?:[^\[\]%:/?#\\@]|%[a-fA-F0-9]{2})*))(?::0*(?P<port>[0-9]{0,5}))?\n?(?:[\\/?#]|$))?`)
-}
-
-// requestsURL is what requests and urllib3 do: parse_url, ProxyManager,
-// get_auth_from_url. A credential is sent if there is a user and a colon, in
-// Latin-1.
-var requestsURL = proxyURL{
-	cut: func(text string) (urlParts, bool) {
-		if !urllib3Scheme.MatchString(text) {
-			text = "//" + text
-		}
-		return cutURLLib3(text)
-	},
-	refuses: func(u *urlParts, _ string) (p proxy) {
-		if strings.HasPrefix(u.scheme, "socks") {
+// requestsURL is what requests and urllib3 do: a name without a dot that a colon
+// follows passes for a scheme. A credential is sent if there is a user and a colon, in Latin-1
+// (get_auth_from_url).
+var requestsURL = proxyTraits{
+	refuses: func(u *proxyURL, _ string) (p proxy) {
+		switch {
+		case strings.HasPrefix(u.scheme, "socks"):
 			p.failure = needsAddOn
-		} else if u.scheme != "" && webPorts[u.scheme] == "" {
+		case u.scheme == "" && isScheme(u.before()) && !strings.Contains(u.before(), "."):
 			p.failure = unknownScheme
 		}
 		return p
 	},
-	host: func(u *urlParts) (ok bool) {
-		if u.bracketed {
-			u.host = strings.ToLower(u.host)
-			return isIPv6Text(u.host)
-		}
-		u.host, ok = urllib3NormalizeHost(u.host)
-		return ok
-	},
-	schemes: map[string]Protocol{anyScheme: Connect, "https": TLS}, ports: map[string]string{anyScheme: "80", "https": "443"},
-	sends: func(u *urlParts) bool { return u.user != "" && u.hasPassword },
-	credential: func(u *urlParts) (string, bool) {
-		user, password, _ := strings.Cut(urllib3Encode(u.userinfo), ":")
-		return latin1Bytes(pythonUnquote(user) + ":" + pythonUnquote(password))
-	},
-	reach:     func(host, port string) (string, bool) { return joinHostPort(host, port), resolvable(host) },
-	malformed: failing, broken: failing,
-}
-
-// urllib3Encode is _encode_invalid_chars: a percent sign stays one only if all
-// of them start an encoded byte.
-func urllib3Encode(text string) string {
-	encoded := 0
-	for i := range len(text) {
-		if _, ok := percent.Byte(text, i); ok {
-			encoded++
-		}
-	}
-	if encoded == strings.Count(text, "%") {
-		return text
-	}
-	return strings.ReplaceAll(text, "%", "%25")
+	ports: webOr80, schemes: bareOrWeb,
+	sends: withPassword, bytes: inLatin1,
 }
 
 // urllib3NormalizeHost is _normalize_host for a name or an IPv4 address.

@@ -69,17 +69,13 @@ func TestUrllib(t *testing.T) {
 		{"the first entry that matches decides", "urllib", "3.11", both("test,a.test"), "http://a.test", "direct no_proxy by test"},
 		{"an entry with the default port needs the port in the URL", "urllib", "3.11", both("a.test:80"), "http://a.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"an IPv6 address has brackets", "urllib", "3.11", both("fd00::1,[fd00::1]"), "http://[fd00::1]", "direct no_proxy by [fd00::1]"},
-		{"a proxy URL without a path, authority or scheme fails even where NO_PROXY covers the host", "urllib", "3.11", dialect.Env{"http_proxy": "/proxy", "no_proxy": "a.test"}, "http://a.test", "fails http_proxy"},
 		{"https_proxy tunnels to an https proxy of http_proxy", "urllib", "3.11", dialect.Env{"http_proxy": "https://127.0.0.1:3128", "https_proxy": proxyB}, "http://a.test", "proxy https_proxy 127.0.0.1:3129 CONNECT"},
-		{"a slash in a password belongs to it", "urllib", "3.11", dialect.Env{"http_proxy": "http://u:p/w@127.0.0.1:3128/"}, "http://a.test", "proxy http_proxy 127.0.0.1:3128 http as u:p/w"},
-		{"a slash in a password ended the authority before", "urllib", "3.6", dialect.Env{"http_proxy": "http://u:1/w@127.0.0.1:3128/"}, "http://a.test", "proxy http_proxy u:1 http"},
 		{"only both a user and a password are sent", "urllib", "3.11", dialect.Env{"http_proxy": "http://u@127.0.0.1:3128"}, "http://a.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"a tunnel without a port in the proxy URL goes to 443", "urllib", "3.11", dialect.Env{"https_proxy": "http://127.0.0.1"}, "https://a.test", "proxy https_proxy 127.0.0.1:443 CONNECT"},
 		{"in a CGI program HTTP_PROXY does not count", "urllib", "3.11", dialect.Env{"HTTP_PROXY": proxyA, "REQUEST_METHOD": ""}, "http://a.test", "direct"},
 		{"Python 2 cannot send a name that is not ASCII", "urllib", "2.7", both(""), "http://bücher.test", "fails http_proxy"},
 		{"Python 3.11 cannot tunnel to a name that is not ASCII", "urllib", "3.11", both(""), "https://bücher.test", "fails https_proxy"},
 		{"Python 3.13 can", "urllib", "3.13", both(""), "https://bücher.test", "proxy https_proxy 127.0.0.1:3128 CONNECT"},
-		{"a port may have blanks and underscores", "urllib", "3.11", dialect.Env{"http_proxy": "http://127.0.0.1: 31_28\n"}, "http://a.test", "proxy http_proxy 127.0.0.1:3128 http"},
 	})
 }
 
@@ -98,8 +94,6 @@ func TestRequests(t *testing.T) {
 		{"a symbol is no name", "requests", "2.34.0", both("*"), "http://☃.test", "fails"},
 		{"all_proxy is for what has no proxy of its own", "requests", "2.34.0", dialect.Env{"http_proxy": proxyA, "ALL_PROXY": proxyB}, "https://a.test", "proxy ALL_PROXY 127.0.0.1:3129 CONNECT"},
 		{"a password outside Latin-1 fails", "requests", "2.34.0", dialect.Env{"http_proxy": "http://u:%E2%82%AC@127.0.0.1:3128"}, "http://a.test", "fails http_proxy"},
-		{"a bare percent sign makes all of them plain", "requests", "2.34.0", dialect.Env{"http_proxy": "http://u:%41%@127.0.0.1:3128"}, "http://a.test", "proxy http_proxy 127.0.0.1:3128 http as u:%41%"},
-		{"a bracket in a password fails", "requests", "2.34.0", dialect.Env{"http_proxy": "http://u:p[@127.0.0.1:3128"}, "http://a.test", "fails http_proxy"},
 		{"localhost:3128 has the scheme localhost", "requests", "2.34.0", dialect.Env{"http_proxy": "localhost:3128"}, "http://a.test", "fails http_proxy"},
 	})
 }
@@ -112,7 +106,7 @@ func TestHttpx(t *testing.T) {
 		{"an IPv6 network was ignored by 0.23", "httpx", "0.23.3", both("fd00::/8"), "http://a.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"a bare IPv6 address broke 0.24.0", "httpx", "0.24.0", both("fd00::1"), "http://a.test", "fails no_proxy by fd00::1"},
 		{"a bare IPv6 address matches from 0.24.1 on", "httpx", "0.24.1", both("fd00::1"), "http://[fd00::1]", "direct no_proxy by fd00::1"},
-		{"a proxy that is not used breaks every URL", "httpx", "0.28.1", dialect.Env{"https_proxy": "http://127.0.0.1:x"}, "http://a.test", "fails https_proxy"},
+		{"a proxy that is not used breaks every URL", "httpx", "0.28.1", dialect.Env{"https_proxy": "socks5://127.0.0.1:1"}, "http://a.test", "fails https_proxy"},
 		{"an entry http:// takes the place of the proxy for http", "httpx", "0.28.1", both("http://"), "http://a.test", "direct no_proxy by http://"},
 		{"and leaves the one for https", "httpx", "0.28.1", both("http://"), "https://a.test", "proxy https_proxy 127.0.0.1:3128 CONNECT"},
 		{"an entry with a port comes before the others", "httpx", "0.28.1", both("a.test,:8080"), "http://a.test:8080", "direct no_proxy by :8080"},
@@ -122,7 +116,6 @@ func TestHttpx(t *testing.T) {
 		{"an entry that is not ASCII breaks every URL", "httpx", "0.28.1", both("bücher.test"), "http://a.test", "fails no_proxy by bücher.test"},
 		{"an A-label in front of a URL is decoded and matches no entry", "httpx", "0.28.1", both("xn--bcher-kva.test"), "http://xn--bcher-kva.test", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"below another label it is not, and does", "httpx", "0.28.1", both("xn--bcher-kva.test"), "http://a.xn--bcher-kva.test", "direct no_proxy by xn--bcher-kva.test"},
-		{"a raw @ in a password failed before 0.26", "httpx", "0.24.1", dialect.Env{"http_proxy": "http://u:p@w@127.0.0.1:3128"}, "http://a.test", "fails http_proxy"},
 		{"a long number was a wrong address before 0.26", "httpx", "0.24.1", both("*"), "http://167838211", "fails"},
 		{"socks needs an add-on", "httpx", "0.28.1", dialect.Env{"all_proxy": "socks5://127.0.0.1:1080"}, "http://a.test", "fails all_proxy"},
 	})
@@ -131,15 +124,9 @@ func TestHttpx(t *testing.T) {
 func TestAiohttp(t *testing.T) {
 	runScriptCases(t, []scriptCase{
 		{"an https proxy is ignored", "aiohttp", "3.11.16", dialect.Env{"http_proxy": "https://127.0.0.1:3128"}, "http://a.test", "direct http_proxy"},
-		{"a proxy that is not used breaks what NO_PROXY does not cover", "aiohttp", "3.11.16", dialect.Env{"https_proxy": "http://127.0.0.1:x"}, "http://a.test", "fails https_proxy"},
-		{"but nothing that it does", "aiohttp", "3.11.16", dialect.Env{"https_proxy": "http://127.0.0.1:x", "no_proxy": "a.test"}, "http://a.test", "direct no_proxy by a.test"},
 		{"ports do not count", "aiohttp", "3.11.16", both("a.test:8080"), "http://a.test:8080", "proxy http_proxy 127.0.0.1:3128 http"},
 		{"the last group of an IPv6 address passes for a port", "aiohttp", "3.11.16", both("fd00:"), "http://[fd00::1]", "direct no_proxy by fd00:"},
 		{"an address is compared in its short form", "aiohttp", "3.11.16", both("fd00::1"), "http://[fd00:0:0::0001]", "direct no_proxy by fd00::1"},
 		{"a URL of A-labels matches an entry of U-labels", "aiohttp", "3.11.16", both("bücher.test"), "http://XN--bcher-kva.test", "direct no_proxy by bücher.test"},
-		{"an empty URL is no proxy", "aiohttp", "3.11.16", dialect.Env{"http_proxy": "http://"}, "http://a.test", "direct http_proxy"},
-		{"a password without a user is sent from 3.11 on", "aiohttp", "3.11.16", dialect.Env{"http_proxy": "http://:p@127.0.0.1:3128"}, "http://a.test", "proxy http_proxy 127.0.0.1:3128 http as :p"},
-		{"and not before", "aiohttp", "3.8.4", dialect.Env{"http_proxy": "http://:p@127.0.0.1:3128"}, "http://a.test", "proxy http_proxy 127.0.0.1:3128 http"},
-		{"a colon in a user name breaks the client", "aiohttp", "3.11.16", dialect.Env{"http_proxy": "http://u%3A:p@127.0.0.1:3128"}, "https://a.test", "fails http_proxy"},
 	})
 }

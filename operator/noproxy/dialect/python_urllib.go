@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
@@ -21,9 +19,8 @@ var pythonUrllib = &Client{
 	Behaviours: versions{
 		{"", "", "python/cpython Lib/urllib2.py, urllib.py and httplib.py, 2.7.18", urllibRules{bytes: true, dotted: true}.read},
 		{"3", "text instead of bytes: a host or path that is not ASCII fails on the way to a proxy", "python/cpython Lib/urllib/request.py, 3.6 to 3.8.1", urllibRules{dotted: true}.read},
-		{"3.8.2", "entries are compared as text and no longer as a pattern (bpo-39057; also in 3.7.7)", "python/cpython Lib/urllib/request.py, 3.8.2", urllibRules{}.read},
-		{"3.9", "a slash may stand in the credentials of a proxy URL (bpo-23328; read in 3.9.2)", "python/cpython Lib/urllib/request.py, 3.11.2", urllibRules{slash: true}.read},
-		{"3.12", "a tunnel to a name that is not ASCII is asked for by its A-labels", "python/cpython Lib/urllib/request.py and Lib/http/client.py, 3.13.5", urllibRules{slash: true, tunnelIDNA: true}.read},
+		{"3.8.2", "entries are compared as text and no longer as a pattern (bpo-39057; also in 3.7.7)", "python/cpython Lib/urllib/request.py, 3.8.2 to 3.11.2", urllibRules{}.read},
+		{"3.12", "a tunnel to a name that is not ASCII is asked for by its A-labels", "python/cpython Lib/urllib/request.py and Lib/http/client.py, 3.13.5", urllibRules{tunnelIDNA: true}.read},
 	}.behaviours(),
 }
 
@@ -31,16 +28,15 @@ var pythonUrllib = &Client{
 type urllibRules struct {
 	bytes      bool // Python 2
 	dotted     bool // an entry matches below a name only if something stands before the dot
-	slash      bool // "/" may stand before "@" in a proxy URL
 	tunnelIDNA bool
 }
 
 func (r urllibRules) read(env Env) Decider {
 	vars := pythonGetproxies(env)
-	u := urllib{r, vars, r.list(vars["no"])}
+	u := urllib{vars, r.list(vars["no"])}
 	return rules{host: r.host}.decider(map[string]proxy{
 		"http":  vars.proxy(env, u.readHTTP, "http"),
-		"https": vars.proxy(env, func(v variable) proxy { return r.parseProxy(v).through(Connect, "443") }, "https"),
+		"https": vars.proxy(env, func(v variable) proxy { return urllibTunnel.read(v, "https") }, "https"),
 	}, u.list)
 }
 
@@ -84,8 +80,22 @@ func (r urllibRules) sendable(t Target, host string) bool {
 	return isASCII(t.User.Bytes()) && isASCII(t.URL)
 }
 
+// What a proxy variable is for http and, with any scheme, for https. A credential is
+// sent if there are both a user and a password.
+var (
+	urllibHTTP = proxyTraits{
+		ports:   webOr80,
+		schemes: map[string]Protocol{"": Connect, "http": Connect, "https": TLS}, unknown: proxy{failure: unknownScheme},
+		sends: withBoth,
+	}
+	urllibTunnel = proxyTraits{
+		ports:   map[string]string{anyScheme: "443"},
+		schemes: map[string]Protocol{"": Connect, anyScheme: Connect},
+		sends:   withBoth,
+	}
+)
+
 type urllib struct {
-	urllibRules
 	vars pythonProxies
 	list list
 }
@@ -94,72 +104,19 @@ type urllib struct {
 // starts over, as if the proxy itself were asked for: https_proxy, where it is
 // set, tunnels to it.
 func (u urllib) readHTTP(v variable) proxy {
-	p := u.parseProxy(v)
-	switch {
-	case p.broken, p.scheme == "", p.scheme == "http":
-		return p.through(Absolute, "80")
-	case p.scheme != "https":
-		return proxy{failure: unknownScheme}
+	p, https := urllibHTTP.read(v, "http"), u.vars["https"]
+	if p.hop.Protocol != TLS || https.name == "" {
+		return p
 	}
-	https := u.vars["https"]
-	over := u.parseProxy(https)
-	_, _, listed := u.list.match(host{name: p.hostPort})
-	switch {
-	case https.name != "" && over.broken:
-		return proxy{over: https.name, failure: brokenProxy}
-	case https.name == "" || listed:
-		p.auth = Auth{} // inside the handshake
-		return p.through(TLS, "443")
-	case over.auth.IsZero():
-		over.auth = p.auth
+	url, _ := parseProxyURL(v.value)
+	if _, _, listed := u.list.match(host{name: strings.TrimPrefix(url.host+":"+url.port, ":")}); listed {
+		return p
 	}
-	through := over.through(Connect, "443")
-	through.over = https.name
+	through := urllibTunnel.read(https, "https")
+	if through.over = https.name; through.hop.Auth.IsZero() {
+		through.hop.Auth, _ = urllibTunnel.auth(url)
+	}
 	return through
-}
-
-// urllibProxy is the value of a proxy variable as _parse_proxy takes it apart.
-type urllibProxy struct {
-	broken     bool
-	unsendable bool   // no connection can be made to it
-	scheme     string // empty: that of the URL that is asked for
-	auth       Auth
-	hostPort   string
-}
-
-func (p urllibProxy) through(protocol Protocol, defaultPort string) proxy {
-	address, ok := urllibHostPort(p.hostPort, defaultPort)
-	switch {
-	case p.broken:
-		return proxy{fatal: brokenProxy}
-	case !ok || p.unsendable:
-		return proxy{failure: brokenProxy}
-	}
-	return proxy{hop: Hop{Address: address, Protocol: protocol, Auth: p.auth}}
-}
-
-// The scheme is whatever stands before the first colon, if no slash comes before
-// (splittype). Without two slashes the whole value is the authority.
-var (
-	cutUrllibURL   = grammar(`(?s)^(?:(?:(?P<scheme>[^/:]+):)?//(?:(?P<userinfo>[^/]*)@)?(?P<host>[^/@]*)` + urllibNoSlashes)
-	cutUrllibSlash = grammar(`(?s)^(?:(?:(?P<scheme>[^/:]+):)?//(?:(?P<userinfo>[^@]*(?:@[^/]*)?)@)?(?P<host>[^/@]*)` + urllibNoSlashes)
-	urllibOneSlash = regexp.MustCompile(`^(?:[^/:]+:)?/(?:[^/]|$)`)
-)
-
-const urllibNoSlashes = `|(?:(?P<userinfo>.*)@)?(?P<host>[^@]*)$)`
-
-func (r urllibRules) parseProxy(v variable) urllibProxy {
-	cut := cutUrllibURL
-	if r.slash {
-		cut = cutUrllibSlash
-	}
-	u, _ := cut(v.value)
-	proxy := urllibProxy{broken: urllibOneSlash.MatchString(v.value), scheme: u.scheme, hostPort: r.unquote(u.host)}
-	if u.user != "" && u.password != "" {
-		proxy.auth = Sends(r.unquote(u.user) + ":" + r.unquote(u.password))
-	}
-	proxy.unsendable = r.bytes && !isASCII(proxy.hostPort)
-	return proxy
 }
 
 func (r urllibRules) unquote(text string) string {
@@ -167,17 +124,6 @@ func (r urllibRules) unquote(text string) string {
 		return percent.Decode(text)
 	}
 	return pythonUnquote(text)
-}
-
-// urllibHostPort is where a connection to the host is made.
-func urllibHostPort(text, defaultPort string) (address string, ok bool) {
-	host, digits, ok := cutUrllibPort(text)
-	port := defaultPort
-	if number, _ := pythonInt(digits); digits != "" {
-		ok = ok && number > 0 && number <= 65535
-		port = strconv.Itoa(number)
-	}
-	return joinHostPort(host, port), ok && resolvable(host)
 }
 
 // cutUrllibPort is HTTPConnection._get_hostport, which fails where something else

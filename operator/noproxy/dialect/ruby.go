@@ -74,35 +74,35 @@ func rubyHost(t Target) (host, string) {
 
 // url reads credentials, too: Net::HTTP cuts them at the first colon; open-uri at
 // every one, drops empty parts at the end, and needs two.
-func (r rubyRules) url() *proxyURL {
-	row := proxyURL{
-		cut: cutRubyURL,
-		host: func(u *urlParts) bool {
-			_, err := netip.ParseAddr(u.host)
-			return (!u.bracketed || err == nil) && (u.host == "" || resolvable(u.host))
-		},
-		schemes: map[string]Protocol{anyScheme: Connect}, ports: rubyPorts,
-		sends:     func(u *urlParts) bool { return u.userinfo != "" },
-		malformed: failing,
+func (r rubyRules) url() *proxyTraits {
+	row := proxyTraits{
+		ports:   webPorts,
+		schemes: map[string]Protocol{anyScheme: Connect}, unknown: failing,
+		sends: withUser, bytes: asWritten,
 	}
 	if r.decodes {
-		row.decode = rubyUnescape
+		row.bytes = rubyUnescape
 	}
 	if !r.netHTTP {
 		row.schemes = map[string]Protocol{"http": Connect}
-		row.sends = func(u *urlParts) bool { return strings.Trim(u.password, ":") != "" }
-		row.credential = func(u *urlParts) (string, bool) {
+		row.unknown.failure = "the proxy URL must start with http:// for this client"
+		row.sends = func(u proxyURL) (string, bool) {
 			password, _, _ := strings.Cut(u.password, ":")
-			return u.user + ":" + password, true
+			return u.user + ":" + password, strings.Trim(u.password, ":") != ""
 		}
-		row.broken.failure = "the proxy URL must start with http:// for this client"
+		row.refuses = func(u *proxyURL, _ string) (p proxy) {
+			if u.scheme == "" {
+				p = failing
+			}
+			return p
+		}
 	}
 	return &row
 }
 
 // rubyUnescape is CGI.unescape.
-func rubyUnescape(text string) string {
-	return percent.Decode(strings.ReplaceAll(text, "+", " "))
+func rubyUnescape(text string) (string, bool) {
+	return percent.Decode(strings.ReplaceAll(text, "+", " ")), true
 }
 
 var rubyEntries = regexp.MustCompile(`[^:,\s\v]+(?::[0-9]+)?`)
@@ -185,8 +185,6 @@ func rubyNetmask(addr, netmask netip.Addr) (netip.Prefix, bool) {
 // From ruby/uri lib/uri/rfc3986_parser.rb: everything is ASCII, and most odd
 // characters must be encoded.
 var cutRubyURL = grammar(`^(?:(?P<scheme>[A-Za-z][+\-.0-9A-Za-z]*):)?` +
-	`(?://(?:(?P<userinfo>(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=A-Z_a-z~])*)@)?(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<host>(?:%[0-9A-Fa-f]{2}|[!$&-.0-9;=A-Z_a-z~])*))(?::(?P<port>[0-9]*))?(?:/(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?` +
+	`(?://(?:(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=A-Z_a-z~])*@)?(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<host>(?:%[0-9A-Fa-f]{2}|[!$&-.0-9;=A-Z_a-z~])*))(?::(?P<port>[0-9]*))?(?:/(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?` +
 	`|/?(?:(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~])(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/])*)?)` +
 	`(?:\?[\x00-"$-\x7f]*)?(?:#(?:%[0-9A-Fa-f]{2}|[!$&-.0-;=@-Z_a-z~/?])*)?$`)
-
-var rubyPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "ldap": "389", "ldaps": "636"}

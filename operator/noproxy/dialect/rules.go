@@ -14,7 +14,7 @@ import (
 //
 //	rules{
 //		find: Env.set, http: "http_proxy", https: "https_proxy http_proxy", no: "no_proxy",
-//		readProxy: readAptProxy, listFirst: true,
+//		readProxy: aptURL.read, listFirst: true,
 //		host: func(t Target) (host, string) { return named(asciiLower(t.Host)) },
 //		cut:  commas(nothing), entry: folded(asciiLower), names: exactly | ends,
 //	}.read
@@ -137,6 +137,8 @@ func (p proxy) decide() Decision {
 		return direct("", Span{}, noVariable)
 	case p.ignored != "":
 		return direct(p.name, Span{}, p.ignored)
+	case p.fatal == NotJudged:
+		return depends(p.name, NotJudged)
 	case p.fatal != "":
 		return fails(p.name, p.fatal)
 	case p.failure != "":

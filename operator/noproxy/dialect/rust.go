@@ -50,20 +50,39 @@ func (r rustRules) read(env Env) Decider {
 // findProxy falls back to the variables for every scheme where the one for a
 // scheme cannot be used.
 func (r rustRules) findProxy(env Env, names ...string) variable {
+	usable := func(v variable) bool { return v.value != "" && r.readProxy(v, "").ignored == "" }
 	v, all := env.rust(names[:2]...), env.rust(names[2:]...)
-	_, usable := r.readHop(v.value)
-	_, allUsable := r.readHop(all.value)
-	if !usable && (allUsable || v.name == "") {
+	if v.name == "" || !usable(v) && usable(all) {
 		return all
 	}
 	return v
 }
 
-func (r rustRules) readProxy(v variable, scheme string) proxy {
-	if hop, usable := r.readHop(v.value); usable {
-		return proxy{hop: hop.toward(scheme)}
+// readProxy is parse_env_uri. With TLS and SOCKS the credential is inside the
+// handshake.
+func (r rustRules) readProxy(v variable, target string) proxy {
+	var url proxyURL
+	row := proxyTraits{
+		refuses: func(u *proxyURL, _ string) (p proxy) {
+			if url = *u; !r.userOnly && u.hasUser && !u.hasPassword {
+				p = unused
+			}
+			return p
+		},
+		ports:   map[string]string{"http": "80", "https": "443", anyScheme: "1080"},
+		schemes: map[string]Protocol{"": Connect, "http": Connect, "https": TLS, "socks5": Socks5Local, "socks5h": Socks5Name}, unknown: unused,
+		sends: func(u proxyURL) (string, bool) {
+			return u.user + ":" + u.password, u.hasUser && (u.scheme == "" || u.scheme == "http")
+		},
 	}
-	return proxy{ignored: unusableProxy}
+	if r.socks4 {
+		row.schemes["socks4"], row.schemes["socks4a"] = Socks4, Socks4
+	}
+	p := row.read(v, target)
+	if p.hop.Address != "" {
+		p.hop.result = rustResult(url)
+	}
+	return p
 }
 
 // rust returns the first of the variables that is there and is UTF-8.
@@ -79,7 +98,7 @@ func (e Env) rust(names ...string) variable {
 // host: NoProxy of hyper-util holds addresses and names apart, so that a name,
 // even "*", never covers an address.
 func (r rustRules) host(t Target) (host, string) {
-	if _, ok := parseRustURI(t.URL); !ok {
+	if authority, rest := t.cut(); !rustAuthority(authority) || !rustPath(rest) || len(t.URL) > 65534 {
 		return host{}, invalidURL
 	}
 	h := host{name: r.fold(t.Host), addr: literal(t.Host)}
@@ -148,117 +167,30 @@ func trimOctets(text string) string {
 	return strings.Join(octets, ".")
 }
 
-// rustURI is http::Uri of the crate http, as far as it matters here.
-type rustURI struct {
-	scheme    string // as written, unless it is http or https; may be missing
-	authority string
-}
-
-// readHop is parse_env_uri. It splits the authority at the first "@", and the
-// user at the first colon: a raw "@" in a password stays in the address of the
-// proxy.
-func (r rustRules) readHop(value string) (Hop, bool) {
-	u, ok := parseRustURI(value)
-	if !ok || u.authority == "" {
-		return Hop{}, false
-	}
-	if u.scheme == "" && !strings.HasPrefix(value, "://") {
-		u.scheme = "http"
-	}
-	protocol, known := rustProtocols[u.scheme]
-	if !known || protocol == Socks4 && !r.socks4 {
-		return Hop{}, false
-	}
-	userinfo, rest, found := cutFirstAt(u.authority)
-	user, password, hasPassword := strings.Cut(userinfo, ":")
-	u.authority = rest
-	if end, ok := rustAuthority(u.authority); found && (!r.userOnly && !hasPassword || !ok || end != len(u.authority)) {
-		return Hop{}, false
-	}
-	user, password = strings.ToValidUTF8(percent.Decode(user), "\ufffd"), strings.ToValidUTF8(percent.Decode(password), "\ufffd")
-	hop := Hop{Address: u.address(), Protocol: protocol, result: rustResult(u, protocol, found, user, password)}
-	if found && protocol == Connect { // with the others it is inside the handshake
-		hop.Auth = Sends(user + ":" + password)
-	}
-	return hop, true
-}
-
-var rustProtocols = map[string]Protocol{
-	"http": Connect, "https": TLS, "socks4": Socks4, "socks4a": Socks4, "socks5": Socks5Local, "socks5h": Socks5Name,
-}
-
-// address is the host, what follows the last "@", and the port.
-func (u rustURI) address() string {
-	hostPort := u.authority[strings.LastIndexByte(u.authority, '@')+1:]
-	host, _, _ := strings.Cut(hostPort, ":")
-	if end := strings.IndexByte(hostPort, ']'); hostPort[0] == '[' && end > 0 {
-		host = hostPort[:end+1]
-	}
-	port := hostPort[strings.LastIndexByte(hostPort, ':')+1:]
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		port = cmp.Or(webPorts[u.scheme], "1080")
-	}
-	return host + ":" + port
-}
-
-// parseRustURI is Uri::from_str.
-func parseRustURI(text string) (rustURI, bool) {
-	if text == "" || len(text) > 65534 {
-		return rustURI{}, false
-	}
-	if text[0] == '/' || text == "*" {
-		return rustURI{}, rustPath(text)
-	}
-	u := rustURI{}
-	rest := text
-	if at := strings.Index(text, "://"); at >= 0 && len(text) > 3 && isRustScheme(text[:at]) {
-		if at > 64 {
-			return u, false
-		}
-		u.scheme, rest = text[:at], text[at+3:]
-		if strings.EqualFold(u.scheme, "http") || strings.EqualFold(u.scheme, "https") {
-			u.scheme = strings.ToLower(u.scheme)
-		}
-	}
-	end, ok := rustAuthority(rest)
-	if !ok || len(rest) == len(text) && end != len(rest) || end == 0 {
-		return u, false
-	}
-	u.authority = rest[:end]
-	return u, end == len(rest) || rustPath(rest[end:])
-}
-
-func isRustScheme(text string) bool {
-	return strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.~") == ""
-}
-
-// rustAuthority returns where the authority ends. It counts colons since the
-// last "@" or bracket, and looks at nothing else; a port may be anything.
-func rustAuthority(text string) (end int, ok bool) {
+// rustAuthority reports whether an authority is valid. It counts colons since the last
+// "@" or bracket, and looks at nothing else; a port may be anything.
+func rustAuthority(authority string) bool {
 	colons, opened, closed, percent := 0, false, false, false
-	authority, _ := cutAuthority(text)
-	end = len(authority)
 	for _, c := range []byte(authority) {
 		switch {
 		case c == '%':
 			percent = true
 		case c == ':':
 			if colons++; colons > 8 {
-				return 0, false
+				return false
 			}
 		case c == '[' && (percent || opened), c == ']' && (!opened || closed):
-			return 0, false
+			return false
 		case c == '[':
 			opened = true
 		case c == ']', c == '@':
 			closed = closed || c == ']'
 			colons, percent = 0, false
 		case c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0:
-			return 0, false
+			return false
 		}
 	}
-	valid := text != "" && opened == closed && colons <= 1 && !percent && !strings.HasSuffix(authority, "@")
-	return end, valid
+	return authority != "" && opened == closed && colons <= 1 && !percent && !strings.HasSuffix(authority, "@")
 }
 
 // rustPath tells whether a path with a query and a fragment is accepted.
@@ -289,39 +221,27 @@ func observeRust(d Decision) string {
 }
 
 // rustResult is the result of the function, for a proxy.
-func rustResult(u rustURI, protocol Protocol, found bool, user, password string) Auth {
-	basic, raw := "None", "None"
-	switch {
-	case found && (protocol == Connect || protocol == TLS):
-		basic = "Some(" + rustHeader("Basic "+user+":"+password) + ")"
-	case found:
-		raw = "Some((" + rustDebug(user) + ", " + rustDebug(password) + "))"
+func rustResult(u proxyURL) Auth {
+	scheme, authority := cmp.Or(u.scheme, "http"), u.host
+	if u.port != "" {
+		authority += ":" + u.port
 	}
-	return Sends("proxy " + u.scheme + "://" + u.authority + "/ auth=" + basic + " raw=" + raw)
+	basic, raw := "None", "None"
+	user, password := percent.Decode(u.user), percent.Decode(u.password)
+	switch {
+	case u.hasUser && webPorts[scheme] != "":
+		basic = "Some(" + rustHeader("Basic "+user+":"+password) + ")"
+	case u.hasUser:
+		raw = "Some((" + strconv.Quote(user) + ", " + strconv.Quote(password) + "))"
+	}
+	return Sends("proxy " + scheme + "://" + authority + "/ auth=" + basic + " raw=" + raw)
 }
 
 // rustHeader is a header value in the words of the measurement, which decodes
 // it: a question mark where it is not plain ASCII.
 func rustHeader(value string) string {
-	if strings.ContainsFunc(value, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') }) {
-		return `"?"`
+	if isASCII(value) {
+		return strconv.Quote(value)
 	}
-	return rustDebug(value)
-}
-
-// rustDebug is {:?} of a string.
-func rustDebug(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		escape := strings.IndexRune("\x00\t\n\r\"\\", r)
-		switch {
-		case escape >= 0:
-			b.WriteString(`\` + `0tnr"\`[escape:escape+1])
-		case !unicode.IsPrint(r) || unicode.Is(unicode.Mn, r):
-			b.WriteString(`\u{` + strconv.FormatInt(int64(r), 16) + "}")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return `"` + b.String() + `"`
+	return `"?"`
 }

@@ -120,14 +120,6 @@ func cutLastAt(authority string) (userinfo, hostPort string, found bool) {
 	return authority[:max(at, 0)], authority[at+1:], at >= 0
 }
 
-// cutFirstAt cuts user information off, which ends at the first "@".
-func cutFirstAt(authority string) (userinfo, hostPort string, found bool) {
-	if before, after, found := strings.Cut(authority, "@"); found {
-		return before, after, true
-	}
-	return "", authority, false
-}
-
 // splitHostPort cuts a host from its port: at the first colon, or behind the
 // brackets of an IPv6 address, which it takes off. Only a port may follow these.
 func splitHostPort(text string) (host, port string, bracketed, ok bool) {

@@ -44,7 +44,7 @@ var undiciFamily = []*Client{{
 // undiciAgent is an EnvHttpProxyAgent. Its constructor throws for an unusable
 // proxy, whichever URL is asked for later, and even if NO_PROXY covers that.
 type undiciAgent struct {
-	broken string // the variable that the constructor throws for
+	broken bool // the constructor throws
 	decide Decider
 }
 
@@ -59,11 +59,9 @@ func newUndiciAgent(r undiciRules, env Env) undiciAgent {
 	}
 	http, https, noProxy := named("http_proxy"), named("https_proxy"), named("no_proxy")
 	proxies := map[string]proxy{"http": r.readProxy(http, "http", "http"), "https": r.readProxy(https, "https", "https")}
-	agent := undiciAgent{}
 	for _, scheme := range []string{"https", "http"} {
 		if p := proxies[scheme]; p.fatal != "" {
-			agent.breaks(p.variable)
-			return agent
+			return undiciAgent{broken: true, decide: always(p.decide())}
 		}
 	}
 	if https.value == "" { // unset or empty
@@ -73,13 +71,7 @@ func newUndiciAgent(r undiciRules, env Env) undiciAgent {
 	if noProxy.value == "*" {
 		list.covers = func(*entry, host) string { return everything }
 	}
-	agent.decide = rules{host: r.host, listFirst: true}.decider(proxies, list.readList(noProxy))
-	return agent
-}
-
-func (a *undiciAgent) breaks(v variable) {
-	a.broken = v.name
-	a.decide = always(fails(v.name, brokenProxy))
+	return undiciAgent{decide: rules{host: r.host, listFirst: true}.decider(proxies, list.readList(noProxy))}
 }
 
 func (r undiciRules) host(t Target) (host, string) {
@@ -98,52 +90,38 @@ func (r undiciRules) readProxy(v variable, own, scheme string) proxy {
 	if v.value == "" {
 		return proxy{variable: v, ignored: proxyOff}
 	}
-	given := v
-	if before, _, found := strings.Cut(v.value, "://"); r == undici800 && (!found || !isScheme(before)) {
-		given.value = own + "://" + v.value
-	}
 	if r < undici87 {
 		scheme = "https" // everything is tunnelled
 	}
-	p := r.url().read(given, scheme)
+	p := r.url(own).read(v, scheme)
 	p.variable = v
 	return p
 }
 
-// url accepts a path in no proxy but a SOCKS one. The credential for SOCKS is as
-// it stands in the URL after parsing, where that for HTTP is decoded, and none
-// unless both parts are there; RFC 1929 limits their length. Brackets are looked
-// up with a SOCKS host, too.
-func (r undiciRules) url() *proxyURL {
-	row := proxyURL{schemes: webSchemes, ports: webPorts, malformed: dying, broken: dying}
+// url: own is the scheme of the variable. The credential for SOCKS is as it stands in
+// the URL after parsing, and none unless both parts are there. Brackets are looked up
+// with a SOCKS host, too.
+func (r undiciRules) url(own string) *proxyTraits {
+	row := proxyTraits{ports: webOr80, schemes: webSchemes, unknown: dying, sends: withBoth}
 	if r >= undici723 {
 		row.schemes = map[string]Protocol{"http": Connect, "https": TLS, "socks": Socks5Name, "socks5": Socks5Name}
 		row.ports = map[string]string{"http": "80", "https": "443", anyScheme: "1080"}
 	}
-	isSocks := func(u *urlParts) bool { return row.schemes[u.scheme] == Socks5Name }
-	row.refuses = func(u *urlParts, _ string) proxy {
-		both, socks := u.user != "" && u.password != "", isSocks(u)
-		_, decoded := decodedJS(u)
-		switch {
-		case !decoded && r.sends(u), !socks && (u.path != "" || u.port == "0"):
-			return dying
-		case socks && (both && max(len(u.user), len(u.password)) > 255 || strings.HasPrefix(u.host, "[")):
-			return failing
-		}
-		return proxy{}
+	if r >= undici82 {
+		row.sends = withUser
 	}
-	row.sends = func(u *urlParts) bool { return r.sends(u) && (!isSocks(u) || u.password != "") }
-	row.credential = func(u *urlParts) (string, bool) {
-		if isSocks(u) {
-			return u.user + ":" + u.password, true
+	row.refuses = func(u *proxyURL, _ string) (p proxy) {
+		if u.scheme == "" && r == undici800 {
+			u.scheme = own
 		}
-		return decodedJS(u)
+		if row.schemes[u.scheme] == Socks5Name {
+			if row.sends, row.bytes = withBoth, asSerialized; u.bracketed {
+				p = failing
+			}
+		}
+		return p
 	}
-	return jsURL(row)
-}
-
-func (r undiciRules) sends(u *urlParts) bool {
-	return u.user != "" && (u.password != "" || r >= undici82)
+	return &row
 }
 
 // entry is an entry of parseNoProxy. The text is in lower case; a wildcard

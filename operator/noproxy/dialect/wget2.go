@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
 // GNU Wget2 without libproxy, and with it (wget2_libproxy.go).
@@ -13,9 +14,8 @@ import (
 // Rules: rockdaboot/wget2 libwget/http.c (parse_no_proxies,
 // wget_http_match_no_proxy, wget_http_open), libwget/iri.c wget_iri_parse and
 // src/options.c, tags wget2-1.99.1 to v2.2.1. The variables are read in lower
-// case only; a proxy variable is a list, of which the first URL that can be
-// parsed serves the first request. If none can, wget2 ends, whatever it was
-// asked for. It sends no credential before the proxy asks, and then only what
+// case only; a proxy variable is a list. If no URL in it can be parsed, wget2 ends,
+// whatever it was asked for. It sends no credential before the proxy asks, and then only what
 // its options say.
 var wget2Family = []*Client{
 	{
@@ -24,8 +24,7 @@ var wget2Family = []*Client{
 		Behaviours: versions{
 			{"", "", "rockdaboot/wget2 libwget/http.c and libwget/iri.c, wget2-1.99.1", wget2Release{}.read},
 			{"1.99.2", "the scheme of a proxy is http or https", "rockdaboot/wget2 libwget/iri.c, 1.99.2", wget2Release{knowsSchemes: true}.read},
-			{"2.1", "IPv4 and IPv6 networks; white space after a comma does not count; CONNECT instead of TLS to the proxy", "rockdaboot/wget2 libwget/http.c, v2.1.0", wget2Release{knowsSchemes: true, tunnels: true}.read},
-			{"2.2", "the port of a proxy is a number from 1 to 65535", "rockdaboot/wget2 libwget/iri.c, v2.2.0", wget2Release{knowsSchemes: true, tunnels: true, checksPorts: true}.read},
+			{"2.1", "IPv4 and IPv6 networks; white space after a comma does not count; CONNECT instead of TLS to the proxy", "rockdaboot/wget2 libwget/http.c, v2.1.0 and v2.2.0", wget2Release{knowsSchemes: true, tunnels: true}.read},
 		}.behaviours(),
 	},
 	wget2WithLibproxy,
@@ -34,14 +33,12 @@ var wget2Family = []*Client{
 type wget2Release struct {
 	knowsSchemes bool // since 1.99.2
 	tunnels      bool // since 2.1; and networks
-	checksPorts  bool // since 2.2
 }
 
-// read checks all proxies before it is asked for a URL: broken is the variable
-// of which nothing can be used.
+// read checks all proxies before it is asked for a URL.
 func (w wget2Release) read(env Env) Decider {
-	if broken := w.broken(env); broken != "" {
-		return always(fails(broken, wget2Ends))
+	if broken, found := w.broken(env); found {
+		return always(broken)
 	}
 	return rules{
 		find: Env.set, http: "http_proxy", https: "https_proxy", no: "no_proxy", readProxy: w.readProxy, listFirst: true,
@@ -52,49 +49,63 @@ func (w wget2Release) read(env Env) Decider {
 
 const wget2Ends = "the proxy variable holds no URL that can be parsed: wget2 ends, whatever the URL"
 
-func (w wget2Release) broken(env Env) string {
+// broken is what becomes of every URL where a variable has nothing that can be used.
+func (w wget2Release) broken(env Env) (Decision, bool) {
 	for _, name := range []string{"http_proxy", "https_proxy"} {
-		if _, ok := w.firstURL(env[name]); env[name] != "" && !ok {
-			return name
+		if p := w.readProxy(variable{name, env[name]}, "http"); env[name] != "" && p.fatal != "" {
+			p.variable = variable{name, env[name]}
+			return p.decide(), true
 		}
 	}
-	return ""
+	return Decision{}, false
 }
 
-func (w wget2Release) firstURL(list string) (urlParts, bool) {
-	for part := range strings.SplitSeq(list, ",") {
-		if part == "" || len(part) > 255 {
-			continue
+// readProxy: until 2.0 https goes to the proxy as if it were the target, whatever the
+// scheme of the proxy's URL is. An authority is decoded before it is taken apart: an
+// encoded "@" splits, too. What a comma or an "@" in the user leaves is not judged.
+func (w wget2Release) readProxy(v variable, target string) proxy {
+	row := proxyTraits{
+		refuses: func(u *proxyURL, _ string) proxy {
+			if u.hasPassword && isScheme(u.user) {
+				u.scheme = cmp.Or(u.scheme, u.user) // it passes for one
+			}
+			switch {
+			case strings.Contains(u.userinfo, ","), strings.Contains(percent.Decode(u.user), "@"):
+				return unjudged
+			case w.knowsSchemes && u.scheme != "" && webPorts[u.scheme] == "":
+				return proxy{fatal: wget2Ends}
+			case strings.Contains(percent.Decode(u.userinfo), "@"):
+				return failing
+			}
+			return proxy{}
+		},
+		ports:   webPorts,
+		schemes: map[string]Protocol{"": Connect, "https": TLS, anyScheme: Connect},
+	}
+	if !w.tunnels {
+		row.schemes = map[string]Protocol{"": Connect, anyScheme: Connect}
+		if target == "https" {
+			row.schemes = map[string]Protocol{"": TLS, anyScheme: TLS}
 		}
-		if u, ok := w.parse(part); ok {
-			return u, true
-		}
 	}
-	return urlParts{}, false
+	return row.read(v, target)
 }
 
-// readProxy: until 2.0 the scheme of the proxy's URL says nothing but its port,
-// and https goes to the proxy as if it were the target.
-func (w wget2Release) readProxy(v variable, scheme string) proxy {
-	u, _ := w.firstURL(v.value)
-	address, found := proxyAddress(u.host, u.port)
-	if !found || u.port == "0" {
-		return proxy{failure: brokenProxy}
-	}
-	hop := Hop{Address: address, Protocol: Connect}
-	if w.tunnels && u.scheme == "https" || !w.tunnels && scheme == "https" {
-		hop.Protocol = TLS
-	}
-	return proxy{hop: hop.toward(scheme)}
-}
-
+// host is wget_iri_parse: the authority is decoded before it is taken apart.
 func (w wget2Release) host(t Target) (host, string) {
-	u, ok := w.parse(t.Scheme + "://" + t.bracketed())
-	if !ok {
+	authority, _, _ := strings.Cut(t.bracketed(), "%00")
+	u, _ := cutWget2Authority(percentDecodeC(authority))
+	name := asciiLower(u.host)
+	if ascii, ok := toASCII(name); ok {
+		name = ascii
+	}
+	if authority == "" {
 		return host{}, badURL
 	}
-	return host{name: u.host, addr: literal(u.host)}, ""
+	return host{name: name, addr: literal(name)}, ""
 }
+
+var cutWget2Authority = grammar(`(?s)^(?:[^@]*@)?(?:\[(?P<address>.*)\](?::(?P<port>[0-9]*))?|\[(?P<address>.*)|(?P<host>[^:]*)(?::(?P<port>[0-9]*))?)`)
 
 // cut is parse_no_proxies. White space is part of an entry, but since 2.1 for
 // that in front of it. An entry of more than 255 bytes is left out.
@@ -120,42 +131,4 @@ func (w wget2Release) entry(text string) (entry, bool) {
 		e.network = netip.PrefixFrom(addr, atoi(length)).Masked()
 	}
 	return e, true
-}
-
-// A name that a colon and a digit follow is a host, not a scheme. The authority
-// is decoded before it is taken apart: an encoded "@" splits, too.
-var (
-	cutWget2URL = grammar(`^[ \t-\r]*(?:(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):(?:/+(?P<host>[^/?#]*)|(?P<host>(?:[^/?#0-9][^/?#]*)?)(?:[/?#]|$))` +
-		`|/*(?P<host>[^/?#]*))`)
-	cutWget2Authority = grammar(`(?s)^(?:[^@]*@)?(?:\[(?P<address>.*)\](?::(?P<port>[0-9]*))?|\[(?P<address>.*)|(?P<host>[^:]*)(?::(?P<port>[0-9]*))?)`)
-)
-
-// parse is wget_iri_parse. Until 1.99.1 any scheme is fine, and one that is not
-// known has no port. Without a host nothing can be reached, not even parsed if
-// the scheme is known.
-func (w wget2Release) parse(text string) (urlParts, bool) {
-	whole, _ := cutWget2URL(text)
-	authority, _, _ := strings.Cut(whole.host, "%00")
-	authority = percentDecodeC(authority)
-	u, _ := cutWget2Authority(authority)
-	u.scheme = cmp.Or(whole.scheme, "http")
-	u.host = asciiLower(u.host)
-	if ascii, ok := toASCII(u.host); ok {
-		u.host = ascii
-	}
-	number, known := atoi(u.port), webPorts[u.scheme]
-	written := u.port != ""
-	u.port = cmp.Or(known, "0")
-	switch {
-	case known == "" && w.knowsSchemes:
-		return u, false
-	case authority == "":
-		u.port = "0"
-		return u, known == ""
-	case number > 0 && number < 65536:
-		u.port = strconv.Itoa(number)
-	case written && w.checksPorts:
-		return u, false
-	}
-	return u, true
 }

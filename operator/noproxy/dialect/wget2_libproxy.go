@@ -29,9 +29,9 @@ var wget2WithLibproxy = &Client{
 }
 
 func readWget2Libproxy(env Env) Decider {
-	wget2 := wget2Release{knowsSchemes: true, tunnels: true, checksPorts: true}
-	if broken := wget2.broken(env); broken != "" {
-		return always(fails(broken, wget2Ends))
+	wget2 := wget2Release{knowsSchemes: true, tunnels: true}
+	if broken, found := wget2.broken(env); found {
+		return always(broken)
 	}
 	decide := rules{
 		find: Env.set, http: "http_proxy HTTP_PROXY", https: "https_proxy HTTPS_PROXY http_proxy HTTP_PROXY", no: "no_proxy NO_PROXY",
@@ -52,21 +52,18 @@ func libproxyHost(t Target) (host, string) {
 	return host{name: u.host, addr: literal(u.host), port: strconv.Itoa(u.port)}, ""
 }
 
+// readLibproxy: what is no URL with a scheme is ignored, but a name before a port
+// passes for one.
 func (w wget2Release) readLibproxy(v variable, _ string) proxy {
-	u, ok := parseGlib(v.value)
-	if !ok || u.text == "direct://" {
-		return proxy{ignored: unusableProxy}
+	u, _ := parseProxyURL(v.value)
+	p := w.readProxy(v, "http")
+	switch {
+	case p.fatal == wget2Ends:
+		return failing
+	case p.fatal == "" && u.scheme == "" && !isScheme(u.before()):
+		return unused
 	}
-	parsed, ok := w.parse(u.text)
-	address, found := proxyAddress(parsed.host, parsed.port)
-	if !ok || !found {
-		return proxy{failure: brokenProxy}
-	}
-	hop := Hop{Address: address, Protocol: Absolute}
-	if parsed.scheme == "https" {
-		hop.Protocol = TLS
-	}
-	return proxy{hop: hop}
+	return p
 }
 
 const anyPort = -1
@@ -119,9 +116,8 @@ func libproxyDomain(name, host string) string {
 
 // glibURL is a URL as GLib's g_uri_parse takes it apart without any flags.
 type glibURL struct {
-	scheme, host string
-	port         int    // anyPort where there is none
-	text         string // as g_uri_to_string writes it, but for what is escaped after the host
+	host string
+	port int // anyPort where there is none
 }
 
 // parseGlib parses an absolute URL strictly: a percent sign that encodes
@@ -129,33 +125,16 @@ type glibURL struct {
 // make it invalid. Blanks do not.
 func parseGlib(text string) (glibURL, bool) {
 	parts, ok := cutGlibURL(text)
-	u := glibURL{scheme: parts.scheme, port: anyPort, text: parts.scheme + ":"}
-	if strings.HasPrefix(text[min(len(u.text), len(text)):], "//") {
-		var valid bool
-		u.host, valid = parseGlibHost(parts.host, parts.bracketed)
-		ok = ok && valid && glibDecodes(parts.userinfo)
-		u.text += "//"
-		if parts.hasUser {
-			u.text += glibEscape(percentDecodeC(parts.userinfo)) + "@"
-		}
-		if literal(u.host).Is6() {
-			u.text += "[" + u.host + "]"
-		} else {
-			u.text += glibEscape(u.host)
-		}
-	}
-	if parts.port != "" {
+	u := glibURL{port: anyPort}
+	host, valid := parseGlibHost(parts.host, parts.bracketed)
+	if u.host = host; parts.port != "" {
 		u.port = atoi(parts.port)
-		u.text += ":" + strconv.Itoa(u.port)
 	}
-	u.text += parts.path
-	return u, ok && u.port <= 65535 && glibDecodes(parts.path)
+	return u, ok && valid && u.port <= 65535 && glibDecodes(parts.path)
 }
 
-// User information ends at the first "@"; a second one is in the host.
-var cutGlibURL = grammar(`^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):(?://(?:(?P<userinfo>[^@/?#]*)@` + hostPort +
-	`|(?:\[(?P<address>[^\]/?#]*)\]|(?P<host>(?:[^@\[:/?#][^@:/?#]*)?))(?::(?P<port>[0-9]*))?(?P<path>[/?#](?s:.*))?$)` +
-	`|(?P<path>/?|/?[^/](?s:.*))$)`)
+// The host ends at a second "@".
+var cutGlibURL = grammar(`^https?://(?:\[(?P<address>[^\]/?#]*)\]|(?P<host>(?:[^@\[:/?#][^@:/?#]*)?))(?::(?P<port>[0-9]*))?(?P<path>[/?#](?s:.*))?$`)
 
 // parseGlibHost is parse_host: what is an address only once decoded is invalid.
 func parseGlibHost(host string, bracketed bool) (string, bool) {
@@ -179,12 +158,6 @@ func parseGlibHost(host string, bracketed bool) (string, bool) {
 // glibDecodes reports whether uri_decoder accepts a part of a URL.
 func glibDecodes(part string) bool {
 	return percent.Valid(part) && utf8.ValidString(percentDecodeC(part)) && !strings.Contains(part, "%00")
-}
-
-// glibEscape is g_string_append_uri_escaped, as far as what reads the result
-// could tell the difference.
-func glibEscape(text string) string {
-	return percent.Encode(text, func(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte("%/?#[]@\"<>\\^`{|}", c) >= 0 })
 }
 
 // parseGlibNetwork is g_inet_address_mask_new_from_string: the address must not

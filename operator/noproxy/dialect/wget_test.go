@@ -17,12 +17,8 @@ func TestWgetCornersOfListAndProxy(t *testing.T) {
 		{name: "a dot covers what is below", client: "wget", noProxy: ".test", url: url, want: "direct .test"},
 		{name: "but not the name", client: "wget", noProxy: ".a.test", url: url, want: viaProxy},
 		{name: "a user alone is not sent", client: "wget", env: env("http://u@p.test:1"), url: url, want: "p.test:1 http"},
-		{name: "characters that no URL may hold", client: "wget", env: env("http://u:p<|>@p.test:1"), url: url, want: "p.test:1 http u:p<|>"},
 		{name: "an https proxy for https is spoken to in http", client: "wget", env: env("https://p.test"), url: "https://a.test/", want: "p.test:443 CONNECT"},
 		{name: "an https proxy for http is an error", client: "wget", env: env("https://p.test"), url: url, want: "fails"},
-		{name: "a colon in the path of old", client: "wget@1.24", env: env("p.test/x:y"), url: url, want: "p.test:80 http"},
-		{name: "a colon in the path since 1.25", client: "wget@1.25.0", env: env("p.test/x:y"), url: url, want: "fails"},
-		{name: "a zone is no address", client: "wget", env: env("http://[::1%lo]:1"), url: url, want: "fails"},
 	})
 }
 
@@ -30,14 +26,11 @@ func TestWget2CornersOfListAndProxy(t *testing.T) {
 	env := func(proxy string) dialect.Env { return dialect.Env{"http_proxy": proxy, "https_proxy": proxy} }
 	const url = "http://a.test/"
 	runCommandCases(t, []commandCase{
-		{name: "a variable of which nothing parses ends it", client: "wget2", env: dialect.Env{"https_proxy": "x://p.test", "no_proxy": "a.test"}, url: url, want: "fails"},
-		{name: "1.99.1 takes any scheme", client: "wget2@1.99.1", env: env("x://p.test:1"), url: url, want: "p.test:1 http"},
-		{name: "the first that parses", client: "wget2", env: env("http://,p.test:1,q.test:2"), url: url, want: "p.test:1 http"},
 		{name: "1.99.1 speaks TLS to the proxy", client: "wget2@1.99.1", env: env("p.test:1"), url: "https://a.test/", want: "p.test:1 tls"},
+		{name: "a scheme that it does not know ends it", client: "wget2", env: dialect.Env{"https_proxy": "socks5://p.test:1", "no_proxy": "a.test"}, url: url, want: "fails"},
+		{name: "1.99.1 takes any scheme", client: "wget2@1.99.1", env: env("socks5://p.test:1"), url: url, want: "p.test:1 http"},
 		{name: "2.1 tunnels", client: "wget2@2.1", env: env("p.test:1"), url: "https://a.test/", want: "p.test:1 CONNECT"},
 		{name: "an encoded @ splits like any", client: "wget2", env: env("http://u:p%40q.test@p.test:1"), url: url, want: "fails"},
-		{name: "a port that is none is the default", client: "wget2@2.1", env: env("http://p.test:99999"), url: url, want: "p.test:80 http"},
-		{name: "2.2 refuses it", client: "wget2@2.2", env: env("http://p.test:99999"), url: url, want: "fails"},
 		{name: "2.1 knows networks", client: "wget2@2.1", noProxy: "10.0.0.0/8,fd00::/9", url: "http://[fd7f::1]/", want: "direct fd00::/9"},
 		{name: "a length of 0 is everything", client: "wget2@2.1", noProxy: "0.0.0.0/x", url: "http://10.1.2.3/", want: "direct 0.0.0.0/x"},
 		{name: "1.99.1 does not", client: "wget2@1.99.1", noProxy: "10.0.0.0/8", url: "http://10.1.2.3/", want: viaProxy},
@@ -59,9 +52,7 @@ func TestWget2WithLibproxyCorners(t *testing.T) {
 		{name: "a port that is written", client: client, noProxy: "a.test:80", url: "http://a.test:80/", want: "direct a.test:80"},
 		{name: "host bits make a network invalid", client: client, noProxy: "10.1.2.3/8", url: "http://10.1.2.3/", want: viaProxy},
 		{name: "names without a dot", client: client, noProxy: "<local>", url: "http://a/", want: "direct <local>"},
-		{name: "a percent sign that encodes nothing", client: client, env: env("http://u:100%@p.test:1"), url: url, want: "direct"},
 		{name: "a percent sign in the URL", client: client, env: env("http://p.test:1"), url: "http://a.test/%zz", want: "direct"},
-		{name: "slashes in front of the host", client: client, env: env("http:///p.test:1"), url: url, want: "p.test:1 http"},
 		{name: "a scheme that wget2 cannot parse", client: client, env: env("socks5://p.test:1"), url: url, want: "fails"},
 	})
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 	"unicode/utf8"
@@ -10,91 +11,33 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/internal/percent"
 )
 
-// whatwgURL is a URL as JavaScript's URL class reads it (the URL Standard of
-// the WHATWG). Only what clients look at is kept.
-type whatwgURL struct {
-	scheme   string // lower-case, without the colon
-	username string // percent-encoded, as is the password
-	password string
-	host     string // normalized; an IPv6 address is in brackets
-	port     string // empty: none, or the default one of the scheme
-	bare     bool   // neither a path other than "/", nor a query, nor a fragment
-}
+// JavaScript's URL class, which is the URL Standard of the WHATWG.
 
-// whatwgPorts are the default ports of the special schemes.
-var whatwgPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
-
-// oneLine takes out what a URL may be broken by.
-var oneLine = strings.NewReplacer("\t", "", "\n", "", "\r", "")
-
-// parseWHATWG is the basic URL parser without a base URL.
-func parseWHATWG(text string) (whatwgURL, bool) {
-	text = strings.TrimFunc(text, func(r rune) bool { return r <= ' ' })
-	text = oneLine.Replace(text)
-	scheme, rest, found := strings.Cut(text, ":")
-	if !found || !isScheme(scheme) {
-		return whatwgURL{}, false
+// whatwgTarget is the host of a URL, normalized, an IPv6 address in brackets. Any
+// number of slashes follow the scheme.
+func whatwgTarget(t Target) (host, string) {
+	_, rest, _ := strings.Cut(t.URL, "://")
+	authority := strings.TrimLeft(rest, `/\`)
+	if end := strings.IndexAny(authority, `/\?#`); end >= 0 {
+		authority = authority[:end]
 	}
-	u := whatwgURL{scheme: strings.ToLower(scheme)}
-	defaultPort, special := whatwgPorts[u.scheme]
-	ends := "/?#"
-	switch {
-	case special: // any number of slashes, none included
-		rest = strings.TrimLeft(rest, `/\`)
-		ends = `/\?#`
-	case !strings.HasPrefix(rest, "//"):
-		return u, true // without a host
-	default:
-		rest = rest[2:]
-	}
-	authority := rest
-	if end := strings.IndexAny(rest, ends); end >= 0 {
-		authority = rest[:end]
-	}
-	if !u.parseAuthority(authority, special) {
-		return whatwgURL{}, false
-	}
-	if u.port == defaultPort {
-		u.port = ""
-	}
-	u.bare = isRootPath(rest[len(authority):], special)
-	return u, true
-}
-
-func (u *whatwgURL) parseAuthority(authority string, special bool) bool {
-	userinfo, authority, found := cutLastAt(authority)
-	if found && authority == "" {
-		return false
-	}
-	username, password, _ := strings.Cut(userinfo, ":")
-	u.username, u.password = encodeUserinfo(username), encodeUserinfo(password)
 	bracket := strings.LastIndexByte(authority, ']') + 1
-	host, port, hasPort := strings.Cut(authority[bracket:], ":")
-	host = authority[:bracket] + host
-	if host == "" {
-		return !special && !hasPort && u.username == "" && u.password == ""
+	name, digits, _ := strings.Cut(authority[bracket:], ":")
+	name, ok := whatwgHost(authority[:bracket] + name)
+	port := trimZeros(digits)
+	if !ok || port != "" && (!isDigits(port) || portNumber(port) > 65535) {
+		return host{}, invalidURL
 	}
-	var ok bool
-	if u.host, ok = whatwgHost(host, special); !ok {
-		return false
-	}
-	u.port, ok = whatwgPort(port)
-	return ok
+	return host{name: name, port: cmp.Or(port, webPorts[t.Scheme])}, ""
 }
 
-// whatwgPort takes leading zeros off.
-func whatwgPort(port string) (string, bool) {
-	return trimZeros(port), port == "" || isDigits(port) && portNumber(port) <= 65535
-}
+// invalidURL is why a client fails that parses URLs more strictly than others.
+const invalidURL = "the client does not accept the URL"
 
-// whatwgHost is the host parser. Hosts of schemes that are not special, such
-// as socks5, are opaque: only an IPv6 address is looked into.
-func whatwgHost(host string, special bool) (string, bool) {
+// whatwgHost is the host parser.
+func whatwgHost(host string) (string, bool) {
 	if strings.HasPrefix(host, "[") {
 		return whatwgIPv6(host)
-	}
-	if !special {
-		return host, !strings.ContainsAny(host, "\x00\t\n\r #/:<>?@[\\]^|")
 	}
 	if strings.Contains(host, "%") {
 		host = percent.Decode(host)
@@ -172,49 +115,9 @@ func isScheme(text string) bool {
 	return text != ""
 }
 
-// isRootPath tells whether what follows the authority comes down to "/": dot
-// segments take each other away, and an empty query or fragment is none.
-func isRootPath(rest string, special bool) bool {
-	rest, fragment, _ := strings.Cut(rest, "#")
-	path, query, _ := strings.Cut(rest, "?")
-	if fragment != "" || query != "" {
-		return false
-	}
-	if special {
-		path = strings.ReplaceAll(path, `\`, "/")
-	}
-	if path == "" {
-		return special
-	}
-	var kept []string
-	segments := strings.Split(path[1:], "/")
-	for i, segment := range segments {
-		last := i == len(segments)-1
-		switch strings.ReplaceAll(strings.ToLower(segment), "%2e", ".") {
-		case "..":
-			kept = kept[:max(0, len(kept)-1)]
-		case ".":
-		default:
-			kept = append(kept, segment)
-			continue
-		}
-		if last {
-			kept = append(kept, "")
-		}
-	}
-	return len(kept) == 1 && kept[0] == ""
-}
-
-// encodeUserinfo encodes the characters of the userinfo percent-encode set.
-func encodeUserinfo(text string) string {
-	return percent.Encode(text, func(c byte) bool { return c < ' ' || c > '~' || strings.IndexByte(" \"#<>?^`{}/:;=@[\\]|", c) >= 0 })
-}
-
-// decodeURIComponent is the function of JavaScript, which throws on a percent
-// sign that no two digits follow, and on bytes that are not UTF-8.
-func decodeURIComponent(text string) (string, bool) {
-	decoded := percent.Decode(text)
-	return decoded, percent.Valid(text) && utf8.ValidString(decoded)
+// asSerialized is a user or a password as the URL class gives it back.
+func asSerialized(text string) (string, bool) {
+	return percent.Encode(text, func(c byte) bool { return strings.IndexByte(":;=", c) >= 0 }), true
 }
 
 // isJSSpace is \s of JavaScript's regular expressions, and what trim removes.

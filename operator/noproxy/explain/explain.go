@@ -48,7 +48,7 @@ type Answer struct {
 	Source   *Source `json:"source,omitempty"`   // where that entry was written
 	Variable string  `json:"variable,omitempty"` // what decided: of NO_PROXY or of the proxy
 	Reason   string  `json:"reason"`
-	Proxy    string  `json:"proxy,omitempty"` // host:port, where it can be shown
+	Proxy    string  `json:"proxy,omitempty"` // host:port
 	// Measured are the versions with this behaviour that were run and asked; none:
 	// it was only read from the client's source. Rules says where they are from.
 	Measured []string `json:"measured"`
@@ -57,7 +57,6 @@ type Answer struct {
 	choice  dialect.Choice
 	route   dialect.Route
 	written string // the entry as NO_PROXY has it
-	hop     string // the proxy's address, for comparison; it may show a credential
 }
 
 // Name returns "curl", "curl@7.74", "curl before 7.86" or, where earlier
@@ -98,31 +97,15 @@ func (c Configuration) answer(env dialect.Env, choice dialect.Choice, d dialect.
 		Client: choice.Client.Name, Version: choice.Version,
 		Decision: d.Route.String(), Variable: d.Variable, Reason: d.Reason,
 		Measured: append([]string{}, choice.Measured()...), Rules: choice.Source,
-		choice: choice, route: d.Route, hop: strings.ToLower(d.Hop.Address),
+		Proxy:  strings.ToLower(d.Hop.Address),
+		choice: choice, route: d.Route,
 	}
 	if entry := strings.TrimSpace(d.Entry.Of(env[d.Variable])); entry != "" {
 		a.Entry = c.List.shown(entry)
 		origin := c.List.origin(d.Variable, d.Entry.Start, entry)
 		a.Source, a.written = origin.Source, c.List.shown(origin.Text)
 	}
-	if d.Route == dialect.Proxy && (leadsTo(c.HTTP, a.hop) || leadsTo(c.HTTPS, a.hop)) {
-		a.Proxy = a.hop
-	}
 	return a
-}
-
-// leadsTo reports whether a client that connects to the address has understood
-// the proxy's URL. Of another address nothing is shown: it may be made of a
-// password with an unencoded "#" or "@" in it.
-func leadsTo(proxy, address string) bool {
-	if _, rest, found := strings.Cut(proxy, "://"); found {
-		proxy = rest
-	}
-	host := proxy[strings.LastIndexByte(proxy, '@')+1:]
-	if end := strings.IndexAny(host, "/?#"); end >= 0 {
-		host = host[:end]
-	}
-	return host != "" && strings.HasPrefix(address, strings.ToLower(host))
 }
 
 // Shown returns an entry as it goes to a terminal: one line, and no sequences
@@ -135,7 +118,7 @@ func Shown(entry string) string {
 }
 
 func agree(answers []Answer) bool {
-	return !slices.ContainsFunc(answers, func(a Answer) bool { return a.route != answers[0].route || a.hop != answers[0].hop })
+	return !slices.ContainsFunc(answers, func(a Answer) bool { return a.route != answers[0].route || a.Proxy != answers[0].Proxy })
 }
 
 // Agree reports whether the clients agree on every URL.

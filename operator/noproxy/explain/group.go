@@ -58,33 +58,21 @@ func rank(decision string) int {
 	return 0
 }
 
-// Word returns the decision, with the proxy where clients use different ones or
-// not the one that was meant.
+// Word returns the decision, with the proxy where clients use different ones.
 func (e Explanation) Word(a Answer) string {
-	if a.route != dialect.Proxy || oneProxy(e.Decisions) && !a.astray() {
+	if a.route != dialect.Proxy || oneProxy(e.Decisions) {
 		return a.Decision
 	}
-	return a.Decision + " " + a.proxy()
-}
-
-// astray reports whether the client has misunderstood the proxy's URL.
-func (a Answer) astray() bool { return a.route == dialect.Proxy && a.Proxy == "" && a.hop != "" }
-
-// proxy names the proxy that a client uses.
-func (a Answer) proxy() string {
-	if a.astray() {
-		return "at another address than was meant"
-	}
-	return a.Proxy
+	return a.Decision + " " + a.Proxy
 }
 
 func oneProxy(answers []Answer) bool {
-	hop := ""
+	proxy := ""
 	for _, a := range answers {
-		if a.route == dialect.Proxy && hop != "" && a.hop != hop {
+		if a.route == dialect.Proxy && proxy != "" && a.Proxy != proxy {
 			return false
 		}
-		hop = cmp.Or(a.hop, hop)
+		proxy = cmp.Or(a.Proxy, proxy)
 	}
 	return true
 }

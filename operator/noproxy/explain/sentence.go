@@ -82,8 +82,6 @@ func (s sentence) agreement() string {
 	}
 	entries, reasons := values(s.answers, entryOf), values(s.answers, reasonOf)
 	switch {
-	case s.answers[0].astray():
-		text += " " + s.answers[0].proxy()
 	case entries[0] != "" && len(entries) <= 2:
 		text += " because of " + strings.Join(entries, " or ")
 	case s.answers[0].route == dialect.Proxy && strings.TrimSpace(s.configuration.List.text) == "":
@@ -180,9 +178,9 @@ func (s sentence) failing() []string {
 func (s sentence) proxies() []string {
 	which := func(a Answer) string {
 		if a.hasOwnReason() {
-			return a.proxy() + ": " + a.Reason
+			return a.Proxy + ": " + a.Reason
 		}
-		return a.proxy()
+		return a.Proxy
 	}
 	return each(s.answers, which, func(proxy string, same []Answer) string { return do(same) + " " + proxy })
 }
@@ -255,7 +253,7 @@ var verbs = map[string][2]string{
 	dialect.Direct.String():  {"goes direct", "go direct"},
 	dialect.Proxy.String():   {"uses the proxy", "use the proxy"},
 	dialect.Fails.String():   {"fails", "fail"},
-	dialect.Depends.String(): {"depends on the address", "depend on the address"},
+	dialect.Depends.String(): {"depends", "depend"},
 }
 
 func verb(answers []Answer) string {

@@ -18,6 +18,8 @@ func Observe(choice dialect.Choice, d dialect.Decision) string {
 		return "direct"
 	case dialect.Proxy:
 		return observeHop(d.Hop)
+	case dialect.Depends:
+		return "depends"
 	}
 	return "error"
 }
