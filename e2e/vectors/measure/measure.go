@@ -37,7 +37,7 @@ func Ask(s *session.Session, question table.Row) (table.Row, error) {
 	if err != nil {
 		return question, err
 	}
-	text := observed(target, env, answer.Contacts)
+	text := observed(target, answer.Contacts)
 	if question.OfList() {
 		text = expected(answer.Contacts)
 	}
@@ -70,20 +70,20 @@ func expected(contacts []lab.Contact) string {
 }
 
 // observed is the answer to a question of the variables.
-func observed(target dialect.Target, env map[string]string, contacts []lab.Contact) string {
+func observed(target dialect.Target, contacts []lab.Contact) string {
 	if len(contacts) == 0 {
 		return "error"
 	}
 	var texts []string
 	for _, contact := range contacts {
-		if text := observedOne(target, env, contact); !slices.Contains(texts, text) {
+		if text := observedOne(target, contact); !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
 	return strings.Join(texts, ", then ")
 }
 
-func observedOne(target dialect.Target, env map[string]string, contact lab.Contact) string {
+func observedOne(target dialect.Target, contact lab.Contact) string {
 	if contact.Proxy != "" {
 		return contact.Proxy + " " + contact.How
 	}
@@ -95,19 +95,5 @@ func observedOne(target dialect.Target, env map[string]string, contact lab.Conta
 	if reached == meant.Unmap() || reached == lab.Elsewhere || reached.IsLoopback() && meant.IsLoopback() {
 		return "direct"
 	}
-	if reached == netip.IPv6Loopback() && !mentions(env, reached.String()) {
-		// Where a client makes no host at all of a proxy URL, it is up to the C
-		// library which of the machine's own addresses comes first.
-		reached = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	}
 	return "connects to " + netip.AddrPortFrom(reached, contact.Address.Port()).String()
-}
-
-func mentions(env map[string]string, text string) bool {
-	for _, value := range env {
-		if strings.Contains(value, text) {
-			return true
-		}
-	}
-	return false
 }

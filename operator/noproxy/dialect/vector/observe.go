@@ -2,7 +2,6 @@ package vector
 
 import (
 	"net/netip"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
@@ -37,13 +36,9 @@ func observeHop(hop dialect.Hop) string {
 	return text
 }
 
-// observeElsewhere is for proxy URLs that are read as another address than meant.
-// Where clients are measured, every name resolves to the server that plays the
-// target, and no host at all is the machine itself.
+// observeElsewhere is for other addresses. Where clients are measured, every name
+// resolves to the server that plays the target.
 func observeElsewhere(address string) string {
-	if strings.HasPrefix(address, ":") {
-		return "connects to 127.0.0.1" + address
-	}
 	if _, err := netip.ParseAddrPort(address); err != nil {
 		return "direct"
 	}
