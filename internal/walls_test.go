@@ -42,7 +42,7 @@ var pureFolders = []string{"./operator/noproxy/...", "./internal/core/...", "./i
 // ofKinds take objects of Kubernetes apart, and know their types.
 var ofKinds = []string{
 	"internal/core/bundle", "internal/core/delivery",
-	"internal/core/diagnosis", "internal/core/document", "internal/core/fleet", "internal/core/importing", "internal/core/inputs", "internal/core/nodes", "internal/core/observation", "internal/core/picture", "internal/core/picture/picturetest",
+	"internal/core/diagnosis", "internal/core/document", "internal/core/fleet", "internal/core/importing", "internal/core/inputs", "internal/core/observation", "internal/core/picture", "internal/core/picture/picturetest",
 	"internal/core/proxysecret", "internal/core/revision", "internal/core/rollout", "internal/core/wiring",
 }
 

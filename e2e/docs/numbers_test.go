@@ -24,7 +24,7 @@ var numbers = []struct{ page, file, place string }{
 	{`Talos' own reader, (\d+\.\d+\.\d+)`, "e2e/tools/talos/go.mod", `machinery v%s`},
 	{`Istio(?:'s injector \(| )(1\.\d+)`, "e2e/policies/testdata/mesh/pods.yaml", `\(%s in development`},
 	{`CycloneDX (\d\.\d)`, "images/bill.go", `SpecVersion%s`},
-	{"`-o sarif` \\((\\d\\.\\d\\.\\d)\\)", "internal/cli/sarif/sarif.go", `SARIF %s`},
+	{"`-o sarif` \\((\\d\\.\\d\\.\\d)\\)", "internal/cli/lint_sarif.go", `SARIF %s`},
 	{"Butane `flatcar` (\\d\\.\\d\\.\\d)", "internal/core/render/ignition/config.go", `Flatcar: +\{"%s"`},
 	{"or `fcos`\\s+(\\d\\.\\d\\.\\d)", "internal/core/render/ignition/config.go", `FedoraCoreOS: +\{"%s"`},
 	{`kubectl (\d\.\d+) or newer`, "examples/kind/try.sh", `# kubectl %s\n`},

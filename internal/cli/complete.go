@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
@@ -101,7 +100,7 @@ func completePolicies(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 
 // completeRevisions are branches and tags of the git repository around.
 func completeRevisions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return files.Revisions(), cobra.ShellCompDirectiveNoFileComp
+	return revisionNames(), cobra.ShellCompDirectiveNoFileComp
 }
 
 func completeContexts(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -14,8 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
-	"github.com/fairlead-io/fairlead/internal/cli/probe"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
@@ -141,7 +139,7 @@ func diagnose(cmd *cobra.Command, opts doctorOptions) (doctor.Report, error) {
 	if err != nil || !opts.probe {
 		return report, err
 	}
-	probes, notes, err := probe.Hubs(cmd.Context(), known.Settings, report.Hubs())
+	probes, notes, err := probeHubs(cmd.Context(), known.Settings, report.Hubs())
 	if err != nil {
 		return doctor.Report{}, err
 	}
@@ -171,7 +169,7 @@ func (o *doctorOptions) known(cmd *cobra.Command) (doctor.Options, error) {
 		known.Settings[key] = string(value)
 	}
 	if !slices.Contains(o.clusters, "-") { // which has been read
-		known.Clusters, err = files.Documents(o.clusters, o.recursive, cmd.InOrStdin(), io.Discard)
+		known.Clusters, err = readDocuments(o.clusters, o.recursive, cmd.InOrStdin(), io.Discard)
 	}
 	return known, err
 }
@@ -184,7 +182,7 @@ func (o *doctorOptions) examine(cmd *cobra.Command, known doctor.Options) (*doct
 		}
 		return doctor.Cluster(cmd.Context(), cluster, cluster.Namespace, o.name, known)
 	}
-	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	documents, err := readDocuments(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

@@ -11,12 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/cutoff"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/render"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 type doctorEgressOptions struct {
@@ -82,8 +80,7 @@ func (o doctorEgressOptions) rows(cmd *cobra.Command) ([]cutoff.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, _ := o.policy.read() // it was checked
-	policy.Audience = noproxy.Audience(o.audience)
+	policy := o.networkPolicy()
 	if _, err := render.NetworkPolicy(effective, policy.Egress, "", nil); err != nil {
 		return nil, err
 	}
@@ -91,7 +88,7 @@ func (o doctorEgressOptions) rows(cmd *cobra.Command) ([]cutoff.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	documents, err := readDocuments(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +108,7 @@ func (o doctorEgressOptions) rows(cmd *cobra.Command) ([]cutoff.Row, error) {
 // requests are those of the access logs. One without any is most likely not a log of the relay.
 func (o doctorEgressOptions) requests(cmd *cobra.Command) (all []cutoff.Request, err error) {
 	for _, name := range o.logs {
-		text, err := files.Read(name, cmd.InOrStdin())
+		text, err := readFile(name, cmd.InOrStdin())
 		if err != nil {
 			return nil, err
 		}

@@ -6,30 +6,55 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/files"
-	"github.com/fairlead-io/fairlead/internal/cli/junit"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
-	"github.com/fairlead-io/fairlead/internal/core/expectation"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
+// checkResult is what came out of files of expectations.
+type checkResult struct {
+	Passed     int                `json:"passed"`
+	Failed     int                `json:"failed"`
+	Mismatches []explain.Mismatch `json:"mismatches"`
+
+	files []checkedFile
+}
+
+type checkedFile struct {
+	name  string
+	cases []explain.Case
+}
+
+func (r *checkResult) add(file string, cases []explain.Case) {
+	r.files = append(r.files, checkedFile{file, cases})
+	for _, c := range cases {
+		if c.Mismatch == nil {
+			r.Passed++
+			continue
+		}
+		r.Failed++
+		r.Mismatches = append(r.Mismatches, *c.Mismatch)
+	}
+}
+
 func runExplainCheck(cmd *cobra.Command, opts explainOptions) error {
-	result := expectation.Result{Mismatches: []expectation.Mismatch{}}
+	result := checkResult{Mismatches: []explain.Mismatch{}}
 	checker, err := opts.checker(cmd)
 	if err != nil {
 		return usage(err)
 	}
 	for _, file := range opts.urls {
-		data, err := files.Read(file, cmd.InOrStdin())
+		data, err := readFile(file, cmd.InOrStdin())
 		if err != nil {
 			return usage(err)
 		}
-		if err := result.Check(checker, file, data); err != nil {
+		cases, err := checker.CheckFile(file, data)
+		if err != nil {
 			return usage(fmt.Errorf("%s: %w", file, err))
 		}
+		result.add(file, cases)
 	}
 	if opts.output == "junit" {
-		err = junit.Print(cmd.OutOrStdout(), suites(result))
+		err = printJUnit(cmd.OutOrStdout(), result)
 	} else {
 		err = printFound(cmd.OutOrStdout(), opts.output, result, func(terminal.Style) []byte { return checkedText(result) })
 	}
@@ -39,7 +64,7 @@ func runExplainCheck(cmd *cobra.Command, opts explainOptions) error {
 	return err
 }
 
-func checkedText(result expectation.Result) []byte {
+func checkedText(result checkResult) []byte {
 	var text []byte
 	for _, m := range result.Mismatches {
 		text = fmt.Appendln(text, mismatchLine(m))
@@ -47,7 +72,7 @@ func checkedText(result expectation.Result) []byte {
 	return fmt.Appendf(text, "%d passed, %d failed\n", result.Passed, result.Failed)
 }
 
-func mismatchLine(m expectation.Mismatch) string {
+func mismatchLine(m explain.Mismatch) string {
 	client := m.Client
 	if m.Version != "" {
 		client += "@" + m.Version
@@ -56,28 +81,12 @@ func mismatchLine(m expectation.Mismatch) string {
 	return fmt.Sprintf("%s:%d: row %d: %s: %s (%s)", m.File, m.Line, m.Row, question, mismatchAnswer(m), m.Reason)
 }
 
-func mismatchAnswer(m expectation.Mismatch) string {
+func mismatchAnswer(m explain.Mismatch) string {
 	answer := fmt.Sprintf("expected %s, got %s", explain.Shown(m.Expected), m.Got)
 	if m.Credentials {
 		answer += ", with other credentials"
 	}
 	return answer
-}
-
-func suites(result expectation.Result) []junit.Suite {
-	var all []junit.Suite
-	for _, file := range result.Files {
-		suite := junit.Suite{Name: file.Name}
-		for _, c := range file.Cases {
-			var failure *junit.Failure
-			if m := c.Mismatch; m != nil {
-				failure = &junit.Failure{Type: "Mismatch", Message: mismatchAnswer(*m), Text: mismatchLine(*m)}
-			}
-			suite.Add(c.Name, failure)
-		}
-		all = append(all, suite)
-	}
-	return all
 }
 
 // checkCheck is for --check, whose expectations name the clients and the URLs, and lists of their own where none is given.

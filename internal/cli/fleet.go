@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -20,13 +19,13 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet.
 	if err != nil {
 		return nil, err
 	}
-	documents, err := files.Documents(opts.clusters, opts.recursive, stdin, warnings)
+	documents, err := readDocuments(opts.clusters, opts.recursive, stdin, warnings)
 	if err != nil {
 		return nil, err
 	}
 	overrides := documents
 	if len(opts.override) > 0 {
-		if overrides, err = files.Documents(opts.override, opts.recursive, stdin, warnings); err != nil {
+		if overrides, err = readDocuments(opts.override, opts.recursive, stdin, warnings); err != nil {
 			return nil, err
 		}
 	}
@@ -37,19 +36,19 @@ func readFleet(opts renderOptions, stdin io.Reader, warnings io.Writer) (*fleet.
 func readProxy(opts renderOptions, stdin io.Reader, warnings io.Writer) (fleet.Choice, error) {
 	none := fleet.Choice{}
 	if opts.values == "" {
-		documents, err := files.Documents([]string{opts.proxy}, opts.recursive, stdin, warnings)
+		documents, err := readDocuments([]string{opts.proxy}, opts.recursive, stdin, warnings)
 		if err != nil {
 			return none, err
 		}
 		return fleet.Proxies(opts.proxy, documents, opts.at.time())
 	}
-	data, err := files.Values(opts.values, stdin, warnings)
+	data, err := readValues(opts.values, stdin, warnings)
 	if err != nil { // no Problem, which lint would take for a finding
 		return none, err
 	}
 	installation, err := inputs.Values(opts.values, data)
 	if err == nil && opts.trustedCA != "" {
-		if data, err = files.Read(opts.trustedCA, stdin); err == nil {
+		if data, err = readFile(opts.trustedCA, stdin); err == nil {
 			err = inputs.AddTrustedCA(&installation.Node, opts.trustedCA, "", data)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
@@ -144,12 +143,12 @@ type imported struct {
 
 func (o importOptions) read(stdin io.Reader, warnings io.Writer) (imported, error) {
 	var in imported
-	names, err := files.InFolders(o.files, o.recursive)
+	names, err := inFolders(o.files, o.recursive)
 	if err != nil {
 		return in, err
 	}
 	for _, name := range names {
-		data, err := files.Read(name, stdin)
+		data, err := readFile(name, stdin)
 		if err != nil {
 			return in, err
 		}
@@ -159,7 +158,7 @@ func (o importOptions) read(stdin io.Reader, warnings io.Writer) (imported, erro
 		}
 		in.settings = append(in.settings, settings...)
 	}
-	if in.documents, err = files.Documents(o.clusters, o.recursive, stdin, warnings); err != nil {
+	if in.documents, err = readDocuments(o.clusters, o.recursive, stdin, warnings); err != nil {
 		return in, err
 	}
 	if in.clusters, err = document.Clusters(in.documents, warnings); err != nil {

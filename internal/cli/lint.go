@@ -13,8 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/agents/shortname"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
-	"github.com/fairlead-io/fairlead/internal/cli/sarif"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
@@ -169,7 +167,7 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	if err != nil || len(opts.files) == 0 {
 		return results, err
 	}
-	manifests, err := files.Manifests(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	manifests, err := readManifests(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +234,7 @@ func lintFor(cmd *cobra.Command, opts lintOptions, in lint.Input) ([]fleet.Linte
 	if len(opts.clusters) == 0 {
 		return fleet.LintList(in, nil, cmd.ErrOrStderr())
 	}
-	documents, err := files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	documents, err := readDocuments(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
@@ -250,15 +248,15 @@ func printLint(out io.Writer, opts lintOptions, results []fleet.Linted) error {
 		}
 	}
 	if opts.output == "sarif" {
-		return printData(out, "json", sarif.Of(opts.source(), results))
+		return printData(out, "json", sarifOf(opts.source(), results))
 	}
 	return printFound(out, opts.output, results, func(s terminal.Style) []byte { return lintText(s, results) })
 }
 
-func (o *lintOptions) source() sarif.Source {
-	s := sarif.Source{File: cmp.Or(o.values, o.proxy)}
-	if s.File != "" && s.File != "-" {
-		s.Text, _ = os.ReadFile(s.File) // without it no lines are named; a folder has none
+func (o *lintOptions) source() sarifSource {
+	s := sarifSource{file: cmp.Or(o.values, o.proxy)}
+	if s.file != "" && s.file != "-" {
+		s.text, _ = os.ReadFile(s.file) // without it no lines are named; a folder has none
 	}
 	return s
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/agents/lists"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
@@ -25,7 +24,7 @@ func lintFound(cmd *cobra.Command, opts lintOptions, manifests []document.Docume
 	var clusters []document.Document
 	if len(opts.clusters) > 0 && len(places) > 0 {
 		var err error
-		if clusters, err = files.Documents(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr()); err != nil {
+		if clusters, err = readDocuments(opts.clusters, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr()); err != nil {
 			return nil, err
 		}
 	}

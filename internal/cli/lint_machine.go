@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/units"
@@ -89,7 +88,7 @@ func rootOf(folder string) string {
 
 // lintProcess looks at the variables of one process.
 func lintProcess(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
-	data, err := files.Read(opts.environ, cmd.InOrStdin())
+	data, err := readFile(opts.environ, cmd.InOrStdin())
 	if err != nil {
 		return nil, err
 	}

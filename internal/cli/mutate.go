@@ -12,8 +12,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/agents/mutator"
-	"github.com/fairlead-io/fairlead/internal/cli/artifact"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
@@ -140,12 +138,12 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 		return err
 	}
 	var out bytes.Buffer
-	names, err := files.InFolders(opts.files, opts.recursive)
+	names, err := inFolders(opts.files, opts.recursive)
 	if err != nil {
 		return err
 	}
 	for _, file := range names {
-		stream, err := files.Read(file, cmd.InOrStdin())
+		stream, err := readFile(file, cmd.InOrStdin())
 		if err != nil {
 			return err
 		}
@@ -167,14 +165,14 @@ func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, erro
 		if err != nil {
 			return mutation.Values{}, err
 		}
-		settings, err := artifact.Render(artifact.HelmValues, effective, artifact.Options{})
+		settings, err := renderOptions{output: helmValues}.artifact(effective)
 		if err != nil {
 			return mutation.Values{}, err
 		}
 		layers = append(layers, settings)
 	}
 	for _, file := range opts.policyValues {
-		content, err := files.Values(file, cmd.InOrStdin(), cmd.ErrOrStderr())
+		content, err := readValues(file, cmd.InOrStdin(), cmd.ErrOrStderr())
 		if err != nil {
 			return mutation.Values{}, err
 		}

@@ -12,10 +12,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/document"
-	"github.com/fairlead-io/fairlead/internal/core/nodes"
 )
 
 type nodesOptions struct {
@@ -64,7 +62,7 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 	if err != nil {
 		return err
 	}
-	rows := nodes.Clusters(reports, opts.outdated)
+	rows := nodesOf(reports, opts.outdated)
 	if opts.output == nameOutput {
 		err = printNames(cmd.OutOrStdout(), nodesNames(rows, opts.outdated))
 	} else {
@@ -76,7 +74,7 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 	if err := unknownNodes(reports, where); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(rows, nodes.Cluster.IsOutdated) {
+	if slices.ContainsFunc(rows, clusterNodes.isOutdated) {
 		return errQuiet
 	}
 	return nil
@@ -87,7 +85,7 @@ func unknownNodes(reports []v1alpha1.ProxyReport, where string) error {
 	if len(reports) == 0 {
 		return fmt.Errorf("--fail-on: no ProxyReport was seen%s, so nobody knows whether machines are outdated", where)
 	}
-	if name, is := nodes.Uncounted(reports); is {
+	if name, is := uncounted(reports); is {
 		return fmt.Errorf("--fail-on: ProxyReport %s counts no machines yet", name)
 	}
 	return nil
@@ -97,7 +95,7 @@ func unknownNodes(reports []v1alpha1.ProxyReport, where string) error {
 func readReports(cmd *cobra.Command, opts nodesOptions) (reports []v1alpha1.ProxyReport, where string, err error) {
 	var documents []document.Document
 	if len(opts.files) > 0 {
-		documents, err = files.Documents(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+		documents, err = readDocuments(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	} else {
 		documents, where, err = listReports(cmd, opts)
 	}
@@ -146,7 +144,7 @@ func inside(namespace string) string {
 }
 
 // nodesText has a line for each owner, and below what is said of rollouts.
-func nodesText(s terminal.Style, rows []nodes.Cluster, opts nodesOptions, where string) []byte {
+func nodesText(s terminal.Style, rows []clusterNodes, opts nodesOptions, where string) []byte {
 	if len(rows) == 0 {
 		nothing := "Nothing is counted yet"
 		if opts.outdated {
@@ -175,15 +173,15 @@ func nodesText(s terminal.Style, rows []nodes.Cluster, opts nodesOptions, where 
 }
 
 // shownOwners are the owners that have a line: who has no machine has one, too.
-func shownOwners(n nodes.Cluster, outdated bool) []nodes.Owner {
+func shownOwners(n clusterNodes, outdated bool) []nodesOwner {
 	owners := n.Owners
 	if len(owners) == 0 {
-		owners = []nodes.Owner{{Owner: "-"}}
+		owners = []nodesOwner{{Owner: "-"}}
 	}
-	return slices.DeleteFunc(slices.Clone(owners), func(o nodes.Owner) bool { return outdated && o.Outdated == 0 })
+	return slices.DeleteFunc(slices.Clone(owners), func(o nodesOwner) bool { return outdated && o.Outdated == 0 })
 }
 
-func nodesCells(n nodes.Cluster, o nodes.Owner) []terminal.Cell {
+func nodesCells(n clusterNodes, o nodesOwner) []terminal.Cell {
 	since, rolling := "-", "-"
 	if n.Since != nil {
 		since = n.Since.UTC().Format(time.RFC3339)
@@ -201,7 +199,7 @@ func nodesCells(n nodes.Cluster, o nodes.Owner) []terminal.Cell {
 	return cells
 }
 
-func nodesNotes(n nodes.Cluster) []string {
+func nodesNotes(n clusterNodes) []string {
 	var notes []string
 	if pools := n.OutdatedMachinePools; pools > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s from before the change; instances that are older keep the old settings", n.Cluster, terminal.Plural(int(pools), "MachinePool")))
@@ -213,7 +211,7 @@ func nodesNotes(n nodes.Cluster) []string {
 }
 
 // nodesNames are the owners, for clusterctl alpha rollout restart.
-func nodesNames(rows []nodes.Cluster, outdated bool) []ownerName {
+func nodesNames(rows []clusterNodes, outdated bool) []ownerName {
 	var names []ownerName
 	for _, row := range rows {
 		namespace, _, _ := strings.Cut(row.Cluster, "/")

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/cli/planned"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/document"
@@ -172,7 +171,7 @@ func (o *planOptions) plan(cmd *cobra.Command) (plan.Plan, error) {
 func (o *planOptions) checks(stdin io.Reader) ([]plan.Check, error) {
 	var all []plan.Check
 	for _, file := range o.expect {
-		data, err := files.Read(file, stdin)
+		data, err := readFile(file, stdin)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/fleet"
 )
@@ -29,7 +28,7 @@ func (o *planOptions) read(cmd *cobra.Command, into *fleet.States) error {
 	if o.online() {
 		return o.readLive(cmd, into)
 	}
-	common, err := files.Documents(o.clusters, true, cmd.InOrStdin(), cmd.ErrOrStderr())
+	common, err := readDocuments(o.clusters, true, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -39,7 +38,7 @@ func (o *planOptions) read(cmd *cobra.Command, into *fleet.States) error {
 	defer func() { warnOf(into.After, cmd.ErrOrStderr()) }()
 	parsed := parser{}
 	if o.upgrade {
-		found, err := files.WorkingTree(o.args, o.values)
+		found, err := workingTree(o.args, o.values)
 		if err == nil {
 			into.Before, err = o.parts(parsed, found, common)
 		}
@@ -67,26 +66,26 @@ func warnOf(parts []fleet.Part, warnings io.Writer) {
 	for _, part := range parts {
 		document.Warn(part.Documents, warnings)
 		if v := part.Values; v != nil {
-			_ = files.WarnOfValues(v.File, v.Data, warnings)
+			_ = warnOfValues(v.File, v.Data, warnings)
 		}
 	}
 }
 
 // trees are the files of both states.
-func (o *planOptions) trees() (before, after []files.File, err error) {
+func (o *planOptions) trees() (before, after []treeFile, err error) {
 	if o.from == "" {
-		if before, err = files.Tree(o.args[0], o.values); err == nil {
-			after, err = files.Tree(o.args[1], o.values)
+		if before, err = readTree(o.args[0], o.values); err == nil {
+			after, err = readTree(o.args[1], o.values)
 		}
 		return before, after, err
 	}
-	if before, err = files.Revision(o.from, o.args, o.values); err != nil {
+	if before, err = treeAt(o.from, o.args, o.values); err != nil {
 		return nil, nil, err
 	}
 	if o.to == "" {
-		after, err = files.WorkingTree(o.args, o.values)
+		after, err = workingTree(o.args, o.values)
 	} else {
-		after, err = files.Revision(o.to, o.args, o.values)
+		after, err = treeAt(o.to, o.args, o.values)
 	}
 	return before, after, err
 }
@@ -111,7 +110,7 @@ func noProxies(from string, states ...[]fleet.Part) error {
 // parser keeps what it has parsed: most files are the same in both states.
 type parser map[string][]document.Document
 
-func (p parser) parse(f files.File) ([]document.Document, error) {
+func (p parser) parse(f treeFile) ([]document.Document, error) {
 	key := f.Name + "\x00" + string(f.Data)
 	if known, is := p[key]; is {
 		return known, nil
@@ -122,7 +121,7 @@ func (p parser) parse(f files.File) ([]document.Document, error) {
 }
 
 // parts are the installations: a folder with a file of values has the manifests below it. All other manifests are one more.
-func (o *planOptions) parts(parsed parser, found []files.File, common []document.Document) ([]fleet.Part, error) {
+func (o *planOptions) parts(parsed parser, found []treeFile, common []document.Document) ([]fleet.Part, error) {
 	var parts []fleet.Part
 	at := map[string]int{}
 	for _, f := range found {
@@ -174,7 +173,7 @@ func installation(at map[string]int, name string) (int, bool) {
 
 // readLive reads the management cluster, and puts -f over it.
 func (o *planOptions) readLive(cmd *cobra.Command, into *fleet.States) error {
-	manifests, err := files.Documents(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	manifests, err := readDocuments(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 )
 
@@ -135,7 +134,7 @@ func (o podsOptions) lister(cmd *cobra.Command) (from pods.Lister, namespace str
 		}
 		return cluster, cluster.Namespace, nil
 	}
-	documents, err := files.Documents(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	documents, err := readDocuments(o.files, o.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if namespace = o.Namespace; o.AllNamespaces {
 		namespace = ""
 	}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/cli/artifact"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -36,12 +35,7 @@ type renderOptions struct {
 }
 
 var (
-	outputs = []string{
-		"yaml", "json", "values", "systemd", "noproxy", "apt", "dnf", "crio", "butane", "ignition",
-		"env", "helm-values", "pod-secret", "java", "java-tool-options", "prometheus", "alertmanager",
-		"talos", "talos-environment", artifact.Bottlerocket, "rke2", "microos",
-		artifact.AddOnDeploymentConfig, artifact.NetworkPolicy, artifact.FluxProxySecret, artifact.ArgoCDRepoCreds,
-	}
+	outputs   = outputNames()
 	forms     = []string{string(resolve.FormPortable3), string(resolve.FormPortable2), string(resolve.FormPortable), string(resolve.FormExact)}
 	audiences = []string{string(noproxy.AudienceAny), string(noproxy.AudienceGo)}
 	variants  = []string{string(ignition.Flatcar), string(ignition.FedoraCoreOS)}
@@ -140,11 +134,11 @@ func (o *renderOptions) checkOutput(flags *pflag.FlagSet) error {
 		return errors.New("--key is empty")
 	case key && flags.Changed("output"):
 		return errors.New("give one of --key and -o")
-	case o.output != artifact.NetworkPolicy && slices.ContainsFunc(policyFlags, flags.Changed):
+	case o.output != networkPolicyOutput && slices.ContainsFunc(policyFlags, flags.Changed):
 		return fmt.Errorf("--%s are for -o networkpolicy", strings.Join(policyFlags, ", --"))
-	case (o.repository == "") == (o.output == artifact.ArgoCDRepoCreds):
+	case (o.repository == "") == (o.output == argoCDRepoCreds):
 		return errors.New("-o argocd-repo-creds needs --repository, what the URLs of repositories begin with; no other output takes it")
-	case o.withCredentials && o.output != artifact.AddOnDeploymentConfig:
+	case o.withCredentials && o.output != addOnDeploymentConfig:
 		return errors.New("--with-credentials is for -o addondeploymentconfig: the other outputs have them")
 	}
 	return nil
@@ -225,7 +219,7 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 		opts.node.add(&effective.Node)
 		fleet.WarnOfDates(effective.Node.Certificates, opts.at.time().Unix(), cmd.ErrOrStderr())
 		if one == "-o json" {
-			objects, err := artifact.Objects(effective)
+			objects, err := appliedObjects(effective)
 			if err != nil {
 				return err
 			}
@@ -237,7 +231,7 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 			return err
 		}
 		out.Write(text)
-		for _, warning := range artifact.Warnings(opts.output, effective, opts.choice()) {
+		for _, warning := range opts.limits(effective) {
 			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
 		}
 	}
@@ -246,18 +240,6 @@ func runRender(cmd *cobra.Command, opts renderOptions) error {
 	}
 	_, err = out.WriteTo(cmd.OutOrStdout())
 	return err
-}
-
-func (o renderOptions) choice() artifact.Options {
-	policy, _ := o.policy.read() // it was checked
-	return artifact.Options{Audience: noproxy.Audience(o.audience), Variant: ignition.Variant(o.variant), Credentials: o.withCredentials, Policy: policy, Repository: o.repository}
-}
-
-func (o renderOptions) artifact(effective resolve.Effective) ([]byte, error) {
-	if o.node.key == "" {
-		return artifact.Render(o.output, effective, o.choice())
-	}
-	return artifact.Key(o.node.key, effective)
 }
 
 // manifestList has several objects for kubectl.

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/bundle"
 )
 
@@ -91,7 +90,7 @@ func runBundle(cmd *cobra.Command, opts bundleOptions) error {
 	if err != nil {
 		return err
 	}
-	documents, err := files.Documents(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
+	documents, err := readDocuments(opts.files, opts.recursive, cmd.InOrStdin(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

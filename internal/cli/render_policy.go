@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
-	"github.com/fairlead-io/fairlead/internal/cli/artifact"
+	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
 // policyOptions are those of -o networkpolicy.
@@ -36,10 +36,24 @@ func (o *policyOptions) wayFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.relayNamespace, "relay-namespace", operatorNamespace, "namespace of the relay's pods, with --carry Relay")
 }
 
-func (o policyOptions) read() (artifact.Policy, error) {
-	p := artifact.Policy{Namespace: o.namespace}
+// networkPolicy is what a NetworkPolicy has beside the settings.
+type networkPolicy struct {
+	render.Egress
+	namespace   string
+	podSelector *metav1.LabelSelector
+}
+
+// networkPolicy is for options that were checked.
+func (o renderOptions) networkPolicy() networkPolicy {
+	p, _ := o.policy.read()
+	p.Audience = o.reader()
+	return p
+}
+
+func (o policyOptions) read() (networkPolicy, error) {
+	p := networkPolicy{namespace: o.namespace}
 	var err, proxyErr, allowErr, carryErr error
-	if p.PodSelector, err = metav1.ParseToLabelSelector(o.podSelector); err != nil {
+	if p.podSelector, err = metav1.ParseToLabelSelector(o.podSelector); err != nil {
 		err = fmt.Errorf("--pod-selector: %w", err)
 	}
 	p.Proxy, proxyErr = prefixes("--proxy-address", o.proxyAddresses)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/cli/files"
 	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
@@ -74,7 +73,7 @@ func picturedFiles(opts pictureOptions, stdin io.Reader, warnings io.Writer) (pi
 	in := picture.Input{Now: time.Now(), OperatorNamespace: opts.operatorNamespace, Unread: map[diagnosis.Source]string{
 		diagnosis.SourceOperator: notInFiles, diagnosis.SourceProxy: notInFiles, diagnosis.SourceCluster: notInFiles,
 	}}
-	documents, err := files.Documents(opts.files, opts.recursive, stdin, warnings)
+	documents, err := readDocuments(opts.files, opts.recursive, stdin, warnings)
 	if err != nil {
 		return in, err
 	}

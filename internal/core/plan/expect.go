@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 
-	"github.com/fairlead-io/fairlead/internal/core/expectation"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
@@ -11,7 +10,7 @@ import (
 // check evaluates expectations on the list of every cluster with a proxy; each distinct list is asked once.
 func check(after State, checks []Check) (*Expectations, error) {
 	found := &Expectations{Failures: []Failure{}}
-	known := map[environment]expectation.Result{}
+	known := map[environment][]explain.Mismatch{}
 	at := map[string]int{}
 	clusters := byName(after)
 	for _, name := range namesOf(clusters) {
@@ -22,15 +21,15 @@ func check(after State, checks []Check) (*Expectations, error) {
 		found.Clusters++
 		is := side{effective: public(c.Effective)}
 		key := environmentOf(is.effective, is.effective.NoProxy.Any)
-		result, asked := known[key]
+		mismatches, asked := known[key]
 		if !asked {
 			var err error
-			if result, err = expect(is, checks); err != nil {
+			if mismatches, err = expect(is, checks); err != nil {
 				return nil, err
 			}
-			known[key] = result
+			known[key] = mismatches
 		}
-		for _, m := range result.Mismatches {
+		for _, m := range mismatches {
 			where := fmt.Sprint(m.File, m.Row, m.Got)
 			i, listed := at[where]
 			if !listed {
@@ -45,14 +44,20 @@ func check(after State, checks []Check) (*Expectations, error) {
 	return found, nil
 }
 
-func expect(is side, checks []Check) (expectation.Result, error) {
+func expect(is side, checks []Check) ([]explain.Mismatch, error) {
 	e := is.effective
-	var result expectation.Result
+	var mismatches []explain.Mismatch
 	checker := explain.NewCheckerOf(explain.Configuration{HTTP: text(e.HTTP), HTTPS: text(e.HTTPS), List: explain.Rendered(e.NoProxy.Any)}, "the new list")
 	for _, file := range checks {
-		if err := result.Check(checker, file.File, file.Data); err != nil {
-			return result, fmt.Errorf("%s: %w", file.File, err)
+		cases, err := checker.CheckFile(file.File, file.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.File, err)
+		}
+		for _, c := range cases {
+			if c.Mismatch != nil {
+				mismatches = append(mismatches, *c.Mismatch)
+			}
 		}
 	}
-	return result, nil
+	return mismatches, nil
 }

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/fairlead-io/fairlead/internal/core/expectation"
+	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
 // Plan is what a change does. Its encoding as JSON is stable.
@@ -162,7 +162,7 @@ type Expectations struct {
 
 // Failure is an expectation that is not met in some clusters.
 type Failure struct {
-	expectation.Mismatch
+	explain.Mismatch
 	Clusters []string `json:"clusters"`
 }
 

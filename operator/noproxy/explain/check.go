@@ -14,6 +14,10 @@ import (
 
 // Mismatch is an expectation that a client does not meet.
 type Mismatch struct {
+	File string `json:"file"` // that has the expectation; "": none
+	Row  int    `json:"row"`  // in the file, counted from 1
+	Line int    `json:"line"`
+
 	Client   string `json:"client"`
 	Version  string `json:"version,omitempty"`
 	URL      string `json:"url"`
@@ -42,9 +46,6 @@ func NewCheckerOf(given Configuration, title string) *Checker {
 	c.given, c.title = &given, title
 	return c
 }
-
-// HasGiven says whether rows may lack a list of their own.
-func (c *Checker) HasGiven() bool { return c.given != nil }
 
 // Check returns nil if the client of a row does as expected.
 func (c *Checker) Check(row vector.Row) (*Mismatch, error) {

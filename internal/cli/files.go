@@ -1,5 +1,4 @@
-// Package files reads what the command line names: files, folders of them, standard input.
-package files
+package cli
 
 import (
 	"encoding/json"
@@ -18,13 +17,13 @@ import (
 // extensions are those of the files that are read of a folder, as kubectl does.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// Largest is the longest file that is read, in bytes: the objects of some 50,000 clusters.
-const Largest = 512 << 20
+// longestFile is the longest file that is read, in bytes: the objects of some 50,000 clusters.
+const longestFile = 512 << 20
 
-// Read reads a file, or stdin for "-".
-func Read(name string, stdin io.Reader) ([]byte, error) {
+// readFile reads a file, or stdin for "-".
+func readFile(name string, stdin io.Reader) ([]byte, error) {
 	if name == "-" {
-		return readAll("stdin", stdin, Largest)
+		return readAll("stdin", stdin, longestFile)
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -34,7 +33,7 @@ func Read(name string, stdin io.Reader) ([]byte, error) {
 	if info, err := file.Stat(); err == nil && info.Mode()&fs.ModeDevice != 0 && name != os.Stdin.Name() {
 		return nil, fmt.Errorf("%s is a device, not a file", name)
 	}
-	return readAll(name, file, Largest)
+	return readAll(name, file, longestFile)
 }
 
 func readAll(name string, from io.Reader, most int64) ([]byte, error) {
@@ -45,17 +44,17 @@ func readAll(name string, from io.Reader, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Values reads a file of values, a map. What is lost in it is a warning. No error quotes the text, which may have a password.
-func Values(name string, stdin io.Reader, warnings io.Writer) ([]byte, error) {
-	data, err := Read(name, stdin)
+// readValues reads a file of values, a map. What is lost in it is a warning. No error quotes the text, which may have a password.
+func readValues(name string, stdin io.Reader, warnings io.Writer) ([]byte, error) {
+	data, err := readFile(name, stdin)
 	if err != nil {
 		return nil, err
 	}
-	return data, WarnOfValues(name, data, warnings)
+	return data, warnOfValues(name, data, warnings)
 }
 
-// WarnOfValues says what is lost in values.
-func WarnOfValues(name string, data []byte, warnings io.Writer) error {
+// warnOfValues says what is lost in values.
+func warnOfValues(name string, data []byte, warnings io.Writer) error {
 	_, remarks, err := yamldoc.Read[map[string]any](data, 0, json.Unmarshal)
 	if err != nil {
 		return fmt.Errorf("%s: not valid YAML, or not a map", name)
@@ -66,16 +65,16 @@ func WarnOfValues(name string, data []byte, warnings io.Writer) error {
 	return nil
 }
 
-// Documents reads the Kubernetes objects of files, and of those in folders. What is lost in them is a warning.
-func Documents(names []string, recursive bool, stdin io.Reader, warnings io.Writer) ([]document.Document, error) {
+// readDocuments reads the Kubernetes objects of files, and of those in folders. What is lost in them is a warning.
+func readDocuments(names []string, recursive bool, stdin io.Reader, warnings io.Writer) ([]document.Document, error) {
 	strict := func(file string, data []byte, _ bool) ([]document.Document, error) { return document.Parse(file, data) }
-	return documents(names, recursive, stdin, warnings, strict)
+	return parseFiles(names, recursive, stdin, warnings, strict)
 }
 
-// Manifests reads what may have settings in it: Kubernetes objects, and other YAML, such as the values of a chart. Of a folder,
+// readManifests reads what may have settings in it: Kubernetes objects, and other YAML, such as the values of a chart. Of a folder,
 // a file that is neither, such as a template, is a warning.
-func Manifests(names []string, recursive bool, stdin io.Reader, warnings io.Writer) ([]document.Document, error) {
-	return documents(names, recursive, stdin, warnings, func(file string, data []byte, named bool) ([]document.Document, error) {
+func readManifests(names []string, recursive bool, stdin io.Reader, warnings io.Writer) ([]document.Document, error) {
+	return parseFiles(names, recursive, stdin, warnings, func(file string, data []byte, named bool) ([]document.Document, error) {
 		found, err := document.ParseAny(file, data)
 		if err != nil && !named {
 			fmt.Fprintf(warnings, "warning: %v: nothing in this file is looked at\n", err)
@@ -85,17 +84,17 @@ func Manifests(names []string, recursive bool, stdin io.Reader, warnings io.Writ
 	})
 }
 
-// documents has each file parsed; named tells whether the file itself is named, and not its folder.
-func documents(
+// parseFiles has each file parsed; named tells whether the file itself is named, and not its folder.
+func parseFiles(
 	names []string, recursive bool, stdin io.Reader, warnings io.Writer, parse func(file string, data []byte, named bool) ([]document.Document, error),
 ) ([]document.Document, error) {
-	files, err := InFolders(names, recursive)
+	files, err := inFolders(names, recursive)
 	if err != nil {
 		return nil, err
 	}
 	var all []document.Document
 	for _, file := range files {
-		data, err := Read(file, stdin)
+		data, err := readFile(file, stdin)
 		if err != nil {
 			return nil, err
 		}
@@ -109,8 +108,8 @@ func documents(
 	return all, nil
 }
 
-// InFolders returns the files, with those that are in a folder in its place.
-func InFolders(names []string, recursive bool) ([]string, error) {
+// inFolders returns the files, with those that are in a folder in its place.
+func inFolders(names []string, recursive bool) ([]string, error) {
 	var all []string
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -118,7 +117,7 @@ func InFolders(names []string, recursive bool) ([]string, error) {
 			all = append(all, name)
 			continue
 		}
-		found, err := inFolder(name, recursive)
+		found, err := inOneFolder(name, recursive)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +126,7 @@ func InFolders(names []string, recursive bool) ([]string, error) {
 	return all, nil
 }
 
-func inFolder(folder string, recursive bool) ([]string, error) {
+func inOneFolder(folder string, recursive bool) ([]string, error) {
 	var found []string
 	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {

@@ -1,4 +1,4 @@
-package files
+package cli
 
 import (
 	"bufio"
@@ -16,24 +16,24 @@ import (
 	"strings"
 )
 
-// File is a file with its content.
-type File struct {
+// treeFile is a file with its content.
+type treeFile struct {
 	Name string // with slashes
 	Data []byte
 }
 
-// Tree reads a file, or those of a folder and all below it that are manifests or have this name, but for folders that
+// readTree reads a file, or those of a folder and all below it that are manifests or have this name, but for folders that
 // begin with a dot, and files of that kind. Names are below the folder.
-func Tree(root, named string) ([]File, error) {
+func readTree(root, named string) ([]treeFile, error) {
 	info, err := os.Stat(root)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		data, err := Read(root, nil)
-		return []File{{filepath.Base(root), data}}, err
+		data, err := readFile(root, nil)
+		return []treeFile{{filepath.Base(root), data}}, err
 	}
-	var all []File
+	var all []treeFile
 	err = fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -43,8 +43,8 @@ func Tree(root, named string) ([]File, error) {
 		case entry.IsDir() || !isRead(name, named):
 			return nil
 		}
-		data, err := Read(filepath.Join(root, name), nil)
-		all = append(all, File{name, data})
+		data, err := readFile(filepath.Join(root, name), nil)
+		all = append(all, treeFile{name, data})
 		return err
 	})
 	return all, err
@@ -60,9 +60,9 @@ func isRead(name, named string) bool {
 	return base == named || slices.Contains(extensions, path.Ext(name)) && !isHidden(base)
 }
 
-// WorkingTree reads files and folders as Tree does. Names are as they are given; what does not exist has no files.
-func WorkingTree(paths []string, named string) ([]File, error) {
-	var all []File
+// workingTree reads files and folders as readTree does. Names are as they are given; what does not exist has no files.
+func workingTree(paths []string, named string) ([]treeFile, error) {
+	var all []treeFile
 	for _, root := range paths {
 		info, err := os.Stat(root)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func WorkingTree(paths []string, named string) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		found, err := Tree(root, named)
+		found, err := readTree(root, named)
 		if err != nil {
 			return nil, err
 		}
@@ -80,14 +80,14 @@ func WorkingTree(paths []string, named string) ([]File, error) {
 			prefix = path.Dir(prefix)
 		}
 		for _, f := range found {
-			all = append(all, File{path.Join(prefix, f.Name), f.Data})
+			all = append(all, treeFile{path.Join(prefix, f.Name), f.Data})
 		}
 	}
 	return all, nil
 }
 
-// Revision reads files and folders as WorkingTree does, as they are in a revision of the git repository around them.
-func Revision(revision string, paths []string, named string) ([]File, error) {
+// treeAt reads files and folders as workingTree does, as they are in a revision of the git repository around them.
+func treeAt(revision string, paths []string, named string) ([]treeFile, error) {
 	commit, err := git(nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil {
 		if _, err := git(nil, "rev-parse", "--git-dir"); err != nil {
@@ -120,8 +120,8 @@ func Revision(revision string, paths []string, named string) ([]File, error) {
 }
 
 // blobs cuts what git prints: a line with the size, and the content.
-func blobs(names []string, content *bufio.Reader) ([]File, error) {
-	all := make([]File, len(names))
+func blobs(names []string, content *bufio.Reader) ([]treeFile, error) {
+	all := make([]treeFile, len(names))
 	for i, name := range names {
 		header, err := content.ReadString('\n')
 		if err != nil {
@@ -132,7 +132,7 @@ func blobs(names []string, content *bufio.Reader) ([]File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: git cannot read it", name)
 		}
-		all[i] = File{name, make([]byte, size)}
+		all[i] = treeFile{name, make([]byte, size)}
 		if _, err := io.ReadFull(content, all[i].Data); err != nil {
 			return nil, err
 		}
@@ -143,8 +143,8 @@ func blobs(names []string, content *bufio.Reader) ([]File, error) {
 	return all, nil
 }
 
-// Revisions are the names of branches and tags; none where there is no repository.
-func Revisions() []string {
+// revisionNames are the names of branches and tags; none where there is no repository.
+func revisionNames() []string {
 	out, _ := git(nil, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
 	return strings.Fields(string(out))
 }

@@ -1,5 +1,4 @@
-// Package probe asks a proxy for the way to the hubs of tunnels, from this machine.
-package probe
+package cli
 
 import (
 	"context"
@@ -20,9 +19,9 @@ import (
 // handshakeTimeout is for TLS in a tunnel that is open.
 const handshakeTimeout = 30 * time.Second
 
-// Hubs asks the proxy of the settings, which are the content of the Secret fairlead-proxy, for the way to each hub. What
+// probeHubs asks the proxy of the settings, which are the content of the Secret fairlead-proxy, for the way to each hub. What
 // could not be asked is a note.
-func Hubs(ctx context.Context, settings map[string]string, hubs []string) (probes map[string]tunnel.Probe, notes []string, err error) {
+func probeHubs(ctx context.Context, settings map[string]string, hubs []string) (probes map[string]tunnel.Probe, notes []string, err error) {
 	proxy, err := proxyurl.Parse(settings["HTTPS_PROXY"])
 	if err != nil {
 		return nil, nil, fmt.Errorf("--probe: HTTPS_PROXY: %w", err)
@@ -39,13 +38,13 @@ func Hubs(ctx context.Context, settings map[string]string, hubs []string) (probe
 			notes = append(notes, "The proxy was not asked for "+hub+": "+err.Error())
 			continue
 		}
-		probes[hub] = ask(ctx, proxy, company, settings["ca.crt"], targets[0])
+		probes[hub] = askHub(ctx, proxy, company, settings["ca.crt"], targets[0])
 	}
 	return probes, notes, nil
 }
 
-// ask opens a tunnel and says no more in it than the first words of TLS.
-func ask(ctx context.Context, proxy proxyurl.URL, company *x509.CertPool, ca string, target relay.Target) tunnel.Probe {
+// askHub opens a tunnel and says no more in it than the first words of TLS.
+func askHub(ctx context.Context, proxy proxyurl.URL, company *x509.CertPool, ca string, target relay.Target) tunnel.Probe {
 	authorities, err := x509.SystemCertPool()
 	if err != nil {
 		authorities = x509.NewCertPool()
