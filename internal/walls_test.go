@@ -42,7 +42,7 @@ var pureFolders = []string{"./operator/noproxy/...", "./internal/core/...", "./i
 // ofKinds take objects of Kubernetes apart, and know their types.
 var ofKinds = []string{
 	"internal/core/bundle", "internal/core/delivery",
-	"internal/core/diagnosis", "internal/core/document", "internal/core/fleet", "internal/core/importing", "internal/core/inputs", "internal/core/observation", "internal/core/picture", "internal/core/picture/picturetest",
+	"internal/core/diagnosis", "internal/core/document", "internal/cli/fleet", "internal/core/importing", "internal/core/inputs", "internal/core/observation", "internal/core/picture", "internal/core/picture/picturetest",
 	"internal/core/proxysecret", "internal/core/revision", "internal/core/rollout", "internal/core/wiring",
 }
 
@@ -84,7 +84,7 @@ var exceptions = map[string][]string{
 	module + "internal/core/delivery":            {"time"},
 	module + "internal/core/diagnosis":           {"time"},
 	module + "internal/core/inputs":              {"time"},
-	module + "internal/core/fleet":               {"time"},
+	module + "internal/cli/fleet":                {"time"},
 	module + "internal/core/lint":                {"time"},
 	module + "internal/core/picture":             {"time"},
 	module + "internal/core/picture/picturetest": {"time"},

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/fleet"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
@@ -151,7 +152,11 @@ func diagnose(cmd *cobra.Command, opts doctorOptions) (doctor.Report, error) {
 
 // known reads the families, and makes the content of the Secret fairlead-proxy from --values or --proxy.
 func (o *doctorOptions) known(cmd *cobra.Command) (doctor.Options, error) {
-	known := doctor.Options{IdleTimeout: int(o.idleTimeout.Seconds())}
+	var clusters []document.Document
+	known := doctor.Options{
+		IdleTimeout: int(o.idleTimeout.Seconds()),
+		Lint:        func(in lint.Input) ([]lint.Result, error) { return fleet.LintList(in, clusters, io.Discard) },
+	}
 	values, err := mutateValues(cmd, mutateOptions{policyValues: o.policyValues})
 	if err != nil {
 		return known, err
@@ -169,7 +174,7 @@ func (o *doctorOptions) known(cmd *cobra.Command) (doctor.Options, error) {
 		known.Settings[key] = string(value)
 	}
 	if !slices.Contains(o.clusters, "-") { // which has been read
-		known.Clusters, err = readDocuments(o.clusters, o.recursive, cmd.InOrStdin(), io.Discard)
+		clusters, err = readDocuments(o.clusters, o.recursive, cmd.InOrStdin(), io.Discard)
 	}
 	return known, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
+	"github.com/fairlead-io/fairlead/internal/cli/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )

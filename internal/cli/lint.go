@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/agents/shortname"
+	"github.com/fairlead-io/fairlead/internal/cli/fleet"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
@@ -143,14 +143,14 @@ func runLint(cmd *cobra.Command, opts lintOptions) error {
 	if err := printLint(cmd.OutOrStdout(), opts, results); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(results, func(r fleet.Linted) bool { return severe(lint.Worst(r.Findings), opts.failOn) }) {
+	if slices.ContainsFunc(results, func(r lint.Result) bool { return severe(lint.Worst(r.Findings), opts.failOn) }) {
 		return errQuiet
 	}
 	return nil
 }
 
-func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
-	var results []fleet.Linted
+func lintAll(cmd *cobra.Command, opts lintOptions) ([]lint.Result, error) {
+	var results []lint.Result
 	var err error
 	again := func() {}
 	if len(opts.files) > 0 && slices.Contains(opts.clusters, "-") { // Clusters are read for the list, and for those in manifests
@@ -181,7 +181,7 @@ func lintAll(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	return append(results, found...), err
 }
 
-func lintLists(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
+func lintLists(cmd *cobra.Command, opts lintOptions) ([]lint.Result, error) {
 	switch {
 	case opts.given("systemd"):
 		return lintUnits(cmd, opts)
@@ -192,13 +192,13 @@ func lintLists(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 	}
 	results, err := lintWritten(cmd, opts, opts.at.time().Unix())
 	if found, is := fleet.Refused(err); is {
-		return []fleet.Linted{{Findings: found}}, nil
+		return []lint.Result{{Findings: found}}, nil
 	}
 	return results, err
 }
 
 // lintWritten looks at what the operator writes for clusters, or at the patch where nobody adds what a cluster needs.
-func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linted, error) {
+func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]lint.Result, error) {
 	if !opts.alone() {
 		f, err := readFleet(opts.renderOptions, cmd.InOrStdin(), cmd.ErrOrStderr())
 		if err != nil {
@@ -216,11 +216,11 @@ func lintWritten(cmd *cobra.Command, opts lintOptions, now int64) ([]fleet.Linte
 	}
 	in := lint.Alone(installation)
 	in.Now = now
-	return []fleet.Linted{{Findings: lint.Run(in), List: in.Any}}, nil
+	return []lint.Result{{Findings: lint.Run(in), List: in.Any}}, nil
 }
 
 // lintList looks at a list as it stands.
-func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
+func lintList(cmd *cobra.Command, opts lintOptions) ([]lint.Result, error) {
 	in := lint.Read(opts.noProxy, noproxy.Source{Field: "--no-proxy"})
 	in.Audience = noproxy.Audience(opts.audience)
 	in.HTTP, in.HTTPS = in.ReadProxy("--http-proxy", opts.httpProxy), in.ReadProxy("--https-proxy", opts.httpsURL)
@@ -229,7 +229,7 @@ func lintList(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 }
 
 // lintFor looks at a list once for each cluster, if there are any.
-func lintFor(cmd *cobra.Command, opts lintOptions, in lint.Input) ([]fleet.Linted, error) {
+func lintFor(cmd *cobra.Command, opts lintOptions, in lint.Input) ([]lint.Result, error) {
 	in.Alone = in.Empty && !in.Off && len(opts.clusters) == 0
 	if len(opts.clusters) == 0 {
 		return fleet.LintList(in, nil, cmd.ErrOrStderr())
@@ -241,7 +241,7 @@ func lintFor(cmd *cobra.Command, opts lintOptions, in lint.Input) ([]fleet.Linte
 	return fleet.LintList(in, documents, cmd.ErrOrStderr())
 }
 
-func printLint(out io.Writer, opts lintOptions, results []fleet.Linted) error {
+func printLint(out io.Writer, opts lintOptions, results []lint.Result) error {
 	for i := range results {
 		if results[i].Findings == nil {
 			results[i].Findings = []lint.Finding{} // a list, also when it is empty
@@ -269,7 +269,7 @@ func winsFirst(findings []lint.Finding) []lint.Finding {
 	})
 }
 
-func lintText(s terminal.Style, results []fleet.Linted) []byte {
+func lintText(s terminal.Style, results []lint.Result) []byte {
 	out := terminal.Findings{Style: s}
 	for _, result := range results {
 		if title := result.Title(); title != "" && (len(results) > 1 || result.Cluster != title) {
@@ -282,7 +282,7 @@ func lintText(s terminal.Style, results []fleet.Linted) []byte {
 }
 
 // addLinted adds a paragraph for each finding; of says which list it is about, if that stands nowhere above.
-func addLinted(out *terminal.Findings, result fleet.Linted, of string) {
+func addLinted(out *terminal.Findings, result lint.Result, of string) {
 	for _, f := range winsFirst(result.Findings) {
 		heading := string(f.Code)
 		if of != "" {

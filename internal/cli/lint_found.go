@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/agents/lists"
+	"github.com/fairlead-io/fairlead/internal/cli/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/document"
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
 // lintFound looks at the lists that manifests have themselves, for each cluster, if there are any.
-func lintFound(cmd *cobra.Command, opts lintOptions, manifests []document.Document) ([]fleet.Linted, error) {
+func lintFound(cmd *cobra.Command, opts lintOptions, manifests []document.Document) ([]lint.Result, error) {
 	var places []lists.Place
 	for _, d := range manifests {
 		places = append(places, lists.In(d.File, d.Title(), d.Object.Object)...)
@@ -28,5 +28,5 @@ func lintFound(cmd *cobra.Command, opts lintOptions, manifests []document.Docume
 			return nil, err
 		}
 	}
-	return lists.Judge(places, func(in lint.Input) ([]fleet.Linted, error) { return fleet.LintList(in, clusters, cmd.ErrOrStderr()) })
+	return lists.Judge(places, func(in lint.Input) ([]lint.Result, error) { return fleet.LintList(in, clusters, cmd.ErrOrStderr()) })
 }

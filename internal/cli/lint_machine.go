@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/units"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -33,7 +32,7 @@ func (o *lintOptions) checkMachine() error {
 }
 
 // lintUnits looks at what each service gets from systemd.
-func lintUnits(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
+func lintUnits(cmd *cobra.Command, opts lintOptions) ([]lint.Result, error) {
 	if info, err := os.Stat(opts.systemd); err != nil {
 		return nil, err
 	} else if !info.IsDir() {
@@ -51,13 +50,13 @@ func lintUnits(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
 }
 
 // lintReaders looks at what each has got, and for a service of a node at what the clusters need.
-func lintReaders(cmd *cobra.Command, opts lintOptions, readers []lint.Reader) ([]fleet.Linted, error) {
-	var all []fleet.Linted
+func lintReaders(cmd *cobra.Command, opts lintOptions, readers []lint.Reader) ([]lint.Result, error) {
+	var all []lint.Result
 	for _, r := range readers {
 		if opts.given("audience") {
 			r.Audience = noproxy.Audience(opts.audience)
 		}
-		results := []fleet.Linted{{List: r.Any}}
+		results := []lint.Result{{List: r.Any}}
 		if r.Node {
 			var err error
 			if results, err = lintFor(cmd, opts, r.Input); err != nil {
@@ -87,7 +86,7 @@ func rootOf(folder string) string {
 }
 
 // lintProcess looks at the variables of one process.
-func lintProcess(cmd *cobra.Command, opts lintOptions) ([]fleet.Linted, error) {
+func lintProcess(cmd *cobra.Command, opts lintOptions) ([]lint.Result, error) {
 	data, err := readFile(opts.environ, cmd.InOrStdin())
 	if err != nil {
 		return nil, err

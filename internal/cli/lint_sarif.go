@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/version"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
@@ -86,7 +85,7 @@ type sarifSource struct {
 }
 
 // sarifOf returns the log of findings about lists that stand in a source.
-func sarifOf(source sarifSource, results []fleet.Linted) sarifLog {
+func sarifOf(source sarifSource, results []lint.Result) sarifLog {
 	all := sarifRun{Results: []sarifResult{}}
 	tool := &all.Tool.Driver
 	tool.Name, tool.Version, tool.InformationURI, tool.Rules = "fairlead lint", version.Version, project, []sarifRule{}
@@ -126,7 +125,7 @@ func sarifText(title string, f lint.Finding) string {
 
 // locations are those of the list in manifests, or one for each entry, or that of the file: what has none is not shown by
 // code hosts.
-func (s sarifSource) locations(linted fleet.Linted, entries []lint.Entry) []sarifLocation {
+func (s sarifSource) locations(linted lint.Result, entries []lint.Entry) []sarifLocation {
 	var all []sarifLocation
 	for _, p := range linted.Places {
 		name := strings.TrimSpace(p.Object + " " + p.Field)

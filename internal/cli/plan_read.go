@@ -19,8 +19,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
+	"github.com/fairlead-io/fairlead/internal/cli/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/document"
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 )
 
 // read fills in both states.

@@ -15,16 +15,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/shortname"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/document"
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
 // Options are what is known beside pods and objects.
 type Options struct {
 	Families    []tunnel.Family
-	Settings    map[string]string   // content of the Secret fairlead-proxy; nil: not known
-	Clusters    []document.Document // with the one whose programs read the lists; none: not known
-	IdleTimeout int                 // seconds after which the proxy closes an idle connection
+	Settings    map[string]string // content of the Secret fairlead-proxy; nil: not known
+	IdleTimeout int               // seconds after which the proxy closes an idle connection
+	// Lint judges a list, for the cluster whose programs read it, if it is known.
+	Lint func(lint.Input) ([]lint.Result, error)
 }
 
 // Examination is everything that has been read.
@@ -51,7 +51,7 @@ type subject struct {
 type Report struct {
 	Pods           []Pod                  `json:"pods"`
 	Configurations []tunnel.Configuration `json:"configurations"`
-	Lists          []fleet.Linted         `json:"lists"` // wherever they stand
+	Lists          []lint.Result          `json:"lists"` // wherever they stand
 	Notes          []string               `json:"notes"` // what could not be read, and what that means
 }
 

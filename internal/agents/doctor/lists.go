@@ -1,11 +1,9 @@
 package doctor
 
 import (
-	"io"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/agents/lists"
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
@@ -19,10 +17,10 @@ func (e *Examination) places() []lists.Place {
 }
 
 // lists has lint judge each list, and leaves out what nobody can mend, and lists of which nothing is left to say.
-func (e *Examination) lists() ([]fleet.Linted, error) {
-	judged, err := lists.Judge(e.places(), func(in lint.Input) ([]fleet.Linted, error) { return fleet.LintList(in, e.opts.Clusters, io.Discard) })
+func (e *Examination) lists() ([]lint.Result, error) {
+	judged, err := lists.Judge(e.places(), e.opts.Lint)
 	for i := range judged {
 		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, func(f lint.Finding) bool { return f.Severity == lint.Info || lists.OfURL(f) })
 	}
-	return slices.DeleteFunc(judged, func(l fleet.Linted) bool { return len(l.Findings) == 0 }), err
+	return slices.DeleteFunc(judged, func(l lint.Result) bool { return len(l.Findings) == 0 }), err
 }

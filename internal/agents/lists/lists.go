@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -28,7 +27,7 @@ type Place struct {
 }
 
 // Judge has each of the lists judged, those that are alike once. What is for one cluster is not judged for others.
-func Judge(places []Place, run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Linted, error) {
+func Judge(places []Place, run func(lint.Input) ([]lint.Result, error)) ([]lint.Result, error) {
 	var order []string
 	alike := map[string][]Place{}
 	for _, p := range places {
@@ -38,14 +37,14 @@ func Judge(places []Place, run func(lint.Input) ([]fleet.Linted, error)) ([]flee
 		}
 		alike[key] = append(alike[key], p)
 	}
-	all := []fleet.Linted{}
+	all := []lint.Result{}
 	for _, key := range order {
 		judged, err := alike[key][0].judge(run)
 		if err != nil {
 			return nil, err
 		}
-		if one := alike[key][0].cluster; slices.ContainsFunc(judged, func(l fleet.Linted) bool { return l.Cluster == one }) {
-			judged = slices.DeleteFunc(judged, func(l fleet.Linted) bool { return l.Cluster != one })
+		if one := alike[key][0].cluster; slices.ContainsFunc(judged, func(l lint.Result) bool { return l.Cluster == one }) {
+			judged = slices.DeleteFunc(judged, func(l lint.Result) bool { return l.Cluster != one })
 		}
 		for _, found := range judged {
 			found.List = "" // which is not that of pods
@@ -57,11 +56,11 @@ func Judge(places []Place, run func(lint.Input) ([]fleet.Linted, error)) ([]flee
 }
 
 // namesOf says where places are, each once.
-func namesOf(places []Place) []fleet.Place {
-	var names []fleet.Place
-	seen := map[fleet.Place]bool{}
+func namesOf(places []Place) []lint.Place {
+	var names []lint.Place
+	seen := map[lint.Place]bool{}
 	for _, p := range places {
-		if name := (fleet.Place{File: p.File, Object: p.Object, Field: p.field()}); !seen[name] {
+		if name := (lint.Place{File: p.File, Object: p.Object, Field: p.field()}); !seen[name] {
 			names, seen[name] = append(names, name), true
 		}
 	}
@@ -94,20 +93,20 @@ func (p Place) HasList() bool {
 	return upper || lower || p.known
 }
 
-func (p Place) judge(run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Linted, error) {
+func (p Place) judge(run func(lint.Input) ([]lint.Result, error)) ([]lint.Result, error) {
 	upper, written := p.values["NO_PROXY"]
 	lower, also := p.values["no_proxy"]
 	if !written && !also && p.known {
-		return []fleet.Linted{{Findings: []lint.Finding{p.notSet()}}}, nil
+		return []lint.Result{{Findings: []lint.Finding{p.notSet()}}}, nil
 	}
 	for _, list := range []string{upper, lower} {
 		if len(list) > render.MaxNoProxyBytes {
-			return []fleet.Linted{{Findings: lint.TooLong(list)}}, nil // and costs too much to look at
+			return []lint.Result{{Findings: lint.TooLong(list)}}, nil // and costs too much to look at
 		}
 	}
 	judged, err := run(p.input(p.values))
 	if err == nil && upper != "" && lower != "" && upper != lower { // some clients read this one
-		var other []fleet.Linted
+		var other []lint.Result
 		if other, err = run(p.input(map[string]string{"no_proxy": lower})); err == nil {
 			addTo(judged, other)
 		}
@@ -119,7 +118,7 @@ func (p Place) judge(run func(lint.Input) ([]fleet.Linted, error)) ([]fleet.Lint
 }
 
 // addTo adds the findings that are not there yet.
-func addTo(judged, other []fleet.Linted) {
+func addTo(judged, other []lint.Result) {
 	value := func(a, b lint.Entry) bool { return a.Value == b.Value }
 	for i := range other {
 		said := judged[i].Findings

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/agents/lists"
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
@@ -25,8 +24,8 @@ func said(t *testing.T, text string) []string {
 	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
 		t.Fatal(err)
 	}
-	judged, err := lists.Judge(lists.In("", "it", object), func(in lint.Input) ([]fleet.Linted, error) {
-		return []fleet.Linted{{Findings: lint.Structure(in)}}, nil
+	judged, err := lists.Judge(lists.In("", "it", object), func(in lint.Input) ([]lint.Result, error) {
+		return []lint.Result{{Findings: lint.Structure(in)}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,15 +15,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
-	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
 // Fleet is what files say of clusters and their proxies.
 type Fleet struct {
 	Clusters  []*clusterv1.Cluster
-	documents []document.Document // beside them, and beside the CorporateProxies
-	overrides []v1alpha1.ProxyOverride
+	documents []document.Document                // beside them, and beside the CorporateProxies
+	overrides map[string]*v1alpha1.ProxyOverride // by the names of Clusters
 	choice    Choice
 	form      resolve.Form
 	warned    map[cabundle.Certificate]bool
@@ -53,33 +52,14 @@ func New(choice Choice, from string, documents, overrides []document.Document, f
 	if len(f.Clusters) == 0 {
 		return nil, fmt.Errorf("%s: no Cluster of cluster.x-k8s.io in it", from)
 	}
-	if f.overrides, err = document.OfKind[v1alpha1.ProxyOverride](overrides, "ProxyOverride"); err != nil {
+	if f.overrides, err = overridesIn(overrides); err != nil {
 		return nil, err
 	}
-	return f, f.checkOverrides()
-}
-
-// checkOverrides refuses an override that would silently do nothing, or in the place of another.
-func (f *Fleet) checkOverrides() error {
-	for _, c := range f.Clusters {
-		concerning := slices.DeleteFunc(slices.Clone(f.overrides), func(o v1alpha1.ProxyOverride) bool { return !concerns(o, c) })
-		if len(concerning) > 1 {
-			return fmt.Errorf("ProxyOverride %s/%s is given more than once", c.Namespace, c.Name)
-		}
+	if names := orphans(f.overrides, f.Clusters); len(names) > 0 { // they would silently do nothing
+		o := f.overrides[names[0]]
+		return nil, fmt.Errorf("ProxyOverride %s/%s: there is no Cluster of that name and namespace in the files", o.Namespace, o.Name)
 	}
-	for i, o := range f.overrides {
-		if err := inputs.CheckOverride(&f.overrides[i]); err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(f.Clusters, func(c *clusterv1.Cluster) bool { return concerns(o, c) }) {
-			return fmt.Errorf("ProxyOverride %s/%s: there is no Cluster of that name and namespace in the files", o.Namespace, o.Name)
-		}
-	}
-	return nil
-}
-
-func concerns(o v1alpha1.ProxyOverride, c *clusterv1.Cluster) bool {
-	return o.Name == c.Name && (o.Namespace == c.Namespace || o.Namespace == "" && c.Namespace == "default")
+	return f, nil
 }
 
 // Resolve does what the operator does, but for waiting: required facts that the
@@ -97,7 +77,7 @@ func (f *Fleet) Resolve(cluster *clusterv1.Cluster, warnings io.Writer) (resolve
 		installation.Form = f.form
 	}
 	in := resolve.Input{Installation: installation, Cluster: inputs.Cluster(cluster)}
-	in.Override = inputs.Override(inputs.OverrideInEffect(f.override(cluster), f.choice.Now))
+	in.Override = inputs.Override(inputs.OverrideInEffect(f.overrides[nameOf(cluster)], f.choice.Now))
 	if in.Facts, err = f.facts(cluster, warnings); err != nil {
 		return resolve.Effective{}, err
 	}
@@ -112,16 +92,6 @@ func (f *Fleet) choose(cluster *clusterv1.Cluster) (resolve.Installation, error)
 	return f.choice.Of(cluster, namespaceOf(cluster.Namespace, f.documents))
 }
 
-// override is the ProxyOverride of a cluster; nil: it has none.
-func (f *Fleet) override(cluster *clusterv1.Cluster) *v1alpha1.ProxyOverride {
-	for i := range f.overrides {
-		if concerns(f.overrides[i], cluster) {
-			return &f.overrides[i]
-		}
-	}
-	return nil
-}
-
 // Proxies chooses among the CorporateProxies of documents, as the operator does at that time. If there is none, or one is
 // given twice, that is an error, which names where they are from.
 func Proxies(from string, documents []document.Document, now time.Time) (Choice, error) {
@@ -133,12 +103,10 @@ func Proxies(from string, documents []document.Document, now time.Time) (Choice,
 	if len(proxies) == 0 {
 		return choice, fmt.Errorf("%s: no CorporateProxy in it", from)
 	}
-	given := map[string]bool{}
+	if err := checkOnce(proxies); err != nil {
+		return choice, fmt.Errorf("%s: %w", from, err)
+	}
 	for _, proxy := range proxies {
-		if given[proxy.Name] {
-			return choice, fmt.Errorf("%s: CorporateProxy %s is given more than once", from, proxy.Name)
-		}
-		given[proxy.Name] = true
 		choice.ends["CorporateProxy "+proxy.Name] = inputs.EndsOf(&proxy)
 	}
 	proxies = inputs.AllInEffect(proxies, now)
@@ -170,8 +138,8 @@ func (f *Fleet) WarnOfDates(certificates []cabundle.Certificate, now int64, warn
 // facts returns what the provider adds, as far as the files say. Required facts
 // that an infrastructure object lacks are a warning: the operator waits for them.
 func (f *Fleet) facts(cluster *clusterv1.Cluster, warnings io.Writer) (resolve.Facts, error) {
-	facts, found, err := factsIn(f.documents, cluster)
-	if found && len(facts.Missing) > 0 {
+	facts, ok, err := factsIn(f.documents, cluster)
+	if ok && len(facts.Missing) > 0 {
 		fmt.Fprintf(warnings, "warning: %s: not known yet: %s; the operator waits for it\n", facts.Object, strings.Join(facts.Missing, ", "))
 	}
 	facts.Missing = nil
@@ -184,11 +152,8 @@ func factsIn(documents []document.Document, cluster *clusterv1.Cluster) (resolve
 	if err != nil {
 		return resolve.Facts{}, false, err
 	}
-	from, known := inputs.FindFactsObject(cluster, table)
-	if !known {
-		return resolve.Facts{}, false, nil
-	}
-	object, found := document.Find(documents, from.Row.Group, from.Row.Kind, cluster.Namespace, from.Name)
-	read := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
-	return inputs.Facts(cluster.Namespace, read), found, nil
+	facts, ok := factsOf(table, cluster, func(group, kind, namespace, name string) (map[string]any, bool) {
+		return document.Find(documents, group, kind, namespace, name)
+	})
+	return facts, ok, nil
 }

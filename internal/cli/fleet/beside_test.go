@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
+	"github.com/fairlead-io/fairlead/internal/cli/fleet"
 )
 
 // What is beside the Clusters, or beside the CorporateProxies, says the same as in the management cluster.

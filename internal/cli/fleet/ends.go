@@ -31,7 +31,7 @@ func (f *Fleet) Ends(cluster *clusterv1.Cluster) ([]End, error) {
 	for _, end := range f.choice.ends[installation.Object] {
 		ends = append(ends, End{installation.Object, end})
 	}
-	for _, end := range inputs.EndsOfOverride(f.override(cluster)) {
+	for _, end := range inputs.EndsOfOverride(f.overrides[nameOf(cluster)]) {
 		ends = append(ends, End{"ProxyOverride " + nameOf(cluster), end})
 	}
 	return ends, nil

@@ -53,26 +53,15 @@ func (s settings) ofRevision(now *v1alpha1.CorporateProxy, public revision.Publi
 
 // unchanged names the CorporateProxies that mean the same in both states.
 func unchanged(was, is *objects) map[string]bool {
-	means := func(o *objects) map[string]*chosen {
-		all := map[string]*chosen{}
-		for _, p := range o.parts {
-			for i := range p.settings.proxies {
-				proxy := &p.settings.proxies[i]
-				all[proxy.Name] = p.settings.chosen(proxy, o.unknown[proxy.Name])
-			}
-		}
-		return all
+	before, same := map[string]*chosen{}, map[string]bool{}
+	for s, proxy := range was.proxies() {
+		before[proxy.Name] = s.chosen(proxy)
 	}
-	before, same := means(was), map[string]bool{}
-	for name, now := range means(is) {
-		if then := before[name]; then != nil && then.err == nil && now.err == nil {
-			same[name] = then.unread == now.unread && reflect.DeepEqual(then.installation, now.installation)
+	for s, proxy := range is.proxies() {
+		then, now := before[proxy.Name], s.chosen(proxy)
+		if then != nil && then.err == nil && now.err == nil {
+			same[proxy.Name] = then.unread == now.unread && reflect.DeepEqual(then.installation, now.installation)
 		}
 	}
 	return same
-}
-
-// behindNote says what is not in a plan.
-func behindNote(proxy string, clusters int) string {
-	return fmt.Sprintf("CorporateProxy %s: %d of its clusters do not have its newest revision; what they get with it is not in this plan.", proxy, clusters)
 }

@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,6 +26,7 @@ type settings struct {
 	values  *chosen
 	read    map[string]*chosen
 	had     map[string]*chosen // by the name of a revision
+	unknown map[string]bool    // CorporateProxies whose Secret is not known in one of the two states
 }
 
 // chosen is what one CorporateProxy, or a file of values, means.
@@ -49,16 +48,12 @@ func readSettings(given Part, now time.Time) (settings, error) {
 	if s.proxies, err = document.OfKind[v1alpha1.CorporateProxy](given.Documents, "CorporateProxy"); err != nil {
 		return s, err
 	}
-	seen := map[string]bool{}
-	for _, proxy := range s.proxies {
-		if seen[proxy.Name] {
-			return s, fmt.Errorf("CorporateProxy %s is given more than once", proxy.Name)
-		}
-		seen[proxy.Name] = true
+	if err := checkOnce(s.proxies); err != nil {
+		return s, err
 	}
 	s.proxies = inputs.AllInEffect(s.proxies, now)
 	for _, d := range given.Documents {
-		if _, number, is := revision.ParseName(d.Object.GetName()); !is || !d.Is("ConfigMap", "v1") || d.Object.GetLabels()[v1alpha1.RevisionLabel] != strconv.FormatInt(number, 10) {
+		if _, number, ok := revision.ParseName(d.Object.GetName()); !ok || !d.Is("ConfigMap", "v1") || d.Object.GetLabels()[v1alpha1.RevisionLabel] != strconv.FormatInt(number, 10) {
 			continue
 		}
 		public, err := publicOf(d)
@@ -96,7 +91,7 @@ func ofValues(v Values) *chosen {
 }
 
 // choose returns what a cluster gets. The error is a *resolve.Problem, or about a file.
-func (s settings) choose(cluster *clusterv1.Cluster, namespace map[string]string, has resolve.Has, unknown map[string]bool) (*chosen, error) {
+func (s settings) choose(cluster *clusterv1.Cluster, namespace map[string]string, has resolve.Has) (*chosen, error) {
 	if s.values != nil {
 		return s.values, s.values.err
 	}
@@ -104,29 +99,30 @@ func (s settings) choose(cluster *clusterv1.Cluster, namespace map[string]string
 	if err != nil {
 		return nil, err
 	}
-	c := s.chosen(proxy, unknown[proxy.Name])
+	c := s.chosen(proxy)
 	return c, c.err
 }
 
+// isUnknown reports whether the list and the URLs of a CorporateProxy are not to be compared.
+func (s settings) isUnknown(proxy *v1alpha1.CorporateProxy) bool {
+	return proxy.Spec.Source.ValuesRef != nil && s.unknown[proxy.Name]
+}
+
 // chosen reads a CorporateProxy once.
-func (s settings) chosen(proxy *v1alpha1.CorporateProxy, unknown bool) *chosen {
-	c := s.read[proxy.Name]
-	if c == nil {
-		if data, err := s.dataOf(proxy); unknown && err == nil && data != nil { // not to be compared, but it may be invalid
-			if c = s.of(proxy, func() (map[string][]byte, error) { return data, nil }); c.err != nil {
-				c.proxy, s.read[proxy.Name] = proxy, c
-				return c
-			}
-		}
-		c = s.of(proxy, func() (map[string][]byte, error) {
-			if unknown {
-				return inputs.PlainValues(standIn, standIn, nil), nil
-			}
-			return s.valuesOf(proxy)
-		})
-		c.proxy = proxy
-		s.read[proxy.Name] = c
+func (s settings) chosen(proxy *v1alpha1.CorporateProxy) *chosen {
+	if c := s.read[proxy.Name]; c != nil {
+		return c
 	}
+	values := func() (map[string][]byte, error) { return s.valuesOf(proxy) }
+	if s.isUnknown(proxy) {
+		data, err := values()
+		if err != nil || data == nil || s.of(proxy, values).err == nil { // what is known is not compared, but it may be invalid
+			values = func() (map[string][]byte, error) { return inputs.PlainValues(standIn, standIn, nil), nil }
+		}
+	}
+	c := s.of(proxy, values)
+	c.proxy = proxy
+	s.read[proxy.Name] = c
 	return c
 }
 
@@ -169,9 +165,9 @@ func (s settings) valuesOf(proxy *v1alpha1.CorporateProxy) (map[string][]byte, e
 	if err != nil {
 		return nil, err
 	}
-	public, has := s.publics[proxy.Name]
+	public, ok := s.publics[proxy.Name]
 	was := public.Spec.Source.ValuesRef
-	same := has && was != nil && was.Name == ref.Name && (ref.Next == nil) == (was.Next == nil) && (ref.Next == nil || *ref.Next == *was.Next)
+	same := ok && was != nil && was.Name == ref.Name && (ref.Next == nil) == (was.Next == nil) && (ref.Next == nil || *ref.Next == *was.Next)
 	plain := data == nil && same
 	if plain {
 		data = inputs.PlainValues(public.HTTP, public.HTTPS, public.SourceEntries)
@@ -189,72 +185,48 @@ func (s settings) valuesOf(proxy *v1alpha1.CorporateProxy) (map[string][]byte, e
 	return inputs.Succeeded(next, data), nil
 }
 
-// dataOf is valuesOf where the CorporateProxy names such a Secret.
-func (s settings) dataOf(proxy *v1alpha1.CorporateProxy) (map[string][]byte, error) {
-	if proxy.Spec.Source.ValuesRef == nil {
-		return nil, nil
-	}
-	return s.valuesOf(proxy)
+// secret is the one with the list and the URLs of a CorporateProxy, and whether what is in it is known.
+type secret struct {
+	name string
+	data map[string][]byte
+	err  error
 }
 
-// given says which Secrets are known in one of two states alone, so that nobody can say what they change.
-func given(was, is *objects) []string {
-	known := func(o *objects) map[string]string {
-		all := map[string]string{}
-		for _, p := range o.parts {
-			for i := range p.settings.proxies {
-				proxy := &p.settings.proxies[i]
-				if data, err := p.settings.dataOf(proxy); err == nil && proxy.Spec.Source.ValuesRef != nil {
-					all[proxy.Name] = ""
-					if data != nil {
-						all[proxy.Name] = proxy.Spec.Source.ValuesRef.Name
-					}
-				}
-			}
-		}
-		return all
-	}
-	before, after := known(was), known(is)
-	var names []string
-	for proxy, secret := range after {
-		if had, both := before[proxy]; both && (had == "") != (secret == "") {
-			side := "before"
-			if secret == "" {
-				side = "after"
-			}
-			names = append(names, fmt.Sprintf("CorporateProxy %s: what Secret %s has %s the change is not known, so it cannot be said what becomes of its list and URLs.", proxy, cmp.Or(secret, had), side))
+func (o *objects) secrets() map[string]secret {
+	all := map[string]secret{}
+	for s, proxy := range o.proxies() {
+		if ref := proxy.Spec.Source.ValuesRef; ref != nil {
+			data, err := s.valuesOf(proxy)
+			all[proxy.Name] = secret{ref.Name, data, err}
 		}
 	}
-	slices.Sort(names)
-	return names
+	return all
 }
 
-// unknownInOne names the CorporateProxies whose Secret with the list is not known in a state that has them.
-func unknownInOne(states ...*objects) (was, is map[string]bool) {
-	var each [2]map[string]bool
-	all := map[string]bool{}
-	has := [2]map[string]bool{{}, {}}
-	for i, o := range states {
-		each[i] = map[string]bool{}
-		for _, p := range o.parts {
-			for k := range p.settings.proxies {
-				proxy := &p.settings.proxies[k]
-				has[i][proxy.Name] = proxy.Spec.Source.ValuesRef != nil
-				if proxy.Spec.Source.ValuesRef == nil {
-					continue
-				}
-				if data, err := p.settings.valuesOf(proxy); data == nil && err == nil {
-					each[i][proxy.Name], all[proxy.Name] = true, true
-				}
+// unknownInOne names the CorporateProxies whose Secret is not known in one of two states; the sentences are about those whose
+// Secret is known in the other, so that nobody can say what it changes.
+func unknownInOne(before, after map[string]secret) (unknown map[string]bool, sentences []string) {
+	unknown = map[string]bool{}
+	for _, state := range []map[string]secret{before, after} {
+		for proxy, s := range state {
+			if s.data == nil && s.err == nil {
+				unknown[proxy] = true
 			}
 		}
 	}
-	for i := range each {
-		for name := range all {
-			each[i][name] = has[i][name]
+	for proxy, s := range after {
+		had, ok := before[proxy]
+		if !ok || s.err != nil || had.err != nil || (had.data == nil) == (s.data == nil) {
+			continue
 		}
+		name, side := s.name, "before"
+		if s.data == nil {
+			name, side = had.name, "after"
+		}
+		sentences = append(sentences, fmt.Sprintf("CorporateProxy %s: what Secret %s has %s the change is not known, so it cannot be said what becomes of its list and URLs.", proxy, name, side))
 	}
-	return each[0], each[1]
+	slices.Sort(sentences)
+	return unknown, sentences
 }
 
 // unreadOf names what is compared by its name alone.
@@ -301,24 +273,14 @@ func (s settings) rollouts() []plan.Rollout {
 }
 
 // notes say what is not known.
-func (s settings) notes(unknown map[string]bool) []string {
+func (s settings) notes() []string {
 	var all []string
 	for _, proxy := range s.proxies {
-		if unknown[proxy.Name] {
+		if s.isUnknown(&proxy) {
 			all = append(all, fmt.Sprintf("CorporateProxy %s: the list and the URLs in Secret %s are not known here, so only what stands in the objects is compared.",
 				proxy.Name, proxy.Spec.Source.ValuesRef.Name))
 		}
 	}
 	slices.Sort(all)
 	return all
-}
-
-func isProblem(err error, into **resolve.Problem) bool { return errors.As(err, into) }
-
-// asProblem keeps a problem, and returns every other error.
-func asProblem(err error, into **resolve.Problem) error {
-	if isProblem(err, into) {
-		return nil
-	}
-	return err
 }

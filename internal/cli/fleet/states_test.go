@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/cli/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/document"
-	"github.com/fairlead-io/fairlead/internal/core/fleet"
 	"github.com/fairlead-io/fairlead/internal/core/plan"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )

@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -55,16 +57,19 @@ func (s States) Read() (before, after plan.State, err error) {
 	if err != nil {
 		return before, after, err
 	}
-	was.unknown, is.unknown = unknownInOne(was, is)
+	unknown, sentences := unknownInOne(was.secrets(), is.secrets())
+	for _, p := range slices.Concat(was.parts, is.parts) {
+		p.settings.unknown = unknown
+	}
 	same := unchanged(was, is)
-	is.earlier = was.proxyNames()
+	is.earlier = was
 	was.held, is.held = func(string) bool { return true }, func(proxy string) bool { return same[proxy] }
 	s.count(was, is)
 	if before, err = was.state(nil, false); err != nil {
 		return before, after, err
 	}
 	after, err = is.state(&before, s.Upgrade)
-	after.Unknown = given(was, is)
+	after.Unknown = sentences
 	return before, after, err
 }
 
@@ -90,8 +95,7 @@ type objects struct {
 	parts      []*part
 	reports    map[string]*v1alpha1.ProxyReport
 	namespaces map[string]map[string]string
-	earlier    map[string]bool         // CorporateProxies of the state before
-	unknown    map[string]bool         // CorporateProxies whose Secret is not compared
+	earlier    *objects                // the state before
 	held       func(proxy string) bool // whether clusters have the revision of their reports
 	behind     map[string]int          // clusters that have another than the newest, by CorporateProxy
 	warnings   io.Writer
@@ -106,14 +110,26 @@ type part struct {
 	table     provider.Table
 }
 
-func (o *objects) proxyNames() map[string]bool {
-	names := map[string]bool{}
-	for _, p := range o.parts {
-		for i := range p.settings.proxies {
-			names[p.settings.proxies[i].Name] = true
+// proxies are the CorporateProxies of all parts.
+func (o *objects) proxies() iter.Seq2[settings, *v1alpha1.CorporateProxy] {
+	return func(yield func(settings, *v1alpha1.CorporateProxy) bool) {
+		for _, p := range o.parts {
+			for i := range p.settings.proxies {
+				if !yield(p.settings, &p.settings.proxies[i]) {
+					return
+				}
+			}
 		}
 	}
-	return names
+}
+
+func (o *objects) hasProxy(name string) bool {
+	for _, proxy := range o.proxies() {
+		if proxy.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func readObjects(parts []Part, now time.Time, warnings io.Writer) (*objects, error) {
@@ -137,24 +153,13 @@ func readObjects(parts []Part, now time.Time, warnings io.Writer) (*objects, err
 }
 
 func (o *objects) read(given Part) (*part, error) {
-	p := &part{overrides: map[string]*v1alpha1.ProxyOverride{}, documents: map[string]map[string]any{}}
+	p := &part{documents: map[string]map[string]any{}}
 	var err error
 	if p.clusters, err = document.Clusters(given.Documents, o.warnings); err != nil {
 		return nil, err
 	}
-	overrides, err := document.OfKind[v1alpha1.ProxyOverride](given.Documents, "ProxyOverride")
-	if err != nil {
+	if p.overrides, err = overridesIn(given.Documents); err != nil {
 		return nil, err
-	}
-	for i := range overrides {
-		name := cmp.Or(overrides[i].Namespace, "default") + "/" + overrides[i].Name
-		if p.overrides[name] != nil {
-			return nil, fmt.Errorf("ProxyOverride %s is given more than once", name)
-		}
-		if err := inputs.CheckOverride(&overrides[i]); err != nil {
-			return nil, err
-		}
-		p.overrides[name] = &overrides[i]
 	}
 	for _, d := range given.Documents {
 		switch gvk := d.Object.GroupVersionKind(); {
@@ -202,30 +207,17 @@ func (o *objects) state(before *plan.State, upgrade bool) (plan.State, error) {
 			o.step()
 		}
 		state.Rollouts = append(state.Rollouts, p.settings.rollouts()...)
-		state.Notes = append(state.Notes, p.settings.notes(o.unknown)...)
-		state.Notes = append(state.Notes, p.orphans()...)
+		state.Notes = append(state.Notes, p.settings.notes()...)
+		for _, name := range orphans(p.overrides, p.clusters) {
+			state.Notes = append(state.Notes, fmt.Sprintf("ProxyOverride %s: there is no Cluster of that name and namespace.", name))
+		}
 	}
 	if before != nil {
 		for _, proxy := range slices.Sorted(maps.Keys(o.behind)) {
-			state.Notes = append(state.Notes, behindNote(proxy, o.behind[proxy]))
+			state.Notes = append(state.Notes, fmt.Sprintf("CorporateProxy %s: %d of its clusters do not have its newest revision; what they get with it is not in this plan.", proxy, o.behind[proxy]))
 		}
 	}
 	return state, nil
-}
-
-// orphans are overrides of no Cluster: a name may be misspelled.
-func (p *part) orphans() []string {
-	has := map[string]bool{}
-	for _, c := range p.clusters {
-		has[nameOf(c)] = true
-	}
-	var notes []string
-	for _, name := range slices.Sorted(maps.Keys(p.overrides)) {
-		if !has[name] {
-			notes = append(notes, fmt.Sprintf("ProxyOverride %s: there is no Cluster of that name and namespace.", name))
-		}
-	}
-	return notes
 }
 
 // clusterReader resolves one cluster.
@@ -245,7 +237,10 @@ func (r clusterReader) read() (plan.Cluster, error) {
 	}
 	var err error
 	if c.Effective, err = r.resolve(report, &c); err != nil {
-		return c, asProblem(err, &c.Problem)
+		if errors.As(err, &c.Problem) {
+			return c, nil
+		}
+		return c, err
 	}
 	if c.Effective.Mode != resolve.ModeProxied { // there are no URLs to put credentials into
 		c.Unread.Credentials, c.Unread.Previous = "", ""
@@ -259,9 +254,9 @@ func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (r
 	namespace := map[string]string{"kubernetes.io/metadata.name": r.cluster.Namespace} // every namespace has it
 	maps.Copy(namespace, r.namespaces[r.cluster.Namespace])
 	override := inputs.OverrideInEffect(r.overrides[nameOf(r.cluster)], r.now)
-	chosen, err := r.settings.choose(r.cluster, namespace, r.has(report, override), r.unknown)
+	chosen, err := r.settings.choose(r.cluster, namespace, r.has(report, override))
 	var problem *resolve.Problem
-	if isProblem(err, &problem) && problem.Reason == resolve.ReasonNotSelected {
+	if errors.As(err, &problem) && problem.Reason == resolve.ReasonNotSelected {
 		return resolve.Unselected(plain, past, false, problem)
 	}
 	if err != nil {
@@ -295,7 +290,7 @@ func (r clusterReader) past(report *v1alpha1.ProxyReport) resolve.Past {
 // has is the CorporateProxy that the report records, or that the cluster has in the state before.
 func (r clusterReader) has(report *v1alpha1.ProxyReport, override *v1alpha1.ProxyOverride) resolve.Has {
 	has := inputs.Has(report, override)
-	if report == nil && r.before != nil && r.earlier[r.before.Effective.Proxy] {
+	if report == nil && r.before != nil && r.earlier.hasProxy(r.before.Effective.Proxy) {
 		has.Proxy = r.before.Effective.Proxy
 	}
 	return has
@@ -313,23 +308,20 @@ func (r clusterReader) form(report *v1alpha1.ProxyReport, past resolve.Past) res
 
 // facts are those of the report where it has them, as the operator keeps them; else what the documents say.
 func (r clusterReader) facts(report *v1alpha1.ProxyReport) resolve.Facts {
-	table := r.table
 	if report != nil && report.Status.Facts != nil && refersTo(r.cluster, report.Status.Facts) {
 		kept := report.Status.Facts
-		if row, known := inputs.FindFactsObject(r.cluster, table); known && r.upgrade && kept.Source == kept.Version {
+		if object, ok := inputs.FindFactsObject(r.cluster, r.table); ok && r.upgrade && kept.Source == kept.Version {
 			kept = kept.DeepCopy() // a row of the built-in table
-			kept.Metadata, kept.Domains = row.Row.Metadata, row.Row.Domains
+			kept.Metadata, kept.Domains = object.Row.Metadata, object.Row.Domains
 		}
 		return inputs.Facts(r.cluster.Namespace, kept)
 	}
-	from, known := inputs.FindFactsObject(r.cluster, table)
-	if !known {
-		return resolve.Facts{}
-	}
-	object := r.documents[objectKey(from.Row.Group, from.Row.Kind, r.cluster.Namespace, from.Name)]
-	read := inputs.ReportedFacts(table.Version(), from.Name, provider.Extract(from.Row, object))
-	read.Missing = nil // render and lint warn of them; the operator waits
-	return inputs.Facts(r.cluster.Namespace, read)
+	facts, _ := factsOf(r.table, r.cluster, func(group, kind, namespace, name string) (map[string]any, bool) {
+		object, ok := r.documents[objectKey(group, kind, namespace, name)]
+		return object, ok
+	})
+	facts.Missing = nil // render and lint warn of them; the operator waits
+	return facts
 }
 
 func refersTo(c *clusterv1.Cluster, facts *v1alpha1.ReportedFacts) bool {
