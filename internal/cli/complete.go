@@ -50,7 +50,7 @@ var flagValues = map[string]cobra.CompletionFunc{
 func completeFlags(root *cobra.Command) {
 	walk(root, func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-			if with, known := flagValues[flag.Name]; known {
+			if with, ok := flagValues[flag.Name]; ok {
 				complete(cmd, flag.Name, with)
 			}
 		})

@@ -169,10 +169,7 @@ func (o *doctorOptions) known(cmd *cobra.Command) (doctor.Options, error) {
 	if err != nil {
 		return known, err
 	}
-	known.Settings = map[string]string{}
-	for key, value := range render.PodSecret(effective).Data {
-		known.Settings[key] = string(value)
-	}
+	known.Settings = podSettings(effective)
 	if !slices.Contains(o.clusters, "-") { // which has been read
 		clusters, err = readDocuments(o.clusters, o.recursive, cmd.InOrStdin(), io.Discard)
 	}
@@ -205,11 +202,7 @@ func doctorText(s terminal.Style, report doctor.Report) []byte {
 		table := terminal.Columns(s, "OBJECT", "CONTAINER", "AGENT", "HUB", "THROUGH", "SETTING")
 		for _, p := range report.Pods {
 			for _, c := range p.Containers {
-				row := []string{p.Object, c.Container, strings.TrimSpace(c.Agent + " " + c.Version), c.Hub, string(c.Through), c.Setting}
-				for i := range row {
-					row[i] = terminal.Dash(terminal.ASCII(row[i]))
-				}
-				table.Add(terminal.Cells(row...)...)
+				table.Add(terminal.SafeCells(p.Object, c.Container, strings.TrimSpace(c.Agent+" "+c.Version), c.Hub, string(c.Through), c.Setting)...)
 			}
 		}
 		fmt.Fprintf(&out, "%s\n", table.Bytes())
@@ -235,7 +228,7 @@ func doctorText(s terminal.Style, report doctor.Report) []byte {
 		addLinted(&out, l, l.Title())
 	}
 	for _, note := range report.Notes {
-		fmt.Fprint(&out, s.Notes([]string{terminal.ASCII(note)}))
+		fmt.Fprint(&out, s.Notes(terminal.ASCII(note)))
 	}
 	out.Total()
 	return out.Bytes()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,14 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-type doctorClusterOptions struct {
-	cluster.Options
-	operatorNamespace string
-	output            string
-}
-
 func doctorClusterCommand() *cobra.Command {
-	var opts doctorClusterOptions
+	var opts oneOptions
 	cmd := &cobra.Command{
 		Use:   "cluster [-n NAMESPACE] NAME",
 		Short: "Say what is wrong with a cluster's proxy settings, since when, and who must do what",
@@ -49,30 +42,8 @@ for an error: the command line is wrong, there is no such cluster, or it is not 
 
   # for a script
   fairlead doctor cluster -n org-acme mycluster -o jsonpath='{.sentences[*].code}'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" { // it may be a proxy's URL, and is not repeated
-				return usage(fmt.Errorf("%s takes the name of one Cluster", cmd.CommandPath()))
-			}
-			return nil
-		},
-		ValidArgsFunction: completeClusters,
-		PreRunE: func(_ *cobra.Command, args []string) error {
-			_, err := clusterName(args[0])
-			if opts.operatorNamespace == "" {
-				err = errors.New("--operator-namespace is not empty")
-			}
-			return usage(cmp.Or(err, opts.Check(), checkOutput(opts.output, dataOutputs)))
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, _ := clusterName(args[0])
-			return runDoctorCluster(cmd, opts, name)
-		},
 	}
-	cmd.Flags().StringVarP(&opts.Namespace, "namespace", "n", "", "namespace of the Cluster (default: the context's)")
-	connectionFlags(cmd, &opts.Options)
-	cmd.Flags().StringVar(&opts.operatorNamespace, "operator-namespace", operatorNamespace, "namespace of the operator")
-	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
-	return cmd
+	return opts.command(cmd, func() error { return nil }, func(cmd *cobra.Command, name string) error { return runDoctorCluster(cmd, opts, name) })
 }
 
 // clusterName is NAME, or TYPE/NAME as kubectl takes it.
@@ -90,7 +61,7 @@ func clusterName(given string) (string, error) {
 
 var errCannotTell = fmt.Errorf("%w: nobody can tell", errQuiet)
 
-func runDoctorCluster(cmd *cobra.Command, opts doctorClusterOptions, name string) error {
+func runDoctorCluster(cmd *cobra.Command, opts oneOptions, name string) error {
 	from, err := cluster.Connect(opts.Options)
 	if err != nil {
 		return exitError{err} // status 1 is an answer
@@ -123,18 +94,22 @@ func readCluster(ctx context.Context, from *cluster.Cluster, operator, name stri
 	r := clusterReader{from, diagnosis.Input{
 		Now: time.Now(), Namespace: from.Namespace, Name: name, OperatorNamespace: operator, Unread: map[diagnosis.Source]string{},
 	}}
-	err := r.subject(ctx, warnings)
-	if err == nil {
-		err = r.beside(ctx, warnings)
+	if err := r.subject(ctx, warnings); err != nil {
+		return r.in, err
 	}
+	err := r.beside(ctx, warnings)
 	return r.in, err
 }
 
 // unread notes that a right is missing; any other error is one.
 func (r *clusterReader) unread(source diagnosis.Source, err error) error {
-	right, missing := cluster.MissingRight(err)
-	if missing {
-		r.in.Unread[source] = right
+	return noteMissing(r.in.Unread, source, err)
+}
+
+func noteMissing[S comparable](unread map[S]string, source S, err error) error {
+	right, ok := cluster.MissingRight(err)
+	if ok {
+		unread[source] = right
 		return nil
 	}
 	return err
@@ -246,7 +221,7 @@ func diagnosisText(s terminal.Style, d diagnosis.Diagnosis) []byte {
 	}
 	fmt.Fprintf(&out, "Looked at: %s.\n", strings.Join(d.LookedAt, ", "))
 	for _, one := range d.NotLookedAt {
-		fmt.Fprint(&out, s.Notes([]string{"Not looked at: " + terminal.ASCII(one)}))
+		fmt.Fprint(&out, s.Notes("Not looked at: "+terminal.ASCII(one)))
 	}
 	return out.Bytes()
 }

@@ -114,7 +114,7 @@ func (o doctorEgressOptions) requests(cmd *cobra.Command) (all []cutoff.Request,
 		}
 		before := len(all)
 		for line := range bytes.Lines(text) {
-			if r, is := cutoff.ParseRequest(string(line)); is {
+			if r, ok := cutoff.ParseRequest(string(line)); ok {
 				all = append(all, r)
 			}
 		}

@@ -180,9 +180,7 @@ func (t *explainTable) add(e explain.Explanation) {
 		mark = t.style.Paint(terminal.Yellow+";"+terminal.Bold, "!") + " "
 	}
 	fmt.Fprintf(&t.text, "%s%s\n", mark, t.style.Paint(terminal.Bold, explain.Shown(e.URL)))
-	for _, line := range terminal.Wrapped(e.Summary, t.style.Line()-len(margin)) {
-		fmt.Fprintln(&t.text, margin+line)
-	}
+	t.text.WriteString(t.style.Paragraph(margin, e.Summary))
 	if t.wide {
 		t.lines(e)
 		return
@@ -206,13 +204,9 @@ func (t *explainTable) group(g explain.Group) {
 		fmt.Fprintln(&t.text, inner+"from "+explain.Shown(from))
 	}
 	if until := t.until(g.Source); until != "" {
-		for _, line := range terminal.Wrapped(until, t.style.Line()-len(inner)) {
-			fmt.Fprintln(&t.text, inner+line)
-		}
+		t.text.WriteString(t.style.Paragraph(inner, until))
 	}
-	for _, line := range terminal.Wrapped(strings.Join(g.Clients, ", "), t.style.Line()-len(inner)) {
-		fmt.Fprintln(&t.text, inner+line)
-	}
+	t.text.WriteString(t.style.Paragraph(inner, strings.Join(g.Clients, ", ")))
 }
 
 func (t *explainTable) lines(e explain.Explanation) {

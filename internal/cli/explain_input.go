@@ -124,7 +124,7 @@ func resolveTo(targets []dialect.Target, host string, addr netip.Addr) bool {
 
 // parseURL names the URL in its error, but for what may be a password.
 func parseURL(text string) (dialect.Target, error) {
-	if scheme, _, found := strings.Cut(text, "://"); found && !strings.ContainsAny(scheme, "/?#") {
+	if scheme, _, ok := strings.Cut(text, "://"); ok && !strings.ContainsAny(scheme, "/?#") {
 		if strings.ContainsAny(scheme, ":@") {
 			return dialect.Target{}, errors.New("the scheme is http or https")
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,12 +40,61 @@ type listOptions struct {
 	output, failOn string
 }
 
-func (o *listOptions) flags(cmd *cobra.Command, files string) {
+func (o *listOptions) flags(cmd *cobra.Command, files string, outputs []string) {
 	clusterFlags(cmd, &o.Options)
 	cmd.Flags().BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "all namespaces")
 	filenameFlag(cmd, &o.files, files)
 	recursiveFlag(cmd.Flags(), &o.recursive)
-	outputFlag(cmd, &o.output, tableOutput, listOutputs)
+	outputFlag(cmd, &o.output, tableOutput, outputs)
+}
+
+// oneOptions are those of the verbs that are about one Cluster of a management cluster.
+type oneOptions struct {
+	cluster.Options
+	operatorNamespace string
+	output            string
+}
+
+// command has the verb run with the name of a Cluster, once check and the flags of all such verbs are right.
+func (o *oneOptions) command(cmd *cobra.Command, check func() error, run func(*cobra.Command, string) error) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = oneName("Cluster"), completeClusters
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		_, err := clusterName(args[0])
+		return usage(cmp.Or(check(), checkOperatorNamespace(o.operatorNamespace), err, o.Check(), checkOutput(o.output, dataOutputs)))
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		name, _ := clusterName(args[0])
+		return run(cmd, name)
+	}
+	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "", "namespace of the Cluster (default: the context's)")
+	connectionFlags(cmd, &o.Options)
+	operatorNamespaceFlag(cmd, &o.operatorNamespace)
+	outputFlag(cmd, &o.output, tableOutput, dataOutputs)
+	return cmd
+}
+
+// oneName takes the name of one object. It does not repeat what was typed: it may be a proxy's URL.
+func oneName(kind string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return usage(fmt.Errorf("%s takes the name of one %s", cmd.CommandPath(), kind))
+		}
+		return nil
+	}
+}
+
+// operatorNamespace is where the chart installs the operator.
+const operatorNamespace = "fairlead-system"
+
+func operatorNamespaceFlag(cmd *cobra.Command, into *string) {
+	cmd.Flags().StringVar(into, "operator-namespace", operatorNamespace, "namespace of the operator")
+}
+
+func checkOperatorNamespace(given string) error {
+	if given == "" {
+		return errors.New("--operator-namespace is not empty")
+	}
+	return nil
 }
 
 func checkCluster(cmd *cobra.Command, opts cluster.Options, files bool) error {

@@ -113,7 +113,7 @@ func (o *importOptions) flags(cmd *cobra.Command) {
 	flags.StringVar(&o.from, "from", "", "format of the files (default: what their content says): one of "+strings.Join(importing.Names(), ", "))
 	complete(cmd, "from", fixed(importing.Names()...))
 	flags.StringVar(&o.name, "name", "default", "name of the CorporateProxy")
-	flags.StringVar(&o.namespace, "operator-namespace", operatorNamespace, "namespace of the operator")
+	operatorNamespaceFlag(cmd, &o.namespace)
 	flags.BoolVar(&o.compare, "compare", false, "print what clients would decide otherwise, instead of objects")
 	outputFlag(cmd, &o.output, importOutputs[0], slices.Concat(importOutputs, compareOnly))
 	flags.Lookup("output").Usage += ": table (its default), wide and jsonpath= with --compare"
@@ -244,32 +244,32 @@ func runCompare(cmd *cobra.Command, opts importOptions) error {
 	return nil
 }
 
-// made is the import as the other verbs read it.
-type made struct {
+// readable is the import as the other verbs read it.
+type readable struct {
 	documents []document.Document
-	choose    fleet.Choice
+	choice    fleet.Choice
 }
 
-func (in imported) made(opts importOptions) (m made, err error) {
+func (in imported) readable(opts importOptions) (r readable, err error) {
 	text, err := manifestsText(importing.Readable(in.joined.Manifests(opts.name, opts.namespace)), "yaml")
 	if err != nil {
-		return m, err
+		return r, err
 	}
-	if m.documents, err = document.Parse("the import", text); err != nil {
-		return m, err
+	if r.documents, err = document.Parse("the import", text); err != nil {
+		return r, err
 	}
-	m.choose, err = fleet.Proxies("the import", m.documents, time.Now())
-	return m, err
+	r.choice, err = fleet.Proxies("the import", r.documents, time.Now())
+	return r, err
 }
 
 // lint names what fairlead lint finds for the Clusters of --cluster.
 func (in imported) lint(opts importOptions, out io.Writer) error {
-	made, err := in.made(opts)
+	objects, err := in.readable(opts)
 	if err != nil {
 		return err
 	}
 	for _, c := range in.clusters {
-		f, err := in.fleet(c, made, io.Discard)
+		f, err := in.fleet(c, objects, io.Discard)
 		if err != nil {
 			return err
 		}
@@ -292,7 +292,7 @@ func (in imported) lint(opts importOptions, out io.Writer) error {
 
 // compare resolves the objects as render does.
 func (in imported) compare(opts importOptions, warnings io.Writer) ([]importing.Comparison, error) {
-	made, err := in.made(opts)
+	objects, err := in.readable(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ func (in imported) compare(opts importOptions, warnings io.Writer) ([]importing.
 			return nil, fmt.Errorf("%s: does not say for which cluster it is: --compare needs --cluster with your Cluster", s.Place.File)
 		}
 		for _, c := range clusters {
-			f, err := in.fleet(c, made, warnings)
+			f, err := in.fleet(c, objects, warnings)
 			if err != nil {
 				return nil, err
 			}
@@ -318,7 +318,7 @@ func (in imported) compare(opts importOptions, warnings io.Writer) ([]importing.
 }
 
 // fleet has one cluster.
-func (in imported) fleet(c *clusterv1.Cluster, made made, warnings io.Writer) (*fleet.Fleet, error) {
+func (in imported) fleet(c *clusterv1.Cluster, objects readable, warnings io.Writer) (*fleet.Fleet, error) {
 	text, err := yaml.Marshal(c)
 	if err != nil {
 		return nil, err
@@ -327,9 +327,9 @@ func (in imported) fleet(c *clusterv1.Cluster, made made, warnings io.Writer) (*
 	if err != nil {
 		return nil, err
 	}
-	own := slices.DeleteFunc(slices.Clone(made.documents), func(d document.Document) bool {
+	own := slices.DeleteFunc(slices.Clone(objects.documents), func(d document.Document) bool {
 		return d.Object.GetKind() != "ProxyOverride" || d.Object.GetName() != c.Name || d.Object.GetNamespace() != c.Namespace
 	})
 	beside := slices.DeleteFunc(slices.Clone(in.documents), func(d document.Document) bool { return d.Object.GetKind() == "Cluster" })
-	return fleet.New(made.choose, "the settings", append(documents, beside...), own, "", warnings)
+	return fleet.New(objects.choice, "the settings", append(documents, beside...), own, "", warnings)
 }

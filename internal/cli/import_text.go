@@ -94,13 +94,9 @@ func (c cause) add(text *bytes.Buffer, s terminal.Style, heading bool) {
 	}
 	if heading {
 		fmt.Fprintln(text)
-		for _, line := range terminal.Wrapped(terminal.ASCII(c.why), s.Line()) {
-			fmt.Fprintln(text, line)
-		}
+		text.WriteString(s.Paragraph("", terminal.ASCII(c.why)))
 	}
 	for _, line := range []string{c.decision + ": " + strings.Join(c.urls, ", "), clients} {
-		for _, part := range terminal.Wrapped(terminal.ASCII(line), s.Line()-len(margin)) {
-			fmt.Fprintln(text, margin+part)
-		}
+		text.WriteString(s.Paragraph(margin, terminal.ASCII(line)))
 	}
 }

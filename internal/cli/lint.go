@@ -26,7 +26,6 @@ type lintOptions struct {
 	systemd, environ    string
 	given               func(flag string) bool // whether it is on the command line
 	httpProxy, httpsURL string
-	audience            string
 	files               []string
 	failOn              string
 }
@@ -191,7 +190,7 @@ func lintLists(cmd *cobra.Command, opts lintOptions) ([]lint.Result, error) {
 		return lintList(cmd, opts)
 	}
 	results, err := lintWritten(cmd, opts, opts.at.time().Unix())
-	if found, is := fleet.Refused(err); is {
+	if found, ok := fleet.Refused(err); ok {
 		return []lint.Result{{Findings: found}}, nil
 	}
 	return results, err

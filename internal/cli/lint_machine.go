@@ -79,7 +79,7 @@ func rootOf(folder string) string {
 	if clean == "etc/systemd/system" {
 		return "."
 	}
-	if before, is := strings.CutSuffix(clean, "/etc/systemd/system"); is {
+	if before, ok := strings.CutSuffix(clean, "/etc/systemd/system"); ok {
 		return cmp.Or(before, "/")
 	}
 	return folder

@@ -121,19 +121,19 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if err != nil {
 		return err
 	}
-	made, err := chart.Choose(opts.policies)
+	policies, err := chart.Choose(opts.policies)
 	if unknown := new(mutation.UnknownPolicyError); errors.As(err, unknown) {
 		return usage(fmt.Errorf("--policy %w", unknown))
 	} else if err != nil {
 		return err
 	}
 	if opts.output == "policies" {
-		return printPolicies(cmd.OutOrStdout(), made)
+		return printPolicies(cmd.OutOrStdout(), policies)
 	}
 	if err := chart.CheckCarried(); err != nil {
 		return err
 	}
-	m, err := mutator.New(made, chart, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
+	m, err := mutator.New(policies, chart, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
 	if err != nil {
 		return err
 	}
@@ -188,8 +188,8 @@ func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, erro
 }
 
 func printPolicies(out io.Writer, all []mutation.Made) error {
-	for _, made := range all {
-		if _, err := fmt.Fprintf(out, "---\n%s", made.Text); err != nil {
+	for _, policy := range all {
+		if _, err := fmt.Fprintf(out, "---\n%s", policy.Text); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ outdated, or for an error; 2 if the command line is wrong.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runNodes(cmd, opts) },
 	}
-	opts.flags(cmd, "ProxyReports, a folder of them, or - for stdin; may be repeated")
+	opts.flags(cmd, "ProxyReports, a folder of them, or - for stdin; may be repeated", listOutputs)
 	cmd.Flags().BoolVar(&opts.outdated, "outdated", false, "only owners with outdated machines")
 	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for such machines or MachinePools: "+strings.Join(failNodes, ", "), failNodes)
 	return cmd
@@ -85,7 +85,7 @@ func unknownNodes(reports []v1alpha1.ProxyReport, where string) error {
 	if len(reports) == 0 {
 		return fmt.Errorf("--fail-on: no ProxyReport was seen%s, so nobody knows whether machines are outdated", where)
 	}
-	if name, is := uncounted(reports); is {
+	if name, ok := uncounted(reports); ok {
 		return fmt.Errorf("--fail-on: ProxyReport %s counts no machines yet", name)
 	}
 	return nil
@@ -167,7 +167,7 @@ func nodesText(s terminal.Style, rows []clusterNodes, opts nodesOptions, where s
 	}
 	text := table.Bytes()
 	if len(notes) > 0 {
-		text = append(text, "\n"+s.Notes(notes)...)
+		text = append(text, "\n"+s.Notes(notes...)...)
 	}
 	return text
 }

@@ -35,7 +35,7 @@ func outputFlag(cmd *cobra.Command, into *string, standard string, all []string)
 }
 
 func checkOutput(given string, all []string) error {
-	if template, is := strings.CutPrefix(given, jsonPath); is && slices.Contains(all, jsonPath) {
+	if template, ok := strings.CutPrefix(given, jsonPath); ok && slices.Contains(all, jsonPath) {
 		if err := jsonpath.New("").Parse(template); template == "" || err != nil {
 			return fmt.Errorf("-o %s takes a template such as {.x}", jsonPath)
 		}
@@ -60,16 +60,17 @@ func printData(out io.Writer, format string, data any) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(data)
-	switch template, is := strings.CutPrefix(format, jsonPath); {
+	switch template, ok := strings.CutPrefix(format, jsonPath); {
 	case err != nil:
 		return err
-	case is:
+	case ok:
 		return printPath(out, template, text.Bytes())
 	case format == "yaml":
 		converted, err := yaml.JSONToYAML(text.Bytes())
-		if err == nil {
-			_, err = out.Write(converted)
+		if err != nil {
+			return err
 		}
+		_, err = out.Write(converted)
 		return err
 	}
 	_, err = text.WriteTo(out)

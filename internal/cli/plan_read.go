@@ -39,11 +39,14 @@ func (o *planOptions) read(cmd *cobra.Command, into *fleet.States) error {
 	parsed := parser{}
 	if o.upgrade {
 		found, err := workingTree(o.args, o.values)
-		if err == nil {
-			into.Before, err = o.parts(parsed, found, common)
+		if err != nil {
+			return err
+		}
+		if into.Before, err = o.parts(parsed, found, common); err != nil {
+			return err
 		}
 		into.After = into.Before
-		return cmp.Or(err, noProxies("the files", into.Before))
+		return noProxies("the files", into.Before)
 	}
 	before, after, err := o.trees()
 	if err != nil {
@@ -112,7 +115,7 @@ type parser map[string][]document.Document
 
 func (p parser) parse(f treeFile) ([]document.Document, error) {
 	key := f.Name + "\x00" + string(f.Data)
-	if known, is := p[key]; is {
+	if known, ok := p[key]; ok {
 		return known, nil
 	}
 	documents, err := document.Parse(f.Name, f.Data)
@@ -140,7 +143,7 @@ func (o *planOptions) parts(parsed parser, found []treeFile, common []document.D
 			return nil, err
 		}
 		into := &rest
-		if i, has := installation(at, f.Name); has {
+		if i, ok := installation(at, f.Name); ok {
 			into = &parts[i]
 		}
 		into.Documents = append(into.Documents, documents...)
@@ -162,7 +165,7 @@ func (o *planOptions) parts(parsed parser, found []treeFile, common []document.D
 // installation is that of the innermost folder with values around a file.
 func installation(at map[string]int, name string) (int, bool) {
 	for folder := path.Dir(name); ; folder = path.Dir(folder) {
-		if i, has := at[folder]; has {
+		if i, ok := at[folder]; ok {
 			return i, true
 		}
 		if folder == "." || folder == "/" {
@@ -276,8 +279,8 @@ func applied(live, manifests []document.Document) ([]document.Document, error) {
 			return nil, fmt.Errorf("%s is given more than once", d.Name())
 		}
 		given[key] = true
-		i, exists := at[key]
-		if !exists {
+		i, ok := at[key]
+		if !ok {
 			after = append(after, d)
 			continue
 		}

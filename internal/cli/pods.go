@@ -70,7 +70,7 @@ is wrong.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPods(cmd, opts) },
 	}
-	opts.flags(cmd, "output of kubectl get, a folder of it, or - for stdin; may be repeated")
+	opts.flags(cmd, "output of kubectl get, a folder of it, or - for stdin; may be repeated", listOutputs)
 	cmd.Flags().BoolVar(&opts.all, "all", false, "all pods, also those without a finding")
 	failOnFlag(cmd, &opts.failOn, never, "exit with 1 for these (comma-separated): "+strings.Join(failPods, ", "), failPods)
 	return cmd
@@ -162,7 +162,7 @@ func podsText(s terminal.Style, report podsReport, wide bool, total string, rela
 		text = fmt.Appendf(text, "\nThrough fairlead-relay: %s\nBy the Secret fairlead-proxy: %s\n", waysText(report.Ways.Relay), waysText(report.Ways.Secret))
 	}
 	if len(report.Notes) > 0 {
-		text = append(text, "\n"+s.Notes(report.Notes)...)
+		text = append(text, "\n"+s.Notes(report.Notes...)...)
 	}
 	return text
 }

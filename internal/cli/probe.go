@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	core "github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/workload/probe"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
@@ -181,17 +182,14 @@ func (o *probeOptions) read(cmd *cobra.Command) (*upstream.Settings, error) {
 		}
 		return settings, err
 	}
-	files := map[string]string{}
 	if o.hasSettings() {
 		effective, err := oneCluster(cmd, o.renderOptions, "probe is about")
 		if err != nil {
 			return nil, err
 		}
-		for key, value := range render.PodSecret(effective).Data {
-			files[key] = string(value)
-		}
-		return upstream.Parse(files)
+		return upstream.Parse(podSettings(effective))
 	}
+	files := map[string]string{}
 	for _, name := range []string{upstream.HTTPFile, upstream.HTTPSFile, upstream.NoProxyFile} {
 		files[name] = cmp.Or(os.Getenv(name), os.Getenv(strings.ToLower(name)))
 	}
@@ -209,14 +207,19 @@ func (o *probeOptions) read(cmd *cobra.Command) (*upstream.Settings, error) {
 	return settings, err
 }
 
+// podSettings is what the Secret fairlead-proxy has.
+func podSettings(e resolve.Effective) map[string]string {
+	settings := map[string]string{}
+	for key, value := range render.PodSecret(e).Data {
+		settings[key] = string(value)
+	}
+	return settings
+}
+
 func probeTable(s terminal.Style, results []core.TargetResult) []byte {
 	t := terminal.Columns(s, "TARGET", "EXPECT", "ROUTE", "STATE", "REASON", "MESSAGE")
 	for _, r := range results {
-		row := []string{r.URL, string(r.Expect), string(r.Route), string(r.State), string(r.Reason), r.Message}
-		for i := range row {
-			row[i] = terminal.Dash(terminal.ASCII(row[i]))
-		}
-		t.Add(terminal.Cells(row...)...)
+		t.Add(terminal.SafeCells(r.URL, string(r.Expect), string(r.Route), string(r.State), string(r.Reason), r.Message)...)
 	}
 	return t.Bytes()
 }

@@ -63,18 +63,18 @@ The same input is printed as the same bytes.`,
 const longestSuffix = len("-namespace-99")
 
 func (o bundleOptions) read() (bundle.Options, error) {
-	made := bundle.Options{Name: o.name, Namespace: o.namespace}
+	options := bundle.Options{Name: o.name, Namespace: o.namespace}
 	selector, err := metav1.ParseToLabelSelector(o.selector)
 	switch {
 	case len(o.files) == 0:
-		return made, errors.New("-f is missing: manifests, or - for stdin")
+		return options, errors.New("-f is missing: manifests, or - for stdin")
 	case strings.TrimSpace(o.selector) == "":
-		return made, errors.New("--selector is missing: labels of the Clusters that get it; without one, no Cluster would")
+		return options, errors.New("--selector is missing: labels of the Clusters that get it; without one, no Cluster would")
 	case err != nil:
-		return made, fmt.Errorf("--selector: %w", err)
+		return options, fmt.Errorf("--selector: %w", err)
 	}
-	made.Selector = *selector
-	return made, cmp.Or(label("--name", o.name+strings.Repeat("x", longestSuffix)), label("--namespace", cmp.Or(o.namespace, "x")), oneStdin(o.files))
+	options.Selector = *selector
+	return options, cmp.Or(label("--name", o.name+strings.Repeat("x", longestSuffix)), label("--namespace", cmp.Or(o.namespace, "x")), oneStdin(o.files))
 }
 
 // label refuses what is not the name of a label in DNS.
@@ -94,13 +94,13 @@ func runBundle(cmd *cobra.Command, opts bundleOptions) error {
 	if err != nil {
 		return err
 	}
-	made, err := bundle.Make(documents, options)
+	printed, err := bundle.Make(documents, options)
 	if err != nil {
 		return err
 	}
-	for _, hook := range made.Dropped {
+	for _, hook := range printed.Dropped {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s is left out: it is a hook of Helm\n", hook)
 	}
-	_, err = cmd.OutOrStdout().Write(made.Text)
+	_, err = cmd.OutOrStdout().Write(printed.Text)
 	return err
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -39,9 +38,6 @@ undo them. You need the rights to list, create and patch ConfigMaps there.`,
 	return cmd
 }
 
-// operatorNamespace is where the chart installs the operator.
-const operatorNamespace = "fairlead-system"
-
 // rolloutOptions are those of every verb about rollouts.
 type rolloutOptions struct {
 	cluster.Options
@@ -50,7 +46,7 @@ type rolloutOptions struct {
 
 func (o *rolloutOptions) flags(cmd *cobra.Command) {
 	connectionFlags(cmd, &o.Options)
-	cmd.Flags().StringVar(&o.namespace, "operator-namespace", operatorNamespace, "namespace of the operator")
+	operatorNamespaceFlag(cmd, &o.namespace)
 }
 
 const (
@@ -72,14 +68,6 @@ func suffix(dryRun string) string {
 		return ""
 	}
 	return " (" + dryRun + " dry run)"
-}
-
-// oneName does not repeat what was typed: it may be a proxy's URL.
-func oneName(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 || args[0] == "" {
-		return usage(fmt.Errorf("%s takes the name of one CorporateProxy", cmd.CommandPath()))
-	}
-	return nil
 }
 
 // plainName is the name of a CorporateProxy, which may be given as TYPE/NAME, as kubectl rollout takes it.
@@ -141,7 +129,7 @@ func (f fleetOf) revisions(ctx context.Context, proxy *v1alpha1.CorporateProxy) 
 	}
 	var all []revision.Public
 	for _, object := range objects {
-		if of, _, is := revision.ParseName(object.Name); !is || of != proxy.Name {
+		if of, _, ok := revision.ParseName(object.Name); !ok || of != proxy.Name {
 			continue
 		}
 		public, err := revision.ParsePublic(object.Data)
@@ -188,11 +176,11 @@ func (f fleetOf) rows(ctx context.Context) ([]rollout.Row, error) {
 	}
 	var rows []rollout.Row
 	for _, report := range reports {
-		record, is, err := revision.ParseRecord(report.Annotations[v1alpha1.RevisionAnnotation])
+		record, ok, err := revision.ParseRecord(report.Annotations[v1alpha1.RevisionAnnotation])
 		if err != nil {
 			fmt.Fprintf(f.warnings, "warning: ProxyReport %s/%s: %v\n", report.Namespace, report.Name, err)
 		}
-		if is {
+		if ok {
 			rows = append(rows, rollout.Row{Key: types.NamespacedName{Namespace: report.Namespace, Name: report.Name}, Record: &record})
 		}
 	}
@@ -201,9 +189,5 @@ func (f fleetOf) rows(ctx context.Context) ([]rollout.Row, error) {
 
 // checkRollout is of the flags that the verbs have in common.
 func checkRollout(o rolloutOptions) error {
-	var err error
-	if o.namespace == "" {
-		err = errors.New("--operator-namespace is not empty")
-	}
-	return cmp.Or(o.Check(), err)
+	return cmp.Or(o.Check(), checkOperatorNamespace(o.namespace))
 }

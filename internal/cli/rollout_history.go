@@ -42,7 +42,7 @@ before (the number that it is compared with) and difference: came, went and fiel
 		Example: `  fairlead rollout history corp
   fairlead rollout history corp --revision 8
   fairlead rollout history corp -o json | jq -r '.[] | select(.state == "rejected") | .digest'`,
-		Args: oneName,
+		Args: oneName("CorporateProxy"),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if cmd.Flags().Changed("revision") && opts.revision < 1 {

@@ -50,7 +50,7 @@ wrong.`,
 }
 
 func (o *pauseOptions) command(cmd *cobra.Command, run func(*cobra.Command, string) error) {
-	cmd.Args = oneName
+	cmd.Args = oneName("CorporateProxy")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		return usage(cmp.Or(checkRollout(o.rolloutOptions), oneOf("--dry-run", o.dryRun, dryRuns)))
 	}
@@ -107,15 +107,10 @@ func (o pauseOptions) setPaused(cmd *cobra.Command, name string, paused bool) (d
 		if !done || o.dryRun == clientDryRun {
 			return nil, nil
 		}
-		return map[string]any{revision.PausedKey: pausedValue(paused)}, nil
+		if paused {
+			return map[string]any{revision.PausedKey: "true"}, nil
+		}
+		return map[string]any{revision.PausedKey: nil}, nil // which removes it
 	})
 	return done, proxy, err
-}
-
-// pausedValue is that of the key; nil removes it.
-func pausedValue(paused bool) any {
-	if paused {
-		return "true"
-	}
-	return nil
 }

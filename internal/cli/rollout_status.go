@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"time"
 
@@ -178,8 +177,7 @@ func (f fleetOf) others(ctx context.Context, all []rolloutReport) {
 // watchInterval is how long nobody asks. A status changes with waves and clusters, and a list of one object costs little.
 const watchInterval = 2 * time.Second
 
-// watchStatus shows the status whenever it has changed, until nothing goes on. An API server that is away for a while ends
-// nothing.
+// watchStatus shows the status whenever it has changed, until nothing goes on.
 func watchStatus(cmd *cobra.Command, f fleetOf, opts statusOptions, name string, named bool) error {
 	ctx := cmd.Context()
 	if opts.timeout > 0 {
@@ -188,41 +186,28 @@ func watchStatus(cmd *cobra.Command, f fleetOf, opts statusOptions, name string,
 		defer cancel()
 	}
 	screen := newScreen(cmd.OutOrStdout(), opts.output)
-	complained := ""
-	for {
-		report, err := f.look(ctx, name)
-		var away *url.Error
-		switch {
-		case ctx.Err() != nil:
-		case errors.As(err, &away):
-			if text := err.Error(); text != complained {
-				complained = text
-				fmt.Fprintln(f.warnings, "warning:", text)
-			}
-		case err != nil:
-			return err
-		case report.ended():
-			all := []rolloutReport{report}
-			f.others(cmd.Context(), all)
-			screen.clear()
-			return cmp.Or(printStatus(cmd.OutOrStdout(), opts.output, all, named), stuckError(all))
-		default:
+	look := func(ctx context.Context) (rolloutReport, error) {
+		proxy, err := f.proxy(ctx, name)
+		if err != nil {
+			return rolloutReport{}, err
+		}
+		return f.report(ctx, proxy), nil
+	}
+	show := func(report rolloutReport) (bool, error) {
+		if !report.ended() {
 			screen.show(report)
+			return false, nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("CorporateProxy %s: its rollout has not ended within %s", name, opts.timeout)
-		case <-time.After(watchInterval):
-		}
+		all := []rolloutReport{report}
+		f.others(cmd.Context(), all)
+		screen.clear()
+		return true, cmp.Or(printStatus(cmd.OutOrStdout(), opts.output, all, named), stuckError(all))
 	}
-}
-
-func (f fleetOf) look(ctx context.Context, name string) (rolloutReport, error) {
-	proxy, err := f.proxy(ctx, name)
-	if err != nil {
-		return rolloutReport{}, err
+	err := watch(ctx, f.warnings, look, show, func(time.Duration) time.Duration { return watchInterval })
+	if err != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("CorporateProxy %s: its rollout has not ended within %s", name, opts.timeout)
 	}
-	return f.report(ctx, proxy), nil
+	return err
 }
 
 func stuckError(all []rolloutReport) error {

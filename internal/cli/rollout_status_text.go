@@ -119,7 +119,7 @@ func statusText(s terminal.Style, r rolloutReport) []byte {
 		}
 	}
 	if notes := statusNotes(r); len(notes) > 0 {
-		text = append(text, "\n"+s.Notes(notes)...)
+		text = append(text, "\n"+s.Notes(notes...)...)
 	}
 	return text
 }
@@ -208,7 +208,11 @@ func statusNotes(r rolloutReport) []string {
 			notes = append(notes, "Failed: "+printable(failure))
 		}
 		if state.Next != nil && !r.ended() {
-			notes = append(notes, nextText(r.deadline)+state.Next.UTC().Format(time.RFC3339))
+			label := "Next check: "
+			if r.deadline {
+				label = "Deadline (progressDeadline): "
+			}
+			notes = append(notes, label+state.Next.UTC().Format(time.RFC3339))
 		}
 	}
 	if r.unreachable != "" {
@@ -224,13 +228,6 @@ func statusNotes(r rolloutReport) []string {
 		notes = append(notes, fmt.Sprintf("Revision %d: %s (%s)", other.Revision, terminal.Plural(len(other.Clusters), "cluster"), short(other.Clusters)))
 	}
 	return notes
-}
-
-func nextText(deadline bool) string {
-	if deadline {
-		return "Deadline (progressDeadline): "
-	}
-	return "Next check: "
 }
 
 // repairText is what has a halted rollout continue. Of clusters that nobody has looked into, nothing is known to be wrong.
@@ -280,7 +277,7 @@ type screen struct {
 
 func newScreen(out io.Writer, output string) *screen {
 	s := &screen{out: out, silent: output != tableOutput}
-	if replaced, can := terminal.NewScreen(out); can && !s.silent {
+	if replaced, ok := terminal.NewScreen(out); ok && !s.silent {
 		s.replaced = replaced
 	}
 	return s

@@ -124,7 +124,7 @@ func undoText(undo rollout.Undo) []byte {
 	back := 0
 	for _, to := range undo.Back {
 		back += len(to.Clusters)
-		fmt.Fprintf(&text, "%s from revision %d to revision %d: %s\n", goBack(len(to.Clusters)), r, to.To, short(to.Clusters))
+		fmt.Fprintf(&text, "%s will go back from revision %d to revision %d: %s\n", terminal.Plural(len(to.Clusters), "cluster"), r, to.To, short(to.Clusters))
 	}
 	switch {
 	case back == 0:
@@ -133,8 +133,4 @@ func undoText(undo rollout.Undo) []byte {
 		fmt.Fprintf(&text, "After that, revision %d will go through the waves.\n", undo.Target.Number)
 	}
 	return text.Bytes()
-}
-
-func goBack(clusters int) string {
-	return terminal.Plural(clusters, "cluster") + " will go back"
 }

@@ -21,11 +21,9 @@ const htmlOutput = "html"
 var pictureOutputs = []string{tableOutput, "json", "yaml", jsonPath, htmlOutput}
 
 type pictureOptions struct {
-	cluster.Options
+	listOptions
 	operatorNamespace string
-	files             []string
-	recursive, watch  bool
-	output            string
+	watch             bool
 }
 
 func statusCommand() *cobra.Command {
@@ -70,25 +68,18 @@ line is wrong.`,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return usage(opts.check(cmd)) },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPicture(cmd, opts) },
 	}
-	clusterFlags(cmd, &opts.Options)
-	cmd.Flags().BoolVarP(&opts.AllNamespaces, "all-namespaces", "A", false, "all namespaces")
-	cmd.Flags().StringVar(&opts.operatorNamespace, "operator-namespace", operatorNamespace, "namespace of the operator")
-	filenameFlag(cmd, &opts.files, "ProxyReports, CorporateProxies and Clusters, a folder of them, or - for stdin; may be repeated")
-	recursiveFlag(cmd.Flags(), &opts.recursive)
+	opts.flags(cmd, "ProxyReports, CorporateProxies and Clusters, a folder of them, or - for stdin; may be repeated", pictureOutputs)
+	operatorNamespaceFlag(cmd, &opts.operatorNamespace)
 	cmd.Flags().BoolVarP(&opts.watch, "watch", "w", false, "go on until it is interrupted")
-	outputFlag(cmd, &opts.output, tableOutput, pictureOutputs)
 	return cmd
 }
 
 func (o pictureOptions) check(cmd *cobra.Command) error {
 	var err error
-	switch {
-	case o.watch && (len(o.files) > 0 || o.output != tableOutput):
+	if o.watch && (len(o.files) > 0 || o.output != tableOutput) {
 		err = errors.New("--watch is for a cluster, and for -o table")
-	case o.operatorNamespace == "":
-		err = errors.New("--operator-namespace is not empty")
 	}
-	return cmp.Or(checkCluster(cmd, o.Options, len(o.files) > 0), err, checkOutput(o.output, pictureOutputs))
+	return cmp.Or(checkCluster(cmd, o.Options, len(o.files) > 0), err, checkOperatorNamespace(o.operatorNamespace), checkOutput(o.output, pictureOutputs))
 }
 
 func runPicture(cmd *cobra.Command, opts pictureOptions) error {
@@ -127,33 +118,20 @@ func printPicture(out io.Writer, output string, p picture.Picture, namespace str
 // pictureInterval is how long nobody asks, at least: the answer of a large fleet is long.
 const pictureInterval = 5 * time.Second
 
-// watchPicture replaces the picture on a terminal, and else writes a line whenever the states have changed. An API server
-// that is away for a while ends nothing.
+// watchPicture replaces the picture on a terminal, and else writes a line whenever the states have changed.
 func watchPicture(ctx context.Context, out, warnings io.Writer, look func(context.Context) (picture.Picture, error), namespace string) error {
 	screen, replaced := terminal.NewScreen(out)
-	last, complained := "", ""
-	for {
-		began := time.Now()
-		p, err := look(ctx)
+	last := ""
+	show := func(p picture.Picture) (bool, error) {
 		line := pictured.States(terminal.Style{}, p)
 		switch {
-		case away(err):
-			if text := err.Error(); text != complained {
-				complained = text
-				fmt.Fprintln(warnings, "warning:", text)
-			}
-		case err != nil:
-			return err
 		case replaced:
 			screen.Show(pictured.Text(screen.Style(), p, namespace))
 		case line != last:
 			last = line
 			fmt.Fprintln(out, line)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(max(pictureInterval, 10*time.Since(began))):
-		}
+		return false, nil
 	}
+	return watch(ctx, warnings, look, show, func(took time.Duration) time.Duration { return max(pictureInterval, 10*took) })
 }

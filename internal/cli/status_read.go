@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"strings"
 	"time"
 
@@ -20,12 +18,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/picture"
 )
 
-// away says that the API server could not be asked.
-func away(err error) bool {
-	var away *url.Error
-	return errors.As(err, &away)
-}
-
 // picturedCluster lists what is shown, each kind once. Without the reports there is nothing to show; the rest is named
 // where a right is missing.
 func picturedCluster(ctx context.Context, from *cluster.Cluster, operator string) (picture.Input, error) {
@@ -37,20 +29,19 @@ func picturedCluster(ctx context.Context, from *cluster.Cluster, operator string
 	if err != nil {
 		return in, err
 	}
-	r := clusterReader{from, diagnosis.Input{Unread: in.Unread}}
 	objects, err = from.CorporateProxies(ctx, "")
-	if err = r.unread(diagnosis.SourceProxy, err); err == nil {
+	if err = noteMissing(in.Unread, diagnosis.SourceProxy, err); err == nil {
 		in.Proxies, err = filled[v1alpha1.CorporateProxy](objects)
 	}
 	if err != nil {
 		return in, err
 	}
-	if in.Clusters, err = from.Clusters(ctx, from.Namespace, ""); r.unread(diagnosis.SourceCluster, err) != nil {
+	if in.Clusters, err = from.Clusters(ctx, from.Namespace, ""); noteMissing(in.Unread, diagnosis.SourceCluster, err) != nil {
 		return in, err
 	}
 	lease, err := from.Lease(ctx, operator, diagnosis.LeaseName)
 	in.Lease, in.Now = leaseOf(lease), time.Now()
-	return in, r.unread(diagnosis.SourceOperator, err)
+	return in, noteMissing(in.Unread, diagnosis.SourceOperator, err)
 }
 
 // filled leaves out what this version does not know: a warning for each of five thousand reports is none.

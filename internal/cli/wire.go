@@ -15,10 +15,8 @@ import (
 )
 
 type wireOptions struct {
-	cluster.Options
-	operatorNamespace   string
+	oneOptions
 	yes, data, machines bool
-	output              string
 }
 
 func wireCommand() *cobra.Command {
@@ -48,36 +46,18 @@ error. With --yes it is 0, also if labels were written, or 2.`,
 
   # no machine is replaced
   fairlead wire -n org-acme mycluster --machines=false --yes`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" { // it may be a proxy's URL, and is not repeated
-				return usage(fmt.Errorf("%s takes the name of one Cluster", cmd.CommandPath()))
-			}
-			return nil
-		},
-		ValidArgsFunction: completeClusters,
-		PreRunE: func(_ *cobra.Command, args []string) error {
-			_, err := clusterName(args[0])
-			switch {
-			case !opts.data && !opts.machines:
-				err = errors.New("--data=false and --machines=false leave nothing to do")
-			case opts.operatorNamespace == "":
-				err = errors.New("--operator-namespace is not empty")
-			}
-			return usage(cmp.Or(err, opts.Check(), checkOutput(opts.output, dataOutputs)))
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name, _ := clusterName(args[0])
-			return runWire(cmd, opts, name)
-		},
 	}
-	cmd.Flags().StringVarP(&opts.Namespace, "namespace", "n", "", "namespace of the Cluster (default: the context's)")
-	connectionFlags(cmd, &opts.Options)
-	cmd.Flags().StringVar(&opts.operatorNamespace, "operator-namespace", operatorNamespace, "namespace of the operator")
 	cmd.Flags().BoolVar(&opts.yes, "yes", false, "write the labels")
 	cmd.Flags().BoolVar(&opts.data, "data", true, "label the Cluster")
 	cmd.Flags().BoolVar(&opts.machines, "machines", true, "label machine templates")
-	outputFlag(cmd, &opts.output, tableOutput, dataOutputs)
-	return cmd
+	return opts.command(cmd, opts.check, func(cmd *cobra.Command, name string) error { return runWire(cmd, opts, name) })
+}
+
+func (o *wireOptions) check() error {
+	if !o.data && !o.machines {
+		return errors.New("--data=false and --machines=false leave nothing to do")
+	}
+	return nil
 }
 
 func runWire(cmd *cobra.Command, opts wireOptions, name string) error {

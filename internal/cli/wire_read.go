@@ -80,16 +80,18 @@ func (w *wirer) workers(ctx context.Context) error {
 	if !w.in.Nodes {
 		return nil
 	}
-	objects, err := w.Workers(ctx, "machinedeployments")
-	if err == nil {
-		w.in.Deployments, err = filled[clusterv1.MachineDeployment](objects)
-	}
+	deployments, err := w.Workers(ctx, "machinedeployments")
 	if err != nil {
 		return err
 	}
-	if objects, err = w.Workers(ctx, "machinepools"); err == nil {
-		w.in.Pools, err = filled[clusterv1.MachinePool](objects)
+	if w.in.Deployments, err = filled[clusterv1.MachineDeployment](deployments); err != nil {
+		return err
 	}
+	pools, err := w.Workers(ctx, "machinepools")
+	if err != nil {
+		return err
+	}
+	w.in.Pools, err = filled[clusterv1.MachinePool](pools)
 	return err
 }
 
@@ -111,12 +113,7 @@ func (w *wirer) templates(ctx context.Context) error {
 
 // unread notes that a right is missing; any other error is one.
 func (w *wirer) unread(source wiring.Source, err error) error {
-	right, missing := cluster.MissingRight(err)
-	if missing {
-		w.in.Unread[source] = right
-		return nil
-	}
-	return err
+	return noteMissing(w.in.Unread, source, err)
 }
 
 func (w *wirer) report(ctx context.Context) error {

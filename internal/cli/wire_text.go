@@ -14,7 +14,7 @@ func wiringText(s terminal.Style, r wiring.Result) []byte {
 	colours := map[wiring.State]string{wiring.Change: terminal.Yellow, wiring.Wired: terminal.Green, wiring.Left: ""}
 	for _, o := range r.Objects {
 		heading := fmt.Sprintf("%s %s: ", o.Kind, terminal.ASCII(o.Name))
-		fmt.Fprint(&out, s.Notes([]string{s.Paint(colours[o.State], string(o.State)) + "  " + heading + terminal.ASCII(o.Why)}))
+		out.WriteString(s.Notes(s.Paint(colours[o.State], string(o.State)) + "  " + heading + terminal.ASCII(o.Why)))
 		for _, line := range o.Diff {
 			colour := ""
 			if line[0] == '+' {
@@ -23,17 +23,17 @@ func wiringText(s terminal.Style, r wiring.Result) []byte {
 			fmt.Fprintln(&out, "  "+s.Paint(colour, terminal.ASCII(line)))
 		}
 		if o.Do != "" {
-			fmt.Fprint(&out, s.Notes([]string{"  do: " + terminal.ASCII(o.Do)}))
+			out.WriteString(s.Notes("  do: " + terminal.ASCII(o.Do)))
 		}
 	}
 	if len(r.Remains)+len(r.NotLookedAt) > 0 {
 		fmt.Fprintln(&out)
 	}
 	for _, text := range r.Remains {
-		fmt.Fprint(&out, s.Notes([]string{"Remains: " + terminal.ASCII(text) + "."}))
+		out.WriteString(s.Notes("Remains: " + terminal.ASCII(text) + "."))
 	}
 	for _, text := range r.NotLookedAt {
-		fmt.Fprint(&out, s.Notes([]string{"Not looked at: " + terminal.ASCII(text)}))
+		out.WriteString(s.Notes("Not looked at: " + terminal.ASCII(text)))
 	}
 	return out.Bytes()
 }

@@ -43,9 +43,13 @@ func (c *Cluster) ProxyReport(ctx context.Context, namespace, name string) (*uns
 	return object, needs(err, "list", "proxyreports.fairlead.io", namespace)
 }
 
-func (c *Cluster) one(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (found *unstructured.Unstructured, err error) {
-	err = each(ctx, name, c.objects.Resource(resource).Namespace(namespace).List, func(object *unstructured.Unstructured) { found = object })
-	return found, err
+// one is the object of a name; nil where there is none.
+func (c *Cluster) one(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	found, err := c.list(ctx, resource, namespace, name, "")
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
 }
 
 // Secrets has the metadata of the Secrets of these names that are there. What is in them is not asked for.
@@ -74,21 +78,20 @@ func (c *Cluster) Machines(ctx context.Context, namespace, cluster string) ([]me
 
 // clusterAPI lists the metadata of objects of Cluster API, in the version that is there.
 func (c *Cluster) clusterAPI(ctx context.Context, resource, namespace, name, selector string) ([]metav1.ObjectMeta, error) {
-	var all []metav1.ObjectMeta
+	var found []metav1.PartialObjectMetadata
 	var err error
 	for _, version := range []string{"v1beta2", "v1beta1"} {
-		client := c.metadata.Resource(schema.GroupVersionResource{Group: clusterv1.GroupVersion.Group, Version: version, Resource: resource}).Namespace(namespace)
-		list := func(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
-			options.LabelSelector = selector
-			return client.List(ctx, options)
-		}
-		err = each(ctx, name, list, func(object *metav1.PartialObjectMetadata) { all = append(all, object.ObjectMeta) })
+		found, err = c.listMetadata(ctx, schema.GroupVersionResource{Group: clusterv1.GroupVersion.Group, Version: version, Resource: resource}, namespace, name, selector)
 		if !apierrors.IsNotFound(err) {
 			break
 		}
 	}
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%s has no %s: Cluster API is not installed there", c.Host, strings.ToUpper(resource[:1])+resource[1:])
+	}
+	var all []metav1.ObjectMeta
+	for _, object := range found {
+		all = append(all, object.ObjectMeta)
 	}
 	return all, needs(err, "list", resource+"."+clusterv1.GroupVersion.Group, namespace)
 }

@@ -108,40 +108,44 @@ func (c *Cluster) Objects(ctx context.Context, resource schema.GroupVersionResou
 	if resource.Resource == "secrets" {
 		return nil, fmt.Errorf("not the content of %s", resource.Resource)
 	}
-	var all []unstructured.Unstructured
-	err := each(ctx, "", c.objects.Resource(resource).Namespace(namespace).List, func(object *unstructured.Unstructured) {
-		all = append(all, *object)
-	})
-	return all, err
+	return c.list(ctx, resource, namespace, "", "")
+}
+
+// list lists whole objects, of one name or all, with labels or any.
+func (c *Cluster) list(ctx context.Context, resource schema.GroupVersionResource, namespace, name, labels string) ([]unstructured.Unstructured, error) {
+	return pages[unstructured.Unstructured](ctx, name, labels, c.objects.Resource(resource).Namespace(namespace).List)
 }
 
 // Metadata lists objects without what is in them, in one namespace or all, and of one name or all. The API server
 // leaves the rest out.
 func (c *Cluster) Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
-	var all []metav1.PartialObjectMetadata
-	err := each(ctx, name, c.metadata.Resource(resource).Namespace(namespace).List, func(object *metav1.PartialObjectMetadata) {
-		all = append(all, *object)
-	})
-	return all, err
+	return c.listMetadata(ctx, resource, namespace, name, "")
 }
 
-// each lists page after page, of one name or all. Where the list is older than the API server remembers, it begins again
-// without pages.
-func each[L, O runtime.Object](ctx context.Context, name string, list func(context.Context, metav1.ListOptions) (L, error), do func(O)) error {
-	var options metav1.ListOptions
+func (c *Cluster) listMetadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name, labels string) ([]metav1.PartialObjectMetadata, error) {
+	return pages[metav1.PartialObjectMetadata](ctx, name, labels, c.metadata.Resource(resource).Namespace(namespace).List)
+}
+
+// pages lists page after page, of one name or all, with labels or any. Where the list is older than the API server
+// remembers, it begins again without pages.
+func pages[T any, L runtime.Object](ctx context.Context, name, labels string, list func(context.Context, metav1.ListOptions) (L, error)) (all []T, err error) {
+	options := metav1.ListOptions{LabelSelector: labels}
 	if name != "" {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
 	}
-	all, _, err := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
+	found, _, err := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
 		return list(ctx, page)
 	}).List(ctx, options)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return meta.EachListItem(all, func(object runtime.Object) error {
-		do(object.(O))
+	err = meta.EachListItem(found, func(object runtime.Object) error {
+		if one, ok := any(object).(*T); ok {
+			all = append(all, *one)
+		}
 		return nil
 	})
+	return all, err
 }
 
 // ProxyReports lists the reports of a cluster as they are.

@@ -23,8 +23,7 @@ var (
 
 // CorporateProxies lists those of one name, or all.
 func (c *Cluster) CorporateProxies(ctx context.Context, name string) ([]unstructured.Unstructured, error) {
-	var all []unstructured.Unstructured
-	err := each(ctx, name, c.objects.Resource(proxies).List, func(object *unstructured.Unstructured) { all = append(all, *object) })
+	all, err := c.list(ctx, proxies, "", name, "")
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%s has no CorporateProxies: Fairlead is not installed there", c.Host)
 	}
@@ -47,23 +46,17 @@ func (c *Cluster) Control(ctx context.Context, namespace, proxy string) (*corev1
 }
 
 func (c *Cluster) configMaps(ctx context.Context, namespace, name, label string) ([]corev1.ConfigMap, error) {
-	list := func(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-		options.LabelSelector = label
-		return c.objects.Resource(configMaps).Namespace(namespace).List(ctx, options)
+	objects, err := c.list(ctx, configMaps, namespace, name, label)
+	if err != nil {
+		return nil, err
 	}
-	var all []corev1.ConfigMap
-	var wrong error
-	err := each(ctx, name, list, func(object *unstructured.Unstructured) {
-		var configMap corev1.ConfigMap
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &configMap); err != nil {
-			wrong = fmt.Errorf("ConfigMap %s: %w", object.GetName(), err)
+	all := make([]corev1.ConfigMap, len(objects))
+	for i, object := range objects {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &all[i]); err != nil {
+			return nil, fmt.Errorf("ConfigMap %s: %w", object.GetName(), err)
 		}
-		all = append(all, configMap)
-	})
-	if err == nil {
-		err = wrong
 	}
-	return all, err
+	return all, nil
 }
 
 // Records lists the ProxyReports of all namespaces, without spec and status.

@@ -75,7 +75,7 @@ func (c *Cluster) Label(ctx context.Context, object *unstructured.Unstructured, 
 	return nil, "", fmt.Errorf("labelling %s %s in the namespace %s: %w", object.GetKind(), object.GetName(), object.GetNamespace(), err)
 }
 
-// conflicts tells that a label is somebody else's from that the object is another one now.
+// conflicts reports whether a label is somebody else's. That the object has changed since is a conflict, too, but of another cause.
 func conflicts(err error) bool {
 	return apierrors.IsConflict(err) && apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict)
 }

@@ -23,7 +23,7 @@ func (s settings) as(now *chosen, report *v1alpha1.ProxyReport) *chosen {
 		return nil
 	}
 	name := revision.Name(has.Proxy, has.Number) + " " + has.Digest
-	if c, read := s.had[name]; read {
+	if c, ok := s.had[name]; ok {
 		return c
 	}
 	s.had[name] = nil

@@ -53,11 +53,8 @@ func readSettings(given Part, now time.Time) (settings, error) {
 	}
 	s.proxies = inputs.AllInEffect(s.proxies, now)
 	for _, d := range given.Documents {
-		if _, number, ok := revision.ParseName(d.Object.GetName()); !ok || !d.Is("ConfigMap", "v1") || d.Object.GetLabels()[v1alpha1.RevisionLabel] != strconv.FormatInt(number, 10) {
-			continue
-		}
-		public, err := publicOf(d)
-		if err != nil { // one that is broken says nothing
+		public, ok := publicOf(d)
+		if !ok {
 			continue
 		}
 		s.numbers[public.Number] = append(s.numbers[public.Number], public)
@@ -68,14 +65,20 @@ func readSettings(given Part, now time.Time) (settings, error) {
 	return s, nil
 }
 
-func publicOf(d document.Document) (revision.Public, error) {
+// publicOf reads the ConfigMap of a revision. One that is broken says nothing.
+func publicOf(d document.Document) (revision.Public, bool) {
+	_, number, ok := revision.ParseName(d.Object.GetName())
+	if !ok || !d.Is("ConfigMap", "v1") || d.Object.GetLabels()[v1alpha1.RevisionLabel] != strconv.FormatInt(number, 10) {
+		return revision.Public{}, false
+	}
 	var configMap struct {
 		Data map[string]string `json:"data"`
 	}
 	if err := d.Fill(&configMap); err != nil {
-		return revision.Public{}, err
+		return revision.Public{}, false
 	}
-	return revision.ParsePublic(configMap.Data)
+	public, err := revision.ParsePublic(configMap.Data)
+	return public, err == nil
 }
 
 func ofValues(v Values) *chosen {
@@ -179,7 +182,7 @@ func (s settings) valuesOf(proxy *v1alpha1.CorporateProxy) (map[string][]byte, e
 	if next == nil || err != nil {
 		return nil, err
 	}
-	if plain { // the URLs of before have no credentials here, which would be refused
+	if plain { // the previous URLs have no credentials here, which would be refused
 		data = inputs.PlainValues("", "", public.SourceEntries)
 	}
 	return inputs.Succeeded(next, data), nil
@@ -246,12 +249,6 @@ func unreadOf(proxy *v1alpha1.CorporateProxy) plan.Unread {
 		}
 	}
 	return u
-}
-
-// wave is the first that selects a cluster; empty: none does.
-func (c *chosen) wave(cluster map[string]string) string {
-	name, _ := c.waves.WaveOf(cluster)
-	return name
 }
 
 func (s settings) rollouts() []plan.Rollout {

@@ -271,7 +271,8 @@ func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (r
 	if chosen.err != nil {
 		return resolve.Effective{}, chosen.err
 	}
-	c.Unread, c.Wave = chosen.unread, chosen.wave(r.cluster.Labels)
+	c.Unread = chosen.unread
+	c.Wave, _ = chosen.waves.WaveOf(r.cluster.Labels) // empty: none selects it
 	in := resolve.Input{Installation: chosen.installation, Cluster: plain, PinnedForm: r.form(report, past)}
 	in.Override = inputs.Override(override)
 	in.Facts = r.facts(report)

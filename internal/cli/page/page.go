@@ -31,15 +31,6 @@ type Page struct {
 // New makes a kind of page of files of the program: a style sheet beside the common one, a script, which may be empty, and
 // the template of what is in the body.
 func New(generator, css, script, body string, funcs map[string]any) *Page {
-	return made(generator, css, script, body, "", funcs)
-}
-
-// NewLive makes a kind of page that may ask the server that it comes from, and nobody else.
-func NewLive(generator, css, script, body string, funcs map[string]any) *Page {
-	return made(generator, css, script, body, "; connect-src 'self'", funcs)
-}
-
-func made(generator, css, script, body, further string, funcs map[string]any) *Page {
 	t := template.Must(template.New("skeleton").Funcs(funcs).Parse(skeleton))
 	template.Must(t.New("body").Parse(body))
 	style := base + css
@@ -48,9 +39,16 @@ func made(generator, css, script, body, further string, funcs map[string]any) *P
 		hashes[1] = hash(script)
 	}
 	return &Page{
-		template: t, generator: generator, policy: policy(hashes) + further, hashes: hashes,
+		template: t, generator: generator, policy: policy(hashes), hashes: hashes,
 		style: template.CSS(style), script: template.JS(script), //nolint:gosec // files of this program
 	}
+}
+
+// NewLive makes a kind of page that may ask the server that it comes from, and nobody else.
+func NewLive(generator, css, script, body string, funcs map[string]any) *Page {
+	p := New(generator, css, script, body, funcs)
+	p.policy += "; connect-src 'self'"
+	return p
 }
 
 // Write writes a page. Whatever is in the data is escaped.

@@ -164,12 +164,12 @@ func entriesOf(status *v1alpha1.ProxyReportStatus) ([]entry, string) {
 	}
 	var all []entry
 	for value := range strings.SplitSeq(status.NoProxy.Any, ",") {
-		e, is := own[bare(value)]
-		if !is {
-			e, is = network(status.Entries, value)
+		e, ok := own[bare(value)]
+		if !ok {
+			e, ok = network(status.Entries, value)
 		}
 		switch {
-		case !is:
+		case !ok:
 			all = append(all, entry{value, origin(string(noproxy.LayerInstallation), status), ""})
 		case bare(e.Value) != bare(value):
 			all = append(all, entry{value, origin(e.Source, status), "in " + e.Value + ": " + e.Field})

@@ -25,7 +25,7 @@ func Text(s terminal.Style, p picture.Picture, namespace string) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, States(s, p)+within(namespace))
 	if len(p.Clusters) == 0 && namespace != "" {
-		out.WriteString(s.Notes([]string{"There is no Cluster in this namespace: -A looks at all namespaces"}))
+		out.WriteString(s.Notes("There is no Cluster in this namespace: -A looks at all namespaces"))
 	}
 	for _, section := range [][]byte{problemsText(s, p), proxiesText(s, p), behindText(s, p), expiresText(s, p)} {
 		if len(section) > 0 {
@@ -37,7 +37,7 @@ func Text(s terminal.Style, p picture.Picture, namespace string) []byte {
 		out.WriteByte('\n')
 	}
 	for _, one := range p.Unread {
-		out.WriteString(s.Notes([]string{"Not looked at: " + terminal.ASCII(one)}))
+		out.WriteString(s.Notes("Not looked at: " + terminal.ASCII(one)))
 	}
 	return out.Bytes()
 }

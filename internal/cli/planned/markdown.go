@@ -83,10 +83,7 @@ func fold(m *bytes.Buffer, g plan.Group) {
 		m.WriteString("\n| who | URL | before | after |\n| --- | --- | --- | --- |\n")
 	}
 	for _, d := range shown {
-		who := fmt.Sprintf("%d of %d clients", len(d.Clients), d.Of)
-		if d.Audience == "go" {
-			who = "Go on machines"
-		}
+		who := deciders(d)
 		if d.Clusters < len(g.Clusters) {
 			who += ", in " + plural(d.Clusters, "cluster")
 		}

@@ -96,13 +96,17 @@ func field(f plan.Field) string {
 	return fmt.Sprintf("%s -> %s", terminal.Dash(f.Before), terminal.Dash(f.After))
 }
 
+// deciders says who decides differently.
+func deciders(d plan.Decision) string {
+	if d.Audience == "go" {
+		return "Go on machines"
+	}
+	return fmt.Sprintf("%d of %d clients", len(d.Clients), d.Of)
+}
+
 // decided says who decides differently, and how.
 func decided(d plan.Decision, g plan.Group) string {
-	who := fmt.Sprintf("%d of %d clients", len(d.Clients), d.Of)
-	if d.Audience == "go" {
-		who = "Go on machines"
-	}
-	text := fmt.Sprintf("%s: %s %s -> %s", who, d.URL, d.Before, d.After)
+	text := fmt.Sprintf("%s: %s %s -> %s", deciders(d), d.URL, d.Before, d.After)
 	if d.Clusters < len(g.Clusters) {
 		text += fmt.Sprintf(" (in %s)", plural(d.Clusters, "cluster"))
 	}

@@ -24,11 +24,8 @@ func (f *Findings) Add(severity, heading string, paragraphs ...string) {
 	f.counts[severity]++
 	fmt.Fprintf(f, "%s%s%s\n", f.Style.Paint(Severity(severity), severity), strings.Repeat(" ", len(indent)-len(severity)), heading)
 	for _, text := range paragraphs {
-		if text == "" {
-			continue
-		}
-		for _, line := range Wrapped(text, f.Style.Line()-len(indent)) {
-			fmt.Fprintln(f, indent+line)
+		if text != "" {
+			fmt.Fprint(f, f.Style.Paragraph(indent, text))
 		}
 	}
 	fmt.Fprintln(f)

@@ -25,7 +25,7 @@ const (
 // NewProgress begins to count.
 func NewProgress(out io.Writer, what string) *Progress {
 	p := &Progress{what: what, start: time.Now()}
-	if file, is := out.(*os.File); is && term.IsTerminal(int(file.Fd())) {
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		p.out = out
 	}
 	return p

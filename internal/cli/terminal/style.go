@@ -20,8 +20,8 @@ type Style struct {
 
 // For uses what a terminal has: its width, and colours unless they are not wanted (https://no-color.org).
 func For(out io.Writer) Style {
-	file, is := out.(*os.File)
-	if !is || !term.IsTerminal(int(file.Fd())) {
+	file, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return Style{}
 	}
 	s := Style{colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
@@ -42,8 +42,13 @@ func (s Style) Line() int {
 	return max(s.width, leastLine)
 }
 
+// Paragraph returns a text as lines that begin with a margin.
+func (s Style) Paragraph(margin, text string) string {
+	return margin + strings.Join(Wrapped(text, s.Line()-len(margin)), "\n"+margin) + "\n"
+}
+
 // Notes returns what stands below a table: a line for each note, or on a terminal as many as it takes.
-func (s Style) Notes(all []string) string {
+func (s Style) Notes(all ...string) string {
 	text := ""
 	for _, note := range all {
 		if s.width > 0 {

@@ -37,6 +37,15 @@ func Cells(texts ...string) []Cell {
 	return cells
 }
 
+// SafeCells are cells with what anybody may have chosen, and - where that is nothing.
+func SafeCells(texts ...string) []Cell {
+	cells := Cells(texts...)
+	for i := range cells {
+		cells[i].Text = Dash(ASCII(cells[i].Text))
+	}
+	return cells
+}
+
 // Add adds a row.
 func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, cells) }
 

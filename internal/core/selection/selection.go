@@ -28,7 +28,7 @@ const Unserved = "false"
 func Lacking(wanted map[string][]string, pod map[string]string) string {
 	var all []string
 	for key, values := range wanted {
-		if value, found := pod[key]; !found || !slices.Contains(values, value) {
+		if value, ok := pod[key]; !ok || !slices.Contains(values, value) {
 			all = append(all, key+"="+strings.Join(values, "|"))
 		}
 	}

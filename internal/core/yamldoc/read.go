@@ -47,7 +47,7 @@ func repeats(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, inner := range value {
-			if list, is := inner.([]any); is && key == variables && namesTwice(list) || repeats(inner) {
+			if list, ok := inner.([]any); ok && key == variables && namesTwice(list) || repeats(inner) {
 				return true
 			}
 		}
@@ -65,11 +65,11 @@ func namesTwice(list []any) bool {
 	seen := map[any]bool{}
 	for _, item := range list {
 		object, _ := item.(map[string]any)
-		name, is := object["name"].(string)
-		if is && seen[name] {
+		name, ok := object["name"].(string)
+		if ok && seen[name] {
 			return true
 		}
-		seen[name] = is
+		seen[name] = ok
 	}
 	return false
 }

@@ -120,42 +120,42 @@ func (w *walk) mapping(n *yamlv3.Node, path string) {
 	}
 	for _, key := range keys {
 		counts := set[key][len(set[key])-1]
-		var lost []place
+		var ignored []place
 		for _, f := range set[key] {
 			// A merge is there to be overridden, one text by another. That a list or a map is replaced as a whole is often not meant.
-			said := slices.ContainsFunc(lost, func(p place) bool { return p.at == f.key }) // of what is merged twice
+			said := slices.ContainsFunc(ignored, func(p place) bool { return p.at == f.key }) // of what is merged twice
 			if f.key != counts.key && !said && (!f.merged || resolved(f.value).Kind != yamlv3.ScalarNode) {
-				lost = append(lost, f.place())
+				ignored = append(ignored, f.place())
 			}
 		}
 		mend := "write both into one"
-		if len(lost) > 1 {
+		if len(ignored) > 1 {
 			mend = "write all into one"
 		}
-		w.lost(below(path, key)+" is set more than once", mend, counts.place(), lost)
+		w.remark(below(path, key)+" is set more than once", mend, counts.place(), ignored)
 	}
 }
 
-func (w *walk) lost(what, mend string, counts place, lost []place) {
-	if len(lost) == 0 {
+func (w *walk) remark(what, mend string, counts place, ignored []place) {
+	if len(ignored) == 0 {
 		return
 	}
 	lines := map[int]bool{counts.at.Line: true}
-	for _, p := range lost {
+	for _, p := range ignored {
 		lines[p.at.Line] = true
 	}
 	line := func(p place) string {
-		if len(lines) > len(lost) {
+		if len(lines) > len(ignored) {
 			return fmt.Sprintf("line %d", p.at.Line)
 		}
 		return fmt.Sprintf("line %d, column %d", p.at.Line, p.at.Column) // several stand in one line, such as all of JSON
 	}
 	var not, where []string
-	for _, p := range lost {
+	for _, p := range ignored {
 		not, where = append(not, line(p)+p.merged+p.with), append(where, line(p))
 	}
 	has := " has"
-	if len(lost) > 1 {
+	if len(ignored) > 1 {
 		has = " have"
 	}
 	w.found = append(w.found, Remark{counts.at.Line, fmt.Sprintf("%s: %s counts, and not %s; what %s is lost: %s",
@@ -203,7 +203,7 @@ func (w *walk) names(list *yamlv3.Node, path string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		last := len(named[name]) - 1
-		w.lost(path+" has the variable "+name+" more than once", "keep one", named[name][last], named[name][:last])
+		w.remark(path+" has the variable "+name+" more than once", "keep one", named[name][last], named[name][:last])
 	}
 }
 

@@ -8,7 +8,7 @@ func Several(data []byte) bool {
 	var content, before bool
 	for line := range bytes.Lines(data) {
 		line = bytes.TrimRight(line, " \t\r\n")
-		if rest, found := bytes.CutPrefix(line, []byte("---")); found && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t') {
+		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t') {
 			before, content = before || content, false
 			line = bytes.TrimSpace(rest) // content may stand behind it
 		}

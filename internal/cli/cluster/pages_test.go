@@ -22,8 +22,11 @@ func TestAnExpiredListBeginsAgainWithoutPages(t *testing.T) {
 		}
 		return listOf("", "a", "b"), nil
 	}
+	found, err := pages[metav1.PartialObjectMetadata](t.Context(), "x", "", list)
 	var names []string
-	err := each(t.Context(), "x", list, func(object *metav1.PartialObjectMetadata) { names = append(names, object.Name) })
+	for _, object := range found {
+		names = append(names, object.Name)
+	}
 	if want := []string{"a", "b"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("listed %v, %v; want %v", names, err, want)
 	}
