@@ -48,12 +48,8 @@ for an error: the command line is wrong, there is no such cluster, or it is not 
 
 // clusterName is NAME, or TYPE/NAME as kubectl takes it.
 func clusterName(given string) (string, error) {
-	kind, name, typed := strings.Cut(given, "/")
-	if !typed {
-		return given, nil
-	}
-	kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
-	if name == "" || !slices.Contains([]string{"cluster", "clusters", "proxyreport", "proxyreports"}, kind) {
+	name := untyped(given, "cluster", "clusters", "proxyreport", "proxyreports")
+	if name == "" || name == given && strings.Contains(given, "/") {
 		return "", errors.New("give NAME or cluster/NAME, and the namespace with -n")
 	}
 	return name, nil

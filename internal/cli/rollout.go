@@ -72,8 +72,13 @@ func suffix(dryRun string) string {
 
 // plainName is the name of a CorporateProxy, which may be given as TYPE/NAME, as kubectl rollout takes it.
 func plainName(given string) string {
-	kind, name, typed := strings.Cut(given, "/")
-	if kind, _, _ = strings.Cut(strings.ToLower(kind), "."); typed && slices.Contains([]string{"corporateproxy", "corporateproxies", "cproxy"}, kind) {
+	return untyped(given, "corporateproxy", "corporateproxies", "cproxy")
+}
+
+// untyped is the NAME of TYPE/NAME, if it is one of these types, with or without their group.
+func untyped(given string, types ...string) string {
+	kind, name, ok := strings.Cut(given, "/")
+	if kind, _, _ = strings.Cut(strings.ToLower(kind), "."); ok && slices.Contains(types, kind) {
 		return name
 	}
 	return given
