@@ -3,6 +3,8 @@ package manifest
 import (
 	"reflect"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // align tells for each element of a list which one of the old list it was, -1 for a new one; in their order.
@@ -78,29 +80,25 @@ func pairGaps(from []int, oldLength int) {
 
 // same tells whether two elements are the same one, changed or not. Lists of Kubernetes go by name, its objects by kind, too.
 func same(a, b any) bool {
-	left, isMap := a.(map[string]any)
-	right, also := b.(map[string]any)
-	if !isMap || !also {
-		return reflect.DeepEqual(a, b)
-	}
-	if one, other := identity(left), identity(right); one != "" || other != "" {
-		return one == other
+	left, ok := a.(map[string]any)
+	right, alsoMap := b.(map[string]any)
+	if ok && alsoMap {
+		if one, other := identity(left), identity(right); one != "" || other != "" {
+			return one == other
+		}
 	}
 	return reflect.DeepEqual(a, b)
 }
 
 func identity(object map[string]any) string {
-	if name, is := object["name"].(string); is {
+	if name, ok := object["name"].(string); ok {
 		return name
 	}
-	kind, _ := object["kind"].(string)
-	metadata, _ := object["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	namespace, _ := metadata["namespace"].(string)
-	if kind == "" || name == "" {
+	u := unstructured.Unstructured{Object: object}
+	if u.GetKind() == "" || u.GetName() == "" {
 		return ""
 	}
-	return strings.Join([]string{kind, namespace, name}, "/")
+	return strings.Join([]string{u.GetKind(), u.GetNamespace(), u.GetName()}, "/")
 }
 
 // kept counts the old elements that are still there.

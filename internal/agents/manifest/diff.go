@@ -2,7 +2,10 @@ package manifest
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 )
@@ -17,24 +20,26 @@ type place struct {
 }
 
 // diff finds the changes that make a node say want, where it says have.
-func (e *editor) diff(node *yamlv3.Node, have, want any, at place) error {
+func (e *editor) diff(node *yamlv3.Node, have, want any, at place) {
 	if reflect.DeepEqual(have, want) {
-		return nil
+		return
 	}
-	if !shows(node, have) {
-		return errShape
-	}
-	switch have := have.(type) {
-	case map[string]any:
-		if want, also := want.(map[string]any); also && len(have) > 0 && len(want) > 0 {
-			return e.diffMapping(node, have, want)
+	require(shows(node, have))
+	if isCollection(have) && isCollection(want) {
+		switch have := have.(type) {
+		case map[string]any:
+			if want, ok := want.(map[string]any); ok {
+				e.diffMapping(node, have, want)
+				return
+			}
+		case []any:
+			if want, ok := want.([]any); ok {
+				e.diffSequence(node, have, want, at)
+				return
+			}
 		}
-	case []any:
-		if want, also := want.([]any); also && len(have) > 0 && len(want) > 0 {
-			return e.diffSequence(node, have, want, at)
-		}
 	}
-	return e.replaceValue(node, want, at)
+	e.replaceValue(node, want, at)
 }
 
 // shows reports whether a value stands in its node. It does not behind an alias, nor in the first of two equal keys.
@@ -49,36 +54,27 @@ func shows(node *yamlv3.Node, value any) bool {
 }
 
 // replaceValue puts another value in the place of a node.
-func (e *editor) replaceValue(node *yamlv3.Node, want any, at place) error {
+func (e *editor) replaceValue(node *yamlv3.Node, want any, at place) {
 	start, end := at.after, at.after
 	if !isEmpty(node) {
-		var err error
-		if start, err = e.start(node); err != nil {
-			return err
-		}
-		if end, err = e.end(node); err != nil {
-			return err
-		}
-	} else if at.item || at.flow || at.root {
-		return errShape
+		start, end = e.start(node), e.end(node)
+	} else {
+		require(!at.item && !at.flow && !at.root)
 	}
 	if at.flow || node.Style&yamlv3.FlowStyle != 0 && len(node.Content) > 0 || !isCollection(want) {
-		text, err := e.flow(want)
+		text := e.flow(want)
 		if !at.flow && !at.item && !at.root && (start == at.after || e.lineStart(start) != e.lineStart(at.after)) {
 			start, text = at.after, " "+text
 		}
 		e.replace(start, end, text)
-		return err
+		return
 	}
-	lines, err := block(want, e.dash == 0)
-	if err != nil {
-		return err
-	}
+	lines := block(want, e.dash == 0)
 	if at.item || at.root {
 		lines = indented(lines, at.column)
 		lines[0] = lines[0][at.column:]
-		e.replace(start, end, joined(lines, e.eol))
-		return nil
+		e.replace(start, end, strings.Join(lines, e.eol))
+		return
 	}
 	by := at.column + 2
 	if _, sequence := want.([]any); sequence {
@@ -86,12 +82,11 @@ func (e *editor) replaceValue(node *yamlv3.Node, want any, at place) error {
 	}
 	lines = indented(lines, by)
 	if e.lineStart(end) != e.lineStart(at.after) {
-		e.replace(at.after, end, e.eol+joined(lines, e.eol))
-		return nil
+		e.replace(at.after, end, e.eol+strings.Join(lines, e.eol))
+		return
 	}
 	e.replace(at.after, end, "") // a comment stays with the key
 	e.insertLines(end, lines)
-	return nil
 }
 
 // isCollection tells whether a value takes lines of its own.
@@ -105,180 +100,119 @@ func isCollection(value any) bool {
 	return false
 }
 
-func (e *editor) diffMapping(node *yamlv3.Node, have, want map[string]any) error {
+func (e *editor) diffMapping(node *yamlv3.Node, have, want map[string]any) {
 	flow := node.Style&yamlv3.FlowStyle != 0
 	seen := map[string]bool{}
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
-		if seen[key.Value] {
-			return errShape // the last one counts; nobody should have to know
-		}
-		seen[key.Value] = true
 		was, known := have[key.Value]
-		if !known {
-			return errShape // a merge, or a key that is no text
-		}
+		require(known)            // else it is a merge, or a key that is no text
+		require(!seen[key.Value]) // the last one counts; nobody should have to know
+		seen[key.Value] = true
 		will, stays := want[key.Value]
 		switch {
 		case stays && reflect.DeepEqual(was, will):
 		case stays:
-			after, err := e.colon(key)
-			if err == nil {
-				err = e.diff(value, was, will, place{flow: flow, after: after, column: key.Column - 1})
-			}
-			if err != nil {
-				return err
-			}
+			e.diff(value, was, will, place{flow: flow, after: e.colon(key), column: key.Column - 1})
 		case flow:
-			return e.replaceFlow(node, want)
+			e.replaceFlow(node, want)
+			return
 		default:
-			if err := e.removeKey(node, i); err != nil {
-				return err
-			}
+			e.removeKey(node, i)
 		}
 	}
 	added := map[string]any{}
 	for key, value := range want {
 		if _, was := have[key]; !was {
 			added[key] = value
-		} else if !seen[key] {
-			return errShape // it comes by a merge
+		} else {
+			require(seen[key]) // else it comes by a merge
 		}
 	}
-	return e.addKeys(node, added, flow)
+	e.addKeys(node, added, flow)
 }
 
 // addKeys puts keys behind the last.
-func (e *editor) addKeys(node *yamlv3.Node, added map[string]any, flow bool) error {
-	if len(added) == 0 {
-		return nil
-	}
-	if flow {
-		for _, key := range sortedKeys(added) {
-			if err := e.addFlowKey(node, key, added[key]); err != nil {
-				return err
-			}
+func (e *editor) addKeys(node *yamlv3.Node, added map[string]any, flow bool) {
+	for _, key := range slices.Sorted(maps.Keys(added)) {
+		if flow {
+			e.addFlowKey(node, key, added[key])
+			continue
 		}
-		return nil
+		lines := block(map[string]any{key: added[key]}, e.dash == 0)
+		e.insertLines(e.end(node), indented(lines, node.Content[0].Column-1))
 	}
-	end, err := e.end(node)
-	if err != nil {
-		return err
-	}
-	for _, key := range sortedKeys(added) {
-		lines, err := block(map[string]any{key: added[key]}, e.dash == 0)
-		if err != nil {
-			return err
-		}
-		e.insertLines(end, indented(lines, node.Content[0].Column-1))
-	}
-	return nil
 }
 
 // removeKey takes a key and its value away, not the comments above them.
-func (e *editor) removeKey(node *yamlv3.Node, i int) error {
-	start, err := e.start(node.Content[i])
-	if err != nil {
-		return err
-	}
+func (e *editor) removeKey(node *yamlv3.Node, i int) {
+	start := e.start(node.Content[i])
 	if line := e.lineStart(start); blank(e.text[line:start]) {
-		end, err := e.pairEnd(node, i)
-		e.replace(line, e.nextLine(end), "")
-		return err
+		e.replace(line, e.nextLine(e.pairEnd(node, i)), "")
+		return
 	}
-	if i+2 == len(node.Content) {
-		return errShape
-	}
-	next, err := e.start(node.Content[i+2]) // it moves to the dash
-	e.replace(start, next, "")
-	return err
+	require(i+2 < len(node.Content))
+	e.replace(start, e.start(node.Content[i+2]), "") // the next one moves to the dash
 }
 
-func (e *editor) pairEnd(node *yamlv3.Node, i int) (int, error) {
+// pairEnd is the end of a key with its value.
+func (e *editor) pairEnd(node *yamlv3.Node, i int) int {
 	if isEmpty(node.Content[i+1]) {
 		return e.colon(node.Content[i])
 	}
 	return e.end(node.Content[i+1])
 }
 
-func (e *editor) diffSequence(node *yamlv3.Node, have, want []any, at place) error {
+func (e *editor) diffSequence(node *yamlv3.Node, have, want []any, at place) {
 	flow := node.Style&yamlv3.FlowStyle != 0
 	from := align(have, want)
-	if flow && len(have) > kept(from) {
-		return e.replaceFlow(node, want)
+	if flow && kept(from) < len(have) {
+		e.replaceFlow(node, want)
+		return
 	}
 	next := 0 // of the old ones
 	for i, value := range want {
 		if from[i] < 0 {
-			if err := e.insertItem(node, next, value, at); err != nil {
-				return err
-			}
+			e.insertItem(node, next, value, at)
 			continue
 		}
-		if err := e.removeItems(node, next, from[i]); err != nil {
-			return err
-		}
+		e.removeItems(node.Content[next:from[i]])
 		item := node.Content[from[i]]
-		if err := e.diff(item, have[from[i]], value, place{item: true, flow: flow, column: item.Column - 1}); err != nil {
-			return err
-		}
+		e.diff(item, have[from[i]], value, place{item: true, flow: flow, column: item.Column - 1})
 		next = from[i] + 1
 	}
-	return e.removeItems(node, next, len(have))
+	e.removeItems(node.Content[next:])
 }
 
 // insertItem puts an item before the one with that number, or behind the last.
-func (e *editor) insertItem(node *yamlv3.Node, before int, value any, at place) error {
+func (e *editor) insertItem(node *yamlv3.Node, before int, value any, at place) {
 	if node.Style&yamlv3.FlowStyle != 0 {
-		return e.insertFlowItem(node, before, value)
+		e.insertFlowItem(node, before, value)
+		return
 	}
-	dash, err := e.dashAt(node.Content[0])
-	if err != nil {
-		return err
-	}
+	dash := e.dashAt(node.Content[0])
 	position := at.after
-	switch {
-	case before > 0:
-		if position, err = e.end(node.Content[before-1]); err != nil {
-			return err
-		}
-	case at.item || at.root:
-		return errShape
+	if before > 0 {
+		position = e.end(node.Content[before-1])
+	} else {
+		require(!at.item && !at.root)
 	}
-	lines, err := block([]any{value}, e.dash == 0)
-	if err == nil {
-		e.insertLines(position, indented(lines, dash-e.lineStart(dash)))
-	}
-	return err
+	e.insertLines(position, indented(block([]any{value}, e.dash == 0), dash-e.lineStart(dash)))
 }
 
-func (e *editor) removeItems(node *yamlv3.Node, from, to int) error {
-	for _, item := range node.Content[from:to] {
-		dash, err := e.dashAt(item)
-		if err != nil {
-			return err
-		}
-		end, err := e.end(item)
-		if err != nil {
-			return err
-		}
-		e.replace(e.lineStart(dash), e.nextLine(end), "")
+func (e *editor) removeItems(items []*yamlv3.Node) {
+	for _, item := range items {
+		e.replace(e.lineStart(e.dashAt(item)), e.nextLine(e.end(item)), "")
 	}
-	return nil
 }
 
 // dashAt is the position of an item's dash, which must be the first of its line.
-func (e *editor) dashAt(item *yamlv3.Node) (int, error) {
-	start, err := e.start(item)
-	if err != nil || isEmpty(item) {
-		return 0, errShape
-	}
+func (e *editor) dashAt(item *yamlv3.Node) int {
+	start := e.start(item)
 	line := e.lineStart(start)
 	dash := line + bytes.LastIndexByte(e.text[line:start], '-')
-	if dash < line || !blank(e.text[line:dash]) || !blank(e.text[dash+1:start]) {
-		return 0, errShape
-	}
-	return dash, nil
+	require(!isEmpty(item) && dash >= line && blank(e.text[line:dash]) && blank(e.text[dash+1:start]))
+	return dash
 }
 
 func blank(text []byte) bool { return len(bytes.Trim(text, " ")) == 0 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 )
@@ -42,6 +43,33 @@ var byteOrderMark = []byte("\ufeff")
 // another; explicit keys; line breaks that only YAML knows; a value that begins on another line than its dash.
 var errShape = errors.New("the text cannot be changed in place")
 
+// failure is the error with which the functions of this package leave splice or rewrite.
+type failure struct{ error }
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// require leaves with errShape where the text has another shape.
+func require(holds bool) {
+	if !holds {
+		panic(failure{errShape})
+	}
+}
+
+// recovered makes an error of a failure.
+func recovered(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.error
+	default:
+		panic(r)
+	}
+}
+
 // editor collects changes of a text.
 type editor struct {
 	text    []byte
@@ -58,26 +86,18 @@ type change struct {
 	text       string
 }
 
-func splice(document []byte, want any) ([]byte, error) {
+func splice(document []byte, want any) (edited []byte, err error) {
+	defer recovered(&err)
 	have, err := Parse(document)
-	if err != nil {
-		return nil, err
-	}
+	check(err)
 	var root yamlv3.Node
-	if err := yamlv3.Unmarshal(document, &root); err != nil || len(root.Content) != 1 || have == nil {
-		return nil, errShape
-	}
-	e, err := newEditor(document, root.Content[0])
-	if err != nil {
-		return nil, err
-	}
-	if err := e.diff(root.Content[0], have, want, place{root: true}); err != nil {
-		return nil, err
-	}
-	return e.apply()
+	require(yamlv3.Unmarshal(document, &root) == nil && len(root.Content) == 1 && have != nil)
+	e := newEditor(document, root.Content[0])
+	e.diff(root.Content[0], have, want, place{root: true})
+	return e.apply(), nil
 }
 
-func newEditor(text []byte, root *yamlv3.Node) (*editor, error) {
+func newEditor(text []byte, root *yamlv3.Node) *editor {
 	e := &editor{text: text, lines: []int{0}, eol: "\n", json: json.Valid(text), dash: dashOf(root)}
 	for at, c := range text {
 		if c == '\n' && at+1 < len(text) {
@@ -88,10 +108,8 @@ func newEditor(text []byte, root *yamlv3.Node) (*editor, error) {
 	if crlf > 0 {
 		e.eol = "\r\n"
 	}
-	if bytes.Count(text, []byte("\r")) != crlf || bytes.ContainsAny(text, "\u0085\u2028\u2029\ufeff") {
-		return nil, errShape // the parser would count other lines than we do
-	}
-	return e, nil
+	require(bytes.Count(text, []byte("\r")) == crlf && !bytes.ContainsAny(text, "\u0085\u2028\u2029\ufeff")) // else the parser counts other lines
+	return e
 }
 
 // dashOf returns how far the document indents a sequence below its key, as far as it shows.
@@ -111,20 +129,18 @@ func dashOf(node *yamlv3.Node) int {
 }
 
 // apply makes the changes, which were found in their order.
-func (e *editor) apply() ([]byte, error) {
+func (e *editor) apply() []byte {
 	slices.SortStableFunc(e.changes, func(a, b change) int { return cmp.Compare(a.start, b.start) })
 	var out bytes.Buffer
 	at := 0
 	for _, c := range e.changes {
-		if c.start < at {
-			return nil, errShape // within another change
-		}
+		require(c.start >= at) // else it is within another change
 		out.Write(e.text[at:c.start])
 		out.WriteString(c.text)
 		at = c.end
 	}
 	out.Write(e.text[at:])
-	return out.Bytes(), nil
+	return out.Bytes()
 }
 
 func (e *editor) replace(start, end int, text string) {
@@ -133,7 +149,7 @@ func (e *editor) replace(start, end int, text string) {
 
 // insertLines puts lines below the line of a position.
 func (e *editor) insertLines(position int, lines []string) {
-	text := joined(lines, e.eol)
+	text := strings.Join(lines, e.eol)
 	if next := e.nextLine(position); next > 0 && e.text[next-1] == '\n' {
 		e.replace(next, next, text+e.eol)
 	} else {
@@ -142,7 +158,8 @@ func (e *editor) insertLines(position int, lines []string) {
 }
 
 // rewrite writes a document anew, below the lines before its first.
-func rewrite(document []byte, want any) ([]byte, error) {
+func rewrite(document []byte, want any) (edited []byte, err error) {
+	defer recovered(&err)
 	if json.Valid(document) {
 		trimmed := bytes.TrimRight(document, " \t\r\n")
 		out, err := json.MarshalIndent(want, "", "  ")
@@ -155,11 +172,7 @@ func rewrite(document []byte, want any) ([]byte, error) {
 	if bytes.Contains(document, []byte("\r\n")) {
 		eol = "\r\n"
 	}
-	lines, err := block(want, true)
-	if err != nil {
-		return nil, err
-	}
-	return append(head(document), (joined(lines, eol) + eol)...), nil
+	return append(head(document), (strings.Join(block(want, true), eol) + eol)...), nil
 }
 
 // head is what stands before the object: separator, comments, blank lines.

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,90 +11,57 @@ import (
 )
 
 // block writes a value as lines of YAML, sequences at the column of their key or two further.
-func block(value any, compact bool) ([]string, error) {
+func block(value any, compact bool) []string {
 	var out bytes.Buffer
 	encoder := yamlv3.NewEncoder(&out)
 	encoder.SetIndent(2)
 	if compact {
 		encoder.CompactSeqIndent()
 	}
-	node, err := toNode(value, 0)
-	if err == nil {
-		err = encoder.Encode(node)
-	}
-	if err == nil {
-		err = encoder.Close()
-	}
-	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), err
+	check(encoder.Encode(toNode(value, 0)))
+	check(encoder.Close())
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
 // flow writes a value in one line.
-func (e *editor) flow(value any) (string, error) {
+func (e *editor) flow(value any) string {
 	if e.json {
 		text, err := json.Marshal(value)
-		return string(text), err
+		check(err)
+		return string(text)
 	}
-	node, err := toNode([]any{value}, yamlv3.FlowStyle) // within brackets, where } and , need quotes
-	if err != nil {
-		return "", err
-	}
-	text, err := yamlv3.Marshal(node)
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(string(text), "["), "]\n"), nil
+	text, err := yamlv3.Marshal(toNode([]any{value}, yamlv3.FlowStyle)) // within brackets, where } and , need quotes
+	check(err)
+	return strings.TrimSuffix(strings.TrimPrefix(string(text), "["), "]\n")
 }
 
 // toNode makes a node of a value. The name comes first, as people write it.
-func toNode(value any, style yamlv3.Style) (*yamlv3.Node, error) {
+func toNode(value any, style yamlv3.Style) *yamlv3.Node {
 	node := &yamlv3.Node{}
 	switch value := value.(type) {
 	case map[string]any:
 		node.Kind, node.Tag, node.Style = yamlv3.MappingNode, "!!map", style
-		keys := sortedKeys(value)
+		keys := slices.Sorted(maps.Keys(value))
 		if at := slices.Index(keys, "name"); at > 0 {
 			keys = slices.Insert(slices.Delete(keys, at, at+1), 0, "name")
 		}
 		for _, key := range keys {
-			if err := appendNodes(node, style, key, value[key]); err != nil {
-				return nil, err
-			}
+			node.Content = append(node.Content, toNode(key, style), toNode(value[key], style))
 		}
 	case []any:
 		node.Kind, node.Tag, node.Style = yamlv3.SequenceNode, "!!seq", style
-		if err := appendNodes(node, style, value...); err != nil {
-			return nil, err
+		for _, item := range value {
+			node.Content = append(node.Content, toNode(item, style))
 		}
 	case string:
-		err := node.Encode(value)
+		check(node.Encode(value))
 		if strings.Contains(value, "\n") { // a literal text would take in what follows it: comments, or the end of the file
 			node.Style = yamlv3.DoubleQuotedStyle
 		}
-		return node, err
 	default:
-		return node, node.Encode(value)
+		check(node.Encode(value))
 	}
-	return node, nil
-}
-
-func appendNodes(to *yamlv3.Node, style yamlv3.Style, values ...any) error {
-	for _, value := range values {
-		node, err := toNode(value, style)
-		if err != nil {
-			return err
-		}
-		to.Content = append(to.Content, node)
-	}
-	return nil
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return node
 }
 
 // indented are the lines with blanks before them.
@@ -107,5 +75,3 @@ func indented(lines []string, by int) []string {
 	}
 	return result
 }
-
-func joined(lines []string, eol string) string { return strings.Join(lines, eol) }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func (w *writer) block(value any, indent int, inline bool) {
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		keys := sortedKeys(value)
+		keys := slices.Sorted(maps.Keys(value))
 		w.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 		for i, key := range keys {
 			margin(i)
@@ -136,7 +137,7 @@ func (w *writer) inline(value any, indent int, key bool) {
 		encoded, _ := json.Marshal(value)
 		if object, isMap := value.(map[string]any); isMap && w.Intn(2) == 0 {
 			var parts []string
-			for _, key := range sortedKeys(object) {
+			for _, key := range slices.Sorted(maps.Keys(object)) {
 				inner, _ := json.Marshal(object[key])
 				parts = append(parts, w.key(key)+": "+string(inner))
 			}
@@ -177,7 +178,7 @@ func (w *writer) changed(value any, keep bool) any {
 
 func (w *writer) changedObject(value map[string]any, keep bool) any {
 	result := map[string]any{}
-	for _, key := range sortedKeys(value) {
+	for _, key := range slices.Sorted(maps.Keys(value)) {
 		result[key] = value[key]
 		if w.Intn(2) == 0 {
 			result[key] = w.changed(value[key], keep)

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -9,30 +10,24 @@ import (
 )
 
 // start is where a node begins, behind its anchor and tag.
-func (e *editor) start(node *yamlv3.Node) (int, error) {
+func (e *editor) start(node *yamlv3.Node) int {
 	if node.Line < 1 || node.Line > len(e.lines) {
-		return len(e.text), nil // an empty value at the end
+		return len(e.text) // an empty value at the end
 	}
 	at := e.lines[node.Line-1]
 	for range node.Column - 1 {
 		_, size := utf8.DecodeRune(e.text[at:])
 		at += size
 	}
-	if node.Anchor != "" || node.Style&yamlv3.TaggedStyle != 0 {
-		return at, errShape
-	}
-	return at, nil
+	require(node.Anchor == "" && node.Style&yamlv3.TaggedStyle == 0)
+	return at
 }
 
 // end is where a node ends: behind its last character.
-func (e *editor) end(node *yamlv3.Node) (int, error) {
-	start, err := e.start(node)
-	if err != nil {
-		return 0, err
-	}
+func (e *editor) end(node *yamlv3.Node) int {
+	start := e.start(node)
+	require(node.Kind != yamlv3.AliasNode)
 	switch {
-	case node.Kind == yamlv3.AliasNode:
-		return 0, errShape
 	case node.Kind == yamlv3.ScalarNode:
 		return e.scalarEnd(node, start)
 	case node.Style&yamlv3.FlowStyle != 0:
@@ -46,16 +41,10 @@ func (e *editor) end(node *yamlv3.Node) (int, error) {
 }
 
 // colon is the position behind the colon of a key.
-func (e *editor) colon(key *yamlv3.Node) (int, error) {
-	at, err := e.end(key)
-	if err != nil {
-		return 0, err
-	}
-	at = e.skip(at, " \t")
-	if at == len(e.text) || e.text[at] != ':' {
-		return 0, errShape // an explicit key: "? key"
-	}
-	return at + 1, nil
+func (e *editor) colon(key *yamlv3.Node) int {
+	at := e.skip(e.end(key), " \t")
+	require(at < len(e.text) && e.text[at] == ':') // else it is an explicit key: "? key"
+	return at + 1
 }
 
 // isEmpty tells whether nothing is written where a value could be.
@@ -70,28 +59,12 @@ func (e *editor) skip(at int, blanks string) int {
 	return at
 }
 
-func (e *editor) scalarEnd(node *yamlv3.Node, start int) (int, error) {
+func (e *editor) scalarEnd(node *yamlv3.Node, start int) int {
 	switch {
 	case node.Style&yamlv3.DoubleQuotedStyle != 0:
-		for at := start + 1; at < len(e.text); at++ {
-			switch e.text[at] {
-			case '\\':
-				at++
-			case '"':
-				return at + 1, nil
-			}
-		}
-		return 0, errShape
+		return start + e.match(start, doubleQuoted)
 	case node.Style&yamlv3.SingleQuotedStyle != 0:
-		for at := start + 1; at < len(e.text); at++ {
-			if e.text[at] == '\'' {
-				if at+1 == len(e.text) || e.text[at+1] != '\'' {
-					return at + 1, nil
-				}
-				at++
-			}
-		}
-		return 0, errShape
+		return start + e.match(start, singleQuoted)
 	case node.Style&(yamlv3.LiteralStyle|yamlv3.FoldedStyle) != 0:
 		return e.blockEnd(node, start)
 	}
@@ -99,17 +72,27 @@ func (e *editor) scalarEnd(node *yamlv3.Node, start int) (int, error) {
 	for i := range len(node.Value) { // over several lines, it is folded
 		if c := node.Value[i]; strings.IndexByte(" \t\r\n", c) < 0 {
 			at = e.skip(at, " \t\r\n")
-			if at == len(e.text) || e.text[at] != c {
-				return 0, errShape
-			}
+			require(at < len(e.text) && e.text[at] == c)
 			at++
 		}
 	}
-	return at, nil
+	return at
+}
+
+var (
+	doubleQuoted = regexp.MustCompile(`^"(?s:[^"\\]|\\.)*"`)
+	singleQuoted = regexp.MustCompile(`^'(?:[^']|'')*'`)
+)
+
+// match is the length of what matches at a position.
+func (e *editor) match(at int, pattern *regexp.Regexp) int {
+	found := pattern.FindIndex(e.text[at:])
+	require(found != nil)
+	return found[1]
 }
 
 // blockEnd is the end of a literal or folded text: its last line that is indented like the first.
-func (e *editor) blockEnd(node *yamlv3.Node, start int) (int, error) {
+func (e *editor) blockEnd(node *yamlv3.Node, start int) int {
 	next := e.nextLine(start)
 	header, _, _ := bytes.Cut(e.text[start:next], []byte("#"))
 	first := strings.TrimLeft(node.Value, "\n")
@@ -133,34 +116,24 @@ func (e *editor) blockEnd(node *yamlv3.Node, start int) (int, error) {
 		}
 		end = lineEnd
 	}
-	if end < 0 {
-		return 0, errShape
-	}
-	return end, nil
+	require(end >= 0)
+	return end
 }
 
 // flowEnd is behind the closing bracket.
-func (e *editor) flowEnd(node *yamlv3.Node, start int) (int, error) {
-	at, err := e.contentEnd(node, start)
-	if err != nil {
-		return 0, err
-	}
-	at = e.skipFlow(at)
-	if at == len(e.text) || e.text[at] != '}' && e.text[at] != ']' {
-		return 0, errShape
-	}
-	return at + 1, nil
+func (e *editor) flowEnd(node *yamlv3.Node, start int) int {
+	at := e.skipFlow(e.contentEnd(node, start))
+	require(at < len(e.text) && (e.text[at] == '}' || e.text[at] == ']'))
+	return at + 1
 }
 
 // contentEnd is behind the last element of a flow collection, or behind the opening bracket.
-func (e *editor) contentEnd(node *yamlv3.Node, start int) (int, error) {
+func (e *editor) contentEnd(node *yamlv3.Node, start int) int {
 	if len(node.Content) == 0 {
-		return start + 1, nil
+		return start + 1
 	}
 	last := node.Content[len(node.Content)-1]
-	if isEmpty(last) {
-		return 0, errShape
-	}
+	require(!isEmpty(last))
 	return e.end(last)
 }
 

@@ -24,7 +24,6 @@ var templates = map[string][]string{
 
 // holders are the kinds that hold other objects in a list.
 var holders = map[string][]string{
-	"v1/List": {"items"},
 	"work.open-cluster-management.io/v1/ManifestWork": {"spec", "workload", "manifests"},
 }
 
@@ -32,8 +31,8 @@ var holders = map[string][]string{
 func Workloads(objects []map[string]any) []Workload {
 	var found []Workload
 	for _, object := range objects {
-		if path, is := templates[kind(object)]; is {
-			found = append(found, Workload{object, at(path)})
+		if path, ok := templates[kind(object)]; ok {
+			found = append(found, Workload{object, strings.Join(append([]string{""}, path...), "/")})
 		}
 	}
 	return found
@@ -41,15 +40,16 @@ func Workloads(objects []map[string]any) []Workload {
 
 // Objects returns the object of a document, or those in a List or a ManifestWork. To change one changes the document.
 func Objects(document any) []map[string]any {
-	object, isMap := document.(map[string]any)
-	if !isMap {
+	object, ok := document.(map[string]any)
+	if !ok {
 		return nil
 	}
-	path, is := holders[kind(object)]
-	if !is && strings.HasSuffix(kind(object), "List") { // DeploymentList and its like
-		path, is = []string{"items"}, true
-	}
-	if !is {
+	path, ok := holders[kind(object)]
+	switch {
+	case ok:
+	case strings.HasSuffix(kind(object), "List"): // such as DeploymentList
+		path = []string{"items"}
+	default:
 		return []map[string]any{object}
 	}
 	var found []map[string]any
@@ -64,14 +64,6 @@ func kind(object map[string]any) string {
 	return fmt.Sprintf("%v/%v", object["apiVersion"], object["kind"])
 }
 
-func at(path []string) string {
-	pointer := ""
-	for _, key := range path {
-		pointer += "/" + key
-	}
-	return pointer
-}
-
 func get(object map[string]any, path []string) any {
 	var value any = object
 	for _, key := range path {
@@ -83,8 +75,7 @@ func get(object map[string]any, path []string) any {
 
 // Template is what the pods are made of: metadata and spec, nil if there is none.
 func (w Workload) Template() map[string]any {
-	path := templates[kind(w.Object)]
-	template, _ := get(w.Object, path).(map[string]any)
+	template, _ := get(w.Object, templates[kind(w.Object)]).(map[string]any)
 	return template
 }
 
@@ -99,11 +90,7 @@ func (w Workload) Namespace() string { return text(get(w.Object, []string{"metad
 
 // String is kind, namespace and name.
 func (w Workload) String() string {
-	name := w.Name()
-	if namespace := w.Namespace(); namespace != "" {
-		name = namespace + "/" + name
-	}
-	return strings.TrimSpace(fmt.Sprint(w.Object["kind"], " ", name))
+	return strings.TrimSpace(fmt.Sprint(w.Object["kind"], " ", strings.TrimPrefix(w.Namespace()+"/"+w.Name(), "/")))
 }
 
 func text(value any) string {
