@@ -161,7 +161,7 @@ func (o *doctorOptions) known(cmd *cobra.Command) (doctor.Options, error) {
 	if err != nil {
 		return known, err
 	}
-	known.Families = doctor.Families(values)
+	known.Families = values.Families
 	if !o.hasSettings() {
 		return known, nil
 	}

@@ -133,10 +133,7 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if err := chart.CheckCarried(); err != nil {
 		return err
 	}
-	m, err := mutator.New(policies, chart, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
-	if err != nil {
-		return err
-	}
+	m := mutator.New(policies, chart, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
 	var out bytes.Buffer
 	names, err := inFolders(opts.files, opts.recursive)
 	if err != nil {
@@ -187,7 +184,7 @@ func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, erro
 	return mutation.ReadValues(layers...)
 }
 
-func printPolicies(out io.Writer, all []mutation.Made) error {
+func printPolicies(out io.Writer, all []*mutation.Policy) error {
 	for _, policy := range all {
 		if _, err := fmt.Fprintf(out, "---\n%s", policy.Text); err != nil {
 			return err

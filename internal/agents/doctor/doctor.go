@@ -4,14 +4,12 @@ package doctor
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/agents/shortname"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/document"
@@ -88,19 +86,6 @@ func (r Report) Hubs() []string {
 				all = append(all, hub)
 			}
 		}
-	}
-	return all
-}
-
-// Families returns tunnels.families of the chart's values, by name.
-func Families(values mutation.Values) []tunnel.Family {
-	var all []tunnel.Family
-	for _, name := range slices.Sorted(maps.Keys(values.Families)) {
-		family := values.Families[name]
-		all = append(all, tunnel.Family{
-			Name: name, Labels: family.Labels, Containers: family.Containers, Through: family.Through, ThroughTLS: family.ThroughTLS,
-			Reads: family.Reads, Flag: family.Flag, Targets: family.Targets, ReplacesBareURLs: family.ReplacesBareURLs,
-		})
 	}
 	return all
 }

@@ -64,18 +64,14 @@ func newMetered(b *testing.B, carry string) *metered {
 	if err != nil {
 		b.Fatal(err)
 	}
-	made, err := chart.Choose([]string{InjectProxyEnv})
+	policies, err := chart.Choose([]string{InjectProxyEnv})
 	if err != nil {
 		b.Fatal(err)
 	}
-	policy, err := made[0].Policy()
-	if err == nil {
-		err = policy.compile()
-	}
-	if err != nil {
+	if err := policies[0].compile(); err != nil {
 		b.Fatal(err)
 	}
-	return &metered{MutatingEvaluator: policy.evaluators[0], policy: policy}
+	return &metered{MutatingEvaluator: policies[0].evaluators[0], policy: policies[0]}
 }
 
 func (m *metered) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *admissionv1.AdmissionRequest,

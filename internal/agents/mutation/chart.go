@@ -20,6 +20,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/charts"
 	"github.com/fairlead-io/fairlead/internal/agents/manifest"
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/policies"
 )
 
@@ -42,20 +43,15 @@ var load = sync.OnceValues(func() (*chart.Chart, error) {
 	return loader.LoadFiles(files)
 })
 
-// isPartial says of a template that it makes nothing by itself.
-func isPartial(template *common.File) bool { return strings.HasPrefix(template.Name, "templates/_") }
-
-func isAny(*common.File) bool { return true }
-
 // ofTemplate is what a template says with fail.
 var ofTemplate = regexp.MustCompile(`(?s)execution error at \([^)]*\): (.*)`)
 
 // asked is the name of a template that is not the chart's.
 const asked = "templates/asked.json"
 
-// run renders those templates of the chart that are wanted, by name, and a question about it. Of its errors, only what
-// the chart itself says is repeated: it shows no value.
-func run(values common.Values, question string, wanted func(*common.File) bool) (map[string]string, error) {
+// run renders a question about the chart and, if asked for, what the chart itself makes, by template. Of its errors, only what the
+// chart itself says is repeated: it shows no value.
+func run(values common.Values, question string, all bool) (map[string]string, error) {
 	whole, err := load()
 	if err != nil {
 		return nil, err
@@ -63,7 +59,7 @@ func run(values common.Values, question string, wanted func(*common.File) bool) 
 	part := *whole
 	part.Templates = []*common.File{{Name: asked, Data: []byte(question)}}
 	for _, template := range whole.Templates {
-		if wanted(template) {
+		if all || strings.HasPrefix(template.Name, "templates/_") {
 			part.Templates = append(part.Templates, template)
 		}
 	}
@@ -85,38 +81,33 @@ const question = `
   "noRelay" (include "fairlead-policies.noRelay" .)
   "sources" (include "fairlead-policies.excludedSources" . | fromJsonArray)
   "tunnels" (include "fairlead-policies.tunnels" . | fromJsonArray)
-  "policies" (include "fairlead-policies.tunnelPolicies" . | fromJson) | toJson -}}`
+  "byPolicy" (include "fairlead-policies.tunnelPolicies" . | fromJson) | toJson -}}`
 
 // InjectProxyEnv is the name of the policy that is for all pods.
 const InjectProxyEnv = "inject-proxy-env"
 
 // Rendering is what the chart makes of values.
 type Rendering struct {
+	Answer
 	Carry    string
+	Policies []*Policy // inject-proxy-env, and those for tunnels by name
+
+	values Values
+}
+
+// Answer is that to question.
+type Answer struct {
 	HasProxy bool
-	NoRelay  string // why there is no relay, if there is none
-	Policies []Made // inject-proxy-env, and those for tunnels by name
-
-	values  Values
-	sources []string // regular expressions
-	tunnels []Tunnel
+	NoRelay  string   // why there is no relay, if there is none
+	Sources  []string // that are excluded: regular expressions
+	Tunnels  []Tunnel
+	ByPolicy map[string][]Tunnel
 }
-
-// Made is a policy as the chart makes it.
-type Made struct {
-	Name    string
-	Text    []byte   // as the API server's own kind
-	Tunnels []Tunnel // none if it is not for tunnels; all of one way, known by the same label keys
-}
-
-// Policy returns it, to be evaluated.
-func (m Made) Policy() (*Policy, error) { return Read(m.Text) }
 
 // Tunnel is a family that goes some way.
 type Tunnel struct {
-	Name    string `json:"name"`
+	tunnel.Family
 	Through string `json:"way"` // ThroughEnvironment, ThroughSidecar or ThroughRelay
-	Family
 }
 
 // PolicyName is what people call the policy for this family alone.
@@ -127,26 +118,18 @@ func (t Tunnel) TakesRelay() bool { return t.Through == ThroughRelay || t.Throug
 
 // Render renders the chart with these values.
 func (v Values) Render() (*Rendering, error) {
-	rendered, err := run(v.render, question, isAny)
+	rendered, err := run(v.render, question, true)
 	if err != nil {
 		return nil, err
 	}
 	r := &Rendering{Carry: v.Carry, values: v}
-	var answer struct {
-		HasProxy bool
-		NoRelay  string
-		Sources  []string
-		Tunnels  []Tunnel
-		Policies map[string][]Tunnel
-	}
-	at := func(name string) string { return "fairlead-policies/" + name }
-	if err := json.Unmarshal([]byte(rendered[at(asked)]), &answer); err != nil {
+	const folder = "fairlead-policies/"
+	if err := json.Unmarshal([]byte(rendered[folder+asked]), &r.Answer); err != nil {
 		return nil, fmt.Errorf("what the chart says of itself: %w", typeError(err))
 	}
-	r.HasProxy, r.NoRelay, r.sources, r.tunnels = answer.HasProxy, answer.NoRelay, answer.Sources, answer.Tunnels
 	for _, name := range []string{"templates/inject-proxy-env.yaml", "templates/tunnels.yaml"} {
-		for _, document := range manifest.Split([]byte(rendered[at(name)])) {
-			if err := r.add(document, answer.Policies); err != nil {
+		for _, document := range manifest.Split([]byte(rendered[folder+name])) {
+			if err := r.add(document); err != nil {
 				return nil, err
 			}
 		}
@@ -155,7 +138,7 @@ func (v Values) Render() (*Rendering, error) {
 }
 
 // add takes a document in, if it is a policy, with the families that it is for.
-func (r *Rendering) add(document []byte, of map[string][]Tunnel) error {
+func (r *Rendering) add(document []byte) error {
 	policy := &admissionregistrationv1.MutatingAdmissionPolicy{}
 	if err := yaml.Unmarshal(document, policy); err != nil {
 		return errors.New("a template of the chart makes no YAML")
@@ -168,7 +151,12 @@ func (r *Rendering) add(document []byte, of map[string][]Tunnel) error {
 	if err != nil {
 		return err
 	}
-	r.Policies = append(r.Policies, Made{Name: policy.Name, Text: text, Tunnels: of[policy.Name]})
+	read, err := Read(text)
+	if err != nil {
+		return err
+	}
+	read.Tunnels = r.ByPolicy[policy.Name]
+	r.Policies = append(r.Policies, read)
 	return nil
 }
 
@@ -189,9 +177,9 @@ func (e UnknownPolicyError) Error() string {
 // Names are what Choose takes: inject-proxy-env, and tunnel-<family> for each family that has a policy.
 func (r *Rendering) Names() []string {
 	names := []string{}
-	for _, made := range r.Policies {
-		for _, tunnel := range made.Tunnels {
-			names = append(names, tunnel.PolicyName())
+	for _, policy := range r.Policies {
+		for _, family := range policy.Tunnels {
+			names = append(names, family.PolicyName())
 		}
 	}
 	slices.Sort(names)
@@ -200,17 +188,17 @@ func (r *Rendering) Names() []string {
 
 // Choose returns the policies for these, with no other family, or all that are for tunnels. The name of a policy stands for all its
 // families. Another name is an UnknownPolicyError.
-func (r *Rendering) Choose(names []string) ([]Made, error) {
+func (r *Rendering) Choose(names []string) ([]*Policy, error) {
 	known := r.Names()
 	for _, name := range names {
-		policy := slices.IndexFunc(r.Policies, func(made Made) bool { return made.Name == name })
+		policy := slices.IndexFunc(r.Policies, func(p *Policy) bool { return p.Name == name })
 		switch {
 		case slices.Contains(known, name):
 		case policy < 0:
 			return nil, UnknownPolicyError{name, known, r.whyNone(strings.TrimPrefix(name, "tunnel-"))}
 		default:
-			for _, tunnel := range r.Policies[policy].Tunnels {
-				names = append(slices.Clone(names), tunnel.PolicyName())
+			for _, family := range r.Policies[policy].Tunnels {
+				names = append(slices.Clone(names), family.PolicyName())
 			}
 		}
 	}
@@ -221,17 +209,17 @@ func (r *Rendering) Choose(names []string) ([]Made, error) {
 		}
 		r = alone
 	}
-	return slices.DeleteFunc(slices.Clone(r.Policies), func(made Made) bool {
-		return made.Tunnels == nil && !slices.Contains(names, InjectProxyEnv)
+	return slices.DeleteFunc(slices.Clone(r.Policies), func(p *Policy) bool {
+		return p.Tunnels == nil && !slices.Contains(names, InjectProxyEnv)
 	}), nil
 }
 
 // whyNone says why a family has no policy; "" if there is no such family.
 func (r *Rendering) whyNone(family string) string {
-	if _, there := r.values.Families[family]; !there {
+	switch {
+	case !slices.ContainsFunc(r.values.Families, func(f tunnel.Family) bool { return f.Name == family }):
 		return ""
-	}
-	if slices.ContainsFunc(r.Unrelayed(), func(t Tunnel) bool { return t.Name == family }) {
+	case slices.ContainsFunc(r.Unrelayed(), func(t Tunnel) bool { return t.Name == family }):
 		return r.NoRelay
 	}
 	return "tunnels.enabled is false, or the family's through is None"
@@ -242,7 +230,7 @@ func (r *Rendering) Unrelayed() []Tunnel {
 	if r.NoRelay == "" {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(r.tunnels), func(t Tunnel) bool { return !t.TakesRelay() })
+	return slices.DeleteFunc(slices.Clone(r.Tunnels), func(t Tunnel) bool { return !t.TakesRelay() })
 }
 
 // CheckCarried refuses to carry what is not there.
@@ -255,5 +243,5 @@ func (r *Rendering) CheckCarried() error {
 
 // LeavesAlone says whether a container with such a source gets nothing, where what it would get would win over the source.
 func (r *Rendering) LeavesAlone(source string) bool {
-	return slices.ContainsFunc(r.sources, func(pattern string) bool { return regexp.MustCompile(pattern).MatchString(source) })
+	return slices.ContainsFunc(r.Sources, func(pattern string) bool { return regexp.MustCompile(pattern).MatchString(source) })
 }

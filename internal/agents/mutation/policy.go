@@ -4,8 +4,8 @@
 package mutation
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -43,6 +43,8 @@ type Operation struct {
 // Policy is a policy, to be evaluated.
 type Policy struct {
 	Name       string
+	Text       []byte   // that it was read from
+	Tunnels    []Tunnel // none if it is not for tunnels; all of one way, known by the same label keys
 	spec       admissionregistrationv1.MutatingAdmissionPolicySpec
 	object     labels.Selector
 	namespace  labels.Selector
@@ -57,7 +59,7 @@ func Read(text []byte) (*Policy, error) {
 	if err := yaml.Unmarshal(text, policy); err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
-	p := &Policy{Name: policy.Name, spec: policy.Spec}
+	p := &Policy{Name: policy.Name, Text: text, spec: policy.Spec}
 	constraints := policy.Spec.MatchConstraints
 	if constraints == nil || constraints.NamespaceSelector == nil || constraints.ObjectSelector == nil {
 		return nil, fmt.Errorf("policy %s: matchConstraints lacks a selector", p.Name)
@@ -125,13 +127,10 @@ func (p *Policy) Mutate(ctx context.Context, pod *unstructured.Unstructured, nam
 	for _, evaluator := range p.evaluators {
 		result, _, err := evaluator.ForInput(p.compiler.CreateContext(ctx), versioned, request,
 			plugincel.OptionalVariableBindings{}, plugincel.CreateNamespaceObject(namespace), celconfig.RuntimeCELCostBudget)
-		if err == nil && result.Error != nil {
-			err = result.Error
+		if err = cmp.Or(err, result.Error); err != nil {
+			return nil, fmt.Errorf("policy %s: %w", p.Name, err)
 		}
-		if err == nil {
-			operations, err = appendOperations(operations, result.EvalResult)
-		}
-		if err != nil {
+		if operations, err = appendOperations(operations, result.EvalResult); err != nil {
 			return nil, fmt.Errorf("policy %s: %w", p.Name, err)
 		}
 	}
@@ -155,13 +154,7 @@ func appendOperations(operations []Operation, list any) ([]Operation, error) {
 			if err != nil {
 				return nil, fmt.Errorf("the value at %s: %w", v.Path, err)
 			}
-			encoded, err := json.Marshal(value)
-			if err == nil {
-				err = json.Unmarshal(encoded, &operation.Value)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("the value at %s: %w", v.Path, err)
-			}
+			operation.Value = value.(*structpb.Value).AsInterface() //nolint:forcetypeassert // it has been made one
 		}
 		operations = append(operations, operation)
 	}

@@ -29,17 +29,9 @@ tunnels:
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := chart.Choose(names)
+	policies, err := chart.Choose(names)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var policies []*mutation.Policy
-	for _, one := range made {
-		policy, err := one.Policy()
-		if err != nil {
-			t.Fatal(err)
-		}
-		policies = append(policies, policy)
 	}
 	return policies
 }

@@ -11,6 +11,8 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 )
 
 // Ways in which the agents of a family leave.
@@ -18,7 +20,6 @@ const (
 	ThroughEnvironment = "Environment"
 	ThroughSidecar     = "Sidecar"
 	ThroughRelay       = "Relay"
-	ThroughNone        = "None"
 )
 
 // How agents get the settings.
@@ -34,21 +35,8 @@ const Namespace = "fairlead-system"
 // Values are those of charts/fairlead-policies.
 type Values struct {
 	Carry    string
-	Families map[string]Family // of tunnels
-	render   common.Values     // what templates see
-}
-
-// Family is a row of tunnels.families; values.yaml of the chart says what each field means.
-type Family struct {
-	Labels           map[string][]string `json:"labels"`
-	Containers       []string            `json:"containers"`
-	Through          string              `json:"through"`
-	ThroughTLS       string              `json:"throughTLS"`
-	Reads            []string            `json:"reads"`
-	ReplacesBareURLs bool                `json:"replacesBareURLs"`
-	Flag             []string            `json:"flag"`
-	Arguments        [][]string          `json:"arguments"`
-	Targets          []string            `json:"targets"`
+	Families []tunnel.Family // by name
+	render   common.Values   // what templates see
 }
 
 // ReadValues reads values files, each over the one before and all over the chart's own, as Helm does. It refuses what the
@@ -78,18 +66,24 @@ func ReadValues(files ...[]byte) (Values, error) {
 	if err := checkSchema(all, chart.Schema); err != nil {
 		return Values{}, err
 	}
-	if _, err := run(render, `{{ include "fairlead-policies.checkKeys" . }}`, isPartial); err != nil {
+	if _, err := run(render, `{{ include "fairlead-policies.checkKeys" . }}`, false); err != nil {
 		return Values{}, err
 	}
 	all["engine"] = "Native" // what is evaluated here is the API server's kind
 	var read struct {
 		Carry   string
-		Tunnels struct{ Families map[string]Family }
+		Tunnels struct{ Families map[string]tunnel.Family }
 	}
 	if err := decode(all, &read); err != nil {
 		return Values{}, err
 	}
-	return Values{read.Carry, read.Tunnels.Families, render}, nil
+	v := Values{Carry: read.Carry, render: render}
+	for _, name := range slices.Sorted(maps.Keys(read.Tunnels.Families)) {
+		family := read.Tunnels.Families[name]
+		family.Name = name
+		v.Families = append(v.Families, family)
+	}
+	return v, nil
 }
 
 // decode reads plain data as a type, which the schema has made sure of.
@@ -117,7 +111,7 @@ func (v Values) withFamilies(policies []string) Values {
 	values = maps.Clone(values)
 	v.render["Values"] = values
 	maps.DeleteFunc(inner(inner(values, "tunnels"), "families"), func(name string, _ any) bool {
-		return !slices.Contains(policies, Tunnel{Name: name}.PolicyName())
+		return !slices.Contains(policies, "tunnel-"+name)
 	})
 	return v
 }

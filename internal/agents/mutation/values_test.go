@@ -77,7 +77,7 @@ func TestKeysOfAPlatformAreTakenAndNotRead(t *testing.T) {
 		}
 		return content
 	}
-	render := func(files ...[]byte) []mutation.Made {
+	render := func(files ...[]byte) []*mutation.Policy {
 		values, err := mutation.ReadValues(files...)
 		if err != nil {
 			t.Fatal(err)

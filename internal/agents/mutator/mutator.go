@@ -24,7 +24,6 @@ import (
 type Mutator struct {
 	opts       Options
 	policies   []*mutation.Policy
-	tunnels    map[string][]mutation.Tunnel // by the policy's name
 	chart      *mutation.Rendering
 	tlsUnknown bool // whether the proxy speaks TLS is not known
 	streams    []stream
@@ -46,21 +45,9 @@ type stream struct {
 	documents [][]byte
 }
 
-// New prepares policies of a rendering.
-func New(all []mutation.Made, chart *mutation.Rendering, opts Options) (*Mutator, error) {
-	m := &Mutator{
-		opts: opts, tunnels: map[string][]mutation.Tunnel{}, namespaces: map[string]*corev1.Namespace{},
-		chart: chart, tlsUnknown: !chart.HasProxy,
-	}
-	for _, made := range all {
-		policy, err := made.Policy()
-		if err != nil {
-			return nil, err
-		}
-		m.policies = append(m.policies, policy)
-		m.tunnels[made.Name] = made.Tunnels
-	}
-	return m, nil
+// New takes policies of a rendering.
+func New(policies []*mutation.Policy, chart *mutation.Rendering, opts Options) *Mutator {
+	return &Mutator{opts: opts, policies: policies, chart: chart, tlsUnknown: !chart.HasProxy, namespaces: map[string]*corev1.Namespace{}}
 }
 
 // Add takes a stream in, and the namespaces in it.
@@ -174,7 +161,7 @@ func (m *Mutator) workload(ctx context.Context, name string, workload manifest.W
 	}
 	known := m.agents
 	for _, policy := range matching {
-		m.say(name, policy.Name, pod, by[policy.Name])
+		m.say(name, policy, pod, by[policy.Name])
 	}
 	if m.opts.Exclude && m.agents > known {
 		all = append(all, excluding(template)...)

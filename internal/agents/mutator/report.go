@@ -77,17 +77,17 @@ func (s statement) warn(format string, arguments ...any) {
 }
 
 // say states what a policy does to a pod, what not, and why: of the families that the pod is of, one by one.
-func (m *Mutator) say(name, policy string, object *unstructured.Unstructured, operations []mutation.Operation) {
+func (m *Mutator) say(name string, policy *mutation.Policy, object *unstructured.Unstructured, operations []mutation.Operation) {
 	pod := &corev1.Pod{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pod); err != nil {
 		m.fail("%s: %v", name, err) // it was made of a corev1.Pod
 		return
 	}
-	if len(m.tunnels[policy]) == 0 {
-		statement{m, name + ": " + policy, pod, operations}.family(&mutation.Tunnel{Through: mutation.ThroughEnvironment})
+	if len(policy.Tunnels) == 0 {
+		statement{m, name + ": " + policy.Name, pod, operations}.family(&mutation.Tunnel{Through: mutation.ThroughEnvironment})
 	}
 	first := map[string]string{} // by container
-	for _, tunnel := range m.tunnels[policy] {
+	for _, tunnel := range policy.Tunnels {
 		if selection.Lacking(tunnel.Labels, pod.Labels) != "" {
 			continue
 		}
@@ -354,11 +354,11 @@ func (m *Mutator) sayMissed(name string, template map[string]any, labels map[str
 	like, missing := "", []string{}
 	for _, policy := range m.policies {
 		matches := policy.Matches(labels, nil)
-		if matches && len(m.tunnels[policy.Name]) == 0 {
+		if matches && len(policy.Tunnels) == 0 {
 			m.sayExcluded(name, policy.Name, namespace)
 			return
 		}
-		for _, tunnel := range m.tunnels[policy.Name] {
+		for _, tunnel := range policy.Tunnels {
 			lacking := selection.Lacking(tunnel.Labels, labels)
 			switch at := slices.IndexFunc(containers, func(c any) bool { return slices.Contains(tunnel.Containers, nameOf(c)) }); {
 			case matches && lacking == "":

@@ -76,11 +76,7 @@ tunnels: {families: {agent: {labels: {app: [agent]}, containers: [agent], throug
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := chart.Choose([]string{"tunnel-agent"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := made[0].Policy()
+	policies, err := chart.Choose([]string{"tunnel-agent"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +96,7 @@ tunnels: {families: {agent: {labels: {app: [agent]}, containers: [agent], throug
 		if err != nil {
 			t.Fatal(err)
 		}
-		operations, err := policy.Mutate(t.Context(), admitted, &corev1.Namespace{})
+		operations, err := policies[0].Mutate(t.Context(), admitted, &corev1.Namespace{})
 		if err != nil {
 			t.Fatal(err)
 		}

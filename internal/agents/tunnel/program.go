@@ -146,18 +146,18 @@ func hasVariable(c Container, name string) bool {
 	return slices.ContainsFunc(c.Env, func(e EnvVar) bool { return e.Name == name })
 }
 
-// Family is a row of tunnels.families of charts/fairlead-policies.
+// Family is a row of tunnels.families; values.yaml of charts/fairlead-policies says what each field means.
 type Family struct {
-	Name       string
-	Labels     map[string][]string
-	Containers []string // all if there are none
-	Through    string   // None: it is for nobody
-	ThroughTLS string   // instead, where the proxy speaks TLS; empty: the same
-	Reads      []string
-	Flag       []string // instead of Reads, and the word behind which it stands
-	Targets    []string // of the relay, beside what command lines name
-
-	ReplacesBareURLs bool
+	Name             string              `json:"name"`
+	Labels           map[string][]string `json:"labels"`
+	Containers       []string            `json:"containers"` // all if there are none
+	Through          string              `json:"through"`    // None: it is for nobody
+	ThroughTLS       string              `json:"throughTLS"` // instead, where the proxy speaks TLS; empty: the same
+	Reads            []string            `json:"reads"`
+	ReplacesBareURLs bool                `json:"replacesBareURLs"`
+	Flag             []string            `json:"flag"` // instead of Reads, and the word behind which it stands
+	Arguments        [][]string          `json:"arguments"`
+	Targets          []string            `json:"targets"` // of the relay, beside what command lines name
 }
 
 // selects says whether the family's policy is for such a container.
