@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"path"
 	"slices"
 )
 
 // checksums returns what sha256sum says of the manifests behind a chart's links, by their paths in the chart.
-func checksums(chart string, folders []string) ([]byte, error) {
+func checksums(chart fs.FS, folders []string) ([]byte, error) {
 	var sums bytes.Buffer
 	for _, folder := range folders {
 		var files []string
 		for _, pattern := range []string{"*.yaml", "[^.]*/*.yaml"} { // a policy has a folder of its own
-			found, err := filepath.Glob(filepath.Join(chart, folder, pattern))
+			found, err := fs.Glob(chart, path.Join(folder, pattern))
 			if err != nil {
 				return nil, err
 			}
@@ -26,15 +26,11 @@ func checksums(chart string, folders []string) ([]byte, error) {
 		}
 		slices.Sort(files)
 		for _, file := range files {
-			content, err := os.ReadFile(file)
+			content, err := fs.ReadFile(chart, file)
 			if err != nil {
 				return nil, err
 			}
-			path, err := filepath.Rel(chart, file)
-			if err != nil {
-				return nil, err
-			}
-			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), filepath.ToSlash(path))
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), file)
 		}
 	}
 	return sums.Bytes(), nil

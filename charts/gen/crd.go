@@ -37,30 +37,20 @@ func corporateProxySpec(crd []byte) (map[string]any, error) {
 		return nil, errors.New("CRD of CorporateProxy: its spec has no properties")
 	}
 	delete(spec, "required") // the chart adds source
-	return jsonSchema(spec).(map[string]any), nil
+	return spec, walk(spec, "", toJSONSchema)
 }
 
-// jsonSchema leaves out what JSON Schema does not have, and patterns: there may be a password where none belongs.
-func jsonSchema(openAPI any) any {
-	switch at := openAPI.(type) {
-	case []any:
-		for i := range at {
-			at[i] = jsonSchema(at[i])
-		}
-	case map[string]any:
-		maps.DeleteFunc(at, func(key string, value any) bool {
-			_, isText := value.(string)
-			return strings.HasPrefix(key, "x-kubernetes-") || isText && slices.Contains([]string{"format", "pattern"}, key)
-		})
-		if description, isText := at["description"].(string); isText {
-			at["description"] = strings.ReplaceAll(description, "\n", " ")
-		}
-		if at["type"] == "object" && at["additionalProperties"] == nil {
-			at["additionalProperties"] = false
-		}
-		for key := range at {
-			at[key] = jsonSchema(at[key])
-		}
+// toJSONSchema takes away what JSON Schema does not have, and patterns: there may be a password where none belongs.
+func toJSONSchema(_ string, at map[string]any) error {
+	maps.DeleteFunc(at, func(key string, value any) bool {
+		_, ok := value.(string)
+		return strings.HasPrefix(key, "x-kubernetes-") || ok && slices.Contains([]string{"format", "pattern"}, key)
+	})
+	if description, ok := at["description"].(string); ok {
+		at["description"] = strings.ReplaceAll(description, "\n", " ")
 	}
-	return openAPI
+	if at["type"] == "object" && at["additionalProperties"] == nil {
+		at["additionalProperties"] = false
+	}
+	return nil
 }

@@ -67,25 +67,24 @@ func generate(chart string, folders []string) error {
 	if err != nil {
 		return fmt.Errorf("values.yaml: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(chart, "values.schema.json"), schema, 0o600); err != nil {
-		return err
-	}
 	known, err := keysOf(values)
 	if err != nil {
 		return err
 	}
-	if known != nil {
-		if err := os.WriteFile(filepath.Join(chart, "keys.json"), known, 0o600); err != nil {
-			return err
-		}
-	}
-	templates := strings.ReplaceAll(workloadTemplates, "CHART", filepath.Base(chart)) // a parent chart has one set of names
-	if err := os.WriteFile(filepath.Join(chart, "templates", "_workload.tpl"), []byte(templates), 0o600); err != nil {
-		return err
-	}
-	sums, err := checksums(chart, folders)
+	sums, err := checksums(os.DirFS(chart), folders)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(chart, "SHA256SUMS"), sums, 0o600)
+	for name, content := range map[string][]byte{
+		"values.schema.json": schema, "keys.json": known, "SHA256SUMS": sums,
+		"templates/_workload.tpl": []byte(strings.ReplaceAll(workloadTemplates, "CHART", filepath.Base(chart))), // a parent chart has one set of names
+	} {
+		if content == nil {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(chart, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

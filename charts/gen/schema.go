@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -41,12 +40,10 @@ func schemaOf(values field, definitions map[string]any) ([]byte, error) {
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["$comment"] = "Made of values.yaml by make generate. A value of null removes the default: what is required would be missing. " +
 		"No pattern and no format on what may hold a password: Helm would print it. Templates check those."
-	used, err := definitionsOf(schema, definitions)
-	if err != nil {
+	if schema["$defs"], err = definitionsOf(schema, definitions); err != nil {
 		return nil, err
 	}
-	schema["$defs"] = used
-	if err := checkStrict(schema, "values"); err != nil {
+	if err := walk(schema, "values", checkStrict); err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
@@ -63,7 +60,9 @@ func (f field) toSchema() (map[string]any, error) {
 		schema["description"] = f.description
 	}
 	if f.schema["$ref"] == nil && f.schema["enum"] == nil {
-		schema["type"] = typeOf(f.value)
+		if name, ok := types[f.value.Tag]; ok {
+			schema["type"] = name
+		}
 	}
 	if f.path == "" || f.fields != nil {
 		schema["additionalProperties"] = false
@@ -87,10 +86,10 @@ func (f field) toSchema() (map[string]any, error) {
 		}
 	}
 	for keyword, value := range f.schema {
-		if _, isBool := value.(bool); isBool && slices.Contains([]string{"required", "read", "workload"}, keyword) {
-			continue // ours
+		_, ok := value.(bool)
+		if ours := ok && slices.Contains([]string{"required", "read", "workload"}, keyword); !ours {
+			schema[keyword] = value
 		}
-		schema[keyword] = value
 	}
 	if schema["type"] == nil && schema["$ref"] == nil && schema["enum"] == nil {
 		return nil, fmt.Errorf("%s: @schema must say its type", f.path)
@@ -100,88 +99,72 @@ func (f field) toSchema() (map[string]any, error) {
 
 // required is whether null for it is an error.
 func (f field) required() bool {
-	if said, isBool := f.schema["required"].(bool); isBool {
+	if said, ok := f.schema["required"].(bool); ok {
 		return said
 	}
-	return !empty(f)
+	return f.hasDefault()
 }
 
-func empty(f field) bool {
-	if f.fields != nil {
-		return !slices.ContainsFunc(f.fields, func(below field) bool { return !empty(below) })
+func (f field) hasDefault() bool {
+	switch {
+	case f.fields != nil:
+		return slices.ContainsFunc(f.fields, field.hasDefault)
+	case f.value.Kind == yaml.ScalarNode:
+		return f.value.Value != "" && f.value.Tag != "!!null"
 	}
-	switch f.value.Kind {
-	case yaml.ScalarNode:
-		return f.value.Value == "" || f.value.Tag == "!!null"
-	default:
-		return len(f.value.Content) == 0
-	}
+	return len(f.value.Content) > 0
 }
 
-// typeOf returns nil for what is none.
-func typeOf(value *yaml.Node) any {
-	types := map[string]string{
-		"!!str": "string", "!!bool": "boolean", "!!int": "integer", "!!float": "number", "!!seq": "array", "!!map": "object",
-	}
-	if name, found := types[value.Tag]; found {
-		return name
-	}
-	return nil
+// types are those of JSON Schema, by YAML's tags.
+var types = map[string]string{
+	"!!str": "string", "!!bool": "boolean", "!!int": "integer", "!!float": "number", "!!seq": "array", "!!map": "object",
 }
 
 // definitionsOf returns those that a schema refers to, directly or not.
 func definitionsOf(schema any, definitions map[string]any) (map[string]any, error) {
 	used := map[string]any{}
-	var missing error
-	var visit func(any)
-	visit = func(at any) {
-		switch at := at.(type) {
-		case []any:
-			for _, element := range at {
-				visit(element)
-			}
-		case map[string]any:
-			for key, value := range at {
-				reference, isText := value.(string)
-				if key != "$ref" || !isText {
-					visit(value)
-					continue
-				}
-				name := strings.TrimPrefix(reference, "#/$defs/")
-				if used[name] != nil {
-					continue
-				}
-				if definitions[name] == nil {
-					missing = errors.Join(missing, fmt.Errorf("$ref %s is of nothing", reference))
-					continue
-				}
-				used[name] = definitions[name]
-				visit(used[name])
-			}
+	var collect func(path string, at map[string]any) error
+	collect = func(path string, at map[string]any) error {
+		reference, ok := at["$ref"].(string)
+		name := strings.TrimPrefix(reference, "#/$defs/")
+		switch {
+		case !ok || used[name] != nil:
+			return nil
+		case definitions[name] == nil:
+			return fmt.Errorf("$ref %s is of nothing", reference)
 		}
+		used[name] = definitions[name]
+		return walk(used[name], path, collect)
 	}
-	visit(schema)
-	return used, missing
+	return used, walk(schema, "", collect)
 }
 
 // checkStrict wants every map to say what may be in it, and every list.
-func checkStrict(schema any, path string) error {
-	switch at := schema.(type) {
+func checkStrict(path string, at map[string]any) error {
+	switch {
+	case at["type"] == "object" && at["additionalProperties"] == nil:
+		return fmt.Errorf("%s: @schema must say additionalProperties", path)
+	case at["type"] == "array" && at["items"] == nil:
+		return fmt.Errorf("%s: @schema must say what its items are", path)
+	}
+	return nil
+}
+
+// walk visits every map of a tree, outer ones first.
+func walk(tree any, path string, visit func(path string, at map[string]any) error) error {
+	switch at := tree.(type) {
 	case []any:
 		for i, element := range at {
-			if err := checkStrict(element, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if err := walk(element, fmt.Sprintf("%s[%d]", path, i), visit); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
-		if at["type"] == "object" && at["additionalProperties"] == nil {
-			return fmt.Errorf("%s: @schema must say additionalProperties", path)
-		}
-		if at["type"] == "array" && at["items"] == nil {
-			return fmt.Errorf("%s: @schema must say what its items are", path)
+		if err := visit(path, at); err != nil {
+			return err
 		}
 		for _, key := range slices.Sorted(maps.Keys(at)) {
-			if err := checkStrict(at[key], path+"."+key); err != nil {
+			if err := walk(at[key], path+"."+key, visit); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,33 +29,21 @@ func readValues(text []byte) (field, error) {
 	if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
 		return field{}, errors.New("it is not a map")
 	}
-	all := field{value: document.Content[0]}
-	var err error
-	if _, all.schema, err = comment(document.HeadComment); err != nil {
+	_, schema, err := comment(document.HeadComment)
+	if err != nil {
 		return field{}, err
 	}
-	if all.fields, err = fieldsOf(all); err != nil {
-		return field{}, err
-	}
-	return all, nil
+	all := field{value: document.Content[0], schema: schema}
+	all.fields, err = fieldsOf(all)
+	return all, err
 }
 
 func fieldsOf(of field) (fields []field, err error) {
 	for i := 0; i < len(of.value.Content); i += 2 {
 		key, value := of.value.Content[i], of.value.Content[i+1]
 		f := field{path: strings.TrimPrefix(of.path+"."+key.Value, "."), value: value}
-		// Behind a map's key, the comment is the key's.
-		for _, text := range []string{key.HeadComment, key.LineComment, value.LineComment} {
-			description, schema, err := comment(text)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", f.path, err)
-			}
-			if f.description == "" {
-				f.description = description
-			}
-			if f.schema == nil {
-				f.schema = schema
-			}
+		if f.description, f.schema, err = comments(key, value); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
 		if knob, found := knobs[f.key()]; found && of.schema["workload"] == true {
 			f.asAnyWorkload(knob)
@@ -76,16 +64,27 @@ func fieldsOf(of field) (fields []field, err error) {
 // described is whether a key of the map has a description.
 func described(of *yaml.Node) bool {
 	for i := 0; i < len(of.Content); i += 2 {
-		for _, text := range []string{of.Content[i].HeadComment, of.Content[i].LineComment, of.Content[i+1].LineComment} {
-			if description, _, _ := comment(text); description != "" {
-				return true
-			}
-		}
-		if of.Content[i+1].Kind == yaml.MappingNode && described(of.Content[i+1]) {
+		key, value := of.Content[i], of.Content[i+1]
+		if description, _, _ := comments(key, value); description != "" || value.Kind == yaml.MappingNode && described(value) {
 			return true
 		}
 	}
 	return false
+}
+
+// comments returns what those of a key and its value say to this program. Behind a map's key, the comment is the key's.
+func comments(key, value *yaml.Node) (description string, schema map[string]any, err error) {
+	for _, text := range []string{key.HeadComment, key.LineComment, value.LineComment} {
+		said, annotation, err := comment(text)
+		if err != nil {
+			return "", nil, err
+		}
+		description = cmp.Or(description, said)
+		if schema == nil {
+			schema = annotation
+		}
+	}
+	return description, schema, nil
 }
 
 // comment returns what a comment says to this program.
@@ -111,11 +110,8 @@ func comment(text string) (description string, schema map[string]any, err error)
 			said = append(said, strings.TrimSpace(line))
 		}
 	}
-	if annotation != nil {
-		decoder := yaml.NewDecoder(bytes.NewBufferString(strings.Join(annotation, "\n")))
-		if err := decoder.Decode(&schema); err != nil {
-			return "", nil, fmt.Errorf("@schema: %w", err)
-		}
+	if err := yaml.Unmarshal([]byte(strings.Join(annotation, "\n")), &schema); err != nil {
+		return "", nil, fmt.Errorf("@schema: %w", err)
 	}
 	return strings.Join(said, " "), schema, nil
 }
