@@ -8,48 +8,23 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
 // agent is a container that a policy is for.
 type agent struct {
-	corev1.Container
+	tunnel.Container
 	path string // in the pod
 }
 
-func (a agent) line() []string { return slices.Concat(a.Command, a.Args) }
-
-// says that a flag stands somewhere in the command line, where no argument can be added: in a text for a shell.
-func (a agent) hides(flag string) bool {
-	return slices.ContainsFunc(a.line(), func(word string) bool { return strings.Contains(word, flag) && !strings.HasPrefix(word, flag) })
-}
-
-func (a agent) has(flag string) bool {
-	return slices.ContainsFunc(a.line(), func(word string) bool { return word == flag || strings.HasPrefix(word, flag+"=") })
-}
-
-// flag is the value of a flag, one argument or two.
-func (a agent) flag(name string) (string, bool) {
-	line := a.line()
-	for i, word := range line {
-		if value, found := strings.CutPrefix(word, name+"="); found {
-			return value, true
-		}
-		if word == name && i+1 < len(line) {
-			return line[i+1], true
-		}
-	}
-	return "", false
-}
-
 // agents are the containers with these names, all without any.
-func agents(pod *corev1.Pod, names []string) []agent {
+func agents(pod tunnel.Pod, names []string) []agent {
 	var found []agent
-	for list, containers := range map[string][]corev1.Container{"containers": pod.Spec.Containers, "initContainers": pod.Spec.InitContainers} {
+	for list, containers := range map[string][]tunnel.Container{"containers": pod.Spec.Containers, "initContainers": pod.Spec.InitContainers} {
 		for i, c := range containers {
 			if len(names) == 0 || slices.Contains(names, c.Name) {
 				found = append(found, agent{c, fmt.Sprintf("/spec/%s/%d", list, i)})
@@ -64,7 +39,7 @@ func agents(pod *corev1.Pod, names []string) []agent {
 type statement struct {
 	m          *Mutator
 	about      string
-	pod        *corev1.Pod
+	pod        tunnel.Pod
 	operations []mutation.Operation
 }
 
@@ -78,8 +53,8 @@ func (s statement) warn(format string, arguments ...any) {
 
 // say states what a policy does to a pod, what not, and why: of the families that the pod is of, one by one.
 func (m *Mutator) say(name string, policy *mutation.Policy, object *unstructured.Unstructured, operations []mutation.Operation) {
-	pod := &corev1.Pod{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pod); err != nil {
+	pod, err := tunnel.Read[tunnel.Pod](object.Object)
+	if err != nil {
 		m.fail("%s: %v", name, err) // it was made of a corev1.Pod
 		return
 	}
@@ -87,54 +62,54 @@ func (m *Mutator) say(name string, policy *mutation.Policy, object *unstructured
 		statement{m, name + ": " + policy.Name, pod, operations}.family(&mutation.Tunnel{Through: mutation.ThroughEnvironment})
 	}
 	first := map[string]string{} // by container
-	for _, tunnel := range policy.Tunnels {
-		if selection.Lacking(tunnel.Labels, pod.Labels) != "" {
+	for _, family := range policy.Tunnels {
+		if selection.Lacking(family.Labels, pod.Metadata.Labels) != "" {
 			continue
 		}
-		s := statement{m, name + ": " + tunnel.PolicyName(), pod, operations}
-		found := agents(pod, tunnel.Containers)
+		s := statement{m, name + ": " + family.PolicyName(), pod, operations}
+		found := agents(pod, family.Containers)
 		var own []string
 		for _, a := range found {
 			if other := first[a.Name]; other != "" {
 				s.warn("container %s: %s comes first, and alone counts", a.Name, other)
 			} else {
-				first[a.Name], own = tunnel.PolicyName(), append(own, a.Name)
+				first[a.Name], own = family.PolicyName(), append(own, a.Name)
 			}
 		}
 		if len(own) > 0 {
-			tunnel.Containers = own
+			family.Containers = own
 		}
 		if len(own) > 0 || len(found) == 0 {
-			s.family(&tunnel)
+			s.family(&family)
 		}
 	}
 }
 
-func (s statement) family(tunnel *mutation.Tunnel) {
-	m, pod := s.m, s.pod
-	found := agents(pod, tunnel.Containers)
+func (s statement) family(family *mutation.Tunnel) {
+	m := s.m
+	found := agents(s.pod, family.Containers)
 	switch {
-	case pod.Annotations[selection.Key] == selection.Exclude:
+	case s.pod.Metadata.Annotations[selection.Key] == selection.Exclude:
 		s.say("the annotation %s excludes it", selection.Key)
 		return
 	case len(found) == 0:
-		s.warn("no container is named %s: nothing is changed", strings.Join(tunnel.Containers, " or "))
+		s.warn("no container is named %s: nothing is changed", strings.Join(family.Containers, " or "))
 		return
 	}
 	m.agents++
-	if m.tlsUnknown && tunnel.ThroughTLS != "" && tunnel.ThroughTLS != tunnel.Through {
+	if m.tlsUnknown && family.ThroughTLS != "" && family.ThroughTLS != family.Through {
 		fmt.Fprintln(m.opts.Report, "the proxy is taken to be an http:// one: neither --values nor --proxy says more")
 		m.tlsUnknown = false // said once
 	}
-	switch tunnel.Through {
+	switch family.Through {
 	case mutation.ThroughRelay:
 		s.relay(found)
 	case mutation.ThroughSidecar:
-		s.sidecar(found, tunnel)
+		s.sidecar(found, family)
 	default:
-		s.environment(found, tunnel)
+		s.environment(found, family)
 	}
-	s.arguments(found, tunnel)
+	s.arguments(found, family)
 }
 
 // added are the values that operations put below a path, or there as a list.
@@ -162,7 +137,7 @@ func (s statement) addedNames(path string) []string {
 	return names
 }
 
-func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
+func (s statement) environment(found []agent, family *mutation.Tunnel) {
 	for _, a := range found {
 		names := s.addedNames(a.path + "/env")
 		if len(s.added(a.path+"/envFrom")) > 0 { // env hides keys of the Secret, and has a list that extends ours
@@ -173,7 +148,7 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 			continue
 		}
 		if len(names) == 0 {
-			s.say("container %s: %s", a.Name, s.whyKept(a, tunnel))
+			s.say("container %s: %s", a.Name, s.whyKept(a, family))
 			continue
 		}
 		source := "from the Secret fairlead-proxy"
@@ -192,20 +167,20 @@ func (s statement) environment(found []agent, tunnel *mutation.Tunnel) {
 const hostFlag = "--proxy-server-host"
 
 // arguments says which were added, and why others could not be.
-func (s statement) arguments(found []agent, tunnel *mutation.Tunnel) {
+func (s statement) arguments(found []agent, family *mutation.Tunnel) {
 	for _, a := range found {
 		added := s.added(a.path + "/args")
 		for _, argument := range added {
 			s.say("container %s: %v", a.Name, argument)
 		}
-		for _, argument := range tunnel.Arguments {
-			if len(added) == 0 && a.hides(hostFlag) && !a.has(hostFlag) && !a.hides(argument[0]) {
+		for _, argument := range family.Arguments {
+			if len(added) == 0 && a.Hides(hostFlag) && !a.Has(hostFlag) && !a.Hides(argument[0]) {
 				s.warn("container %s: its command line is a text for a shell: add %s=%s there", a.Name, argument[0], argument[1])
 			}
 		}
 	}
-	if len(tunnel.Arguments) > 0 && !slices.ContainsFunc(found, func(a agent) bool { return a.has(hostFlag) || a.hides(hostFlag) }) {
-		s.warn("no container has %s in its command line: %s is not added", hostFlag, tunnel.Arguments[0][0])
+	if len(family.Arguments) > 0 && !slices.ContainsFunc(found, func(a agent) bool { return a.Has(hostFlag) || a.Hides(hostFlag) }) {
+		s.warn("no container has %s in its command line: %s is not added", hostFlag, family.Arguments[0][0])
 	}
 }
 
@@ -234,7 +209,7 @@ func (s statement) relayAdded(flag string) []string {
 		}
 		arguments, _ := added["args"].([]any)
 		for _, argument := range arguments {
-			if value, is := strings.CutPrefix(fmt.Sprint(argument), flag); is {
+			if value, ok := strings.CutPrefix(fmt.Sprint(argument), flag); ok {
 				values = append(values, value)
 			}
 		}
@@ -243,61 +218,42 @@ func (s statement) relayAdded(flag string) []string {
 }
 
 func (s statement) hasRelay() bool {
-	return slices.ContainsFunc(s.pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == "fairlead-relay" })
+	return slices.ContainsFunc(s.pod.Spec.InitContainers, func(c tunnel.Container) bool { return c.Name == tunnel.RelayName })
 }
 
 // sidecar says what the agents are told of their own proxy, or why there is none.
-func (s statement) sidecar(found []agent, tunnel *mutation.Tunnel) {
+func (s statement) sidecar(found []agent, family *mutation.Tunnel) {
 	at := strings.Join(s.relayAdded("--listen="), ", ")
-	why := s.whyNoSidecar()
+	why, _ := s.pod.Roomless()
 	switch {
 	case at != "":
 		s.say("sidecar fairlead-relay at %s, a proxy without a password", at)
 		if s.pod.Spec.HostNetwork {
 			s.warn("hostNetwork: %s and %s must be free on the node", at, strings.Join(s.relayAdded("--health-address="), ", "))
 		}
-	case why == "":
 	case s.hasRelay():
-		s.say("%s", why)
+		s.say("fairlead-relay is there: nothing to do")
 		return
-	default:
+	case why != "":
 		s.warn("no fairlead-relay is added: %s", why)
 		return
 	}
 	for _, a := range found {
 		if names := s.addedNames(a.path + "/env"); len(names) > 0 {
 			s.say("container %s: %s, for the sidecar", a.Name, strings.Join(names, ", "))
-		} else if len(tunnel.Flag) == 2 {
-			s.warn("container %s: %s", a.Name, whyNoFlag(a, tunnel.Flag))
+		} else if len(family.Flag) == 2 {
+			s.warn("container %s: %s", a.Name, whyNoFlag(a, family.Flag))
 		} else {
-			s.say("container %s: %s", a.Name, s.whyKept(a, tunnel))
+			s.say("container %s: %s", a.Name, s.whyKept(a, family))
 		}
 	}
 }
 
-func (s statement) whyNoSidecar() string {
-	if s.hasRelay() {
-		return "fairlead-relay is there: nothing to do"
-	}
-	return s.whyNoRoom()
-}
-
 func whyNoFlag(a agent, flag []string) string {
-	if a.has(flag[0]) || a.has(strings.TrimPrefix(flag[0], "-")) {
+	if a.Has(flag[0]) || a.Has(strings.TrimPrefix(flag[0], "-")) {
 		return fmt.Sprintf("it has %s, which is kept", flag[0])
 	}
 	return fmt.Sprintf("no word of its command line is %s: %s is not added", flag[1], flag[0])
-}
-
-// whyNoRoom says why a pod can have no relay at all.
-func (s statement) whyNoRoom() string {
-	if slices.ContainsFunc(s.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "fairlead-proxy" }) {
-		return "there is a volume fairlead-proxy already, and it is kept"
-	}
-	if os := s.pod.Spec.OS; os != nil && os.Name == corev1.Windows || s.pod.Spec.NodeSelector[corev1.LabelOSStable] == string(corev1.Windows) {
-		return "the pod is for Windows, and the relay runs on Linux alone"
-	}
-	return ""
 }
 
 // Names of the cluster's own, and addresses, as the policy tells them.
@@ -308,18 +264,18 @@ var (
 
 func (s statement) whyNoTarget(found []agent) string {
 	const instead = "name the target in the annotation fairlead.io/relay-targets: host:port"
-	if why := s.whyNoRoom(); why != "" {
+	if why, _ := s.pod.Roomless(); why != "" {
 		return why
 	}
-	if s.pod.Annotations["fairlead.io/relay-targets"] != "" {
+	if s.pod.Metadata.Annotations["fairlead.io/relay-targets"] != "" {
 		return "the annotation fairlead.io/relay-targets names nothing that can be relayed: host:port, the host a name"
 	}
 	for _, a := range found {
-		host, named := a.flag(hostFlag)
-		port, _ := a.flag("--proxy-server-port")
+		host, named := a.Flag(hostFlag)
+		port, _ := a.Flag("--proxy-server-port")
 		flag := hostFlag + " of container " + a.Name
 		switch {
-		case !named && a.hides(hostFlag):
+		case !named && a.Hides(hostFlag):
 			return fmt.Sprintf("the command line of container %s is a text for a shell; %s", a.Name, instead)
 		case !named:
 			continue
@@ -332,10 +288,8 @@ func (s statement) whyNoTarget(found []agent) string {
 		case inCluster.MatchString(host):
 			return fmt.Sprintf("%s is %s, which is inside the cluster", flag, host)
 		}
-		for _, alias := range s.pod.Spec.HostAliases {
-			if slices.Contains(alias.Hostnames, host) && alias.IP != "127.0.0.1" {
-				return fmt.Sprintf("hostAliases point %s to %s, and are kept", host, alias.IP)
-			}
+		if ip, ok := s.pod.Alias(host); ok && ip != "127.0.0.1" {
+			return fmt.Sprintf("hostAliases point %s to %s, and are kept", host, ip)
 		}
 		if s.pod.Spec.HostNetwork {
 			return "on the host's network it cannot listen on a port below 1024"
@@ -358,11 +312,11 @@ func (m *Mutator) sayMissed(name string, template map[string]any, labels map[str
 			m.sayExcluded(name, policy.Name, namespace)
 			return
 		}
-		for _, tunnel := range policy.Tunnels {
-			lacking := selection.Lacking(tunnel.Labels, labels)
-			switch at := slices.IndexFunc(containers, func(c any) bool { return slices.Contains(tunnel.Containers, nameOf(c)) }); {
+		for _, family := range policy.Tunnels {
+			lacking := selection.Lacking(family.Labels, labels)
+			switch at := slices.IndexFunc(containers, func(c any) bool { return slices.Contains(family.Containers, nameOf(c)) }); {
 			case matches && lacking == "":
-				m.sayExcluded(name, tunnel.PolicyName(), namespace)
+				m.sayExcluded(name, family.PolicyName(), namespace)
 				return
 			case at >= 0 && lacking == "": // another label excludes them
 				return

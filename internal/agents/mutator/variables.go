@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
+	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
@@ -28,22 +27,22 @@ func (a agent) byOrigin(names []string) (ours []string, entries string) {
 		return ours, ""
 	}
 	whose := "pod"
-	if slices.ContainsFunc(a.Env, func(e corev1.EnvVar) bool { return isList(e.Name) }) {
+	if slices.ContainsFunc(a.Env, func(e tunnel.EnvVar) bool { return isList(e.Name) }) {
 		whose = "container"
 	}
 	return ours, fmt.Sprintf("; %s with the %s's entries", strings.Join(lists, ", "), whose)
 }
 
 // whyKept says why a container gets no variable.
-func (s statement) whyKept(a agent, tunnel *mutation.Tunnel) string {
-	if why := whyNoList(a.Env); why != "" && len(tunnel.Reads) == 0 {
+func (s statement) whyKept(a agent, family *mutation.Tunnel) string {
+	if why := whyNoList(a.Env); why != "" && len(family.Reads) == 0 {
 		return why
 	}
 	for _, e := range a.Env {
 		switch {
 		case ofSecret(e):
 			return "refers to the Secret fairlead-proxy already: nothing to do"
-		case len(tunnel.Reads) > 0 && !slices.Contains(tunnel.Reads, e.Name), len(tunnel.Reads) == 0 && !isProxyVariable(e.Name):
+		case len(family.Reads) > 0 && !slices.Contains(family.Reads, e.Name), len(family.Reads) == 0 && !isProxyVariable(e.Name):
 		case e.ValueFrom != nil:
 			return fmt.Sprintf("%s comes by valueFrom, and is kept: no variable is added", e.Name)
 		case e.Value != "":
@@ -69,7 +68,7 @@ func isProxyVariable(name string) bool {
 }
 
 // whyNoList says why a container's lists do not get the cluster's, if they ask for it.
-func whyNoList(env []corev1.EnvVar) string {
+func whyNoList(env []tunnel.EnvVar) string {
 	asking, other := "", ""
 	for _, e := range env {
 		switch {
@@ -89,7 +88,7 @@ func whyNoList(env []corev1.EnvVar) string {
 }
 
 // ofSecret says whether a variable refers to the Secret fairlead-proxy.
-func ofSecret(e corev1.EnvVar) bool {
+func ofSecret(e tunnel.EnvVar) bool {
 	return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name
 }
 

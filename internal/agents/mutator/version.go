@@ -1,11 +1,6 @@
 package mutator
 
-import (
-	"path"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/util/version"
-)
+import "k8s.io/apimachinery/pkg/util/version"
 
 // needs are programs, by the last part of their image, with the first version that does what a policy counts on.
 var needs = map[string]struct{ from, does string }{
@@ -14,10 +9,9 @@ var needs = map[string]struct{ from, does string }{
 
 // ofVersion says what the tag of an image shows, where it matters.
 func (s statement) ofVersion(a agent) {
-	image, _, _ := strings.Cut(a.Image, "@")
-	name, tag, _ := strings.Cut(path.Base(image), ":")
-	need, matters := needs[name]
-	if !matters {
+	name, tag := a.ImageTag()
+	need, ok := needs[name]
+	if !ok {
 		return
 	}
 	switch found, err := version.ParseGeneric(tag); {

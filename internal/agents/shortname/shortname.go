@@ -83,7 +83,7 @@ func Find(documents []document.Document, list string) []lint.Finding {
 // InPod looks at the containers of one pod, each with its own list or this one.
 func (s Services) InPod(object string, pod tunnel.Pod, list string) []lint.Finding {
 	var findings []lint.Finding
-	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+	for _, c := range pod.Containers() {
 		variables := s.variables(pod.Metadata.Namespace, c)
 		reads, proxied := s.listOf(pod, variables, list)
 		if !proxied {
@@ -93,7 +93,7 @@ func (s Services) InPod(object string, pod tunnel.Pod, list string) []lint.Findi
 		for _, t := range textsOf(c, variables) {
 			for _, n := range s.names(pod.Metadata.Namespace, t) {
 				all := bySeverity[n.severity]
-				if aliased(pod, n.host) || lint.Covers(reads, n.host) || slices.ContainsFunc(all, func(o named) bool { return o.host == n.host }) {
+				if _, aliased := pod.Alias(n.host); aliased || lint.Covers(reads, n.host) || slices.ContainsFunc(all, func(o named) bool { return o.host == n.host }) {
 					continue
 				}
 				bySeverity[n.severity] = append(all, n)
@@ -123,15 +123,6 @@ func (s Services) listOf(pod tunnel.Pod, variables []variable, list string) (rea
 		reads = strings.ReplaceAll(*o.list, cluster, list)
 	}
 	return reads, o.url || injected && !o.keeps
-}
-
-func aliased(pod tunnel.Pod, host string) bool {
-	for _, alias := range pod.Spec.HostAliases {
-		if slices.Contains(alias.Hostnames, host) {
-			return true
-		}
-	}
-	return false
 }
 
 func finding(object, container string, severity lint.Severity, all []named) lint.Finding {

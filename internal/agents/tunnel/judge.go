@@ -64,7 +64,7 @@ func (r Report) HasAgent() bool {
 // Judge says of each container whether it is an agent, and how its tunnel leaves.
 func Judge(in Input) Report {
 	report := Report{Object: in.Object, Findings: slices.Clone(in.Read)}
-	for _, c := range in.Pod.containers() {
+	for _, c := range in.Pod.Containers() {
 		report.Containers = append(report.Containers, in.judge(c))
 	}
 	m := in.Pod.Metadata

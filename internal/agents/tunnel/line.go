@@ -17,6 +17,17 @@ type line struct {
 // written is the command line as it stands in the pod.
 func (c Container) written() line { return line{words: slices.Concat(c.Command, c.Args)} }
 
+// Has tells whether a flag stands in the command line.
+func (c Container) Has(flag string) bool { return c.written().has(flag) }
+
+// Hides tells whether a flag stands within a word, where no argument can be added: in a text for a shell.
+func (c Container) Hides(flag string) bool {
+	return slices.ContainsFunc(c.written().words, func(word string) bool { return strings.Contains(word, flag) && !strings.HasPrefix(word, flag) })
+}
+
+// Flag is the value of a flag in the command line: of several, the last one counts.
+func (c Container) Flag(name string) (string, bool) { return c.written().flag(name) }
+
 // commandLine returns what a container runs. Its image may name the program and more.
 func commandLine(c Container, env environment) line {
 	all := c.written()

@@ -52,24 +52,23 @@ func (j *judge) way() string {
 	return j.family.Through
 }
 
+const plainProxy = "a proxy by http://"
+
 // relayless is why there can be none, by the rules of the policies, which a test evaluates; empty if there can.
 func (j *judge) relayless() (why, mend string) {
-	const plain = "a proxy by http://"
-	spec := j.in.Pod.Spec
+	if why, mend := j.in.Pod.Roomless(); why != "" {
+		return why, mend
+	}
 	number, _ := strconv.Atoi(j.hub.port)
 	_, address := j.hub.address()
-	alias, aliased := j.in.Pod.alias(j.hub.host)
+	alias, aliased := j.in.Pod.Alias(j.hub.host)
 	switch {
-	case spec.OS.Name == "windows" || spec.NodeSelector["kubernetes.io/os"] == "windows":
-		return "the pod is for Windows, and the relay runs on Linux alone", plain
-	case slices.ContainsFunc(spec.Volumes, func(v Volume) bool { return v.Name == "fairlead-proxy" }):
-		return "there is a volume fairlead-proxy already, and it is kept", "another name for the volume"
 	case j.way() == "Sidecar":
 		return j.decided()
 	case address:
-		return fmt.Sprintf("the hub, %s, is an address, and host aliases lead names alone to the relay", j.hub.host), "a name for the hub, or " + plain
-	case spec.HostNetwork && number > 0 && number < 1024:
-		return fmt.Sprintf("the pod is on the network of its node, where the relay may not listen at port %d, below 1024", number), "another port of the hub, or " + plain
+		return fmt.Sprintf("the hub, %s, is an address, and host aliases lead names alone to the relay", j.hub.host), "a name for the hub, or " + plainProxy
+	case j.in.Pod.Spec.HostNetwork && number > 0 && number < 1024:
+		return fmt.Sprintf("the pod is on the network of its node, where the relay may not listen at port %d, below 1024", number), "another port of the hub, or " + plainProxy
 	case j.hub.port == strconv.Itoa(relayHealth):
 		return fmt.Sprintf("the relay answers probes at port %d", relayHealth), "another port of the hub"
 	case aliased && alias != "127.0.0.1":
@@ -81,11 +80,10 @@ func (j *judge) relayless() (why, mend string) {
 // decided is why an agent is not told of a sidecar: it has a proxy of its own, or its flag has no place.
 func (j *judge) decided() (why, mend string) {
 	if flag := j.family.Flag; len(flag) == 2 {
-		words := j.container.written()
 		switch {
-		case words.has(flag[0]) || words.has(strings.TrimPrefix(flag[0], "-")):
+		case j.container.Has(flag[0]) || j.container.Has(strings.TrimPrefix(flag[0], "-")):
 			return "it has " + flag[0] + " of its own, which is kept", "take it out"
-		case !slices.Contains(words.words, flag[1]):
+		case !slices.Contains(j.container.written().words, flag[1]):
 			return "no word of its arguments is " + flag[1] + ", behind which " + flag[0] + " stands", "write the arguments into the pod"
 		}
 		return "", ""
@@ -120,9 +118,8 @@ var relayable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([
 
 // targetless is why nothing names a target for the relay; empty if something does.
 func (j *judge) targetless() (why, mend string) {
-	flags := j.container.written() // as a policy sees them
-	host, named := flags.flag("--proxy-server-host")
-	port, _ := flags.flag("--proxy-server-port")
+	host, named := j.container.Flag("--proxy-server-host") // as a policy sees them, with no variable expanded
+	port, _ := j.container.Flag("--proxy-server-port")
 	targets := j.givenTargets()
 	given := len(targets) > 0
 	if named {
@@ -174,7 +171,7 @@ func (j *judge) givenTargets() []string {
 func (j *judge) canRelay(target string) bool {
 	name, port, _ := strings.Cut(target, ":")
 	number, _ := strconv.Atoi(port)
-	alias, aliased := j.in.Pod.alias(name)
+	alias, aliased := j.in.Pod.Alias(name)
 	return relayable.MatchString(target) && strings.Trim(name, "0123456789.") != "" && !(hub{host: name}).inside() && number < 1<<16 &&
 		(number >= 1024 || !j.in.Pod.Spec.HostNetwork) && (!aliased || alias == "127.0.0.1")
 }

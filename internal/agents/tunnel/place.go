@@ -35,27 +35,13 @@ func (j *judge) place() {
 	}
 }
 
-// alias returns the address that hostAliases give a name.
-func (p Pod) alias(name string) (string, bool) {
-	for _, alias := range p.Spec.HostAliases {
-		if slices.Contains(alias.Hostnames, name) {
-			return alias.IP, true
+func (p Pod) relay() (Container, bool) {
+	for _, c := range p.Containers() {
+		if c.Name == RelayName {
+			return c, true
 		}
 	}
-	return "", false
-}
-
-func (p Pod) containers() []Container {
-	return slices.Concat(p.Spec.InitContainers, p.Spec.Containers)
-}
-
-func (p Pod) relay() (Container, bool) {
-	all := p.containers()
-	at := slices.IndexFunc(all, func(c Container) bool { return c.Name == RelayName })
-	if at < 0 {
-		return Container{}, false
-	}
-	return all[at], true
+	return Container{}, false
 }
 
 // targets of a relay: host:port.
@@ -69,7 +55,7 @@ func (c Container) forwards(at string) bool {
 // relayed takes a tunnel that uses no proxy itself, if what dials the hub reaches a relay, and the relay the hub.
 func (j *judge) relayed() bool {
 	relay, _ := j.in.Pod.relay()
-	ip, _ := j.in.Pod.alias(j.hub.host)
+	ip, _ := j.in.Pod.Alias(j.hub.host)
 	if !(hub{host: ip}).loopback() || !slices.Contains(relay.targets(), j.hub.String()) {
 		return false
 	}
@@ -80,7 +66,7 @@ func (j *judge) relayed() bool {
 // byRelay judges what a relay reads. Past says that it dials the hub itself.
 func (j *judge) byRelay(relay Container, setting string, past func(relay Container, folder string) bool) {
 	j.verdict.Through, j.verdict.Setting = Relay, setting
-	folder, found := relay.written().flag("--proxy")
+	folder, found := relay.Flag("--proxy")
 	if !found {
 		j.fails(NoProxy, RelayName+" has no --proxy", "--proxy=/run/fairlead-proxy, where the Secret fairlead-proxy is")
 		return
@@ -125,7 +111,7 @@ func (j *judge) aliases() {
 	}
 	relay, there := j.in.Pod.relay()
 	there = there && len(relay.targets()) > 0
-	ip, aliased := j.in.Pod.alias(j.hub.host)
+	ip, aliased := j.in.Pod.Alias(j.hub.host)
 	local := aliased && hub{host: ip}.loopback()
 	severity := lint.Error
 	if j.verdict.Through == Proxy {

@@ -1,5 +1,7 @@
 package tunnel
 
+import "slices"
+
 // Pod is what matters here of a pod, or of the template of a workload, as core/v1 has it.
 type Pod struct {
 	Metadata Metadata `json:"metadata"`
@@ -17,6 +19,30 @@ type Pod struct {
 		} `json:"os"`
 		NodeSelector map[string]string `json:"nodeSelector"`
 	} `json:"spec"`
+}
+
+// Containers are those of a pod, in the order in which they start.
+func (p Pod) Containers() []Container { return slices.Concat(p.Spec.InitContainers, p.Spec.Containers) }
+
+// Alias returns the address that hostAliases give a name.
+func (p Pod) Alias(name string) (ip string, ok bool) {
+	for _, alias := range p.Spec.HostAliases {
+		if slices.Contains(alias.Hostnames, name) {
+			return alias.IP, true
+		}
+	}
+	return "", false
+}
+
+// Roomless is why no policy adds a relay to the pod, whatever its agents are, and what would mend it; empty if one can.
+func (p Pod) Roomless() (why, mend string) {
+	switch {
+	case p.Spec.OS.Name == "windows" || p.Spec.NodeSelector["kubernetes.io/os"] == "windows":
+		return "the pod is for Windows, and the relay runs on Linux alone", plainProxy
+	case slices.ContainsFunc(p.Spec.Volumes, func(v Volume) bool { return v.Name == "fairlead-proxy" }):
+		return "there is a volume fairlead-proxy already, and it is kept", "another name for the volume"
+	}
+	return "", ""
 }
 
 // Metadata of an object.

@@ -49,7 +49,7 @@ func runs(names ...string) func(line, Container) bool {
 		if program := l.program(); program != "" && !slices.Contains(subcommands, program) {
 			return slices.Contains(names, program)
 		}
-		name, _ := c.image()
+		name, _ := c.ImageTag()
 		return slices.Contains(names, name)
 	}
 }

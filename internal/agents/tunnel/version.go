@@ -10,8 +10,8 @@ import (
 
 var versionTag = regexp.MustCompile(`^v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+.].*)?$`)
 
-// image is the last part of the path of the container's image, and its tag.
-func (c Container) image() (name, tag string) {
+// ImageTag is the last part of the path of the container's image, and its tag.
+func (c Container) ImageTag() (name, tag string) {
 	image, _, _ := strings.Cut(c.Image, "@")
 	name, tag, _ = strings.Cut(path.Base(image), ":")
 	return name, tag
@@ -19,7 +19,7 @@ func (c Container) image() (name, tag string) {
 
 // version is that of the agent, where the image's tag is it.
 func (j *judge) version() string {
-	name, tag := j.container.image()
+	name, tag := j.container.ImageTag()
 	if name != j.program.image || !versionTag.MatchString(tag) {
 		return ""
 	}
