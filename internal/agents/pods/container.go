@@ -21,11 +21,11 @@ type container struct {
 func containers(pod *corev1.Pod) []container {
 	var all []container
 	add := func(c corev1.Container, statuses []corev1.ContainerStatus, ephemeral bool) {
-		next := container{Container: c, ephemeral: ephemeral}
+		var state corev1.ContainerState
 		if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == c.Name }); i >= 0 {
-			next.state = statuses[i].State
+			state = statuses[i].State
 		}
-		all = append(all, next)
+		all = append(all, container{c, state, ephemeral})
 	}
 	for _, c := range pod.Spec.InitContainers {
 		add(c, pod.Status.InitContainerStatuses, false)
@@ -80,7 +80,7 @@ type setting struct {
 
 func settings(c container, policy *Policy, where place) setting {
 	var s setting
-	s.refers, s.asks = refers(c.Container), asks(c.Env)
+	s.refers, s.asks = references(c.Container) != nil, asks(c.Env)
 	list := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == proxysecret.ListName })
 	for _, e := range c.Env {
 		group, origin := strings.ToUpper(e.Name), e
@@ -105,13 +105,11 @@ func settings(c container, policy *Policy, where place) setting {
 		s.own = append(s.own, e.Name)
 		s.owns = append(s.owns, group)
 	}
-	for _, line := range []struct {
-		field string
-		words []string
-	}{{"command", c.Command}, {"args", c.Args}} {
-		if slices.ContainsFunc(line.words, password.InArgument) {
-			s.passwords = append(s.passwords, line.field)
-		}
+	if slices.ContainsFunc(c.Command, password.InArgument) {
+		s.passwords = append(s.passwords, "command")
+	}
+	if slices.ContainsFunc(c.Args, password.InArgument) {
+		s.passwords = append(s.passwords, "args")
 	}
 	for _, from := range c.EnvFrom {
 		name, groups := source(from)
@@ -133,9 +131,9 @@ func settings(c container, policy *Policy, where place) setting {
 func (s setting) injected() bool { return len(s.ours) > 0 || s.below }
 
 // keepsAll says whether the policy leaves such a container alone, by the decision table of inject-proxy-env.
-func (s setting) keepsAll() bool { return !s.asks && keeps(s.owns) || s.mayKeep() }
+func (s setting) keepsAll() bool { return !s.asks && keeps(s.owns) }
 
-// mayKeep says whether that is because of sources that may have what is missing of the container's own.
+// mayKeep says whether it does because of sources that may have what is missing of the container's own.
 func (s setting) mayKeep() bool {
 	return !s.asks && !keeps(s.owns) && len(s.owns) > 0 && keeps(slices.Concat(s.owns, s.mayOwn))
 }
@@ -156,9 +154,10 @@ func (s setting) mixture() string {
 // hasAll says whether a container has all that the policy adds, with whatever values.
 func (s setting) hasAll() bool {
 	names := slices.Concat(s.ours, s.own)
-	return !slices.ContainsFunc(groups[:3], func(group string) bool {
+	missing := func(group string) bool {
 		return !slices.Contains(names, group) || !slices.Contains(names, strings.ToLower(group))
-	})
+	}
+	return !slices.ContainsFunc(groups[:3], missing)
 }
 
 // source returns the name of a source, and the groups that its prefix allows for.

@@ -1,7 +1,6 @@
 package pods
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -32,8 +31,7 @@ func programsOf(all []variable) (programs, error) {
 	for name := range expressions {
 		options = append(options, cel.Variable("variables."+name, cel.DynType))
 	}
-	ofAPIServer := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
-	known, err := ofAPIServer.Extend(options...)
+	known, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv().Extend(options...)
 	if err != nil {
 		return nil, errors.New("a variable has a name that CEL does not take")
 	}
@@ -91,10 +89,7 @@ func (p programs) read(asked string, pod *corev1.Pod, into any) error {
 		return err
 	}
 	plain, err := value.ConvertToNative(reflect.TypeFor[*structpb.Value]())
-	if err == nil {
-		err = decode(plain, into)
-	}
-	if err != nil {
+	if err != nil || decode(plain, into) != nil {
 		return fmt.Errorf("variable %s: of another type than expected", asked)
 	}
 	return nil
@@ -111,14 +106,17 @@ func (p programs) excluded(pod *corev1.Pod, namespace map[string]string) (string
 		return "", nil
 	}
 	value, err := p.value(asked, pod, namespace)
-	switch value := value.(type) {
-	case types.String:
-		return string(value), err
-	case types.Bool:
-		if !value {
-			return "by the policy, which is of an older chart and does not say why", err
-		}
+	if err != nil {
 		return "", err
 	}
-	return "", cmp.Or(err, fmt.Errorf("variable %s: neither a text nor a truth", asked))
+	switch value {
+	case types.True:
+		return "", nil
+	case types.False:
+		return "by the policy, which is of an older chart and does not say why", nil
+	}
+	if text, ok := value.(types.String); ok {
+		return string(text), nil
+	}
+	return "", fmt.Errorf("variable %s: neither a text nor a truth", asked)
 }

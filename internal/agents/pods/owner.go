@@ -25,7 +25,7 @@ func ControllerOf(kind string, object metav1.Object) Owner {
 
 func (c Cluster) owner(pod *corev1.Pod) Owner {
 	owner := ControllerOf("Pod", pod)
-	if above, found := c.Owners[owner]; found {
+	if above, ok := c.Owners[owner]; ok {
 		return above
 	}
 	return owner
@@ -53,7 +53,7 @@ func (c Cluster) Rows() []Row {
 		for _, f := range c.Judge(pod) {
 			k := key{owner, f.Class, f.Reason, f.Message}
 			if found[k] == nil {
-				found[k] = &Row{Owner: owner, Finding: Finding{Class: f.Class, Reason: f.Reason, Message: f.Message}}
+				found[k] = &Row{Owner: owner, Finding: Finding{f.Class, f.Reason, f.Message, nil}}
 			}
 			row := found[k]
 			row.Pods = append(row.Pods, pod.Name)

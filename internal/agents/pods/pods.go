@@ -63,6 +63,11 @@ const (
 	ReasonUnknown   Reason = "Unknown"
 )
 
+// Reasons are all of them, for who chooses among them.
+var Reasons = []Reason{
+	ReasonStatic, ReasonKube, ReasonExcluded, ReasonOwn, ReasonOwnSource, ReasonNoPolicy, ReasonOlder, ReasonNotReady, ReasonEnded, ReasonNotServed, ReasonUnknown,
+}
+
 // Finding is what is said of some containers of one pod.
 type Finding struct {
 	Class      Class
@@ -75,7 +80,7 @@ type Finding struct {
 // again, nothing but a password matters.
 func (c Cluster) Judge(pod *corev1.Pod) []Finding {
 	var all findings
-	left := c.leftOut(pod)
+	leftOut, whyLeftOut := c.leftOut(pod)
 	for _, container := range containers(pod) {
 		s := settings(container, c.Policy, placeOf(pod))
 		if len(s.passwords) > 0 {
@@ -84,15 +89,21 @@ func (c Cluster) Judge(pod *corev1.Pod) []Finding {
 		if over(pod, container) {
 			continue
 		}
-		if c.startedWithout(pod, container) {
+		outdated := c.outdated(pod, container, s)
+		switch {
+		case c.startedWithout(pod, container):
 			all.add(Outdated, ReasonNotServed, c.without(pod), container.Name)
-		} else if message := c.outdated(pod, container, s); message != "" {
-			all.add(Outdated, "", message, container.Name)
-		} else if !s.injected() {
-			reason, message := c.why(pod, container, s, left)
+		case outdated != "":
+			all.add(Outdated, "", outdated, container.Name)
+		case s.injected():
+			if len(s.passwords) == 0 {
+				all.add(Fine, "", s.mixture(), container.Name)
+			}
+		case leftOut != "":
+			all.add(Uninjected, leftOut, whyLeftOut, container.Name)
+		default:
+			reason, message := c.why(pod, container, s)
 			all.add(Uninjected, reason, message, container.Name)
-		} else if len(s.passwords) == 0 {
-			all.add(Fine, "", s.mixture(), container.Name)
 		}
 	}
 	return all

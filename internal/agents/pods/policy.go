@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/agents/password"
-	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
 // Kinds of the policy.
@@ -107,7 +106,7 @@ func leadsToRelay(e corev1.EnvVar, namespace string) bool {
 
 // isOurs says whether the policy adds exactly this variable, or the default one does.
 func (p *Policy) isOurs(e corev1.EnvVar, where place) bool {
-	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name {
+	if isReference(e) {
 		return e.ValueFrom.SecretKeyRef.Key == e.Name
 	}
 	entry, found := p.gives(where)[e.Name]
@@ -149,24 +148,17 @@ func ReadPolicy(object unstructured.Unstructured) (*Policy, error) {
 	if p.programs, err = programsOf(content.Spec.Variables); err != nil {
 		return nil, err
 	}
-	if err := p.readSettings(); err != nil {
+	if err := p.programs.read("machines", trial, &p.machines); err != nil {
 		return nil, err
 	}
-	return p, nil
-}
-
-func (p *Policy) readSettings() error {
-	if err := p.programs.read("machines", trial, &p.machines); err != nil {
-		return err
-	}
 	if _, err := p.entries(place{}); err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.readSources(); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := p.programs.excluded(trial, nil)
-	return err
+	_, err = p.programs.excluded(trial, nil)
+	return p, err
 }
 
 // trial is a pod to try a policy with.

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -74,22 +77,16 @@ func (r *Reading) readPods(ctx context.Context) error {
 // readOwners leads from what makes pods to what people write: Deployments, CronJobs.
 func (r *Reading) readOwners(ctx context.Context) error {
 	r.Owners = map[Owner]Owner{}
-	for _, between := range []struct {
-		kind     string
-		resource schema.GroupVersionResource
-	}{
-		{"ReplicaSet", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}},
-		{"Job", schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}},
-	} {
-		list, err := r.from.Metadata(ctx, between.resource, r.namespace, "")
+	for _, gvk := range []schema.GroupVersionKind{appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), batchv1.SchemeGroupVersion.WithKind("Job")} {
+		resource, _ := meta.UnsafeGuessKindToResource(gvk)
+		list, err := r.from.Metadata(ctx, resource, r.namespace, "")
 		if err != nil {
-			if err := r.unread(between.resource, err, "cannot tell whose "+between.kind+"s are"); err != nil {
+			if err := r.unread(resource, err, "cannot tell whose "+gvk.Kind+"s are"); err != nil {
 				return err
 			}
 		}
 		for i := range list {
-			itself := Owner{Namespace: list[i].Namespace, Kind: between.kind, Name: list[i].Name}
-			r.Owners[itself] = ControllerOf(between.kind, &list[i])
+			r.Owners[Owner{list[i].Namespace, gvk.Kind, list[i].Name}] = ControllerOf(gvk.Kind, &list[i])
 		}
 	}
 	return nil

@@ -18,12 +18,10 @@ import (
 // seconds.
 const settling = 15 * time.Second
 
-// why says why a container is uninjected. left is what leftOut says of its pod.
-func (c Cluster) why(pod *corev1.Pod, one container, s setting, left because) (Reason, string) {
+// why says why a container is uninjected, of a pod that is not left out.
+func (c Cluster) why(pod *corev1.Pod, one container, s setting) (Reason, string) {
 	p := c.Policy
 	switch {
-	case left.reason != "":
-		return left.reason, left.message
 	case c.PolicyUnread && s.hasAll():
 		return ReasonUnknown, "has all variables, of its own or of a policy that is not known"
 	case s.mayKeep():
@@ -64,31 +62,25 @@ func born(pod *corev1.Pod, one container) time.Time {
 	return pod.CreationTimestamp.Time
 }
 
-// because is a reason, in general and in particular; empty if there is none.
-type because struct {
-	reason  Reason
-	message string
-}
-
-// leftOut says why the policy does not select a pod, in whatever state the cluster is.
-func (c Cluster) leftOut(pod *corev1.Pod) because {
-	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror {
-		return because{ReasonStatic, "a static pod, which no policy reaches"}
+// leftOut says why the policy does not select a pod, in whatever state the cluster is; empty if it does.
+func (c Cluster) leftOut(pod *corev1.Pod) (Reason, string) {
+	if _, ok := pod.Annotations[corev1.MirrorPodAnnotationKey]; ok {
+		return ReasonStatic, "a static pod, which no policy reaches"
 	}
-	namespace := map[string]string{corev1.LabelMetadataName: pod.Namespace}
-	if known, found := c.NamespaceLabels[pod.Namespace]; found {
-		namespace = known
+	namespace, ok := c.NamespaceLabels[pod.Namespace]
+	if !ok {
+		namespace = map[string]string{corev1.LabelMetadataName: pod.Namespace}
 	}
 	message, err := c.Policy.excludes(pod, namespace)
 	switch {
 	case err != nil:
-		return because{ReasonUnknown, "cannot follow the policy: " + err.Error()}
+		return ReasonUnknown, "cannot follow the policy: " + err.Error()
 	case message == "":
-		return because{}
+		return "", ""
 	case strings.HasPrefix(message, "namespace ") && pod.Namespace == metav1.NamespaceSystem:
-		return because{ReasonKube, "in kube-system, which the policy leaves out"}
+		return ReasonKube, "in kube-system, which the policy leaves out"
 	}
-	return because{ReasonExcluded, message}
+	return ReasonExcluded, message
 }
 
 // excludes is why the policy leaves a pod out, as its selectors and its own variable say; empty if it does not.
@@ -150,10 +142,7 @@ const (
 
 // admittedName is the name that the policy saw: none, if it was to be generated.
 func admittedName(pod *corev1.Pod) string {
-	base := pod.GenerateName
-	if len(base) > nameBase {
-		base = base[:nameBase]
-	}
+	base := pod.GenerateName[:min(len(pod.GenerateName), nameBase)]
 	random, found := strings.CutPrefix(pod.Name, base)
 	if pod.GenerateName == "" || !found || len(random) != nameRandom || strings.Trim(random, nameAlphabet) != "" {
 		return pod.Name

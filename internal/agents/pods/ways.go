@@ -36,31 +36,45 @@ func (c Cluster) Ways() Ways {
 		if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		all := containers(pod)
-		if slices.ContainsFunc(all, func(one container) bool {
-			return slices.ContainsFunc(one.Env, func(e corev1.EnvVar) bool { return leadsToRelay(e, pod.Namespace) })
-		}) {
+		relayed, refers := false, slices.ContainsFunc(pod.Spec.Volumes, mounts)
+		for _, one := range containers(pod) {
+			relayed = relayed || slices.ContainsFunc(one.Env, func(e corev1.EnvVar) bool { return leadsToRelay(e, pod.Namespace) })
+			refers = refers || references(one.Container) != nil
+		}
+		if relayed {
 			ways.Relay.add(pod.Namespace)
 		}
-		if slices.ContainsFunc(all, func(one container) bool { return refers(one.Container) }) || slices.ContainsFunc(pod.Spec.Volumes, mounts) {
+		if refers {
 			ways.Secret.add(pod.Namespace)
 		}
 	}
 	return ways
 }
 
-// refers says whether a container does not start without the Secret fairlead-proxy.
-func refers(c corev1.Container) bool {
-	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
-		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name
-	}) || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool {
-		return from.SecretRef != nil && from.SecretRef.Name == proxysecret.Name
-	})
+// isReference says whether a variable refers to the Secret fairlead-proxy.
+func isReference(e corev1.EnvVar) bool {
+	return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name
 }
 
-// startedWithout says whether a container runs that did not wait for the Secret, and had none.
+// references are those of a container to the Secret fairlead-proxy, and whether each is optional.
+func references(c corev1.Container) (optional []bool) {
+	for _, e := range c.Env {
+		if isReference(e) {
+			optional = append(optional, ptr.Deref(e.ValueFrom.SecretKeyRef.Optional, false))
+		}
+	}
+	for _, from := range c.EnvFrom {
+		if from.SecretRef != nil && from.SecretRef.Name == proxysecret.Name {
+			optional = append(optional, ptr.Deref(from.SecretRef.Optional, false))
+		}
+	}
+	return optional
+}
+
+// startedWithout says whether a container runs that did not wait for the Secret, and had none. In a namespace that is not served,
+// references are optional.
 func (c Cluster) startedWithout(pod *corev1.Pod, one container) bool {
-	return one.state.Running != nil && one.state.Running.StartedAt.Time.Before(c.ServedSince[pod.Namespace]) && hesitates(one.Container)
+	return one.state.Running != nil && one.state.Running.StartedAt.Time.Before(c.ServedSince[pod.Namespace]) && slices.Contains(references(one.Container), true)
 }
 
 // without says that of such a container, and what to do.
@@ -70,15 +84,6 @@ func (c Cluster) without(pod *corev1.Pod) string {
 		return text
 	}
 	return text + " once there is one"
-}
-
-// hesitates says whether a container has a reference to the Secret that is optional: that of a namespace that is not served.
-func hesitates(c corev1.Container) bool {
-	return slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
-		return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name && ptr.Deref(e.ValueFrom.SecretKeyRef.Optional, false)
-	}) || slices.ContainsFunc(c.EnvFrom, func(from corev1.EnvFromSource) bool {
-		return from.SecretRef != nil && from.SecretRef.Name == proxysecret.Name && ptr.Deref(from.SecretRef.Optional, false)
-	})
 }
 
 func mounts(v corev1.Volume) bool {
