@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4" // the API server's own
@@ -74,10 +75,9 @@ func Apply(object map[string]any, pointer string, operations []Operation) (map[s
 	if err != nil {
 		return nil, err
 	}
-	moved := make([]Operation, len(operations))
-	for i, operation := range operations {
-		operation.Path = pointer + operation.Path
-		moved[i] = operation
+	moved := slices.Clone(operations)
+	for i := range moved {
+		moved[i].Path = pointer + moved[i].Path
 	}
 	text, err := json.Marshal(moved)
 	if err != nil {

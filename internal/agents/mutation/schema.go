@@ -2,6 +2,7 @@ package mutation
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,8 +89,5 @@ func typeName(name string) string {
 	known := map[string]string{
 		"array": "a list", "object": "an object", "string": "a text", "bool": "true or false", "boolean": "true or false", "integer": "a whole number", "null": "null",
 	}
-	if said, found := known[name]; found {
-		return said
-	}
-	return "a " + name
+	return cmp.Or(known[name], "a "+name)
 }

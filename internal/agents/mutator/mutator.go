@@ -71,7 +71,10 @@ func (m *Mutator) Add(file string, content []byte) {
 func (m *Mutator) Run(ctx context.Context, out *bytes.Buffer) {
 	for _, s := range m.streams {
 		if len(s.documents) > 0 && out.Len() > 0 && !bytes.HasPrefix(s.documents[0], []byte("---")) {
-			fmt.Fprintf(out, "%s---\n", lineEnd(out.Bytes()))
+			if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+				out.WriteString("\n")
+			}
+			out.WriteString("---\n")
 		}
 		above := 0
 		for i, document := range s.documents {
@@ -83,14 +86,6 @@ func (m *Mutator) Run(ctx context.Context, out *bytes.Buffer) {
 			out.Write(changed)
 		}
 	}
-}
-
-// lineEnd is what a text lacks to end with a line.
-func lineEnd(text []byte) string {
-	if bytes.HasSuffix(text, []byte("\n")) {
-		return ""
-	}
-	return "\n"
 }
 
 // document returns a document, changed. It has that many lines above it.
@@ -159,11 +154,11 @@ func (m *Mutator) workload(ctx context.Context, name string, workload manifest.W
 	if err != nil {
 		return nil, err
 	}
-	known := m.agents
+	before := m.agents
 	for _, policy := range matching {
 		m.say(name, policy, pod, by[policy.Name])
 	}
-	if m.opts.Exclude && m.agents > known {
+	if m.opts.Exclude && m.agents > before {
 		all = append(all, excluding(template)...)
 		fmt.Fprintf(m.opts.Report, "%s: label %s: exclude, so that no policy is asked\n", name, selection.Key)
 	}
@@ -176,8 +171,8 @@ func excluding(template map[string]any) []mutation.Operation {
 	at := ""
 	for _, key := range []string{"metadata", "labels"} {
 		at += "/" + key
-		inner, is := template[key].(map[string]any)
-		if !is {
+		inner, ok := template[key].(map[string]any)
+		if !ok {
 			operations = append(operations, mutation.Operation{Op: "add", Path: at, Value: map[string]any{}})
 		}
 		template = inner
@@ -190,7 +185,7 @@ func labelsOf(template map[string]any) map[string]string {
 	all, _, _ := unstructured.NestedMap(template, "metadata", "labels")
 	labels := map[string]string{}
 	for key, value := range all {
-		if text, is := value.(string); is {
+		if text, ok := value.(string); ok {
 			labels[key] = text
 		}
 	}

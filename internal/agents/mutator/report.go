@@ -53,11 +53,7 @@ func (s statement) warn(format string, arguments ...any) {
 
 // say states what a policy does to a pod, what not, and why: of the families that the pod is of, one by one.
 func (m *Mutator) say(name string, policy *mutation.Policy, object *unstructured.Unstructured, operations []mutation.Operation) {
-	pod, err := tunnel.Read[tunnel.Pod](object.Object)
-	if err != nil {
-		m.fail("%s: %v", name, err) // it was made of a corev1.Pod
-		return
-	}
+	pod, _ := tunnel.Read[tunnel.Pod](object.Object) // it was made of a corev1.Pod
 	if len(policy.Tunnels) == 0 {
 		statement{m, name + ": " + policy.Name, pod, operations}.family(&mutation.Tunnel{Through: mutation.ThroughEnvironment})
 	}
@@ -116,10 +112,9 @@ func (s statement) family(family *mutation.Tunnel) {
 func (s statement) added(path string) []any {
 	var values []any
 	for _, operation := range s.operations {
-		if list, is := operation.Value.([]any); is && operation.Path == path {
+		if list, ok := operation.Value.([]any); ok && operation.Path == path {
 			values = append(values, list...)
-		}
-		if strings.HasPrefix(operation.Path, path+"/") && operation.Value != nil {
+		} else if strings.HasPrefix(operation.Path, path+"/") && operation.Value != nil {
 			values = append(values, operation.Value)
 		}
 	}
@@ -130,36 +125,32 @@ func (s statement) added(path string) []any {
 func (s statement) addedNames(path string) []string {
 	var names []string
 	for _, value := range s.added(path) {
-		if entry, is := value.(map[string]any); is {
-			names = append(names, fmt.Sprint(entry["name"]))
+		if _, ok := value.(map[string]any); ok {
+			names = append(names, nameOf(value))
 		}
 	}
 	return names
 }
 
 func (s statement) environment(found []agent, family *mutation.Tunnel) {
+	source := map[string]string{
+		mutation.CarrySecretRef: "from the Secret fairlead-proxy",
+		mutation.CarryLiteral:   "with their values, password included",
+		mutation.CarryRelay:     "with the address of the Service fairlead-relay",
+	}[s.m.chart.Carry]
 	for _, a := range found {
 		names := s.addedNames(a.path + "/env")
 		if len(s.added(a.path+"/envFrom")) > 0 { // env hides keys of the Secret, and has a list that extends ours
 			lists := slices.DeleteFunc(names, func(name string) bool { return name != proxysecret.ListName && !isProxyVariable(name) })
 			ours, entries := a.byOrigin(lists)
 			s.say("container %s: %s%s", a.Name, strings.Join(append([]string{"the Secret fairlead-proxy, by an envFrom below its own"}, ours...), ", "), entries)
-			s.ofVersion(a)
-			continue
-		}
-		if len(names) == 0 {
+		} else if len(names) > 0 {
+			ours, entries := a.byOrigin(names)
+			s.say("container %s: %s %s%s", a.Name, strings.Join(ours, ", "), source, entries)
+		} else {
 			s.say("container %s: %s", a.Name, s.whyKept(a, family))
 			continue
 		}
-		source := "from the Secret fairlead-proxy"
-		switch s.m.chart.Carry {
-		case mutation.CarryLiteral:
-			source = "with their values, password included"
-		case mutation.CarryRelay:
-			source = "with the address of the Service fairlead-relay"
-		}
-		ours, entries := a.byOrigin(names)
-		s.say("container %s: %s %s%s", a.Name, strings.Join(ours, ", "), source, entries)
 		s.ofVersion(a)
 	}
 }
@@ -304,19 +295,22 @@ func (m *Mutator) sayMissed(name string, template map[string]any, labels map[str
 	if labels[selection.Key] == selection.Exclude {
 		return
 	}
+	excluded := func(policy string) {
+		fmt.Fprintf(m.opts.Report, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy, namespace.Name)
+	}
 	containers, _, _ := unstructured.NestedSlice(template, "spec", "containers")
 	like, missing := "", []string{}
 	for _, policy := range m.policies {
 		matches := policy.Matches(labels, nil)
 		if matches && len(policy.Tunnels) == 0 {
-			m.sayExcluded(name, policy.Name, namespace)
+			excluded(policy.Name)
 			return
 		}
 		for _, family := range policy.Tunnels {
 			lacking := selection.Lacking(family.Labels, labels)
 			switch at := slices.IndexFunc(containers, func(c any) bool { return slices.Contains(family.Containers, nameOf(c)) }); {
 			case matches && lacking == "":
-				m.sayExcluded(name, family.PolicyName(), namespace)
+				excluded(family.PolicyName())
 				return
 			case at >= 0 && lacking == "": // another label excludes them
 				return
@@ -329,10 +323,6 @@ func (m *Mutator) sayMissed(name string, template map[string]any, labels map[str
 		fmt.Fprintf(m.opts.Report, "warning: %s: container %s is named like an agent, but the pods lack the label %s: nothing is changed\n",
 			name, like, strings.Join(missing, ", or "))
 	}
-}
-
-func (m *Mutator) sayExcluded(name, policy string, namespace *corev1.Namespace) {
-	fmt.Fprintf(m.opts.Report, "warning: %s: %s: namespace %s is excluded: nothing is changed\n", name, policy, namespace.Name)
 }
 
 func nameOf(container any) string {

@@ -1,6 +1,7 @@
 package mutator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,13 +51,11 @@ func (s statement) whyKept(a agent, family *mutation.Tunnel) string {
 		}
 	}
 	for _, from := range a.EnvFrom {
-		kind, name := "", ""
+		kind, name := "Secret", cmp.Or(from.ConfigMapRef, from.SecretRef, &tunnel.KeyRef{}).Name
 		if from.ConfigMapRef != nil {
-			kind, name = "ConfigMap", from.ConfigMapRef.Name
-		} else if from.SecretRef != nil {
-			kind, name = "Secret", from.SecretRef.Name
+			kind = "ConfigMap"
 		}
-		if name == "fairlead-proxy" || s.m.chart.LeavesAlone(name) {
+		if name == proxysecret.Name || s.m.chart.LeavesAlone(name) {
 			return fmt.Sprintf("envFrom takes the %s %s, which is kept: no variable is added", kind, name)
 		}
 	}
