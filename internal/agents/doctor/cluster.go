@@ -73,11 +73,8 @@ func wanted(asked, kind, plural string) bool {
 
 // subject adds a pod, or a workload's template; name is that of a workload's pod.
 func (e *Examination) subject(d document.Document, workload string) {
-	s := subject{object: d.Title(), template: d.Object.Object, file: d.File}
-	if at, _ := podTemplate(d); at != nil {
-		s.template, _, _ = unstructured.NestedMap(d.Object.Object, at...)
-		named(s.template, d)
-	}
+	at, _ := podTemplate(d)
+	s := subject{object: d.Title(), template: templateOf(d, at), file: d.File}
 	if workload != "" {
 		s.object, s.of = workload, d.Object.GetName()
 	}

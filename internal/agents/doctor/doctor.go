@@ -101,13 +101,10 @@ func Manifests(documents []document.Document, opts Options) (*Examination, error
 	e := &Examination{opts: opts, documents: documents}
 	configurations := 0
 	for _, d := range documents {
-		if at, is := podTemplate(d); is {
-			template, found, _ := unstructured.NestedMap(d.Object.Object, at...)
-			if !found {
+		if at, ok := podTemplate(d); ok {
+			template := templateOf(d, at)
+			if template == nil {
 				return nil, fmt.Errorf("%s: %s is missing, or no object", d.Name(), strings.Join(at, "."))
-			}
-			if at != nil {
-				named(template, d)
 			}
 			e.subjects = append(e.subjects, subject{object: d.Title(), template: template, file: d.File})
 		}
@@ -121,8 +118,12 @@ func Manifests(documents []document.Document, opts Options) (*Examination, error
 	return e, nil
 }
 
-// named gives a template the name and the namespace of its workload, as they are written.
-func named(template map[string]any, d document.Document) {
+// templateOf is what pods are made of, with the name and the namespace of its workload, as they are written; nil if there is none.
+func templateOf(d document.Document, at []string) map[string]any {
+	template, _, _ := unstructured.NestedMap(d.Object.Object, at...)
+	if template == nil || at == nil {
+		return template
+	}
 	metadata, ok := template["metadata"].(map[string]any)
 	if !ok {
 		metadata = map[string]any{}
@@ -133,6 +134,7 @@ func named(template map[string]any, d document.Document) {
 			metadata[field] = value
 		}
 	}
+	return template
 }
 
 // podTemplate says whether the document makes pods, and where their template is.

@@ -1,6 +1,11 @@
 package lists
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
 
 // how is what a kind's controller makes of the settings.
 type how struct {
@@ -35,21 +40,13 @@ var kinds = map[string]how{
 var leftOut = []string{"fairlead.io", "apiextensions.k8s.io", "admissionregistration.k8s.io", "wgpolicyk8s.io", "openreports.io", "kyverno.io"}
 
 func groupOf(object map[string]any) string {
-	version, _ := object["apiVersion"].(string)
-	group, _, found := strings.Cut(version, "/")
-	if !found {
-		return ""
-	}
-	return group
+	return (&unstructured.Unstructured{Object: object}).GroupVersionKind().Group
 }
 
 func isLeftOut(object map[string]any) bool {
-	for _, group := range leftOut {
-		if of := groupOf(object); of == group || strings.HasSuffix(of, "."+group) {
-			return true
-		}
-	}
-	return object["kind"] == "Event" || object["sops"] != nil
+	of := "." + groupOf(object)
+	inGroup := func(group string) bool { return strings.HasSuffix(of, "."+group) }
+	return object["kind"] == "Event" || object["sops"] != nil || slices.ContainsFunc(leftOut, inGroup)
 }
 
 // isElsewhere tells whether a file is for programs that run in no cluster: Compose, or a pipeline.
@@ -59,14 +56,11 @@ func isElsewhere(file map[string]any) bool {
 
 // clusterOf is the cluster that an object of Cluster API belongs to.
 func clusterOf(object map[string]any) string {
-	metadata, _ := object["metadata"].(map[string]any)
-	labels, _ := metadata["labels"].(map[string]any)
-	name, _ := labels["cluster.x-k8s.io/cluster-name"].(string) // clusterv1.ClusterNameLabel
-	namespace, _ := metadata["namespace"].(string)
+	name, _, _ := unstructured.NestedString(object, "metadata", "labels", "cluster.x-k8s.io/cluster-name") // clusterv1.ClusterNameLabel
 	if name == "" {
 		return ""
 	}
-	return namespace + "/" + name
+	return (&unstructured.Unstructured{Object: object}).GetNamespace() + "/" + name
 }
 
 func howOf(object map[string]any) how {

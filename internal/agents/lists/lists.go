@@ -32,7 +32,7 @@ func Judge(places []Place, run func(lint.Input) ([]lint.Result, error)) ([]lint.
 	alike := map[string][]Place{}
 	for _, p := range places {
 		key := p.key()
-		if _, seen := alike[key]; !seen {
+		if alike[key] == nil {
 			order = append(order, key)
 		}
 		alike[key] = append(alike[key], p)
@@ -87,16 +87,11 @@ func (p Place) field() string {
 }
 
 // HasList tells whether a list is there, or should be.
-func (p Place) HasList() bool {
-	_, upper := p.values["NO_PROXY"]
-	_, lower := p.values["no_proxy"]
-	return upper || lower || p.known
-}
+func (p Place) HasList() bool { return hasList(p.values) || p.known }
 
 func (p Place) judge(run func(lint.Input) ([]lint.Result, error)) ([]lint.Result, error) {
-	upper, written := p.values["NO_PROXY"]
-	lower, also := p.values["no_proxy"]
-	if !written && !also && p.known {
+	upper, lower := p.values["NO_PROXY"], p.values["no_proxy"]
+	if !hasList(p.values) && p.known {
 		return []lint.Result{{Findings: []lint.Finding{p.notSet()}}}, nil
 	}
 	for _, list := range []string{upper, lower} {
@@ -164,9 +159,9 @@ func OfURL(f lint.Finding) bool { return ofURL[f.Code] }
 func (p Place) notSet() lint.Finding {
 	var set []string
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
-		if field, there := p.fields[name]; there && p.how.none {
+		if field, ok := p.fields[name]; ok && p.how.none {
 			set = append(set, field)
-		} else if there {
+		} else if ok {
 			set = append(set, name)
 		}
 	}

@@ -223,14 +223,14 @@ func (w *walker) add(g *Place) {
 			}
 		} else {
 			proxy = proxy || !known || value != ""
-			if !g.hasList() && !strings.Contains(value, "://") && known { // a word that is none
+			if !hasList(g.fields) && !strings.Contains(value, "://") && known { // a word that is none
 				delete(g.values, name)
 			}
 		}
 	}
 	g.known = g.known && proxy
 	list := g.values["NO_PROXY"] + g.values["no_proxy"]
-	if g.known || list != "" || g.hasList() && proxy && !g.how.adds || !g.hasList() && len(g.values) > 0 {
+	if g.known || list != "" || hasList(g.fields) && proxy && !g.how.adds || !hasList(g.fields) && len(g.values) > 0 {
 		w.places = append(w.places, *g)
 	}
 }
@@ -242,9 +242,10 @@ func isAList(value any) bool {
 
 func isList(name string) bool { return strings.EqualFold(name, "NO_PROXY") }
 
-func (p *Place) hasList() bool {
-	_, upper := p.fields["NO_PROXY"]
-	_, lower := p.fields["no_proxy"]
+// hasList tells whether one of the variables is a list.
+func hasList(byName map[string]string) bool {
+	_, upper := byName["NO_PROXY"]
+	_, lower := byName["no_proxy"]
 	return upper || lower
 }
 
@@ -304,34 +305,24 @@ func canonical(key string) (string, bool) {
 	case "http_proxy", "https_proxy", "no_proxy":
 		return key, true
 	}
-	switch strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key)) {
-	case "httpproxy":
-		return "HTTP_PROXY", true
-	case "httpsproxy":
-		return "HTTPS_PROXY", true
-	case "noproxy":
-		return "NO_PROXY", true
-	}
-	return "", false
+	name, ok := variableNames[strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))]
+	return name, ok
 }
+
+var variableNames = map[string]string{"httpproxy": "HTTP_PROXY", "httpsproxy": "HTTPS_PROXY", "noproxy": "NO_PROXY"}
 
 // joined is a text, or a list of texts as NO_PROXY has it.
 func joined(value any) (string, bool) {
-	switch v := value.(type) {
-	case string:
-		return v, true
-	case []any:
-		all := make([]string, len(v))
-		for i, one := range v {
-			text, is := one.(string)
-			if !is {
-				return "", false
-			}
-			all[i] = text
-		}
-		return strings.Join(all, ","), true
+	if text, ok := value.(string); ok {
+		return text, true
 	}
-	return "", false
+	list, ok := value.([]any)
+	texts := make([]string, len(list))
+	for i, one := range list {
+		text, isText := one.(string)
+		texts[i], ok = text, ok && isText
+	}
+	return strings.Join(texts, ","), ok
 }
 
 func under(at, key string) string {

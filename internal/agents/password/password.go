@@ -12,7 +12,10 @@ var (
 )
 
 // IsOf reports whether a flag, a variable or a field of that name may have a password in it; false for TOKEN_URL and the like.
-func IsOf(name string) bool { return secret.MatchString(name) && !dials.MatchString(name) }
+func IsOf(name string) bool { return secret.MatchString(name) && !Dials(name) }
+
+// Dials reports whether the value of a flag, a variable or a field of that name is a host, or a URL.
+func Dials(name string) bool { return dials.MatchString(name) }
 
 var (
 	secret = regexp.MustCompile(`(?i)pass|pwd|secret|token|cred|key`)

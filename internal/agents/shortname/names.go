@@ -29,9 +29,8 @@ var (
 	label = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 	// assigned is a word that gives a flag or a variable its value.
 	assigned = regexp.MustCompile(`^["']?(-{0,2}[A-Za-z][\w.-]*)=(.*)$`)
-	// noAddress are flags and variables whose colon is before a tag, dials those whose value is a host.
+	// noAddress are flags and variables whose colon is before a tag.
 	noAddress = regexp.MustCompile(`(?i)image|tag|version|user|listen|bind`)
-	dials     = regexp.MustCompile(`(?i)(host|addr|address|server|endpoint|url)(s|es)?$`)
 )
 
 // textsOf are the arguments and variables of a container.
@@ -110,7 +109,7 @@ func (s Services) inWord(namespace string, t text) []named {
 	for piece := range strings.FieldsFuncSeq(t.value, func(r rune) bool { return strings.ContainsRune(",;|&()<>'\"`", r) }) {
 		if match := hostPort.FindStringSubmatch(piece); match != nil {
 			add(match[1], false)
-		} else if dials.MatchString(t.key) {
+		} else if password.Dials(t.key) {
 			add(piece, false)
 		}
 	}

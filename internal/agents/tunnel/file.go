@@ -2,6 +2,7 @@ package tunnel
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -26,10 +27,8 @@ func (in Input) find(c Container, at string) (file, bool) {
 		case mount.SubPath != "":
 			relative = path.Join(mount.SubPath, relative)
 		}
-		for _, volume := range in.Pod.Spec.Volumes {
-			if volume.Name == mount.Name {
-				return volume.find(relative, in.Objects)
-			}
+		if i := slices.IndexFunc(in.Pod.Spec.Volumes, func(v Volume) bool { return v.Name == mount.Name }); i >= 0 {
+			return in.Pod.Spec.Volumes[i].find(relative, in.Objects)
 		}
 	}
 	return file{}, false

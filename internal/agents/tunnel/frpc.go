@@ -78,21 +78,18 @@ type frpcConfig struct {
 // readFRPC reads a configuration in the order of frpc (pkg/config, LoadConfigure): INI if it has a section common, then
 // TOML, then YAML or JSON.
 func readFRPC(text string) (frpcConfig, error) {
-	if common, is := readINI(text)["common"]; is {
+	if common, ok := readINI(text)["common"]; ok {
 		config := frpcConfig{Host: common["server_addr"], Port: json.Number(common["server_port"])}
 		config.Transport.Protocol, config.Transport.Proxy = common["protocol"], common["http_proxy"]
 		return config, nil
 	}
-	var config frpcConfig
 	var tree map[string]any
 	if err := toml.Unmarshal([]byte(text), &tree); err != nil {
-		return config, yaml.Unmarshal([]byte(text), &config)
-	}
-	plain, err := json.Marshal(tree)
-	if err != nil {
+		var config frpcConfig
+		err := yaml.Unmarshal([]byte(text), &config)
 		return config, err
 	}
-	return config, json.Unmarshal(plain, &config)
+	return Read[frpcConfig](tree)
 }
 
 // readINI returns sections with their keys. frpc has no comments behind a value, and takes quotes around it away.

@@ -32,14 +32,14 @@ func (h hub) address() (netip.Addr, bool) {
 }
 
 func (h hub) loopback() bool {
-	address, is := h.address()
-	return h.host == "localhost" || is && address.IsLoopback()
+	address, ok := h.address()
+	return h.host == "localhost" || ok && address.IsLoopback()
 }
 
 // inside says whether the name is of a Service of this cluster.
 func (h hub) inside() bool {
-	_, is := h.address()
-	return !is && h.host != "" && (strings.HasSuffix(h.host, ".svc") || strings.Contains(h.host, ".svc.") || !strings.Contains(h.host, "."))
+	_, ok := h.address()
+	return !ok && h.host != "" && (strings.HasSuffix(h.host, ".svc") || strings.Contains(h.host, ".svc.") || !strings.Contains(h.host, "."))
 }
 
 // splitHub reads "host:port", or a host alone.
@@ -111,19 +111,17 @@ func (j *judge) hubOfOpenVPN() (hub, string) {
 }
 
 func (j *judge) hubOfVPNShoot() (hub, string) {
-	host := j.env.variables["ENDPOINT"].value
-	if host == "" {
-		return hub{}, "its variable ENDPOINT"
+	if host := j.env.variables["ENDPOINT"].value; host != "" {
+		return hub{host, cmp.Or(j.env.variables["OPENVPN_PORT"].value, "8132")}, "" // gardener/vpn2 pkg/config
 	}
-	return hub{host, cmp.Or(j.env.variables["OPENVPN_PORT"].value, "8132")}, "" // gardener/vpn2 pkg/config
+	return hub{}, "its variable ENDPOINT"
 }
 
 func (j *judge) hubOfRancher() (hub, string) {
-	server := j.env.variables["CATTLE_SERVER"].value
-	if server == "" {
-		return hub{}, "its variable CATTLE_SERVER"
+	if server := j.env.variables["CATTLE_SERVER"].value; server != "" {
+		return hubOfURL(server, "https"), ""
 	}
-	return hubOfURL(server, "https"), ""
+	return hub{}, "its variable CATTLE_SERVER"
 }
 
 // hubOfTeleport looks into its configuration, if its ConfigMap is given.

@@ -137,18 +137,7 @@ func (in Input) judge(c Container) Verdict {
 	}
 	j.hub.host = j.hub.host[strings.LastIndexByte(j.hub.host, '@')+1:]
 	v.Hub = j.hub.String()
-	j.decide()
-	j.place()
-	j.keepalive()
-	j.passwords()
-	j.policy()
-	lint.Sorted(v.Findings)
-	return *v
-}
-
-// decide finds how the tunnel leaves.
-func (j *judge) decide() {
-	switch j.program.way {
+	switch j.program.way { // how the tunnel leaves
 	case byEnvironment:
 		j.byEnvironment()
 	case byHTTPProxy:
@@ -158,6 +147,12 @@ func (j *judge) decide() {
 	case byNothing:
 		j.unproxied(NoSetting, j.program.cannot, j.program.instead)
 	}
+	j.place()
+	j.keepalive()
+	j.passwords()
+	j.policy()
+	lint.Sorted(v.Findings)
+	return *v
 }
 
 // byEnvironment is Go's reading of the variables, which client-go and gRPC share.

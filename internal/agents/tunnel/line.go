@@ -135,11 +135,10 @@ func (l line) values(names ...string) []string {
 
 // flag returns the last value of one of these flags.
 func (l line) flag(names ...string) (string, bool) {
-	all := l.values(names...)
-	if len(all) == 0 {
-		return "", false
+	if all := l.values(names...); len(all) > 0 {
+		return all[len(all)-1], true
 	}
-	return all[len(all)-1], true
+	return "", false
 }
 
 // flagOr returns a default where there is none.

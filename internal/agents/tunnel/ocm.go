@@ -117,10 +117,9 @@ func (m ManagedProxy) judgeKeepalive(c *Configuration, idleTimeout int) {
 func without(args []string, flag string) []string {
 	var kept []string
 	for i, arg := range args {
-		if arg == flag || strings.HasPrefix(arg, flag+"=") || i > 0 && args[i-1] == flag {
-			continue
+		if arg != flag && !strings.HasPrefix(arg, flag+"=") && (i == 0 || args[i-1] != flag) {
+			kept = append(kept, arg)
 		}
-		kept = append(kept, arg)
 	}
 	return kept
 }

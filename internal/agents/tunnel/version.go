@@ -1,9 +1,9 @@
 package tunnel
 
 import (
-	"cmp"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,13 +28,12 @@ func (j *judge) version() string {
 
 // before compares versions.
 func before(version, limit string) bool {
-	a, b := versionTag.FindStringSubmatch(version), versionTag.FindStringSubmatch(limit)
-	for i := 1; i <= 3; i++ {
-		x, _ := strconv.Atoi(a[i])
-		y, _ := strconv.Atoi(b[i])
-		if order := cmp.Compare(x, y); order != 0 {
-			return order < 0
+	numbers := func(text string) (all [3]int) {
+		for i, part := range versionTag.FindStringSubmatch(text)[1:] {
+			all[i], _ = strconv.Atoi(part)
 		}
+		return all
 	}
-	return false
+	a, b := numbers(version), numbers(limit)
+	return slices.Compare(a[:], b[:]) < 0
 }
