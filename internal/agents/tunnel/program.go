@@ -1,7 +1,11 @@
 package tunnel
 
 import (
+	"path"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
@@ -163,4 +167,41 @@ type Family struct {
 // selects says whether the family's policy is for such a container.
 func (f Family) selects(pod Pod, container string) bool {
 	return selection.Lacking(f.Labels, pod.Metadata.Labels) == "" && f.Through != "None" && (len(f.Containers) == 0 || slices.Contains(f.Containers, container))
+}
+
+var versionTag = regexp.MustCompile(`^v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+.].*)?$`)
+
+// ImageTag is the last part of the path of the container's image, and its tag.
+func (c Container) ImageTag() (name, tag string) {
+	image, _, _ := strings.Cut(c.Image, "@")
+	name, tag, _ = strings.Cut(path.Base(image), ":")
+	return name, tag
+}
+
+// version is that of the agent, where the image's tag is it.
+func (j *judge) version() string {
+	name, tag := j.container.ImageTag()
+	if name != j.program.image || !versionTag.MatchString(tag) {
+		return ""
+	}
+	return tag
+}
+
+// before compares versions.
+func before(version, limit string) bool {
+	numbers := func(text string) (all [3]int) {
+		for i, part := range versionTag.FindStringSubmatch(text)[1:] {
+			all[i], _ = strconv.Atoi(part)
+		}
+		return all
+	}
+	a, b := numbers(version), numbers(limit)
+	return slices.Compare(a[:], b[:]) < 0
+}
+
+// AsksOneServer tells whether a container is the agent of a tunnel that asks nobody but its server through a proxy, so that it
+// needs no NO_PROXY list: what comes by the tunnel it dials itself. Other agents also ask the API server.
+func AsksOneServer(c Container) bool {
+	p := recognize(c, commandLine(c, readEnvironment(c, Objects{})), nil)
+	return p != nil && (p.grpc || p.way != byEnvironment)
 }
