@@ -45,7 +45,7 @@ func fieldsOf(of field) (fields []field, err error) {
 		if f.description, f.schema, err = comments(key, value); err != nil {
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
-		if knob, found := knobs[f.key()]; found && of.schema["workload"] == true {
+		if knob, ok := knobs[f.key()]; ok && of.schema["workload"] == true {
 			f.asAnyWorkload(knob)
 		}
 		if f.description == "" {

@@ -30,13 +30,11 @@ func version(info *debug.BuildInfo, known bool) string {
 	for _, setting := range info.Settings {
 		settings[setting.Key] = setting.Value
 	}
-	revision, fromRepository := settings["vcs.revision"]
+	revision, ok := settings["vcs.revision"]
 	switch {
-	case info.Main.Version == "v"+Number:
+	case info.Main.Version == "v"+Number, !ok && strings.HasPrefix(info.Main.Version, "v"):
 		return info.Main.Version
-	case !fromRepository && strings.HasPrefix(info.Main.Version, "v"):
-		return info.Main.Version
-	case !fromRepository:
+	case !ok:
 		return devel
 	}
 	version := "v" + Number + "+" + revision[:min(len(revision), 12)]

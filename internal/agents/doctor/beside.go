@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/document"
@@ -14,47 +13,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-// neighbours is what stands beside pods. Each document is decoded once, and each namespace put together once: files may
-// have hundreds of each, and of pods.
-type neighbours struct {
-	named       document.Named
-	policies    []neighbourPolicy
-	byNamespace map[string]near
-}
-
-type neighbourPolicy struct {
-	namespace string
-	read      func() (tunnel.Policy, error)
-}
-
 // near is what matters for the pods of a namespace.
 type near struct {
 	objects  tunnel.Objects
 	policies []tunnel.Policy
 }
 
-func newNeighbours(documents []document.Document) *neighbours {
-	n := &neighbours{named: document.NamedOf(documents), byNamespace: map[string]near{}}
-	for _, d := range documents {
-		if d.Is("NetworkPolicy", "networking.k8s.io/v1") {
-			n.policies = append(n.policies, neighbourPolicy{d.Object.GetNamespace(), sync.OnceValues(func() (tunnel.Policy, error) {
-				policy, err := tunnel.Read[tunnel.Policy](d.Object.Object)
-				if err != nil {
-					return policy, fmt.Errorf("%s: %w", d.Name(), err)
-				}
-				return policy, nil
-			})})
-		}
-	}
-	return n
-}
-
-// beside returns what is beside the pods of a namespace.
+// beside returns what is beside the pods of a namespace, which is put together once: files may have hundreds of objects, and of pods.
 func (e *Examination) beside(namespace string) (near, error) {
-	if e.neighbours == nil {
-		e.neighbours = newNeighbours(e.documents)
+	if e.near == nil {
+		e.named, e.near = document.NamedOf(e.documents), map[string]near{}
 	}
-	if known, is := e.neighbours.byNamespace[namespace]; is {
+	if known, ok := e.near[namespace]; ok {
 		return known, nil
 	}
 	var found near
@@ -62,32 +32,34 @@ func (e *Examination) beside(namespace string) (near, error) {
 	if found.objects, err = e.objects(namespace); err != nil {
 		return near{}, err
 	}
-	for _, p := range e.neighbours.policies {
-		if p.namespace != namespace && p.namespace != "" && namespace != "" {
-			continue // one without any goes with all: it is applied with -n
+	for _, d := range e.documents {
+		// One without a namespace goes with all: it is applied with -n.
+		elsewhere := d.Object.GetNamespace() != namespace && d.Object.GetNamespace() != "" && namespace != ""
+		if elsewhere || !d.Is("NetworkPolicy", "networking.k8s.io/v1") {
+			continue
 		}
-		policy, err := p.read()
+		policy, err := tunnel.Read[tunnel.Policy](d.Object.Object)
 		if err != nil {
-			return near{}, err
+			return near{}, fmt.Errorf("%s: %w", d.Name(), err)
 		}
 		found.policies = append(found.policies, policy)
 	}
-	e.neighbours.byNamespace[namespace] = found
+	e.near[namespace] = found
 	return found, nil
 }
 
 func (e *Examination) objects(namespace string) (tunnel.Objects, error) {
 	objects := tunnel.Objects{Secrets: map[string]map[string]string{}, ConfigMaps: map[string]map[string]string{}}
-	refs := slices.SortedFunc(maps.Keys(e.neighbours.named), func(a, b inputs.Reference) int {
+	refs := slices.SortedFunc(maps.Keys(e.named), func(a, b inputs.Reference) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	for _, ref := range refs {
-		data, alike, err := e.neighbours.named.Beside(ref, namespace)
+		data, alike, err := e.named.Beside(ref, namespace)
 		switch {
 		case err != nil:
 			return tunnel.Objects{}, err
 		case !alike:
-			e.Note(fmt.Sprintf("%s is given more than once (%s), and not looked at: give pods their namespace, and the object once", ref, e.neighbours.named.Namespaces(ref)))
+			e.Note(fmt.Sprintf("%s is given more than once (%s), and not looked at: give pods their namespace, and the object once", ref, e.named.Namespaces(ref)))
 			continue
 		case data == nil:
 			continue // of another namespace
@@ -102,7 +74,7 @@ func (e *Examination) objects(namespace string) (tunnel.Objects, error) {
 		}
 	}
 	if e.opts.Settings != nil {
-		if _, given := objects.Secrets[render.PodSecretName]; given {
+		if _, ok := objects.Secrets[render.PodSecretName]; ok {
 			return tunnel.Objects{}, errors.New("the Secret " + render.PodSecretName + " is given twice: in a file, and by --values or --proxy")
 		}
 		objects.Secrets[render.PodSecretName] = e.opts.Settings

@@ -34,8 +34,9 @@ type Examination struct {
 	asked     []document.Document // in a cluster, what subjects are of
 	notes     []string
 
-	neighbours *neighbours         // of the documents
-	services   *shortname.Services // among them
+	named    document.Named      // of the documents
+	near     map[string]near     // by namespace
+	services *shortname.Services // among them
 }
 
 // subject is a pod to be judged, as a pod itself or in a workload.
@@ -140,9 +141,9 @@ func templateOf(d document.Document, at []string) map[string]any {
 
 // podTemplate says whether the document makes pods, and where their template is.
 func podTemplate(d document.Document) ([]string, bool) {
-	at, known := templates[d.Object.GetKind()]
+	at, ok := templates[d.Object.GetKind()]
 	group := d.Object.GroupVersionKind().Group
-	return at, known && (group == "apps" || group == "" && at == nil)
+	return at, ok && (group == "apps" || group == "" && at == nil)
 }
 
 // isOCM says whether the document is of a kind of Open Cluster Management, in any version.

@@ -81,7 +81,7 @@ func (p Place) key() string {
 // field is that with the list, or what should have one.
 func (p Place) field() string {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
-		if field, there := p.fields[name]; there {
+		if field, ok := p.fields[name]; ok {
 			return field
 		}
 	}

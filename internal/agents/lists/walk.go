@@ -109,10 +109,10 @@ const entriesKey = "fairlead.io/no-proxy"
 
 func (w *walker) annotations(at string, value any) {
 	m, _ := value.(map[string]any)
-	if inner, is := m["annotations"].(map[string]any); is {
+	if inner, ok := m["annotations"].(map[string]any); ok {
 		m, at = inner, under(at, "annotations")
 	}
-	if text, is := m[entriesKey].(string); is {
+	if text, ok := m[entriesKey].(string); ok {
 		g := w.group(at)
 		g.how.adds = true
 		g.set("NO_PROXY", under(at, entriesKey), text)
@@ -140,19 +140,19 @@ func (w *walker) environment(at string, container map[string]any) {
 func (w *walker) variables(g *Place, all []any) {
 	at := g.Path
 	for i, one := range all {
-		m, is := one.(map[string]any)
-		if !is {
+		m, ok := one.(map[string]any)
+		if !ok {
 			continue
 		}
 		written, _ := m["name"].(string)
-		name, is := canonical(written[strings.LastIndexByte(written, '.')+1:])
+		name, ok := canonical(written[strings.LastIndexByte(written, '.')+1:])
 		text, isText := m["value"].(string)
 		switch {
-		case is && isText:
+		case ok && isText:
 			w.set(g, name, fmt.Sprintf("%s[%d].value", at, i), strings.ReplaceAll(text, `\,`, ","))
-		case is && m["value"] == nil && m["valueFrom"] == nil:
+		case ok && m["value"] == nil && m["valueFrom"] == nil:
 			w.set(g, name, fmt.Sprintf("%s[%d]", at, i), "")
-		case is:
+		case ok:
 			g.refer(name, fmt.Sprintf("%s[%d]", at, i))
 		case !isText || strings.Contains(text, "\n") || !password.IsOf(written):
 			w.value(fmt.Sprintf("%s[%d]", at, i), m)
@@ -217,13 +217,13 @@ func (w *walker) group(at string) *Place {
 func (w *walker) add(g *Place) {
 	proxy := false
 	for name, field := range g.fields {
-		if value, known := g.values[name]; isList(name) {
-			if !known && field != "" {
+		if value, ok := g.values[name]; isList(name) {
+			if !ok && field != "" {
 				return // it is in another object: nobody can judge it
 			}
 		} else {
-			proxy = proxy || !known || value != ""
-			if !hasList(g.fields) && !strings.Contains(value, "://") && known { // a word that is none
+			proxy = proxy || !ok || value != ""
+			if !hasList(g.fields) && !strings.Contains(value, "://") && ok { // a word that is none
 				delete(g.values, name)
 			}
 		}
@@ -236,8 +236,8 @@ func (w *walker) add(g *Place) {
 }
 
 func isAList(value any) bool {
-	_, is := value.([]any)
-	return is
+	_, ok := value.([]any)
+	return ok
 }
 
 func isList(name string) bool { return strings.EqualFold(name, "NO_PROXY") }
@@ -254,7 +254,7 @@ var reference = regexp.MustCompile("[$%`<]|\\{\\{|\\(\\(|\\[\\[|\\.\\.\\.|^vault
 
 // set notes a setting. A list in place of another is one by itself.
 func (w *walker) set(g *Place, name, field, text string) {
-	if before, there := g.values[name]; there && isList(name) && before != text {
+	if before, ok := g.values[name]; ok && isList(name) && before != text {
 		other := w.group(g.Path)
 		other.how = g.how
 		other.set(name, g.fields[name], before)

@@ -105,8 +105,8 @@ func (e *editor) diffMapping(node *yamlv3.Node, have, want map[string]any) {
 	seen := map[string]bool{}
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
-		was, known := have[key.Value]
-		require(known)            // else it is a merge, or a key that is no text
+		was, ok := have[key.Value]
+		require(ok)               // else it is a merge, or a key that is no text
 		require(!seen[key.Value]) // the last one counts; nobody should have to know
 		seen[key.Value] = true
 		will, stays := want[key.Value]

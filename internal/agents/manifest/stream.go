@@ -35,8 +35,8 @@ func Split(stream []byte) [][]byte {
 
 // separator tells whether a line begins a document: YAML 1.2, rule [203] c-directives-end.
 func separator(line []byte) bool {
-	rest, found := bytes.CutPrefix(line, []byte("---"))
-	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
+	rest, ok := bytes.CutPrefix(line, []byte("---"))
+	return ok && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
 }
 
 func splitJSON(document []byte) [][]byte {

@@ -95,9 +95,9 @@ func (p *Policy) Relays() bool {
 // leadsToRelay says whether a variable names a relay, as the policy writes it for a namespace: by the name of its Service
 // or by an address.
 func leadsToRelay(e corev1.EnvVar, namespace string) bool {
-	rest, found := strings.CutPrefix(e.Value, "http://"+namespace+"@")
+	rest, ok := strings.CutPrefix(e.Value, "http://"+namespace+"@")
 	host, port, err := net.SplitHostPort(rest)
-	if !found || err != nil || port != "3128" {
+	if !ok || err != nil || port != "3128" {
 		return false
 	}
 	_, err = netip.ParseAddr(host)
@@ -109,8 +109,8 @@ func (p *Policy) isOurs(e corev1.EnvVar, where place) bool {
 	if isReference(e) {
 		return e.ValueFrom.SecretKeyRef.Key == e.Name
 	}
-	entry, found := p.gives(where)[e.Name]
-	return found && reflect.DeepEqual(e, entry)
+	entry, ok := p.gives(where)[e.Name]
+	return ok && reflect.DeepEqual(e, entry)
 }
 
 // ReadPolicy reads an object of one of the kinds. Settings that are more than a plain value, as no installation of ours

@@ -182,7 +182,7 @@ func (r *Reading) readSecrets(ctx context.Context) error {
 	}
 	r.ChangedAt = map[string]time.Time{}
 	for _, secret := range list {
-		if at, known := changedAt(secret); known {
+		if at, ok := changedAt(secret); ok {
 			r.ChangedAt[secret.Namespace] = at
 		} else {
 			r.Blind = true
@@ -195,7 +195,7 @@ func (r *Reading) readSecrets(ctx context.Context) error {
 // changedAt is when the data of a Secret last became different: what the replicator says of its copies, and of the
 // source what the API server does.
 func changedAt(secret metav1.PartialObjectMetadata) (time.Time, bool) {
-	if said, found := secret.Annotations[proxysecret.ChangedAtAnnotation]; found {
+	if said, ok := secret.Annotations[proxysecret.ChangedAtAnnotation]; ok {
 		at, err := time.Parse(time.RFC3339, said)
 		return at, err == nil
 	}

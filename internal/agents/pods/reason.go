@@ -143,8 +143,8 @@ const (
 // admittedName is the name that the policy saw: none, if it was to be generated.
 func admittedName(pod *corev1.Pod) string {
 	base := pod.GenerateName[:min(len(pod.GenerateName), nameBase)]
-	random, found := strings.CutPrefix(pod.Name, base)
-	if pod.GenerateName == "" || !found || len(random) != nameRandom || strings.Trim(random, nameAlphabet) != "" {
+	random, ok := strings.CutPrefix(pod.Name, base)
+	if pod.GenerateName == "" || !ok || len(random) != nameRandom || strings.Trim(random, nameAlphabet) != "" {
 		return pod.Name
 	}
 	return ""
@@ -168,8 +168,8 @@ func (c Cluster) outdated(pod *corev1.Pod, one container, s setting) string {
 		}
 		return ""
 	}
-	changed, known := c.ChangedAt[pod.Namespace]
-	if !s.injected() || one.state.Running == nil || !known || !one.state.Running.StartedAt.Time.Before(changed) {
+	changed, ok := c.ChangedAt[pod.Namespace]
+	if !s.injected() || one.state.Running == nil || !ok || !one.state.Running.StartedAt.Time.Before(changed) {
 		return ""
 	}
 	return fmt.Sprintf("started before the values changed at %s: restart it", changed.UTC().Format(time.RFC3339))

@@ -23,7 +23,7 @@ type Count struct {
 
 func (c *Count) add(namespace string) {
 	c.Pods++
-	if at, found := slices.BinarySearch(c.Namespaces, namespace); !found {
+	if at, ok := slices.BinarySearch(c.Namespaces, namespace); !ok {
 		c.Namespaces = slices.Insert(c.Namespaces, at, namespace)
 	}
 }

@@ -156,8 +156,8 @@ func (s Services) variables(namespace string, c tunnel.Container) []variable {
 		if from := e.ValueFrom; from != nil {
 			v.unknown = true
 			if ref := from.ConfigMapKeyRef; ref != nil {
-				text, found := s.texts[service{namespace, ref.Name}][ref.Key]
-				v.value, v.unknown = text, !found
+				text, ok := s.texts[service{namespace, ref.Name}][ref.Key]
+				v.value, v.unknown = text, !ok
 			}
 		}
 		set(v)

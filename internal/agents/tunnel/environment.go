@@ -60,8 +60,8 @@ func (e *environment) add(prefix, kind string, ref *KeyRef, all map[string]map[s
 		return
 	}
 	source := kind + " " + ref.Name
-	content, given := all[ref.Name]
-	if !given {
+	content, ok := all[ref.Name]
+	if !ok {
 		e.notGiven = append(e.notGiven, missingSource{source, prefix})
 	}
 	for key, value := range content {
@@ -87,10 +87,10 @@ func (e environment) expand(text string) variable {
 		if match == "$$" {
 			return "$"
 		}
-		v, found := e.variables[match[2:len(match)-1]]
+		v, ok := e.variables[match[2:len(match)-1]]
 		all.unknown = all.unknown || v.unknown
 		all.source = cmp.Or(all.source, v.source)
-		if !found || v.unknown {
+		if !ok || v.unknown {
 			return match
 		}
 		return v.value
@@ -144,7 +144,7 @@ func (v Volume) find(at string, objects Objects) (found file, there bool) {
 		if p == nil || there {
 			return
 		}
-		if key, has := p.key(at); has {
+		if key, ok := p.key(at); ok {
 			found = file{source: kind + " " + p.Name + ", key " + key, plain: kind == "ConfigMap"}
 			found.content, there = all[p.Name][key]
 		}

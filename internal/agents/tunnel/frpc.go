@@ -17,12 +17,12 @@ import (
 // as TOML, YAML or JSON (serverAddr, transport.proxyURL, since 0.52). What the configuration says of the proxy comes
 // before the environment, and there is no argument for it.
 func (j *judge) hubOfFRPC() (hub, string) {
-	if at, found := j.line.flag("-c", "--config"); found {
+	if at, ok := j.line.flag("-c", "--config"); ok {
 		return j.hubOfConfig(at)
 	}
 	j.protocol, _ = j.line.flag("-p", "--protocol")
-	host, found := j.line.flag("-s", "--server_addr", "--server-addr")
-	if !found {
+	host, ok := j.line.flag("-s", "--server_addr", "--server-addr")
+	if !ok {
 		return hub{}, "a configuration that nobody names in its arguments"
 	}
 	return splitHub(host, j.line.flagOr("7000", "-P", "--server_port", "--server-port")), ""

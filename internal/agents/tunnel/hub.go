@@ -66,8 +66,8 @@ func hubOfURL(text, scheme string) hub {
 }
 
 func (j *judge) hubOfProxyAgent() (hub, string) {
-	host, found := j.line.flag("--proxy-server-host")
-	if !found {
+	host, ok := j.line.flag("--proxy-server-host")
+	if !ok {
 		return hub{}, "its arguments, which lack --proxy-server-host"
 	}
 	return hub{host, j.line.flagOr("8091", "--proxy-server-port")}, "" // cmd/agent/app/options
@@ -170,7 +170,7 @@ func (l line) client() (flags line, rest []string) {
 
 func (j *judge) hubOfChisel() (hub, string) {
 	flags, rest := j.line.client()
-	if value, found := flags.flag("--proxy", "-proxy"); found {
+	if value, ok := flags.flag("--proxy", "-proxy"); ok {
 		left := j.env.expand(value) // a variable that is not known
 		left.value = value
 		j.configured = &setting{"--proxy", "argument --proxy", left}

@@ -222,22 +222,22 @@ func (j *judge) listed(list setting, goes dialect.Decision) {
 
 // byHTTPProxy is frpc: its configuration, then http_proxy as it is, whatever NO_PROXY says.
 func (j *judge) byHTTPProxy() {
-	s, found := j.chosen(j.program.reads()...)
+	s, ok := j.chosen(j.program.reads()...)
 	if j.configured != nil {
-		s, found = *j.configured, true
+		s, ok = *j.configured, true
 	}
 	switch {
 	case j.protocol == "kcp" || j.protocol == "quic":
 		j.verdict.Through, j.verdict.Setting = Fails, "transport.protocol"
 		j.say(NoSetting, lint.Error, "its protocol is "+j.protocol+", which is UDP: no HTTP proxy carries it", "transport.protocol tcp, or wss")
-	case !found:
+	case !ok:
 		j.unset()
 	case s.unknown:
 		j.notGiven(s)
 	default:
 		j.through(s)
-		list, given := j.chosen("NO_PROXY", "no_proxy")
-		if _, listed := j.hub.listed(list.value); listed && given && j.configured == nil && !list.unknown && j.hub.host != "" {
+		list, ok := j.chosen("NO_PROXY", "no_proxy")
+		if _, listed := j.hub.listed(list.value); listed && ok && j.configured == nil && !list.unknown && j.hub.host != "" {
 			j.say(HubListed, lint.Info, "NO_PROXY covers the hub, and frpc does not read it", "http_proxy without a value, if the hub is to be reached past the proxy")
 		}
 	}
@@ -281,27 +281,27 @@ func (j *judge) unset() {
 	if relay, _ := j.in.Pod.relay(); len(relay.targets()) > 0 {
 		mend = "the hub's host:port in the annotation fairlead.io/relay-targets"
 	}
-	if source, may := j.env.mayHave(reads); may {
+	if source, ok := j.env.mayHave(reads); ok {
 		j.verdict.Through, j.verdict.Setting = Unknown, source
 		j.say(NotGiven, lint.Info, "whether "+source+" sets "+reads[0]+" cannot be told: it is not given", "")
 		return
 	}
 	wants := strings.Join(reads, " or ")
 	for _, name := range reads {
-		v, there := j.env.variables[name]
+		v, ok := j.env.variables[name]
 		switch {
 		case v.missing:
 			j.unproxied(MissingKey, name+" refers to "+v.source+", which is not there: the container does not start", "")
 			return
-		case there && v.source != "":
+		case ok && v.source != "":
 			j.unproxied(EmptyValue, name+" is empty in "+v.source+": there is no proxy", "")
 			return
-		case there:
+		case ok:
 			j.unproxied(EmptyValue, name+" is there, and empty, which turns the proxy off", mend)
 			return
 		}
 	}
-	if other, has := j.chosen("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"); has {
+	if other, ok := j.chosen("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"); ok {
 		j.unproxied(OtherVariable, fmt.Sprintf("it reads %s, and has %s alone", wants, other.name), mend)
 		return
 	}

@@ -44,7 +44,7 @@ func (j *judge) keepalive() {
 	why := fmt.Sprintf("silent for %s, and a proxy cuts what is idle for %s", span(beat), span(j.in.IdleTimeout))
 	mend := ""
 	if j.program.name == proxyAgent {
-		if _, found := j.line.flag("--keepalive-time"); !found {
+		if _, ok := j.line.flag("--keepalive-time"); !ok {
 			why = "--keepalive-time is not set: " + why
 		}
 		mend = "--keepalive-time=30s, which is the least that the server takes"
@@ -68,8 +68,8 @@ func parseDuration(text string) (int, bool) {
 	total, read := 0.0, ""
 	for _, part := range durationPart.FindAllStringSubmatch(text, -1) {
 		number, err := strconv.ParseFloat(part[1], 64)
-		unit, known := units[part[2]]
-		if err != nil || !known {
+		unit, ok := units[part[2]]
+		if err != nil || !ok {
 			return 0, false
 		}
 		total += number * unit

@@ -143,7 +143,7 @@ func (l line) flag(names ...string) (string, bool) {
 
 // flagOr returns a default where there is none.
 func (l line) flagOr(otherwise string, names ...string) string {
-	if value, found := l.flag(names...); found {
+	if value, ok := l.flag(names...); ok {
 		return value
 	}
 	return otherwise

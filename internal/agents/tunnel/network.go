@@ -58,8 +58,8 @@ func (e Egress) allowsPort(port int) bool {
 		if p.Protocol != "" && p.Protocol != "TCP" {
 			return false
 		}
-		number, is := p.Port.(float64)
-		return p.Port == nil || is && (int(number) == port || port > int(number) && port <= p.EndPort)
+		number, ok := p.Port.(float64)
+		return p.Port == nil || ok && (int(number) == port || port > int(number) && port <= p.EndPort)
 	})
 }
 
@@ -77,14 +77,14 @@ func (p Peer) has(address netip.Addr) bool {
 
 func (s Selector) matches(labels map[string]string) bool {
 	for key, value := range s.MatchLabels {
-		if given, found := labels[key]; !found || given != value {
+		if given, ok := labels[key]; !ok || given != value {
 			return false
 		}
 	}
 	for _, e := range s.MatchExpressions {
-		value, found := labels[e.Key]
-		in := found && slices.Contains(e.Values, value)
-		if holds := map[string]bool{"In": in, "NotIn": !in, "Exists": found, "DoesNotExist": !found}; !holds[e.Operator] {
+		value, ok := labels[e.Key]
+		in := ok && slices.Contains(e.Values, value)
+		if holds := map[string]bool{"In": in, "NotIn": !in, "Exists": ok, "DoesNotExist": !ok}; !holds[e.Operator] {
 			return false
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 // norelay is an agent that gets through by a relay alone, where policies/tunnel-relay or tunnel-sidecar can add none.
 func (j *judge) norelay() {
-	_, there := j.in.Pod.relay() // RelayTarget says what is wrong with that
-	if there || j.verdict.Through == Relay || j.hub.loopback() || j.hub.inside() || !j.takesRelay() {
+	_, ok := j.in.Pod.relay() // RelayTarget says what is wrong with that
+	if ok || j.verdict.Through == Relay || j.hub.loopback() || j.hub.inside() || !j.takesRelay() {
 		return
 	}
 	why, mend := j.relayless()

@@ -27,7 +27,7 @@ func (j *judge) place() {
 	if j.hub.host == "" || j.verdict.Through == Direct && (past || j.hub.inside()) {
 		return
 	}
-	if _, is := j.hub.address(); is {
+	if _, ok := j.hub.address(); ok {
 		j.say(HubAddress, lint.Warning, "the hub is an address, not a name: a relay cannot take its place, proxies that allow names refuse it, and networks in NO_PROXY may cover it", "a name that the proxy can resolve")
 	}
 	if j.hub.port != "" && j.hub.port != "443" {
@@ -66,17 +66,17 @@ func (j *judge) relayed() bool {
 // byRelay judges what a relay reads. Past says that it dials the hub itself.
 func (j *judge) byRelay(relay Container, setting string, past func(relay Container, folder string) bool) {
 	j.verdict.Through, j.verdict.Setting = Relay, setting
-	folder, found := relay.Flag("--proxy")
-	if !found {
+	folder, ok := relay.Flag("--proxy")
+	if !ok {
 		j.fails(NoProxy, RelayName+" has no --proxy", "--proxy=/run/fairlead-proxy, where the Secret fairlead-proxy is")
 		return
 	}
-	f, found := j.in.find(relay, folder+"/HTTPS_PROXY")
+	f, ok := j.in.find(relay, folder+"/HTTPS_PROXY")
 	u, err := proxyurl.Parse(f.content)
 	switch {
 	case f.source == "":
 		j.fails(NoProxy, RelayName+" has no Secret at "+folder, "mount the Secret fairlead-proxy there")
-	case !found:
+	case !ok:
 		j.say(NotGiven, lint.Info, "the proxy of the relay cannot be told: "+f.source+" is not given", giveSettings)
 	case strings.TrimSpace(f.content) == "":
 		j.fails(EmptyValue, "the relay has no proxy: "+f.source+" is empty", "")
@@ -109,8 +109,8 @@ func (j *judge) aliases() {
 	if j.hub.host == "" || j.verdict.Through == Relay {
 		return
 	}
-	relay, there := j.in.Pod.relay()
-	there = there && len(relay.targets()) > 0
+	relay, _ := j.in.Pod.relay()
+	listens := len(relay.targets()) > 0
 	ip, aliased := j.in.Pod.Alias(j.hub.host)
 	local := aliased && hub{host: ip}.loopback()
 	severity := lint.Error
@@ -118,11 +118,11 @@ func (j *judge) aliases() {
 		severity = lint.Info // the proxy gets the name
 	}
 	switch {
-	case there && !slices.Contains(relay.targets(), j.hub.String()):
+	case listens && !slices.Contains(relay.targets(), j.hub.String()):
 		j.say(RelayTarget, severity, fmt.Sprintf("the relay is for %s, and the agent dials %s", list(relay.targets()), j.hub), "--target="+j.hub.String())
-	case there && !local && j.verdict.Through != Proxy:
+	case listens && !local && j.verdict.Through != Proxy:
 		j.say(RelayTarget, severity, "hostAliases do not lead "+j.hub.host+" to the relay", "ip 127.0.0.1 for it")
-	case local && !there:
+	case local && !listens:
 		j.say(HubAliased, severity, "hostAliases lead "+j.hub.host+" to the pod itself, and there is no "+RelayName, "take the alias out, or let the relay's policy act: it adds both")
 	case aliased && !local && j.verdict.Through == Proxy:
 		j.say(HubAliased, lint.Info, "hostAliases give "+j.hub.host+" an address, which a proxy does not see: it gets the name", "")

@@ -51,7 +51,7 @@ func (j *judge) signs(probe Probe) []string {
 	if probe.NoTLS != "" || len(probe.Chain) == 0 {
 		return nil
 	}
-	if authority, given := j.agentsAuthority(); given && !Signed(probe.Chain, authority) {
+	if authority, ok := j.agentsAuthority(); ok && !Signed(probe.Chain, authority) {
 		signs = append(signs, fmt.Sprintf("the certificate that is shown for the hub is of %q, which is not the authority that the agent is given", ascii(probe.Chain[0].Issuer.String())))
 	}
 	if j.mutual() && !probe.AsksClient {
@@ -77,19 +77,19 @@ func (j *judge) reasons() string {
 
 // mutual says whether the agent has a certificate of its own.
 func (j *judge) mutual() bool {
-	_, has := j.line.flag("--agent-cert")
-	return has
+	_, ok := j.line.flag("--agent-cert")
+	return ok
 }
 
 // agentsAuthority is what the agent knows its hub by, if that has been given.
 func (j *judge) agentsAuthority() (*x509.CertPool, bool) {
-	at, found := j.line.flag("--ca-cert", "--tls-ca")
-	if !found {
+	at, ok := j.line.flag("--ca-cert", "--tls-ca")
+	if !ok {
 		return nil, false
 	}
-	f, found := j.in.find(j.container, at)
+	f, ok := j.in.find(j.container, at)
 	pool := x509.NewCertPool()
-	return pool, found && pool.AppendCertsFromPEM([]byte(f.content))
+	return pool, ok && pool.AppendCertsFromPEM([]byte(f.content))
 }
 
 // Signed says whether an authority has signed the chain, at the time when it did: whether that is over is another matter.

@@ -102,7 +102,7 @@ func (r *reader) container(c map[string]any, at string) {
 // texts mends values of an object; at is where they are, by their keys.
 func (r *reader) texts(object map[string]any, at string, keys ...string) {
 	for _, key := range keys {
-		if value, there := object[key]; there {
+		if value, ok := object[key]; ok {
 			object[key] = r.text(value, fmt.Sprintf(at, key))
 		}
 	}
