@@ -252,7 +252,7 @@ func (e *Examination) places() []lists.Place {
 	return all
 }
 
-// lists has lint judge each list, and leaves out what nobody can mend, and lists of which nothing is left to say.
+// lists has lint judge each list, and leaves out what nobody can mend, and lists without a finding.
 func (e *Examination) lists() ([]lint.Result, error) {
 	judged, err := lists.Judge(e.places(), e.opts.Lint)
 	for i := range judged {

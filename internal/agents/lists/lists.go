@@ -69,7 +69,7 @@ func namesOf(places []Place) []lint.Place {
 	return names
 }
 
-// key is the same for places of which the same is said.
+// key is the same for places that are judged alike.
 func (p Place) key() string {
 	key := fmt.Sprintln(p.how, p.known, p.cluster)
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
@@ -102,16 +102,20 @@ func (p Place) judge(run func(lint.Input) ([]lint.Result, error)) ([]lint.Result
 		}
 	}
 	judged, err := run(p.input(p.values))
-	if err == nil && upper != "" && lower != "" && upper != lower { // some clients read this one
-		var other []lint.Result
-		if other, err = run(p.input(map[string]string{"no_proxy": lower})); err == nil {
-			addTo(judged, other)
+	if err != nil {
+		return nil, err
+	}
+	if upper != "" && lower != "" && upper != lower { // some clients read the other one
+		other, err := run(p.input(map[string]string{"no_proxy": lower}))
+		if err != nil {
+			return nil, err
 		}
+		addTo(judged, other)
 	}
 	for i := range judged {
 		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, p.isNotFor)
 	}
-	return judged, err
+	return judged, nil
 }
 
 // addTo adds the findings that are not there yet.

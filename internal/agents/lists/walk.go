@@ -170,7 +170,7 @@ var plainList = regexp.MustCompile(`^(?:localhost|[A-Za-z0-9_*\[]*[.,:][A-Za-z0-
 // once is a program that is asked for one URL, so that its list is for that.
 var once = regexp.MustCompile(`(?:^|/)(?:curl|wget)$`)
 
-// arguments are texts, of which one may be a flag of the next.
+// arguments are texts. One may be a flag, and the next its value.
 func (w *walker) arguments(at string, all []any) {
 	g := w.group(at)
 	for i, one := range all {

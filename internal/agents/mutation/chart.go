@@ -64,13 +64,13 @@ func run(values common.Values, question string, all bool) (map[string]string, er
 		}
 	}
 	rendered, err := engine.Engine{}.Render(&part, values)
-	if err == nil {
-		return rendered, nil
+	if err != nil {
+		if said := ofTemplate.FindStringSubmatch(err.Error()); said != nil {
+			return nil, errors.New(said[1])
+		}
+		return nil, errors.New("the templates of the chart fail with these values")
 	}
-	if said := ofTemplate.FindStringSubmatch(err.Error()); said != nil {
-		return nil, errors.New(said[1])
-	}
-	return nil, errors.New("the templates of the chart fail with these values")
+	return rendered, nil
 }
 
 // question is what is to be known of a rendering beside its policies, in the words of the chart's _helpers.tpl.

@@ -89,10 +89,10 @@ func ReadValues(files ...[]byte) (Values, error) {
 // decode reads plain data as a type, which the schema has made sure of.
 func decode(data, into any) error {
 	text, err := json.Marshal(data)
-	if err == nil {
-		err = json.Unmarshal(text, into)
-	}
 	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("the values: %w", typeError(err))
 	}
 	return nil

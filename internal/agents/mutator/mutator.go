@@ -102,15 +102,16 @@ func (m *Mutator) document(ctx context.Context, file string, document []byte, ab
 		m.workloads++
 		name := file + ": " + workload.String()
 		operations, err := m.workload(ctx, name, workload)
-		if err == nil && len(operations) > 0 {
-			var changed map[string]any
-			if changed, err = mutation.Apply(workload.Object, workload.Pointer, operations); err == nil {
-				maps.Copy(workload.Object, changed) // no patch takes a whole field of an object away
-				touched = true
-			}
-		}
 		if err != nil {
 			m.fail("%s: %v", name, err)
+		} else if len(operations) > 0 {
+			changed, err := mutation.Apply(workload.Object, workload.Pointer, operations)
+			if err != nil {
+				m.fail("%s: %v", name, err)
+				continue
+			}
+			maps.Copy(workload.Object, changed) // no patch takes a whole field of an object away
+			touched = true
 		}
 	}
 	if !touched {

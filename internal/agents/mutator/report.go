@@ -140,14 +140,15 @@ func (s statement) environment(found []agent, family *mutation.Tunnel) {
 	}[s.m.chart.Carry]
 	for _, a := range found {
 		names := s.addedNames(a.path + "/env")
-		if len(s.added(a.path+"/envFrom")) > 0 { // env hides keys of the Secret, and has a list that extends ours
+		switch {
+		case len(s.added(a.path+"/envFrom")) > 0: // env hides keys of the Secret, and has a list that extends ours
 			lists := slices.DeleteFunc(names, func(name string) bool { return name != proxysecret.ListName && !isProxyVariable(name) })
 			ours, entries := a.byOrigin(lists)
 			s.say("container %s: %s%s", a.Name, strings.Join(append([]string{"the Secret fairlead-proxy, by an envFrom below its own"}, ours...), ", "), entries)
-		} else if len(names) > 0 {
+		case len(names) > 0:
 			ours, entries := a.byOrigin(names)
 			s.say("container %s: %s %s%s", a.Name, strings.Join(ours, ", "), source, entries)
-		} else {
+		default:
 			s.say("container %s: %s", a.Name, s.whyKept(a, family))
 			continue
 		}

@@ -67,14 +67,14 @@ func asks(env []corev1.EnvVar) bool {
 type setting struct {
 	ours      []string // names that have the policy's value
 	own       []string // names that have another
-	sources   []string // of envFrom, of which the policy takes it that they have some
+	sources   []string // of envFrom, which the policy takes to have some
 	may       []string // of envFrom, which may have some
 	owns      []string // groups that the container has of its own
 	mayOwn    []string // groups that those sources may have
 	relayed   []string // names that have another value, which names a relay
 	asks      bool     // for the policy's list, which it has not got
 	refers    bool     // to the Secret fairlead-proxy
-	below     bool     // has all of ours from the Secret as a whole, of which other sources win
+	below     bool     // has all of ours from the Secret as a whole, below other sources, which win
 	passwords []string // names whose value has a password that is not the policy's, and the fields of the command line that have one
 }
 

@@ -64,7 +64,7 @@ func (p programs) value(asked string, pod *corev1.Pod, namespace map[string]stri
 			value, _, failed = program.Eval(known)
 		}
 		if failed != nil {
-			if err == nil { // else it is another one's, which this one refers to
+			if err == nil { // the innermost variable is named, not those that refer to it
 				err = fmt.Errorf("variable %s: cannot be evaluated", name)
 			}
 			return types.WrapErr(failed)

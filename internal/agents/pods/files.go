@@ -17,7 +17,7 @@ import (
 // Files lists what kubectl get has printed.
 type Files []document.Document
 
-// notInFiles is about a resource of which there is nothing in the files: was there none in the cluster, or did nobody ask?
+// notInFiles is about a resource that is not in the files: was there none in the cluster, or did nobody ask?
 type notInFiles struct{ resource string }
 
 func (n notInFiles) Error() string {

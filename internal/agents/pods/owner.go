@@ -38,7 +38,7 @@ type Row struct {
 	Pods []string
 }
 
-// Rows judges all pods, and joins those of an owner of which the same is said. Containers are of any of them.
+// Rows judges all pods, and joins those of an owner with the same finding. Containers are of any of them.
 func (c Cluster) Rows() []Row {
 	type key struct {
 		owner   Owner

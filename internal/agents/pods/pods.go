@@ -111,7 +111,7 @@ func (c Cluster) Judge(pod *corev1.Pod) []Finding {
 
 type findings []Finding
 
-// add joins containers of which the same is said.
+// add joins containers with the same finding.
 func (all *findings) add(class Class, reason Reason, message, container string) {
 	for i := range *all {
 		if f := &(*all)[i]; f.Class == class && f.Reason == reason && f.Message == message {

@@ -194,10 +194,7 @@ func (p *Policy) readSources() error {
 
 func decode(from, into any) error {
 	text, err := json.Marshal(from)
-	if err == nil {
-		err = json.Unmarshal(text, into)
-	}
-	if err != nil {
+	if err != nil || json.Unmarshal(text, into) != nil {
 		return errors.New("a field or a value is of another type than expected")
 	}
 	return nil

@@ -53,11 +53,11 @@ func ReadPod(object map[string]any) (Pod, []Finding, error) {
 func Read[T any](object map[string]any) (T, error) {
 	var into T
 	text, err := json.Marshal(object)
-	if err == nil {
-		err = json.Unmarshal(text, &into)
+	if err != nil {
+		return into, err
 	}
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	err = json.Unmarshal(text, &into)
+	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
 		err = fmt.Errorf("%s is a %s, which it cannot be", wrong.Field, strings.Fields(wrong.Value)[0])
 	}
 	return into, err
