@@ -16,12 +16,8 @@ func corporateProxySpec(crd []byte) (map[string]any, error) {
 	var content struct {
 		Spec struct {
 			Versions []struct {
-				Schema struct {
-					OpenAPIV3Schema struct {
-						Properties struct {
-							Spec map[string]any
-						}
-					} `yaml:"openAPIV3Schema"`
+				Schema map[string]struct {
+					Properties map[string]map[string]any
 				}
 			}
 		}
@@ -32,7 +28,7 @@ func corporateProxySpec(crd []byte) (map[string]any, error) {
 	if len(content.Spec.Versions) != 1 {
 		return nil, errors.New("CRD of CorporateProxy: it has not exactly one version")
 	}
-	spec := content.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties.Spec
+	spec := content.Spec.Versions[0].Schema["openAPIV3Schema"].Properties["spec"]
 	if spec["properties"] == nil {
 		return nil, errors.New("CRD of CorporateProxy: its spec has no properties")
 	}
