@@ -10,31 +10,29 @@ import (
 // output of az aks show, and a resource of ARM.
 var aks = &Format{
 	Name: "aks", Title: "AKS's httpProxyConfig",
-	detect: func(f *file) bool { return len(f.aksConfigs()) > 0 },
-	read: func(f *file) ([]Settings, error) {
-		return f.each(f.aksConfigs(), func(s *Settings, o object) error {
-			s.Variables = bothCases // the variables of a pod on a node: Azure/AKS issue 3174
-			return f.mapping(s, o.node, "httpProxyConfig.", []row{
-				{"httpProxy", isHTTP, ""},
-				{"httpsProxy", isHTTPS, ""},
-				{"noProxy", isNoProxy, ""},
-				{"trustedCa", isPEM, ""},
-				{"effectiveNoProxy", isEffective, "the whole list, for the comparison"},
-				{"enabled", isOff, ""},
-			})
+	objects: (*file).aksConfigs,
+	take: func(f *file, s *Settings, n *yaml.Node) error {
+		s.Variables = bothCases // the variables of a pod on a node: Azure/AKS issue 3174
+		return f.mapping(s, n, "httpProxyConfig.", []row{
+			{"httpProxy", isHTTP, ""},
+			{"httpsProxy", isHTTPS, ""},
+			{"noProxy", isNoProxy, ""},
+			{"trustedCa", isPEM, ""},
+			{"effectiveNoProxy", isEffective, "the whole list, for the comparison"},
+			{"enabled", isOff, ""},
 		})
 	},
-	Adds: aksAdds,
+	adds: aksAdds,
 }
 
-func (f *file) aksConfigs() []object {
+func (f *file) aksConfigs() []*yaml.Node {
 	documents, _ := f.documents()
-	var found []object
+	var found []*yaml.Node
 	for _, d := range documents {
 		for _, path := range [][]string{{"httpProxyConfig"}, {"properties", "httpProxyConfig"}, {}} {
 			n := get(d, path...)
 			if n != nil && n.Kind == yaml.MappingNode && text(d, "kind") == "" && (text(n, "httpProxy") != "" || text(n, "httpsProxy") != "") {
-				found = append(found, object{n})
+				found = append(found, n)
 				break
 			}
 		}

@@ -13,7 +13,7 @@ var arc = &Format{
 	detect: func(f *file) bool {
 		return strings.Contains(string(f.data), "connectedk8s") && strings.Contains(string(f.data), "--proxy-http")
 	},
-	read: func(f *file) ([]Settings, error) {
+	read: func(f *file) (Settings, error) {
 		s := Settings{Place: f.at(0, ""), Variables: bothCases}
 		words := shellWords(string(f.data))
 		for i := 0; i < len(words); i++ {
@@ -31,21 +31,20 @@ var arc = &Format{
 				i++
 				value = words[i].text
 			case slices.Contains(arcFlags, flag):
-				return nil, at.errorf("has no value")
+				return s, at.errorf("has no value")
 			}
 			if words[i].expands && flag != "--proxy-cert" {
-				return nil, at.errorf(isVariable)
+				return s, at.errorf(isVariable)
 			}
 			if err := s.flag(flag, value, at); err != nil {
-				return nil, err
+				return s, err
 			}
 			for ; i+1 < len(words) && words[i+1].isArgument(); i++ { // not shown: it may be a piece of a password
 				s.say(at, NotRecognised, "a word behind its value, which belongs to no option: are quotes missing?")
 			}
 		}
-		return []Settings{s}, nil
+		return s, nil
 	},
-	Adds: addsNothing,
 }
 
 var (

@@ -16,28 +16,33 @@ import (
 // api/v1alpha1 (HTTPProxy).
 var caren = &Format{
 	Name: "caren", Title: "CAREN's variable clusterConfig",
-	detect: func(f *file) bool { return len(f.withVariable("clusterConfig", "proxy")) > 0 },
-	read: func(f *file) ([]Settings, error) {
-		return f.each(f.withVariable("clusterConfig", "proxy"), func(s *Settings, o object) error {
-			s.Variables = bothCases // pkg/handlers/generic/mutation/httpproxy/templates
-			if err := f.ownCluster(s, o); err != nil {
-				return err
-			}
-			f.sayOthers(s, o, "clusterConfig", "proxy")
-			return f.mapping(s, variable(o, "clusterConfig", "proxy"), "clusterConfig.proxy.", []row{
-				{"http", isHTTP, ""}, {"https", isHTTPS, ""}, {"additionalNo", isNoProxy, ""},
-			})
-		})
+	objects: func(f *file) []*yaml.Node { return f.withVariable("clusterConfig", "proxy") },
+	take: func(f *file, s *Settings, n *yaml.Node) error {
+		s.Variables = bothCases // pkg/handlers/generic/mutation/httpproxy/templates
+		return f.variable(s, n, []row{{"http", isHTTP, ""}, {"https", isHTTPS, ""}, {"additionalNo", isNoProxy, ""}}, "clusterConfig", "proxy")
 	},
-	Adds: carenAdds,
+	adds: carenAdds,
 }
 
-// variable returns what stands below the value of a variable of the topology.
-func variable(o object, name string, path ...string) *yaml.Node {
-	if all := values(get(o.node, "spec", "topology", "variables"), name, path...); len(all) > 0 {
-		return all[0]
+// variable reads what stands below the value of a variable of a Cluster's topology, and says which other values it has.
+func (f *file) variable(s *Settings, cluster *yaml.Node, rows []row, name string, path ...string) error {
+	if err := f.ownCluster(s, cluster); err != nil {
+		return err
 	}
-	return nil
+	field := strings.Join(append([]string{name}, path...), ".")
+	all := variables(cluster, name, path...)
+	for _, value := range all[1:] {
+		s.say(f.at(value.Line, field), NotRecognised, "another variable of this name, which was not read")
+	}
+	for _, value := range overrides(cluster, name, path...) {
+		s.say(f.at(value.Line, field), NotSupported, "an override for some machines: all machines of a cluster have one proxy")
+	}
+	return f.mapping(s, all[0], field+".", rows)
+}
+
+// variables are the values of a variable of a Cluster's topology.
+func variables(cluster *yaml.Node, name string, path ...string) []*yaml.Node {
+	return values(get(cluster, "spec", "topology", "variables"), name, path...)
 }
 
 // values are those of all variables with a name: a file may have one twice.
@@ -52,8 +57,8 @@ func values(variables *yaml.Node, name string, path ...string) []*yaml.Node {
 }
 
 // overrides are the values for some machines of the Cluster alone.
-func overrides(o object, name string, path ...string) []*yaml.Node {
-	topology := get(o.node, "spec", "topology")
+func overrides(cluster *yaml.Node, name string, path ...string) []*yaml.Node {
+	topology := get(cluster, "spec", "topology")
 	parts := slices.Concat(items(get(topology, "workers", "machineDeployments")), items(get(topology, "workers", "machinePools")))
 	var all []*yaml.Node
 	for _, part := range append(parts, get(topology, "controlPlane")) {
@@ -63,42 +68,19 @@ func overrides(o object, name string, path ...string) []*yaml.Node {
 }
 
 // hasOtherProxy reports whether a Cluster has a proxy for any format, or for some machines.
-func (o object) hasOtherProxy() bool {
+func hasOtherProxy(n *yaml.Node) bool {
 	has := func(name string, path ...string) bool {
-		return variable(o, name, path...) != nil || len(overrides(o, name, path...)) > 0
+		return len(variables(n, name, path...))+len(overrides(n, name, path...)) > 0
 	}
-	return o.isOf(clusterv1.GroupVersion.Group, "Cluster") && (has("clusterConfig", "proxy") || has("proxy"))
+	return isOf(n, clusterv1.GroupVersion.Group, "Cluster") && (has("clusterConfig", "proxy") || has("proxy"))
 }
 
-// items are those of a list.
-func items(n *yaml.Node) []*yaml.Node {
-	if n == nil || n.Kind != yaml.SequenceNode {
-		return nil
-	}
-	var all []*yaml.Node
-	for _, item := range n.Content {
-		all = append(all, target(item))
-	}
-	return all
-}
-
-// sayOthers is about the values of a variable that are not read.
-func (f *file) sayOthers(s *Settings, o object, name string, path ...string) {
-	field := strings.Join(append([]string{name}, path...), ".")
-	for _, value := range values(get(o.node, "spec", "topology", "variables"), name, path...)[1:] {
-		s.say(f.at(value.Line, field), NotRecognised, "another variable of this name, which was not read")
-	}
-	for _, value := range overrides(o, name, path...) {
-		s.say(f.at(value.Line, field), NotSupported, "an override for some machines: all machines of a cluster have one proxy")
-	}
-}
-
-func (f *file) withVariable(name string, path ...string) []object {
-	return slices.DeleteFunc(f.ofKind(clusterv1.GroupVersion.Group, "Cluster"), func(o object) bool { return variable(o, name, path...) == nil })
+func (f *file) withVariable(name string, path ...string) []*yaml.Node {
+	return slices.DeleteFunc(f.ofKind(clusterv1.GroupVersion.Group, "Cluster"), func(n *yaml.Node) bool { return len(variables(n, name, path...)) == 0 })
 }
 
 // ownCluster finds the Cluster itself.
-func (f *file) ownCluster(s *Settings, o object) error {
+func (f *file) ownCluster(s *Settings, n *yaml.Node) error {
 	if f.clusters == nil {
 		documents, err := document.Parse(f.name, f.data)
 		if err != nil {
@@ -109,7 +91,7 @@ func (f *file) ownCluster(s *Settings, o object) error {
 		}
 	}
 	for _, c := range f.clusters {
-		if c.Name == o.name() && (c.Namespace == o.namespace() || o.namespace() == "") {
+		if c.Name == nameOf(n) && (c.Namespace == namespaceOf(n) || namespaceOf(n) == "") {
 			c.APIVersion, c.Kind = clusterv1.GroupVersion.String(), "Cluster"
 			s.Cluster = c
 		}
@@ -120,10 +102,7 @@ func (f *file) ownCluster(s *Settings, o object) error {
 // carenAdds is read in pkg/handlers/generic/mutation/httpproxy/inject.go (generateNoProxy). CAREN also adds the networks as
 // ranges a-b, which hardly any client reads, and which are left out here.
 func carenAdds(_ Settings, c resolve.Cluster) (before, after []Entry) {
-	domain := c.ServiceDomain
-	if domain == "" {
-		domain = defaultDomain
-	}
+	domain := domainOf(c)
 	var provider []string
 	switch c.Infrastructure.Kind {
 	case "AWSCluster", "AWSManagedCluster":

@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -71,16 +72,20 @@ func Compare(s Settings, cluster resolve.Cluster, effective resolve.Effective) C
 	if s.System.bare && s.Effective == nil {
 		onMachines = s.listOf
 	}
-	golang := slices.DeleteFunc(slices.Clone(choices), func(c dialect.Choice) bool { return c.Client.Name != "go" })
-	c.ask(s, noproxy.AudienceGo, golang, targets, s.side(onMachines, s.Variables, s.Blank), s.side(onMachines, bothCases, nil), sideOf(render.OnMachine(effective), noproxy.AudienceGo))
-	c.ask(s, noproxy.AudienceAny, choices, targets, s.side(lists, s.Variables, s.Blank), s.side(lists, bothCases, nil), sideOf(effective, noproxy.AudienceAny))
+	golang, _ := explain.Choose([]string{"go"})
+	c.ask(s, noproxy.AudienceGo, golang, targets, onMachines, render.OnMachine(effective))
+	c.ask(s, noproxy.AudienceAny, choices, targets, lists, effective)
 	c.Same = c.Alike == c.Decisions
 	return c
 }
 
 // ask compares two sides. The third is the old one with the variables in both cases: a client that decides as now with it
 // misses a variable.
-func (c *Comparison) ask(s Settings, audience noproxy.Audience, choices []dialect.Choice, targets []dialect.Target, was, named, is side) {
+func (c *Comparison) ask(s Settings, audience noproxy.Audience, choices []dialect.Choice, targets []dialect.Target, old lists, effective resolve.Effective) {
+	was, named, is := newSide(s.HTTP.URL, s.HTTPS.URL, s.Variables, old), newSide(s.HTTP.URL, s.HTTPS.URL, bothCases, old), sideOf(effective, audience)
+	for _, name := range s.Blank {
+		was.env[name] = ""
+	}
 	deciders := make([][3]dialect.Decider, len(choices))
 	for i, choice := range choices {
 		deciders[i] = [3]dialect.Decider{choice.Read(was.env), choice.Read(named.env), choice.Read(is.env)}
@@ -136,7 +141,7 @@ func (s Settings) old(cluster resolve.Cluster) lists {
 	if s.Effective != nil {
 		return func(string) []Entry { return s.Effective }
 	}
-	before, after := s.System.Adds(s, cluster)
+	before, after := s.Added(cluster)
 	return func(name string) []Entry { return slices.Concat(before, s.listOf(name), after) }
 }
 
@@ -150,33 +155,9 @@ func (s Settings) listOf(name string) []Entry {
 	return s.NoProxy
 }
 
-// side has these variables; the blank ones without a value.
-func (s Settings) side(of lists, variables, blank []string) side {
-	found := side{sources: map[string][]placed{}}
-	found.env = environment(s.HTTP, s.HTTPS, variables, func(name string) string {
-		var list strings.Builder
-		for i, e := range of(name) {
-			if i > 0 {
-				list.WriteByte(',')
-			}
-			start, from := list.Len(), e.Reason
-			if from == "" {
-				from = e.Place.String()
-			}
-			list.WriteString(e.Text)
-			found.sources[name] = append(found.sources[name], placed{start, list.Len(), e.Text, from})
-		}
-		return list.String()
-	})
-	for _, name := range blank {
-		found.env[name] = ""
-	}
-	return found
-}
-
-// environment has these variables, without credentials and without what is empty.
-func environment(http, https interface{ WithoutCredentials() proxyurl.URL }, variables []string, list func(name string) string) dialect.Env {
-	env := dialect.Env{}
+// newSide has these variables, without credentials and without what is empty.
+func newSide(http, https proxyurl.URL, variables []string, of lists) side {
+	s := side{dialect.Env{}, map[string][]placed{}}
 	for _, name := range variables {
 		value := ""
 		switch strings.ToUpper(name) {
@@ -185,31 +166,37 @@ func environment(http, https interface{ WithoutCredentials() proxyurl.URL }, var
 		case "HTTPS_PROXY":
 			value = https.WithoutCredentials().String()
 		case "NO_PROXY":
-			value = list(name)
+			value, s.sources[name] = written(of(name))
 		}
 		if value != "" {
-			env[name] = value
+			s.env[name] = value
 		}
 	}
-	return env
+	return s
+}
+
+// written is a list as a variable has it, and where each entry stands in it.
+func written(entries []Entry) (list string, at []placed) {
+	start := 0
+	for _, e := range entries {
+		end := start + len(e.Text)
+		at = append(at, placed{start, end, e.Text, cmp.Or(e.Reason, e.Place.String())})
+		start = end + 1
+	}
+	return strings.Join(textsOf(entries), ","), at
 }
 
 func sideOf(e resolve.Effective, audience noproxy.Audience) side {
-	list := e.NoProxy.For(audience)
-	var sources []placed
-	start := 0
-	for _, item := range list {
-		from, end := "", start+len(item.Entry.String())
+	var entries []Entry
+	for _, item := range e.NoProxy.For(audience) {
+		entry := Entry{Text: item.Entry.String()}
 		if len(item.Sources) > 0 {
-			from = strings.Join(strings.Fields(strings.Join([]string{string(item.Sources[0].Layer), item.Sources[0].Object, item.Sources[0].Field}, " ")), " ")
+			from := item.Sources[0]
+			entry.Reason = strings.Join(strings.Fields(string(from.Layer)+" "+from.Object+" "+from.Field), " ")
 		}
-		sources = append(sources, placed{start, end, item.Entry.String(), from})
-		start = end + 1
+		entries = append(entries, entry)
 	}
-	return side{
-		environment(e.HTTP, e.HTTPS, bothCases, func(string) string { return list.String() }),
-		map[string][]placed{"NO_PROXY": sources, "no_proxy": sources},
-	}
+	return newSide(e.HTTP, e.HTTPS, bothCases, func(string) []Entry { return entries })
 }
 
 func (s side) answer(d dialect.Decision) Answer {
@@ -249,11 +236,5 @@ func targetsOf(entries []Entry, effective resolve.Effective) []dialect.Target {
 		host, _, _ := strings.Cut(strings.Trim(strings.ReplaceAll(e.Text, "*", "7"), "."), "-")
 		more = append(more, "https://"+host+"/")
 	}
-	var targets []dialect.Target
-	for _, url := range append(plan.URLs(old, effective.Entries), more...) {
-		if target, err := dialect.ParseTarget(url); err == nil {
-			targets = append(targets, target)
-		}
-	}
-	return targets
+	return plan.Targets(append(plan.URLs(old, effective.Entries), more...))
 }

@@ -10,19 +10,11 @@ import (
 // dropIn is a part of a unit of systemd, as systemd reads it (man systemd.syntax, systemd.exec).
 var dropIn = &Format{
 	Name: "drop-in", Title: "a drop-in of systemd",
-	detect: func(f *file) bool {
-		for _, l := range unitfile.Lines(f.data) {
-			if l.Key == "Environment" && l.Section == unitfile.Service {
-				return true
-			}
-		}
-		return false
-	},
-	read: readDropIn,
-	Adds: addsNothing,
+	detect: func(f *file) bool { return f.environmentLine(true) > 0 },
+	read:   readDropIn,
 }
 
-func readDropIn(f *file) ([]Settings, error) {
+func readDropIn(f *file) (Settings, error) {
 	s := Settings{Place: f.at(0, "")}
 	var words []word
 	for _, l := range unitfile.Lines(f.data) {
@@ -44,8 +36,8 @@ func readDropIn(f *file) ([]Settings, error) {
 			words = append(words, s.words(f, l)...)
 		}
 	}
-	words = s.last(words)
-	return []Settings{s}, s.assignAll(words)
+	err := s.assignAll(s.last(words))
+	return s, err
 }
 
 // words are the assignments of a line.
@@ -64,7 +56,7 @@ func (s *Settings) words(f *file, l unitfile.Line) []word {
 			continue
 		}
 		where := at
-		if proxyVariable.MatchString(name) || i == 0 && identifier.MatchString(name) { // others may be a piece of a password
+		if unitfile.IsProxyVariable(name) || i == 0 && identifier.MatchString(name) { // others may be a piece of a password
 			where.Field = name
 		}
 		if value, err = unitfile.Specified(value); err != nil {
@@ -80,10 +72,10 @@ const outsideOfService = "Environment= stands outside of [Service]: systemd igno
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// outsideOfService is the first line with variables that systemd ignores; 0: there is none.
-func (f *file) outsideOfService() int {
+// environmentLine is the first line with variables that systemd reads, or ignores since it is not of [Service]; 0: none.
+func (f *file) environmentLine(ofService bool) int {
 	for _, l := range unitfile.Lines(f.data) {
-		if l.Key == "Environment" && l.Section != unitfile.Service {
+		if l.Key == "Environment" && (l.Section == unitfile.Service) == ofService {
 			return l.Number
 		}
 	}

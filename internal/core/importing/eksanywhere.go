@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
@@ -17,25 +19,18 @@ const (
 // of Cluster API with the same name in the namespace eksa-system (pkg/constants).
 var eksAnywhere = &Format{
 	Name: "eks-anywhere", Title: "EKS Anywhere's Cluster",
-	detect: func(f *file) bool { return len(f.proxied()) > 0 },
-	read: func(f *file) ([]Settings, error) {
-		provider := strings.Join(f.providerEndpoints(), ",")
-		return f.each(f.proxied(), func(s *Settings, o object) error {
-			s.Variables = upperCase // pkg/clusterapi/config/http-proxy.conf
-			s.extra = map[string]string{"provider": provider}
-			network := get(o.node, "spec", "clusterNetwork")
-			s.Cluster = clusterOf("eksa-system", o.name(), texts(network, "pods", "cidrBlocks"), texts(network, "services", "cidrBlocks"), "",
-				text(o.node, "spec", "controlPlaneConfiguration", "endpoint", "host"))
-			return f.mapping(s, get(o.node, "spec", "proxyConfiguration"), "spec.proxyConfiguration.", []row{
-				{"httpProxy", isHTTP, eksaWithoutScheme}, {"httpsProxy", isHTTPS, eksaWithoutScheme}, {"noProxy", isNoProxy, ""},
-			})
+	objects: func(f *file) []*yaml.Node { return f.ofKind(eksaGroup, "Cluster", "spec", "proxyConfiguration") },
+	take: func(f *file, s *Settings, n *yaml.Node) error {
+		s.Variables = upperCase // pkg/clusterapi/config/http-proxy.conf
+		s.extra = map[string]string{"provider": strings.Join(f.providerEndpoints(), ",")}
+		network := get(n, "spec", "clusterNetwork")
+		s.Cluster = clusterOf("eksa-system", nameOf(n), texts(network, "pods", "cidrBlocks"), texts(network, "services", "cidrBlocks"), "",
+			text(n, "spec", "controlPlaneConfiguration", "endpoint", "host"))
+		return f.mapping(s, get(n, "spec", "proxyConfiguration"), "spec.proxyConfiguration.", []row{
+			{"httpProxy", isHTTP, eksaWithoutScheme}, {"httpsProxy", isHTTPS, eksaWithoutScheme}, {"noProxy", isNoProxy, ""},
 		})
 	},
-	Adds: eksAnywhereAdds,
-}
-
-func (f *file) proxied() []object {
-	return slices.DeleteFunc(f.ofKind(eksaGroup, "Cluster"), func(o object) bool { return get(o.node, "spec", "proxyConfiguration") == nil })
+	adds: eksAnywhereAdds,
 }
 
 // providerEndpoints are the hosts that the provider's configuration names: of vCenter, Prism Central, CloudStack, Tinkerbell.
@@ -44,18 +39,16 @@ func (f *file) providerEndpoints() []string {
 	for kind, path := range map[string][]string{
 		"VSphereDatacenterConfig": {"spec", "server"}, "NutanixDatacenterConfig": {"spec", "endpoint"}, "TinkerbellDatacenterConfig": {"spec", "tinkerbellIP"},
 	} {
-		for _, o := range f.ofKind(eksaGroup, kind) {
-			f.read[o.node] = true
-			hosts = append(hosts, text(o.node, path...))
+		for _, n := range f.ofKind(eksaGroup, kind) {
+			f.read[n] = true
+			hosts = append(hosts, text(n, path...))
 		}
 	}
-	for _, o := range f.ofKind(eksaGroup, "CloudStackDatacenterConfig") {
-		f.read[o.node] = true
-		if zones := get(o.node, "spec", "availabilityZones"); zones != nil {
-			for _, zone := range zones.Content {
-				if u, err := url.Parse(text(target(zone), "managementApiEndpoint")); err == nil {
-					hosts = append(hosts, u.Hostname())
-				}
+	for _, n := range f.ofKind(eksaGroup, "CloudStackDatacenterConfig") {
+		f.read[n] = true
+		for _, zone := range items(get(n, "spec", "availabilityZones")) {
+			if u, err := url.Parse(text(zone, "managementApiEndpoint")); err == nil {
+				hosts = append(hosts, u.Hostname())
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
 
@@ -14,18 +13,11 @@ var environmentFile = &Format{
 	Name: "environment-file", Title: "a file of environment variables",
 	detect: func(f *file) bool { return looksLikeVariables(f) && !isRKE2(f) },
 	read:   readVariables,
-	Adds:   addsNothing,
 }
 
 const containerdPrefix = "CONTAINERD_"
 
-// addsNothing is for what a person wrote.
-func addsNothing(Settings, resolve.Cluster) (before, after []Entry) { return nil, nil }
-
-var (
-	exportLine    = regexp.MustCompile(`(?m)^\s*export\s`)
-	proxyVariable = regexp.MustCompile(`(?i)^(CONTAINERD_)?(HTTP|HTTPS|NO|ALL|FTP)_PROXY$`)
-)
+var exportLine = regexp.MustCompile(`(?m)^\s*export\s`)
 
 // looksLikeVariables reports whether assignments are all there is, of a proxy's variable among others.
 func looksLikeVariables(f *file) bool {
@@ -34,12 +26,12 @@ func looksLikeVariables(f *file) bool {
 		if a.Name == "" {
 			return false
 		}
-		found = found || proxyVariable.MatchString(a.Name)
+		found = found || unitfile.IsProxyVariable(a.Name)
 	}
 	return found
 }
 
-func readVariables(f *file) ([]Settings, error) {
+func readVariables(f *file) (Settings, error) {
 	s := Settings{Place: f.at(0, "")}
 	var words []word
 	for _, a := range unitfile.Assignments(f.data) {
@@ -47,37 +39,26 @@ func readVariables(f *file) ([]Settings, error) {
 			s.say(f.at(a.Line, ""), NotRecognised, "no assignment")
 			continue
 		}
-		words = append(words, word{a.Name, a.Value, f.at(a.Line, a.Name), inShell(a)})
+		expands := slices.ContainsFunc(shellWords(a.Raw), func(w shellWord) bool { return w.expands })
+		words = append(words, word{a.Name, a.Value, f.at(a.Line, a.Name), expands})
 	}
 	words = s.last(words)
-	if exportLine.Match(f.data) {
-		if err := refuseVariables(words); err != nil {
-			return nil, err
+	if exportLine.Match(f.data) { // a shell reads it
+		for _, w := range words {
+			if w.expands && unitfile.IsProxyVariable(w.name) {
+				return s, w.at.errorf(isVariable)
+			}
 		}
 	}
-	return []Settings{s}, s.assignAll(words)
-}
-
-// inShell reports whether a shell would put something else in place of a part of the value.
-func inShell(a unitfile.Assignment) bool {
-	return slices.ContainsFunc(shellWords(a.Raw), func(w shellWord) bool { return w.expands })
-}
-
-// refuseVariables is for a file that a shell reads.
-func refuseVariables(words []word) error {
-	for _, w := range words {
-		if w.expands && proxyVariable.MatchString(w.name) {
-			return w.at.errorf(isVariable)
-		}
-	}
-	return nil
+	err := s.assignAll(words)
+	return s, err
 }
 
 // word is a variable with its value.
 type word struct {
 	name, value string
 	at          Place
-	expands     bool // in a shell
+	expands     bool // a shell would put something else in place of a part of the value
 }
 
 // last leaves the last one of each name, as systemd does.
@@ -136,7 +117,7 @@ func (s *Settings) note(from int, at Place, text string) {
 
 // assign takes one variable.
 func (s *Settings) assign(name, value string, at Place) error {
-	if !proxyVariable.MatchString(name) {
+	if !unitfile.IsProxyVariable(name) {
 		s.say(at, NotRecognised, "no variable of a proxy")
 		return nil
 	}

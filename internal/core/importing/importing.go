@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -68,7 +69,7 @@ type Settings struct {
 	HTTP    URL
 	HTTPS   URL
 	NoProxy []Entry // as they are configured
-	// Effective is the whole list as the system itself reports it; nil: it does not, and Format.Adds says what comes to it.
+	// Effective is the whole list as the system itself reports it; nil: it does not, and Added says what comes to it.
 	Effective []Entry
 	CA        CA
 	// Variables are those that programs find. Some clients read one case alone.
@@ -116,25 +117,64 @@ func (s *Settings) say(at Place, v Verdict, text string) {
 type Format struct {
 	Name  string // of --from
 	Title string
-	// Adds is what the system adds to the list by itself, in front of it and behind it.
-	Adds func(Settings, resolve.Cluster) (before, after []Entry)
+	adds  func(Settings, resolve.Cluster) (before, after []Entry) // nil: nothing
 	// bare: it adds nothing to the list of machines.
-	bare   bool
+	bare bool
+	// detect recognises a file; nil: one with such objects.
 	detect func(*file) bool
-	read   func(*file) ([]Settings, error)
+	// A file of YAML has objects with settings, each of which take reads. Any other is read as a whole.
+	objects func(*file) []*yaml.Node
+	take    func(*file, *Settings, *yaml.Node) error
+	read    func(*file) (Settings, error)
 }
 
-// Formats are all there are.
-func Formats() []*Format {
+// Added is what the system adds to the list by itself, in front of it and behind it.
+func (s Settings) Added(cluster resolve.Cluster) (before, after []Entry) {
+	if s.System.adds == nil {
+		return nil, nil
+	}
+	return s.System.adds(s, cluster)
+}
+
+func (f *Format) detects(in *file) bool {
+	if f.detect != nil {
+		return f.detect(in)
+	}
+	return len(f.objects(in)) > 0
+}
+
+func (f *Format) settings(in *file) ([]Settings, error) {
+	if f.read != nil {
+		s, err := f.read(in)
+		return []Settings{s}, err
+	}
+	if _, err := in.documents(); err != nil {
+		return nil, err
+	}
+	var all []Settings
+	for _, n := range f.objects(in) {
+		in.read[n] = true
+		s := Settings{Place: in.at(n.Line, "")}
+		if err := f.take(in, &s, n); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func formats() []*Format {
 	return []*Format{
 		openShift, eksAnywhere, caren, tkg, rke2, aks, arc, dropIn, environmentFile, clusterAppsOperator, kyvernoPolicies,
 	}
 }
 
 // Names are those of all formats.
-func Names() []string {
+func Names() []string { return namesOf(formats()) }
+
+func namesOf(formats []*Format) []string {
 	var names []string
-	for _, f := range Formats() {
+	for _, f := range formats {
 		names = append(names, f.Name)
 	}
 	return names
@@ -143,11 +183,12 @@ func Names() []string {
 // Read returns the settings in a file. Without a format's name, the content says which it is.
 func Read(name string, data []byte, format string) ([]Settings, error) {
 	f := &file{name: name, data: data, read: map[*yaml.Node]bool{}}
+	f.documents = sync.OnceValues(f.parse)
 	chosen, err := f.format(format)
 	if err != nil {
 		return nil, err
 	}
-	all, err := chosen.read(f)
+	all, err := chosen.settings(f)
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +217,10 @@ func (s Settings) unsupported() string {
 
 // file is one that is read.
 type file struct {
-	name string
-	data []byte
-	yaml *parsed // once it was asked for
-	read map[*yaml.Node]bool
+	name      string
+	data      []byte
+	documents func() ([]*yaml.Node, error) // of YAML
+	read      map[*yaml.Node]bool
 	// clusters are those of Cluster API, once they were asked for.
 	clusters []*clusterv1.Cluster
 }
@@ -190,11 +231,11 @@ func (f *file) at(line int, field string) Place { return Place{f.name, line, fie
 
 func (f *file) format(name string) (*Format, error) {
 	var candidates []*Format
-	for _, format := range Formats() {
+	for _, format := range formats() {
 		if name == format.Name {
 			return format, nil
 		}
-		if name == "" && format.detect(f) {
+		if name == "" && format.detects(f) {
 			candidates = append(candidates, format)
 		}
 	}
@@ -204,23 +245,19 @@ func (f *file) format(name string) (*Format, error) {
 	case len(candidates) == 1:
 		return candidates[0], nil
 	case len(candidates) == 0:
-		if line := f.outsideOfService(); line > 0 {
+		if line := f.environmentLine(false); line > 0 {
 			return nil, f.at(line, "").errorf(outsideOfService)
 		}
 		return nil, fmt.Errorf("%s: not recognised as any of %s%s; say which with --from", f.name, strings.Join(Names(), ", "), f.why())
 	}
-	var names []string
-	for _, c := range candidates {
-		names = append(names, c.Name)
-	}
-	return nil, fmt.Errorf("%s: may be %s: say which with --from", f.name, strings.Join(names, " or "))
+	return nil, fmt.Errorf("%s: may be %s: say which with --from", f.name, strings.Join(namesOf(candidates), " or "))
 }
 
 // why is a reason for which a file may not have been recognised.
 func (f *file) why() string {
 	all := unitfile.Assignments(f.data)
 	other := slices.IndexFunc(all, func(a unitfile.Assignment) bool { return a.Name == "" })
-	if other >= 0 && slices.ContainsFunc(all, func(a unitfile.Assignment) bool { return proxyVariable.MatchString(a.Name) || f.isMarked(a) }) {
+	if other >= 0 && slices.ContainsFunc(all, func(a unitfile.Assignment) bool { return unitfile.IsProxyVariable(a.Name) || isMarked(a) }) {
 		return fmt.Sprintf(" (%d: no assignment, which systemd drops)", all[other].Line)
 	}
 	if _, err := f.documents(); err != nil && !looksLikeVariables(f) {
@@ -230,7 +267,7 @@ func (f *file) why() string {
 }
 
 // isMarked reports whether a variable stands behind a byte order mark, which systemd does not skip.
-func (f *file) isMarked(a unitfile.Assignment) bool {
+func isMarked(a unitfile.Assignment) bool {
 	return a.Line == 1 && strings.HasPrefix(a.Raw, unitfile.ByteOrderMark) && strings.Contains(a.Raw, "=")
 }
 

@@ -250,7 +250,7 @@ func TestOtherSystemsAddWhatTheirSourcesSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		settings := read(t, file, string(text))[0]
-		before, after := settings.System.Adds(settings, cluster)
+		before, after := settings.Added(cluster)
 		var got []string
 		for _, e := range before {
 			got = append(got, e.Text)
@@ -271,7 +271,7 @@ func TestSystemsThatAddNothingToSomeLists(t *testing.T) {
 		"kyverno.yaml":   "proxy: {enabled: true, http: 'http://p.example:1'}",
 	} {
 		settings := read(t, name, text)[0]
-		if before, after := settings.System.Adds(settings, resolve.Cluster{EndpointHost: "E"}); len(before)+len(after) > 0 {
+		if before, after := settings.Added(resolve.Cluster{EndpointHost: "E"}); len(before)+len(after) > 0 {
 			t.Errorf("%s: adds %v, %v", name, before, after)
 		}
 	}

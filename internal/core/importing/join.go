@@ -47,13 +47,13 @@ func Join(all []Settings, clusters []*clusterv1.Cluster) (Import, error) {
 		if err := joined.addURLs(s); err != nil {
 			return Import{}, err
 		}
-		entries, err := s.kept(Clusters(all[i:i+1], clusters))
+		entries, lines, err := s.kept(Clusters(all[i:i+1], clusters))
 		if err != nil {
 			return Import{}, err
 		}
 		each = each && s.Cluster != nil
-		kept = append(kept, entries.all)
-		joined.Lines = append(joined.Lines, slices.Concat(s.Lines, entries.lines)...)
+		kept = append(kept, entries)
+		joined.Lines = slices.Concat(joined.Lines, s.Lines, lines)
 	}
 	slices.SortStableFunc(joined.Lines, func(a, b Line) int {
 		if a.Place.File != b.Place.File {
@@ -170,41 +170,35 @@ func (i *Import) refuse(k Kept) {
 	}
 }
 
-type keptEntries struct {
-	all   []Kept
-	lines []Line
-}
-
 // kept parses the entries, and leaves out what Fairlead derives for each of the clusters, or for any where none is known.
-func (s Settings) kept(clusters []*clusterv1.Cluster) (keptEntries, error) {
-	var k keptEntries
+func (s Settings) kept(clusters []*clusterv1.Cluster) (all []Kept, lines []Line, err error) {
 	for _, list := range [][]Entry{s.NoProxy, s.Effective} {
 		if at, refusal := noproxy.Whole(textsOf(list)); refusal != nil {
-			return k, list[at].Place.errorf("%w", refusal)
+			return nil, nil, list[at].Place.errorf("%w", refusal)
 		}
 	}
 	derived, err := derivedOf(clusters)
 	if err != nil {
-		return k, err
+		return nil, nil, err
 	}
 	for _, e := range s.NoProxy {
 		entry, err := noproxy.Parse(e.Text)
 		var refusal *noproxy.Refusal
 		switch {
 		case errors.As(err, &refusal):
-			k.lines = append(k.lines, Line{e.Place, NotSupported, refusal.Error()})
+			lines = append(lines, Line{e.Place, NotSupported, refusal.Error()})
 		case isDerived(entry, derived):
-			k.lines = append(k.lines, Line{e.Place, Understood, e.Text + ", which Fairlead derives: left out"})
+			lines = append(lines, Line{e.Place, Understood, e.Text + ", which Fairlead derives: left out"})
 		default:
 			says := e.Text
 			if written := entry.String(); written != e.Text {
 				says += ", written as " + written
 			}
-			k.lines = append(k.lines, Line{e.Place, Understood, says})
-			k.all = append(k.all, Kept{entry, entry.String(), e.Place})
+			lines = append(lines, Line{e.Place, Understood, says})
+			all = append(all, Kept{entry, entry.String(), e.Place})
 		}
 	}
-	return k, nil
+	return all, lines, nil
 }
 
 // derivedOf are the entries that each cluster has without anybody's, whichever form Portable it keeps.
@@ -250,7 +244,7 @@ func covers(by, e noproxy.Entry) bool {
 	case noproxy.Addr, noproxy.CIDR:
 		return e.Kind == by.Kind && e.Prefix == by.Prefix
 	case noproxy.Host:
-		return e.Kind == noproxy.Domain && e.Name == by.Name || e.Kind == noproxy.Host && e.Name == by.Name
+		return (e.Kind == noproxy.Domain || e.Kind == noproxy.Host) && e.Name == by.Name
 	case noproxy.Domain:
 		return e.Name != "" && (e.Name == by.Name || strings.HasSuffix(e.Name, "."+by.Name))
 	case noproxy.Subdomains:

@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,57 +9,37 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// object is a Kubernetes object of a file.
-type object struct{ node *yaml.Node }
-
-func (o object) name() string      { return text(o.node, "metadata", "name") }
-func (o object) namespace() string { return text(o.node, "metadata", "namespace") }
+func nameOf(object *yaml.Node) string      { return text(object, "metadata", "name") }
+func namespaceOf(object *yaml.Node) string { return text(object, "metadata", "namespace") }
 
 var kindName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
 // title is kind and name; "" where they cannot be such: they may be a piece of a password.
-func (o object) title() string {
-	kind, name := text(o.node, "kind"), o.name()
+func titleOf(object *yaml.Node) string {
+	kind, name := text(object, "kind"), nameOf(object)
 	if !kindName.MatchString(kind) || name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return ""
 	}
 	return strings.TrimSpace(kind + " " + name)
 }
 
-func (o object) isOf(group, kind string) bool {
-	of, _, _ := strings.Cut(text(o.node, "apiVersion"), "/")
-	return of == group && text(o.node, "kind") == kind
+func isOf(object *yaml.Node, group, kind string) bool {
+	of, _, _ := strings.Cut(text(object, "apiVersion"), "/")
+	return of == group && text(object, "kind") == kind
 }
 
-// ofKind returns the objects of a kind, in any version of its group.
-func (f *file) ofKind(group, kind string) []object {
+// ofKind returns the objects of a kind, in any version of its group, that have something at a path.
+func (f *file) ofKind(group, kind string, path ...string) []*yaml.Node {
+	return f.where(func(d *yaml.Node) bool { return isOf(d, group, kind) && get(d, path...) != nil })
+}
+
+func (f *file) where(holds func(*yaml.Node) bool) []*yaml.Node {
 	documents, _ := f.documents()
-	var found []object
-	for _, d := range documents {
-		if (object{d}).isOf(group, kind) {
-			found = append(found, object{d})
-		}
-	}
-	return found
-}
-
-// each reads objects.
-func (f *file) each(objects []object, read func(*Settings, object) error) ([]Settings, error) {
-	if _, err := f.documents(); err != nil {
-		return nil, err
-	}
-	var all []Settings
-	for _, o := range objects {
-		f.read[o.node] = true
-		s := Settings{Place: f.at(o.node.Line, "")}
-		if err := read(&s, o); err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, nil
+	return slices.DeleteFunc(slices.Clone(documents), func(d *yaml.Node) bool { return !holds(d) })
 }
 
 // sayUnread says which documents nothing was read from: they may have settings, too.
@@ -73,10 +54,10 @@ func (f *file) sayUnread(s *Settings) {
 	}
 	documents, _ := f.documents()
 	for _, d := range documents {
-		at := f.at(d.Line, object{d}.title())
+		at := f.at(d.Line, titleOf(d))
 		switch {
 		case f.hasRead(d):
-		case object{d}.hasOtherProxy():
+		case hasOtherProxy(d):
 			s.say(at, NotRecognised, "has a proxy that was not read: in a variable of another format, or in an override for some machines")
 		case kind(d) != "" && kinds[kind(d)]:
 			s.say(at, NotSupported, "has no proxy there: set spec.clusterSelector of the CorporateProxy, or mode: Direct in a ProxyOverride")
@@ -101,6 +82,8 @@ func clusterOf(namespace, name string, pods, services []string, domain, endpoint
 	c.Spec.ControlPlaneEndpoint.Host, c.Spec.ControlPlaneEndpoint.Port = endpoint, 6443
 	return c
 }
+
+func domainOf(c resolve.Cluster) string { return cmp.Or(c.ServiceDomain, "cluster.local") }
 
 // added are entries that a system adds by itself.
 func added(system string, lists ...[]string) []Entry {

@@ -1,33 +1,33 @@
 package importing
 
 import (
+	"go.yaml.in/yaml/v3"
+
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
 // openShift is the object of openshift/api config/v1 types_proxy.go.
 var openShift = &Format{
 	Name: "openshift", Title: "OpenShift's Proxy/cluster",
-	detect: func(f *file) bool { return len(f.ofKind("config.openshift.io", "Proxy")) > 0 },
-	read: func(f *file) ([]Settings, error) {
-		return f.each(f.ofKind("config.openshift.io", "Proxy"), func(s *Settings, d object) error {
-			s.Variables = upperCase // openshift/machine-config-operator templates/common/_base/files/proxy-env.yaml
-			if err := f.mapping(s, get(d.node, "spec"), "spec.", []row{
-				{"httpProxy", isHTTP, ""},
-				{"httpsProxy", isHTTPS, ""},
-				{"noProxy", isNoProxy, ""},
-				{"trustedCA", isCA, "ca-bundle.crt"},
-				{"readinessEndpoints", isUnsupported, "Fairlead's operator asks no URL; write them into spec.probes of the CorporateProxy for clusters to ask"},
-			}); err != nil || get(d.node, "status") == nil {
-				return err
-			}
-			return f.mapping(s, get(d.node, "status"), "status.", []row{
-				{"httpProxy", isHTTPInUse, ""},
-				{"httpsProxy", isHTTPSInUse, ""},
-				{"noProxy", isEffective, "the whole list, for the comparison"},
-			})
+	objects: func(f *file) []*yaml.Node { return f.ofKind("config.openshift.io", "Proxy") },
+	take: func(f *file, s *Settings, n *yaml.Node) error {
+		s.Variables = upperCase // openshift/machine-config-operator templates/common/_base/files/proxy-env.yaml
+		if err := f.mapping(s, get(n, "spec"), "spec.", []row{
+			{"httpProxy", isHTTP, ""},
+			{"httpsProxy", isHTTPS, ""},
+			{"noProxy", isNoProxy, ""},
+			{"trustedCA", isCA, "ca-bundle.crt"},
+			{"readinessEndpoints", isUnsupported, "Fairlead's operator asks no URL; write them into spec.probes of the CorporateProxy for clusters to ask"},
+		}); err != nil || get(n, "status") == nil {
+			return err
+		}
+		return f.mapping(s, get(n, "status"), "status.", []row{
+			{"httpProxy", isHTTPInUse, ""},
+			{"httpsProxy", isHTTPSInUse, ""},
+			{"noProxy", isEffective, "the whole list, for the comparison"},
 		})
 	},
-	Adds: openShiftAdds,
+	adds: openShiftAdds,
 }
 
 // openShiftAdds is read in openshift/cluster-network-operator pkg/util/proxyconfig/no_proxy.go (MergeUserSystemNoProxy): a

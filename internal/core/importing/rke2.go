@@ -13,14 +13,12 @@ import (
 var rke2 = &Format{
 	Name: "rke2", Title: "RKE2 or K3s",
 	detect: func(f *file) bool { return looksLikeVariables(f) && isRKE2(f) },
-	read: func(f *file) ([]Settings, error) {
-		all, err := readVariables(f)
-		for i := range all {
-			all[i].oneList()
-		}
-		return all, err
+	read: func(f *file) (Settings, error) {
+		s, err := readVariables(f)
+		s.oneList()
+		return s, err
 	},
-	Adds: rke2Adds,
+	adds: rke2Adds,
 }
 
 // oneList puts the entries of no_proxy into NO_PROXY, and removes it.
@@ -45,11 +43,5 @@ func isRKE2(f *file) bool {
 
 // rke2Adds is read in k3s-io/k3s pkg/server/server.go (setNoProxyEnv), as is what becomes of no_proxy.
 func rke2Adds(_ Settings, c resolve.Cluster) (before, after []Entry) {
-	domain := c.ServiceDomain
-	if domain == "" {
-		domain = defaultDomain
-	}
-	return nil, added("RKE2", []string{".svc", "." + domain}, c.PodCIDRs, c.ServiceCIDRs)
+	return nil, added("RKE2", []string{".svc", "." + domainOf(c)}, c.PodCIDRs, c.ServiceCIDRs)
 }
-
-const defaultDomain = "cluster.local"

@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,16 +16,15 @@ const tkgGroup = "run.tanzu.vmware.com"
 // TanzuKubernetesCluster and TkgServiceConfiguration.
 var tkg = &Format{
 	Name: "tkg", Title: "Tanzu Kubernetes Grid",
-	detect: func(f *file) bool { return len(f.tkgDocuments())+len(f.tkgObjects()) > 0 },
-	read: func(f *file) ([]Settings, error) {
-		all, err := f.each(f.tkgDocuments(), f.readTKG)
-		if err != nil {
-			return nil, err
+	objects: func(f *file) []*yaml.Node { return append(f.where(isTKGConfiguration), f.tkgObjects()...) },
+	take: func(f *file, s *Settings, n *yaml.Node) error {
+		s.Variables = upperCase // vmware-tanzu/tanzu-framework providers, ytt/02_addons and the drop-in of containerd
+		if isTKGConfiguration(n) {
+			return f.readTKG(s, n)
 		}
-		more, err := f.each(f.tkgObjects(), f.readTKGObject)
-		return append(all, more...), err
+		return f.readTKGObject(s, n)
 	},
-	Adds: tkgAdds,
+	adds: tkgAdds,
 }
 
 var tkgRows = []row{
@@ -36,36 +36,24 @@ var tkgRows = []row{
 	{"TKG_NODE_SYSTEM_WIDE_PROXY", isUnsupported, "add EtcEnvironment to spec.node.files of the CorporateProxy for /etc/environment"},
 }
 
-// tkgDocuments are configuration files.
-func (f *file) tkgDocuments() []object {
-	documents, _ := f.documents()
-	var found []object
-	for _, d := range documents {
-		if text(d, "TKG_HTTP_PROXY") != "" || text(d, "TKG_HTTPS_PROXY") != "" {
-			found = append(found, object{d})
-		}
-	}
-	return found
+func isTKGConfiguration(d *yaml.Node) bool {
+	return text(d, "TKG_HTTP_PROXY") != "" || text(d, "TKG_HTTPS_PROXY") != ""
 }
 
-func (f *file) readTKG(s *Settings, o object) error {
-	s.Variables = upperCase // vmware-tanzu/tanzu-framework providers, ytt/02_addons and the drop-in of containerd
-	about := &yaml.Node{Kind: yaml.MappingNode, Style: o.node.Style}
-	for i := 0; i+1 < len(o.node.Content); i += 2 {
-		if key := o.node.Content[i].Value; strings.HasPrefix(key, "TKG_") && strings.Contains(key, "PROXY") {
-			about.Content = append(about.Content, o.node.Content[i:i+2]...)
+func (f *file) readTKG(s *Settings, n *yaml.Node) error {
+	about := &yaml.Node{Kind: yaml.MappingNode, Style: n.Style}
+	for key, value := range pairs(n) {
+		if strings.HasPrefix(key.Value, "TKG_") && strings.Contains(key.Value, "PROXY") {
+			about.Content = append(about.Content, key, value)
 		}
 	}
 	s.extra = map[string]string{}
 	for _, key := range []string{"CLUSTER_CIDR", "SERVICE_CIDR", "PROVIDER_TYPE", "INFRASTRUCTURE_PROVIDER", "AWS_VPC_CIDR", "AZURE_VNET_CIDR", "TKG_IP_FAMILY"} {
-		s.extra[key] = text(o.node, key)
+		s.extra[key] = text(n, key)
 	}
-	if name := text(o.node, "CLUSTER_NAME"); name != "" {
-		namespace := text(o.node, "NAMESPACE")
-		if namespace == "" {
-			namespace = "default"
-		}
-		s.Cluster = clusterOf(namespace, name, cidrs(s.extra["CLUSTER_CIDR"]), cidrs(s.extra["SERVICE_CIDR"]), "", text(o.node, "VSPHERE_CONTROL_PLANE_ENDPOINT"))
+	if name := text(n, "CLUSTER_NAME"); name != "" {
+		s.Cluster = clusterOf(cmp.Or(text(n, "NAMESPACE"), "default"), name, cidrs(s.extra["CLUSTER_CIDR"]), cidrs(s.extra["SERVICE_CIDR"]), "",
+			text(n, "VSPHERE_CONTROL_PLANE_ENDPOINT"))
 	}
 	return f.mapping(s, about, "", tkgRows)
 }
@@ -73,36 +61,32 @@ func (f *file) readTKG(s *Settings, o object) error {
 func cidrs(list string) []string { return textsOf(cut(list, Place{})) }
 
 // tkgObjects are the objects with a proxy.
-func (f *file) tkgObjects() []object {
-	all := f.withVariable("proxy")
-	for kind, path := range map[string][]string{"TanzuKubernetesCluster": {"spec", "settings", "network", "proxy"}, "TkgServiceConfiguration": {"spec", "proxy"}} {
-		all = append(all, slices.DeleteFunc(f.ofKind(tkgGroup, kind), func(o object) bool { return get(o.node, path...) == nil })...)
-	}
-	slices.SortStableFunc(all, func(a, b object) int { return a.node.Line - b.node.Line })
+func (f *file) tkgObjects() []*yaml.Node {
+	all := slices.Concat(
+		f.withVariable("proxy"),
+		f.ofKind(tkgGroup, "TanzuKubernetesCluster", "spec", "settings", "network", "proxy"),
+		f.ofKind(tkgGroup, "TkgServiceConfiguration", "spec", "proxy"),
+	)
+	slices.SortStableFunc(all, func(a, b *yaml.Node) int { return a.Line - b.Line })
 	return all
 }
 
-func (f *file) readTKGObject(s *Settings, o object) error {
-	s.Variables = upperCase
+func (f *file) readTKGObject(s *Settings, n *yaml.Node) error {
 	rows := []row{
 		{"httpProxy", isHTTP, ""},
 		{"httpsProxy", isHTTPS, ""},
 		{"noProxy", isNoProxy, ""},
 		{"systemWide", isUnsupported, tkgRows[len(tkgRows)-1].says},
 	}
-	switch text(o.node, "kind") {
+	switch text(n, "kind") {
 	case "TkgServiceConfiguration":
-		return f.mapping(s, get(o.node, "spec", "proxy"), "spec.proxy.", rows)
+		return f.mapping(s, get(n, "spec", "proxy"), "spec.proxy.", rows)
 	case "TanzuKubernetesCluster":
-		network := get(o.node, "spec", "settings", "network")
-		s.Cluster = clusterOf(o.namespace(), o.name(), texts(network, "pods", "cidrBlocks"), texts(network, "services", "cidrBlocks"), text(network, "serviceDomain"), "")
+		network := get(n, "spec", "settings", "network")
+		s.Cluster = clusterOf(namespaceOf(n), nameOf(n), texts(network, "pods", "cidrBlocks"), texts(network, "services", "cidrBlocks"), text(network, "serviceDomain"), "")
 		return f.mapping(s, get(network, "proxy"), "spec.settings.network.proxy.", rows)
 	}
-	if err := f.ownCluster(s, o); err != nil {
-		return err
-	}
-	f.sayOthers(s, o, "proxy")
-	return f.mapping(s, variable(o, "proxy"), "proxy.", rows)
+	return f.variable(s, n, rows, "proxy")
 }
 
 // tkgAdds is read in vmware-tanzu/tanzu-framework (get_no_proxy in lib/helpers.star of the providers).

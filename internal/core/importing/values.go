@@ -12,27 +12,21 @@ var clusterAppsOperator = &Format{
 	detect: func(f *file) bool {
 		return len(f.values(func(d *yaml.Node) bool { return isProxy(get(d, "proxy")) && get(d, "proxy", "enabled") == nil })) > 0
 	},
-	read: func(f *file) ([]Settings, error) {
-		return f.each(f.values(func(d *yaml.Node) bool { return isProxy(get(d, "proxy")) }), func(s *Settings, o object) error {
-			s.Variables = bothCases // service/controller/resource/clustersecret
-			return f.mapping(s, get(o.node, "proxy"), "proxy.", valuesRows)
-		})
+	objects: func(f *file) []*yaml.Node {
+		return f.values(func(d *yaml.Node) bool { return isProxy(get(d, "proxy")) })
 	},
-	Adds: clusterAppsOperatorAdds, bare: true,
+	take: func(f *file, s *Settings, n *yaml.Node) error {
+		s.Variables = bothCases // service/controller/resource/clustersecret
+		return f.mapping(s, get(n, "proxy"), "proxy.", valuesRows)
+	},
+	adds: clusterAppsOperatorAdds, bare: true,
 }
 
 var valuesRows = []row{{"http", isHTTP, ""}, {"https", isHTTPS, ""}, {"noProxy", isNoProxy, ""}}
 
 // values are documents of Helm values.
-func (f *file) values(are func(*yaml.Node) bool) []object {
-	documents, _ := f.documents()
-	var found []object
-	for _, d := range documents {
-		if text(d, "kind") == "" && are(d) {
-			found = append(found, object{d})
-		}
-	}
-	return found
+func (f *file) values(are func(*yaml.Node) bool) []*yaml.Node {
+	return f.where(func(d *yaml.Node) bool { return text(d, "kind") == "" && are(d) })
 }
 
 func isProxy(n *yaml.Node) bool { return text(n, "http") != "" || text(n, "https") != "" }
@@ -49,30 +43,31 @@ func clusterAppsOperatorAdds(_ Settings, c resolve.Cluster) (before, after []Ent
 var kyvernoPolicies = &Format{
 	Name: "kyverno-policies-connectivity", Title: "kyverno-policies-connectivity's values",
 	detect: func(f *file) bool { return len(f.values(isKyverno)) > 0 },
-	read: func(f *file) ([]Settings, error) {
-		return f.each(f.values(func(d *yaml.Node) bool { return isProxy(get(d, "proxy")) || isProxy(get(d, "cluster", "proxy")) }), func(s *Settings, o object) error {
-			s.Variables = bothCases // helm/kyverno-policies-connectivity/templates/inject-proxy-env.yaml
-			own := get(o.node, "proxy")
-			if own != nil {
-				if err := f.mapping(s, own, "proxy.", append([]row{
-					{"enabled", isOff, ""},
-					{"namespaces", isUnsupported, "Fairlead injects into all namespaces but those of exclude.namespaces of fairlead-policies"},
-				}, valuesRows...)); err != nil {
-					return err
-				}
-			}
-			if base := get(o.node, "cluster", "proxy"); base != nil {
-				if err := f.mapping(s, f.without(s, base, own), "cluster.proxy.", valuesRows); err != nil {
-					return err
-				}
-			}
-			if names := get(o.node, "exclude", "names"); names != nil {
-				s.say(f.at(names.Line, "exclude.names"), NotSupported, "Fairlead excludes pods by label, annotation and namespace: exclude of fairlead-policies")
-			}
-			return nil
-		})
+	objects: func(f *file) []*yaml.Node {
+		return f.values(func(d *yaml.Node) bool { return isProxy(get(d, "proxy")) || isProxy(get(d, "cluster", "proxy")) })
 	},
-	Adds: kyvernoPoliciesAdds,
+	take: func(f *file, s *Settings, n *yaml.Node) error {
+		s.Variables = bothCases // helm/kyverno-policies-connectivity/templates/inject-proxy-env.yaml
+		own := get(n, "proxy")
+		if own != nil {
+			if err := f.mapping(s, own, "proxy.", append([]row{
+				{"enabled", isOff, ""},
+				{"namespaces", isUnsupported, "Fairlead injects into all namespaces but those of exclude.namespaces of fairlead-policies"},
+			}, valuesRows...)); err != nil {
+				return err
+			}
+		}
+		if base := get(n, "cluster", "proxy"); base != nil {
+			if err := f.mapping(s, f.without(s, base, own), "cluster.proxy.", valuesRows); err != nil {
+				return err
+			}
+		}
+		if names := get(n, "exclude", "names"); names != nil {
+			s.say(f.at(names.Line, "exclude.names"), NotSupported, "Fairlead excludes pods by label, annotation and namespace: exclude of fairlead-policies")
+		}
+		return nil
+	},
+	adds: kyvernoPoliciesAdds,
 }
 
 func isKyverno(d *yaml.Node) bool {
@@ -82,13 +77,12 @@ func isKyverno(d *yaml.Node) bool {
 // without is cluster.proxy less the keys that proxy has.
 func (f *file) without(s *Settings, n, other *yaml.Node) *yaml.Node {
 	left := &yaml.Node{Kind: n.Kind, Style: n.Style, Line: n.Line}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
+	for key, value := range pairs(n) {
 		if get(other, key.Value) != nil {
 			s.say(f.at(key.Line, "cluster.proxy."+key.Value), Understood, "proxy."+key.Value+" goes before it: left out")
 			continue
 		}
-		left.Content = append(left.Content, n.Content[i:i+2]...)
+		left.Content = append(left.Content, key, value)
 	}
 	return left
 }
@@ -99,9 +93,6 @@ func kyvernoPoliciesAdds(s Settings, c resolve.Cluster) (before, after []Entry) 
 	if len(s.NoProxy) == 0 {
 		return nil, nil
 	}
-	domain := c.ServiceDomain
-	if domain == "" {
-		domain = defaultDomain
-	}
+	domain := domainOf(c)
 	return nil, added("kyverno-policies-connectivity", []string{"svc", "127.0.0.1", "localhost", c.EndpointHost, domain, domain + "."}, c.PodCIDRs, c.ServiceCIDRs)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,56 +18,41 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
-// parsed are the documents of a file, with those of Lists as kubectl prints them.
-type parsed struct {
-	documents []*yaml.Node
-	err       error
-}
-
 var lineOfError = regexp.MustCompile(`line (\d+)`)
 
-// documents parses YAML or JSON. No error quotes the text, which may have a password.
-func (f *file) documents() ([]*yaml.Node, error) {
-	if f.yaml != nil {
-		return f.yaml.documents, f.yaml.err
-	}
-	f.yaml = &parsed{}
+// parse reads YAML or JSON: the documents, and those of Lists as kubectl prints them. No error quotes the text, which may have
+// a password.
+func (f *file) parse() ([]*yaml.Node, error) {
+	var all []*yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(f.data))
 	for {
 		var node yaml.Node
 		err := decoder.Decode(&node)
 		if errors.Is(err, io.EOF) {
-			break
+			return all, nil
 		}
 		if err != nil {
 			at := f.name
 			if line := lineOfError.FindStringSubmatch(err.Error()); line != nil {
 				at += ":" + line[1]
 			}
-			f.yaml.documents, f.yaml.err = nil, fmt.Errorf("%s: not valid YAML", at)
-			break
+			return nil, fmt.Errorf("%s: not valid YAML", at)
 		}
-		f.yaml.documents = append(f.yaml.documents, flattened(target(node.Content[0]))...)
+		all = append(all, flattened(target(node.Content[0]))...)
 	}
-	return f.yaml.documents, f.yaml.err
 }
 
 // flattened are the mappings: the document, the items of a List, or those of a list as az prints it.
 func flattened(root *yaml.Node) []*yaml.Node {
-	items := root
+	list := root
 	if strings.HasSuffix(text(root, "kind"), "List") {
-		items = get(root, "items")
+		list = get(root, "items")
 	}
-	if items == nil || items.Kind != yaml.SequenceNode {
-		return slices.DeleteFunc([]*yaml.Node{root}, func(n *yaml.Node) bool { return n.Kind != yaml.MappingNode })
+	all := []*yaml.Node{root}
+	if list != nil && list.Kind == yaml.SequenceNode {
+		all = items(list)
 	}
-	var all []*yaml.Node
-	for _, item := range items.Content {
-		if item = target(item); item.Kind == yaml.MappingNode {
-			all = append(all, item)
-		}
-	}
-	return all
+	return slices.DeleteFunc(all, func(n *yaml.Node) bool { return n.Kind != yaml.MappingNode })
 }
 
 // target is the node that an alias stands for.
@@ -87,9 +73,9 @@ func get(n *yaml.Node, path ...string) *yaml.Node {
 			return nil
 		}
 		var found *yaml.Node
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == key {
-				found = target(n.Content[i+1])
+		for k, value := range pairs(n) {
+			if k.Value == key {
+				found = target(value)
 			}
 		}
 		n = found
@@ -98,6 +84,29 @@ func get(n *yaml.Node, path ...string) *yaml.Node {
 		return nil
 	}
 	return n
+}
+
+// pairs are the keys of a mapping with their values.
+func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i], n.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// items are those of a list.
+func items(n *yaml.Node) []*yaml.Node {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return nil
+	}
+	var all []*yaml.Node
+	for _, item := range n.Content {
+		all = append(all, target(item))
+	}
+	return all
 }
 
 const (
@@ -115,13 +124,9 @@ func text(n *yaml.Node, path ...string) string {
 
 // texts are the scalars of the list at a path.
 func texts(n *yaml.Node, path ...string) []string {
-	n = get(n, path...)
-	if n == nil || n.Kind != yaml.SequenceNode {
-		return nil
-	}
 	var all []string
-	for _, item := range n.Content {
-		if value := text(target(item)); value != "" {
+	for _, item := range items(get(n, path...)) {
+		if value := text(item); value != "" {
 			all = append(all, value)
 		}
 	}
@@ -160,8 +165,8 @@ func (f *file) mapping(s *Settings, n *yaml.Node, path string, rows []row) error
 		}
 		return f.at(line, strings.TrimSuffix(path, ".")).errorf("a mapping is expected")
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], target(n.Content[i+1])
+	for key, value := range pairs(n) {
+		value = target(value)
 		at := f.at(key.Line, path+key.Value)
 		known := false
 		for _, r := range rows {
@@ -286,8 +291,8 @@ func (f *file) entries(n *yaml.Node, at Place) ([]Entry, error) {
 		return cut(value, at), err
 	}
 	var all []Entry
-	for i, item := range n.Content {
-		item, where := target(item), f.at(item.Line, fmt.Sprintf("%s[%d]", at.Field, i))
+	for i, item := range items(n) {
+		where := f.at(n.Content[i].Line, fmt.Sprintf("%s[%d]", at.Field, i))
 		value, err := scalar(item, where)
 		if err != nil {
 			return nil, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/core/units"
+	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
@@ -35,7 +35,7 @@ func Process(data string) []Reader {
 		switch {
 		case found && !taken:
 			variables[name] = value
-		case found && first != value && units.IsProxyVariable(name) && !told[name]:
+		case found && first != value && unitfile.IsProxyVariable(name) && !told[name]:
 			told[name] = true
 			twice = join(twice, []Finding{{
 				Code: Spellings, Severity: Warning, Entries: []Entry{{Value: name}}, Mend: "set it once",

@@ -49,10 +49,8 @@ type question struct {
 
 func newClients() *clients {
 	choices, _ := explain.Choose(nil) // every client there is
-	return &clients{
-		choices: choices, asked: map[question][]Decision{}, neutral: map[question]bool{}, without: map[question][]dialect.Route{},
-		golang: slices.DeleteFunc(slices.Clone(choices), func(c dialect.Choice) bool { return c.Client.Name != "go" }),
-	}
+	golang, _ := explain.Choose([]string{"go"})
+	return &clients{choices: choices, golang: golang, asked: map[question][]Decision{}, neutral: map[question]bool{}, without: map[question][]dialect.Route{}}
 }
 
 // decisions asks about what a change is about. Of a cluster that comes or goes there is nothing to compare.
@@ -61,14 +59,15 @@ func (c *clients) decisions(was, is side, change Change) (all []Decision, left i
 		return nil, 0
 	}
 	urls, left := urlsOf(change, was.effective, is.effective)
-	targets := targetsOf(urls)
+	targets := Targets(urls)
 	if len(targets) == 0 {
 		return nil, left
 	}
 	return slices.Concat(c.ask(was, is, noproxy.AudienceAny, targets, c.choices), c.ask(was, is, noproxy.AudienceGo, targets, c.golang)), left
 }
 
-func targetsOf(urls []string) []dialect.Target {
+// Targets are the URLs that a client can be asked about.
+func Targets(urls []string) []dialect.Target {
 	var all []dialect.Target
 	for _, url := range urls {
 		if target, err := dialect.ParseTarget(url); err == nil {

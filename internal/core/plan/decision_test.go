@@ -62,7 +62,7 @@ func TestClientsDecideByTheEntriesThatMatterAsByTheWholeList(t *testing.T) {
 		for _, text := range randomEntries(r) {
 			urls = append(urls, urlsUnder(text)...)
 		}
-		targets := targetsOf(urls)
+		targets := Targets(urls)
 		for _, audience := range []noproxy.Audience{noproxy.AudienceAny, noproxy.AudienceGo} {
 			choices := c.choices
 			if audience == noproxy.AudienceGo {

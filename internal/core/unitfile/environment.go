@@ -13,6 +13,11 @@ type Assignment struct {
 	Exported    bool   // for a shell: systemd drops it
 }
 
+// IsProxyVariable reports whether a variable has to do with a proxy.
+func IsProxyVariable(name string) bool { return proxyVariable.MatchString(name) }
+
+var proxyVariable = regexp.MustCompile(`(?i)^(CONTAINERD_)?(HTTP|HTTPS|NO|ALL|FTP)_PROXY$`)
+
 var variableName = regexp.MustCompile(`^(export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)$`)
 
 // Assignments are the lines of a file of environment variables, as systemd reads EnvironmentFile= (src/basic/env-file.c).

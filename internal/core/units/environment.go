@@ -194,7 +194,7 @@ func (g *gathered) assign(to environment, l unitfile.Line, unit string, s Settin
 		switch {
 		case !found && concerns(l.Value):
 			g.problem(at, "systemd drops a word without =: is a quote missing?")
-		case proxyVariable.MatchString(name):
+		case unitfile.IsProxyVariable(name):
 			s.Name = name
 			if s.Value, s.Specifiers, err = unitfile.Expand(value, unit); err != nil {
 				g.problem(at, name+": "+err.Error()+"; it drops the variable")
@@ -216,7 +216,7 @@ func (g *gathered) list(to []word, l unitfile.Line, unit string, at Place) []wor
 	}
 	words, _ := unitfile.Words(l.Value)
 	for _, text := range words {
-		if name, _, _ := strings.Cut(text, "="); proxyVariable.MatchString(name) {
+		if name, _, _ := strings.Cut(text, "="); unitfile.IsProxyVariable(name) {
 			if text, _, err := unitfile.Expand(text, unit); err == nil {
 				to = append(to, word{text, at})
 			}
@@ -271,7 +271,7 @@ func (g *gathered) load(m machine) environment {
 				switch {
 				case a.Name == "" && concerns(a.Raw):
 					g.problem(at, "systemd drops the line: it is not NAME=VALUE"+mark(a))
-				case !proxyVariable.MatchString(a.Name):
+				case !unitfile.IsProxyVariable(a.Name):
 				case a.Exported:
 					g.problem(at, "systemd drops a line with export")
 				default:

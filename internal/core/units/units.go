@@ -7,7 +7,6 @@ package units
 
 import (
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -103,11 +102,6 @@ func (s Service) IsDaemon() bool {
 var daemons = []string{
 	"containerd", "cri-docker", "crio", "docker", "k0scontroller", "k0sworker", "k3s", "k3s-agent", "kubelet", "nodeadm-run", "rke2-agent", "rke2-server",
 }
-
-// IsProxyVariable reports whether a variable has to do with a proxy.
-func IsProxyVariable(name string) bool { return proxyVariable.MatchString(name) }
-
-var proxyVariable = regexp.MustCompile(`(?i)^(CONTAINERD_)?(HTTP|HTTPS|NO|ALL|FTP)_PROXY$`)
 
 // Read returns the services that have variables of a proxy or are known daemons, by name; in a folder without any, those
 // that drop-ins of several services are for, by a pattern. The folder is the root of a machine's files, or is as
