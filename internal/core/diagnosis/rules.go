@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,9 +24,11 @@ type rule struct {
 
 // kind is what the conditions of a type mean, by the reason, or else by the status.
 type kind struct {
-	reasons  map[string]rule
+	reasons  rules
 	statuses map[metav1.ConditionStatus]rule
 }
+
+type rules = map[string]rule
 
 func (k kind) of(c metav1.Condition) (rule, bool) {
 	if r, known := k.reasons[c.Reason]; known {
@@ -59,6 +62,7 @@ const (
 	platform = "platform team: "
 	status   = platform + "fairlead rollout status {proxy}"
 
+	restartPods    = "owners of the pods: restart them; fairlead pods in the workload cluster names them"
 	lookAtTargets  = platform + "look at the targets (spec.probes of the CorporateProxy, probe.targets of fairlead-policies), and at the proxy's log"
 	lookAtObserver = platform + "see that fairlead-observe runs here and reaches the cluster (Secret {name}-kubeconfig), and that fairlead-probe runs there"
 	lookAtDelivery = platform + "see kubectl describe clusterresourcesetbinding {name} --namespace {namespace}, and the label fairlead.io/cluster of the Cluster"
@@ -83,10 +87,19 @@ func (j *judge) begins() bool {
 	return false
 }
 
-var none = rule{severity: Info}
+// What several conditions or reasons mean.
+var (
+	none          = rule{severity: Info}
+	nameTaken     = rule{Error, "a Secret of the name that it is to have is somebody else's", platform + "delete that Secret, or hand it over"}
+	contended     = rule{Error, "somebody undoes what the operator writes", platform + "stop the field manager that is named"}
+	egressFails   = rule{Error, "programs in the cluster do not get out as they should", lookAtTargets}
+	egressUnknown = rule{Unknown, "whether programs in the cluster get out is not known", lookAtProbe}
+	inWaves       = rule{Info, "a change goes through the waves", ""}
+	notTried      = rule{Info, "the newest URLs and credentials were not tried in the management cluster", ""}
+)
 
 // noSettings are the reasons for which a cluster has no new settings.
-var noSettings = map[string]rule{
+var noSettings = rules{
 	string(resolve.ReasonInvalidProxy):        {Error, "the CorporateProxy cannot be used", keeper + "correct what is named"},
 	string(resolve.ReasonSourceMissing):       {Error, "what the CorporateProxy names does not exist", keeper + "create it, or correct the name; if the chart fairlead made it: helm upgrade with your values"},
 	string(resolve.ReasonNoProxy):             {Error, "there is no CorporateProxy", platform + "create one"},
@@ -109,109 +122,95 @@ var noSettings = map[string]rule{
 // ofReport are the conditions of a ProxyReport.
 var ofReport = map[string]kind{
 	v1alpha1.ConditionReady: {
-		reasons: with(noSettings, map[string]rule{
+		reasons: with(noSettings, rules{
 			v1alpha1.ReasonApplied:     none,
-			v1alpha1.ReasonNameTaken:   {Error, "a Secret of the name that it is to have is somebody else's", platform + "delete that Secret, or hand it over"},
-			v1alpha1.ReasonContended:   {Error, "somebody undoes what the operator writes", platform + "stop the field manager that is named"},
+			v1alpha1.ReasonNameTaken:   nameTaken,
+			v1alpha1.ReasonContended:   contended,
 			v1alpha1.ReasonRefused:     {Error, "the API server refused a Secret", platform + "look at admission policies, quotas, and whether the Secret is immutable"},
 			v1alpha1.ReasonWriteFailed: {Error, "a Secret could not be written; the operator tries again", platform + "look at the webhooks for Secrets, and the operator's log"},
 		}),
-		statuses: map[metav1.ConditionStatus]rule{
-			metav1.ConditionTrue:    none,
-			metav1.ConditionFalse:   {Error, "the cluster does not get its settings", platform + "kubectl describe proxyreport {name} --namespace {namespace}"},
-			metav1.ConditionUnknown: {Unknown, "whether the cluster has its settings is not known", ""},
-		},
+		statuses: byStatus(none,
+			rule{Error, "the cluster does not get its settings", platform + "kubectl describe proxyreport {name} --namespace {namespace}"},
+			rule{Unknown, "whether the cluster has its settings is not known", ""}),
 	},
-	v1alpha1.ConditionNameTaken: whileTrue(v1alpha1.ReasonNameTaken,
-		rule{Error, "a Secret of the name that it is to have is somebody else's", platform + "delete that Secret, or hand it over"}),
-	v1alpha1.ConditionContended: whileTrue(v1alpha1.ReasonContended,
-		rule{Error, "somebody undoes what the operator writes", platform + "stop the field manager that is named"}),
+	v1alpha1.ConditionNameTaken: whileTrue(v1alpha1.ReasonNameTaken, nameTaken),
+	v1alpha1.ConditionContended: whileTrue(v1alpha1.ReasonContended, contended),
 	v1alpha1.ConditionPaused: whileTrue(v1alpha1.ReasonPaused,
 		rule{Warning, "no change reaches the cluster", owner + "resume the Cluster: spec.paused, or the annotation cluster.x-k8s.io/paused"}),
 	v1alpha1.ConditionFactsUnread: whileTrue(v1alpha1.ReasonReadFailed,
 		rule{Warning, "the object with the provider's facts could not be read, and those that were read before stay", platform + "look into the operator's log"},
-		with(nil, map[string]rule{
+		rules{
 			v1alpha1.ReasonObjectNotFound:   {Warning, "the object with the provider's facts does not exist", owner + "correct the reference in the Cluster"},
 			v1alpha1.ReasonForbidden:        {Warning, "the operator may not read the object with the provider's facts", platform + "give it the right to get it, by a ClusterRole with the label fairlead.io/aggregate-to-provider-facts"},
 			v1alpha1.ReasonRowMissing:       {Warning, "the ConfigMap that says which facts to read is not there, and those that were read before stay", platform + "restore the ConfigMap, with its label; one whose row has no facts takes them away"},
 			v1alpha1.ReasonUnparsable:       {Warning, "the object with the provider's facts has values that cannot be read, and the list is made without them", owner + "correct the object that is named"},
 			v1alpha1.ReasonKindNotInstalled: {Warning, "the kind of the object with the provider's facts is not installed", platform + "install the provider, or correct the reference in the Cluster"},
-		})),
+		}),
 	v1alpha1.ConditionMachinesOutdated: whileTrue(v1alpha1.ReasonBuiltBefore,
 		rule{Warning, "machines keep the settings that they were built with", platform + "fairlead nodes --namespace {namespace}"}),
 	v1alpha1.ConditionRevisionUnknown: whileTrue(v1alpha1.ReasonNotRecordedHere, rule{Info, "the cluster keeps its Secrets until its wave", ""}),
 	v1alpha1.ConditionHeld:            whileTrue(v1alpha1.ReasonWaitsForWave, rule{Info, "a change of the cluster's own waits", ""}),
-	v1alpha1.ConditionEndpointsDirect: {reasons: map[string]rule{
+	v1alpha1.ConditionEndpointsDirect: {reasons: rules{
 		v1alpha1.ReasonEndpointsBypassed:     none,
 		v1alpha1.ReasonEndpointsThroughProxy: {Warning, "controllers of this management cluster dial API servers of other clusters through the proxy", platform + "list the networks or domains of the endpoints in ProxyOverride {name}"},
 		v1alpha1.ReasonListUnknown:           {Unknown, "whether controllers of this management cluster dial API servers of others directly is not known", ""},
 	}},
 	v1alpha1.ConditionEgressVerified: {
-		reasons: map[string]rule{
+		reasons: rules{
 			v1alpha1.ReasonVerified:    none,
-			v1alpha1.ReasonFailed:      {Error, "programs in the cluster do not get out as they should", lookAtTargets},
+			v1alpha1.ReasonFailed:      egressFails,
 			v1alpha1.ReasonStale:       {Unknown, "nobody has looked for two periods whether programs in the cluster get out, and which credentials they have", lookAtObserver},
-			v1alpha1.ReasonNotObserved: {Unknown, "whether programs in the cluster get out is not known", lookAtProbe},
+			v1alpha1.ReasonNotObserved: egressUnknown,
 		},
-		statuses: map[metav1.ConditionStatus]rule{
-			metav1.ConditionTrue:    none,
-			metav1.ConditionFalse:   {Error, "programs in the cluster do not get out as they should", lookAtTargets},
-			metav1.ConditionUnknown: {Unknown, "whether programs in the cluster get out is not known", lookAtProbe},
-		},
+		statuses: byStatus(none, egressFails, egressUnknown),
 	},
 	v1alpha1.ConditionDelivered: {
-		reasons: map[string]rule{
+		reasons: rules{
 			v1alpha1.ReasonDelivered:    none,
 			v1alpha1.ReasonPending:      {Info, "the newest settings are on their way into the cluster", ""},
 			v1alpha1.ReasonNotDelivered: {Warning, "Cluster API does not apply the newest settings in the cluster", lookAtDelivery},
 			v1alpha1.ReasonBlocked:      {Warning, "no settings are given to Cluster API for the cluster", lookAtDelivery},
 			v1alpha1.ReasonNotRenewed:   {Unknown, "whether the cluster still has the settings that arrived is not known", lookAtDelivery},
 		},
-		statuses: map[metav1.ConditionStatus]rule{
-			metav1.ConditionTrue:    none,
-			metav1.ConditionFalse:   {Warning, "the newest settings are not in the cluster", lookAtDelivery},
-			metav1.ConditionUnknown: {Unknown, "whether the cluster has the newest settings is not known", lookAtDelivery},
-		},
+		statuses: byStatus(none,
+			rule{Warning, "the newest settings are not in the cluster", lookAtDelivery},
+			rule{Unknown, "whether the cluster has the newest settings is not known", lookAtDelivery}),
 	},
 	v1alpha1.ConditionPodsReached: {
-		reasons: map[string]rule{
+		reasons: rules{
 			v1alpha1.ReasonReached:          none,
-			v1alpha1.ReasonOtherCredentials: {Warning, "programs in the cluster have other credentials than its Secrets", "owners of the pods: restart them; fairlead pods in the workload cluster names them"},
+			v1alpha1.ReasonOtherCredentials: {Warning, "programs in the cluster have other credentials than its Secrets", restartPods},
 			v1alpha1.ReasonStale:            {Unknown, "which credentials programs in the cluster have was last seen too long ago", ""},
 			v1alpha1.ReasonNotObserved:      {Unknown, "which credentials programs in the cluster have is not known", ""},
 		},
-		statuses: map[metav1.ConditionStatus]rule{
-			metav1.ConditionTrue:    none,
-			metav1.ConditionFalse:   {Warning, "programs in the cluster have an older password than its Secrets", "owners of the pods: restart them; fairlead pods in the workload cluster names them"},
-			metav1.ConditionUnknown: {Unknown, "whether programs in the cluster have the newest password is not known", ""},
-		},
+		statuses: byStatus(none,
+			rule{Warning, "programs in the cluster have an older password than its Secrets", restartPods},
+			rule{Unknown, "whether programs in the cluster have the newest password is not known", ""}),
 	},
 }
 
 // ofProxy are the conditions of a CorporateProxy.
 var ofProxy = map[string]kind{
 	v1alpha1.ConditionReady: {
-		reasons: with(noSettings, map[string]rule{v1alpha1.ReasonAccepted: none}),
-		statuses: map[metav1.ConditionStatus]rule{
-			metav1.ConditionTrue:    none,
-			metav1.ConditionFalse:   {Error, "the last change of the CorporateProxy cannot be used, and clusters keep what they have", keeper + "correct what is named"},
-			metav1.ConditionUnknown: {Unknown, "whether the CorporateProxy can be used is not known", ""},
-		},
+		reasons: with(noSettings, rules{v1alpha1.ReasonAccepted: none}),
+		statuses: byStatus(none,
+			rule{Error, "the last change of the CorporateProxy cannot be used, and clusters keep what they have", keeper + "correct what is named"},
+			rule{Unknown, "whether the CorporateProxy can be used is not known", ""}),
 	},
-	v1alpha1.ConditionTrustedCA: {reasons: map[string]rule{
+	v1alpha1.ConditionTrustedCA: {reasons: rules{
 		v1alpha1.ReasonValid:       none,
 		v1alpha1.ReasonExpiresSoon: {Warning, "a certificate of the company's bundle expires soon", keeper + "add the next one"},
 		v1alpha1.ReasonExpired:     {Error, "a certificate of the company's bundle has expired", keeper + "replace it"},
 		v1alpha1.ReasonNotYetValid: {Warning, "a certificate of the company's bundle is not valid yet", keeper + "look at its dates"},
 		v1alpha1.ReasonUnreadable:  {Unknown, "whether the certificates of the company's bundle are valid is not known", ""},
 	}},
-	v1alpha1.ConditionReconciling: {reasons: map[string]rule{
+	v1alpha1.ConditionReconciling: {reasons: rules{
 		v1alpha1.ReasonPreflight:  {Info, "a change is tried in the management cluster before the first cluster gets it", ""},
-		v1alpha1.ReasonRollingOut: {Info, "a change goes through the waves", ""},
-		v1alpha1.ReasonSoaking:    {Info, "a change goes through the waves", ""},
+		v1alpha1.ReasonRollingOut: inWaves,
+		v1alpha1.ReasonSoaking:    inWaves,
 		v1alpha1.ReasonUndoing:    {Info, "a change is taken back", ""},
-	}, statuses: onlyTrue(Info, "a change goes through the waves", "")},
-	v1alpha1.ConditionStalled: {reasons: map[string]rule{
+	}, statuses: byStatus(inWaves, none, none)},
+	v1alpha1.ConditionStalled: {reasons: rules{
 		v1alpha1.ReasonHalted:            {Warning, "the rollout halted, and no further cluster gets the newest revision", platform + "repair the clusters that are named, or fairlead rollout undo {proxy}"},
 		v1alpha1.ReasonRolloutPaused:     {Warning, "the rollout is paused, and no further cluster gets the newest revision", platform + "fairlead rollout resume {proxy}, or spec.rollout.paused: false"},
 		v1alpha1.ReasonInvalidRollout:    {Warning, "spec.rollout cannot be used, and no cluster gets another revision", keeper + "correct spec.rollout"},
@@ -223,33 +222,30 @@ var ofProxy = map[string]kind{
 		v1alpha1.ReasonPreflightFailed:   {Warning, "the newest revision does not work in the management cluster, and no cluster gets it", keeper + "correct the change; ProxyReachable says what was seen"},
 		v1alpha1.ReasonPreflightNoAnswer: {Warning, "the newest revision waits to be tried in the management cluster, and fairlead-preflight does not answer", platform + "look at the pods of fairlead-preflight, or set spec.probes.beforeChange: Never"},
 		v1alpha1.ReasonPreflightNoRoom:   {Warning, "the newest revision waits to be tried in the management cluster, and there is no room to ask for it", platform + "correct the changes of other CorporateProxies that failed, make the bundle of spec.trustedCARef smaller, or set spec.probes.beforeChange: Never"},
-	}, statuses: onlyTrue(Warning, "no further cluster gets the newest revision", status)},
-	v1alpha1.ConditionRolloutProblem: {reasons: map[string]rule{
+	}, statuses: byStatus(rule{Warning, "no further cluster gets the newest revision", status}, none, none)},
+	v1alpha1.ConditionRolloutProblem: {reasons: rules{
 		v1alpha1.ReasonWavesOverlap:     {Info, "waves overlap", ""},
 		v1alpha1.ReasonClustersSkipped:  {Info, "a rollout left clusters out", ""},
 		v1alpha1.ReasonRejectedUnknown:  {Info, "a rejected revision is not known", ""},
 		v1alpha1.ReasonSuperseded:       {Info, "a revision was replaced before all clusters had it", ""},
 		v1alpha1.ReasonChangeIncomplete: {Warning, "a change is not complete, and waits", keeper + "set the annotation " + v1alpha1.ChangeAnnotation + " of all objects to one value"},
-	}, statuses: onlyTrue(Info, "something is wrong with the rollout, and it continues", "")},
-	v1alpha1.ConditionOldCredentialsUnseen: {reasons: map[string]rule{
+	}, statuses: byStatus(rule{Info, "something is wrong with the rollout, and it continues", ""}, none, none)},
+	v1alpha1.ConditionOldCredentialsUnseen: {reasons: rules{
 		v1alpha1.ReasonUnseen:      none,
 		v1alpha1.ReasonStillInUse:  {Info, "older credentials are still in use somewhere in the fleet: do not revoke them yet", ""},
 		v1alpha1.ReasonNotObserved: {Info, "whether older credentials are in use somewhere in the fleet is not known: do not revoke them yet", ""},
 	}},
 	v1alpha1.ConditionProxyReachable: {
-		reasons: with(ofNewest(probes), map[string]rule{
+		reasons: with(ofNewest(probes), rules{
 			v1alpha1.ReasonReached:              none,
 			v1alpha1.ReasonTrying:               {Info, "the newest URLs and credentials are being tried in the management cluster", ""},
-			v1alpha1.ReasonNotTried:             {Info, "the newest URLs and credentials were not tried in the management cluster", ""},
+			v1alpha1.ReasonNotTried:             notTried,
 			v1alpha1.ReasonNotReachableFromHere: {Info, "nothing is known of the newest URLs and credentials: what was tried fails with those of the clusters, too", ""},
 			v1alpha1.ReasonNoAnswer:             {Unknown, "fairlead-preflight does not answer", ""},
 			v1alpha1.ReasonNoRoom:               {Info, "there is no room to ask fairlead-preflight for the newest revision", ""},
 		}),
-		statuses: map[metav1.ConditionStatus]rule{
-			metav1.ConditionTrue:    none,
-			metav1.ConditionFalse:   {Warning, "the newest URLs or credentials do not work in the management cluster, and no cluster gets them", keeper + "correct them"},
-			metav1.ConditionUnknown: {Info, "the newest URLs and credentials were not tried in the management cluster", ""},
-		},
+		statuses: byStatus(none,
+			rule{Warning, "the newest URLs or credentials do not work in the management cluster, and no cluster gets them", keeper + "correct them"}, notTried),
 	},
 }
 
@@ -276,7 +272,7 @@ const (
 )
 
 // probes are the reasons for which a target is not reached as is expected. What to do is that of docs/how-to/probes.md.
-var probes = map[string]rule{
+var probes = rules{
 	string(probe.LookupFailed):          {Error, "the name of a target is not found in DNS", network + "fix DNS, or the URL; for what must not be reached, where DNS has no external names: or set route: Proxied"},
 	string(probe.ConnectionRefused):     {Error, "a target refuses the connection", "owner of the target: start it, or correct the port"},
 	string(probe.ConnectionTimeout):     {Error, "a target does not answer", network + "look for a firewall, or for a missing NO_PROXY entry"},
@@ -309,8 +305,8 @@ var ofPreflight = map[string]string{
 }
 
 // ofNewest are the same reasons of a revision that no cluster gets: those that have another one are not concerned.
-func ofNewest(table map[string]rule) map[string]rule {
-	newest := map[string]rule{}
+func ofNewest(table rules) rules {
+	newest := rules{}
 	for reason, r := range table {
 		newest[reason] = rule{Warning, "no cluster gets the newest revision: " + r.text, cmp.Or(ofPreflight[reason], r.do)}
 	}
@@ -318,25 +314,19 @@ func ofNewest(table map[string]rule) map[string]rule {
 }
 
 // whileTrue is a type that exists while it is True, with a reason of its own, and others.
-func whileTrue(reason string, r rule, others ...map[string]rule) kind {
-	k := kind{reasons: map[string]rule{reason: r}, statuses: map[metav1.ConditionStatus]rule{metav1.ConditionTrue: r, metav1.ConditionFalse: none, metav1.ConditionUnknown: none}}
-	for _, more := range others {
-		k.reasons = with(k.reasons, more)
-	}
-	return k
+func whileTrue(reason string, r rule, others ...rules) kind {
+	return kind{with(append(others, rules{reason: r})...), byStatus(r, none, none)}
 }
 
-func onlyTrue(severity Severity, text, do string) map[metav1.ConditionStatus]rule {
-	return map[metav1.ConditionStatus]rule{metav1.ConditionTrue: {severity, text, do}, metav1.ConditionFalse: none, metav1.ConditionUnknown: none}
+func byStatus(yes, no, unknown rule) map[metav1.ConditionStatus]rule {
+	return map[metav1.ConditionStatus]rule{metav1.ConditionTrue: yes, metav1.ConditionFalse: no, metav1.ConditionUnknown: unknown}
 }
 
-// with joins two tables; what is in more wins.
-func with(some, more map[string]rule) map[string]rule {
-	all := map[string]rule{}
-	for _, table := range []map[string]rule{some, more} {
-		for reason, r := range table {
-			all[reason] = r
-		}
+// with joins tables; the last wins.
+func with(tables ...rules) rules {
+	all := rules{}
+	for _, table := range tables {
+		maps.Copy(all, table)
 	}
 	return all
 }
