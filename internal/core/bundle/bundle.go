@@ -65,8 +65,8 @@ func Make(documents []document.Document, o Options) (Bundle, error) {
 		return b, fmt.Errorf("no object in it but %d hooks of Helm and %d Namespaces", len(b.Dropped), len(namespaces))
 	}
 	namespaces = append(namespaces, missing(namespaces, slices.Concat(filled, crds, others, secrets))...)
-	text, err := o.text(append(namespaces, filled...), secrets, slices.Concat(crds, others))
-	b.Text = text
+	var err error
+	b.Text, err = o.text(append(namespaces, filled...), secrets, slices.Concat(crds, others))
 	return b, err
 }
 

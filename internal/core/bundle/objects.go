@@ -6,57 +6,33 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	"sigs.k8s.io/yaml"
 )
 
-const (
-	addons = "addons.cluster.x-k8s.io"
-	key    = "objects.yaml"
-)
-
-type metadata struct {
-	Name      string            `json:"name"`
-	Namespace string            `json:"namespace,omitempty"`
-	Labels    map[string]string `json:"labels"`
-}
+const key = "objects.yaml"
 
 // carrier is a ConfigMap or Secret that Cluster API applies the content of.
 type carrier struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Metadata   metadata          `json:"metadata"`
-	Type       string            `json:"type,omitempty"`
-	Data       map[string]string `json:"data"`
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Type              string            `json:"type,omitempty"`
+	Data              map[string]string `json:"data"`
 }
 
-type set struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Metadata   metadata `json:"metadata"`
-	Spec       spec     `json:"spec"`
+func (o Options) metadata(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Namespace: o.Namespace, Labels: map[string]string{"app.kubernetes.io/managed-by": "fairlead"}}
 }
 
-type spec struct {
-	ClusterSelector metav1.LabelSelector `json:"clusterSelector"`
-	Resources       []resource           `json:"resources"`
-	Strategy        string               `json:"strategy"`
-}
-
-type resource struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-}
-
-func (o Options) metadata(name string) metadata {
-	return metadata{Name: name, Namespace: o.Namespace, Labels: map[string]string{"app.kubernetes.io/managed-by": "fairlead"}}
-}
-
-func (o Options) set(name, strategy string, of []carrier) set {
-	s := set{APIVersion: addons + "/v1beta2", Kind: "ClusterResourceSet", Metadata: o.metadata(name), Spec: spec{ClusterSelector: o.Selector, Strategy: strategy}}
-	for _, c := range of {
-		s.Spec.Resources = append(s.Spec.Resources, resource{c.Kind, c.Metadata.Name})
+func (o Options) set(name, strategy string, of []carrier) addonsv1.ClusterResourceSet {
+	set := addonsv1.ClusterResourceSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: addonsv1.GroupVersion.String(), Kind: "ClusterResourceSet"},
+		ObjectMeta: o.metadata(name), Spec: addonsv1.ClusterResourceSetSpec{ClusterSelector: o.Selector, Strategy: strategy},
 	}
-	return s
+	for _, c := range of {
+		set.Spec.Resources = append(set.Spec.Resources, addonsv1.ResourceRef{Kind: c.Kind, Name: c.Name})
+	}
+	return set
 }
 
 // carriers are as few as can be, in the order of the objects. The first has no number: mostly, it is the only one.
@@ -79,12 +55,12 @@ func (o Options) carriers(kind, name string, objects []unstructured.Unstructured
 	}
 	all := make([]carrier, len(texts))
 	for i, text := range texts {
-		c := carrier{APIVersion: "v1", Kind: kind, Metadata: o.metadata(name)}
+		c := carrier{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: kind}, ObjectMeta: o.metadata(name)}
 		if i > 0 {
-			c.Metadata.Name = fmt.Sprintf("%s-%d", name, i+1)
+			c.Name = fmt.Sprintf("%s-%d", name, i+1)
 		}
 		if kind == "Secret" {
-			c.Type = addons + "/resource-set"
+			c.Type = string(addonsv1.ClusterResourceSetSecretType)
 			text = base64.StdEncoding.EncodeToString([]byte(text))
 		}
 		c.Data = map[string]string{key: text}

@@ -156,10 +156,10 @@ func TestWhatNotEveryClusterHasIsItsOwn(t *testing.T) {
 	joined := join(t, settings)
 	var common, own []string
 	for _, k := range joined.NoProxy {
-		common = append(common, k.Text)
+		common = append(common, k.Entry.String())
 	}
 	for _, o := range joined.Own {
-		own = append(own, o.Namespace+"/"+o.Name+" "+o.NoProxy[0].Text)
+		own = append(own, o.Namespace+"/"+o.Name+" "+o.NoProxy[0].Entry.String())
 	}
 	if !slices.Equal(common, []string{"shared.example"}) || !slices.Equal(own, []string{"eksa-system/a a.example", "eksa-system/b b.example"}) {
 		t.Errorf("for all: %s, for one: %s", common, own)
@@ -219,7 +219,7 @@ func TestWhatFairleadDerivesOfAClusterIsLeftOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, k := range join(t, settings, test.clusters...).NoProxy {
-				got = append(got, k.Text)
+				got = append(got, k.Entry.String())
 			}
 			if strings.Join(got, " ") != test.want {
 				t.Errorf("keeps %s, want %s", got, test.want)

@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,8 +33,8 @@ type Own struct {
 // Kept is an entry that is imported.
 type Kept struct {
 	Entry noproxy.Entry
-	Text  string
 	Place Place
+	line  int // of the report
 }
 
 // Join makes one import of several settings. Entries that every cluster has are for all; where the files do not say for which
@@ -47,21 +48,21 @@ func Join(all []Settings, clusters []*clusterv1.Cluster) (Import, error) {
 		if err := joined.addURLs(s); err != nil {
 			return Import{}, err
 		}
-		entries, lines, err := s.kept(Clusters(all[i:i+1], clusters))
+		joined.Lines = append(joined.Lines, s.Lines...)
+		entries, err := joined.keep(s, Clusters(all[i:i+1], clusters))
 		if err != nil {
 			return Import{}, err
 		}
 		each = each && s.Cluster != nil
 		kept = append(kept, entries)
-		joined.Lines = slices.Concat(joined.Lines, s.Lines, lines)
 	}
+	joined.share(all, kept, each)
 	slices.SortStableFunc(joined.Lines, func(a, b Line) int {
 		if a.Place.File != b.Place.File {
 			return 0 // in the order of the files
 		}
 		return a.Place.Line - b.Place.Line
 	})
-	joined.share(all, kept, each)
 	return joined, joined.checkSize()
 }
 
@@ -112,11 +113,7 @@ func (i *Import) addURLs(s Settings) error {
 			continue
 		}
 		if !pair.into.Equal(pair.from.URL) {
-			at := pair.from.Place
-			if at == (Place{}) {
-				at = s.Place
-			}
-			return at.errorf("another proxy, or other credentials, than in %s: import each proxy by itself, with a --name of its own", pair.into.Place)
+			return cmp.Or(pair.from.Place, s.Place).errorf("another proxy, or other credentials, than in %s: import each proxy by itself, with a --name of its own", pair.into.Place)
 		}
 	}
 	switch {
@@ -139,8 +136,9 @@ func (i *Import) share(all []Settings, kept [][]Kept, each bool) {
 		for _, k := range entries {
 			everywhere := !slices.ContainsFunc(kept, func(others []Kept) bool { return !has(others, k.Entry) })
 			switch {
-			case each && !everywhere && noproxy.TooBroad(k.Entry) != "":
-				i.refuse(k)
+			case each && !everywhere && noproxy.TooBroad(k.Entry) != "": // for all, it would be one of other clusters, too
+				i.Lines[k.line].Verdict = NotSupported
+				i.Lines[k.line].Text += ": a ProxyOverride may not have it unless delegation.noProxy is Any: it " + noproxy.TooBroad(k.Entry)
 			case each && !everywhere:
 				if !has(own, k.Entry) {
 					own = append(own, k)
@@ -155,50 +153,36 @@ func (i *Import) share(all []Settings, kept [][]Kept, each bool) {
 	}
 }
 
-// refuse says that an entry is not imported: in the list for all it would be one of other clusters, too.
-func (i *Import) refuse(k Kept) {
-	for n := range i.Lines {
-		l := &i.Lines[n]
-		if l.Place != k.Place || l.Verdict != Understood {
-			continue
-		}
-		text, _, _ := strings.Cut(l.Text, ", ")
-		if e, err := noproxy.Parse(text); err == nil && e == k.Entry {
-			l.Verdict = NotSupported
-			l.Text += ": a ProxyOverride may not have it unless delegation.noProxy is Any: it " + noproxy.TooBroad(e)
-		}
-	}
-}
-
-// kept parses the entries, and leaves out what Fairlead derives for each of the clusters, or for any where none is known.
-func (s Settings) kept(clusters []*clusterv1.Cluster) (all []Kept, lines []Line, err error) {
+// keep parses the entries, and leaves out what Fairlead derives for each of the clusters, or for any where none is known.
+func (i *Import) keep(s Settings, clusters []*clusterv1.Cluster) ([]Kept, error) {
 	for _, list := range [][]Entry{s.NoProxy, s.Effective} {
 		if at, refusal := noproxy.Whole(textsOf(list)); refusal != nil {
-			return nil, nil, list[at].Place.errorf("%w", refusal)
+			return nil, list[at].Place.errorf("%w", refusal)
 		}
 	}
 	derived, err := derivedOf(clusters)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	var all []Kept
 	for _, e := range s.NoProxy {
 		entry, err := noproxy.Parse(e.Text)
+		line := Line{e.Place, Understood, e.Text}
 		var refusal *noproxy.Refusal
 		switch {
 		case errors.As(err, &refusal):
-			lines = append(lines, Line{e.Place, NotSupported, refusal.Error()})
+			line.Verdict, line.Text = NotSupported, refusal.Error()
 		case isDerived(entry, derived):
-			lines = append(lines, Line{e.Place, Understood, e.Text + ", which Fairlead derives: left out"})
+			line.Text += ", which Fairlead derives: left out"
 		default:
-			says := e.Text
 			if written := entry.String(); written != e.Text {
-				says += ", written as " + written
+				line.Text += ", written as " + written
 			}
-			lines = append(lines, Line{e.Place, Understood, says})
-			all = append(all, Kept{entry, entry.String(), e.Place})
+			all = append(all, Kept{entry, e.Place, len(i.Lines)})
 		}
+		i.Lines = append(i.Lines, line)
 	}
-	return all, lines, nil
+	return all, nil
 }
 
 // derivedOf are the entries that each cluster has without anybody's, whichever form Portable it keeps.

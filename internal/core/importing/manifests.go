@@ -71,7 +71,7 @@ func manifest(version, kind, namespace, name string) Manifest {
 func entriesOf(kept []Kept) []v1alpha1.NoProxyEntry {
 	all := make([]v1alpha1.NoProxyEntry, len(kept))
 	for i, k := range kept {
-		all[i] = v1alpha1.NoProxyEntry{Value: k.Text, Reason: reason(k.Place)}
+		all[i] = v1alpha1.NoProxyEntry{Value: k.Entry.String(), Reason: reason(k.Place)}
 	}
 	return all
 }

@@ -1,10 +1,7 @@
 package plan
 
 import (
-	"bytes"
-	"maps"
 	"reflect"
-	"slices"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
@@ -70,9 +67,6 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// comparison is one run; what it has computed once, it keeps.
-type comparison struct{ clients *clients }
-
 // side is a cluster in one state, with what is written for it. There are no credentials in it.
 type side struct {
 	cluster   *Cluster // nil: it does not exist
@@ -82,20 +76,12 @@ type side struct {
 	meaning   []byte
 }
 
-func (c *comparison) change(before, after *Cluster) (Change, bool) {
+func (c *clients) change(before, after *Cluster) (Change, bool) {
 	if unchanged(before, after) {
 		return Change{}, false
 	}
 	was, is := sidesOf(before, after)
 	change := Change{Fields: []Field{}, Comes: []Entry{}, Goes: []Entry{}, Lists: []string{}}
-	switch {
-	case before == nil:
-		change.Change = Added
-	case after == nil:
-		change.Change = Removed
-	default:
-		change.Change = Changed
-	}
 	change.name(before, after)
 	if was.problem == nil || is.problem == nil || *was.problem != *is.problem {
 		change.Problem = Problems{was.problem, is.problem}
@@ -107,7 +93,7 @@ func (c *comparison) change(before, after *Cluster) (Change, bool) {
 	if change.isEmpty() {
 		return Change{}, false
 	}
-	change.decisions, change.unasked = c.clients.decisions(was, is, change)
+	change.decisions, change.unasked = c.decisions(was, is, change)
 	return change, true
 }
 
@@ -123,10 +109,13 @@ func unchanged(before, after *Cluster) bool {
 
 func (c *Change) name(before, after *Cluster) {
 	if after == nil {
-		c.Cluster, c.Proxy = before.name(), before.Effective.Proxy
+		c.Change, c.Cluster, c.Proxy = Removed, before.name(), before.Effective.Proxy
 		return
 	}
-	c.Cluster, c.Proxy, c.Wave, c.Paused = after.name(), after.Effective.Proxy, after.Wave, after.Paused
+	c.Change, c.Cluster, c.Proxy, c.Wave, c.Paused = Changed, after.name(), after.Effective.Proxy, after.Wave, after.Paused
+	if before == nil {
+		c.Change = Added
+	}
 }
 
 // public is the configuration less everything that is secret.
@@ -154,32 +143,35 @@ func sideOf(c *Cluster) side {
 		s.problem = &Problem{string(c.Problem.Reason), c.Problem.Error()}
 		return s
 	}
-	s.render()
+	if err := s.render(); err != nil {
+		s.problem, s.objects = problemOf(err), nil
+	}
 	return s
 }
 
-// render fills what is written, or the problem that keeps it from being written.
-func (s *side) render() {
+// render fills what is written.
+func (s *side) render() error {
 	secrets, err := render.Secrets(s.effective)
-	if err == nil {
-		s.meaning, err = render.Meaning(s.effective)
+	if err != nil {
+		return err
+	}
+	if s.meaning, err = render.Meaning(s.effective); err != nil {
+		return err
 	}
 	s.objects = map[string]map[string][]byte{}
 	for _, secret := range secrets {
 		s.objects[secret.Role()] = secret.Data
 	}
-	if err == nil && s.effective.ConfigMap {
-		var configMap render.ConfigMap
-		configMap, err = render.ValuesConfigMap(s.effective)
-		s.objects[render.ConfigMapRole] = map[string][]byte{render.ValuesKey: []byte(configMap.Data[render.ValuesKey])}
+	if !s.effective.ConfigMap {
+		return nil
 	}
-	if err != nil {
-		s.problem, s.objects = problemOf(err), nil
-	}
+	configMap, err := render.ValuesConfigMap(s.effective)
+	s.objects[render.ConfigMapRole] = map[string][]byte{render.ValuesKey: []byte(configMap.Data[render.ValuesKey])}
+	return err
 }
 
 func problemOf(err error) *Problem {
-	if p, is := err.(*resolve.Problem); is { //nolint:errorlint // render returns it as it is
+	if p, ok := err.(*resolve.Problem); ok { //nolint:errorlint // render returns it as it is
 		return &Problem{string(p.Reason), p.Error()}
 	}
 	return &Problem{string(resolve.ReasonInvalidProxy), err.Error()}
@@ -187,11 +179,11 @@ func problemOf(err error) *Problem {
 
 // compare fills in what differs between two configurations. Where there was none that is known, everything comes.
 func (c *Change) compare(was, is side) {
-	if c.Change == Changed && was.problem == nil {
-		c.Fields = fields(was, is)
-	}
 	if was.problem != nil { // what its Secrets hold is not known
 		return
+	}
+	if c.Change == Changed {
+		c.Fields = fields(was, is)
 	}
 	c.Comes, c.Goes = less(is.effective.Entries, was.effective.Entries), less(was.effective.Entries, is.effective.Entries)
 	if was.effective.NoProxy.Any.String() != is.effective.NoProxy.Any.String() {
@@ -275,7 +267,7 @@ func fields(was, is side) []Field {
 	add("delivery", string(a.Node.Delivery), string(b.Node.Delivery))
 	add("configMap", given(was.objects[render.ConfigMapRole] != nil), given(is.objects[render.ConfigMapRole] != nil))
 	before, after := was.objects[render.SystemdRole], is.objects[render.SystemdRole]
-	for _, key := range slices.Sorted(maps.Keys(union(before, after))) {
+	for _, key := range namesOf(before, after) {
 		_, had := before[key]
 		_, has := after[key]
 		add("key "+key, given(had), given(has))
@@ -292,12 +284,3 @@ func given(there bool) string {
 	}
 	return ""
 }
-
-func union(a, b map[string][]byte) map[string][]byte {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
-}
-
-// sameData reports whether an object would be written as it is.
-func sameData(a, b map[string][]byte) bool { return maps.EqualFunc(a, b, bytes.Equal) }

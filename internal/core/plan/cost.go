@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -48,7 +47,7 @@ func costs(was, is side, c Change) Costs {
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(is.objects)) {
-		if was.objects[role] == nil || assumed[role] || !sameData(was.objects[role], is.objects[role]) {
+		if was.objects[role] == nil || assumed[role] || !maps.EqualFunc(was.objects[role], is.objects[role], bytes.Equal) {
 			cost.Secrets = append(cost.Secrets, role)
 		}
 	}
@@ -106,5 +105,3 @@ func trustedCA(s side) string {
 	sum := sha256.Sum256(bundle)
 	return fmt.Sprintf("%d certificates, sha256:%s", len(s.effective.Node.Certificates), hex.EncodeToString(sum[:6]))
 }
-
-func joined(texts []string) string { return strings.Join(texts, ", ") }

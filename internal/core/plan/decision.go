@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -25,7 +26,7 @@ type Decision struct {
 }
 
 func (d Decision) key() string {
-	return d.Audience + " " + d.URL + " " + d.Before + " " + d.After + " " + joined(d.Clients)
+	return d.Audience + " " + d.URL + " " + d.Before + " " + d.After + " " + strings.Join(d.Clients, ", ")
 }
 
 // clients answer for each pair of lists once, as far as the lists matter.
@@ -82,7 +83,7 @@ func keyOf(targets []dialect.Target) string {
 	for i, target := range targets {
 		urls[i] = target.URL
 	}
-	return joined(urls)
+	return strings.Join(urls, ", ")
 }
 
 func (c *clients) ask(was, is side, audience noproxy.Audience, targets []dialect.Target, choices []dialect.Choice) []Decision {
@@ -209,12 +210,7 @@ func urlsOf(c Change, was, is resolve.Effective) (urls []string, left int) {
 			urls = append(urls, urlsUnder(e.Entry)...)
 		}
 	}
-	seen := map[string]bool{}
-	urls = slices.DeleteFunc(urls, func(url string) bool {
-		again := seen[url]
-		seen[url] = true
-		return again
-	})
+	urls = unique(urls)
 	asked := min(len(urls), maxURLs)
 	return urls[:asked], len(urls) - asked
 }
@@ -282,17 +278,19 @@ func url(host string, port uint16) string {
 // URLs are those that lists may decide about: two that are in none, and for each entry a host, a host below it, or an address
 // of the network.
 func URLs(lists ...noproxy.List) []string {
-	all := []string{anywhere, "http://example.com/"}
-	seen := map[string]bool{}
-	for _, list := range lists {
-		for _, item := range list {
-			for _, url := range urlsUnder(item.Entry.String()) {
-				if !seen[url] {
-					seen[url] = true
-					all = append(all, url)
-				}
-			}
-		}
+	var all []string
+	for _, item := range slices.Concat(lists...) {
+		all = append(all, urlsUnder(item.Entry.String())...)
 	}
-	return all
+	return append([]string{anywhere, "http://example.com/"}, unique(all)...)
+}
+
+// unique leaves the first of equal texts.
+func unique(texts []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(texts, func(text string) bool {
+		again := seen[text]
+		seen[text] = true
+		return again
+	})
 }

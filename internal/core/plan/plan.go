@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
@@ -61,10 +61,10 @@ const CredentialsNote = "Passwords and user names are not compared, only the nam
 func Compare(before, after State, options Options) (Plan, error) {
 	p := Plan{Clusters: []Change{}, Rollouts: []Waves{}, Unknown: after.Unknown, Notes: notes(before, after)}
 	was, is := byName(before), byName(after)
-	compared := &comparison{clients: newClients()}
+	asked := newClients()
 	names := namesOf(was, is)
 	for i, name := range names {
-		if change, differs := compared.change(was[name], is[name]); differs {
+		if change, ok := asked.change(was[name], is[name]); ok {
 			p.Clusters = append(p.Clusters, change)
 		}
 		if options.Progress != nil {
@@ -93,27 +93,22 @@ func byName(s State) map[string]*Cluster {
 	return all
 }
 
-func namesOf(states ...map[string]*Cluster) []string {
-	var all []string
-	for _, state := range states {
-		for name := range state {
-			all = append(all, name)
-		}
+// namesOf are the keys of all maps.
+func namesOf[T any](all ...map[string]T) []string {
+	var names []string
+	for _, m := range all {
+		names = slices.AppendSeq(names, maps.Keys(m))
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func notes(states ...State) []string {
 	all := []string{CredentialsNote}
 	for _, s := range states {
-		for _, note := range s.Notes {
-			if !slices.Contains(all, note) {
-				all = append(all, note)
-			}
-		}
+		all = append(all, s.Notes...)
 	}
-	return all
+	return unique(all)
 }
 
 // digest is made of everything that the plan says.
@@ -164,9 +159,4 @@ type Expectations struct {
 type Failure struct {
 	explain.Mismatch
 	Clusters []string `json:"clusters"`
-}
-
-// sortedBy sorts by a text.
-func sortedBy[T any](all []T, text func(T) string) {
-	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(text(a), text(b)) })
 }

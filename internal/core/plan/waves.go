@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Waves say how many clusters a rollout would change, and in which order.
 type Waves struct {
@@ -35,7 +38,7 @@ func rollouts(after State, changes []Change) []Waves {
 			all = append(all, w)
 		}
 	}
-	sortedBy(all, func(w Waves) string { return w.Proxy })
+	slices.SortFunc(all, func(a, b Waves) int { return cmp.Compare(a.Proxy, b.Proxy) })
 	return all
 }
 

@@ -149,18 +149,12 @@ func unescape(into *strings.Builder, text string) (int, error) {
 
 // Specified takes %% for %. Any other letter or digit behind % is a specifier, and an error.
 func Specified(value string) (string, error) {
-	var out strings.Builder
-	for i := 0; i < len(value); i++ {
-		out.WriteByte(value[i])
-		if value[i] != '%' || !specifier.MatchString(value[i:min(i+2, len(value))]) {
-			continue
+	for _, at := range specifier.FindAllStringIndex(value, -1) {
+		if value[at[0]+1] != '%' {
+			return "", specifierError(value, at[0])
 		}
-		if value[i+1] != '%' {
-			return "", specifierError(value, i)
-		}
-		i++
 	}
-	return out.String(), nil
+	return strings.ReplaceAll(value, "%%", "%"), nil
 }
 
 // specifierError is about the % at this byte. Specifiers are letters; systemd drops a variable with any other.

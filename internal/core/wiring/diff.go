@@ -85,12 +85,11 @@ func without(list, other []any) (rest []any) {
 
 // shown is a file that comes from a Secret, or the policy's command.
 func shown(element any) string {
-	if command, is := element.(string); is && strings.HasSuffix(command, mark) {
+	if command, ok := element.(string); ok && strings.HasSuffix(command, mark) {
 		return command
 	}
 	file, _ := element.(map[string]any)
-	secret, _, _ := unstructured.NestedString(file, "contentFrom", "secret", "name")
-	key, _, _ := unstructured.NestedString(file, "contentFrom", "secret", "key")
+	secret, key := contentFrom(file)
 	if secret == "" {
 		return "one " + notShown
 	}

@@ -34,18 +34,18 @@ func Judge(in Input, decided []Object, answers map[Ref]Answer) Result {
 
 func judge(in Input, o Object, a Answer) Object {
 	if a.Refused != "" || a.After == nil {
-		return left(o.Kind, o.Name, "the API server refuses the label: "+a.Refused, "")
+		return left(o.Ref, "the API server refuses the label: "+a.Refused, "")
 	}
 	if o.Kind != Cluster {
 		if !hasFiles(a.After) {
-			return left(o.Kind, o.Name, "the policy inject-node-files would add nothing here, and does not do it later either",
+			return left(o.Ref, "the policy inject-node-files would add nothing here, and does not do it later either",
 				"turn it on in the management cluster (nodeFiles.enabled of the chart fairlead), then run this again")
 		}
 		if why, do := unsure(in); why != "" {
-			return left(o.Kind, o.Name, "its new machines would wait for keys that the Secret may not have: "+why, do)
+			return left(o.Ref, "its new machines would wait for keys that the Secret may not have: "+why, do)
 		}
 		if missing := missingKeys(in, a.After); len(missing) > 0 {
-			return left(o.Kind, o.Name, fmt.Sprintf("its new machines would wait for keys that CorporateProxy %s does not request: %s", in.Proxy.Name, strings.Join(missing, ", ")),
+			return left(o.Ref, fmt.Sprintf("its new machines would wait for keys that CorporateProxy %s does not request: %s", in.Proxy.Name, strings.Join(missing, ", ")),
 				"request them first: spec.node of the CorporateProxy (docs/how-to/nodes.md)")
 		}
 	}
@@ -86,8 +86,7 @@ const twin, relay = ".base64", string(resolve.DeliveryRelay)
 // missingKeys are those that a template names and that the CorporateProxy does not request.
 func missingKeys(in Input, object *unstructured.Unstructured) (missing []string) {
 	for _, file := range files(object) {
-		secret, _, _ := unstructured.NestedString(file, "contentFrom", "secret", "name")
-		key, _, _ := unstructured.NestedString(file, "contentFrom", "secret", "key")
+		secret, key := contentFrom(file)
 		if secret == in.Cluster.Name+render.SystemdSuffix && !requested(in.Proxy.Spec, key) && !slices.Contains(missing, key) {
 			missing = append(missing, key)
 		}

@@ -18,45 +18,48 @@ func Refs(cluster *clusterv1.Cluster, deployments []clusterv1.MachineDeployment)
 		refs = append(refs, Ref{cp.Kind, cp.Name})
 	}
 	for _, d := range deployments {
-		config := d.Spec.Template.Spec.Bootstrap.ConfigRef
-		if ref := (Ref{config.Kind, config.Name}); d.Spec.ClusterName == cluster.Name && config.Kind == Template && !slices.Contains(refs, ref) {
+		if ref := templateOf(d); d.Spec.ClusterName == cluster.Name && ref.Kind == Template && !slices.Contains(refs, ref) {
 			refs = append(refs, ref)
 		}
 	}
 	return refs
 }
 
+func templateOf(d clusterv1.MachineDeployment) Ref {
+	config := d.Spec.Template.Spec.Bootstrap.ConfigRef
+	return Ref{config.Kind, config.Name}
+}
+
 // machines is what becomes of the machine templates, workers first: nobody waits for theirs.
 func machines(in Input) []Object {
 	objects := []Object{}
-	add := func(kind, name string) {
-		if ref := (Ref{kind, name}); !slices.ContainsFunc(objects, func(o Object) bool { return o.Ref == ref }) {
+	add := func(ref Ref) {
+		if !slices.ContainsFunc(objects, func(o Object) bool { return o.Ref == ref }) {
 			objects = append(objects, one(in, ref))
 		}
 	}
 	for _, d := range in.Deployments {
-		config := d.Spec.Template.Spec.Bootstrap.ConfigRef
-		switch {
+		switch template := templateOf(d); {
 		case d.Spec.ClusterName != in.Cluster.Name:
-		case config.Kind == "":
-			objects = append(objects, left("MachineDeployment", d.Name, "its machines boot with data of their own", byHand))
+		case template.Kind == "":
+			objects = append(objects, left(Ref{"MachineDeployment", d.Name}, "its machines boot with data of their own", byHand))
 		default:
-			add(config.Kind, config.Name)
+			add(template)
 		}
 	}
 	for _, p := range in.Pools {
 		if p.Spec.ClusterName == in.Cluster.Name {
-			objects = append(objects, left("MachinePool", p.Name, "the policy inject-node-files is for templates, and a pool has none", byHand))
+			objects = append(objects, left(Ref{"MachinePool", p.Name}, "the policy inject-node-files is for templates, and a pool has none", byHand))
 		}
 	}
 	if cp := in.Cluster.Spec.ControlPlaneRef; cp.Kind != "" {
-		add(cp.Kind, cp.Name)
+		add(Ref{cp.Kind, cp.Name})
 	}
 	return objects
 }
 
-func left(kind, name, why, do string) Object {
-	return Object{Ref: Ref{kind, name}, State: Left, Why: why, Do: do}
+func left(ref Ref, why, do string) Object {
+	return Object{Ref: ref, State: Left, Why: why, Do: do}
 }
 
 // What somebody does where no label helps. The pages are those of the repository.
@@ -81,31 +84,30 @@ func one(in Input, ref Ref) Object {
 	if ref.Kind != ControlPlane && ref.Kind != Template {
 		for _, f := range foreign {
 			if f.begins != "" && strings.HasPrefix(ref.Kind, f.begins) || f.ends != "" && strings.HasSuffix(ref.Kind, f.ends) {
-				return left(ref.Kind, ref.Name, f.why, f.do)
+				return left(ref, f.why, f.do)
 			}
 		}
-		return left(ref.Kind, ref.Name, "the policy inject-node-files is for kubeadm, and does not know this kind", byHand)
+		return left(ref, "the policy inject-node-files is for kubeadm, and does not know this kind", byHand)
 	}
 	object := in.Objects[ref]
 	if object == nil {
-		return left(ref.Kind, ref.Name, "it is not there", "")
+		return left(ref, "it is not there", "")
 	}
 	name := in.Cluster.Name
 	if from := source(object); from == "-" {
-		return left(ref.Kind, ref.Name, "it has a file with content of its own where ours would be", "remove that first (docs/how-to/migrating-from-drop-ins.md)")
+		return left(ref, "it has a file with content of its own where ours would be", "remove that first (docs/how-to/migrating-from-drop-ins.md)")
 	} else if from != "" && from != name+render.SystemdSuffix {
-		return left(ref.Kind, ref.Name, "its files are of another Secret: "+from, "give each Cluster a template of its own")
+		return left(ref, "its files are of another Secret: "+from, "give each Cluster a template of its own")
 	}
 	if o := settled(ref, object); o != nil {
 		return *o
 	}
 	if of := object.GetLabels()[clusterv1.ClusterNameLabel]; of != "" && of != name {
-		return left(ref.Kind, ref.Name, fmt.Sprintf("its label %s is %q", clusterv1.ClusterNameLabel, of), "give each Cluster a template of its own")
+		return left(ref, fmt.Sprintf("its label %s is %q", clusterv1.ClusterNameLabel, of), "give each Cluster a template of its own")
 	}
 	for _, d := range in.Deployments {
-		config := d.Spec.Template.Spec.Bootstrap.ConfigRef
-		if d.Spec.ClusterName != name && ref == (Ref{config.Kind, config.Name}) {
-			return left(ref.Kind, ref.Name, fmt.Sprintf("Cluster %s has it, too (MachineDeployment %s), and each needs files of its own", d.Spec.ClusterName, d.Name), "give each Cluster a template of its own")
+		if d.Spec.ClusterName != name && ref == templateOf(d) {
+			return left(ref, fmt.Sprintf("Cluster %s has it, too (MachineDeployment %s), and each needs files of its own", d.Spec.ClusterName, d.Name), "give each Cluster a template of its own")
 		}
 	}
 	return Object{
@@ -122,17 +124,17 @@ func settled(ref Ref, object *unstructured.Unstructured) *Object {
 	var o Object
 	switch {
 	case object.GetDeletionTimestamp() != nil:
-		o = left(ref.Kind, ref.Name, "it is being deleted", "")
+		o = left(ref, "it is being deleted", "")
 	case owned && has:
 		o = Object{Ref: ref, State: Wired, Why: "it has the files from its ClusterClass"}
 	case owned:
-		o = left(ref.Kind, ref.Name, "a topology owns it, and would make the next one without the files", byClass)
+		o = left(ref, "a topology owns it, and would make the next one without the files", byClass)
 	case labelled && label != Inject:
-		o = left(ref.Kind, ref.Name, fmt.Sprintf("somebody has given its label %s another value: %q", FilesLabel, label), "")
+		o = left(ref, fmt.Sprintf("somebody has given its label %s another value: %q", FilesLabel, label), "")
 	case labelled && has:
 		o = Object{Ref: ref, State: Wired, Why: "it has the label and the files"}
 	case labelled:
-		o = left(ref.Kind, ref.Name, "it has the label, and no files: the policy inject-node-files did not act when it got it",
+		o = left(ref, "it has the label, and no files: the policy inject-node-files did not act when it got it",
 			"turn the policy on (nodeFiles.enabled), and set the annotation fairlead.io/renew-node-files to a new value; a control plane then replaces its machines")
 	case has:
 		o = Object{Ref: ref, State: Wired, Why: "it has the files by hand"}
@@ -156,13 +158,19 @@ func source(object *unstructured.Unstructured) (from string) {
 		if path, _ := file["path"].(string); !slices.Contains(evidence, path) {
 			continue
 		}
-		secret, _, _ := unstructured.NestedString(file, "contentFrom", "secret", "name")
-		if secret != "" {
+		if secret, _ := contentFrom(file); secret != "" {
 			return secret
 		}
 		from = "-"
 	}
 	return from
+}
+
+// contentFrom is the Secret, and its key, that a file has its content from.
+func contentFrom(file map[string]any) (secret, key string) {
+	secret, _, _ = unstructured.NestedString(file, "contentFrom", "secret", "name")
+	key, _, _ = unstructured.NestedString(file, "contentFrom", "secret", "key")
+	return secret, key
 }
 
 // files are those of a KubeadmControlPlane or KubeadmConfigTemplate.
@@ -173,7 +181,7 @@ func files(object *unstructured.Unstructured) (all []map[string]any) {
 	}
 	list, _, _ := unstructured.NestedSlice(object.Object, fields...)
 	for _, one := range list {
-		if file, is := one.(map[string]any); is {
+		if file, ok := one.(map[string]any); ok {
 			all = append(all, file)
 		}
 	}

@@ -23,8 +23,7 @@ func remains(in Input, objects []Object) []string {
 			continue
 		}
 		for _, d := range in.Deployments {
-			config := d.Spec.Template.Spec.Bootstrap.ConfigRef
-			if replicas := d.Status.Replicas; d.Spec.ClusterName == in.Cluster.Name && o.Ref == (Ref{config.Kind, config.Name}) && replicas != nil && *replicas > 0 {
+			if replicas := d.Status.Replicas; d.Spec.ClusterName == in.Cluster.Name && o.Ref == templateOf(d) && replicas != nil && *replicas > 0 {
 				all = append(all, fmt.Sprintf("Machines of MachineDeployment %s have no files until they are replaced: %d. To replace them: clusterctl alpha rollout restart machinedeployment/%s --namespace %s", d.Name, *replicas, d.Name, d.Namespace))
 			}
 		}
