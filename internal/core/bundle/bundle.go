@@ -37,7 +37,7 @@ func Make(documents []document.Document, o Options) (Bundle, error) {
 	b := Bundle{}
 	var namespaces, filled, crds, others, secrets []unstructured.Unstructured
 	for _, d := range documents {
-		if _, is := d.Object.GetAnnotations()[hook]; is {
+		if _, ok := d.Object.GetAnnotations()[hook]; ok {
 			b.Dropped = append(b.Dropped, title(d.Object))
 			continue
 		}

@@ -3,6 +3,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -121,6 +122,7 @@ func Judge(in Input) Diagnosis {
 
 type judge struct {
 	Input
+	status            v1alpha1.ProxyReportStatus // of the report, if there is one
 	words             *strings.Replacer
 	said              []Sentence
 	looked, notLooked []string
@@ -129,6 +131,9 @@ type judge struct {
 
 func newJudge(in Input) *judge {
 	j := &judge{Input: in, said: []Sentence{}, looked: []string{}} // as JSON, none is a list
+	if in.Report != nil {
+		j.status = in.Report.Status
+	}
 	j.words = strings.NewReplacer(
 		"{namespace}", in.Namespace, "{name}", in.Name, "{operator}", in.OperatorNamespace, "{proxy}", j.proxyName(), "{credentials}", j.credentials(),
 	)
@@ -141,13 +146,10 @@ func (j *judge) worstFirst() []Sentence {
 }
 
 func (j *judge) proxyName() string {
-	switch {
-	case j.Proxy != nil:
+	if j.Proxy != nil {
 		return j.Proxy.Name
-	case j.Report != nil && j.Report.Status.ProxyName != "":
-		return j.Report.Status.ProxyName
 	}
-	return "NAME"
+	return cmp.Or(j.status.ProxyName, "NAME")
 }
 
 // credentials names the Secret with the credentials that clusters get.

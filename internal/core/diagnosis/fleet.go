@@ -6,7 +6,7 @@ import "github.com/fairlead-io/fairlead/api/v1alpha1"
 // asks for the Secrets and Machines of a whole fleet: the report counts the machines.
 func OfMany(in Input) []Sentence {
 	unread := map[Source]string{SourceMachines: "the report counts them", SourceSecrets: "not asked for"}
-	if why, is := in.Unread[SourceCluster]; is {
+	if why, ok := in.Unread[SourceCluster]; ok {
 		unread[SourceCluster] = why
 	}
 	in.Unread, in.Machines, in.Secrets = unread, nil, nil

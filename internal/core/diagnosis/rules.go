@@ -31,17 +31,17 @@ type kind struct {
 type rules = map[string]rule
 
 func (k kind) of(c metav1.Condition) (rule, bool) {
-	if r, known := k.reasons[c.Reason]; known {
+	if r, ok := k.reasons[c.Reason]; ok {
 		return r, true
 	}
-	r, known := k.statuses[c.Status]
-	return r, known
+	r, ok := k.statuses[c.Status]
+	return r, ok
 }
 
 // condition says what a condition means. One of an unknown type is of a newer operator.
 func (j *judge) condition(kinds map[string]kind, c metav1.Condition) {
-	r, known := kinds[c.Type].of(c)
-	if !known {
+	r, ok := kinds[c.Type].of(c)
+	if !ok {
 		r = rule{severity: Info, text: c.Type + " is " + string(c.Status) + " (" + c.Reason + "), which this version of fairlead does not know"}
 	}
 	if c.Type == v1alpha1.ConditionEgressVerified && c.Reason != v1alpha1.ReasonStale {
@@ -256,7 +256,7 @@ var found = regexp.MustCompile(`: ([A-Za-z]+)`)
 func remedies(message, otherwise string) string {
 	var all []string
 	for _, match := range found.FindAllStringSubmatch(message, -1) {
-		if r, is := probes[match[1]]; is && !slices.Contains(all, match[1]+": "+r.do) {
+		if r, ok := probes[match[1]]; ok && !slices.Contains(all, match[1]+": "+r.do) {
 			all = append(all, match[1]+": "+r.do)
 		}
 	}

@@ -65,15 +65,12 @@ func (j *judge) existence() {
 }
 
 func (j *judge) ready() *metav1.Condition {
-	return meta.FindStatusCondition(j.Report.Status.Conditions, v1alpha1.ConditionReady)
+	return meta.FindStatusCondition(j.status.Conditions, v1alpha1.ConditionReady)
 }
 
 // report says what the conditions of the report mean.
 func (j *judge) report() {
-	if j.Report == nil {
-		return
-	}
-	for _, c := range j.Report.Status.Conditions {
+	for _, c := range j.status.Conditions {
 		switch c.Type {
 		case v1alpha1.ConditionMachinesOutdated, v1alpha1.ConditionEgressVerified, v1alpha1.ConditionPodsReached: // elsewhere
 		case v1alpha1.ConditionNameTaken, v1alpha1.ConditionContended:
@@ -84,7 +81,7 @@ func (j *judge) report() {
 			j.condition(ofReport, c)
 		}
 	}
-	seen := j.Report.Status.Cluster.Generation
+	seen := j.status.Cluster.Generation
 	if j.Cluster != nil && seen != 0 && seen < j.Cluster.Generation && !j.stopped && j.waitsForNothing() {
 		j.say(Info, "Cluster/Changed", "the Cluster changed, and the operator has not yet said what that means", "", nil, "")
 	}
@@ -96,10 +93,7 @@ const OfFindings = "Findings/"
 // findings are those of lint that somebody should act on. The settings work as they are written, so no verdict depends on
 // them: what lint learns to find must not fail a pipeline in which nothing changed.
 func (j *judge) findings() {
-	if j.Report == nil {
-		return
-	}
-	for _, f := range j.Report.Status.Findings {
+	for _, f := range j.status.Findings {
 		if severity := Severity(f.Severity); severity == Error || severity == Warning {
 			j.say(Info, OfFindings+f.Code, "lint says "+f.Severity, strings.Join(append(f.Entries[:len(f.Entries):len(f.Entries)], f.Message), ": "), nil,
 				keeper+"docs/reference/lint.md says what to do about "+f.Code)
@@ -109,7 +103,7 @@ func (j *judge) findings() {
 
 // waitsForNothing reports whether the operator would act on a change at once.
 func (j *judge) waitsForNothing() bool {
-	all := j.Report.Status.Conditions
+	all := j.status.Conditions
 	return meta.IsStatusConditionTrue(all, v1alpha1.ConditionReady) && !meta.IsStatusConditionTrue(all, v1alpha1.ConditionPaused) &&
 		!meta.IsStatusConditionTrue(all, v1alpha1.ConditionHeld) && !meta.IsStatusConditionTrue(all, v1alpha1.ConditionRevisionUnknown)
 }
@@ -118,10 +112,10 @@ const reapply = `platform team: kubectl annotate proxyreport {name} --namespace 
 
 // secrets compares the Secrets that are there with those that were written.
 func (j *judge) secrets() {
-	if j.Report == nil || j.unread(SourceSecrets) {
+	if j.unread(SourceSecrets) {
 		return
 	}
-	for _, record := range j.Report.Status.Secrets {
+	for _, record := range j.status.Secrets {
 		at := slices.IndexFunc(j.Secrets, func(s metav1.ObjectMeta) bool { return s.Name == record.Name })
 		switch {
 		case record.Name == "" || record.UID == "":
@@ -136,10 +130,10 @@ func (j *judge) secrets() {
 
 // machines counts them itself: the report's counts are as old as the operator's last look.
 func (j *judge) machines() {
-	if j.Report == nil || j.Report.Status.Nodes == nil {
+	status := j.status
+	if status.Nodes == nil {
 		return
 	}
-	status := j.Report.Status
 	all, outdated, since := int(status.Nodes.Machines), int(status.Nodes.Outdated), status.Nodes.Since
 	if !j.unread(SourceMachines) {
 		all, outdated = 0, 0
@@ -204,7 +198,7 @@ func (j *judge) proxy() {
 				j.condition(ofProxy, c)
 			}
 		case v1alpha1.ConditionReady:
-			if ready := j.reportReady(); ready != "" && ready == c.Reason {
+			if ready := j.ready(); ready != nil && ready.Reason == c.Reason {
 				continue // the report has it
 			}
 			j.condition(ofProxy, c)
@@ -221,13 +215,6 @@ func (j *judge) proxy() {
 // unanswered are the reasons of Stalled that say the same as ProxyReachable, and what to do.
 var unanswered = []string{v1alpha1.ReasonPreflightNoAnswer, v1alpha1.ReasonPreflightNoRoom}
 
-func (j *judge) reportReady() string {
-	if j.Report == nil || j.ready() == nil {
-		return ""
-	}
-	return j.ready().Reason
-}
-
 // rollout says what a rollout means for this cluster: it failed with the revision, waits for it, has it, or is waited for.
 func (j *judge) rollout(c metav1.Condition) {
 	r := j.Proxy.Status.Rollout
@@ -236,7 +223,7 @@ func (j *judge) rollout(c metav1.Condition) {
 		return
 	}
 	for _, failure := range r.Failures {
-		if reason, is := strings.CutPrefix(failure, j.Namespace+"/"+j.Name+": "); is {
+		if reason, ok := strings.CutPrefix(failure, j.Namespace+"/"+j.Name+": "); ok {
 			do := "platform team: repair the cluster, or fairlead rollout undo {proxy}"
 			if strings.Contains(reason, rollout.NotObservedSince) {
 				do = lookAtObserver + "; the rollout then continues by itself"
@@ -249,7 +236,7 @@ func (j *judge) rollout(c metav1.Condition) {
 	}
 	before := len(j.said)
 	j.condition(ofProxy, c)
-	has := j.Report != nil && j.Report.Status.Revision != nil && j.Report.Status.Revision.Number == r.Revision
+	has := j.status.Revision != nil && j.status.Revision.Number == r.Revision
 	if len(j.said) > before && has { // others wait, and not this one
 		s := &j.said[before]
 		s.Severity = Info
@@ -263,7 +250,7 @@ func (j *judge) rollout(c metav1.Condition) {
 
 // awaited reports whether it may be the probes of this cluster that a rollout waits for.
 func (j *judge) awaited() bool {
-	status, spec := j.Report.Status, j.Proxy.Spec.Rollout
+	status, spec := j.status, j.Proxy.Spec.Rollout
 	seen := status.Observed
 	if seen == nil || spec == nil || spec.HaltOn.Probes != v1alpha1.ProbesRequired {
 		return false
@@ -274,10 +261,10 @@ func (j *judge) awaited() bool {
 
 // inside is what was seen in the workload cluster.
 func (j *judge) inside() {
-	if j.Report == nil || !j.observed() {
+	if !j.observed() {
 		return
 	}
-	conditions, seen := j.Report.Status.Conditions, j.Report.Status.Observed
+	conditions, seen := j.status.Conditions, j.status.Observed
 	verified := meta.FindStatusCondition(conditions, v1alpha1.ConditionEgressVerified)
 	switch {
 	case verified != nil && verified.Reason == v1alpha1.ReasonStale && seen != nil:
@@ -313,7 +300,7 @@ func (j *judge) inside() {
 // olderRevision is about settings that do not come into the cluster: the Secrets have had others for longer than it takes, when
 // the probe still tried them.
 func (j *judge) olderRevision() {
-	has, since, seen := j.Report.Status.Revision, j.Report.Status.RevisionSince, j.Report.Status.Observed
+	has, since, seen := j.status.Revision, j.status.RevisionSince, j.status.Observed
 	if has == nil || since == nil || seen == nil || !triedOther(seen, *has) {
 		return
 	}
@@ -334,8 +321,5 @@ func triedOther(seen *v1alpha1.Observed, has v1alpha1.ReportedRevision) bool {
 
 // observed reports whether somebody looks into the workload cluster.
 func (j *judge) observed() bool {
-	if j.Report == nil {
-		return false
-	}
-	return j.Report.Status.Observed != nil || meta.FindStatusCondition(j.Report.Status.Conditions, v1alpha1.ConditionEgressVerified) != nil
+	return j.status.Observed != nil || meta.FindStatusCondition(j.status.Conditions, v1alpha1.ConditionEgressVerified) != nil
 }

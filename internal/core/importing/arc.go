@@ -86,17 +86,8 @@ func (w shellWord) isArgument() bool {
 	return !w.first && !notArgument.MatchString(w.text) && !proxyFlag.MatchString(w.text)
 }
 
-// expands reports whether a shell writes something else for what begins here, outside of single quotes.
-func expands(text string) bool {
-	if text[0] == '`' {
-		return true
-	}
-	return text[0] == '$' && len(text) > 1 && (isAlphanumeric(text[1]) || strings.IndexByte("_{(@*#?$!-", text[1]) >= 0)
-}
-
-func isAlphanumeric(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
-}
+// expansion begins what a shell writes something else for, outside of single quotes.
+var expansion = regexp.MustCompile("^(`|[$][A-Za-z0-9_{(@*#?$!-])")
 
 // shellWords takes a script apart as a shell does, as far as quotes, backslashes and comments go.
 func shellWords(script string) []shellWord {
@@ -137,7 +128,7 @@ func shellWords(script string) []shellWord {
 			end()
 			first = first || c == '\n' || c == ';'
 		default:
-			start, expanding = max(start, line), expanding || quote != '\'' && expands(script[i:])
+			start, expanding = max(start, line), expanding || quote != '\'' && expansion.MatchString(script[i:min(i+2, len(script))])
 			current.WriteByte(c)
 		}
 		if script[i] == '\n' {

@@ -148,7 +148,7 @@ func (s Settings) old(cluster resolve.Cluster) lists {
 // listOf is what the file has for a variable, or else for the same in the other case.
 func (s Settings) listOf(name string) []Entry {
 	for _, n := range []string{name, strings.ToUpper(name), strings.ToLower(name)} {
-		if list, is := s.Lists[n]; is {
+		if list, ok := s.Lists[n]; ok {
 			return list
 		}
 	}

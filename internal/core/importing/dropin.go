@@ -50,8 +50,8 @@ func (s *Settings) words(f *file, l unitfile.Line) []word {
 	}
 	var words []word
 	for i, text := range texts {
-		name, value, found := strings.Cut(text, "=")
-		if !found {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
 			s.say(at, NotSupported, "systemd drops a word without =: is a quote missing?")
 			continue
 		}

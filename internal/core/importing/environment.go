@@ -93,8 +93,8 @@ func (s *Settings) assignAll(words []word) error {
 
 // isForContainerd reports whether no plain variable stands beside one that has a value for containerd.
 func isForContainerd(w word, words []word) bool {
-	plain, is := strings.CutPrefix(strings.ToUpper(w.name), containerdPrefix)
-	return is && w.value != "" && supported(plain) && !slices.ContainsFunc(words, func(o word) bool { return strings.EqualFold(o.name, plain) })
+	plain, ok := strings.CutPrefix(strings.ToUpper(w.name), containerdPrefix)
+	return ok && w.value != "" && supported(plain) && !slices.ContainsFunc(words, func(o word) bool { return strings.EqualFold(o.name, plain) })
 }
 
 // supported tells the variables that Fairlead sets from others of a proxy.
@@ -145,7 +145,7 @@ func (s *Settings) assign(name, value string, at Place) error {
 	if s.Lists == nil {
 		s.Lists = map[string][]Entry{}
 	}
-	if _, has := s.Lists[plain]; !has || !ofContainerd {
+	if _, ok := s.Lists[plain]; !ok || !ofContainerd {
 		s.Lists[plain] = entries
 	}
 	if len(entries) == 0 {

@@ -91,7 +91,7 @@ func reason(at Place) string {
 func Readable(all []Manifest) []Manifest {
 	var readable []Manifest
 	for _, m := range all {
-		if spec, is := m.Spec.(map[string]any); is {
+		if spec, ok := m.Spec.(map[string]any); ok {
 			spec = maps.Clone(spec)
 			delete(spec, "trustedCARef")
 			m.Spec = spec

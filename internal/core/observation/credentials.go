@@ -22,8 +22,8 @@ func credentials(seen []probe.CredentialsSeen, o *v1alpha1.Observed, now time.Ti
 			unreadable = true
 			continue
 		}
-		i, known := at[s.Fingerprint]
-		if !known {
+		i, ok := at[s.Fingerprint]
+		if !ok {
 			i = len(all)
 			at[s.Fingerprint] = i
 			all = append(all, v1alpha1.ObservedCredentials{Fingerprint: s.Fingerprint})

@@ -128,7 +128,7 @@ func expires(in Input) []Expiry {
 		if at := proxy.Status.TrustedCAExpiry; at != nil {
 			list = append(list, Expiry{"a certificate of CorporateProxy " + proxy.Name, *at, describe(proxy.Name)})
 		}
-		if end, comes := inputs.Next(inputs.EndsOf(proxy), in.Now); comes {
+		if end, ok := inputs.Next(inputs.EndsOf(proxy), in.Now); ok {
 			list = append(list, Expiry{ending(end.What+" of CorporateProxy "+proxy.Name, end.Owner, end.Reason), metav1.NewTime(end.Time), describe(proxy.Name)})
 		}
 	}

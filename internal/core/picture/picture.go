@@ -91,7 +91,7 @@ func Of(in Input) Picture {
 	p.Behind = behind(in, p.Clusters)
 	p.Expires = expires(in)
 	for _, source := range []diagnosis.Source{diagnosis.SourceOperator, diagnosis.SourceCluster, diagnosis.SourceProxy} {
-		if why, is := in.Unread[source]; is {
+		if why, ok := in.Unread[source]; ok {
 			p.Unread = append(p.Unread, string(source)+": "+why)
 		}
 	}

@@ -92,7 +92,7 @@ func (c *clients) ask(was, is side, audience noproxy.Audience, targets []dialect
 	if q.was == q.is {
 		return nil
 	}
-	if known, asked := c.asked[q]; asked {
+	if known, ok := c.asked[q]; ok {
 		return known
 	}
 	moved := q.was.http != q.is.http || q.was.https != q.is.https
@@ -142,7 +142,7 @@ var elsewhere = noproxy.Item{Entry: noproxy.Entry{Kind: noproxy.Host, Name: "els
 // isNeutral reports whether every client decides about the URLs as it would without the entry.
 func (c *clients) isNeutral(item noproxy.Item, q question, targets []dialect.Target, choices []dialect.Choice) bool {
 	key := question{audience: q.audience, urls: q.urls, is: environment{list: item.Entry.String()}}
-	if known, asked := c.neutral[key]; asked {
+	if known, ok := c.neutral[key]; ok {
 		return known
 	}
 	without := question{audience: q.audience, urls: q.urls}

@@ -19,20 +19,20 @@ func check(after State, checks []Check) (*Expectations, error) {
 			continue
 		}
 		found.Clusters++
-		is := side{effective: public(c.Effective)}
-		key := environmentOf(is.effective, is.effective.NoProxy.Any)
-		mismatches, asked := known[key]
-		if !asked {
+		effective := public(c.Effective)
+		key := environmentOf(effective, effective.NoProxy.Any)
+		mismatches, ok := known[key]
+		if !ok {
 			var err error
-			if mismatches, err = expect(is, checks); err != nil {
+			if mismatches, err = expect(effective, checks); err != nil {
 				return nil, err
 			}
 			known[key] = mismatches
 		}
 		for _, m := range mismatches {
 			where := fmt.Sprint(m.File, m.Row, m.Got)
-			i, listed := at[where]
-			if !listed {
+			i, ok := at[where]
+			if !ok {
 				i = len(found.Failures)
 				at[where] = i
 				found.Failures = append(found.Failures, Failure{Mismatch: m})
@@ -44,8 +44,7 @@ func check(after State, checks []Check) (*Expectations, error) {
 	return found, nil
 }
 
-func expect(is side, checks []Check) ([]explain.Mismatch, error) {
-	e := is.effective
+func expect(e resolve.Effective, checks []Check) ([]explain.Mismatch, error) {
 	var mismatches []explain.Mismatch
 	checker := explain.NewCheckerOf(explain.Configuration{HTTP: text(e.HTTP), HTTPS: text(e.HTTPS), List: explain.Rendered(e.NoProxy.Any)}, "the new list")
 	for _, file := range checks {

@@ -122,8 +122,8 @@ func decided(changes []Change) []Decision {
 	at := map[string]int{}
 	for _, c := range changes {
 		for _, d := range c.decisions {
-			i, known := at[d.key()]
-			if !known {
+			i, ok := at[d.key()]
+			if !ok {
 				i = len(all)
 				at[d.key()] = i
 				d.Clusters = 0

@@ -13,7 +13,7 @@ import (
 // it (Cluster API contract for infrastructure clusters): what the provider always writes may be absent.
 const managedBy = "cluster.x-k8s.io/managed-by"
 
-// Extract reads a row's facts from an infrastructure object, as unstructured.Unstructured holds it. It
+// Extract reads the facts of a row that Parse returned from an infrastructure object, as unstructured.Unstructured holds it. It
 // fails for nothing: what is absent is absent, or Missing where required; what cannot be read is a
 // Problem. Equal input gives equal output, in the order of the row and of the object's lists. The object
 // is only read.
@@ -39,11 +39,7 @@ func Extract(row Row, object map[string]any) Facts {
 func (f *Facts) read(fact Fact, object map[string]any) bool {
 	before := len(f.Values)
 	for _, text := range fact.Paths {
-		steps, err := parsePath(text)
-		if err != nil { // only in a row that Parse has not seen
-			f.problem(fact, text, err)
-			continue
-		}
+		steps, _ := parsePath(text) // Parse refuses a row with any other
 		steps.walk(object, "",
 			func(at string, value any) { f.value(fact, at, value) },
 			func(at string, err error) { f.problem(fact, at, err) })
@@ -86,11 +82,7 @@ func (fact Fact) entry(value any) (string, error) {
 	if fact.Entry != "" {
 		text = strings.Replace(fact.Entry, placeholder, text, 1)
 	}
-	read, known := canonical[fact.Type]
-	if !known {
-		return "", fmt.Errorf("has the unknown type %q", string(fact.Type))
-	}
-	return read(text)
+	return canonical[fact.Type](text)
 }
 
 // cidr joins the address and the prefix length that an object holds in two fields.
@@ -126,8 +118,8 @@ func wholeNumber(value any) (int64, bool) {
 func externallyManaged(object map[string]any) bool {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	_, managed := annotations[managedBy]
-	return managed
+	_, ok := annotations[managedBy]
+	return ok
 }
 
 // Facts are what is known of one cluster from its provider. The zero value is for a kind without a row.

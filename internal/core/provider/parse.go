@@ -36,7 +36,7 @@ func Parse(name string, data []byte) ([]Row, error) {
 	for i, raw := range doc.Rows {
 		row, problems := readRow(raw)
 		row.Source = name
-		if first, twice := seen[row.key()]; twice {
+		if first, ok := seen[row.key()]; ok {
 			problems = append(problems, fmt.Errorf("kind: rows[%d] is for %s too", first, row.key()))
 		}
 		seen[row.key()] = i

@@ -66,7 +66,7 @@ func (t Table) With(rows []Row) (Table, error) {
 	maps.Copy(merged, t.rows)
 	given := map[groupKind]string{}
 	for _, row := range rows {
-		if first, twice := given[row.key()]; twice {
+		if first, ok := given[row.key()]; ok {
 			return Table{}, fmt.Errorf("provider facts: %s has a row in %s and another in %s", row.key(), first, row.Source)
 		}
 		given[row.key()] = row.Source

@@ -37,11 +37,11 @@ func Assignments(data []byte) []Assignment {
 		if end := strings.IndexAny(rest, "\n\r"); end >= 0 {
 			current = rest[:end]
 		}
-		key, _, found := strings.Cut(current, "=")
+		key, _, ok := strings.Cut(current, "=")
 		switch {
 		case rest[0] == '#' || rest[0] == ';':
 			pass(len(current))
-		case !found:
+		case !ok:
 			all = append(all, Assignment{Line: line, Raw: current})
 			pass(len(current))
 		default:

@@ -31,7 +31,7 @@ func Expand(text, unit string) (expanded string, left []string, err error) {
 	}
 	expanded = specifier.ReplaceAllStringFunc(text, func(found string) string {
 		c := found[1]
-		if value, is := known[c]; is {
+		if value, ok := known[c]; ok {
 			return value
 		}
 		switch {

@@ -71,7 +71,7 @@ func (r *reader) take(number int, text string) {
 		r.section = text
 		return
 	}
-	if key, value, found := strings.Cut(text, "="); found {
+	if key, value, ok := strings.Cut(text, "="); ok {
 		r.lines = append(r.lines, Line{number, r.section, strings.Trim(key, blanks), strings.Trim(value, blanks)})
 	}
 }
@@ -124,7 +124,7 @@ func unescape(into *strings.Builder, text string) (int, error) {
 	if text == "" {
 		return 0, errors.New("it ends with a backslash")
 	}
-	if simple, is := simpleEscapes[text[0]]; is {
+	if simple, ok := simpleEscapes[text[0]]; ok {
 		into.WriteByte(simple)
 		return 1, nil
 	}

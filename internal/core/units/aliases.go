@@ -93,7 +93,7 @@ func (m machine) patterns() []string {
 	for _, dir := range m.dirs {
 		entries, _ := fs.ReadDir(m.files, dir)
 		for _, e := range entries {
-			if before, is := strings.CutSuffix(e.Name(), "-.service.d"); is {
+			if before, ok := strings.CutSuffix(e.Name(), "-.service.d"); ok {
 				names = append(names, before+"-*.service")
 			} else if e.Name() == ofAll {
 				names = append(names, "*.service")

@@ -11,7 +11,7 @@ import (
 // unitOf is the unit of a service, the first of its name, with those that it hides; or that of its template.
 func (m machine) unitOf(name string) (files []string, hidden []hiding) {
 	names := []string{name}
-	if template, is := templateOf(name); is {
+	if template, ok := templateOf(name); ok {
 		names = append(names, template)
 	}
 	for _, name := range names {
@@ -85,7 +85,7 @@ func below(name string) []string {
 	for at := strings.LastIndexByte(strings.TrimSuffix(stem, "-"), '-'); at > 0; at = strings.LastIndexByte(stem[:at], '-') {
 		all = append(all, stem[:at+1]+".service")
 	}
-	if template, is := templateOf(name); is {
+	if template, ok := templateOf(name); ok {
 		all = append(all, below(template)...)
 	}
 	return all
@@ -93,6 +93,17 @@ func below(name string) []string {
 
 // templateOf is foo@.service for foo@bar.service.
 func templateOf(name string) (string, bool) {
-	before, after, found := strings.Cut(name, "@")
-	return before + "@.service", found && after != ".service"
+	before, after, ok := strings.Cut(name, "@")
+	return before + "@.service", ok && after != ".service"
+}
+
+// masked is the file that masks a service: its unit, if it is empty or links to /dev/null.
+func (m machine) masked(units []string) string {
+	if len(units) == 0 {
+		return ""
+	}
+	if text, err := m.files.read(units[0]); err != nil || len(text) > 0 {
+		return ""
+	}
+	return units[0]
 }

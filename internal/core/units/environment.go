@@ -190,9 +190,9 @@ func (g *gathered) assign(to environment, l unitfile.Line, unit string, s Settin
 		g.problem(at, "systemd drops the rest of this line: "+err.Error())
 	}
 	for _, text := range words {
-		name, value, found := strings.Cut(text, "=")
+		name, value, ok := strings.Cut(text, "=")
 		switch {
-		case !found && concerns(l.Value):
+		case !ok && concerns(l.Value):
 			g.problem(at, "systemd drops a word without =: is a quote missing?")
 		case unitfile.IsProxyVariable(name):
 			s.Name = name

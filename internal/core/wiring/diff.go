@@ -21,7 +21,7 @@ func diff(before, after *unstructured.Unstructured) []string {
 	lines := []string{}
 	old, labels := before.GetLabels(), after.GetLabels()
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		if value, was := old[name]; !was || value != labels[name] {
+		if value, ok := old[name]; !ok || value != labels[name] {
 			lines = append(lines, fmt.Sprintf("+ metadata.labels[%s]: %s", name, labels[name]))
 		}
 	}

@@ -99,8 +99,8 @@ func one(in Input, ref Ref) Object {
 	} else if from != "" && from != name+render.SystemdSuffix {
 		return left(ref, "its files are of another Secret: "+from, "give each Cluster a template of its own")
 	}
-	if o := settled(ref, object); o != nil {
-		return *o
+	if state, why, do := settled(object); state != "" {
+		return Object{Ref: ref, State: state, Why: why, Do: do}
 	}
 	if of := object.GetLabels()[clusterv1.ClusterNameLabel]; of != "" && of != name {
 		return left(ref, fmt.Sprintf("its label %s is %q", clusterv1.ClusterNameLabel, of), "give each Cluster a template of its own")
@@ -116,32 +116,29 @@ func one(in Input, ref Ref) Object {
 	}
 }
 
-// settled is what becomes of a template that gets no label, whoever has it; nil where it may get one.
-func settled(ref Ref, object *unstructured.Unstructured) *Object {
+// settled is what becomes of a template that gets no label, whoever has it; without a state it may get one.
+func settled(object *unstructured.Unstructured) (state State, why, do string) {
 	label, labelled := object.GetLabels()[FilesLabel]
 	_, owned := object.GetLabels()[clusterv1.ClusterTopologyOwnedLabel]
 	has := hasFiles(object)
-	var o Object
 	switch {
 	case object.GetDeletionTimestamp() != nil:
-		o = left(ref, "it is being deleted", "")
+		return Left, "it is being deleted", ""
 	case owned && has:
-		o = Object{Ref: ref, State: Wired, Why: "it has the files from its ClusterClass"}
+		return Wired, "it has the files from its ClusterClass", ""
 	case owned:
-		o = left(ref, "a topology owns it, and would make the next one without the files", byClass)
+		return Left, "a topology owns it, and would make the next one without the files", byClass
 	case labelled && label != Inject:
-		o = left(ref, fmt.Sprintf("somebody has given its label %s another value: %q", FilesLabel, label), "")
+		return Left, fmt.Sprintf("somebody has given its label %s another value: %q", FilesLabel, label), ""
 	case labelled && has:
-		o = Object{Ref: ref, State: Wired, Why: "it has the label and the files"}
+		return Wired, "it has the label and the files", ""
 	case labelled:
-		o = left(ref, "it has the label, and no files: the policy inject-node-files did not act when it got it",
-			"turn the policy on (nodeFiles.enabled), and set the annotation fairlead.io/renew-node-files to a new value; a control plane then replaces its machines")
+		return Left, "it has the label, and no files: the policy inject-node-files did not act when it got it",
+			"turn the policy on (nodeFiles.enabled), and set the annotation fairlead.io/renew-node-files to a new value; a control plane then replaces its machines"
 	case has:
-		o = Object{Ref: ref, State: Wired, Why: "it has the files by hand"}
-	default:
-		return nil
+		return Wired, "it has the files by hand", ""
 	}
-	return &o
+	return "", "", ""
 }
 
 // evidence are files of which every wired template has one (policies/inject-node-files).
