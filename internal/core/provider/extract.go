@@ -13,7 +13,7 @@ import (
 // it (Cluster API contract for infrastructure clusters): what the provider always writes may be absent.
 const managedBy = "cluster.x-k8s.io/managed-by"
 
-// Extract reads the facts of a row that Parse returned from an infrastructure object, as unstructured.Unstructured holds it. It
+// Extract reads a row's facts from an infrastructure object, as unstructured.Unstructured holds it. It
 // fails for nothing: what is absent is absent, or Missing where required; what cannot be read is a
 // Problem. Equal input gives equal output, in the order of the row and of the object's lists. The object
 // is only read.
@@ -39,7 +39,11 @@ func Extract(row Row, object map[string]any) Facts {
 func (f *Facts) read(fact Fact, object map[string]any) bool {
 	before := len(f.Values)
 	for _, text := range fact.Paths {
-		steps, _ := parsePath(text) // Parse refuses a row with any other
+		steps, err := parsePath(text)
+		if err != nil { // only in a row that Parse has not seen
+			f.problem(fact, text, err)
+			continue
+		}
 		steps.walk(object, "",
 			func(at string, value any) { f.value(fact, at, value) },
 			func(at string, err error) { f.problem(fact, at, err) })
@@ -82,7 +86,11 @@ func (fact Fact) entry(value any) (string, error) {
 	if fact.Entry != "" {
 		text = strings.Replace(fact.Entry, placeholder, text, 1)
 	}
-	return canonical[fact.Type](text)
+	read, ok := canonical[fact.Type]
+	if !ok {
+		return "", fmt.Errorf("has the unknown type %q", string(fact.Type))
+	}
+	return read(text)
 }
 
 // cidr joins the address and the prefix length that an object holds in two fields.

@@ -167,7 +167,7 @@ func TestTheNumbersOfEveryDecoderAreRead(t *testing.T) {
 
 func TestARowThatParseHasNotSeenGivesProblemsAndNoPanic(t *testing.T) {
 	row := provider.Row{Facts: []provider.Fact{{Name: "a", Paths: []string{"", "spec."}}, {Name: "b", Type: "odd", Paths: []string{"spec.x"}}}}
-	facts := provider.Extract(row, parseObject(t, `{spec: {x: y}}`))
+	facts := provider.Extract(row, parseObject(t, `{spec: {x: text}}`))
 	if len(facts.Problems) != 3 {
 		t.Errorf("problems: %v", facts.Problems)
 	}
