@@ -304,7 +304,7 @@ var ofPreflight = map[string]string{
 	string(probe.CredentialsRefused):    keeper + "correct {credentials}, which is tried at once, or have the account unlocked",
 }
 
-// ofNewest are the same reasons of a revision that no cluster gets: those that have another one are not concerned.
+// ofNewest are the same reasons of a revision that no cluster gets: clusters keep the revision that they have.
 func ofNewest(table rules) rules {
 	newest := rules{}
 	for reason, r := range table {

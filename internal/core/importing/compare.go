@@ -79,8 +79,8 @@ func Compare(s Settings, cluster resolve.Cluster, effective resolve.Effective) C
 	return c
 }
 
-// ask compares two sides. The third is the old one with the variables in both cases: a client that decides as now with it
-// misses a variable.
+// ask compares two sides. The third has the old settings in variables of both cases: a client that decides there as with
+// Fairlead's settings does not read the variables that the old system sets.
 func (c *Comparison) ask(s Settings, audience noproxy.Audience, choices []dialect.Choice, targets []dialect.Target, old lists, effective resolve.Effective) {
 	was, named, is := newSide(s.HTTP.URL, s.HTTPS.URL, s.Variables, old), newSide(s.HTTP.URL, s.HTTPS.URL, bothCases, old), sideOf(effective, audience)
 	for _, name := range s.Blank {

@@ -169,7 +169,7 @@ func routes(list noproxy.List, targets []dialect.Target, choices []dialect.Choic
 
 func (e environment) variables() dialect.Env { return dialect.Uniform(e.http, e.https, e.list, e.java) }
 
-// word is a decision, with the proxy where that may be another one.
+// word is a decision, with the proxy's address if the proxy changes.
 func word(d dialect.Decision, moved bool) string {
 	if moved && d.Route == dialect.Proxy {
 		return d.Route.String() + " " + d.Hop.Address

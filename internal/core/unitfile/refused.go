@@ -9,23 +9,17 @@ import (
 // longest is a line of systemd (src/shared/conf-parser.c, LONG_LINE_MAX).
 const longest = 1 << 20
 
-// Refusal is the line at which systemd stops, 0 if there is none.
-type Refusal struct {
-	Line   int
-	Reason string
-}
-
-// UpTo is what systemd reads of a unit before a line that it refuses.
-func UpTo(data []byte) ([]byte, Refusal) {
-	number, read := 0, 0
+// UpTo is what systemd reads of a unit before a line that it refuses, the number of that line, and the reason; 0: there is none.
+func UpTo(data []byte) (before []byte, number int, reason string) {
+	read := 0
 	for line := range bytes.Lines(data) {
 		number++
 		if reason := refusal(string(line)); reason != "" {
-			return data[:read], Refusal{number, reason}
+			return data[:read], number, reason
 		}
 		read += len(line)
 	}
-	return data, Refusal{}
+	return data, 0, ""
 }
 
 func refusal(line string) string {

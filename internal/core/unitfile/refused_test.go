@@ -14,9 +14,9 @@ func TestAUnitIsReadUpToTheLineThatSystemdRefuses(t *testing.T) {
 		"A=b\n": 0, "A=\xe9\nB=c\n": 3, "[Install\nB=c\n": 3, "A=b\n\\\n[x] y\n": 5,
 		"# " + strings.Repeat("a", 1<<20) + "\nB=c": 3,
 	} {
-		data, refused := unitfile.UpTo([]byte(before + text))
-		if refused.Line != line {
-			t.Errorf("%.20q: stops at line %d (%s), want %d", text, refused.Line, refused.Reason, line)
+		data, stop, reason := unitfile.UpTo([]byte(before + text))
+		if stop != line {
+			t.Errorf("%.20q: stops at line %d (%s), want %d", text, stop, reason, line)
 		}
 		if want := line == 0 && len(data) == len(before+text) || line == 3 && string(data) == before || line == 5; !want {
 			t.Errorf("%.20q: reads %d bytes", text, len(data))

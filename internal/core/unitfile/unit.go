@@ -26,7 +26,16 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // Lines are the assignments of a unit, with lines joined that \ continues.
 func Lines(data []byte) []Line {
-	var r reader
+	var lines []Line
+	section := ""
+	take := func(number int, text string) {
+		text = strings.Trim(text, blanks)
+		if strings.HasPrefix(text, "[") {
+			section = text
+		} else if key, value, ok := strings.Cut(text, "="); ok {
+			lines = append(lines, Line{number, section, strings.Trim(key, blanks), strings.Trim(value, blanks)})
+		}
+	}
 	number, start := 0, 0
 	var joined strings.Builder
 	for text := range strings.Lines(lineEnds.Replace(strings.TrimPrefix(string(data), ByteOrderMark))) {
@@ -43,11 +52,11 @@ func Lines(data []byte) []Line {
 			joined.WriteString(text[:len(text)-1] + " ")
 			continue
 		}
-		r.take(start, joined.String()+text)
+		take(start, joined.String()+text)
 		joined.Reset()
 	}
-	r.take(start, joined.String())
-	return r.lines
+	take(start, joined.String())
+	return lines
 }
 
 // ByteOrderMark is what some editors write at the start of a file. systemd passes over it in units, and not in files of
@@ -57,23 +66,6 @@ const ByteOrderMark = "\ufeff"
 // continues reports whether a line ends with a backslash that no other escapes.
 func continues(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
-}
-
-// reader has the lines so far, and the section that they have come to.
-type reader struct {
-	section string
-	lines   []Line
-}
-
-func (r *reader) take(number int, text string) {
-	text = strings.Trim(text, blanks)
-	if strings.HasPrefix(text, "[") {
-		r.section = text
-		return
-	}
-	if key, value, ok := strings.Cut(text, "="); ok {
-		r.lines = append(r.lines, Line{number, r.section, strings.Trim(key, blanks), strings.Trim(value, blanks)})
-	}
 }
 
 // Words takes a line apart at its blanks, with the quotes and escapes of systemd. Beside an error are the words before it,

@@ -64,8 +64,8 @@ func (m machine) mainOf(name string) string {
 // named are the names of a unit, its own first.
 func (m machine) named(name string) []string { return append([]string{name}, m.others[name]...) }
 
-// names are the services of which there is a unit or a folder of drop-ins, without aliases, which it notes. One for all
-// services whose name begins so, or for all of them, is none.
+// names are the services that have a unit or a folder of drop-ins, by their main name; m.others gets their aliases. A folder
+// for all services whose names begin alike, or for all of them, is no service's.
 func (m *machine) names() []string {
 	m.others = map[string][]string{}
 	var names []string

@@ -9,7 +9,7 @@ import (
 )
 
 // unitOf is the unit of a service, the first of its name, with those that it hides; or that of its template.
-func (m machine) unitOf(name string) (files []string, hidden []hiding) {
+func (m machine) unitOf(name string) (files []string, hidden []Hidden) {
 	names := []string{name}
 	if template, ok := templateOf(name); ok {
 		names = append(names, template)
@@ -22,7 +22,7 @@ func (m machine) unitOf(name string) (files []string, hidden []hiding) {
 			case len(files) == 0:
 				files = append(files, file)
 			default:
-				hidden = append(hidden, hiding{file, files[0]})
+				hidden = append(hidden, Hidden{Path: file, By: files[0]})
 			}
 		}
 		if len(files) > 0 {
@@ -32,13 +32,10 @@ func (m machine) unitOf(name string) (files []string, hidden []hiding) {
 	return files, hidden
 }
 
-// hiding is a file that is not read because of another one.
-type hiding struct{ file, by string }
-
 // dropIns are the drop-ins of a service in the order in which they are read: by name, wherever they are. Of several with one
 // name there is the first: those of /etc, and of the service itself before those of its template, of names that begin so,
 // of its other names, and of all services.
-func (m machine) dropIns(name string) ([]string, []hiding) {
+func (m machine) dropIns(name string) ([]string, []Hidden) {
 	var folders []string
 	for _, alias := range m.named(name) {
 		for _, dir := range m.dirs {
@@ -57,7 +54,7 @@ func (m machine) dropIns(name string) ([]string, []hiding) {
 const ofAll = "service.d"
 
 // merged are the files *.conf of folders, by name; of several with one name, the first.
-func (m machine) merged(folders []string) (files []string, hidden []hiding) {
+func (m machine) merged(folders []string) (files []string, hidden []Hidden) {
 	chosen := map[string]string{}
 	for _, folder := range folders {
 		entries, _ := fs.ReadDir(m.files, folder)
@@ -65,7 +62,7 @@ func (m machine) merged(folders []string) (files []string, hidden []hiding) {
 			if file := path.Join(folder, e.Name()); !strings.HasSuffix(file, ".conf") {
 				continue
 			} else if by := chosen[e.Name()]; by != "" {
-				hidden = append(hidden, hiding{file, by})
+				hidden = append(hidden, Hidden{Path: file, By: by})
 			} else {
 				chosen[e.Name()] = file
 			}

@@ -92,28 +92,28 @@ func (s *Service) without(unset []word) {
 }
 
 // hidden are those of hidden files that set variables of a proxy.
-func (m machine) hidden(files []hiding, name string) []Hidden {
+func (m machine) hidden(files []Hidden, name string) []Hidden {
 	var all []Hidden
 	for _, h := range files {
-		direct, err := m.files.resolve(h.file)
-		by, _ := m.files.resolve(h.by)
+		direct, err := m.files.resolve(h.Path)
+		by, _ := m.files.resolve(h.By)
 		if err != nil || direct == by {
 			continue
 		}
 		var g gathered
-		g.read(m, h.file, name)
-		var names []string
+		g.read(m, h.Path, name)
 		for _, s := range slices.Concat(g.own, g.load(m)) {
-			names = append(names, s.Name)
+			h.Variables = append(h.Variables, s.Name)
 		}
-		if len(names) == 0 {
+		if len(h.Variables) == 0 {
 			continue
 		}
-		slices.Sort(names)
+		slices.Sort(h.Variables)
+		h.Variables = slices.Compact(h.Variables)
 		if by == null {
-			h.by += ", a link to /dev/null,"
+			h.By += ", a link to /dev/null,"
 		}
-		all = append(all, Hidden{h.file, h.by, slices.Compact(names)})
+		all = append(all, h)
 	}
 	return all
 }
@@ -149,9 +149,9 @@ func (g *gathered) read(m machine, file, name string) {
 	if problem != nil {
 		g.problems = append(g.problems, *problem)
 	}
-	data, refused := unitfile.UpTo(data)
-	if refused.Line > 0 {
-		g.problem(Place{file, refused.Line}, refused.Reason+": systemd refuses the unit, or reads no further in a drop-in")
+	data, line, reason := unitfile.UpTo(data)
+	if line > 0 {
+		g.problem(Place{file, line}, reason+": systemd refuses the unit, or reads no further in a drop-in")
 	}
 	for _, l := range unitfile.Lines(data) {
 		at := Place{file, l.Number}
@@ -179,7 +179,7 @@ func (g *gathered) problem(at Place, reason string) {
 	g.problems = append(g.problems, Problem{Dropped, at, reason})
 }
 
-// assign takes a line of assignments, each of which is as the last argument is. An empty one forgets what is before it.
+// assign takes a line of assignments, which have everything but name and value from s. An empty one forgets what is before it.
 func (g *gathered) assign(to environment, l unitfile.Line, unit string, s Setting) environment {
 	if l.Value == "" {
 		return nil

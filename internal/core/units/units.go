@@ -79,7 +79,7 @@ type Problem struct {
 	Reason string
 }
 
-// Hidden is a file that would set variables, and is not read since another one has its name.
+// Hidden is a file that would set variables, and is not read since another file has its name.
 type Hidden struct {
 	Path, By  string
 	Variables []string
