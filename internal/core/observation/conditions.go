@@ -2,6 +2,7 @@ package observation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,12 +37,8 @@ func News(before, after *v1alpha1.Observed) bool {
 		return before != after
 	}
 	same := before.Egress == after.Egress && before.Message == after.Message && before.Targets == after.Targets && before.Revision == after.Revision &&
-		before.FailedTargets == after.FailedTargets && sameNodes(before.Nodes, after.Nodes) &&
-		strings.Join(before.Unseen, "\n") == strings.Join(after.Unseen, "\n") && len(before.Credentials) == len(after.Credentials) &&
-		before.Time.IsZero() == after.Time.IsZero()
-	for i := range before.Credentials {
-		same = same && sameUse(before.Credentials[i], after.Credentials[i])
-	}
+		before.FailedTargets == after.FailedTargets && sameNodes(before.Nodes, after.Nodes) && before.Time.IsZero() == after.Time.IsZero() &&
+		slices.Equal(before.Unseen, after.Unseen) && slices.EqualFunc(before.Credentials, after.Credentials, sameUse)
 	return !same
 }
 

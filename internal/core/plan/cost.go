@@ -42,8 +42,10 @@ func costs(was, is side, c Change) Costs {
 	assumed := map[string]bool{} // what is not seen may differ
 	unread := was.cluster != nil && was.problem == nil && was.cluster.Unread != is.cluster.Unread
 	if unread {
+		before, after := was.cluster.Unread, is.cluster.Unread
+		otherCredentials := before.Credentials != after.Credentials || before.Previous != after.Previous
 		for role := range is.objects {
-			assumed[role] = role == render.SystemdRole || role == render.ValuesRole && !was.cluster.Unread.sameCredentials(is.cluster.Unread)
+			assumed[role] = role == render.SystemdRole || role == render.ValuesRole && otherCredentials
 		}
 	}
 	for _, role := range slices.Sorted(maps.Keys(is.objects)) {
@@ -67,10 +69,6 @@ func costs(was, is side, c Change) Costs {
 func onMachines(was, is side) bool {
 	before, after := was.cluster.Unread, is.cluster.Unread
 	return before.TrustedCA != after.TrustedCA || before.Credentials != after.Credentials && is.effective.Node.Delivery != resolve.DeliveryRelay
-}
-
-func (u Unread) sameCredentials(other Unread) bool {
-	return u.Credentials == other.Credentials && u.Previous == other.Previous
 }
 
 func costOf(changes []Change) Cost {

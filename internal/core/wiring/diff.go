@@ -38,10 +38,8 @@ func fields(path string, before, after any) (lines []string) {
 	newList, isList := after.([]any)
 	switch {
 	case isMap && (wasMap || before == nil), wasMap && after == nil:
-		all := maps.Clone(oldMap)
-		if all == nil {
-			all = map[string]any{}
-		}
+		all := map[string]any{}
+		maps.Copy(all, oldMap)
 		maps.Copy(all, newMap)
 		for _, key := range slices.Sorted(maps.Keys(all)) {
 			lines = append(lines, fields(path+"."+key, oldMap[key], newMap[key])...)
