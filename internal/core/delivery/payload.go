@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"time"
 )
@@ -35,8 +34,7 @@ func Open(payload []byte) (document []byte, at time.Time, is bool) {
 
 // Hash is what Cluster API's ClusterResourceSetBinding says of a Secret whose only key has this payload.
 func Hash(payload []byte) string {
-	sum := sha256.Sum256(payload)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(payload))
 }
 
 // Due is when a payload that was sealed then is sealed again: once a period, each cluster at its own place of it.

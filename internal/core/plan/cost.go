@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -100,6 +99,5 @@ func trustedCA(s side) string {
 	if bundle == nil {
 		return ""
 	}
-	sum := sha256.Sum256(bundle)
-	return fmt.Sprintf("%d certificates, sha256:%s", len(s.effective.Node.Certificates), hex.EncodeToString(sum[:6]))
+	return fmt.Sprintf("%d certificates, sha256:%.6x", len(s.effective.Node.Certificates), sha256.Sum256(bundle))
 }

@@ -2,8 +2,8 @@ package plan
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -114,8 +114,7 @@ func notes(states ...State) []string {
 // digest is made of everything that the plan says.
 func digest(p Plan) string {
 	text, _ := json.Marshal(p) // texts and numbers
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 func total(clusters int, after State, p Plan) Totals {

@@ -61,9 +61,6 @@ func (m machine) mainOf(name string) string {
 	return name
 }
 
-// named are the names of a unit, its own first.
-func (m machine) named(name string) []string { return append([]string{name}, m.others[name]...) }
-
 // names are the services that have a unit or a folder of drop-ins, by their main name; m.others gets their aliases. A folder
 // for all services whose names begin alike, or for all of them, is no service's.
 func (m *machine) names() []string {

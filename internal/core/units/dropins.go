@@ -37,7 +37,7 @@ func (m machine) unitOf(name string) (files []string, hidden []Hidden) {
 // of its other names, and of all services.
 func (m machine) dropIns(name string) ([]string, []Hidden) {
 	var folders []string
-	for _, alias := range m.named(name) {
+	for _, alias := range append([]string{name}, m.others[name]...) {
 		for _, dir := range m.dirs {
 			for _, of := range below(alias) {
 				folders = append(folders, path.Join(dir, of+".d"))

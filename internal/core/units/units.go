@@ -131,14 +131,12 @@ func (m machine) services(names []string) []Service {
 	var all []Service
 	for _, name := range names {
 		s := m.service(name)
-		if len(s.Variables) > 0 || len(s.Hidden) > 0 || slices.ContainsFunc(s.Problems, Problem.isDropped) || s.IsDaemon() {
+		if len(s.Variables) > 0 || len(s.Hidden) > 0 || slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Kind == Dropped }) || s.IsDaemon() {
 			all = append(all, s)
 		}
 	}
 	return all
 }
-
-func (p Problem) isDropped() bool { return p.Kind == Dropped }
 
 // machine is where units are looked for, in the order in which one hides another of the same name.
 type machine struct {
