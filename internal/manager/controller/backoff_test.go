@@ -19,24 +19,24 @@ import (
 )
 
 func TestWaitsGrowUntilTheCircumstancesChange(t *testing.T) {
-	var b clusterBackOff
+	var m memory
 	key := clusterKey("c1")
 	now := time.Unix(0, 0)
 	for attempt, minutes := range []float64{1, 2, 4, 8, 16, 32, 60, 60, 60} {
-		last := b.next(key, "as before", time.Minute, time.Hour, now)
+		last := m.failed(key, "as before", time.Minute, time.Hour, now)
 		if got := last.Minutes(); got > minutes || got < minutes*4/5 {
 			t.Errorf("attempt %d waits %.1f minutes, not about %.0f", attempt, got, minutes)
 		}
-		if rest := b.next(key, "as before", time.Minute, time.Hour, now.Add(last/2)); rest > last/2+1 {
+		if rest := m.failed(key, "as before", time.Minute, time.Hour, now.Add(last/2)); rest > last/2+1 {
 			t.Errorf("attempt %d: an event in between counts as a failure: %s", attempt, rest)
 		}
 		now = now.Add(last)
 	}
-	if wait := b.next(key, "something changed", time.Minute, time.Hour, now); wait > time.Minute {
+	if wait := m.failed(key, "something changed", time.Minute, time.Hour, now); wait > time.Minute {
 		t.Errorf("it waits %s although something changed", wait)
 	}
-	b.forget(key)
-	if wait := b.next(key, "something changed", time.Minute, time.Hour, now); wait > time.Minute {
+	m.succeeded(key)
+	if wait := m.failed(key, "something changed", time.Minute, time.Hour, now); wait > time.Minute {
 		t.Errorf("after a success it waits %s", wait)
 	}
 }
@@ -105,26 +105,26 @@ func TestAnOutageHoldsNoWorker(t *testing.T) {
 }
 
 func TestAReportThatTheCacheDoesNotHaveYetIsKept(t *testing.T) {
-	var w writtenReports
+	var m memory
 	key := clusterKey("c1")
 	report := func(version string) *v1alpha1.ProxyReport {
 		return &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}}
 	}
-	if w.latest(key, nil) != nil || w.latest(key, report("5")).ResourceVersion != "5" {
+	if m.latest(key, nil) != nil || m.latest(key, report("5")).ResourceVersion != "5" {
 		t.Error("without one that is kept, it is the cache's")
 	}
-	w.put(key, report("10"))
+	m.wrote(key, report("10"))
 	for cached, want := range map[string]string{"": "10", "9": "10"} {
 		var has *v1alpha1.ProxyReport
 		if cached != "" {
 			has = report(cached)
 		}
-		if got := w.latest(key, has); got.ResourceVersion != want {
+		if got := m.latest(key, has); got.ResourceVersion != want {
 			t.Errorf("the cache has %q: %s", cached, got.ResourceVersion)
 		}
 	}
-	if got := w.latest(key, report("11")); got.ResourceVersion != "11" || len(w.by) != 0 {
-		t.Errorf("the cache has a newer one: %s, %d are kept", got.ResourceVersion, len(w.by))
+	if got := m.latest(key, report("11")); got.ResourceVersion != "11" || m.by[key].written.report != nil {
+		t.Errorf("the cache has a newer one: %s, %+v is kept", got.ResourceVersion, m.by[key].written)
 	}
 }
 
@@ -198,7 +198,9 @@ func TestNoReportIsKeptThatTheCacheHas(t *testing.T) {
 	f.reconcileAll(3)
 	f.setPassword("new-password")
 	f.reconcileAll(3)
-	if len(f.written.by) > 0 {
-		t.Errorf("%d reports are kept", len(f.written.by))
+	for cluster, known := range f.memory.by {
+		if known.written.report != nil {
+			t.Errorf("the report of %s is kept", cluster)
+		}
 	}
 }

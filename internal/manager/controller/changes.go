@@ -29,10 +29,11 @@ type changes struct {
 	live   client.Reader
 	events events.EventRecorder
 
+	memory *memory // which clusters are in doubt
+
 	mu     sync.Mutex
 	loaded bool
-	open   map[types.NamespacedName]bool // clusters; true: what machines are given may differ, too
-	marked map[string]*mark              // by CorporateProxy
+	marked map[string]*mark // by CorporateProxy
 }
 
 // mark is a change that is under way.
@@ -49,20 +50,11 @@ const markTime = 5 * time.Second
 // settled is how long a mark stays after the last write, so that a fan-out sets it once.
 const settled = 2 * time.Second
 
-// doubt reports whether a cluster's report may not say what its Secrets hold, and whether that may concern machines.
-func (c *changes) doubt(ctx context.Context, cluster types.NamespacedName) (doubt, machines bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.load(ctx); err != nil {
-		return false, false, err
-	}
-	machines, doubt = c.open[cluster]
-	return doubt, machines, nil
-}
-
-// load looks once for marks that an earlier process left. They are read live: a cache that has not seen one yet would
+// load looks once for marks that an earlier process left, and puts every cluster in doubt if there are any. They are read live: a cache that has not seen one yet would
 // take the word of reports that are not to be trusted.
 func (c *changes) load(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.loaded {
 		return nil
 	}
@@ -70,7 +62,7 @@ func (c *changes) load(ctx context.Context) error {
 	if err := c.live.List(ctx, proxies); err != nil {
 		return err
 	}
-	c.open, c.marked = map[types.NamespacedName]bool{}, map[string]*mark{}
+	c.marked = map[string]*mark{}
 	var machines bool
 	for i := range proxies.Items {
 		proxy := &proxies.Items[i]
@@ -84,9 +76,9 @@ func (c *changes) load(ctx context.Context) error {
 			return err
 		}
 		for i := range reports.Items {
-			c.open[client.ObjectKeyFromObject(&reports.Items[i])] = machines
+			c.memory.open(client.ObjectKeyFromObject(&reports.Items[i]), machines)
 		}
-		log.FromContext(ctx).Info("an earlier process ended in the middle of a change; every cluster is applied again", "clusters", len(c.open))
+		log.FromContext(ctx).Info("an earlier process ended in the middle of a change; every cluster is applied again", "clusters", len(reports.Items))
 	}
 	c.loaded = true
 	return nil
@@ -119,15 +111,8 @@ func (c *changes) begin(ctx context.Context, cluster types.NamespacedName, now, 
 		}
 		m.touched = time.Now()
 	}
-	c.open[cluster] = c.open[cluster] || machines
+	c.memory.open(cluster, machines)
 	return nil
-}
-
-// recorded is called once a cluster's report says what its Secrets hold.
-func (c *changes) recorded(cluster types.NamespacedName) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.open, cluster)
 }
 
 // overwrote counts a cluster whose Secrets were overwritten with a change of this CorporateProxy.
@@ -159,7 +144,7 @@ func (c *changes) sweep(ctx context.Context, now time.Time) {
 	defer cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.open) > 0 {
+	if c.memory.anyDoubt() {
 		return
 	}
 	for name, m := range c.marked {

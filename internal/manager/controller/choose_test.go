@@ -68,7 +68,7 @@ func TestAClusterThatNothingSelectsHasTimeBeforeItIsBlank(t *testing.T) {
 	look()
 	f.wantReady("c0", "Applied", "blank")
 	look()
-	f.want("remembered, once it is blank", len(f.unselected.since), 0)
+	f.want("remembered, once it is blank", f.memory.by[clusterKey("c0")].unselected.IsZero(), true)
 
 	f.change("c0", func(c *clusterv1.Cluster) {
 		c.Labels, c.Spec.ControlPlaneEndpoint = map[string]string{"site": "fra"}, clusterv1.APIEndpoint{}

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,19 +26,14 @@ type ClusterReconciler struct {
 	Namespace  string               // the operator's own
 	Management types.NamespacedName // the Cluster whose pods dial the endpoints of all others; empty: none
 	Builtin    func(version string) (provider.Table, error)
-	Pace       *Pace
+	Interval   time.Duration // of the paced re-apply
 	Proxies    *installations
 	Waves      *WaveReconciler // decides, where a CorporateProxy has spec.rollout
-	memory     memory
-	Grace      time.Duration // in which a label or a CorporateProxy may come, before a cluster that nothing selects is blank
-	unselected sightings[types.NamespacedName]
-	arrivals   arrivals
+	Grace      time.Duration   // in which a label or a CorporateProxy may come, before a cluster that nothing selects is blank
+	newKey     sync.Mutex      // makes sure that the key of the write memory is created once
 	newcomers  newcomers
-	collected  collected
-	written    writtenReports
+	memory     *memory
 	changes    *changes
-	backOff    clusterBackOff
-	linted     linted
 	tables     tables
 }
 
@@ -55,14 +51,14 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, request ctrl.Request)
 		return result, err
 	case errors.Is(err, context.DeadlineExceeded):
 		logger.Error(err, "the requests of this cluster take too long")
-		return ctrl.Result{RequeueAfter: r.backOff.next(key, "slow", firstSlow, r.Pace.Interval, time.Now())}, nil
+		return ctrl.Result{RequeueAfter: r.memory.failed(key, "slow", firstSlow, r.Interval, time.Now())}, nil
 	case unavailable(err):
 		logger.Info("the API server does not answer; the cluster waits", "error", err.Error())
 		select {
 		case <-ctx.Done():
 		case <-time.After(outagePause):
 		}
-		return ctrl.Result{RequeueAfter: r.backOff.next(key, "outage", firstOutage, longestOutage, time.Now())}, nil
+		return ctrl.Result{RequeueAfter: r.memory.failed(key, "outage", firstOutage, longestOutage, time.Now())}, nil
 	}
 	return result, err
 }
@@ -84,16 +80,16 @@ func (r *ClusterReconciler) reconcile(ctx context.Context, request ctrl.Request)
 		if request.NamespacedName == r.Management {
 			log.FromContext(ctx).Info("--management-cluster names a Cluster that does not exist")
 		}
-		if wait := r.arrivals.expected(s.report, time.Now()); wait > 0 {
+		if wait := r.memory.expected(request.NamespacedName, s.report, time.Now()); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
-		r.arrivals.came(s.report)
+		r.memory.arrived(request.NamespacedName)
 		return ctrl.Result{}, errors.Join(r.forget(ctx, request.NamespacedName, s), r.noCluster(ctx, request.NamespacedName))
 	}
-	r.arrivals.came(s.report)
+	r.memory.arrived(request.NamespacedName)
 	result, err := r.write(ctx, s, r.decide(s))
 	if apierrors.IsNotFound(err) {
-		r.written.forget(request.NamespacedName) // the report is gone, and the cache does not know it yet
+		r.memory.reportGone(request.NamespacedName) // the report is gone, and the cache does not know it yet
 	}
 	return result, err
 }
@@ -107,11 +103,6 @@ func (r *ClusterReconciler) forget(ctx context.Context, key types.NamespacedName
 			return err
 		}
 	}
-	r.Pace.forget(key)
-	r.written.forget(key)
-	r.backOff.forget(key)
-	r.unselected.forget(key)
-	r.linted.forget(key)
-	r.changes.recorded(key)
+	r.memory.forget(key)
 	return nil
 }

@@ -27,19 +27,20 @@ func TestAReportWithoutStatusWaitsForItsCluster(t *testing.T) {
 		"somebody deletes it":       {&v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &behind}}, 0},
 		"its Cluster was here":      {&v1alpha1.ProxyReport{Status: v1alpha1.ProxyReportStatus{Cluster: v1alpha1.ReportedCluster{UID: "u"}}}, 0},
 	} {
-		var a arrivals
+		var m memory
+		key := clusterKey("c0")
 		if c.report != nil {
 			c.report.UID = "r"
 		}
-		a.expected(c.report, now.Add(-time.Minute))
-		if got := a.expected(c.report, now); got != c.want {
+		m.expected(key, c.report, now.Add(-time.Minute))
+		if got := m.expected(key, c.report, now); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		if a.expected(c.report, now.Add(time.Hour)) > 0 {
+		if m.expected(key, c.report, now.Add(time.Hour)) > 0 {
 			t.Errorf("%s: it is waited for without end", name)
 		}
-		a.came(c.report)
-		if len(a.since) != 0 {
+		m.arrived(key)
+		if m.by[key].arrival != (arrival{}) {
 			t.Errorf("%s: it is remembered", name)
 		}
 	}

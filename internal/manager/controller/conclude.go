@@ -24,7 +24,7 @@ func conclude(s state, d decision, w writes, found []v1alpha1.ReportedFinding) v
 	status, out := d.status, w.outcome()
 	status.Secrets, status.Conditions, status.Nodes = slices.Clone(status.Secrets), slices.Clone(status.Conditions), status.Nodes.DeepCopy()
 	status.Findings = found
-	w.recordIn(&status, s.doubtNodes)
+	w.recordIn(&status, s.doubt.machines)
 	setRevisionSince(&status, s)
 	switch {
 	case out.retry != nil:

@@ -32,7 +32,7 @@ type decision struct {
 
 // decide is pure. The findings are not in the decision yet.
 func (r *ClusterReconciler) decide(s state) decision {
-	return decide(s, r.linted.of(client.ObjectKeyFromObject(s.cluster)))
+	return decide(s, r.memory.lintOf(client.ObjectKeyFromObject(s.cluster)))
 }
 
 func decide(s state, lint listFindings) decision {
@@ -103,7 +103,7 @@ func (d *decision) hold(s state) bool {
 
 // leave is for Secrets that are not written. If it is in doubt what they hold, they are due as soon as they can be.
 func (d *decision) leave(s state) {
-	if s.doubt {
+	if s.doubt.open {
 		distrust(&d.status)
 	}
 }

@@ -2,12 +2,10 @@ package controller
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -32,52 +30,11 @@ const (
 func (r *ClusterReconciler) reportChanged() predicate.Predicate {
 	finalizers := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		if beingCollected(e.ObjectOld) && !beingCollected(e.ObjectNew) {
-			r.collected.add(client.ObjectKeyFromObject(e.ObjectNew), time.Now())
+			r.memory.collect(client.ObjectKeyFromObject(e.ObjectNew), time.Now())
 		}
 		return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 	}}
 	return predicate.Or(finalizers, predicate.AnnotationChangedPredicate{}, predicate.GenerationChangedPredicate{})
-}
-
-// collected are the reports that the garbage collector was done with, and when
-// everything is to be applied for it: at once, and when it has settled. The first
-// deletion raises the generation, further ones do not.
-type collected struct {
-	mu  sync.Mutex
-	due map[types.NamespacedName][]time.Time
-}
-
-func (c *collected) add(report types.NamespacedName, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.due == nil {
-		c.due = map[types.NamespacedName][]time.Time{}
-	}
-	c.due[report] = []time.Time{now, now.Add(settleCollected)}
-}
-
-// take reports whether it is time for one of them, which is done then.
-func (c *collected) take(report types.NamespacedName, now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	due := c.due[report]
-	later := slices.DeleteFunc(slices.Clone(due), func(t time.Time) bool { return !t.After(now) })
-	if len(later) > 0 {
-		c.due[report] = later
-	} else {
-		delete(c.due, report)
-	}
-	return len(later) < len(due)
-}
-
-// wait returns how long it is until the next time, which is never 0; 0: there is none.
-func (c *collected) wait(report types.NamespacedName, now time.Time) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if due := c.due[report]; len(due) > 0 {
-		return max(due[0].Sub(now), time.Millisecond)
-	}
-	return 0
 }
 
 // beingCollected reports whether the garbage collector takes the references to an
@@ -95,10 +52,10 @@ func (r *ClusterReconciler) deletionDue(s *state) bool {
 		return false
 	}
 	key, now := client.ObjectKeyFromObject(s.report), time.Now()
-	if observedGeneration(s) != s.report.Generation && r.collected.wait(key, now) == 0 {
-		r.collected.add(key, now) // before this process started, or in the background
+	if observedGeneration(s) != s.report.Generation && r.memory.untilCollected(key, now) == 0 {
+		r.memory.collect(key, now) // before this process started, or in the background
 	}
-	return r.collected.take(key, now)
+	return r.memory.takeCollected(key, now)
 }
 
 func observedGeneration(s *state) int64 {
@@ -130,7 +87,7 @@ func (r *ClusterReconciler) untilCollected(report *v1alpha1.ProxyReport) time.Du
 	case beingCollected(report):
 		return retryCollected
 	}
-	return r.collected.wait(client.ObjectKeyFromObject(report), time.Now())
+	return r.memory.untilCollected(client.ObjectKeyFromObject(report), time.Now())
 }
 
 // sharedOwnership reports whether an object is to be owned by the Cluster, beside the report.

@@ -38,7 +38,7 @@ func TestEverythingIsDueOnceForEachDeletionOfTheReport(t *testing.T) {
 		s := aState(t)
 		s.report = test.report
 		s.report.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, ObservedGeneration: 1}}
-		if got := (&ClusterReconciler{}).deletionDue(&s); got != test.due {
+		if got := (&ClusterReconciler{memory: &memory{}}).deletionDue(&s); got != test.due {
 			t.Errorf("%s: %t", name, got)
 		}
 		// It stays due until everything was applied.
@@ -91,7 +91,7 @@ func TestTheSecondOwnerComesWithThePacedReapply(t *testing.T) {
 	if server.applied["Secret"] != writes {
 		t.Error("a Secret is written for its owner alone")
 	}
-	r.Pace.next[clusterKey("c1")] = time.Now()
+	r.memory.of(clusterKey("c1")).turn = time.Now()
 	if out := turn(r, s); server.applied["Secret"] != writes+2 || len(out.created)+len(out.mended) != 0 {
 		t.Errorf("%d writes, %+v", server.applied["Secret"]-writes, out)
 	}
@@ -138,7 +138,7 @@ func TestSharedObjectsAreSentWithBothOwners(t *testing.T) {
 }
 
 func TestWhatTheCollectorDoesToAReportIsNoticed(t *testing.T) {
-	r := &ClusterReconciler{}
+	r := &ClusterReconciler{memory: &memory{}}
 	reportChanged := r.reportChanged()
 	with, without := deleted(2, metav1.FinalizerDeleteDependents), deleted(2)
 	if !reportChanged.Update(event.UpdateEvent{ObjectOld: with, ObjectNew: without}) || reportChanged.Update(event.UpdateEvent{ObjectOld: with, ObjectNew: with}) {
@@ -159,7 +159,7 @@ func TestWhatTheCollectorDoesToAReportIsNoticed(t *testing.T) {
 		t.Errorf("it is looked at again in %s", soon)
 	}
 	settled := time.Now().Add(settleCollected)
-	if key := client.ObjectKeyFromObject(s.report); !r.collected.take(key, settled) || r.collected.take(key, settled) || r.collected.wait(key, settled) != 0 {
+	if key := client.ObjectKeyFromObject(s.report); !r.memory.takeCollected(key, settled) || r.memory.takeCollected(key, settled) || r.memory.untilCollected(key, settled) != 0 {
 		t.Error("it is not due once more, and then no more")
 	}
 }
@@ -167,8 +167,8 @@ func TestWhatTheCollectorDoesToAReportIsNoticed(t *testing.T) {
 func TestAnApplicationThatFellDueDuringAReconcileIsNotForgotten(t *testing.T) {
 	now := metav1.Now()
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c0", DeletionTimestamp: &now}}
-	r := &ClusterReconciler{}
-	r.collected.add(clusterKey("c0"), time.Now().Add(-time.Hour))
+	r := &ClusterReconciler{memory: &memory{}}
+	r.memory.collect(clusterKey("c0"), time.Now().Add(-time.Hour))
 	if wait := r.untilCollected(report); wait <= 0 {
 		t.Errorf("everything is due, and the next look is in %s", wait)
 	}

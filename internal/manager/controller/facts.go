@@ -44,7 +44,7 @@ func (r *ClusterReconciler) readFacts(ctx context.Context, s *state) error {
 	from, known := inputs.FindFactsObject(s.cluster, table)
 	missing := inputs.RowMissing(last.Facts, from.Row, s.cluster, users)
 	failed := s.unread.Reason != "" || invalidFacts(last)
-	again := failed && r.backOff.over(client.ObjectKeyFromObject(s.cluster), time.Now()) || s.paced || reapplyRequested(s)
+	again := failed && r.memory.attemptDue(client.ObjectKeyFromObject(s.cluster), time.Now()) || s.paced || reapplyRequested(s)
 	switch {
 	case missing.Reason != "" && (!known || s.unread.Reason == missing.Reason && !again):
 		s.unread = missing

@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -162,12 +161,12 @@ func TestNetworksStayWhileABuiltInRowKnowsLess(t *testing.T) {
 	}
 	f.wantNetwork("without the row", "10.9.0.0/16", true)
 	live.err = apierrors.NewInternalError(errors.New("conversion webhook failed"))
-	f.Pace.next[clusterKey("c0")] = time.Now().Add(-time.Second)
+	f.memory.of(clusterKey("c0")).turn = time.Now().Add(-time.Second)
 	f.wantNetwork("without the row, and the object is not read", "10.9.0.0/16", true)
 	live.err = nil
 	live.spec = vpc("10.9.0.0/16")
 	f.change("c0", func(*clusterv1.Cluster) {})
-	f.Pace.next[clusterKey("c0")] = time.Now().Add(-time.Second)
+	f.memory.of(clusterKey("c0")).turn = time.Now().Add(-time.Second)
 	f.wantNetwork("the built-in row knows the same", "10.9.0.0/16", true)
 	if unread := meta.FindStatusCondition(f.reportOf("c0").Status.Conditions, v1alpha1.ConditionFactsUnread); unread != nil {
 		t.Errorf("%+v", unread)
@@ -193,7 +192,7 @@ func TestAProviderThatCannotBeReadHoldsNoPasswordBack(t *testing.T) {
 	f.reconcileAll(1)
 	was := f.applied["c0-systemd-proxy"]
 	live.err = apierrors.NewInternalError(errors.New("conversion webhook failed: connection refused"))
-	f.Pace.next[clusterKey("c0")] = time.Now().Add(-time.Second)
+	f.memory.of(clusterKey("c0")).turn = time.Now().Add(-time.Second)
 	f.setPassword("new")
 	f.reconcileAll(1)
 	report := f.reportOf("c0")
@@ -235,7 +234,7 @@ func TestAClusterWhoseProviderNobodyCouldReadWaits(t *testing.T) {
 	}
 	live.err = nil
 	live.spec = vpc("10.9.0.0/16")
-	f.backOff.by = map[types.NamespacedName]failures{clusterKey("c0"): {until: time.Now()}}
+	f.memory.of(clusterKey("c0")).failures = failures{until: time.Now()}
 	look("c0")
 	f.wantReady("c0", "Applied", "")
 }
@@ -272,7 +271,7 @@ func TestFactsThatCannotBeUsedAreReadAgain(t *testing.T) {
 		t.Errorf("they are read again after %s", result.RequeueAfter)
 	}
 	live.spec = vpc("10.0.0.0/16") // its owner mends it
-	f.backOff.by = map[types.NamespacedName]failures{clusterKey("c0"): {until: time.Now()}}
+	f.memory.of(clusterKey("c0")).failures = failures{until: time.Now()}
 	look()
 	f.wantReady("c0", "Applied", "")
 }
@@ -283,7 +282,7 @@ func TestAClusterThatIsNotReadyIsLookedAtAgainWithinAnInterval(t *testing.T) {
 	f.change("c0", func(c *clusterv1.Cluster) { c.Spec.ControlPlaneEndpoint.Host = "" })
 	for range 3 {
 		result, err := f.reconcile(t.Context(), ctrl.Request{NamespacedName: clusterKey("c0")})
-		if err != nil || result.RequeueAfter < f.Pace.Interval/2 || result.RequeueAfter > f.Pace.Interval {
+		if err != nil || result.RequeueAfter < f.Interval/2 || result.RequeueAfter > f.Interval {
 			t.Errorf("it is looked at again after %s (%v)", result.RequeueAfter, err)
 		}
 	}

@@ -6,9 +6,6 @@ import (
 	"hash/maphash"
 	"runtime"
 	"slices"
-	"sync"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
@@ -60,53 +57,21 @@ type lintedList struct {
 // listFindings returns what is found in a list.
 type listFindings func(lint.Input) lintedList
 
-func lintList(in lint.Input) lintedList {
-	return lintedList{structure: findings(lint.Structure(in)), portability: findings(lint.Portability(in))}
-}
-
-// linted remembers what was found in each cluster's list: asking the clients takes longer than all else that is decided,
-// and a change of the password changes no list.
-type linted struct {
-	asked int // for tests
-
-	mu sync.Mutex
-	by map[types.NamespacedName]lintedList
-}
-
 var lintSeed = maphash.MakeSeed()
+
+// lintDigest is that of all that decides what is found in a list.
+func lintDigest(in lint.Input) uint64 {
+	return maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), in.Left.String(), in.Facts, in.API, *in.Cluster))
+}
 
 // processors bounds how many lists are looked at side by side: one of 4,000 entries takes 60 MiB, and workers that wait
 // for the API server are more than processors.
 var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-func lintOnProcessor(in lint.Input) lintedList {
+func lintList(in lint.Input) lintedList {
 	processors <- struct{}{}
 	defer func() { <-processors }()
-	return lintList(in)
-}
-
-// of is what is found in the list of a cluster.
-func (l *linted) of(cluster types.NamespacedName) listFindings {
-	return func(in lint.Input) lintedList {
-		digest := maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), in.Left.String(), in.Facts, in.API, *in.Cluster))
-		l.mu.Lock()
-		known := l.by[cluster]
-		l.mu.Unlock()
-		if known.digest == digest {
-			return known
-		}
-		found := lintOnProcessor(in)
-		found.digest = digest
-		found.structure, found.portability = sharedFindings(found.structure), sharedFindings(found.portability)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.by == nil {
-			l.by = map[types.NamespacedName]lintedList{}
-		}
-		l.by[cluster] = found
-		l.asked++
-		return found
-	}
+	return lintedList{structure: sharedFindings(findings(lint.Structure(in))), portability: sharedFindings(findings(lint.Portability(in)))}
 }
 
 var findingsOnce = intern.Map[string, []v1alpha1.ReportedFinding]{Most: 1000}
@@ -117,12 +82,6 @@ func sharedFindings(found []v1alpha1.ReportedFinding) []v1alpha1.ReportedFinding
 		return nil
 	}
 	return findingsOnce.Get(fmt.Sprintf("%q", found), func() []v1alpha1.ReportedFinding { return exact(found) })
-}
-
-func (l *linted) forget(cluster types.NamespacedName) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.by, cluster)
 }
 
 // installationFindings is about what an installation lists itself, whatever the cluster.

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
@@ -33,7 +31,9 @@ func TestWhatANewVersionFindsIsWrittenInTheClustersTurn(t *testing.T) {
 	f.restart()
 	f.want("the first look of a new version", f.reconcileAll(n), map[string]int{})
 	later := time.Now().Add(time.Hour)
-	f.Pace.next = map[types.NamespacedName]time.Time{clusterKey("c0"): {}, clusterKey("c1"): later, clusterKey("c2"): later, clusterKey("c3"): {}, clusterKey("c4"): later}
+	for name, turn := range map[string]time.Time{"c0": time.Unix(0, 0), "c1": later, "c2": later, "c3": time.Unix(0, 0), "c4": later} {
+		f.memory.of(clusterKey(name)).turn = turn
+	}
 	f.want("the turn of two", f.reconcileAll(n), map[string]int{"apply": 4, "status of ProxyReport": 2})
 	f.setPassword("new-password")
 	f.want("whatever else is to be written", f.reconcileAll(n), map[string]int{"apply": 2 * n, "status of ProxyReport": n, "status of CorporateProxy": 1})

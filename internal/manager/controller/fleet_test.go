@@ -83,10 +83,11 @@ func (f *countedFleet) restart() {
 	counted := interceptor.NewClient(f.objects, interceptor.Funcs{
 		List: f.list, Create: f.create, Patch: f.patch, SubResourcePatch: f.patchStatus,
 	})
+	known := &memory{}
 	f.ClusterReconciler = &ClusterReconciler{
-		Client: counted, Live: f.objects, Events: f.recorder, Namespace: "system", Builtin: provider.Builtin, Pace: &Pace{Interval: time.Hour},
+		Client: counted, Live: f.objects, Events: f.recorder, Namespace: "system", Builtin: provider.Builtin, Interval: time.Hour,
 		Proxies: &installations{client: f.objects, namespace: "system"},
-		changes: &changes{client: counted, live: f.objects, events: f.recorder},
+		memory:  known, changes: &changes{client: counted, live: f.objects, events: f.recorder, memory: known},
 	}
 }
 
@@ -219,8 +220,8 @@ func TestAFanOutCostsTwoSecretsAndOneStatusPerClusterAndTheRestOnce(t *testing.T
 	if events := len(f.recorder.Events); events != 1 {
 		t.Errorf("a fan-out has %d events", events)
 	}
-	if f.Proxies.parses != 2 || f.linted.asked != n {
-		t.Errorf("the CorporateProxy was parsed %d times for two states of it, and clients were asked %d times about %d lists", f.Proxies.parses, f.linted.asked, n)
+	if f.Proxies.parses != 2 || f.memory.linted != n {
+		t.Errorf("the CorporateProxy was parsed %d times for two states of it, and clients were asked %d times about %d lists", f.Proxies.parses, f.memory.linted, n)
 	}
 }
 
@@ -229,13 +230,13 @@ func TestNoSecretWaitsForAdvice(t *testing.T) {
 	f := newCountedFleet(t, 1)
 	f.fail["apply"] = errors.New("not now")
 	f.reconcileAll(1)
-	if f.linted.asked != 0 {
+	if f.memory.linted != 0 {
 		t.Error("the list was linted before the Secrets were written")
 	}
 	f.fail = map[string]error{}
 	f.reconcileAll(1)
-	if f.linted.asked != 1 {
-		t.Errorf("the list was linted %d times", f.linted.asked)
+	if f.memory.linted != 1 {
+		t.Errorf("the list was linted %d times", f.memory.linted)
 	}
 }
 

@@ -96,13 +96,14 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	}
 	recorder := mgr.GetEventRecorder("fairlead")
 	read := &installations{client: mgr.GetClient(), namespace: opts.Namespace}
+	known := &memory{}
 	clusters := &ClusterReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder,
-		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Pace: &Pace{Interval: opts.ReapplyInterval}, Grace: opts.Grace,
-		Proxies: read, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder},
+		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Interval: opts.ReapplyInterval, Grace: opts.Grace,
+		Proxies: read, memory: known, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder, memory: known},
 	}
 	clusters.Waves = &WaveReconciler{
-		Client: mgr.GetClient(), Proxies: read, Key: clusters.key, Latest: clusters.written.latest, started: time.Now(),
+		Client: mgr.GetClient(), Proxies: read, Key: clusters.key, Latest: known.latest, started: time.Now(),
 		Revisions: &revisions{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: opts.Namespace, key: clusters.key},
 		Preflight: &preflight{client: mgr.GetClient(), namespace: opts.Namespace, enabled: opts.Preflight},
 	}

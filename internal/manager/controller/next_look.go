@@ -41,13 +41,14 @@ func (r *ClusterReconciler) nextAttempt(s state, d decision, out outcome) time.D
 		circumstances = string(d.problem.Reason) + " " + circumstances
 	}
 	wait := func(first time.Duration) time.Duration {
-		return r.backOff.next(key, circumstances, first, r.Pace.Interval, time.Now())
+		return r.memory.failed(key, circumstances, first, r.Interval, time.Now())
 	}
+	due := max(r.memory.untilTurn(key, r.Interval, time.Now()), time.Second)
 	switch {
 	case d.paused:
 		return 0
 	case d.held:
-		return wait(r.Pace.Interval)
+		return wait(r.Interval)
 	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending && s.unread.Reason == v1alpha1.ReasonReadFailed:
 		return min(wait(firstPending), lastErrorRetry)
 	case d.problem != nil && d.problem.Reason == resolve.ReasonFactsPending:
@@ -55,16 +56,16 @@ func (r *ClusterReconciler) nextAttempt(s state, d decision, out outcome) time.D
 	case d.problem != nil && d.problem.Reason == resolve.ReasonInvalidFacts:
 		return wait(firstUnread)
 	case d.problem != nil: // an event says when it is over, unless it is lost
-		return wait(r.Pace.Interval)
+		return wait(r.Interval)
 	case len(out.refused) > 0:
-		return min(wait(firstRefused), r.Pace.due(key))
+		return min(wait(firstRefused), due)
 	case len(out.taken) > 0:
-		return min(wait(firstTaken), r.Pace.due(key))
+		return min(wait(firstTaken), due)
 	case s.unread.Reason != "":
-		return min(wait(firstUnread), r.Pace.due(key))
+		return min(wait(firstUnread), due)
 	}
-	r.backOff.forget(key)
-	return r.Pace.due(key)
+	r.memory.succeeded(key)
+	return due
 }
 
 // soonest is the shorter of two times to wait, of which 0 is for ever.

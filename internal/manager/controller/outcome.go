@@ -55,14 +55,14 @@ type writes struct {
 // due compares what is to be there with what was written last.
 func due(key []byte, s state, d decision, deleted bool) writes {
 	w := writes{digest: apply.Digest(key, d.meaning), all: true}
-	everything := reapplyRequested(&s) || s.paced || deleted || s.doubt
+	everything := reapplyRequested(&s) || s.paced || deleted || s.doubt.open
 	newKey := d.status.Nodes != nil && !apply.SameKey(d.status.Nodes.HMAC, w.digest)
 	for _, object := range d.targets(s.report) {
 		a := attempt{target: object, last: recordOf(d.status, object.role), fingerprint: apply.Fingerprint(key, object.Object)}
 		a.answer = unchanged(a.last)
 		a.due = everything || changed(a.last, a.fingerprint)
 		if a.due {
-			a.excused = deleted || s.doubt
+			a.excused = deleted || s.doubt.open
 			if a.shared = sharedOwnership(s.cluster, a.last, newKey); a.shared {
 				a.Object = apply.Share(a.Object, s.cluster)
 			}

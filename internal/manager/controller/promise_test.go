@@ -154,7 +154,7 @@ func TestAClusterKeepsTheFactsOfItsVersionUntilItIsAskedForAnother(t *testing.T)
 		s := aState(t)
 		s.report = test.report
 		s.cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "g.example", Kind: test.kind, Name: "c1"}
-		r := &ClusterReconciler{Client: noMaps{}, Builtin: versions(t), Pace: &Pace{Interval: time.Hour}}
+		r := &ClusterReconciler{Client: noMaps{}, Builtin: versions(t), Interval: time.Hour, memory: &memory{}}
 		err := r.readFacts(t.Context(), &s)
 		var p *resolve.Problem
 		if is := errors.As(err, &p); test.version == "Facts/v9" != is || is && (p.Reason != resolve.ReasonUnknownPromise || !strings.Contains(p.Error(), "Facts/v9")) {

@@ -42,12 +42,11 @@ type state struct {
 	source       string                  // the state of the CorporateProxy and of what it names
 	settles      time.Duration           // until a source that is changing is read, or a grace period is over; 0: neither
 	paced        bool                    // everything is to be applied again, whether it changed or not
-	doubt        bool                    // the Secrets may hold something else than the report records
-	doubtNodes   bool                    // then: also what machines are given
-	record       *revision.Record        // what it is to have, where the CorporateProxy has spec.rollout
-	unrecorded   bool                    // it has none, since the CorporateProxy has no spec.rollout
-	held         *held                   // why nothing is written for now
-	account      *string                 // fingerprint of the credentials that its Secrets are to have; nil: not known, or nobody asks
+	doubt        doubt
+	record       *revision.Record // what it is to have, where the CorporateProxy has spec.rollout
+	unrecorded   bool             // it has none, since the CorporateProxy has no spec.rollout
+	held         *held            // why nothing is written for now
+	account      *string          // fingerprint of the credentials that its Secrets are to have; nil: not known, or nobody asks
 	now          time.Time
 	fingerprints resolve.Fingerprints // of the credentials, where there are probes
 }
@@ -91,15 +90,16 @@ func (s state) past() resolve.Past {
 
 func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) (state, error) {
 	now := time.Now()
-	s := state{paced: r.Pace.wait(key, now) <= 0, now: now}
+	s := state{paced: r.memory.untilTurn(key, r.Interval, now) <= 0, now: now}
 	var err error
 	if s.report, err = get[v1alpha1.ProxyReport](ctx, r.Client, key); err != nil {
 		return s, err
 	}
-	s.report = r.written.latest(key, s.report)
-	if s.doubt, s.doubtNodes, err = r.changes.doubt(ctx, key); err != nil {
+	s.report = r.memory.latest(key, s.report)
+	if err := r.changes.load(ctx); err != nil {
 		return s, err
 	}
+	s.doubt = r.memory.doubtOf(key)
 	if s.cluster, err = get[clusterv1.Cluster](ctx, r.Client, key); err != nil {
 		return s, err
 	}
@@ -143,10 +143,10 @@ func (r *ClusterReconciler) read(ctx context.Context, key types.NamespacedName) 
 // waitForSelection begins, and ends, the grace period of a cluster that nothing selects and that is not blank yet.
 func (r *ClusterReconciler) waitForSelection(key types.NamespacedName, s *state) {
 	if s.problem == nil || s.problem.Reason != resolve.ReasonNotSelected || s.past().CountsAsProxied() || s.past().Mode == resolve.ModeUnproxied {
-		r.unselected.forget(key)
+		r.memory.selected(key)
 		return
 	}
-	s.settles = max(r.unselected.left(key, r.Grace, s.now), 0)
+	s.settles = max(r.memory.unselectedFor(key, r.Grace, s.now), 0)
 }
 
 // get returns nil for an object that does not exist. One that comes from a cache is shared, and must not be changed.

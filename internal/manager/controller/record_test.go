@@ -79,13 +79,13 @@ func TestAChangeOfTheOwnersIsNobodysRevert(t *testing.T) {
 func TestPaceDoublesForARivalAndJittersForTheFleet(t *testing.T) {
 	now := time.Unix(0, 0)
 	for reverts, hours := range map[int32]float64{0: 1, 1: 1, 2: 2, 3: 4, 6: 32, 60: 32} {
-		pace := &Pace{Interval: time.Hour}
+		var m memory
 		key := clusterKey("c1")
-		if first := pace.wait(key, now); first <= 0 || first > time.Hour {
+		if first := m.untilTurn(key, time.Hour, now); first <= 0 || first > time.Hour {
 			t.Errorf("the first turn is in %s, not within the interval", first)
 		}
-		pace.applied(key, now, reverts)
-		if wait := pace.wait(key, now).Hours(); wait < hours*0.89 || wait > hours*1.11 {
+		m.applied(key, time.Hour, now, reverts)
+		if wait := m.untilTurn(key, time.Hour, now).Hours(); wait < hours*0.89 || wait > hours*1.11 {
 			t.Errorf("after %d reverts the next turn is in %.2f hours, not about %.0f", reverts, wait, hours)
 		}
 	}

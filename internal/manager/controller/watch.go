@@ -79,7 +79,7 @@ func (r *ClusterReconciler) reports() handler.EventHandler {
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
 			if report, is := e.ObjectNew.(*v1alpha1.ProxyReport); is {
-				r.written.latest(client.ObjectKeyFromObject(report), report) // nothing newer needs to be kept
+				r.memory.latest(client.ObjectKeyFromObject(report), report) // nothing newer needs to be kept
 			}
 			switch {
 			case asks.Update(e):
@@ -89,7 +89,7 @@ func (r *ClusterReconciler) reports() handler.EventHandler {
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
-			r.written.forget(client.ObjectKeyFromObject(e.Object))
+			r.memory.reportGone(client.ObjectKeyFromObject(e.Object))
 			q.Add(requestFor(e.Object))
 		},
 	}

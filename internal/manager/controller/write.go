@@ -67,7 +67,7 @@ func (r *ClusterReconciler) write(ctx context.Context, s state, d decision) (ctr
 	if out.overwritten {
 		r.changes.overwrote(cluster, status.ProxyName)
 	}
-	r.changes.recorded(cluster) // what failed is due by its record
+	r.memory.recorded(cluster) // what failed is due by its record
 	r.announce(s, status, out)
 	if out.retry != nil {
 		return ctrl.Result{}, out.retry
@@ -90,7 +90,7 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 	if err := apply.Create(ctx, r.Client, report); err != nil {
 		return nil, err
 	}
-	r.written.put(client.ObjectKeyFromObject(report), report)
+	r.memory.wrote(client.ObjectKeyFromObject(report), report)
 	return report, nil
 }
 
@@ -99,9 +99,9 @@ func (r *ClusterReconciler) createReport(ctx context.Context, s state, promised 
 func (r *ClusterReconciler) remember(ctx context.Context, report *v1alpha1.ProxyReport, answer *metav1.PartialObjectMetadata, status v1alpha1.ProxyReportStatus) *v1alpha1.ProxyReport {
 	next := &v1alpha1.ProxyReport{TypeMeta: report.TypeMeta, ObjectMeta: answer.ObjectMeta, Status: status}
 	key := client.ObjectKeyFromObject(report)
-	r.written.put(key, next)
+	r.memory.wrote(key, next)
 	if cached, err := get[v1alpha1.ProxyReport](ctx, r.Client, key); err == nil {
-		r.written.latest(key, cached) // an event that came before the answer does not come again
+		r.memory.latest(key, cached) // an event that came before the answer does not come again
 	}
 	return next
 }
@@ -157,7 +157,7 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d decisio
 	}
 	r.send(ctx, w.attempts, blank)
 	if deleted && w.outcome().retry != nil {
-		r.collected.add(cluster, time.Now()) // all of it comes again
+		r.memory.collect(cluster, time.Now()) // all of it comes again
 	}
 	return w
 }
@@ -166,7 +166,7 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d decisio
 // must not put off the others.
 func (r *ClusterReconciler) paceNext(s state, w writes, status v1alpha1.ProxyReportStatus) {
 	if w.all && w.outcome().retry == nil {
-		r.Pace.applied(client.ObjectKeyFromObject(s.cluster), time.Now(), mostReverts(status))
+		r.memory.applied(client.ObjectKeyFromObject(s.cluster), r.Interval, time.Now(), mostReverts(status))
 	}
 }
 

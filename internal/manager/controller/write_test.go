@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -47,7 +46,7 @@ func (s *server) Patch(_ context.Context, object client.Object, _ client.Patch, 
 
 // turn decides and applies, and has the report say what came of it.
 func turn(r *ClusterReconciler, s *state) outcome {
-	s.paced = r.Pace.wait(client.ObjectKeyFromObject(s.cluster), time.Now()) <= 0
+	s.paced = r.memory.untilTurn(client.ObjectKeyFromObject(s.cluster), r.Interval, time.Now()) <= 0
 	d := decide(*s, lintList)
 	w := r.applySecrets(context.Background(), *s, d)
 	s.report.Status = conclude(*s, d, w, nil)
@@ -60,8 +59,9 @@ func withConfigMap(t *testing.T) (*server, *ClusterReconciler, *state) {
 	cluster := &server{errors: map[string]error{}, applied: map[string]int{}}
 	s := aState(t)
 	s.installation.ConfigMap, s.report = true, &v1alpha1.ProxyReport{}
-	known := &changes{client: cluster, loaded: true, open: map[types.NamespacedName]bool{}, marked: map[string]*mark{}}
-	return cluster, &ClusterReconciler{Client: cluster, Pace: &Pace{Interval: time.Hour}, changes: known}, &s
+	m := &memory{}
+	known := &changes{client: cluster, loaded: true, memory: m, marked: map[string]*mark{}}
+	return cluster, &ClusterReconciler{Client: cluster, Interval: time.Hour, memory: m, changes: known}, &s
 }
 
 // A name that is taken is tried again every minute, and the Secrets are due every ten.
@@ -69,18 +69,18 @@ func TestANameThatIsTakenDoesNotPutOffTheSecretsTurn(t *testing.T) {
 	cluster, r, s := withConfigMap(t)
 	cluster.errors["ConfigMap"] = errors.New(apply.NotOurs + " it is theirs")
 	turn(r, s)
-	due := r.Pace.next[clusterKey("c1")]
+	due := r.memory.of(clusterKey("c1")).turn
 	out := turn(r, s)
 	if cluster.applied["Secret"] != 2 || cluster.applied["ConfigMap"] != 2 || len(out.taken) != 1 {
 		t.Fatalf("%v, %+v", cluster.applied, out)
 	}
-	if next := r.Pace.next[clusterKey("c1")]; !next.Equal(due) {
+	if next := r.memory.of(clusterKey("c1")).turn; !next.Equal(due) {
 		t.Errorf("the Secrets were due at %s, and are at %s", due, next)
 	}
-	r.Pace.next[clusterKey("c1")] = time.Now()
+	r.memory.of(clusterKey("c1")).turn = time.Now()
 	turn(r, s)
-	if cluster.applied["Secret"] != 4 || !r.Pace.next[clusterKey("c1")].After(due.Add(-20*time.Minute)) {
-		t.Errorf("in their turn: %v, and again at %s", cluster.applied, r.Pace.next)
+	if cluster.applied["Secret"] != 4 || !r.memory.of(clusterKey("c1")).turn.After(due.Add(-20*time.Minute)) {
+		t.Errorf("in their turn: %v, and again at %s", cluster.applied, r.memory.of(clusterKey("c1")).turn)
 	}
 }
 
