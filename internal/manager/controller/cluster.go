@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,7 +29,7 @@ type ClusterReconciler struct {
 	Proxies    *installations
 	Waves      *WaveReconciler // decides, where a CorporateProxy has spec.rollout
 	Grace      time.Duration   // in which a label or a CorporateProxy may come, before a cluster that nothing selects is blank
-	newKey     sync.Mutex      // makes sure that the key of the write memory is created once
+	Key        *writeKey
 	newcomers  newcomers
 	memory     *memory
 	changes    *changes

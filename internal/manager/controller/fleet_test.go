@@ -87,7 +87,7 @@ func (f *countedFleet) restart() {
 	f.ClusterReconciler = &ClusterReconciler{
 		Client: counted, Live: f.objects, Events: f.recorder, Namespace: "system", Builtin: provider.Builtin, Interval: time.Hour,
 		Proxies: &installations{client: f.objects, namespace: "system"},
-		memory:  known, changes: &changes{client: counted, live: f.objects, events: f.recorder, memory: known},
+		Key:     &writeKey{Client: counted, Live: f.objects, Namespace: "system"}, memory: known, changes: &changes{client: counted, live: f.objects, events: f.recorder, memory: known},
 	}
 }
 

@@ -4,11 +4,16 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
+	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
@@ -19,16 +24,25 @@ const (
 	memoryKey    = "key"
 )
 
-// key returns the key of the write memory, creating it on first use.
-func (r *ClusterReconciler) key(ctx context.Context) ([]byte, error) {
-	name := types.NamespacedName{Namespace: r.Namespace, Name: MemorySecret}
-	secret, err := get[corev1.Secret](ctx, r.Client, name)
+// writeKey is the key of the write memory.
+type writeKey struct {
+	Client    client.Client // reads from caches
+	Live      client.Reader // reads from the API server
+	Namespace string        // the operator's own
+
+	creating sync.Mutex
+}
+
+// get returns the key, creating it on first use.
+func (k *writeKey) get(ctx context.Context) ([]byte, error) {
+	name := types.NamespacedName{Namespace: k.Namespace, Name: MemorySecret}
+	secret, err := get[corev1.Secret](ctx, k.Client, name)
 	if err != nil || secret != nil {
 		return keyOf(secret, err)
 	}
-	r.newKey.Lock()
-	defer r.newKey.Unlock()
-	secret, err = get[corev1.Secret](ctx, r.Live, name)
+	k.creating.Lock()
+	defer k.creating.Unlock()
+	secret, err = get[corev1.Secret](ctx, k.Live, name)
 	if err != nil || secret != nil {
 		return keyOf(secret, err)
 	}
@@ -38,7 +52,7 @@ func (r *ClusterReconciler) key(ctx context.Context) ([]byte, error) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
 		Data:       map[string][]byte{memoryKey: key},
 	}
-	return key, apply.Create(ctx, r.Client, secret)
+	return key, apply.Create(ctx, k.Client, secret)
 }
 
 // keyOf refuses a key that somebody else made up: with a short one, the hashes in
@@ -52,4 +66,18 @@ func keyOf(secret *corev1.Secret, err error) ([]byte, error) {
 		return nil, fmt.Errorf("data.%[2]s of Secret %[1]s has %[3]d bytes instead of %[4]d; delete the Secret, and it is made anew", secret.Name, memoryKey, len(key), apply.KeyBytes)
 	}
 	return key, nil
+}
+
+// fingerprints are the keyed hashes of the credentials of an installation.
+func fingerprints(key []byte, of resolve.Installation) resolve.Fingerprints {
+	return resolve.Fingerprints{Current: fingerprint(key, of.HTTP, of.HTTPS), Previous: fingerprint(key, of.Previous.HTTP, of.Previous.HTTPS)}
+}
+
+// fingerprint is the keyed hash of credentials; empty without any.
+func fingerprint(key []byte, http, https proxyurl.URL) string {
+	account := render.Account(http, https)
+	if account == nil {
+		return ""
+	}
+	return apply.Digest(key, account)
 }

@@ -96,15 +96,15 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	}
 	recorder := mgr.GetEventRecorder("fairlead")
 	read := &installations{client: mgr.GetClient(), namespace: opts.Namespace}
-	known := &memory{}
+	known, key := &memory{}, &writeKey{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: opts.Namespace}
 	clusters := &ClusterReconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder,
 		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Interval: opts.ReapplyInterval, Grace: opts.Grace,
-		Proxies: read, memory: known, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder, memory: known},
+		Proxies: read, Key: key, memory: known, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder, memory: known},
 	}
 	clusters.Waves = &WaveReconciler{
-		Client: mgr.GetClient(), Proxies: read, Key: clusters.key, Latest: known.latest, started: time.Now(),
-		Revisions: &revisions{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: opts.Namespace, key: clusters.key},
+		Client: mgr.GetClient(), Proxies: read, Latest: known.latest, started: time.Now(),
+		Revisions: &revisions{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: opts.Namespace, key: key},
 		Preflight: &preflight{client: mgr.GetClient(), namespace: opts.Namespace, enabled: opts.Preflight},
 	}
 	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Proxies: read, Waves: clusters.Waves, Events: recorder, Now: time.Now}

@@ -20,7 +20,7 @@ func (r *ClusterReconciler) readAccount(ctx context.Context, s *state) error {
 	if s.last().Observed == nil || s.account != nil || s.held != nil && s.held.condition == v1alpha1.ConditionRevisionUnknown {
 		return nil
 	}
-	key, err := r.key(ctx)
+	key, err := r.Key.get(ctx)
 	if err != nil {
 		return err
 	}

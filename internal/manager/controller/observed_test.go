@@ -53,7 +53,7 @@ func (f *countedFleet) conditions(name string) map[string]string {
 func (f *countedFleet) account(password string) string {
 	f.Helper()
 	f.setPassword(password)
-	key, err := f.key(f.Context())
+	key, err := f.Key.get(f.Context())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestProbesChangeTheValuesAlone(t *testing.T) {
 	if f.applied["c3"+render.SystemdSuffix] != machines {
 		t.Error("the Secret for machines was written")
 	}
-	key, err := f.key(t.Context())
+	key, err := f.Key.get(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

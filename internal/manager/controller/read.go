@@ -204,17 +204,13 @@ func (r *ClusterReconciler) readInstallation(ctx context.Context, s *state) erro
 	s.installation, s.source, s.nextEnd = read.installation, read.version, read.nextEnd
 	s.settles = r.Proxies.settles(proxy, now)
 	if err == nil && s.installation.Probes != nil {
-		s.fingerprints, err = r.fingerprints(ctx, s.installation)
+		key, err := r.Key.get(ctx)
+		if err != nil {
+			return fmt.Errorf("reading the key of the write memory: %w", err)
+		}
+		s.fingerprints = fingerprints(key, s.installation)
 	}
 	return err
-}
-
-func (r *ClusterReconciler) fingerprints(ctx context.Context, of resolve.Installation) (resolve.Fingerprints, error) {
-	key, err := r.key(ctx)
-	if err != nil {
-		return resolve.Fingerprints{}, fmt.Errorf("reading the key of the write memory: %w", err)
-	}
-	return resolve.Fingerprints{Current: fingerprint(key, of.HTTP, of.HTTPS), Previous: fingerprint(key, of.Previous.HTTP, of.Previous.HTTPS)}, nil
 }
 
 // tables keeps the table of providers as it was parsed last, by the version of its built-in rows.

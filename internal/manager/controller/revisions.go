@@ -20,7 +20,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
-	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
@@ -33,7 +32,7 @@ type revisions struct {
 	client    client.Client // caches
 	live      client.Reader // managed fields are in no cache
 	namespace string
-	key       func(context.Context) ([]byte, error) // of the write memory
+	key       *writeKey
 
 	mu      sync.Mutex
 	created map[string]*stored // by name; until the cache has it
@@ -72,7 +71,7 @@ func (r *revisions) list(ctx context.Context) (map[string][]*stored, error) {
 	if err := r.client.List(ctx, secrets, ours...); err != nil {
 		return nil, err
 	}
-	key, err := r.key(ctx)
+	key, err := r.key.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,16 +142,20 @@ func (r *revisions) find(ctx context.Context, record v1alpha1.ReportedRevision) 
 }
 
 // record writes a new revision. Its number is higher than that of any that is kept or that a cluster has.
-func (r *revisions) record(ctx context.Context, key []byte, read reading, known []*stored, recorded int64, now metav1.Time) (*stored, error) {
+func (r *revisions) record(ctx context.Context, read reading, known []*stored, recorded int64, now metav1.Time) (*stored, error) {
 	proxy := read.effective
+	key, err := r.key.get(ctx)
+	if err != nil {
+		return nil, err
+	}
 	halves, err := r.halves(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &stored{Public: revision.PublicOf(proxy, read.installation), content: read.content, installation: read.installation}
 	s.Number, s.Since, s.Digest = max(recorded, highest(proxy.Name, known, halves))+1, now, apply.Digest(key, read.content.Text())
-	s.Credentials = fingerprint(key, read.installation.HTTP, read.installation.HTTPS)
-	s.Previous = fingerprint(key, read.installation.Previous.HTTP, read.installation.Previous.HTTPS)
+	credentials := fingerprints(key, read.installation)
+	s.Credentials, s.Previous = credentials.Current, credentials.Previous
 	if s.Changes, err = r.changes(ctx, proxy); err != nil {
 		return nil, err
 	}
@@ -323,12 +326,3 @@ func (r *revisions) control(ctx context.Context, proxy string) (revision.Control
 
 // controlError says that a control ConfigMap says something impossible.
 type controlError struct{ error }
-
-// fingerprint is the keyed hash of credentials; empty without any.
-func fingerprint(key []byte, http, https proxyurl.URL) string {
-	account := render.Account(http, https)
-	if account == nil {
-		return ""
-	}
-	return apply.Digest(key, account)
-}

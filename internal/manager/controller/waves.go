@@ -30,7 +30,6 @@ type WaveReconciler struct {
 	Client    client.Client // caches
 	Proxies   *installations
 	Revisions *revisions
-	Key       func(context.Context) ([]byte, error)
 	Latest    func(types.NamespacedName, *v1alpha1.ProxyReport) *v1alpha1.ProxyReport
 	Preflight *preflight
 
@@ -192,11 +191,7 @@ func (r *WaveReconciler) recordChange(ctx context.Context, proxy *v1alpha1.Corpo
 	if usable := rec.unusable == nil; same || !usable || tooLong != "" || read.incomplete != "" {
 		return rec, nil
 	}
-	key, err := r.Key(ctx)
-	if err != nil {
-		return rec, err
-	}
-	s, err := r.Revisions.record(ctx, key, read, known, fleet.highest[proxy.Name], metav1.NewTime(now.Truncate(time.Second)))
+	s, err := r.Revisions.record(ctx, read, known, fleet.highest[proxy.Name], metav1.NewTime(now.Truncate(time.Second)))
 	switch {
 	case err == nil:
 		log.FromContext(ctx).Info("recorded a revision", "corporateproxy", proxy.Name, "revision", s.Number)

@@ -124,7 +124,7 @@ func TestASecretStaysWhoseConfigMapTheCacheHasNotYet(t *testing.T) {
 			return meta.SetList(list, []runtime.Object{&metav1.PartialObjectMetadata{}})
 		},
 	})
-	r := &revisions{client: late, live: server, namespace: "system", key: w.key}
+	r := &revisions{client: late, live: server, namespace: "system", key: w.Key}
 	w.must(r.forgetHalves(t.Context()))
 	w.must(w.objects.Get(t.Context(), client.ObjectKey{Namespace: "system", Name: revision.Name("default", 1)}, &corev1.Secret{}))
 }

@@ -57,8 +57,8 @@ func (w *waveFleetTest) must(err error) {
 func (w *waveFleetTest) restartWaves() {
 	w.restart()
 	w.Waves = &WaveReconciler{
-		Client: w.objects, Proxies: w.Proxies, Key: w.key, Latest: w.memory.latest, started: time.Now(),
-		Revisions: &revisions{client: w.Client, live: w.Client, namespace: "system", key: w.key}, // which has no managed fields
+		Client: w.objects, Proxies: w.Proxies, Latest: w.memory.latest, started: time.Now(),
+		Revisions: &revisions{client: w.Client, live: w.Client, namespace: "system", key: w.Key}, // which has no managed fields
 		Preflight: &preflight{client: w.objects, namespace: "system", enabled: true},
 	}
 }

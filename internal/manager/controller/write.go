@@ -135,7 +135,7 @@ func (r *ClusterReconciler) applySecrets(ctx context.Context, s state, d decisio
 	if len(d.secrets) == 0 {
 		return writes{}
 	}
-	key, err := r.key(ctx)
+	key, err := r.Key.get(ctx)
 	if err != nil {
 		return writes{failed: fmt.Errorf("reading the key of the write memory: %w", err)}
 	}

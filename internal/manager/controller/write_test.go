@@ -61,7 +61,7 @@ func withConfigMap(t *testing.T) (*server, *ClusterReconciler, *state) {
 	s.installation.ConfigMap, s.report = true, &v1alpha1.ProxyReport{}
 	m := &memory{}
 	known := &changes{client: cluster, loaded: true, memory: m, marked: map[string]*mark{}}
-	return cluster, &ClusterReconciler{Client: cluster, Interval: time.Hour, memory: m, changes: known}, &s
+	return cluster, &ClusterReconciler{Client: cluster, Key: &writeKey{Client: cluster}, Interval: time.Hour, memory: m, changes: known}, &s
 }
 
 // A name that is taken is tried again every minute, and the Secrets are due every ten.
