@@ -1,14 +1,14 @@
-// Package controller runs the operator: it watches, and for each Cluster reads
-// the state, decides, and writes, in that order:
+// Package controller puts the operator together: its caches, its metrics, and a package for each thing that it decides. Each
+// imports only those below it:
 //
-//	read.go      caches, and live the infrastructure object → state
-//	decide.go    state → decision, pure; the resolving is package resolve's
-//	outcome.go   decision → what is due; answers of the API server → outcome; pure
-//	write.go     writes what is due (package apply), then the ProxyReport
-//	conclude.go  decision and outcome → status of the ProxyReport, pure
+//	cluster         for each Cluster: reads the state, has it decided, and writes
+//	corporateproxy  the status of each CorporateProxy
+//	waves           which revision each cluster is to have, with spec.rollout
+//	machines        when outdated machines are replaced (internal/core/rollout decides)
+//	decide          state → Secrets and report; pure
+//	settings        what CorporateProxies say now, and what they said in each revision
+//	findings        what lint finds, as statuses say it
+//	machinery       what all controllers do alike
 //
-// There is one root kind, the Cluster; everything else that is watched maps to
-// the Clusters it concerns (watch.go). The status of a CorporateProxy is a small
-// controller of its own (corporateproxy.go), and so is replacing outdated machines
-// (rollout.go, what it decides is in internal/core/rollout).
+// There is one root kind, the Cluster; everything else that is watched maps to the Clusters it concerns.
 package controller

@@ -1,30 +1,54 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
+
+	"github.com/fairlead-io/fairlead/internal/manager/controller/cluster"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/corporateproxy"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machines"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/waves"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/health"
-	"github.com/fairlead-io/fairlead/internal/manager/callers"
-	"github.com/fairlead-io/fairlead/internal/manager/intern"
+	"github.com/fairlead-io/fairlead/internal/manager/statuspage"
+	"github.com/fairlead-io/fairlead/internal/write/cage"
 )
+
+// CheckCage returns an error unless the policies that keep the operator's writes to its own Secrets and ConfigMaps
+// (config/rbac/admission_policy.yaml, configmap_policy.yaml) and to what else it is there for (writes_policy.yaml)
+// hold for who we are.
+func CheckCage(ctx context.Context, c client.Client, namespace string) error {
+	return cage.Check(ctx, c, cage.Policies{
+		Secrets: "fairlead-operator-secrets", ConfigMaps: "fairlead-operator-configmaps", Writes: "fairlead-operator-writes",
+	}, namespace)
+}
 
 // Options are the operator's settings.
 type Options struct {
@@ -41,12 +65,6 @@ type Options struct {
 	Management      types.NamespacedName // the management cluster's own Cluster; may be empty
 }
 
-// Scheme knows the kinds that the operator works with.
-func Scheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
-}
-
 // metricsServer serves the metrics. What else it serves has a filter of its own.
 func metricsServer(opts Options) metricsserver.Options {
 	server := metricsserver.Options{BindAddress: opts.MetricsAddress, SecureServing: opts.MetricsSecure}
@@ -54,7 +72,7 @@ func metricsServer(opts Options) metricsserver.Options {
 		return server
 	}
 	server.FilterProvider = func(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
-		filter, err := callers.Filter(config, client)
+		filter, err := statuspage.Filter(config, client)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +94,7 @@ const metricsPath = "/metrics" // controller-runtime's
 
 // NewManager returns the operator, ready to be started.
 func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
-	scheme, err := Scheme()
+	scheme, err := machinery.Scheme()
 	if err != nil {
 		return nil, err
 	}
@@ -95,20 +113,19 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		return nil, err
 	}
 	recorder := mgr.GetEventRecorder("fairlead")
-	read := &installations{client: mgr.GetClient(), namespace: opts.Namespace}
-	known, key := &memory{}, &writeKey{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: opts.Namespace}
-	clusters := &ClusterReconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder,
-		Namespace: opts.Namespace, Management: opts.Management, Builtin: provider.Builtin, Interval: opts.ReapplyInterval, Grace: opts.Grace,
-		Proxies: read, Key: key, memory: known, changes: &changes{client: mgr.GetClient(), live: mgr.GetAPIReader(), events: recorder, memory: known},
+	read := &settings.Installations{Client: mgr.GetClient(), Namespace: opts.Namespace}
+	key := &settings.Key{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: opts.Namespace}
+	clusters := (&cluster.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Namespace: opts.Namespace, Management: opts.Management,
+		Builtin: provider.Builtin, Interval: opts.ReapplyInterval, Grace: opts.Grace, Proxies: read, Key: key,
+	}).Begin()
+	clusters.Waves = &waves.Reconciler{
+		Client: mgr.GetClient(), Proxies: read, Latest: clusters.Latest, Started: time.Now(),
+		Revisions: &settings.Revisions{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: opts.Namespace, Key: key},
+		Preflight: &waves.Preflight{Client: mgr.GetClient(), Namespace: opts.Namespace, Enabled: opts.Preflight},
 	}
-	clusters.Waves = &WaveReconciler{
-		Client: mgr.GetClient(), Proxies: read, Latest: known.latest, started: time.Now(),
-		Revisions: &revisions{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: opts.Namespace, key: key},
-		Preflight: &preflight{client: mgr.GetClient(), namespace: opts.Namespace, enabled: opts.Preflight},
-	}
-	proxies := &CorporateProxyReconciler{Client: mgr.GetClient(), Proxies: read, Waves: clusters.Waves, Events: recorder, Now: time.Now}
-	rollout := &RolloutReconciler{
+	proxies := &corporateproxy.Reconciler{Client: mgr.GetClient(), Proxies: read, Waves: clusters.Waves, Events: recorder, Now: time.Now}
+	rollout := &machines.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Interval: opts.RolloutInterval, Revisions: clusters.Waves.Revisions,
 	}
 	RegisterMetrics(mgr.GetClient(), mgr.Elected())
@@ -130,80 +147,6 @@ func caches(namespace string) cache.Options {
 	}
 }
 
-// trim drops from the caches what the operator does not read. (Transforms of single kinds would need these to be
-// installed.)
-func trim(object any) (any, error) {
-	switch o := object.(type) {
-	case *metav1.PartialObjectMetadata:
-		if o.GroupVersionKind().Group == clusterv1.GroupVersion.Group {
-			return trimMachine(o)
-		}
-	case *clusterv1.Cluster:
-		return trimCluster(o), nil
-	case *v1alpha1.ProxyReport:
-		return trimReport(o), nil
-	}
-	return cache.TransformStripManagedFields()(object)
-}
-
-// trimReport has one copy of each text that most reports have.
-func trimReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
-	if len(report.ManagedFields) > 0 {
-		report.ManagedFields = []metav1.ManagedFieldsEntry{{}} // that there are some
-	}
-	report.Labels, report.Annotations = intern.Pairs(report.Labels), intern.Pairs(report.Annotations)
-	status := &report.Status
-	texts := []*string{&report.Namespace, &status.Mode, &status.ProxyName, &status.Form}
-	for i := range status.Entries {
-		texts = append(texts, &status.Entries[i].Value, &status.Entries[i].Source, &status.Entries[i].Field)
-	}
-	for i := range status.Conditions {
-		texts = append(texts, &status.Conditions[i].Type, &status.Conditions[i].Reason, &status.Conditions[i].Message)
-	}
-	for i := range status.Secrets {
-		texts = append(texts, &status.Secrets[i].Role)
-	}
-	if revision := status.Revision; revision != nil {
-		texts = append(texts, &revision.Proxy, &revision.Digest, &revision.Override, &revision.Facts)
-	}
-	if facts := status.Facts; facts != nil {
-		texts = append(texts, &facts.Version, &facts.Source, &facts.Kind)
-	}
-	for _, text := range texts {
-		*text = intern.Text(*text)
-	}
-	status.Findings = sharedFindings(status.Findings)
-	status.Entries = exact(status.Entries)
-	status.Conditions = exact(status.Conditions)
-	status.Secrets = exact(status.Secrets)
-	return report
-}
-
-// exact is a copy in no more memory than it needs: decoding leaves room for twice as many.
-func exact[T any](all []T) []T {
-	if len(all) == 0 {
-		return nil
-	}
-	return append(make([]T, 0, len(all)), all...)
-}
-
-// trimCluster keeps of a Cluster what decides about its proxy.
-func trimCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
-	kept := &clusterv1.Cluster{TypeMeta: c.TypeMeta, ObjectMeta: metav1.ObjectMeta{
-		Namespace: intern.Text(c.Namespace), Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Generation: c.Generation,
-		CreationTimestamp: c.CreationTimestamp, DeletionTimestamp: c.DeletionTimestamp, Labels: c.Labels, Finalizers: c.Finalizers,
-	}}
-	if value, is := c.Annotations[clusterv1.PausedAnnotation]; is {
-		kept.Annotations = map[string]string{clusterv1.PausedAnnotation: value}
-	}
-	kept.Spec = clusterv1.ClusterSpec{
-		Paused: c.Spec.Paused, ClusterNetwork: c.Spec.ClusterNetwork, ControlPlaneEndpoint: c.Spec.ControlPlaneEndpoint,
-		ControlPlaneRef: c.Spec.ControlPlaneRef, InfrastructureRef: c.Spec.InfrastructureRef,
-	}
-	kept.Spec.Topology.ClassRef.Name = intern.Text(c.Spec.Topology.ClassRef.Name)
-	return kept
-}
-
 // watched lists what both controllers watch.
 func watched() []client.Object {
 	namespaces := &metav1.PartialObjectMetadata{}
@@ -212,8 +155,36 @@ func watched() []client.Object {
 		&clusterv1.Cluster{}, &v1alpha1.CorporateProxy{}, &v1alpha1.ProxyOverride{}, &v1alpha1.ProxyReport{},
 		&corev1.Secret{}, &corev1.ConfigMap{}, namespaces,
 	}
-	for _, object := range machineMetadata() {
+	for _, object := range cluster.MachineMetadata() {
 		all = append(all, object)
 	}
 	return all
+}
+
+// mapper remembers what the kinds of Kubernetes and our own are called in requests: the one of controller-runtime finds it
+// anew for each read and each write. Of other kinds, versions come and go.
+type mapper struct {
+	meta.RESTMapper
+	known sync.Map // schema.GroupVersionKind to *meta.RESTMapping
+}
+
+func newMapper(config *rest.Config, client *http.Client) (meta.RESTMapper, error) {
+	of, err := apiutil.NewDynamicRESTMapper(config, client)
+	return &mapper{RESTMapper: of}, err
+}
+
+// RESTMapping has the errors of the mapper that it asks.
+func (m *mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	if len(versions) != 1 || kind.Group != corev1.GroupName && kind.Group != v1alpha1.GroupVersion.Group {
+		return m.RESTMapper.RESTMapping(kind, versions...)
+	}
+	key := kind.WithVersion(versions[0])
+	if found, is := m.known.Load(key); is {
+		return found.(*meta.RESTMapping), nil
+	}
+	found, err := m.RESTMapper.RESTMapping(kind, versions...)
+	if err == nil {
+		m.known.Store(key, found)
+	}
+	return found, err
 }

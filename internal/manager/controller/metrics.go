@@ -7,28 +7,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/fairlead-io/fairlead/internal/manager/controller/cluster"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
-
-// The results of a write, as the label "result".
-const (
-	writeWritten   = "written"   // new content
-	writeUnchanged = "unchanged" // applied again, nothing had to change
-	writeMended    = "mended"    // applied again, somebody had changed it
-	writeTaken     = "taken"
-	writeKept      = "kept" // it was to be created blank, and exists
-	writeRefused   = "refused"
-	writeFailed    = "failed"
-)
-
-var secretWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "fairlead_secret_writes_total",
-	Help: "Writes of Secrets and ConfigMaps, by role and result.",
-}, []string{"role", "result"})
 
 var reportsDesc = prometheus.NewDesc("fairlead_reports",
 	"ProxyReports, by mode and reason of the condition Ready.", []string{"mode", "reason"}, nil)
@@ -164,7 +151,7 @@ func RegisterMetrics(reader client.Reader, elected <-chan struct{}) {
 
 // Collectors are the operator's own metrics. Those about the fleet have no values until elected is closed.
 func Collectors(reader client.Reader, elected <-chan struct{}) []prometheus.Collector {
-	return []prometheus.Collector{secretWrites, fleetCollector{reader, elected, time.Now}}
+	return []prometheus.Collector{cluster.SecretWrites, fleetCollector{reader, elected, time.Now}}
 }
 
 func leads(elected <-chan struct{}) bool {

@@ -21,7 +21,6 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
-	"github.com/fairlead-io/fairlead/internal/manager/callers"
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
@@ -34,7 +33,7 @@ type Options struct {
 
 // Add serves the page beside the metrics of a manager, to whoever the API server knows and lets.
 func Add(mgr manager.Manager, opts Options) error {
-	filter, err := callers.Filter(mgr.GetConfig(), mgr.GetHTTPClient())
+	filter, err := Filter(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}

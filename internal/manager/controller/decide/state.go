@@ -1,0 +1,115 @@
+package decide
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/core/revision"
+)
+
+func ObservedGeneration(s *State) int64 {
+	if ready := meta.FindStatusCondition(s.Last().Conditions, v1alpha1.ConditionReady); ready != nil {
+		return ready.ObservedGeneration
+	}
+	return 0
+}
+
+func ReapplyRequested(s *State) bool {
+	return s.Report != nil && s.Report.Annotations[v1alpha1.ReapplyAnnotation] != s.Report.Status.HandledRequest
+}
+
+func (s *State) Hold(condition, reason, message string) { s.Held = &held{condition, reason, message} }
+
+// Doubt is that the Secrets of a cluster may hold something else than its report records.
+type Doubt struct{ Open, Machines bool } // machines: what these are given may differ, too
+
+func (s State) Annotation(name string) string {
+	if s.Report == nil {
+		return ""
+	}
+	return s.Report.Annotations[name]
+}
+
+func (s State) promisedForm() resolve.Form { return inputs.PromisedForm(s.Report, s.Past()) }
+
+func (s State) UnknownPromise(annotation, detail string) *resolve.Problem {
+	return &resolve.Problem{
+		Reason: resolve.ReasonUnknownPromise, Object: "ProxyReport of " + inputs.Cluster(s.Cluster).Object(),
+		Field: "metadata.annotations[" + annotation + "]", Detail: detail,
+	}
+}
+
+func (s State) PromisedFacts() string { return inputs.PromisedFacts(s.Report, s.Past()) }
+
+// State is everything one decision is made from.
+type State struct {
+	Cluster      *clusterv1.Cluster // nil: the Cluster is gone
+	Report       *v1alpha1.ProxyReport
+	Wish         *v1alpha1.ProxyOverride // as it is; nil: there is none
+	Override     *v1alpha1.ProxyOverride // in effect; nil: none is
+	OverrideEnds []inputs.End            // of the ProxyOverride, also those that were
+	OverrideNow  time.Time               // by which it has ended, or not
+	NextEnd      time.Time               // when the next entry of the CorporateProxy ends; zero: none does, or the waves tell
+	Installation resolve.Installation
+	Facts        *v1alpha1.ReportedFacts
+	FactsVersion string        // of the built-in table, by which they were looked for
+	Unread       inputs.Unread // why they are not those of a new look, which the condition FactsUnread says
+	Machines     []Machine
+	Management   bool                    // the cluster is the management cluster
+	Endpoints    []clusterv1.APIEndpoint // then: those of all other clusters
+	Exists       []string                // what was there where blank Secrets were to be created
+	Problem      *resolve.Problem        // found while reading; nothing else is decided then
+	Source       string                  // the state of the CorporateProxy and of what it names
+	Settles      time.Duration           // until a source that is changing is read, or a grace period is over; 0: neither
+	Paced        bool                    // everything is to be applied again, whether it changed or not
+	Doubt        Doubt
+	Record       *revision.Record // what it is to have, where the CorporateProxy has spec.rollout
+	Unrecorded   bool             // it has none, since the CorporateProxy has no spec.rollout
+	Held         *held            // why nothing is written for now
+	Account      *string          // fingerprint of the credentials that its Secrets are to have; nil: not known, or nobody asks
+	Now          time.Time
+	Fingerprints resolve.Fingerprints // of the credentials, where there are probes
+}
+
+// held is a condition of a report: its cluster waits, and its Secrets stay as they are.
+type held struct{ Condition, reason, message string }
+
+// Circumstances is what could change the answer where a cluster cannot be served: the Cluster, what its owner wants, the
+// installation, the table of providers, and whoever asks for another attempt.
+func (s State) Circumstances() string {
+	text := fmt.Sprintf("%s/%d %s", s.Cluster.UID, s.Cluster.Generation, s.Source)
+	if s.Override != nil {
+		ended, _ := inputs.Ended(s.Override.Spec.NoProxy, s.OverrideNow)
+		text += fmt.Sprintf(" %s/%d/%d", s.Override.UID, s.Override.Generation, len(ended))
+	}
+	if s.Report != nil {
+		text += " " + s.Report.Annotations[v1alpha1.ReapplyAnnotation]
+	}
+	if s.Facts != nil {
+		text += " " + s.Facts.Version + s.Facts.Source
+	}
+	return text
+}
+
+// Last returns the status of the report, the zero value if there is none yet.
+func (s State) Last() v1alpha1.ProxyReportStatus {
+	if s.Report == nil {
+		return v1alpha1.ProxyReportStatus{}
+	}
+	return s.Report.Status
+}
+
+// Past is what the report remembers of the cluster.
+func (s State) Past() resolve.Past {
+	past := inputs.Past(s.Report)
+	if past.Report && len(s.Exists) > 0 {
+		past.HadProxy = resolve.NoteHadProxy // somebody may have been built from it
+	}
+	return past
+}

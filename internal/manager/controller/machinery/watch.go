@@ -1,0 +1,70 @@
+package machinery
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	sources "sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Background is the priority of what concerns many clusters at once: a fan-out, machines that come and go, the paced
+// re-apply, the first listing. What concerns one cluster, above all that it is there, goes before it.
+const Background = handler.LowPriority
+
+func RequestFor(o client.Object) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
+}
+
+// Enqueue adds requests that go after those of single clusters.
+func Enqueue(q Queue, after time.Duration, requests ...reconcile.Request) {
+	if pq, is := q.(priorityqueue.PriorityQueue[reconcile.Request]); is {
+		pq.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: ptr.To(Background)}, requests...)
+		return
+	}
+	for _, request := range requests {
+		q.AddAfter(request, after)
+	}
+}
+
+// LabelsOnly ignores the creation of a namespace, which the API server ensures
+// before anything is in it, but not that of the first listing.
+var LabelsOnly = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: predicate.LabelChangedPredicate{}.Update,
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
+
+// QueueOf is the queue of a controller, for requests that come from another one. It is there once the controller has
+// started; what was asked before, the first listing asks for, too.
+type QueueOf struct {
+	mu sync.Mutex
+	q  Queue
+}
+
+func (o *QueueOf) Source() sources.Source {
+	return sources.Func(func(_ context.Context, q Queue) error {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.q = q
+		return nil
+	})
+}
+
+func (o *QueueOf) Add(after time.Duration, requests ...reconcile.Request) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.q != nil {
+		Enqueue(o.q, after, requests...)
+	}
+}
