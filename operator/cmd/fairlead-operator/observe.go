@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-io/fairlead/internal/manager/observe"
 )
@@ -11,27 +13,15 @@ import (
 // observeCommand is a role in the management cluster, with rights of its own.
 func observeCommand() *cobra.Command {
 	opts := observe.Options{}
-	var kubeconfig, level string
-	cmd := &cobra.Command{
+	cmd := role{
+		kubeconfig: "kubeconfig file of the management cluster; the pod's service account if empty",
+		check:      func() error { return opts.Check() },
+		run:        func(ctx context.Context, config *rest.Config) error { return observe.Run(ctx, config, opts) },
+	}.on(&cobra.Command{
 		Use:   "observe",
 		Short: "Reads in each workload cluster, with its kubeconfig, what the probe saw, and writes status.observed of its ProxyReport",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := setLogger(level); err != nil {
-				return err
-			}
-			if err := opts.Check(); err != nil {
-				return err
-			}
-			config, err := restConfig(kubeconfig)
-			if err != nil {
-				return err
-			}
-			return observe.Run(cmd.Context(), config, opts)
-		},
-	}
+	})
 	flags := cmd.Flags()
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file of the management cluster; the pod's service account if empty")
 	flags.DurationVar(&opts.Period, "period", 5*time.Minute, "how often each cluster is observed")
 	flags.StringSliceVar(&opts.Namespaces, "cluster-namespaces", nil, "namespaces of the clusters that are observed; all if empty")
 	flags.StringVar(&opts.ProbeNamespace, "probe-namespace", "fairlead-system", "namespace of the ConfigMap fairlead-probe in workload clusters")
@@ -39,6 +29,5 @@ func observeCommand() *cobra.Command {
 	flags.BoolVar(&opts.Machines, "machines", false, "write the condition EgressVerified of Machines that have it as a readiness gate")
 	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
 	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
-	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-io/fairlead/internal/workload/probe"
 )
@@ -19,37 +21,29 @@ const shortestPeriod = 10 * time.Second
 func probeCommand() *cobra.Command {
 	opts := probe.Options{}
 	count := countOptions{}
-	var kubeconfig, level string
-	cmd := &cobra.Command{
-		Use:   "probe",
-		Short: "Tries what the cluster must reach and what not, from its own pod and through every node's relay, and publishes the result",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := setLogger(level); err != nil {
-				return err
-			}
+	cmd := role{
+		check: func() error {
 			switch {
 			case opts.Folder == "":
 				return errors.New("--folder is missing")
 			case opts.Period < shortestPeriod:
 				return fmt.Errorf("--period is at least %s, not %s", shortestPeriod, opts.Period)
 			}
-			config, err := restConfig(kubeconfig)
-			if err != nil {
-				return err
-			}
-			if opts.Namespace, err = ownNamespace(opts.Namespace); err != nil {
-				return err
-			}
+			return nil
+		},
+		namespace: &opts.Namespace,
+		run: func(ctx context.Context, config *rest.Config) (err error) {
 			opts.Log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
 			if opts.Credentials, err = count.counter(config, opts); err != nil {
 				return err
 			}
-			return probe.Run(cmd.Context(), config, opts)
+			return probe.Run(ctx, config, opts)
 		},
-	}
+	}.on(&cobra.Command{
+		Use:   "probe",
+		Short: "Tries what the cluster must reach and what not, from its own pod and through every node's relay, and publishes the result",
+	})
 	flags := cmd.Flags()
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; the pod's service account if empty")
 	flags.StringVar(&opts.Namespace, "namespace", "", "namespace of the relays and of the result; the pod's if empty")
 	flags.StringVar(&opts.Folder, "folder", "", "folder of the settings, as a relay reads it")
 	flags.StringVar(&opts.Targets, "targets", "", "file of targets: a list of url, expect and route; read again when it changes")
@@ -62,6 +56,5 @@ func probeCommand() *cobra.Command {
 	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
 	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
 	count.flags(flags)
-	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
 	return cmd
 }

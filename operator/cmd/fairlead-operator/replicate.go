@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-io/fairlead/internal/workload/replicator"
 )
@@ -9,27 +12,14 @@ import (
 // replicateCommand is the second role, in a workload cluster.
 func replicateCommand() *cobra.Command {
 	opts := replicator.Options{}
-	var kubeconfig, level string
-	cmd := &cobra.Command{
+	cmd := role{
+		namespace: &opts.Namespace,
+		run:       func(ctx context.Context, config *rest.Config) error { return replicator.Run(ctx, config, opts) },
+	}.on(&cobra.Command{
 		Use:   "replicate",
 		Short: "Keeps a copy of the Secret fairlead-proxy of its own namespace in every other one, and of the ConfigMap fairlead-trusted-ca where pods mount it",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := setLogger(level); err != nil {
-				return err
-			}
-			config, err := restConfig(kubeconfig)
-			if err != nil {
-				return err
-			}
-			if opts.Namespace, err = ownNamespace(opts.Namespace); err != nil {
-				return err
-			}
-			return replicator.Run(cmd.Context(), config, opts)
-		},
-	}
+	})
 	flags := cmd.Flags()
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; the pod's service account if empty")
 	flags.StringVar(&opts.Namespace, "namespace", "", "the replicator's own namespace, where the source is; the pod's if empty")
 	flags.StringVar(&opts.Source, "source", "", "Secret of that namespace to copy instead, with HTTP_PROXY, HTTPS_PROXY and NO_PROXY, such as fairlead-source; fairlead-proxy if empty")
 	flags.StringSliceVar(&opts.ExcludeNamespaces, "exclude-namespaces", nil, "namespaces without a copy, beside those with the label policies.kyverno.io/inject-proxy-env=exclude")
@@ -39,6 +29,5 @@ func replicateCommand() *cobra.Command {
 	flags.BoolVar(&opts.LeaderElection, "leader-elect", true, "take part in leader election")
 	flags.StringVar(&opts.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 for none")
 	flags.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 for none")
-	flags.StringVar(&level, "log-level", "info", "error, info, debug or trace")
 	return cmd
 }
