@@ -124,9 +124,9 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		Revisions: &settings.Revisions{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: opts.Namespace, Key: key},
 		Preflight: &waves.Preflight{Client: mgr.GetClient(), Namespace: opts.Namespace, Enabled: opts.Preflight},
 	}
-	proxies := &corporateproxy.Reconciler{Client: mgr.GetClient(), Proxies: read, Waves: clusters.Waves, Events: recorder, Now: time.Now}
+	proxies := &corporateproxy.Reconciler{Client: mgr.GetClient(), Proxies: read, Waves: clusters.Waves, Events: recorder}
 	rollout := &machines.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Interval: opts.RolloutInterval, Revisions: clusters.Waves.Revisions,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder, Interval: opts.RolloutInterval, Now: time.Now, Revisions: clusters.Waves.Revisions,
 	}
 	RegisterMetrics(mgr.GetClient(), mgr.Elected())
 	return mgr, errors.Join(clusters.Register(mgr, opts.Concurrency), clusters.Waves.Register(mgr), proxies.Register(mgr), rollout.Register(mgr), health.Add(mgr, watched()))

@@ -189,7 +189,7 @@ func (f *countedFleet) setPassword(password string) {
 // describeProxy gives the CorporateProxy the status that its own controller writes.
 func (f *countedFleet) describeProxy() *v1alpha1.CorporateProxy {
 	f.Helper()
-	proxies := &corporateproxy.Reconciler{Client: f.objects, Proxies: f.Proxies, Now: time.Now}
+	proxies := &corporateproxy.Reconciler{Client: f.objects, Proxies: f.Proxies}
 	if _, err := proxies.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "default"}}); err != nil {
 		f.Fatal(err)
 	}

@@ -12,9 +12,6 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
@@ -57,31 +54,17 @@ func (r *Reconciler) readMachines(ctx context.Context, cluster types.NamespacedN
 const machineDelay = time.Second
 
 // machinesChanged asks for a look at the Cluster of a machine, a moment later.
-var machinesChanged = handler.Funcs{
-	CreateFunc: func(_ context.Context, e event.CreateEvent, q machinery.Queue) { enqueueCluster(q, e.Object) },
-	UpdateFunc: func(_ context.Context, e event.UpdateEvent, q machinery.Queue) {
-		enqueueCluster(q, e.ObjectOld)
-		enqueueCluster(q, e.ObjectNew)
-	},
-	DeleteFunc: func(_ context.Context, e event.DeleteEvent, q machinery.Queue) { enqueueCluster(q, e.Object) },
-}
-
-func enqueueCluster(q machinery.Queue, m client.Object) {
+var machinesChanged = machinery.EveryEvent(func(q machinery.Queue, m client.Object) {
 	if cluster := m.GetLabels()[clusterv1.ClusterNameLabel]; cluster != "" {
 		machinery.Enqueue(q, machineDelay, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: m.GetNamespace(), Name: cluster}})
 	}
-}
+})
 
 // countsChanged ignores the updates of a machine that change no count: Cluster API
 // makes many. After a watch was interrupted, another machine of the same name comes
 // as an update, too.
-var countsChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	before, isBefore := e.ObjectOld.(*metav1.PartialObjectMetadata)
-	after, isAfter := e.ObjectNew.(*metav1.PartialObjectMetadata)
-	if !isBefore || !isAfter {
-		return true
-	}
+var countsChanged = machinery.Updates(func(before, after *metav1.PartialObjectMetadata) bool {
 	return !before.CreationTimestamp.Equal(&after.CreationTimestamp) || (before.DeletionTimestamp == nil) != (after.DeletionTimestamp == nil) ||
 		decide.OwnerOf(before) != decide.OwnerOf(after) ||
 		before.Labels[clusterv1.ClusterNameLabel] != after.Labels[clusterv1.ClusterNameLabel]
-}}
+})

@@ -38,18 +38,9 @@ const endpointsDelay = 2 * time.Second
 
 // endpoints reconciles the management cluster when another one's endpoint changes, a moment later.
 func (r *Reconciler) endpoints() handler.EventHandler {
-	request := reconcile.Request{NamespacedName: r.Management}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q machinery.Queue) {
-			machinery.Enqueue(q, endpointsDelay, request)
-		},
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q machinery.Queue) {
-			machinery.Enqueue(q, endpointsDelay, request)
-		},
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q machinery.Queue) {
-			machinery.Enqueue(q, endpointsDelay, request)
-		},
-	}
+	return machinery.EveryEvent(func(q machinery.Queue, _ client.Object) {
+		machinery.Enqueue(q, endpointsDelay, reconcile.Request{NamespacedName: r.Management})
+	})
 }
 
 // endpointsChange holds where another cluster's endpoint appears, changes or goes.
@@ -75,15 +66,12 @@ func endpointOf(o client.Object) clusterv1.APIEndpoint {
 // Register adds the controller to the manager.
 func (r *Reconciler) Register(mgr ctrl.Manager, concurrency int) error {
 	r.newcomers.most = concurrency - 2
-	// Cluster API updates the status of a Cluster all the time; nothing in it
-	// concerns us.
-	meant := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	same := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 	})
 	controlled := ctrl.NewControllerManagedBy(mgr).
 		Named("cluster").
-		For(&clusterv1.Cluster{}, builder.WithPredicates(meant)).
+		For(&clusterv1.Cluster{}, builder.WithPredicates(machinery.Meant)).
 		Watches(&v1alpha1.ProxyOverride{}, same, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ProxyReport{}, r.reports()).
 		Watches(&v1alpha1.CorporateProxy{}, r.fanOut(r.selectedByEither), builder.WithPredicates(predicate.GenerationChangedPredicate{})).

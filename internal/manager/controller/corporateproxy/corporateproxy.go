@@ -2,6 +2,7 @@
 package corporateproxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -46,7 +46,6 @@ type Reconciler struct {
 	Proxies *settings.Installations
 	Waves   *waves.Reconciler
 	Events  events.EventRecorder
-	Now     func() time.Time
 }
 
 // Reconcile writes the status of one CorporateProxy.
@@ -59,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.Proxies.Forget(request.Name)
 		return ctrl.Result{}, nil
 	}
-	now := r.Now()
+	now := time.Now()
 	read, err := r.Proxies.Get(ctx, proxy, now)
 	var unsettled *settings.UnsettledError
 	if errors.As(err, &unsettled) {
@@ -86,7 +85,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	after := proxy.DeepCopy()
 	after.Status = proxyStatus(proxy, read.Installation, problem, usedBy(proxy.Name, reports.Items))
 	trustedCAStatus(&after.Status, proxy, read.Installation.Node.Certificates, now)
-	nextEndStatus(&after.Status, read.NextEnd)
+	after.Status.NextEnd = nil
+	if !read.NextEnd.IsZero() {
+		after.Status.NextEnd = machinery.PtrTime(read.NextEnd)
+	}
 	said.AddTo(&after.Status, proxy.Generation)
 	if _, err = apply.Status(ctx, r.Client, proxy, after, apply.FieldManager); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -135,17 +137,10 @@ func proxyStatus(proxy *v1alpha1.CorporateProxy, installation resolve.Installati
 		status.Entries = int32(len(installation.NoProxy))
 		status.Findings = findings.OfInstallation(installation)
 		ready.Status, ready.Reason = metav1.ConditionTrue, v1alpha1.ReasonAccepted
-		ready.Message = fmt.Sprintf("http %s, https %s", orNone(installation.HTTP.String()), orNone(installation.HTTPS.String()))
+		ready.Message = fmt.Sprintf("http %s, https %s", cmp.Or(installation.HTTP.String(), "direct"), cmp.Or(installation.HTTPS.String(), "direct"))
 	}
 	meta.SetStatusCondition(&status.Conditions, ready)
 	return status
-}
-
-func orNone(url string) string {
-	if url == "" {
-		return "direct"
-	}
-	return url
 }
 
 // Register adds the controller to the manager.
@@ -156,7 +151,7 @@ func (r *Reconciler) Register(mgr ctrl.Manager) error {
 		For(&v1alpha1.CorporateProxy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Secret{}, inputsOf).
 		Watches(&corev1.ConfigMap{}, inputsOf).
-		Watches(&v1alpha1.ProxyReport{}, countAgain{}).
+		Watches(&v1alpha1.ProxyReport{}, countAgain, builder.WithPredicates(changesProxy)).
 		WatchesRawSource(r.Waves.ToProxies.Source()).
 		WithOptions(controller.Options{EnableWarmup: ptr.To(true), RateLimiter: machinery.Retries()}).
 		Complete(r)
@@ -177,45 +172,14 @@ func (r *Reconciler) readers(ctx context.Context, o client.Object) []reconcile.R
 	return requests
 }
 
-// countAgain asks for a new count of a proxy's clusters when a report changes
-// its proxy, a moment later: a fan-out changes hundreds at once.
-type countAgain struct{}
-
-func (countAgain) Create(_ context.Context, e event.CreateEvent, q machinery.Queue) {
-	recount(q, e.Object)
-}
-
-func (countAgain) Delete(_ context.Context, e event.DeleteEvent, q machinery.Queue) {
-	recount(q, e.Object)
-}
-
-func (countAgain) Generic(context.Context, event.GenericEvent, machinery.Queue) {}
-
-func (countAgain) Update(_ context.Context, e event.UpdateEvent, q machinery.Queue) {
-	if proxyOf(e.ObjectOld) != proxyOf(e.ObjectNew) {
-		recount(q, e.ObjectOld)
-		recount(q, e.ObjectNew)
+// countAgain asks for a new count of the clusters of a report's CorporateProxy, a moment later: a fan-out changes hundreds at
+// once.
+var countAgain = machinery.EveryEvent(func(q machinery.Queue, o client.Object) {
+	if report, ok := o.(*v1alpha1.ProxyReport); ok && report.Status.ProxyName != "" {
+		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: report.Status.ProxyName}}, waves.CountDelay)
 	}
-}
+})
 
-func recount(q machinery.Queue, report client.Object) {
-	if name := proxyOf(report); name != "" {
-		q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}, waves.CountDelay)
-	}
-}
-
-func proxyOf(object client.Object) string {
-	report, ok := object.(*v1alpha1.ProxyReport)
-	if !ok {
-		return ""
-	}
-	return report.Status.ProxyName
-}
-
-// nextEndStatus says when the next entry of a CorporateProxy ends.
-func nextEndStatus(status *v1alpha1.CorporateProxyStatus, next time.Time) {
-	status.NextEnd = nil
-	if !next.IsZero() {
-		status.NextEnd = machinery.PtrTime(next)
-	}
-}
+var changesProxy = machinery.Updates(func(before, after *v1alpha1.ProxyReport) bool {
+	return before.Status.ProxyName != after.Status.ProxyName
+})

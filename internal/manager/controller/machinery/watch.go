@@ -45,6 +45,30 @@ var LabelsOnly = predicate.Funcs{
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }
 
+// EveryEvent does the same for each event, and for an update both with the object before it and with the one after it.
+func EveryEvent(do func(q Queue, o client.Object)) handler.Funcs {
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q Queue) { do(q, e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q Queue) {
+			do(q, e.ObjectOld)
+			do(q, e.ObjectNew)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q Queue) { do(q, e.Object) },
+	}
+}
+
+// Updates lets those updates through that are news, and every other event.
+func Updates[T client.Object](news func(before, after T) bool) predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isBefore := e.ObjectOld.(T)
+		after, isAfter := e.ObjectNew.(T)
+		return !isBefore || !isAfter || news(before, after)
+	}}
+}
+
+// Meant lets through what somebody has changed: Cluster API updates the status of a Cluster all the time.
+var Meant = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
+
 // QueueOf is the queue of a controller, for requests that come from another one. It is there once the controller has
 // started; what was asked before, the first listing asks for, too.
 type QueueOf struct {

@@ -53,8 +53,7 @@ type Reconciler struct {
 	Events    events.EventRecorder
 	Revisions *settings.Revisions // where people pause rollouts
 	Interval  time.Duration       // at least this long from the beginning of one cluster's to the next
-	Deadline  time.Duration       // without progress for this long, a cluster is skipped; 0: rolloutDeadline
-	Now       func() time.Time    // nil: the clock
+	Now       func() time.Time
 
 	memory memory
 	claim  *claim // what this process wrote and has not seen in the cache yet
@@ -63,7 +62,7 @@ type Reconciler struct {
 }
 
 const (
-	rolloutDeadline   = time.Hour
+	rolloutDeadline   = time.Hour        // without progress for this long, a cluster is skipped
 	ownerPollInterval = 15 * time.Second // at the owner of the cluster under way: it is not watched
 	maxTries          = 20               // clusters per pass that are tried, each with a few live reads
 	maxMessages       = 100              // reports per pass that get another message
@@ -71,7 +70,7 @@ const (
 
 // Reconcile does the next thing, if there is one.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	now := r.now()
+	now := r.Now()
 	fleet, current, err := r.fleet(ctx, now)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -267,7 +266,7 @@ func (r *Reconciler) rollOwner(ctx context.Context, c *rollout.MachineCluster, o
 func (r *Reconciler) hold(ctx context.Context, c *rollout.MachineCluster, next v1alpha1.ReportedRollout, now time.Time) error {
 	note := r.memory.of(c)
 	note.tries = backOff{next: now.Add(ownerPollInterval)}
-	deadline := cmp.Or(c.Deadline, r.Deadline, rolloutDeadline)
+	deadline := cmp.Or(c.Deadline, rolloutDeadline)
 	if now.Sub(note.moved) < deadline {
 		return r.writeIfChanged(ctx, c, next)
 	}
@@ -332,13 +331,6 @@ func (r *Reconciler) write(ctx context.Context, c *rollout.MachineCluster, next 
 	report.ResourceVersion = c.ReportVersion
 	answer, err := apply.StatusOf(ctx, r.Client, report, map[string]any{"rollout": rolloutFields(next)}, rolloutManager)
 	return answer.ResourceVersion, err
-}
-
-func (r *Reconciler) now() time.Time {
-	if r.Now != nil {
-		return r.Now()
-	}
-	return time.Now()
 }
 
 // reportOf is the report of a cluster, without content.

@@ -21,8 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -34,12 +32,11 @@ import (
 // Register adds the controller to the manager.
 func (r *Reconciler) Register(mgr ctrl.Manager) error {
 	concerned := predicate.NewPredicateFuncs(r.concerns)
-	meant := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("rollout").
 		Watches(&v1alpha1.ProxyReport{}, fleetChanged, builder.WithPredicates(concernsRollout, concerned)).
 		Watches(&v1alpha1.CorporateProxy{}, fleetChanged, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&clusterv1.Cluster{}, fleetChanged, builder.WithPredicates(meant, concerned)).
+		Watches(&clusterv1.Cluster{}, fleetChanged, builder.WithPredicates(machinery.Meant, concerned)).
 		Watches(&corev1.ConfigMap{}, fleetChanged, builder.WithPredicates(controls)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, EnableWarmup: ptr.To(true), UsePriorityQueue: ptr.To(false), RateLimiter: machinery.Retries()}).
 		Complete(r)
@@ -47,17 +44,11 @@ func (r *Reconciler) Register(mgr ctrl.Manager) error {
 
 // fleetChanged asks for one look at the fleet, a moment later: the queue has one
 // item for all events until then.
-var fleetChanged = handler.Funcs{
-	CreateFunc: func(_ context.Context, _ event.CreateEvent, q machinery.Queue) { enqueueFleet(q) },
-	UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q machinery.Queue) { enqueueFleet(q) },
-	DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q machinery.Queue) { enqueueFleet(q) },
-}
+var fleetChanged = machinery.EveryEvent(func(q machinery.Queue, _ client.Object) {
+	q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}, fleetDelay)
+})
 
 const fleetDelay = time.Second
-
-func enqueueFleet(q machinery.Queue) {
-	q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: "fleet"}}, fleetDelay)
-}
 
 // concerns reports whether an event can matter at all: in a fleet that nobody wants
 // rolled, none leads to a look at the others.
@@ -78,17 +69,12 @@ func (r *Reconciler) concerns(o client.Object) bool {
 
 // concernsRollout leaves out what the rollout does not decide from; its own messages
 // are among that.
-var concernsRollout = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	before, isBefore := e.ObjectOld.(*v1alpha1.ProxyReport)
-	after, isAfter := e.ObjectNew.(*v1alpha1.ProxyReport)
-	if !isBefore || !isAfter {
-		return true
-	}
+var concernsRollout = machinery.Updates(func(before, after *v1alpha1.ProxyReport) bool {
 	return !equality.Semantic.DeepEqual(before.Status.Nodes, after.Status.Nodes) ||
 		!rollout.Same(placeOf(before), placeOf(after)) ||
 		before.Status.ProxyName != after.Status.ProxyName ||
 		meta.IsStatusConditionTrue(before.Status.Conditions, v1alpha1.ConditionReady) != meta.IsStatusConditionTrue(after.Status.Conditions, v1alpha1.ConditionReady)
-}}
+})
 
 // controls lets through where people pause a rollout.
 var controls = predicate.NewPredicateFuncs(func(o client.Object) bool {

@@ -41,17 +41,12 @@ var fleetRequest = reconcile.Request{NamespacedName: types.NamespacedName{Name: 
 
 // Register adds the controller to the manager.
 func (r *Reconciler) Register(mgr ctrl.Manager) error {
-	soon := handler.Funcs{
-		CreateFunc: func(_ context.Context, _ event.CreateEvent, q machinery.Queue) { q.AddAfter(fleetRequest, r.delay()) },
-		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q machinery.Queue) { q.AddAfter(fleetRequest, r.delay()) },
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q machinery.Queue) { q.AddAfter(fleetRequest, r.delay()) },
-	}
+	soon := machinery.EveryEvent(func(q machinery.Queue, _ client.Object) { q.AddAfter(fleetRequest, r.delay()) })
 	wanted := predicate.NewPredicateFuncs(func(client.Object) bool { return r.Wanted() })
-	meant := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("waves").
-		Watches(&v1alpha1.CorporateProxy{}, soon, builder.WithPredicates(meant)).
-		Watches(&clusterv1.Cluster{}, soon, builder.WithPredicates(wanted, predicate.Or(meant, beingDeleted))).
+		Watches(&v1alpha1.CorporateProxy{}, soon, builder.WithPredicates(machinery.Meant)).
+		Watches(&clusterv1.Cluster{}, soon, builder.WithPredicates(wanted, predicate.Or(machinery.Meant, beingDeleted))).
 		Watches(&v1alpha1.ProxyOverride{}, soon, builder.WithPredicates(wanted, predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ProxyReport{}, soon, builder.WithPredicates(wanted, Concerned)).
 		Watches(&v1alpha1.ProxyReport{}, r.observed(), builder.WithPredicates(wanted)).
@@ -77,12 +72,7 @@ func (r *Reconciler) Wanted() bool {
 }
 
 // Concerned leaves out what the decision is not made from.
-var Concerned = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	before, isBefore := e.ObjectOld.(*v1alpha1.ProxyReport)
-	after, isAfter := e.ObjectNew.(*v1alpha1.ProxyReport)
-	if !isBefore || !isAfter {
-		return true
-	}
+var Concerned = machinery.Updates(func(before, after *v1alpha1.ProxyReport) bool {
 	was, is := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 	return before.Annotations[v1alpha1.RevisionAnnotation] != after.Annotations[v1alpha1.RevisionAnnotation] ||
 		before.Annotations[v1alpha1.HadProxyAnnotation] != after.Annotations[v1alpha1.HadProxyAnnotation] ||
@@ -92,7 +82,7 @@ var Concerned = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		observation.News(before.Status.Observed, after.Status.Observed) ||
 		firstSinceRevision(before.Status, after.Status) ||
 		!equality.Semantic.DeepEqual(before.Status.Nodes, after.Status.Nodes)
-}}
+})
 
 // calmDelay is how long an observation without news may wait: of a large fleet, there are several each second.
 const calmDelay = 30 * time.Second
