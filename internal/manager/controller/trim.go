@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -8,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/manager/controller/cluster"
 	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
 	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -109,9 +109,10 @@ func trimReport(report *v1alpha1.ProxyReport) *v1alpha1.ProxyReport {
 		*text = intern.Text(*text)
 	}
 	status.Findings = findings.Shared(status.Findings)
-	status.Entries = machinery.Exact(status.Entries)
-	status.Conditions = machinery.Exact(status.Conditions)
-	status.Secrets = machinery.Exact(status.Secrets)
+	// Decoding leaves room for twice as many.
+	status.Entries = slices.Clone(status.Entries)
+	status.Conditions = slices.Clone(status.Conditions)
+	status.Secrets = slices.Clone(status.Secrets)
 	return report
 }
 

@@ -99,13 +99,13 @@ func (r *Reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if wait := r.memory.expected(request.NamespacedName, s.Report, time.Now()); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
-		r.memory.arrived(request.NamespacedName)
+		r.memory.change(request.NamespacedName, func(c *clusterMemory) { c.arrival = arrival{} })
 		return ctrl.Result{}, errors.Join(r.forget(ctx, request.NamespacedName, s), r.noCluster(ctx, request.NamespacedName))
 	}
-	r.memory.arrived(request.NamespacedName)
+	r.memory.change(request.NamespacedName, func(c *clusterMemory) { c.arrival = arrival{} })
 	result, err := r.write(ctx, s, r.decide(s))
 	if apierrors.IsNotFound(err) {
-		r.memory.reportGone(request.NamespacedName) // the report is gone, and the cache does not know it yet
+		r.memory.change(request.NamespacedName, func(c *clusterMemory) { c.written = writtenReport{} }) // the report is gone, and the cache does not know it yet
 	}
 	return result, err
 }

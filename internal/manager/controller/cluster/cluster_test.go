@@ -40,7 +40,7 @@ func TestWaitsGrowUntilTheCircumstancesChange(t *testing.T) {
 	if wait := m.failed(key, "something changed", time.Minute, time.Hour, now); wait > time.Minute {
 		t.Errorf("it waits %s although something changed", wait)
 	}
-	m.succeeded(key)
+	m.change(key, func(c *clusterMemory) { c.failures = failures{} })
 	if wait := m.failed(key, "something changed", time.Minute, time.Hour, now); wait > time.Minute {
 		t.Errorf("after a success it waits %s", wait)
 	}
@@ -204,7 +204,7 @@ func TestAReportWithoutStatusWaitsForItsCluster(t *testing.T) {
 		if m.expected(key, c.report, now.Add(time.Hour)) > 0 {
 			t.Errorf("%s: it is waited for without end", name)
 		}
-		m.arrived(key)
+		m.change(key, func(c *clusterMemory) { c.arrival = arrival{} })
 		if m.by[key].arrival != (arrival{}) {
 			t.Errorf("%s: it is remembered", name)
 		}

@@ -64,6 +64,13 @@ func (m *memory) of(cluster types.NamespacedName) *clusterMemory {
 	return m.by[cluster]
 }
 
+// change changes what is remembered of a cluster.
+func (m *memory) change(cluster types.NamespacedName, do func(*clusterMemory)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	do(m.of(cluster))
+}
+
 // forget is for a Cluster that is gone.
 func (m *memory) forget(cluster types.NamespacedName) {
 	m.mu.Lock()
@@ -79,9 +86,7 @@ const laggard = time.Minute
 // has that, too. The report is the operator's durable memory: a reconcile that does not see what the last one recorded would
 // forget it.
 func (m *memory) wrote(cluster types.NamespacedName, report *v1alpha1.ProxyReport) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(cluster).written = writtenReport{report, time.Now()}
+	m.change(cluster, func(c *clusterMemory) { c.written = writtenReport{report, time.Now()} })
 }
 
 // latest returns the newer one of what was written and what the cache has, which may be nil.
@@ -97,15 +102,6 @@ func (m *memory) latest(cluster types.NamespacedName, cached *v1alpha1.ProxyRepo
 		return cached
 	}
 	return known.written.report
-}
-
-// reportGone forgets what was written into a report that is gone.
-func (m *memory) reportGone(cluster types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known := m.by[cluster]; known != nil {
-		known.written = writtenReport{}
-	}
 }
 
 func older(a, b string) bool {
@@ -142,13 +138,6 @@ func (m *memory) expected(cluster types.NamespacedName, report *v1alpha1.ProxyRe
 	return left(&waits.since, arrivalTime, now)
 }
 
-// arrived ends the wait for a Cluster.
-func (m *memory) arrived(cluster types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(cluster).arrival = arrival{}
-}
-
 // unselectedFor returns how much is left of the grace period of a cluster that nothing selects.
 func (m *memory) unselectedFor(cluster types.NamespacedName, grace time.Duration, now time.Time) time.Duration {
 	m.mu.Lock()
@@ -156,19 +145,10 @@ func (m *memory) unselectedFor(cluster types.NamespacedName, grace time.Duration
 	return left(&m.of(cluster).unselected, grace, now)
 }
 
-// selected ends the grace period.
-func (m *memory) selected(cluster types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(cluster).unselected = time.Time{}
-}
-
 // collect notes that the garbage collector was done with a report: everything is to be applied at once, and when the collector
 // has settled. The first deletion raises the generation, further ones do not.
 func (m *memory) collect(cluster types.NamespacedName, now time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(cluster).collected = []time.Time{now, now.Add(settleCollected)}
+	m.change(cluster, func(c *clusterMemory) { c.collected = []time.Time{now, now.Add(settleCollected)} })
 }
 
 // takeCollected reports whether it is time to apply everything, which is done then.
@@ -234,13 +214,6 @@ func (m *memory) attemptDue(cluster types.NamespacedName, now time.Time) bool {
 	return !until.IsZero() && !now.Before(until)
 }
 
-// succeeded ends the waits after failures.
-func (m *memory) succeeded(cluster types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(cluster).failures = failures{}
-}
-
 // lintOf returns what is found in the list of a cluster. It is remembered: asking the clients takes longer than all else that
 // is decided, and a change of the password changes no list.
 func (m *memory) lintOf(cluster types.NamespacedName) findings.ListFindings {
@@ -281,9 +254,7 @@ func (m *memory) untilTurn(cluster types.NamespacedName, interval time.Duration,
 func (m *memory) applied(cluster types.NamespacedName, interval time.Duration, now time.Time, reverts int32) {
 	interval <<= min(max(reverts-1, 0), maxDoublings)
 	interval += rand.N(interval/5+1) - interval/10
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(cluster).turn = now.Add(interval)
+	m.change(cluster, func(c *clusterMemory) { c.turn = now.Add(interval) })
 }
 
 func (m *memory) doubtOf(cluster types.NamespacedName) decide.Doubt {
@@ -298,13 +269,6 @@ func (m *memory) open(cluster types.NamespacedName, machines bool) {
 	defer m.mu.Unlock()
 	known := m.of(cluster)
 	known.doubt = decide.Doubt{Open: true, Machines: known.doubt.Machines || machines}
-}
-
-// recorded is called once a cluster's report says what its Secrets hold.
-func (m *memory) recorded(cluster types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of(cluster).doubt = decide.Doubt{}
 }
 
 func (m *memory) anyDoubt() bool {

@@ -69,6 +69,6 @@ func (r *Reconciler) nextAttempt(s decide.State, d decide.Decision, out decide.O
 	case s.Unread.Reason != "":
 		return min(wait(firstUnread), due)
 	}
-	r.memory.succeeded(key)
+	r.memory.change(key, func(c *clusterMemory) { c.failures = failures{} })
 	return due
 }

@@ -112,7 +112,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (decide
 // waitForSelection begins, and ends, the grace period of a cluster that nothing selects and that is not blank yet.
 func (r *Reconciler) waitForSelection(key types.NamespacedName, s *decide.State) {
 	if s.Problem == nil || s.Problem.Reason != resolve.ReasonNotSelected || s.Past().CountsAsProxied() || s.Past().Mode == resolve.ModeUnproxied {
-		r.memory.selected(key)
+		r.memory.change(key, func(c *clusterMemory) { c.unselected = time.Time{} })
 		return
 	}
 	s.Settles = max(r.memory.unselectedFor(key, r.Grace, s.Now), 0)

@@ -117,7 +117,7 @@ func (r *Reconciler) reports() handler.EventHandler {
 			}
 		},
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q machinery.Queue) {
-			r.memory.reportGone(client.ObjectKeyFromObject(e.Object))
+			r.memory.change(client.ObjectKeyFromObject(e.Object), func(c *clusterMemory) { c.written = writtenReport{} })
 			q.Add(machinery.RequestFor(e.Object))
 		},
 	}

@@ -83,7 +83,7 @@ func Shared(found []v1alpha1.ReportedFinding) []v1alpha1.ReportedFinding {
 	if len(found) == 0 {
 		return nil
 	}
-	return findingsOnce.Get(fmt.Sprintf("%q", found), func() []v1alpha1.ReportedFinding { return machinery.Exact(found) })
+	return findingsOnce.Get(fmt.Sprintf("%q", found), func() []v1alpha1.ReportedFinding { return slices.Clone(found) })
 }
 
 // OfInstallation is about what an installation lists itself, whatever the cluster.

@@ -47,14 +47,6 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
 }
 
-// Exact is a copy in no more memory than it needs: decoding leaves room for twice as many.
-func Exact[T any](all []T) []T {
-	if len(all) == 0 {
-		return nil
-	}
-	return append(make([]T, 0, len(all)), all...)
-}
-
 // Soonest is the shorter of two times to wait, of which 0 is for ever.
 func Soonest(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {

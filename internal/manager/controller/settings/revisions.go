@@ -56,8 +56,6 @@ func (s *Stored) Means(read reading) bool {
 	return s.Broken == nil && (s.content.Same(read.content) || reflect.DeepEqual(s.Installation, read.Installation))
 }
 
-func (s *Stored) isBroken() bool { return s.Broken != nil }
-
 // All returns the revisions of a CorporateProxy, by their numbers.
 func (r *Revisions) All(ctx context.Context, proxy string) ([]*Stored, error) {
 	every, err := r.List(ctx)
@@ -67,11 +65,7 @@ func (r *Revisions) All(ctx context.Context, proxy string) ([]*Stored, error) {
 // List returns every revision, by CorporateProxy and in the order of their numbers. What it returns is shared.
 func (r *Revisions) List(ctx context.Context) (map[string][]*Stored, error) {
 	maps, secrets := &corev1.ConfigMapList{}, &corev1.SecretList{}
-	ours := []client.ListOption{client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.RevisionLabel}, client.UnsafeDisableDeepCopy}
-	if err := r.Client.List(ctx, maps, ours...); err != nil {
-		return nil, err
-	}
-	if err := r.Client.List(ctx, secrets, ours...); err != nil {
+	if err := r.read(ctx, maps, secrets); err != nil {
 		return nil, err
 	}
 	key, err := r.Key.Get(ctx)
@@ -111,6 +105,16 @@ func (r *Revisions) List(ctx context.Context) (map[string][]*Stored, error) {
 	return all, nil
 }
 
+// read fills these lists of halves of revisions from the caches, in this order.
+func (r *Revisions) read(ctx context.Context, halves ...client.ObjectList) error {
+	for _, list := range halves {
+		if err := r.Client.List(ctx, list, client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.RevisionLabel}, client.UnsafeDisableDeepCopy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // parseStored returns nil for a ConfigMap that is no revision. Of one that was recorded with this key, the content must be
 // that of then.
 func parseStored(m *corev1.ConfigMap, secret *corev1.Secret, key []byte) *Stored {
@@ -135,13 +139,17 @@ func parseStored(m *corev1.ConfigMap, secret *corev1.Secret, key []byte) *Stored
 // Find returns the revision of a record; nil: it is not known here.
 func (r *Revisions) Find(ctx context.Context, record v1alpha1.ReportedRevision) (*Stored, error) {
 	all, err := r.All(ctx, record.Proxy)
-	at := slices.IndexFunc(all, func(s *Stored) bool {
-		return s.Number == record.Number && s.Digest == record.Digest && s.Broken == nil
-	})
-	if err != nil || at < 0 {
-		return nil, err
+	return Find(all, &record), err
+}
+
+// Find returns the revision of a record, which may be nil, among those that are not broken; nil: it is not there.
+func Find(all []*Stored, record *v1alpha1.ReportedRevision) *Stored {
+	for _, s := range all {
+		if record != nil && s.Proxy == record.Proxy && s.Number == record.Number && s.Digest == record.Digest && s.Broken == nil {
+			return s
+		}
 	}
-	return all[at], nil
+	return nil
 }
 
 // Record writes a new revision. Its number is higher than that of any that is kept or that a cluster has.
@@ -204,8 +212,7 @@ func highest(proxy string, known []*Stored, halves []*corev1.Secret) (highest in
 // who records revisions may ask.
 func (r *Revisions) halves(ctx context.Context) ([]*corev1.Secret, error) {
 	maps, secrets := &corev1.ConfigMapList{}, &corev1.SecretList{}
-	ours := []client.ListOption{client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.RevisionLabel}, client.UnsafeDisableDeepCopy}
-	if err := errors.Join(r.Client.List(ctx, secrets, ours...), r.Client.List(ctx, maps, ours...)); err != nil {
+	if err := r.read(ctx, secrets, maps); err != nil {
 		return nil, err
 	}
 	whole := map[string]bool{}
@@ -281,7 +288,7 @@ func (r *Revisions) Forget(ctx context.Context, s *Stored, rejected bool) error 
 	r.mu.Lock()
 	delete(r.created, name)
 	r.mu.Unlock()
-	if rejected && s.isBroken() {
+	if rejected && s.Broken != nil {
 		return nil
 	}
 	if rejected {

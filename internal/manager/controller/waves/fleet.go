@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -166,11 +167,8 @@ func (f *fleet) observe(proxy *v1alpha1.CorporateProxy, report *v1alpha1.ProxyRe
 	}
 	if has := report.Status.Revision; has != nil && has.Proxy != c.proxy { // its Secrets stay until others are written
 		c.left = has.Proxy
-		h := rollout.Holder{Cluster: report.Namespace + "/" + report.Name, Proxied: report.Status.Mode == string(resolve.ModeProxied), Observed: report.Status.Observed}
-		if since := report.Status.RevisionSince; since != nil {
-			h.Since = since.Time
-		}
-		if s := storedOf(known[has.Proxy], &revision.Record{ReportedRevision: *has}); s != nil {
+		h := holderOf(report)
+		if s := settings.Find(known[has.Proxy], has); s != nil {
 			h.Revisions = []int64{s.Number}
 		}
 		f.holders[has.Proxy] = append(f.holders[has.Proxy], h)
@@ -211,16 +209,8 @@ func (r *Reconciler) forgetGone(clusters []clusterv1.Cluster) {
 	for i := range clusters {
 		there[client.ObjectKeyFromObject(&clusters[i])] = true
 	}
-	for key := range r.assigned {
-		if !there[key] {
-			delete(r.assigned, key)
-		}
-	}
-	for key := range r.facts {
-		if !there[key] {
-			delete(r.facts, key)
-		}
-	}
+	maps.DeleteFunc(r.assigned, func(key types.NamespacedName, _ revision.Record) bool { return !there[key] })
+	maps.DeleteFunc(r.facts, func(key types.NamespacedName, _ string) bool { return !there[key] })
 }
 
 // lost says that the revision of a cluster was made here and is not kept any more, and none followed it. An older one
@@ -230,19 +220,10 @@ func lost(record *revision.Record, proxy string, known []*settings.Stored) strin
 		return ""
 	}
 	newest := known[len(known)-1]
-	if storedOf(known, record) == nil && record.Number > newest.Number && apply.SameKey(record.Digest, newest.Digest) {
+	if settings.Find(known, &record.ReportedRevision) == nil && record.Number > newest.Number && apply.SameKey(record.Digest, newest.Digest) {
 		return fmt.Sprintf("revision %d is not kept any more", record.Number)
 	}
 	return ""
-}
-
-func storedOf(known []*settings.Stored, record *revision.Record) *settings.Stored {
-	for _, s := range known {
-		if record != nil && s.Proxy == record.Proxy && s.Number == record.Number && s.Digest == record.Digest && s.Broken == nil {
-			return s
-		}
-	}
-	return nil
 }
 
 // use notes that a revision is needed.
@@ -260,24 +241,33 @@ func (f *fleet) use(record *revision.Record) {
 	f.highest[record.Proxy] = max(f.highest[record.Proxy], record.Number)
 }
 
-// hold counts what a cluster has.
-func (f *fleet) hold(proxy string, row *rollout.Row, report *v1alpha1.ProxyReport, known []*settings.Stored) {
+func holderOf(report *v1alpha1.ProxyReport) rollout.Holder {
 	h := rollout.Holder{Cluster: report.Namespace + "/" + report.Name, Proxied: report.Status.Mode == string(resolve.ModeProxied), Observed: report.Status.Observed}
 	if since := report.Status.RevisionSince; since != nil {
 		h.Since = since.Time
 	}
+	return h
+}
+
+// hold counts what a cluster has.
+func (f *fleet) hold(proxy string, row *rollout.Row, report *v1alpha1.ProxyReport, known []*settings.Stored) {
+	h := holderOf(report)
 	var machines int32
 	if nodes := report.Status.Nodes; nodes != nil {
 		h.Outdated, h.MachinePools, machines = nodes.Outdated, nodes.OutdatedMachinePools, nodes.Machines
 	}
-	if s := storedOf(known, row.Record); s != nil {
+	var is *v1alpha1.ReportedRevision
+	if row.Record != nil {
+		is = &row.Record.ReportedRevision
+	}
+	if s := settings.Find(known, is); s != nil {
 		h.Relay = s.Installation.Node.Delivery == resolve.DeliveryRelay
 		h.Revisions = []int64{s.Number}
 		if before := row.Record.Before; before != nil && row.Status.State != rollout.Done {
 			h.Revisions = append(h.Revisions, before.Number)
 		}
 		if has := report.Status.Revision; has != nil && row.Status.State != rollout.Done { // neither may have been written yet
-			if written := storedOf(known, &revision.Record{ReportedRevision: *has}); written != nil && !slices.Contains(h.Revisions, written.Number) {
+			if written := settings.Find(known, has); written != nil && !slices.Contains(h.Revisions, written.Number) {
 				h.Revisions = append(h.Revisions, written.Number)
 			}
 		}

@@ -76,9 +76,15 @@ func (p *Preflight) ask(proxy string, d rollout.Decision, known []*settings.Stor
 		delete(p.asked, proxy)
 		return
 	}
-	candidate := storedNumber(known, d.Target)
+	find := func(of *rollout.Revision) *settings.Stored {
+		if of == nil {
+			return nil
+		}
+		return settings.Find(known, &v1alpha1.ReportedRevision{Proxy: proxy, Number: of.Number, Digest: of.Digest})
+	}
+	candidate := find(d.Target)
 	task := probe.Task{Candidate: wayOf(candidate), Targets: preflightTargets(candidate.Installation)}
-	if control := storedNumber(known, d.Control); control != nil {
+	if control := find(d.Control); control != nil {
 		way := wayOf(control)
 		task.Control = &way
 	}
@@ -141,15 +147,6 @@ func (p *Preflight) write(ctx context.Context, undecided []string) error {
 
 func (p *Preflight) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: probe.PreflightName}
-}
-
-func storedNumber(known []*settings.Stored, of *rollout.Revision) *settings.Stored {
-	for _, s := range known {
-		if of != nil && s.Number == of.Number && s.Digest == of.Digest && s.Broken == nil {
-			return s
-		}
-	}
-	return nil
 }
 
 func wayOf(s *settings.Stored) probe.Way {

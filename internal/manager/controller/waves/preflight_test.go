@@ -24,7 +24,7 @@ func TestWhatHasNoRoomToBeTriedIsSaidAfterAWhile(t *testing.T) {
 	p.begin()
 	p.tasks["another"] = make([]byte, maxTasks) // waits for its correction
 	s := &settings.Stored{}
-	s.Number, s.Digest = 2, "d"
+	s.Proxy, s.Number, s.Digest = "corp", 2, "d"
 	now := time.Now()
 	ask := func(at time.Time) asked {
 		p.ask("corp", rollout.Decision{Try: true, Target: &rollout.Revision{Number: 2, Digest: "d"}}, []*settings.Stored{s}, at)
