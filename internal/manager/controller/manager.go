@@ -179,7 +179,7 @@ func (m *mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.R
 		return m.RESTMapper.RESTMapping(kind, versions...)
 	}
 	key := kind.WithVersion(versions[0])
-	if found, is := m.known.Load(key); is {
+	if found, ok := m.known.Load(key); ok {
 		return found.(*meta.RESTMapping), nil
 	}
 	found, err := m.RESTMapper.RESTMapping(kind, versions...)

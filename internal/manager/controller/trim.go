@@ -54,7 +54,7 @@ var (
 // newInformer gives machines, of which there are far more than of anything else, the one index that is read. The name and
 // the form of its keys are those by which controller-runtime's caches look for a field in a namespace.
 func newInformer(lw toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-	if machines, is := object.(*metav1.PartialObjectMetadata); is && machines.GroupVersionKind().Group == clusterv1.GroupVersion.Group {
+	if machines, ok := object.(*metav1.PartialObjectMetadata); ok && machines.GroupVersionKind().Group == clusterv1.GroupVersion.Group {
 		indexers = toolscache.Indexers{"field:" + cluster.ClusterIndex: func(o any) ([]string, error) {
 			m, err := meta.Accessor(o)
 			if err != nil {
@@ -122,7 +122,7 @@ func trimCluster(c *clusterv1.Cluster) *clusterv1.Cluster {
 		Namespace: intern.Text(c.Namespace), Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion, Generation: c.Generation,
 		CreationTimestamp: c.CreationTimestamp, DeletionTimestamp: c.DeletionTimestamp, Labels: c.Labels, Finalizers: c.Finalizers,
 	}}
-	if value, is := c.Annotations[clusterv1.PausedAnnotation]; is {
+	if value, ok := c.Annotations[clusterv1.PausedAnnotation]; ok {
 		kept.Annotations = map[string]string{clusterv1.PausedAnnotation: value}
 	}
 	kept.Spec = clusterv1.ClusterSpec{

@@ -190,7 +190,7 @@ func seal(document []byte, at time.Time) []byte {
 	return delivery.Seal(document, at, nonce)
 }
 
-// due is when something of then is next looked at, or sealed again.
+// due is when something is next looked at, or sealed again, that last was at that time.
 func (r *Reconciler) due(s *state, then time.Time) time.Time {
 	return delivery.Due(client.ObjectKeyFromObject(s.cluster).String(), then, r.Renew)
 }

@@ -121,7 +121,7 @@ func identity(o client.Object) metav1.ObjectMeta {
 
 // only is what a map has of a key.
 func only(all map[string]string, key string) map[string]string {
-	if value, is := all[key]; is {
+	if value, ok := all[key]; ok {
 		return map[string]string{key: value}
 	}
 	return nil

@@ -22,7 +22,7 @@ type Map[K comparable, V any] struct {
 func (m *Map[K, V]) Get(key K, create func() V) V {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if value, is := m.by[key]; is {
+	if value, ok := m.by[key]; ok {
 		return value
 	}
 	if m.by == nil || len(m.by) >= m.Most {
@@ -45,7 +45,7 @@ var texts = Map[string, string]{Most: 20_000}
 
 // Text returns the one copy of a text.
 func Text[T ~string](text T) T {
-	if kept, is := texts.find(string(text)); is {
+	if kept, ok := texts.find(string(text)); ok {
 		return T(kept)
 	}
 	own := strings.Clone(string(text)) // or else the map would hold what the text is a part of

@@ -132,7 +132,7 @@ func merged(next *v1alpha1.Observed) (map[string]any, error) {
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return nil, fmt.Errorf("encoding what was observed: %w", err)
 	}
-	if nodes, is := fields["nodes"].(map[string]any); is {
+	if nodes, ok := fields["nodes"].(map[string]any); ok {
 		for _, name := range []string{"verified", "failed"} {
 			if _, set := nodes[name]; !set {
 				nodes[name] = nil

@@ -227,7 +227,7 @@ func TestNothingOfAnEarlierObservationStays(t *testing.T) {
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[v1alpha1.Observed]()) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if value, is := fields[name]; !is || value != nil {
+		if value, ok := fields[name]; !ok || value != nil {
 			t.Errorf("%s: %v", name, value)
 		}
 	}

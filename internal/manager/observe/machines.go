@@ -64,7 +64,7 @@ func (n *nodes) forgetBut(there map[types.NamespacedName]bool) {
 const clusterIndex = "spec.clusterName"
 
 func byCluster(o client.Object) []string {
-	if machine, is := o.(*clusterv1.Machine); is && gated(machine) {
+	if machine, ok := o.(*clusterv1.Machine); ok && gated(machine) {
 		return []string{machine.Spec.ClusterName}
 	}
 	return nil
@@ -115,7 +115,7 @@ func trimMachine(machine *clusterv1.Machine) client.Object {
 // newInformer reads Machines in pages, and trims each: an API server that does not stream lists would send all at once, and all of
 // them as they are would be there before any is trimmed.
 func newInformer(lw toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-	if whole, is := lw.(*toolscache.ListWatch); is && reflect.TypeOf(object) == reflect.TypeFor[*clusterv1.Machine]() {
+	if whole, ok := lw.(*toolscache.ListWatch); ok && reflect.TypeOf(object) == reflect.TypeFor[*clusterv1.Machine]() {
 		lw = &toolscache.ListWatch{WatchFuncWithContext: whole.WatchFuncWithContext, ListWithContextFunc: trimmedPages(whole.ListWithContextFunc)}
 	}
 	return toolscache.NewSharedIndexInformer(lw, object, resync, indexers)
@@ -127,7 +127,7 @@ func trimmedPages(list toolscache.ListWithContextFunc) toolscache.ListWithContex
 			opts.ResourceVersion, opts.ResourceVersionMatch = "", "" // else the limit is ignored
 		}
 		page, err := list(ctx, opts)
-		if machines, is := page.(*clusterv1.MachineList); is {
+		if machines, ok := page.(*clusterv1.MachineList); ok {
 			for i := range machines.Items {
 				machine := &machines.Items[i]
 				switch kept := trimMachine(machine).(type) {

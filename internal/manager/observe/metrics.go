@@ -41,7 +41,7 @@ func (m *meter) swept(turns []turn, took time.Duration) {
 	before := m.by
 	m.by, m.seconds = make(map[types.NamespacedName]string, len(turns)), took.Seconds()
 	for _, t := range turns {
-		if result, is := before[t.key]; is {
+		if result, ok := before[t.key]; ok {
 			m.by[t.key] = result
 		}
 	}

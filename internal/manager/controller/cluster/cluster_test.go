@@ -216,7 +216,7 @@ type behind struct{ client.Reader }
 
 func (b behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	err := b.Reader.Get(ctx, key, o, opts...)
-	if c, is := o.(*clusterv1.Cluster); is {
+	if c, ok := o.(*clusterv1.Cluster); ok {
 		c.UID = "living"
 	}
 	return err

@@ -176,7 +176,7 @@ func (t *tables) get(version, state string, parse func() (provider.Table, error)
 	if t.state != state || t.by == nil {
 		t.state, t.by = state, map[string]provider.Table{}
 	}
-	if table, is := t.by[version]; is {
+	if table, ok := t.by[version]; ok {
 		return table, nil
 	}
 	table, err := parse()

@@ -106,7 +106,7 @@ func (r *Reconciler) reports() handler.EventHandler {
 			machinery.Enqueue(q, 0, machinery.RequestFor(e.Object))
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q machinery.Queue) {
-			if report, is := e.ObjectNew.(*v1alpha1.ProxyReport); is {
+			if report, ok := e.ObjectNew.(*v1alpha1.ProxyReport); ok {
 				r.memory.latest(client.ObjectKeyFromObject(report), report) // nothing newer needs to be kept
 			}
 			switch {
@@ -161,7 +161,7 @@ func (r *Reconciler) selectedByEither(ctx context.Context, old, now client.Objec
 	}
 	var either []*v1alpha1.CorporateProxy
 	for _, object := range []client.Object{old, now} {
-		if proxy, is := object.(*v1alpha1.CorporateProxy); is {
+		if proxy, ok := object.(*v1alpha1.CorporateProxy); ok {
 			either = append(either, proxy)
 		}
 	}

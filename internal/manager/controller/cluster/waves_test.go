@@ -201,7 +201,7 @@ func TestWithoutRolloutNothingIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.reconcileAll(2)
-	if record, is := w.report(0).Annotations[v1alpha1.RevisionAnnotation]; is || w.report(0).Status.Revision != nil {
+	if record, ok := w.report(0).Annotations[v1alpha1.RevisionAnnotation]; ok || w.report(0).Status.Revision != nil {
 		t.Errorf("%s, %+v", record, w.report(0).Status.Revision)
 	}
 	w.noRevision()

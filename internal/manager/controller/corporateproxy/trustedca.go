@@ -26,7 +26,7 @@ func trustedCAStatus(status *v1alpha1.CorporateProxyStatus, proxy *v1alpha1.Corp
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionTrustedCA)
 		return
 	}
-	if expiry, known := cabundle.Expiry(certificates); known {
+	if expiry, ok := cabundle.Expiry(certificates); ok {
 		at := metav1.Unix(expiry.Unix, 0)
 		status.TrustedCAExpiry = &at
 	}

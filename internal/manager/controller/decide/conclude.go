@@ -63,7 +63,11 @@ func setRevisionSince(status *v1alpha1.ProxyReportStatus, s State) {
 // setConditions says what was decided and what became of it.
 func setConditions(status *v1alpha1.ProxyReportStatus, d Decision, out Outcome, generation int64) {
 	conditions := &status.Conditions
-	machinery.SetWhile(conditions, v1alpha1.ConditionPaused, v1alpha1.ReasonPaused, when(d.Paused, "the Cluster is paused; nothing is written"))
+	pause := ""
+	if d.Paused {
+		pause = "the Cluster is paused; nothing is written"
+	}
+	machinery.SetWhile(conditions, v1alpha1.ConditionPaused, v1alpha1.ReasonPaused, pause)
 	machinery.SetWhile(conditions, v1alpha1.ConditionMachinesOutdated, v1alpha1.ReasonBuiltBefore, outdatedMessage(status.Nodes))
 	if !d.Paused && !d.Held && out.Retry == nil { // otherwise the last known state is the best there is
 		if d.Problem == nil {
@@ -163,11 +167,4 @@ func rivalMessage(status v1alpha1.ProxyReportStatus) string {
 		messages = append(messages, fmt.Sprintf("%s %s: %s undid the last write %d times in a row; it is written again at growing intervals", kind, record.Name, rival, record.Reverts))
 	}
 	return strings.Join(messages, "; ")
-}
-
-func when(on bool, message string) string {
-	if on {
-		return message
-	}
-	return ""
 }

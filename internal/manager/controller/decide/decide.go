@@ -30,6 +30,7 @@ type Decision struct {
 	Lint func() []v1alpha1.ReportedFinding // finds what is in the status; nil: that stays
 }
 
+// Decide decides, and has lint find what is in the list. The findings are not in the decision yet.
 func Decide(s State, lint findings.ListFindings) Decision {
 	last := s.Last()
 	d := Decision{Status: *last.DeepCopy(), lists: reportedLists(last), Paused: machinery.Paused(s.Cluster)}

@@ -125,6 +125,7 @@ type Outcome struct {
 	Retry           error
 }
 
+// Outcome is what the attempts amount to.
 func (w Writes) Outcome() Outcome {
 	out := Outcome{Exists: w.Exists, Retry: w.Failed}
 	for _, a := range w.Attempts {

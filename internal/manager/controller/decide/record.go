@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -61,6 +62,7 @@ func records(status v1alpha1.ProxyReportStatus) []v1alpha1.SecretRecord {
 	return slices.Concat(status.Secrets, []v1alpha1.SecretRecord{*status.ConfigMap})
 }
 
+// RecordOf is what a status records of the object in a role.
 func RecordOf(status v1alpha1.ProxyReportStatus, role string) v1alpha1.SecretRecord {
 	for _, record := range records(status) {
 		if record.Role == role {
@@ -77,12 +79,7 @@ func setRecord(status *v1alpha1.ProxyReportStatus, record v1alpha1.SecretRecord)
 	}
 	dropRecord(status, record.Role)
 	status.Secrets = append(status.Secrets, record)
-	slices.SortFunc(status.Secrets, func(a, b v1alpha1.SecretRecord) int {
-		if a.Role < b.Role {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(status.Secrets, func(a, b v1alpha1.SecretRecord) int { return cmp.Compare(a.Role, b.Role) })
 }
 
 func dropRecord(status *v1alpha1.ProxyReportStatus, role string) {
@@ -93,6 +90,7 @@ func dropRecord(status *v1alpha1.ProxyReportStatus, role string) {
 	status.Secrets = slices.DeleteFunc(status.Secrets, func(r v1alpha1.SecretRecord) bool { return r.Role == role })
 }
 
+// MostReverts is how often in a row one of the objects was reverted.
 func MostReverts(status v1alpha1.ProxyReportStatus) int32 {
 	var most int32
 	for _, record := range records(status) {

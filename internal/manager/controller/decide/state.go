@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
+// ObservedGeneration is the generation of the report that its conditions are about.
 func ObservedGeneration(s *State) int64 {
 	if ready := meta.FindStatusCondition(s.Last().Conditions, v1alpha1.ConditionReady); ready != nil {
 		return ready.ObservedGeneration
@@ -20,10 +21,12 @@ func ObservedGeneration(s *State) int64 {
 	return 0
 }
 
+// ReapplyRequested reports whether somebody asks for everything to be applied again.
 func ReapplyRequested(s *State) bool {
 	return s.Report != nil && s.Report.Annotations[v1alpha1.ReapplyAnnotation] != s.Report.Status.HandledRequest
 }
 
+// Hold lets the cluster wait.
 func (s *State) Hold(condition, reason, message string) { s.Held = &held{condition, reason, message} }
 
 // Doubt is that the Secrets of a cluster may hold something else than its report records.
@@ -38,6 +41,7 @@ func (s State) Annotation(name string) string {
 
 func (s State) promisedForm() resolve.Form { return inputs.PromisedForm(s.Report, s.Past()) }
 
+// UnknownPromise is that an annotation of the report names what this version does not know.
 func (s State) UnknownPromise(annotation, detail string) *resolve.Problem {
 	return &resolve.Problem{
 		Reason: resolve.ReasonUnknownPromise, Object: "ProxyReport of " + inputs.Cluster(s.Cluster).Object(),
@@ -45,6 +49,7 @@ func (s State) UnknownPromise(annotation, detail string) *resolve.Problem {
 	}
 }
 
+// PromisedFacts is the version of the built-in table by which the cluster gets its facts.
 func (s State) PromisedFacts() string { return inputs.PromisedFacts(s.Report, s.Past()) }
 
 // State is everything one decision is made from.

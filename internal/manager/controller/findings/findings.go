@@ -70,6 +70,7 @@ func Digest(in lint.Input) uint64 {
 // for the API server are more than processors.
 var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
 
+// OfList is what is found in a list.
 func OfList(in lint.Input) List {
 	processors <- struct{}{}
 	defer func() { <-processors }()

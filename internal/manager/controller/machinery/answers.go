@@ -54,6 +54,7 @@ type jittered struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 }
 
+// When implements workqueue.TypedRateLimiter.
 func (j jittered) When(request reconcile.Request) time.Duration {
 	wait := j.TypedRateLimiter.When(request)
 	return wait - rand.N(wait/5+1)

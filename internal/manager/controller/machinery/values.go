@@ -36,6 +36,7 @@ func Shorten(message string) string {
 	return strings.ToValidUTF8(message[:most-len(cut)], "") + cut
 }
 
+// Paused reports whether nothing is to be written for a Cluster.
 func Paused(cluster *clusterv1.Cluster) bool {
 	_, annotated := cluster.Annotations[clusterv1.PausedAnnotation]
 	return annotated || cluster.Spec.Paused != nil && *cluster.Spec.Paused
@@ -67,6 +68,7 @@ func Get[T any, P interface {
 	return object, nil
 }
 
+// PtrTime is a time as the API has it.
 func PtrTime(t time.Time) *metav1.Time {
 	at := metav1.NewTime(t.UTC().Truncate(time.Second))
 	return &at

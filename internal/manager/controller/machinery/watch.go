@@ -16,19 +16,21 @@ import (
 	sources "sigs.k8s.io/controller-runtime/pkg/source"
 )
 
+// Queue is that of a controller.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Background is the priority of what concerns many clusters at once: a fan-out, machines that come and go, the paced
 // re-apply, the first listing. What concerns one cluster, above all that it is there, goes before it.
 const Background = handler.LowPriority
 
+// RequestFor is for the cluster of the name of an object.
 func RequestFor(o client.Object) reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
 // Enqueue adds requests that go after those of single clusters.
 func Enqueue(q Queue, after time.Duration, requests ...reconcile.Request) {
-	if pq, is := q.(priorityqueue.PriorityQueue[reconcile.Request]); is {
+	if pq, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		pq.AddWithOpts(priorityqueue.AddOpts{After: after, Priority: ptr.To(Background)}, requests...)
 		return
 	}
@@ -76,6 +78,7 @@ type QueueOf struct {
 	q  Queue
 }
 
+// Source gives the queue to whoever adds to it.
 func (o *QueueOf) Source() sources.Source {
 	return sources.Func(func(_ context.Context, q Queue) error {
 		o.mu.Lock()
@@ -85,6 +88,7 @@ func (o *QueueOf) Source() sources.Source {
 	})
 }
 
+// Add adds requests, which go after those of single clusters.
 func (o *QueueOf) Add(after time.Duration, requests ...reconcile.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -107,7 +107,7 @@ func (f *rolledFleet) patchStatus(ctx context.Context, c client.Client, sub stri
 
 func (f *rolledFleet) cached(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 	err := c.List(ctx, list, opts...)
-	if reports, is := list.(*v1alpha1.ProxyReportList); is {
+	if reports, ok := list.(*v1alpha1.ProxyReportList); ok {
 		for i := range reports.Items {
 			if stale := f.stale[reports.Items[i].Name]; stale != nil {
 				reports.Items[i] = *stale

@@ -174,7 +174,7 @@ func (r *Reconciler) advance(ctx context.Context, c *rollout.MachineCluster, pla
 	if holds && len(owners) > 0 && !c.Able() { // it may not go on
 		return true, r.hold(ctx, c, c.HeldFor(c.Describe().Message), now)
 	}
-	if o, is := c.LastRolled(); is {
+	if o, ok := c.LastRolled(); ok {
 		state, err := readOwner(ctx, r.Live, c.Key.Namespace, o)
 		if err != nil {
 			return holds, err

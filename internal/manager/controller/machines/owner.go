@@ -50,6 +50,7 @@ type ownerState struct {
 // blockedError says what keeps Fairlead from rolling, in words for the report.
 type blockedError struct{ message string }
 
+// Error implements error.
 func (e *blockedError) Error() string { return e.message }
 
 func readOwner(ctx context.Context, live client.Reader, namespace string, o v1alpha1.ReportedOwner) (ownerState, error) {

@@ -39,7 +39,7 @@ func wavesOfMachines(machines v1alpha1.MachineRollout, names ...string) []client
 func (f *rolledFleet) change(o client.Object, name string, change func()) {
 	f.Helper()
 	key := clusterKey(name)
-	if _, is := o.(*v1alpha1.CorporateProxy); is {
+	if _, ok := o.(*v1alpha1.CorporateProxy); ok {
 		key = client.ObjectKey{Name: name}
 	}
 	if err := f.objects.Get(f.Context(), key, o); err != nil {
@@ -298,14 +298,14 @@ func BenchmarkAPassOverFiveThousandClusters(b *testing.B) {
 	reports.Items[0].Status.Rollout.Started = since(changedAt)
 	f.Client = interceptor.NewClient(f.objects, interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if into, is := list.(*v1alpha1.ProxyReportList); is {
+			if into, ok := list.(*v1alpha1.ProxyReportList); ok {
 				into.Items = reports.Items
 				return nil
 			}
 			return c.List(ctx, list, opts...)
 		},
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if into, is := o.(*clusterv1.Cluster); is {
+			if into, ok := o.(*clusterv1.Cluster); ok {
 				*into = *clusters[key.Name]
 				return nil
 			}

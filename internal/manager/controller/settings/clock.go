@@ -16,7 +16,7 @@ const LongestLook = 24 * time.Hour
 type Clock struct {
 	mu     sync.Mutex
 	latest time.Time
-	since  map[string]time.Time // by CorporateProxy: what had ended then has ended, as the revision of then says
+	since  map[string]time.Time // by CorporateProxy: when its newest revision was recorded: what had ended then stays so
 }
 
 // At is the time for a CorporateProxy; of an empty name, for nobody's.

@@ -60,13 +60,14 @@ type reading struct {
 // UnsettledError says that a source is being changed, and when to ask again.
 type UnsettledError struct{ Wait time.Duration }
 
+// Error implements error.
 func (e *UnsettledError) Error() string {
 	return fmt.Sprintf("the objects of the source are changing; they are read in %s", e.Wait)
 }
 
 // Get returns a CorporateProxy as it was read. The error is a *resolve.Problem, an *unsettledError where the source
 // is changing and was never read before, or comes from the caches. While a source changes, its last settled state is
-// returned. The version is another one whenever the installation is.
+// returned. The version changes whenever the installation does.
 func (i *Installations) Get(ctx context.Context, proxy *v1alpha1.CorporateProxy, now time.Time) (reading, error) {
 	read, err := i.Settled(ctx, proxy, now)
 	if err == nil {
@@ -121,7 +122,7 @@ func (r reading) until(nextEnd time.Time) reading {
 	return r
 }
 
-// sourceOf is a text that is another one when URL or credentials are. Whatever else changes in a CorporateProxy, however
+// sourceOf is a text that changes with URL and credentials. Whatever else changes in a CorporateProxy, however
 // often, does not put off the reading of these.
 func sourceOf(proxy *v1alpha1.CorporateProxy, objects map[inputs.Reference]client.Object) string {
 	url := proxy.Spec.Source.URL
@@ -167,8 +168,8 @@ func (i *Installations) Forget(proxy string) {
 	delete(i.by, proxy)
 }
 
-// objects returns what a CorporateProxy names, and a text that is another one when it, or one of them, is, or when another
-// entry has ended.
+// objects returns what a CorporateProxy names, and a text that changes with it, with each of them, and when another entry has
+// ended.
 func (i *Installations) objects(ctx context.Context, proxy *v1alpha1.CorporateProxy, ended []int) (map[inputs.Reference]client.Object, string, error) {
 	objects := map[inputs.Reference]client.Object{}
 	version := &strings.Builder{}
@@ -228,8 +229,9 @@ func DataOf(object client.Object) map[string][]byte {
 	return nil
 }
 
+// Reference is how a CorporateProxy names an object.
 func Reference(o client.Object) inputs.Reference {
-	if _, is := o.(*corev1.ConfigMap); is {
+	if _, ok := o.(*corev1.ConfigMap); ok {
 		return inputs.Reference{Kind: inputs.KindConfigMap, Name: o.GetName()}
 	}
 	return inputs.Reference{Kind: inputs.KindSecret, Name: o.GetName()}

@@ -116,7 +116,7 @@ func (r *Revisions) read(ctx context.Context, halves ...client.ObjectList) error
 }
 
 // parseStored returns nil for a ConfigMap that is no revision. Of one that was recorded with this key, the content must be
-// that of then.
+// as it was recorded.
 func parseStored(m *corev1.ConfigMap, secret *corev1.Secret, key []byte) *Stored {
 	public, err := revision.ParsePublic(m.Data)
 	if err != nil || revision.Name(public.Proxy, public.Number) != m.Name {
@@ -224,7 +224,7 @@ func (r *Revisions) halves(ctx context.Context) ([]*corev1.Secret, error) {
 	var halves []*corev1.Secret
 	for i := range secrets.Items {
 		secret := &secrets.Items[i]
-		if _, _, is := revision.ParseName(secret.Name); is && !whole[secret.Name] && r.created[secret.Name] == nil {
+		if _, _, ok := revision.ParseName(secret.Name); ok && !whole[secret.Name] && r.created[secret.Name] == nil {
 			halves = append(halves, secret)
 		}
 	}

@@ -85,8 +85,8 @@ func (r *Reconciler) readFleet(ctx context.Context, proxies []v1alpha1.Corporate
 	for i := range reports.Items {
 		key := client.ObjectKeyFromObject(&reports.Items[i])
 		in.reports[key] = r.Latest(key, &reports.Items[i])
-		if record, is, _ := revision.ParseRecord(in.reports[key].Annotations[v1alpha1.RevisionAnnotation]); is {
-			f.use(&record)
+		if record, ok, _ := revision.ParseRecord(in.reports[key].Annotations[v1alpha1.RevisionAnnotation]); ok {
+			f.need(&record)
 		}
 	}
 	r.mu.Lock()
@@ -139,7 +139,7 @@ func (r *Reconciler) addCluster(f *fleet, cluster *clusterv1.Cluster, in fleetIn
 		f.rows[proxy.Name] = append(f.rows[proxy.Name], row)
 		return
 	}
-	if record, is, _ := revision.ParseRecord(report.Annotations[v1alpha1.RevisionAnnotation]); is {
+	if record, ok, _ := revision.ParseRecord(report.Annotations[v1alpha1.RevisionAnnotation]); ok {
 		row.Record = &record
 	}
 	status := func(record *revision.Record) rollout.Status {
@@ -150,9 +150,9 @@ func (r *Reconciler) addCluster(f *fleet, cluster *clusterv1.Cluster, in fleetIn
 	row.Override = OverrideHash(in.override(key, row.Record))
 	row.Facts = r.factsOf(&row, report)
 	if row.Record != nil && row.Idle == "" {
-		row.Idle = lost(row.Record, proxy.Name, in.known[proxy.Name])
+		row.Idle = notKept(row.Record, proxy.Name, in.known[proxy.Name])
 	}
-	f.use(row.Record)
+	f.need(row.Record)
 	f.rows[proxy.Name] = append(f.rows[proxy.Name], row)
 	f.hold(proxy.Name, &row, report, in.known[proxy.Name])
 }
@@ -194,7 +194,7 @@ func (r *Reconciler) addAssigned(row *rollout.Row, status func(*revision.Record)
 }
 
 func (r *Reconciler) factsOf(row *rollout.Row, report *v1alpha1.ProxyReport) string {
-	if facts, told := r.facts[row.Key]; told {
+	if facts, ok := r.facts[row.Key]; ok {
 		return facts
 	}
 	if row.Record != nil {
@@ -213,9 +213,9 @@ func (r *Reconciler) forgetGone(clusters []clusterv1.Cluster) {
 	maps.DeleteFunc(r.facts, func(key types.NamespacedName, _ string) bool { return !there[key] })
 }
 
-// lost says that the revision of a cluster was made here and is not kept any more, and none followed it. An older one
+// notKept says that the revision of a cluster was made here and is not kept any more, and none followed it. An older one
 // would be a step back.
-func lost(record *revision.Record, proxy string, known []*settings.Stored) string {
+func notKept(record *revision.Record, proxy string, known []*settings.Stored) string {
 	if record.Proxy != proxy || len(known) == 0 {
 		return ""
 	}
@@ -226,8 +226,8 @@ func lost(record *revision.Record, proxy string, known []*settings.Stored) strin
 	return ""
 }
 
-// use notes that a revision is needed.
-func (f *fleet) use(record *revision.Record) {
+// need notes that a revision is needed.
+func (f *fleet) need(record *revision.Record) {
 	if record == nil {
 		return
 	}
@@ -280,8 +280,7 @@ func (f *fleet) hold(proxy string, row *rollout.Row, report *v1alpha1.ProxyRepor
 	f.holders[proxy] = append(f.holders[proxy], h)
 }
 
-// OverrideHash, of a ProxyOverride in effect, and factsHash tell what a rollout lets a cluster wait for; empty where there is
-// nothing.
+// OverrideHash tells of which ProxyOverride in effect a rollout lets a cluster wait; empty where there is none.
 func OverrideHash(override *v1alpha1.ProxyOverride) string {
 	if override == nil {
 		return ""
@@ -289,6 +288,7 @@ func OverrideHash(override *v1alpha1.ProxyOverride) string {
 	return hashOf(inputs.LastingOverride(override))
 }
 
+// FactsHash tells of which facts a rollout lets a cluster wait; empty where there are none.
 func FactsHash(facts *v1alpha1.ReportedFacts) string {
 	if facts == nil {
 		return ""

@@ -125,7 +125,7 @@ func (p *Preflight) write(ctx context.Context, undecided []string) error {
 	data := map[string][]byte{}
 	if secret != nil {
 		for _, name := range undecided {
-			if text, is := secret.Data[name]; is {
+			if text, ok := secret.Data[name]; ok {
 				data[name] = text
 			}
 		}

@@ -281,7 +281,7 @@ const Undecided = 100 * time.Millisecond
 func (r *Reconciler) RecordFor(key types.NamespacedName, recorded *revision.Record) *revision.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if next, is := r.assigned[key]; is {
+	if next, ok := r.assigned[key]; ok {
 		return &next
 	}
 	return recorded
