@@ -15,7 +15,7 @@ func observeCommand() *cobra.Command {
 	opts := observe.Options{}
 	cmd := role{
 		kubeconfig: "kubeconfig file of the management cluster; the pod's service account if empty",
-		check:      func() error { return opts.Check() },
+		check:      func() error { return opts.Check() }, //nolint:gocritic // as the flags have set them by then
 		run:        func(ctx context.Context, config *rest.Config) error { return observe.Run(ctx, config, opts) },
 	}.on(&cobra.Command{
 		Use:   "observe",

@@ -53,6 +53,7 @@ func (r *Reconciler) announce(s decide.State, status v1alpha1.ProxyReportStatus,
 	r.Events.Eventf(s.Report, s.Cluster, corev1.EventTypeWarning, is.Reason, "Resolve", "%s", is.Message)
 }
 
+// SecretWrites counts them, for the metrics.
 var SecretWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "fairlead_secret_writes_total",
 	Help: "Writes of Secrets and ConfigMaps, by role and result.",

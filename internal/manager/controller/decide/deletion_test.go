@@ -18,12 +18,6 @@ import (
 
 var deletedAt = metav1.Unix(1000, 0)
 
-func deleted(generation int64, finalizers ...string) *v1alpha1.ProxyReport {
-	return &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{
-		Generation: generation, DeletionTimestamp: &deletedAt, Finalizers: append(finalizers, v1alpha1.ReportFinalizer),
-	}}
-}
-
 func TestTheClusterOwnsWhatTheReportOwnsUnlessItIsCollected(t *testing.T) {
 	living, collected := &clusterv1.Cluster{}, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 		DeletionTimestamp: &deletedAt, Finalizers: []string{clusterv1.ClusterFinalizer, metav1.FinalizerDeleteDependents},

@@ -32,6 +32,7 @@ func (s *State) Hold(condition, reason, message string) { s.Held = &held{conditi
 // Doubt is that the Secrets of a cluster may hold something else than its report records.
 type Doubt struct{ Open, Machines bool } // machines: what these are given may differ, too
 
+// Annotation is that of the report, empty if there is none.
 func (s State) Annotation(name string) string {
 	if s.Report == nil {
 		return ""

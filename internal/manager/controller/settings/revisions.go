@@ -56,6 +56,8 @@ func (s *Stored) Means(read reading) bool {
 	return s.Broken == nil && (s.content.Same(read.content) || reflect.DeepEqual(s.Installation, read.Installation))
 }
 
+func (s *Stored) isBroken() bool { return s.Broken != nil }
+
 // All returns the revisions of a CorporateProxy, by their numbers.
 func (r *Revisions) All(ctx context.Context, proxy string) ([]*Stored, error) {
 	every, err := r.List(ctx)
@@ -288,7 +290,7 @@ func (r *Revisions) Forget(ctx context.Context, s *Stored, rejected bool) error 
 	r.mu.Lock()
 	delete(r.created, name)
 	r.mu.Unlock()
-	if rejected && s.Broken != nil {
+	if rejected && s.isBroken() {
 		return nil
 	}
 	if rejected {
