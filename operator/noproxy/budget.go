@@ -96,8 +96,8 @@ func (w *writer) left(list List) List {
 
 func (w *writer) texts() map[string]bool {
 	has := map[string]bool{}
-	for _, item := range w.written {
-		has[item.Entry.String()] = true
+	for _, text := range w.written.Texts() {
+		has[text] = true
 	}
 	return has
 }

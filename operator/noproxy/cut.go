@@ -55,15 +55,29 @@ func lineEnds(text string) []int {
 	return ends
 }
 
-// Split is Cut for whom positions and empty elements do not matter.
+// Filled is Cut less the empty elements, whose positions count nevertheless.
+func Filled(list string, source Source) []Element {
+	return slices.DeleteFunc(Cut(list, source), func(e Element) bool { return e.Text == "" })
+}
+
+// Split is Filled for whom positions do not matter.
 func Split(list string) []string {
 	var tokens []string
-	for _, element := range Cut(list, Source{}) {
-		if element.Text != "" {
-			tokens = append(tokens, element.Text)
-		}
+	for _, element := range Filled(list, Source{}) {
+		tokens = append(tokens, element.Text)
 	}
 	return tokens
+}
+
+// Elements are the texts of a list that was never one string, as of YAML; the field
+// gets their positions.
+func Elements(texts []string, source Source) []Element {
+	elements := make([]Element, len(texts))
+	for i, text := range texts {
+		elements[i] = Element{Text: text, Source: source}
+		elements[i].Source.Field = fmt.Sprintf("%s[%d]", source.Field, i)
+	}
+	return elements
 }
 
 // Hidden stands in the place of every entry of a list that has user information in it.

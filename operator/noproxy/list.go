@@ -69,21 +69,19 @@ func Merge(lists ...List) List {
 
 // Without returns the list less the entries of that spelling.
 func (l List) Without(entry Entry) List {
-	var rest List
-	for _, item := range l {
-		if item.Entry.String() != entry.String() {
-			rest = append(rest, item)
-		}
-	}
-	return rest
+	text := entry.String()
+	return slices.DeleteFunc(slices.Clone(l), func(item Item) bool { return item.Entry.String() == text })
 }
 
 // String returns the list as clients read it: canonical spellings joined by
 // single commas, no blank, no empty element.
-func (l List) String() string {
+func (l List) String() string { return strings.Join(l.Texts(), ",") }
+
+// Texts returns the canonical spellings, in order.
+func (l List) Texts() []string {
 	texts := make([]string, len(l))
 	for i, item := range l {
 		texts[i] = item.Entry.String()
 	}
-	return strings.Join(texts, ",")
+	return texts
 }

@@ -18,27 +18,39 @@ func (e *EntryError) Unwrap() error { return e.Refusal }
 // position. The error joins an *EntryError for each entry that is refused. A list
 // with user information in it is refused as a whole, and no entry of it is shown.
 func ParseList(text string, source Source) (List, error) {
-	elements := Cut(text, source)
+	list, refused := ParseElements(Filled(text, source), nil)
+	errs := make([]error, len(refused))
+	for i := range refused {
+		errs[i] = refused[i]
+	}
+	return list, errors.Join(errs...)
+}
+
+// ParseElements reads elements, and returns those that are refused beside the list
+// of the others. An empty one is refused, and so is, for a reason of the caller's,
+// what check refuses, unless it is nil. Of a list with user information in it, the
+// one refusal is that of the whole.
+func ParseElements(elements []Element, check func(Element, Entry) *Refusal) (List, []*EntryError) {
 	texts := make([]string, len(elements))
 	for i := range elements {
 		texts[i] = elements[i].Text
 	}
 	if at, refusal := Whole(texts); refusal != nil {
-		return nil, &EntryError{elements[at].Source, refusal}
+		return nil, []*EntryError{{elements[at].Source, refusal}}
 	}
 	var list List
-	var refused []error
+	var refused []*EntryError
 	for _, element := range elements {
-		if element.Text == "" {
-			continue
-		}
-		entry, err := Parse(element.Text)
 		var refusal *Refusal
-		if errors.As(err, &refusal) {
+		entry, err := Parse(element.Text)
+		if !errors.As(err, &refusal) && check != nil {
+			refusal = check(element, entry)
+		}
+		if refusal != nil {
 			refused = append(refused, &EntryError{element.Source, refusal})
 			continue
 		}
 		list = append(list, Item{entry, []Source{element.Source}})
 	}
-	return list, errors.Join(refused...)
+	return list, refused
 }

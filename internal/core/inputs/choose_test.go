@@ -1,6 +1,7 @@
 package inputs_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 func cluster(labels map[string]string) *clusterv1.Cluster {
@@ -105,12 +107,16 @@ func TestAClusterSaysWhatItSays(t *testing.T) {
 	}
 }
 
+func added(value string, position int) noproxy.Element {
+	return noproxy.Element{Text: value, Source: noproxy.Source{Layer: noproxy.LayerCluster, Field: fmt.Sprintf("spec.noProxy[%d].value", position)}}
+}
+
 func TestAnOverrideSaysWhatItSays(t *testing.T) {
 	if diff := cmp.Diff(resolve.Override{}, inputs.Override(nil)); diff != "" {
 		t.Error(diff)
 	}
 	o := &v1alpha1.ProxyOverride{Spec: v1alpha1.ProxyOverrideSpec{Mode: "Direct", NoProxy: []v1alpha1.NoProxyEntry{{Value: "a", Reason: "r"}, {Value: "b"}}, Exclude: []string{"c"}}}
-	if diff := cmp.Diff(resolve.Override{Direct: true, NoProxy: []string{"a", "b"}, Exclude: []string{"c"}}, inputs.Override(o)); diff != "" {
+	if diff := cmp.Diff(resolve.Override{Direct: true, NoProxy: []noproxy.Element{added("a", 0), added("b", 1)}, Exclude: []string{"c"}}, inputs.Override(o)); diff != "" {
 		t.Error(diff)
 	}
 	for _, mode := range []string{"", "Proxied", "direct"} {

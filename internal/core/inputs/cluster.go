@@ -4,6 +4,7 @@
 package inputs
 
 import (
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 // Cluster returns what a Cluster API Cluster says about its network.
@@ -36,21 +38,21 @@ func Override(o *v1alpha1.ProxyOverride) resolve.Override {
 	if o == nil {
 		return resolve.Override{}
 	}
-	values, at := valuesOf(o.Spec.NoProxy)
-	return resolve.Override{Direct: o.Spec.Mode == v1alpha1.ModeDirect, NoProxy: values, At: at, Exclude: o.Spec.Exclude}
+	return resolve.Override{
+		Direct: o.Spec.Mode == v1alpha1.ModeDirect, Exclude: o.Spec.Exclude,
+		NoProxy: elements(o.Spec.NoProxy, noproxy.Source{Layer: noproxy.LayerCluster}),
+	}
 }
 
-// valuesOf leaves out what has ended. If that is anything, at has the position of each value.
-func valuesOf(entries []v1alpha1.NoProxyEntry) (values []string, at []int) {
+// elements are those of spec.noProxy. What has ended is left out, and its position counts nevertheless.
+func elements(entries []v1alpha1.NoProxyEntry, source noproxy.Source) (all []noproxy.Element) {
 	for i, entry := range entries {
 		if !hasEnded(entry) {
-			values, at = append(values, entry.Value), append(at, i)
+			source.Field = fmt.Sprintf("spec.noProxy[%d].value", i)
+			all = append(all, noproxy.Element{Text: entry.Value, Source: source})
 		}
 	}
-	if len(values) == len(entries) {
-		at = nil
-	}
-	return values, at
+	return all
 }
 
 // Has is what a cluster has, as its report says, and wants, by its ProxyOverride as it is in effect. Either may be nil.

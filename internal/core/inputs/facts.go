@@ -100,15 +100,15 @@ func Facts(namespace string, reported *v1alpha1.ReportedFacts) resolve.Facts {
 		return resolve.Facts{}
 	}
 	object := reported.Kind + " " + namespace + "/" + reported.Name
-	written := func(field string, values []string) (list []resolve.Written) {
+	elements := func(field string, values []string) (all []noproxy.Element) {
 		for _, value := range values {
-			list = append(list, resolve.Written{Value: value, Source: noproxy.Source{Layer: noproxy.LayerProvider, Object: object, Field: field}})
+			all = append(all, noproxy.Element{Text: value, Source: noproxy.Source{Layer: noproxy.LayerProvider, Object: object, Field: field}})
 		}
-		return list
+		return all
 	}
 	facts := resolve.Facts{
 		Object: object, Missing: reported.Missing,
-		Known: append(written("metadata service", reported.Metadata), written("domains", reported.Domains)...),
+		Known: append(elements("metadata service", reported.Metadata), elements("domains", reported.Domains)...),
 	}
 	for _, problem := range reported.Problems {
 		if strings.HasSuffix(problem, leftOut) {
@@ -116,7 +116,7 @@ func Facts(namespace string, reported *v1alpha1.ReportedFacts) resolve.Facts {
 		}
 	}
 	for _, fact := range sortedKeys(reported.Values) {
-		facts.Read = append(facts.Read, written("fact "+fact, reported.Values[fact])...)
+		facts.Read = append(facts.Read, elements("fact "+fact, reported.Values[fact])...)
 	}
 	return facts
 }

@@ -20,8 +20,7 @@ const (
 	keyUsername = "username"
 	keyPassword = "password"
 
-	keyHTTPPrevious     = "httpPrevious"
-	keyHTTPSPrevious    = "httpsPrevious"
+	previousSuffix      = "Previous" // of the keys of URLs with the previous credentials
 	keyPreviousUsername = "previousUsername"
 	keyPreviousPassword = "previousPassword"
 )
@@ -52,7 +51,7 @@ func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Insta
 	if installation.Probes, err = probes(proxy); err != nil {
 		return installation, err
 	}
-	var written []resolve.Written
+	var written []noproxy.Element
 	switch source := proxy.Spec.Source; {
 	case (source.ValuesRef == nil) == (source.URL == nil):
 		err = invalid(object(proxy), "spec.source", "takes exactly one of valuesRef and url")
@@ -64,13 +63,11 @@ func Installation(proxy *v1alpha1.CorporateProxy, get DataGetter) (resolve.Insta
 	if err != nil {
 		return installation, err
 	}
-	own := noproxy.Source{Layer: noproxy.LayerInstallation, Object: object(proxy), Field: "spec.noProxy"}
 	if at := unowned(proxy.Spec.NoProxy); at >= 0 {
 		return installation, invalid(object(proxy), fmt.Sprintf("spec.noProxy[%d]", at), needsOwner)
 	}
-	values, at := valuesOf(proxy.Spec.NoProxy)
-	written = append(written, resolve.PositionedAt(values, at, own, ".value")...)
-	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written)
+	written = append(written, elements(proxy.Spec.NoProxy, noproxy.Source{Layer: noproxy.LayerInstallation, Object: object(proxy)})...)
+	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written, nil)
 	return installation, err
 }
 
@@ -82,69 +79,57 @@ func invalid(object, field, format string, args ...any) error {
 
 const bothEmpty = "both proxy URLs are empty: set http, https or both"
 
-func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) ([]resolve.Written, error) {
-	const field = "spec.source.valuesRef"
-	named := *proxy.Spec.Source.ValuesRef
-	ref := Reference{KindSecret, named.Name}
-	data, err := mustGet(proxy, field, ref, get)
-	if err != nil {
-		return nil, err
-	}
-	if named.Next != nil {
-		return readSuccessor(installation, proxy, secretOf{ref, data}, named, get)
-	}
-	if err := setURLs(installation, ref.String(), "data.", string(data[keyHTTP]), string(data[keyHTTPS])); err != nil {
-		return nil, err
-	}
-	previous := &installation.Previous
-	if previous.HTTP, err = parsePrevious(ref.String(), "data."+keyHTTPPrevious, string(data[keyHTTPPrevious]), installation.HTTP); err != nil {
-		return nil, err
-	}
-	previous.HTTPS, err = parsePrevious(ref.String(), "data."+keyHTTPSPrevious, string(data[keyHTTPSPrevious]), installation.HTTPS)
-	return secretOf{ref, data}.list(), err
-}
-
-// secretOf is a Secret that valuesRef names.
-type secretOf struct {
-	ref  Reference
+// stored is an object that a CorporateProxy names.
+type stored struct {
+	Reference
 	data map[string][]byte
 }
 
-func (s secretOf) list() []resolve.Written {
-	return resolve.SplitEntries(string(s.data[keyNoProxy]), noproxy.Source{Layer: noproxy.LayerInstallation, Object: s.ref.String(), Field: "data." + keyNoProxy})
+func (s stored) text(key string) string { return string(s.data[key]) }
+
+func (s stored) list() []noproxy.Element {
+	return noproxy.Filled(s.text(keyNoProxy), noproxy.Source{Layer: noproxy.LayerInstallation, Object: s.String(), Field: "data." + keyNoProxy})
 }
 
-// readSuccessor reads the Secret that next names, and the credentials of before from the one that it succeeds. A list that it
-// lacks is that of before.
-func readSuccessor(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, before secretOf, named v1alpha1.SecretReference, get DataGetter) ([]resolve.Written, error) {
-	ref, data, err := getSuccessor(proxy, "spec.source.valuesRef", named, get)
+// readValues reads the Secret that valuesRef names. Where that names a successor, the URLs are the successor's, and the previous
+// credentials those of the Secret that it succeeds; so is the list, if the successor has none.
+func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) ([]noproxy.Element, error) {
+	const field = "spec.source.valuesRef"
+	named := *proxy.Spec.Source.ValuesRef
+	first, err := mustGet(proxy, field, Reference{KindSecret, named.Name}, get)
 	if err != nil {
 		return nil, err
 	}
-	if err := setURLs(installation, ref.String(), "data.", string(data[keyHTTP]), string(data[keyHTTPS])); err != nil {
+	current := first
+	previous := func(key string, url proxyurl.URL) (proxyurl.URL, error) {
+		key += previousSuffix
+		return parsePrevious(first.String(), "data."+key, first.text(key), url)
+	}
+	if named.Next != nil {
+		if current, err = getSuccessor(proxy, field, named, get); err != nil {
+			return nil, err
+		}
+		previous = func(key string, url proxyurl.URL) (proxyurl.URL, error) {
+			return succeeded(first, key, current.Reference, url)
+		}
+	}
+	if err := setURLs(installation, current.String(), "data.", current.text, previous); err != nil {
 		return nil, err
 	}
-	previous := &installation.Previous
-	if previous.HTTP, err = succeeded(before, keyHTTP, ref, installation.HTTP); err != nil {
-		return nil, err
+	if _, ok := current.data[keyNoProxy]; !ok {
+		return first.list(), nil
 	}
-	if previous.HTTPS, err = succeeded(before, keyHTTPS, ref, installation.HTTPS); err != nil {
-		return nil, err
-	}
-	if _, found := data[keyNoProxy]; found {
-		return secretOf{ref, data}.list(), nil
-	}
-	return before.list(), nil
+	return current.list(), nil
 }
 
-// succeeded is a URL of before, with its credentials; zero where it had none.
-func succeeded(before secretOf, key string, next Reference, current proxyurl.URL) (proxyurl.URL, error) {
-	url, err := parseURL(before.ref.String(), "data."+key, string(before.data[key]))
+// succeeded is the previous URL, with its credentials; zero where it had none.
+func succeeded(before stored, key string, next Reference, current proxyurl.URL) (proxyurl.URL, error) {
+	url, err := parseURL(before.String(), "data."+key, before.text(key))
 	switch {
 	case err != nil || !url.HasCredentials():
 		return proxyurl.URL{}, err
 	case !url.WithoutCredentials().Equal(current.WithoutCredentials()):
-		return proxyurl.URL{}, invalid(before.ref.String(), "data."+key, "is for another proxy than the same key of %s, which succeeds it: both must have the same scheme, host and port", next)
+		return proxyurl.URL{}, invalid(before.String(), "data."+key, "is for another proxy than the same key of %s, which succeeds it: both must have the same scheme, host and port", next)
 	}
 	return url, nil
 }
@@ -152,23 +137,21 @@ func succeeded(before secretOf, key string, next Reference, current proxyurl.URL
 // Succeeded is the data of a Secret for valuesRef that succeeds another, whose list it takes where it has none.
 func Succeeded(data, before map[string][]byte) map[string][]byte {
 	merged := maps.Clone(data)
-	if _, found := merged[keyNoProxy]; !found && before != nil {
+	if _, ok := merged[keyNoProxy]; !ok && before != nil {
 		merged[keyNoProxy] = before[keyNoProxy]
 	}
 	return merged
 }
 
 // getSuccessor returns the Secret that next names.
-func getSuccessor(proxy *v1alpha1.CorporateProxy, field string, named v1alpha1.SecretReference, get DataGetter, keys ...string) (Reference, map[string][]byte, error) {
-	ref := Reference{KindSecret, named.Next.Name}
+func getSuccessor(proxy *v1alpha1.CorporateProxy, field string, named v1alpha1.SecretReference, get DataGetter, keys ...string) (stored, error) {
 	if named.Next.Name == named.Name {
-		return ref, nil, invalid(object(proxy), field+".next.name", "is the same Secret as name: a successor is another one; remove next")
+		return stored{}, invalid(object(proxy), field+".next.name", "is the same Secret as name: a successor is another one; remove next")
 	}
-	data, err := mustGet(proxy, field+".next", ref, get, keys...)
-	return ref, data, err
+	return mustGet(proxy, field+".next", Reference{KindSecret, named.Next.Name}, get, keys...)
 }
 
-// parsePrevious parses the URL with the credentials of before. A relay sends them to the proxy of now, so both must be the
+// parsePrevious parses the URL with the previous credentials. A relay sends them to the current proxy, so both must be the
 // same proxy.
 func parsePrevious(object, field, text string, current proxyurl.URL) (proxyurl.URL, error) {
 	url, err := parseURL(object, field, text)
@@ -184,22 +167,28 @@ func parsePrevious(object, field, text string, current proxyurl.URL) (proxyurl.U
 }
 
 // setURLs parses the two URLs, which may hold credentials, of the fields http
-// and https below prefix. What is wrong with both, as where they are the same, is said of both.
-func setURLs(installation *resolve.Installation, object, prefix, http, https string) (err error) {
+// and https below prefix, and the previous URL of each. What is wrong with both, as where they are the same, is said of both.
+func setURLs(
+	installation *resolve.Installation, object, prefix string, text func(key string) string, previous func(key string, current proxyurl.URL) (proxyurl.URL, error),
+) (err error) {
 	field := prefix + keyHTTP
-	if http == https {
+	if text(keyHTTP) == text(keyHTTPS) {
 		field += ", " + prefix + keyHTTPS
 	}
-	if installation.HTTP, err = parseURL(object, field, http); err != nil {
+	if installation.HTTP, err = parseURL(object, field, text(keyHTTP)); err != nil {
 		return err
 	}
-	if installation.HTTPS, err = parseURL(object, prefix+keyHTTPS, https); err != nil {
+	if installation.HTTPS, err = parseURL(object, prefix+keyHTTPS, text(keyHTTPS)); err != nil {
 		return err
 	}
 	if installation.HTTP.IsZero() && installation.HTTPS.IsZero() {
 		return invalid(object, prefix+keyHTTP+", "+prefix+keyHTTPS, bothEmpty)
 	}
-	return nil
+	if installation.Previous.HTTP, err = previous(keyHTTP, installation.HTTP); err != nil {
+		return err
+	}
+	installation.Previous.HTTPS, err = previous(keyHTTPS, installation.HTTPS)
+	return err
 }
 
 func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy, get DataGetter) (err error) {
@@ -218,41 +207,39 @@ func readURLs(installation *resolve.Installation, proxy *v1alpha1.CorporateProxy
 	}
 	const field = "spec.source.url.credentialsRef"
 	named := *urls.CredentialsRef
-	ref := Reference{KindSecret, named.Name}
-	data, err := mustGet(proxy, field, ref, get, keyUsername, keyPassword)
+	secret, err := mustGet(proxy, field, Reference{KindSecret, named.Name}, get, keyUsername, keyPassword)
 	if err != nil {
 		return err
 	}
-	if named.Next == nil {
-		err = setPrevious(installation, ref.String(), data, keyPreviousUsername, keyPreviousPassword)
-	} else if err = setPrevious(installation, ref.String(), data, keyUsername, keyPassword); err == nil {
-		ref, data, err = getSuccessor(proxy, field, named, get, keyUsername, keyPassword)
+	plain := resolve.Previous{HTTP: installation.HTTP, HTTPS: installation.HTTPS}
+	username, password := keyPreviousUsername, keyPreviousPassword
+	if named.Next != nil {
+		username, password = keyUsername, keyPassword
 	}
-	if err != nil {
-		return err
-	}
-	for _, url := range []*proxyurl.URL{&installation.HTTP, &installation.HTTPS} {
-		*url, err = url.WithCredentials(string(data[keyUsername]), string(data[keyPassword]))
-		if err != nil {
-			return invalid(ref.String(), "data", "%v", err)
+	if secret.text(username) != "" || secret.text(password) != "" {
+		if installation.Previous, err = secret.login(plain, "data."+username+", data."+password, username, password); err != nil {
+			return err
 		}
 	}
-	return nil
+	if named.Next != nil {
+		if secret, err = getSuccessor(proxy, field, named, get, keyUsername, keyPassword); err != nil {
+			return err
+		}
+	}
+	plain, err = secret.login(plain, "data", keyUsername, keyPassword)
+	installation.HTTP, installation.HTTPS = plain.HTTP, plain.HTTPS
+	return err
 }
 
-// setPrevious adds the credentials of before, if there are any, to the URLs, which have none yet.
-func setPrevious(installation *resolve.Installation, object string, data map[string][]byte, usernameKey, passwordKey string) (err error) {
-	username, password := string(data[usernameKey]), string(data[passwordKey])
-	if username == "" && password == "" {
-		return nil
+// login returns the URLs, which have no credentials yet, with those below two keys.
+func (s stored) login(urls resolve.Previous, field, username, password string) (resolve.Previous, error) {
+	for _, url := range []*proxyurl.URL{&urls.HTTP, &urls.HTTPS} {
+		var err error
+		if *url, err = url.WithCredentials(s.text(username), s.text(password)); err != nil {
+			return urls, invalid(s.String(), field, "%v", err)
+		}
 	}
-	if installation.Previous.HTTP, err = installation.HTTP.WithCredentials(username, password); err == nil {
-		installation.Previous.HTTPS, err = installation.HTTPS.WithCredentials(username, password)
-	}
-	if err != nil {
-		err = invalid(object, "data."+usernameKey+", data."+passwordKey, "%v", err)
-	}
-	return err
+	return urls, nil
 }
 
 // parsePlainURL refuses credentials, which the CRD refuses as well; a manifest
@@ -273,22 +260,24 @@ func parseURL(object, field, text string) (proxyurl.URL, error) {
 	return url, nil
 }
 
-// mustGet returns the data of an object that the CorporateProxy names in field, which has these keys.
-func mustGet(proxy *v1alpha1.CorporateProxy, field string, ref Reference, get DataGetter, keys ...string) (map[string][]byte, error) {
+// mustGet returns an object that the CorporateProxy names in field, which has these keys.
+func mustGet(proxy *v1alpha1.CorporateProxy, field string, ref Reference, get DataGetter, keys ...string) (stored, error) {
+	missing := func(object, field, format string, args ...any) (stored, error) {
+		return stored{}, resolve.NewProblem(resolve.ReasonSourceMissing, object, field, format, args...)
+	}
 	data, err := get(ref)
-	if errors.Is(err, ErrNotGiven) {
-		return nil, resolve.NewProblem(resolve.ReasonSourceMissing, object(proxy), field, "%s %q is not in the files that were given", ref.Kind, ref.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if data == nil {
-		return nil, resolve.NewProblem(resolve.ReasonSourceMissing, object(proxy), field, "%s %q does not exist in the operator's namespace", ref.Kind, ref.Name)
+	switch {
+	case errors.Is(err, ErrNotGiven):
+		return missing(object(proxy), field, "%s %q is not in the files that were given", ref.Kind, ref.Name)
+	case err != nil:
+		return stored{}, err
+	case data == nil:
+		return missing(object(proxy), field, "%s %q does not exist in the operator's namespace", ref.Kind, ref.Name)
 	}
 	for _, key := range keys {
-		if _, found := data[key]; !found {
-			return nil, resolve.NewProblem(resolve.ReasonSourceMissing, ref.String(), "data."+key, "the key is missing")
+		if _, ok := data[key]; !ok {
+			return missing(ref.String(), "data."+key, "the key is missing")
 		}
 	}
-	return data, nil
+	return stored{ref, data}, nil
 }

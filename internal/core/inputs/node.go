@@ -105,11 +105,11 @@ func readTrustedCA(node *resolve.Node, proxy *v1alpha1.CorporateProxy, get DataG
 	if ref.Kind != KindConfigMap && ref.Kind != KindSecret {
 		return invalid(object(proxy), "spec.trustedCARef.kind", "%q is neither %s nor %s", ref.Kind, KindConfigMap, KindSecret)
 	}
-	data, err := mustGet(proxy, "spec.trustedCARef", ref, get, key)
+	bundle, err := mustGet(proxy, "spec.trustedCARef", ref, get, key)
 	if err != nil {
 		return err
 	}
-	return AddTrustedCA(node, ref.String(), "data."+key, data[key])
+	return AddTrustedCA(node, ref.String(), "data."+key, bundle.data[key])
 }
 
 // ErrTrustedCA is the cause of a problem with the content of a bundle.

@@ -50,7 +50,7 @@ func Named(proxy *v1alpha1.CorporateProxy) []NamedObject {
 				NamedObject{"next", Reference{KindSecret, ref.Next.Name}, sameNames(keys)})
 		}
 	}
-	add(proxy.Spec.Source.ValuesRef, []string{keyHTTPPrevious, keyHTTPSPrevious}, keyHTTP, keyHTTPS, keyNoProxy)
+	add(proxy.Spec.Source.ValuesRef, []string{keyHTTP + previousSuffix, keyHTTPS + previousSuffix}, keyHTTP, keyHTTPS, keyNoProxy)
 	if url := proxy.Spec.Source.URL; url != nil {
 		add(url.CredentialsRef, []string{keyPreviousUsername, keyPreviousPassword}, keyUsername, keyPassword)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -117,8 +118,8 @@ func TestAnOverrideEndsAsAWholeOrInParts(t *testing.T) {
 	at := func(now time.Time) resolve.Override {
 		return inputs.Override(inputs.OverrideInEffect(overrideWithEnds(), now))
 	}
-	all := resolve.Override{Direct: true, NoProxy: []string{"always.example", "noon.example", "one.example", "last.example"}}
-	some := resolve.Override{Direct: true, NoProxy: []string{"always.example", "one.example", "last.example"}, At: []int{0, 2, 3}}
+	all := resolve.Override{Direct: true, NoProxy: []noproxy.Element{added("always.example", 0), added("noon.example", 1), added("one.example", 2), added("last.example", 3)}}
+	some := resolve.Override{Direct: true, NoProxy: []noproxy.Element{added("always.example", 0), added("one.example", 2), added("last.example", 3)}}
 	for now, want := range map[time.Time]resolve.Override{
 		noon.Add(-1): all, noon: some, noon.Add(30*time.Minute - 1): some, noon.Add(30 * time.Minute): {},
 	} {

@@ -3,10 +3,10 @@ package inputs
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/yamldoc"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -34,17 +34,15 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 	if err := json.Unmarshal(top["proxy"], &proxy); err != nil {
 		return installation, invalid(file, "proxy", "is not a map of http, https and noProxy")
 	}
-	var urls, previous [2]string
-	var written []resolve.Written
+	urls, previous := map[string]string{}, map[string]string{}
+	var written []noproxy.Element
 	var err error
 	for _, key := range sortedKeys(proxy) {
 		switch key {
-		case keyHTTP:
-			err = text(proxy[key], &urls[0])
-		case keyHTTPS:
-			err = text(proxy[key], &urls[1])
+		case keyHTTP, keyHTTPS:
+			urls[key], err = text(proxy[key])
 		case keyPrevious:
-			err = previousValues(proxy[key], &previous)
+			previous, err = previousValues(proxy[key])
 		case keyNoProxy:
 			written, err = noProxyValue(file, proxy[key])
 		default:
@@ -55,56 +53,53 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 			return installation, invalid(file, "proxy."+key, "%v", err)
 		}
 	}
-	if err := setURLs(&installation, file, "proxy.", urls[0], urls[1]); err != nil {
+	err = setURLs(&installation, file, "proxy.", func(key string) string { return urls[key] }, func(key string, current proxyurl.URL) (proxyurl.URL, error) {
+		return parsePrevious(file, "proxy."+keyPrevious+"."+key, previous[key], current)
+	})
+	if err != nil {
 		return installation, err
 	}
-	if installation.Previous.HTTP, err = parsePrevious(file, "proxy.previous.http", previous[0], installation.HTTP); err != nil {
-		return installation, err
-	}
-	if installation.Previous.HTTPS, err = parsePrevious(file, "proxy.previous.https", previous[1], installation.HTTPS); err != nil {
-		return installation, err
-	}
-	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written)
+	installation.NoProxy, err = resolve.ParseEntries(resolve.ReasonInvalidProxy, written, nil)
 	return installation, err
 }
 
 // keyPrevious is what values have in place of httpPrevious and httpsPrevious.
 const keyPrevious = "previous"
 
-func previousValues(raw json.RawMessage, into *[2]string) error {
+func previousValues(raw json.RawMessage) (map[string]string, error) {
 	var found map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &found); err != nil {
-		return errors.New("is not a map of http and https")
+		return nil, errors.New("is not a map of http and https")
 	}
+	texts := map[string]string{}
 	for key, value := range found {
-		at := slices.Index([]string{keyHTTP, keyHTTPS}, key)
-		if at < 0 {
-			return errors.New("has an unknown key: expected http and https")
+		if key != keyHTTP && key != keyHTTPS {
+			return nil, errors.New("has an unknown key: expected http and https")
 		}
-		if err := text(value, &into[at]); err != nil {
-			return errors.New("has something that is not a string")
+		var err error
+		if texts[key], err = text(value); err != nil {
+			return nil, errors.New("has something that is not a string")
 		}
 	}
-	return nil
+	return texts, nil
 }
 
-func text(raw json.RawMessage, into *string) error {
-	if json.Unmarshal(raw, into) != nil {
-		return errors.New("is not a string")
+func text(raw json.RawMessage) (text string, err error) {
+	if json.Unmarshal(raw, &text) != nil {
+		return "", errors.New("is not a string")
 	}
-	return nil
+	return text, nil
 }
 
 // noProxyValue accepts a comma-separated string or a list of strings.
-func noProxyValue(file string, raw json.RawMessage) ([]resolve.Written, error) {
+func noProxyValue(file string, raw json.RawMessage) ([]noproxy.Element, error) {
 	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: file, Field: "proxy." + keyNoProxy}
-	var list string
-	if text(raw, &list) == nil {
-		return resolve.SplitEntries(list, source), nil
+	if list, err := text(raw); err == nil {
+		return noproxy.Filled(list, source), nil
 	}
 	var entries []string
 	if json.Unmarshal(raw, &entries) != nil {
 		return nil, errors.New("is neither a string nor a list of strings")
 	}
-	return resolve.Positioned(entries, source, ""), nil
+	return noproxy.Elements(entries, source), nil
 }

@@ -26,7 +26,7 @@ type Input struct {
 	Form         resolve.Form           // in which values are written; empty: nobody knows
 	Cluster      *resolve.Cluster       // nil: no cluster is involved
 	Facts        bool                   // what the provider tells of the cluster is in the list
-	Told         []resolve.Written      // what the provider tells of the cluster, beside a list as it stands
+	Told         []noproxy.Element      // what the provider tells of the cluster, beside a list as it stands
 	API          ProviderAddress        // what makes the machines; the zero value: not known
 	Alone        bool                   // nothing adds to the list what a cluster needs
 	Certificates []cabundle.Certificate // what machines are to trust

@@ -32,7 +32,7 @@ func url(tb testing.TB, text string) proxyurl.URL {
 func effective(tb testing.TB, noProxy string, form resolve.Form) resolve.Effective {
 	tb.Helper()
 	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: "values.yaml", Field: "proxy.noProxy"}
-	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries(noProxy, source))
+	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, noproxy.Filled(noProxy, source), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func nodes(in Input) []Finding {
 // addresses of them, too.
 func toldNodes(in Input) (findings []Finding, told bool) {
 	for _, written := range in.Told {
-		entry, err := noproxy.Parse(written.Value)
+		entry, err := noproxy.Parse(written.Text)
 		if err != nil || entry.Kind != noproxy.CIDR {
 			continue
 		}
@@ -69,8 +69,8 @@ func toldNodes(in Input) (findings []Finding, told bool) {
 		}
 		if findings == nil {
 			findings = []Finding{{
-				Code: MissingNodes, Severity: Warning, Mend: "add " + written.Value,
-				Why: fmt.Sprintf("does not cover the network of the nodes %s (%s, %s)", written.Value, written.Source.Object, written.Source.Field),
+				Code: MissingNodes, Severity: Warning, Mend: "add " + written.Text,
+				Why: fmt.Sprintf("does not cover the network of the nodes %s (%s, %s)", written.Text, written.Source.Object, written.Source.Field),
 			}}
 		}
 	}

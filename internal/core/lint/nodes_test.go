@@ -18,7 +18,7 @@ func entriesAt(tb testing.TB, layer noproxy.Layer, field, text string) noproxy.L
 	if text == "" {
 		return nil
 	}
-	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries(text, noproxy.Source{Layer: layer, Field: field}))
+	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, noproxy.Filled(text, noproxy.Source{Layer: layer, Field: field}), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -65,10 +65,10 @@ func TestThatNobodyListedTheNodesIsSaidWhereTheProviderDoesNotTell(t *testing.T)
 				NoProxy: entriesAt(t, noproxy.LayerInstallation, test.field, test.list),
 			}}
 			if test.override != "" {
-				in.Override.NoProxy = []string{test.override}
+				in.Override.NoProxy = noproxy.Elements([]string{test.override}, noproxy.Source{Layer: noproxy.LayerCluster})
 			}
 			if test.read != "" {
-				in.Facts.Read = []resolve.Written{{Value: test.read, Source: noproxy.Source{Layer: noproxy.LayerProvider}}}
+				in.Facts.Read = []noproxy.Element{{Text: test.read, Source: noproxy.Source{Layer: noproxy.LayerProvider}}}
 			}
 			e, err := resolve.Resolve(in)
 			if err != nil {
@@ -104,7 +104,7 @@ func TestAnIPv6NetworkThatTheProviderTellsIsOfListsForGo(t *testing.T) {
 	c.Infrastructure.Group, c.Infrastructure.Kind, c.EndpointHost = infrastructure, "AWSCluster", "api.elb.example"
 	for audience, want := range map[noproxy.Audience]int{noproxy.AudienceAny: 0, noproxy.AudienceGo: 1} {
 		in := read("100.64.0.0/13,100.96.0.0/11,.svc")
-		in.Cluster, in.Audience, in.Told = &c, audience, []resolve.Written{{Value: "fd00:1::/56"}}
+		in.Cluster, in.Audience, in.Told = &c, audience, []noproxy.Element{{Text: "fd00:1::/56"}}
 		found := slices.DeleteFunc(lint.Run(in), func(f lint.Finding) bool { return f.Code != lint.MissingNodes })
 		if len(found) != want {
 			t.Errorf("%s: %q", audience, summaries(found))

@@ -75,8 +75,8 @@ func remaining(in Input) noproxy.List {
 
 func spellings(list noproxy.List) map[string]bool {
 	has := make(map[string]bool, len(list))
-	for _, item := range list {
-		has[item.Entry.String()] = true
+	for _, text := range list.Texts() {
+		has[text] = true
 	}
 	return has
 }

@@ -32,7 +32,7 @@ func randomEntries(r *rand.Rand) []string {
 
 func randomSide(t *testing.T, r *rand.Rand, url proxyurl.URL) side {
 	t.Helper()
-	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.Positioned(randomEntries(r), noproxy.Source{Layer: noproxy.LayerInstallation}, ""))
+	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, noproxy.Elements(randomEntries(r), noproxy.Source{Layer: noproxy.LayerInstallation}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

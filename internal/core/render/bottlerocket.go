@@ -17,14 +17,10 @@ func Bottlerocket(e resolve.Effective) ([]byte, error) {
 	case e.HTTPS.IsZero():
 		return nil, problemAt(e, "bottlerocket", notCarriable("there is a proxy for http URLs alone, for which Bottlerocket has no setting"))
 	}
-	entries := []string{}
-	for _, item := range e.NoProxy.For(noproxy.AudienceGo) {
-		entries = append(entries, item.Entry.String())
-	}
 	proxy, err := json.Marshal(e.HTTPS.Reveal())
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(entries)
+	list, err := json.Marshal(e.NoProxy.For(noproxy.AudienceGo).Texts())
 	return fmt.Appendf(nil, "[settings.network]\nhttps-proxy = %s\nno-proxy = %s\n", proxy, list), err
 }

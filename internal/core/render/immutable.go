@@ -132,8 +132,8 @@ func ownFetches(e resolve.Effective) *ignition.Ignition {
 	var own ignition.Ignition
 	if e.HTTP.Reveal() != "" || e.HTTPS.Reveal() != "" {
 		own.Proxy = &ignition.Proxy{HTTP: e.HTTP.Reveal(), HTTPS: e.HTTPS.Reveal()}
-		for _, item := range e.NoProxy.Go {
-			own.Proxy.NoProxy = append(own.Proxy.NoProxy, ignition.Text(item.Entry.String()))
+		for _, text := range e.NoProxy.Go.Texts() {
+			own.Proxy.NoProxy = append(own.Proxy.NoProxy, ignition.Text(text))
 		}
 	}
 	if e.Node.TrustedCA != nil {

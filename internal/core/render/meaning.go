@@ -9,7 +9,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 // Meaning returns what a machine is told, in a canonical text that is only good
@@ -29,7 +28,7 @@ func Meaning(e resolve.Effective) ([]byte, error) {
 		StaticPods  resolve.StaticPods
 	}{
 		told.HTTP.Reveal(), told.HTTPS.Reveal(),
-		spellings(e.NoProxy.Go), spellings(e.NoProxy.Any),
+		set(e.NoProxy.Go.Texts()), set(e.NoProxy.Any.Texts()),
 		set(strings.SplitAfter(string(e.Node.TrustedCA), "-----END CERTIFICATE-----\n")),
 		cmp.Or(e.Node.StaticPods, resolve.StaticPodsStrip),
 	})
@@ -54,14 +53,6 @@ func Account(http, https proxyurl.URL) []byte {
 	}
 	text, _ := json.Marshal(set(all)) // strings
 	return text
-}
-
-func spellings(list noproxy.List) []string {
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = item.Entry.String()
-	}
-	return set(texts)
 }
 
 func set(texts []string) []string {

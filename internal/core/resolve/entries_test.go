@@ -14,7 +14,7 @@ import (
 
 func TestEveryRefusedEntryIsNamedAndNoneIsDropped(t *testing.T) {
 	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: "Secret corporate-proxy", Field: "data.noProxy"}
-	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries("ok.example, 10.*,,\nhttp://h:1,fine,a b", source))
+	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, noproxy.Filled("ok.example, 10.*,,\nhttp://h:1,fine,a b", source), nil)
 	var p *resolve.Problem
 	if !errors.As(err, &p) || list != nil {
 		t.Fatalf("got %v (%v)", list, err)
@@ -36,7 +36,7 @@ func TestEveryRefusedEntryIsNamedAndNoneIsDropped(t *testing.T) {
 // Commas cut the URL into entries, and each may be a part of the password; so may what is said of each.
 func TestNoEntryIsShownOnceAProxyURLIsAmongThem(t *testing.T) {
 	for list, position := range map[string]int{"http://me:a,b%b,c c@h:1": 0, "me,b%b,c c@h:1": 2, "x,\nhttp://me:a,b%b,c c": 1} {
-		_, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries(list, noproxy.Source{Field: "noProxy"}))
+		_, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, noproxy.Filled(list, noproxy.Source{Field: "noProxy"}), nil)
 		var p *resolve.Problem
 		if !errors.As(err, &p) || len(p.Refusals) != 1 {
 			t.Fatalf("got %v", err)
@@ -48,7 +48,7 @@ func TestNoEntryIsShownOnceAProxyURLIsAmongThem(t *testing.T) {
 }
 
 func TestNoEntriesAreAnEmptyList(t *testing.T) {
-	if list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries(" ,\n", noproxy.Source{})); err != nil || len(list) != 0 {
+	if list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, noproxy.Filled(" ,\n", noproxy.Source{}), nil); err != nil || len(list) != 0 {
 		t.Errorf("got %v (%v)", list, err)
 	}
 }

@@ -16,7 +16,7 @@ func portableWith(tb testing.TB, known, read string, changes ...func(*resolve.In
 	source := noproxy.Source{Layer: noproxy.LayerProvider, Object: "AWSCluster org-acme/infra", Field: "fact vpcCIDR"}
 	in := example(tb, func(in *resolve.Input) {
 		in.Installation.Form = resolve.FormPortable
-		in.Facts = resolve.Facts{Object: source.Object, Known: resolve.SplitEntries(known, source), Read: resolve.SplitEntries(read, source)}
+		in.Facts = resolve.Facts{Object: source.Object, Known: noproxy.Filled(known, source), Read: noproxy.Filled(read, source)}
 	})
 	for _, change := range changes {
 		change(&in)

@@ -120,8 +120,7 @@ func (c Cluster) HasIPv4() bool {
 // Override is a ProxyOverride.
 type Override struct {
 	Direct  bool
-	NoProxy []string
-	At      []int // the position of each of these; nil: as they stand here
+	NoProxy []noproxy.Element // whose sources lack the object
 	Exclude []string
 }
 
@@ -129,11 +128,11 @@ type Override struct {
 // cluster of its kind, and what this one's object says. The form Portable
 // writes both, Exact neither.
 type Facts struct {
-	Object  string    // has the facts, or will have them
-	Missing []string  // required facts that are not known yet
-	Refused string    // why facts that are known cannot be taken; empty: they can
-	Known   []Written // metadata services and domains
-	Read    []Written // networks, addresses and domains; the cluster's owner may have written them
+	Object  string            // has the facts, or will have them
+	Missing []string          // required facts that are not known yet
+	Refused string            // why facts that are known cannot be taken; empty: they can
+	Known   []noproxy.Element // metadata services and domains
+	Read    []noproxy.Element // networks, addresses and domains; the cluster's owner may have written them
 }
 
 // Input is everything one decision is made from.

@@ -1,6 +1,10 @@
 package resolve
 
-import "github.com/fairlead-io/fairlead/operator/noproxy"
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/operator/noproxy"
+)
 
 func overrideObject(c Cluster) string { return "ProxyOverride " + c.Namespace + "/" + c.Name }
 
@@ -10,26 +14,33 @@ func overrideEntries(in Input) (noproxy.List, error) {
 	if len(in.Override.NoProxy) == 0 {
 		return nil, nil
 	}
-	source := noproxy.Source{Layer: noproxy.LayerCluster, Object: overrideObject(in.Cluster), Field: "spec.noProxy"}
+	source := noproxy.Source{Object: overrideObject(in.Cluster), Field: "spec.noProxy"}
 	if in.Installation.Delegation.NoProxy == GrantForbidden {
 		return nil, NewProblem(ReasonNotDelegated, source.Object, source.Field, "adding entries is not delegated by %s", in.Installation.Object)
 	}
-	written := PositionedAt(in.Override.NoProxy, in.Override.At, source, ".value")
-	list, err := ParseEntries(ReasonInvalidOverride, written)
-	if err == nil && in.Installation.Delegation.NoProxy != GrantAny {
-		err = narrow(written, ReasonNotDelegated)
+	elements := slices.Clone(in.Override.NoProxy)
+	for i := range elements {
+		elements[i].Source.Object = source.Object
 	}
-	return list, err
+	list, err := ParseEntries(ReasonInvalidOverride, elements, nil)
+	if err != nil {
+		return nil, err
+	}
+	return list, narrow(in, elements, ReasonNotDelegated)
 }
 
-// narrow refuses entries that open more than a tenant can be trusted with.
-func narrow(written []Written, reason Reason) error {
-	return eachEntry(reason, written, func(w Written, entry noproxy.Entry) error {
+// narrow refuses elements that open more than a tenant can be trusted with, unless that is delegated.
+func narrow(in Input, elements []noproxy.Element, reason Reason) error {
+	if in.Installation.Delegation.NoProxy == GrantAny {
+		return nil
+	}
+	_, err := ParseEntries(reason, elements, func(element noproxy.Element, entry noproxy.Entry) *noproxy.Refusal {
 		if why := noproxy.TooBroad(entry); why != "" {
-			return noproxy.Refuse(w.Value, noproxy.ReasonTooBroad, why)
+			return noproxy.Refuse(element.Text, noproxy.ReasonTooBroad, why)
 		}
 		return nil
 	})
+	return err
 }
 
 // exclude removes the derived entries that the cluster's owner does not want,
@@ -43,11 +54,11 @@ func exclude(in Input, network, builtin noproxy.List) (_, _ noproxy.List, err er
 	if in.Installation.Delegation.NoProxy == GrantForbidden {
 		return nil, nil, NewProblem(ReasonNotDelegated, source.Object, source.Field, "excluding entries is not delegated by %s", in.Installation.Object)
 	}
-	err = eachEntry(ReasonInvalidOverride, Positioned(in.Override.Exclude, source, ""), func(w Written, entry noproxy.Entry) error {
+	_, err = ParseEntries(ReasonInvalidOverride, noproxy.Elements(in.Override.Exclude, source), func(element noproxy.Element, entry noproxy.Entry) *noproxy.Refusal {
 		before := len(network) + len(builtin)
 		network, builtin = network.Without(entry), builtin.Without(entry)
 		if len(network)+len(builtin) == before {
-			return noproxy.Refuse(w.Value, noproxy.ReasonUnknown, "is not among the entries derived from this cluster")
+			return noproxy.Refuse(element.Text, noproxy.ReasonUnknown, "is not among the entries derived from this cluster")
 		}
 		return nil
 	})

@@ -10,11 +10,20 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
+// added are entries of spec.noProxy as package inputs reads them.
+func added(values ...string) []noproxy.Element {
+	elements := noproxy.Elements(values, noproxy.Source{Layer: noproxy.LayerCluster, Field: "spec.noProxy"})
+	for i := range elements {
+		elements[i].Source.Field += ".value"
+	}
+	return elements
+}
+
 func overridden(tb testing.TB, grant resolve.Grant, add, exclude []string) (resolve.Effective, error) {
 	tb.Helper()
 	return resolve.Resolve(example(tb, func(in *resolve.Input) {
 		in.Installation.Delegation.NoProxy = grant
-		in.Override = resolve.Override{NoProxy: add, Exclude: exclude}
+		in.Override = resolve.Override{NoProxy: added(add...), Exclude: exclude}
 	}))
 }
 
@@ -129,7 +138,7 @@ func TestAnOwnerCannotExcludeTheWholeList(t *testing.T) {
 func TestDirectIsBlankWhereItIsDelegated(t *testing.T) {
 	effective, err := resolve.Resolve(example(t, func(in *resolve.Input) {
 		in.Installation.Delegation.Direct, in.Override.Direct = true, true
-		in.Override.NoProxy = []string{"acme.internal"}
+		in.Override.NoProxy = added("acme.internal")
 		// It needs nothing that is not known yet.
 		in.Cluster.EndpointHost, in.Facts = "", resolve.Facts{Missing: []string{"vpcCIDR"}}
 	}))

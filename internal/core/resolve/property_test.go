@@ -58,7 +58,7 @@ var inputs = rapid.Custom(func(t *rapid.T) resolve.Input {
 		},
 		Override: resolve.Override{
 			Direct:  rapid.IntRange(0, 7).Draw(t, "direct") == 0,
-			NoProxy: names.Draw(t, "override"),
+			NoProxy: added(names.Draw(t, "override")...),
 			Exclude: rapid.SliceOfN(word("svc", "localhost", "127.0.0.1", "cluster.local", "10.244.0.0/16"), 0, 2).Draw(t, "exclude"),
 		},
 	}

@@ -30,12 +30,7 @@ const (
 )
 
 // builtins are what every list ends with. IPv6's loopback came with Portable.
-var builtins = map[Form][]string{
-	FormExact:     {"svc", "127.0.0.1", "localhost"},
-	FormPortable:  {"svc", "127.0.0.1", "::1", "localhost"},
-	FormPortable2: {"svc", "127.0.0.1", "::1", "localhost"},
-	FormPortable3: {"svc", "127.0.0.1", "::1", "localhost"},
-}
+var builtins = []string{"svc", "127.0.0.1", "::1", "localhost"}
 
 // apiServerNames are those of the Service kubernetes that no other entry covers in each client. Who calls it by one has a
 // resolver with the cluster's search domains.
@@ -129,10 +124,10 @@ func write(list noproxy.List, form Form) noproxy.Lists {
 // entries merges the layers in the documented order.
 func entries(in Input, form Form) (noproxy.List, error) {
 	network, err := clusterNetwork(in.Cluster)
-	if err == nil {
-		err = narrowNetwork(in, network)
-	}
 	if err != nil {
+		return nil, err
+	}
+	if err := narrowNetwork(in, network); err != nil {
 		return nil, err
 	}
 	if form != FormExact {
@@ -178,32 +173,34 @@ func factsEntries(in Input) (noproxy.List, error) {
 	if in.Facts.Refused != "" {
 		return nil, NewProblem(ReasonInvalidFacts, in.Facts.Object, "", "%s: list networks instead of addresses", in.Facts.Refused)
 	}
-	known, err := ParseEntries(ReasonInvalidFacts, in.Facts.Known)
+	known, err := ParseEntries(ReasonInvalidFacts, in.Facts.Known, nil)
 	if err != nil {
 		return nil, err
 	}
 	if !in.Cluster.HasIPv6() {
 		known = slices.DeleteFunc(known, func(item noproxy.Item) bool { return item.Entry.Prefix.Addr().Is6() })
 	}
-	read, err := ParseEntries(ReasonInvalidFacts, in.Facts.Read)
-	if err == nil && in.Installation.Delegation.NoProxy != GrantAny {
-		err = narrow(in.Facts.Read, ReasonInvalidFacts)
+	read, err := ParseEntries(ReasonInvalidFacts, in.Facts.Read, nil)
+	if err != nil {
+		return nil, err
 	}
-	return slices.Concat(known, read), err
+	return slices.Concat(known, read), narrow(in, in.Facts.Read, ReasonInvalidFacts)
 }
 
 func builtinEntries(form Form) noproxy.List {
 	var list noproxy.List
-	for _, text := range builtins[form] {
-		entry, _ := noproxy.Parse(text) // constants; a test parses each
+	add := func(entry noproxy.Entry, _ error) { // constants; a test parses each
 		list = append(list, noproxy.Item{Entry: entry, Sources: []noproxy.Source{{Layer: noproxy.LayerBuiltin}}})
 	}
-	if form.Version() < noproxy.V3 {
-		return list
+	for _, text := range builtins {
+		if text != "::1" || form != FormExact {
+			add(noproxy.Parse(text))
+		}
 	}
-	for _, name := range apiServerNames {
-		entry, _ := noproxy.HostEntry(name)
-		list = append(list, noproxy.Item{Entry: entry, Sources: []noproxy.Source{{Layer: noproxy.LayerBuiltin}}})
+	if form.Version() >= noproxy.V3 {
+		for _, name := range apiServerNames {
+			add(noproxy.HostEntry(name))
+		}
 	}
 	return list
 }

@@ -52,7 +52,7 @@ func url(tb testing.TB, text string) proxyurl.URL {
 func entries(tb testing.TB, text string) noproxy.List {
 	tb.Helper()
 	source := noproxy.Source{Layer: noproxy.LayerInstallation, Object: "Secret corporate-proxy", Field: "data.noProxy"}
-	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries(text, source))
+	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, noproxy.Filled(text, source), nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestThePublishedExampleIsResolvedInItsOrder(t *testing.T) {
 
 func TestEveryEntryOfTheExampleNamesItsSource(t *testing.T) {
 	effective, err := resolve.Resolve(example(t, func(in *resolve.Input) {
-		in.Override = resolve.Override{NoProxy: []string{"registry.acme.internal"}}
+		in.Override = resolve.Override{NoProxy: added("registry.acme.internal")}
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func TestWhatHasNoRoomToBeTriedIsSaidAfterAWhile(t *testing.T) {
 }
 
 func TestTheTargetsOfThePreflightAreThoseThroughTheProxy(t *testing.T) {
-	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, resolve.SplitEntries("direct.example", noproxy.Source{}))
+	list, err := resolve.ParseEntries(resolve.ReasonInvalidProxy, noproxy.Filled("direct.example", noproxy.Source{}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
