@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
@@ -57,7 +58,7 @@ func readersOf(variables map[string]string, object string, passes bool) []Reader
 	all := []Reader{{Name: object, Node: true, Input: InputOf(variables, object, plain)}}
 	below := maps.Clone(variables)
 	var given []string
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
+	for _, name := range proxyenv.Upper {
 		if value, is := variables[containerd+name]; is && passes {
 			below[name], given = value, append(given, containerd+name)
 		}
@@ -89,13 +90,13 @@ func InputOf(variables map[string]string, object string, shown func(name string)
 		}
 		return shown(name), variables[name]
 	}
-	name, list := chosen("NO_PROXY")
+	name, list := chosen(proxyenv.NoProxy)
 	in := Read(list, noproxy.Source{Object: object, Field: name})
-	in.HTTP, in.HTTPS = in.ReadProxy(chosen("HTTP_PROXY")), in.ReadProxy(chosen("HTTPS_PROXY"))
-	_, http := chosen("HTTP_PROXY")
-	_, https := chosen("HTTPS_PROXY")
+	in.HTTP, in.HTTPS = in.ReadProxy(chosen(proxyenv.HTTP)), in.ReadProxy(chosen(proxyenv.HTTPS))
+	_, http := chosen(proxyenv.HTTP)
+	_, https := chosen(proxyenv.HTTPS)
 	in.Off = http == "" && https == ""
-	if _, proxy := chosen("ALL_PROXY"); proxy != "" {
+	if _, proxy := chosen(proxyenv.All); proxy != "" {
 		in.All, in.Except = true, []string{"what reads ALL_PROXY (Go does not)"}
 	}
 	in.Refusals = append(in.Refusals, spellingsOf(variables)...)
@@ -105,7 +106,7 @@ func InputOf(variables map[string]string, object string, shown func(name string)
 // spellingsOf says that the two names of a variable differ.
 func spellingsOf(variables map[string]string) []Finding {
 	var findings []Finding
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
+	for _, name := range proxyenv.Upper {
 		lower := strings.ToLower(name)
 		upperValue, isUpper := variables[name]
 		lowerValue, isLower := variables[lower]

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
@@ -95,7 +96,7 @@ func (h History) At(started time.Time) string {
 // any, and as secret as they are.
 func Account(data map[string][]byte) string {
 	var found []proxyurl.URL
-	for _, key := range []string{"HTTP_PROXY", "HTTPS_PROXY"} {
+	for _, key := range []string{proxyenv.HTTP, proxyenv.HTTPS} {
 		u, err := proxyurl.Parse(string(data[key]))
 		if err != nil {
 			return "unreadable " + string(data[key])

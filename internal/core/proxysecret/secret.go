@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -36,12 +37,6 @@ const (
 	ChangedAtAnnotation = "fairlead.io/changed-at"
 )
 
-// The variables, each in both cases. A pod refers to all six, so all six are always there; blank means direct.
-var (
-	urls    = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"}
-	noProxy = []string{"NO_PROXY", "no_proxy"}
-)
-
 // IsOurs reports whether a Secret of our name may be written.
 func IsOurs(o metav1.Object) bool { return o.GetLabels()[render.SecretLabel] == Role }
 
@@ -52,26 +47,28 @@ func IsOurTrustedCA(o metav1.Object) bool {
 
 // Data returns the keys of the contract, and leaves others behind. It is an error if one of the six is missing,
 // or if there is a proxy without NO_PROXY: everything inside the cluster would go through it. The error names
-// keys, never values.
+// keys, never values. A pod refers to all six, so all six are always there; blank means direct.
 func Data(secret *corev1.Secret) (map[string][]byte, error) {
 	data := map[string][]byte{}
 	var missing []string
-	for _, key := range slices.Concat(urls, noProxy) {
-		value, there := secret.Data[key]
-		if !there {
+	proxied := false
+	for _, key := range proxyenv.Names {
+		value, ok := secret.Data[key]
+		if !ok {
 			missing = append(missing, key)
 		}
 		data[key] = value
+		proxied = proxied || !proxyenv.IsList(key) && len(value) > 0
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("keys are missing: %s", strings.Join(missing, ", "))
 	}
-	for _, key := range noProxy {
-		if len(bytes.Trim(data[key], ", \t\r\n")) == 0 && slices.ContainsFunc(urls, func(url string) bool { return len(data[url]) > 0 }) {
+	for _, key := range []string{proxyenv.NoProxy, proxyenv.LowerNoProxy} {
+		if len(bytes.Trim(data[key], ", \t\r\n")) == 0 && proxied {
 			return nil, fmt.Errorf("%s is empty although there is a proxy", key)
 		}
 	}
-	if bundle, there := secret.Data[CAKey]; there {
+	if bundle, ok := secret.Data[CAKey]; ok {
 		data[CAKey] = bundle
 	}
 	return data, nil
@@ -80,8 +77,8 @@ func Data(secret *corev1.Secret) (map[string][]byte, error) {
 // BothCases returns what a Secret with the three variables in upper case has as one with all six. Other keys are left behind.
 func BothCases(data map[string][]byte) map[string][]byte {
 	both := map[string][]byte{}
-	for _, key := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
-		if value, there := data[key]; there {
+	for _, key := range proxyenv.Upper {
+		if value, ok := data[key]; ok {
 			both[key], both[strings.ToLower(key)] = value, value
 		}
 	}

@@ -3,9 +3,11 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/templates/systemd"
@@ -22,20 +24,20 @@ func DropIn(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
 
 type variable struct{ name, value string }
 
+// everyVariable lists all of them, also those without a value.
+func everyVariable(e resolve.Effective, audience noproxy.Audience) []variable {
+	http, https, list := e.HTTP.Reveal(), e.HTTPS.Reveal(), e.NoProxy.For(audience).String()
+	return []variable{
+		{proxyenv.HTTP, http}, {proxyenv.LowerHTTP, http},
+		{proxyenv.HTTPS, https}, {proxyenv.LowerHTTPS, https},
+		{proxyenv.NoProxy, list}, {proxyenv.LowerNoProxy, list},
+	}
+}
+
 // environment lists the variables that are set. NO_PROXY never stands without
 // a proxy, nor a proxy without NO_PROXY.
 func environment(e resolve.Effective, audience noproxy.Audience) []variable {
-	var set []variable
-	for _, v := range []struct{ upper, lower, value string }{
-		{"HTTP_PROXY", "http_proxy", e.HTTP.Reveal()},
-		{"HTTPS_PROXY", "https_proxy", e.HTTPS.Reveal()},
-		{"NO_PROXY", "no_proxy", e.NoProxy.For(audience).String()},
-	} {
-		if v.value != "" {
-			set = append(set, variable{v.upper, v.value}, variable{v.lower, v.value})
-		}
-	}
-	return set
+	return slices.DeleteFunc(everyVariable(e, audience), func(v variable) bool { return v.value == "" })
 }
 
 // machineEnvironment are those of a program on a machine, which may have a relay.

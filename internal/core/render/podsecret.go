@@ -2,6 +2,7 @@ package render
 
 import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
 // The Secret that pods refer to, in every namespace of theirs. A reference to a key
@@ -19,11 +20,9 @@ const (
 // those who do not install charts/fairlead-policies. It has no namespace. Without a
 // proxy its values are blank.
 func PodSecret(e resolve.Effective) Secret {
-	http, https, list := e.HTTP.Reveal(), e.HTTPS.Reveal(), e.NoProxy.Any.String()
-	data := map[string][]byte{
-		"HTTP_PROXY": []byte(http), "http_proxy": []byte(http),
-		"HTTPS_PROXY": []byte(https), "https_proxy": []byte(https),
-		"NO_PROXY": []byte(list), "no_proxy": []byte(list),
+	data := map[string][]byte{}
+	for _, v := range everyVariable(e, noproxy.AudienceAny) {
+		data[v.name] = []byte(v.value)
 	}
 	if e.Node.TrustedCA != nil {
 		data[PodCAKey] = e.Node.TrustedCA

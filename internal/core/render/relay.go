@@ -4,6 +4,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
@@ -72,11 +73,11 @@ func RelaySettings(e resolve.Effective) ([]byte, error) {
 		name, value string
 		always      bool
 	}{
-		{"HTTP_PROXY", e.HTTP.Reveal(), false},
-		{"HTTPS_PROXY", e.HTTPS.Reveal(), true},
-		{"HTTP_PROXY_PREVIOUS", e.Previous.HTTP.Reveal(), false},
-		{"HTTPS_PROXY_PREVIOUS", e.Previous.HTTPS.Reveal(), false},
-		{"NO_PROXY", e.NoProxy.For(noproxy.AudienceGo).String(), true},
+		{proxyenv.HTTP, e.HTTP.Reveal(), false},
+		{proxyenv.HTTPS, e.HTTPS.Reveal(), true},
+		{proxyenv.HTTPPrevious, e.Previous.HTTP.Reveal(), false},
+		{proxyenv.HTTPSPrevious, e.Previous.HTTPS.Reveal(), false},
+		{proxyenv.NoProxy, e.NoProxy.For(noproxy.AudienceGo).String(), true},
 	} {
 		if v.value == "" && !v.always {
 			continue

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
@@ -13,9 +14,7 @@ import (
 // kubeadm copies the proxy variables of its own environment into the static pods
 // of the control plane (cmd/kubeadm/app/util/env.go: every name that ends in
 // _proxy, in any case). These are the ones there are.
-var copiedNames = []string{
-	"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "FTP_PROXY", "ftp_proxy",
-}
+var copiedNames = slices.Concat(proxyenv.Names, []string{proxyenv.All, "all_proxy", "FTP_PROXY", "ftp_proxy"})
 
 // staticPodPatch is a strategic merge patch of a pod: variables are merged by
 // name, and a name that is not there is deleted without complaint.
@@ -63,7 +62,7 @@ func StaticPodPatch(e resolve.Effective, component string) ([]byte, error) {
 func staticPodEnvironment(set []variable, mode resolve.StaticPods) ([]staticPodEnv, error) {
 	var env []staticPodEnv
 	for _, name := range copiedNames {
-		if mode == resolve.StaticPodsExtend && name != "NO_PROXY" && name != "no_proxy" {
+		if mode == resolve.StaticPodsExtend && !proxyenv.IsList(name) {
 			continue
 		}
 		i := slices.IndexFunc(set, func(v variable) bool { return v.name == name })
