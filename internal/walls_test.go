@@ -381,7 +381,7 @@ func TestOnlyPagesAreEscapedForHTML(t *testing.T) {
 func TestTheRelayDependsOnLittle(t *testing.T) {
 	ours := []string{
 		"operator/cmd/fairlead-relay", "internal/workload/relay", "internal/workload/forward", "internal/workload/upstream", "internal/workload/headers", "internal/workload/healthz", "internal/workload/pipe",
-		"internal/version", "internal/core/proxyurl", "internal/core/egress", "operator/noproxy",
+		"internal/version", "internal/core/proxyenv", "internal/core/proxyurl", "internal/core/egress", "operator/noproxy",
 	}
 	others := []string{
 		"golang.org/x/net", "golang.org/x/text", "golang.org/x/sys", "github.com/coreos/go-systemd/v22/activation",

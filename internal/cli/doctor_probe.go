@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/workload/relay"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
@@ -22,7 +23,7 @@ const handshakeTimeout = 30 * time.Second
 // probeHubs asks the proxy of the settings, which are the content of the Secret fairlead-proxy, for the way to each hub. What
 // could not be asked is a note.
 func probeHubs(ctx context.Context, settings map[string]string, hubs []string) (probes map[string]tunnel.Probe, notes []string, err error) {
-	proxy, err := proxyurl.Parse(settings["HTTPS_PROXY"])
+	proxy, err := proxyurl.Parse(settings[proxyenv.HTTPS])
 	if err != nil {
 		return nil, nil, fmt.Errorf("--probe: HTTPS_PROXY: %w", err)
 	}

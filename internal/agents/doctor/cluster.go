@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/core/document"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 )
 
 // Workloads are the kinds that have pods, with their resources in the API group apps.
@@ -136,7 +137,7 @@ func (r reader) readBeside(ctx context.Context) error {
 		{schema.GroupVersionResource{Group: "proxy.open-cluster-management.io", Version: "v1alpha1", Resource: "managedproxyconfigurations"}, "", "cannot tell what the hub is told"},
 		{schema.GroupVersionResource{Group: "addon.open-cluster-management.io", Version: "v1alpha1", Resource: "addondeploymentconfigs"}, "", "cannot tell what the hub is told"},
 	}
-	if r.opts.Settings["NO_PROXY"] != "" {
+	if r.opts.Settings[proxyenv.NoProxy] != "" {
 		all = append(all, kind{schema.GroupVersionResource{Version: "v1", Resource: "services"}, r.namespace, "cannot tell which Services are named without a dot"})
 	}
 	for _, one := range all {

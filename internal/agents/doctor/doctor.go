@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/document"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 )
 
 // Options are what is known beside pods and objects.
@@ -205,7 +206,7 @@ func (e *Examination) judgePod(s subject, probes map[string]tunnel.Probe) (tunne
 		Object: s.object, Pod: pod, Read: findings, Families: e.opts.Families, Objects: near.objects, Policies: near.policies,
 		IdleTimeout: e.opts.IdleTimeout, Probes: probes,
 	})
-	if list := e.opts.Settings["NO_PROXY"]; list != "" {
+	if list := e.opts.Settings[proxyenv.NoProxy]; list != "" {
 		if e.services == nil {
 			services := shortname.Of(e.documents)
 			e.services = &services

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
@@ -80,7 +81,7 @@ func (p Place) key() string {
 
 // field is that with the list, or what should have one.
 func (p Place) field() string {
-	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+	for _, name := range []string{proxyenv.NoProxy, proxyenv.LowerNoProxy} {
 		if field, ok := p.fields[name]; ok {
 			return field
 		}
@@ -92,7 +93,7 @@ func (p Place) field() string {
 func (p Place) HasList() bool { return hasList(p.values) || p.known }
 
 func (p Place) judge(run func(lint.Input) ([]lint.Result, error)) ([]lint.Result, error) {
-	upper, lower := p.values["NO_PROXY"], p.values["no_proxy"]
+	upper, lower := p.values[proxyenv.NoProxy], p.values[proxyenv.LowerNoProxy]
 	if !hasList(p.values) && p.known {
 		return []lint.Result{{Findings: []lint.Finding{p.notSet()}}}, nil
 	}
@@ -106,7 +107,7 @@ func (p Place) judge(run func(lint.Input) ([]lint.Result, error)) ([]lint.Result
 		return nil, err
 	}
 	if upper != "" && lower != "" && upper != lower { // some clients read the other one
-		other, err := run(p.input(map[string]string{"no_proxy": lower}))
+		other, err := run(p.input(map[string]string{proxyenv.LowerNoProxy: lower}))
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +165,7 @@ func OfURL(f lint.Finding) bool { return ofURL[f.Code] }
 
 func (p Place) notSet() lint.Finding {
 	var set []string
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {
+	for _, name := range []string{proxyenv.HTTP, proxyenv.LowerHTTP, proxyenv.HTTPS, proxyenv.LowerHTTPS} {
 		if field, ok := p.fields[name]; ok && p.how.none {
 			set = append(set, field)
 		} else if ok {

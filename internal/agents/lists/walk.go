@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
@@ -65,7 +66,7 @@ func (w *walker) fields(at string, m map[string]any) {
 		case unread[key] || prose.MatchString(key) || isText && password.IsOf(key) && !file.MatchString(key):
 		case isText && isProxyURL(key) && (w.how.url || m["noProxy"] != nil || m["no_proxy"] != nil):
 			g.how.adds = g.how.adds || key == "proxy_url" // of Prometheus, whose targets are elsewhere
-			w.set(g, "HTTPS_PROXY", under(at, key), text)
+			w.set(g, proxyenv.HTTPS, under(at, key), text)
 		case is && isText:
 			w.set(g, name, under(at, key), text)
 		case key == "metadata" || key == "annotations":
@@ -115,7 +116,7 @@ func (w *walker) annotations(at string, value any) {
 	if text, ok := m[entriesKey].(string); ok {
 		g := w.group(at)
 		g.how.adds = true
-		g.set("NO_PROXY", under(at, entriesKey), text)
+		g.set(proxyenv.NoProxy, under(at, entriesKey), text)
 		w.add(g)
 	}
 }
@@ -229,7 +230,7 @@ func (w *walker) add(g *Place) {
 		}
 	}
 	g.known = g.known && proxy
-	list := g.values["NO_PROXY"] + g.values["no_proxy"]
+	list := g.values[proxyenv.NoProxy] + g.values[proxyenv.LowerNoProxy]
 	if g.known || list != "" || hasList(g.fields) && proxy && !g.how.adds || !hasList(g.fields) && len(g.values) > 0 {
 		w.places = append(w.places, *g)
 	}
@@ -240,12 +241,12 @@ func isAList(value any) bool {
 	return ok
 }
 
-func isList(name string) bool { return strings.EqualFold(name, "NO_PROXY") }
+func isList(name string) bool { return strings.EqualFold(name, proxyenv.NoProxy) }
 
 // hasList tells whether one of the variables is a list.
 func hasList(byName map[string]string) bool {
-	_, upper := byName["NO_PROXY"]
-	_, lower := byName["no_proxy"]
+	_, upper := byName[proxyenv.NoProxy]
+	_, lower := byName[proxyenv.LowerNoProxy]
 	return upper || lower
 }
 
@@ -302,14 +303,14 @@ func (p *Place) refer(name, field string) {
 // canonical is the variable that a key stands for: noProxy, no-proxy and NO_PROXY are one.
 func canonical(key string) (string, bool) {
 	switch key {
-	case "http_proxy", "https_proxy", "no_proxy":
+	case proxyenv.LowerHTTP, proxyenv.LowerHTTPS, proxyenv.LowerNoProxy:
 		return key, true
 	}
 	name, ok := variableNames[strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))]
 	return name, ok
 }
 
-var variableNames = map[string]string{"httpproxy": "HTTP_PROXY", "httpsproxy": "HTTPS_PROXY", "noproxy": "NO_PROXY"}
+var variableNames = map[string]string{"httpproxy": proxyenv.HTTP, "httpsproxy": proxyenv.HTTPS, "noproxy": proxyenv.NoProxy}
 
 // joined is a text, or a list of texts as NO_PROXY has it.
 func joined(value any) (string, bool) {

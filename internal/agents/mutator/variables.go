@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
@@ -20,7 +21,7 @@ func (a agent) byOrigin(names []string) (ours []string, entries string) {
 	}
 	var lists []string
 	for _, name := range names {
-		if isList(name) {
+		if proxyenv.IsList(name) {
 			lists = append(lists, name)
 		} else {
 			ours = append(ours, name)
@@ -30,7 +31,7 @@ func (a agent) byOrigin(names []string) (ours []string, entries string) {
 		return ours, ""
 	}
 	whose := "pod"
-	if slices.ContainsFunc(a.Env, func(e tunnel.EnvVar) bool { return isList(e.Name) }) {
+	if slices.ContainsFunc(a.Env, func(e tunnel.EnvVar) bool { return proxyenv.IsList(e.Name) }) {
 		whose = "container"
 	}
 	return ours, fmt.Sprintf("; %s with the %s's entries", strings.Join(lists, ", "), whose)
@@ -65,7 +66,7 @@ func (s statement) whyKept(a agent, family *mutation.Tunnel) string {
 }
 
 func isProxyVariable(name string) bool {
-	return slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}, strings.ToUpper(name))
+	return slices.Contains(proxyenv.Groups, strings.ToUpper(name))
 }
 
 // whyNoList says why a container's lists do not get the cluster's, if they ask for it.
@@ -75,7 +76,7 @@ func whyNoList(env []tunnel.EnvVar) string {
 		switch {
 		case e.Name == proxysecret.ListName && !ofSecret(e):
 			return proxysecret.ListName + " is set: no variable is added"
-		case !isList(e.Name):
+		case !proxyenv.IsList(e.Name):
 		case proxysecret.RefersToList(e.Value):
 			asking = e.Name
 		default:
@@ -92,8 +93,6 @@ func whyNoList(env []tunnel.EnvVar) string {
 func ofSecret(e tunnel.EnvVar) bool {
 	return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name
 }
-
-func isList(name string) bool { return strings.ToUpper(name) == "NO_PROXY" }
 
 // needs are programs, by the last part of their image, with the first version that does what a policy counts on.
 var needs = map[string]struct{ from, does string }{

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/internal/agents/password"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
@@ -46,10 +47,10 @@ func over(pod *corev1.Pod, one container) bool {
 }
 
 // The groups of variables, each for every spelling of its name in upper and lower case.
-var groups = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
+var groups = proxyenv.Groups
 
 // listOf is the group of lists. The policy gives its own under another name, too, where one extends it.
-const listOf = "NO_PROXY"
+const listOf = proxyenv.NoProxy
 
 // extends says whether a variable is a list that refers to that.
 func extends(e corev1.EnvVar) bool {
@@ -140,7 +141,7 @@ func (s setting) mayKeep() bool {
 
 func keeps(owns []string) bool {
 	has := func(group string) bool { return slices.Contains(owns, group) }
-	return has("NO_PROXY") || has("ALL_PROXY") || has("HTTP_PROXY") && has("HTTPS_PROXY")
+	return has(proxyenv.NoProxy) || has(proxyenv.All) || has(proxyenv.HTTP) && has(proxyenv.HTTPS)
 }
 
 // mixture says whose variables a container may have beside ours.

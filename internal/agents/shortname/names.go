@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
@@ -177,12 +178,12 @@ func ownOf(variables []variable, entries bool) own {
 	var o own
 	for _, v := range variables {
 		switch strings.ToUpper(v.name) {
-		case "HTTP_PROXY", "HTTPS_PROXY":
+		case proxyenv.HTTP, proxyenv.HTTPS:
 			o.url = o.url || v.value != "" || v.unknown
 			o.keeps = o.keeps || v.source == ""
-		case "ALL_PROXY", proxysecret.ListName:
+		case proxyenv.All, proxysecret.ListName:
 			o.keeps = o.keeps || v.source == ""
-		case "NO_PROXY":
+		case proxyenv.NoProxy:
 			o.keeps = o.keeps || v.source == "" && !proxysecret.RefersToList(v.value)
 			if !v.unknown && (v.source == "" || !entries) {
 				o.list = &v.value

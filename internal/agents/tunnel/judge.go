@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
@@ -171,7 +172,7 @@ func (j *judge) byEnvironment() {
 		return
 	}
 	env := dialect.Env{s.name: s.value}
-	list, given := j.chosen("NO_PROXY", "no_proxy")
+	list, given := j.chosen(proxyenv.NoProxy, proxyenv.LowerNoProxy)
 	if given {
 		env[list.name] = list.value
 	}
@@ -197,7 +198,7 @@ var golang = func() func(dialect.Env) dialect.Decider {
 
 // listed asks Go's reading of a NO_PROXY list whether it covers the hub.
 func (h hub) listed(list string) (dialect.Decision, bool) {
-	env := dialect.Env{"HTTPS_PROXY": "http://proxy.invalid:3128", "NO_PROXY": list}
+	env := dialect.Env{proxyenv.HTTPS: "http://proxy.invalid:3128", proxyenv.NoProxy: list}
 	goes := golang(env)(dialect.Target{Scheme: "https", Host: h.host, Port: h.port})
 	return goes, goes.Route == dialect.Direct
 }
@@ -236,7 +237,7 @@ func (j *judge) byHTTPProxy() {
 		j.notGiven(s)
 	default:
 		j.through(s)
-		list, ok := j.chosen("NO_PROXY", "no_proxy")
+		list, ok := j.chosen(proxyenv.NoProxy, proxyenv.LowerNoProxy)
 		if _, listed := j.hub.listed(list.value); listed && ok && j.configured == nil && !list.unknown && j.hub.host != "" {
 			j.say(HubListed, lint.Info, "NO_PROXY covers the hub, and frpc does not read it", "http_proxy without a value, if the hub is to be reached past the proxy")
 		}
@@ -301,7 +302,7 @@ func (j *judge) unset() {
 			return
 		}
 	}
-	if other, ok := j.chosen("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"); ok {
+	if other, ok := j.chosen(proxyenv.HTTP, proxyenv.HTTPS, proxyenv.LowerHTTP, proxyenv.LowerHTTPS, proxyenv.All, "all_proxy"); ok {
 		j.unproxied(OtherVariable, fmt.Sprintf("it reads %s, and has %s alone", wants, other.name), mend)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 )
 
 // norelay is an agent that gets through by a relay alone, where policies/tunnel-relay or tunnel-sidecar can add none.
@@ -43,7 +44,7 @@ func (j *judge) takesRelay() bool {
 
 // way is that of the family, for the proxy that is known.
 func (j *judge) way() string {
-	switch secret := strings.TrimSpace(j.in.Objects.Secrets["fairlead-proxy"]["HTTPS_PROXY"]); {
+	switch secret := strings.TrimSpace(j.in.Objects.Secrets["fairlead-proxy"][proxyenv.HTTPS]); {
 	case j.family == nil:
 		return ""
 	case strings.HasPrefix(secret, "https://"), strings.HasPrefix(j.verdict.Proxy, "https://"):

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
@@ -43,9 +44,9 @@ type program struct {
 // reads are the variables that tell a program its proxy, if any do.
 func (p *program) reads() []string {
 	if p.way == byHTTPProxy {
-		return []string{"http_proxy"}
+		return []string{proxyenv.LowerHTTP}
 	}
-	return []string{"HTTPS_PROXY", "https_proxy"}
+	return []string{proxyenv.HTTPS, proxyenv.LowerHTTPS}
 }
 
 func runs(names ...string) func(line, Container) bool {
@@ -140,7 +141,7 @@ func recognize(c Container, l line, f *Family) *program {
 	if f == nil {
 		return nil
 	}
-	if slices.Equal(f.Reads, []string{"http_proxy"}) {
+	if slices.Equal(f.Reads, []string{proxyenv.LowerHTTP}) {
 		return programs[slices.IndexFunc(programs, func(p *program) bool { return p.name == "frpc" })]
 	}
 	return &program{name: f.Name, hub: func(*judge) (hub, string) { return hub{}, "its configuration" }}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 )
 
 // SecretName is the Secret of a workload cluster that its relay, replicator and probe read.
@@ -64,10 +66,10 @@ func (v values) data() map[string][]byte {
 	if http == "" && https == "" {
 		list = ""
 	}
-	data := map[string][]byte{"HTTP_PROXY": []byte(http), "HTTPS_PROXY": []byte(https), "NO_PROXY": []byte(list)}
+	data := map[string][]byte{proxyenv.HTTP: []byte(http), proxyenv.HTTPS: []byte(https), proxyenv.NoProxy: []byte(list)}
 	optional := map[string]string{
-		"HTTP_PROXY_PREVIOUS":  strings.TrimSpace(proxy.Previous.HTTP),
-		"HTTPS_PROXY_PREVIOUS": strings.TrimSpace(proxy.Previous.HTTPS),
+		proxyenv.HTTPPrevious:  strings.TrimSpace(proxy.Previous.HTTP),
+		proxyenv.HTTPSPrevious: strings.TrimSpace(proxy.Previous.HTTPS),
 		"FINGERPRINT":          told.Credentials.Current,
 		"FINGERPRINT_PREVIOUS": told.Credentials.Previous,
 	}

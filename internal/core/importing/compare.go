@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/plan"
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -66,7 +67,7 @@ type placed struct {
 func Compare(s Settings, cluster resolve.Cluster, effective resolve.Effective) Comparison {
 	choices, _ := explain.Choose(nil) // every client there is
 	lists := s.old(cluster)
-	targets := targetsOf(union(lists("NO_PROXY"), lists("no_proxy")), effective)
+	targets := targetsOf(union(lists(proxyenv.NoProxy), lists(proxyenv.LowerNoProxy)), effective)
 	c := Comparison{System: s.System.Title, File: s.Place.File, Cluster: effective.Namespace + "/" + effective.Cluster, URLs: len(targets), Clients: len(choices)}
 	onMachines := lists
 	if s.System.bare && s.Effective == nil {
@@ -161,11 +162,11 @@ func newSide(http, https proxyurl.URL, variables []string, of lists) side {
 	for _, name := range variables {
 		value := ""
 		switch strings.ToUpper(name) {
-		case "HTTP_PROXY":
+		case proxyenv.HTTP:
 			value = http.WithoutCredentials().String()
-		case "HTTPS_PROXY":
+		case proxyenv.HTTPS:
 			value = https.WithoutCredentials().String()
-		case "NO_PROXY":
+		case proxyenv.NoProxy:
 			value, s.sources[name] = written(of(name))
 		}
 		if value != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
 
@@ -136,9 +137,9 @@ func (s *Settings) assign(name, value string, at Place) error {
 		s.Blank = append(s.Blank, plain)
 	}
 	switch strings.ToUpper(plain) {
-	case "HTTP_PROXY":
+	case proxyenv.HTTP:
 		return s.setURL(&s.HTTP, value, at)
-	case "HTTPS_PROXY":
+	case proxyenv.HTTPS:
 		return s.setURL(&s.HTTPS, value, at)
 	}
 	entries := cut(value, at)

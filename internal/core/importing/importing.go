@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/unitfile"
@@ -273,8 +274,8 @@ func isMarked(a unitfile.Assignment) bool {
 
 // variables are the names in both cases, or in upper case alone.
 var (
-	upperCase = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
-	bothCases = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
+	upperCase = proxyenv.Upper
+	bothCases = slices.Concat(upperCase, []string{proxyenv.LowerHTTP, proxyenv.LowerHTTPS, proxyenv.LowerNoProxy})
 )
 
 var errTwice = errors.New("is given a second time with another value")

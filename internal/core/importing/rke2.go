@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/unitfile"
 )
@@ -23,10 +24,9 @@ var rke2 = &Format{
 
 // oneList puts the entries of no_proxy into NO_PROXY, and removes it.
 func (s *Settings) oneList() {
-	isList := func(name string) bool { return strings.EqualFold(name, "NO_PROXY") }
-	s.Lists = map[string][]Entry{"NO_PROXY": slices.Concat(s.Lists["NO_PROXY"], s.Lists["no_proxy"])}
-	s.Variables = append(slices.DeleteFunc(s.Variables, isList), "NO_PROXY")
-	s.Blank = slices.DeleteFunc(s.Blank, isList)
+	s.Lists = map[string][]Entry{proxyenv.NoProxy: slices.Concat(s.Lists[proxyenv.NoProxy], s.Lists[proxyenv.LowerNoProxy])}
+	s.Variables = append(slices.DeleteFunc(s.Variables, proxyenv.IsList), proxyenv.NoProxy)
+	s.Blank = slices.DeleteFunc(s.Blank, proxyenv.IsList)
 }
 
 func isRKE2(f *file) bool {

@@ -20,10 +20,11 @@ const (
 	HTTPSPrevious = "HTTPS_PROXY_PREVIOUS" // both with the previous credentials, for relays
 )
 
-// Upper are the variables in upper case, and Names those in both.
+// Upper are the variables in upper case, Names those in both, and Groups those by which a container has settings of its own.
 var (
-	Upper = []string{HTTP, HTTPS, NoProxy}
-	Names = []string{HTTP, LowerHTTP, HTTPS, LowerHTTPS, NoProxy, LowerNoProxy}
+	Upper  = []string{HTTP, HTTPS, NoProxy}
+	Names  = []string{HTTP, LowerHTTP, HTTPS, LowerHTTPS, NoProxy, LowerNoProxy}
+	Groups = []string{HTTP, HTTPS, NoProxy, All}
 )
 
 // IsList reports whether a variable is a NO_PROXY, in any case.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
@@ -86,7 +87,7 @@ func readersOf(spec *corev1.PodSpec) map[string]bool {
 
 // hasURL reports whether there is a URL behind the reference.
 func (r reference) hasURL() bool {
-	return r.secret == proxysecret.Name && !slices.Contains([]string{proxysecret.CAKey, "NO_PROXY", "no_proxy"}, r.key)
+	return r.secret == proxysecret.Name && !slices.Contains([]string{proxysecret.CAKey, proxyenv.NoProxy, proxyenv.LowerNoProxy}, r.key)
 }
 
 // scrapeTime bounds a count: whoever scrapes waits.

@@ -14,17 +14,18 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 )
 
 // What a folder has: a file for each, or lines of its file SettingsFile. The keys of the Secret fairlead-proxy that are not
 // here are its lower-case twins.
 const (
-	HTTPFile          = "HTTP_PROXY"           // the proxy for http URLs; may be missing
-	HTTPSFile         = "HTTPS_PROXY"          // the proxy for everything else
-	HTTPPreviousFile  = "HTTP_PROXY_PREVIOUS"  // the same proxy with the previous credentials; may be missing
-	HTTPSPreviousFile = "HTTPS_PROXY_PREVIOUS" //
-	NoProxyFile       = "NO_PROXY"             // may be missing, as it was not projected once
+	HTTPFile          = proxyenv.HTTP          // the proxy for http URLs; may be missing
+	HTTPSFile         = proxyenv.HTTPS         // the proxy for everything else
+	HTTPPreviousFile  = proxyenv.HTTPPrevious  // the same proxy with the previous credentials; may be missing
+	HTTPSPreviousFile = proxyenv.HTTPSPrevious //
+	NoProxyFile       = proxyenv.NoProxy       // may be missing, as it was not projected once
 	KeyFile           = "FINGERPRINT_KEY"      // of the fingerprints of credentials in metrics; may be missing
 	MarkFile          = "FINGERPRINT"          // that of the management cluster for the credentials; may be missing
 	MarkPreviousFile  = "FINGERPRINT_PREVIOUS" // and for the previous ones
