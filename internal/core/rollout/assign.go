@@ -13,18 +13,16 @@ import (
 // assign goes through the waves in their order.
 func (e *engine) assign() {
 	open := true
-	for i := range e.waves {
-		w := &e.waves[i]
+	for _, w := range e.waves {
 		limit, _ := places(w.parallel, len(w.rows)) // checked when it was parsed
 		e.assignWave(w, limit, open)
 		e.settle(w, open)
 		open = open && w.state == v1alpha1.WavePassed
 	}
-	e.assignWave(&e.unplaced, max(len(e.unplaced.rows), 1), false)
-	for i := range e.waves {
-		e.remain(&e.waves[i])
+	e.assignWave(e.unplaced, max(len(e.unplaced.rows), 1), false)
+	for _, w := range e.groups() {
+		e.remain(w)
 	}
-	e.remain(&e.unplaced)
 }
 
 // remain notes what is still to be done in a wave, and until when.
@@ -66,7 +64,7 @@ func (e *engine) soaksSince(w *waveRows) *metav1.Time {
 	}
 	var last time.Time
 	for _, row := range w.rows {
-		if at, settled := e.settled(row); settled && e.has(row) {
+		if at, ok := e.settled(row); ok && e.has(row) {
 			last = later(last, at)
 		}
 	}
@@ -97,9 +95,9 @@ func (e *engine) goal(row *Row) (goal *Revision, undo bool) {
 	}
 	lower := func(r Revision) bool { return r.Number < has.Number && !r.Rejected }
 	if before := row.Record.Before; before != nil {
-		goal = e.newest(func(r Revision) bool { return r.Number == before.Number && r.Digest == before.Digest && lower(r) })
+		goal = e.revision(before.Number, before.Digest)
 	}
-	if goal == nil {
+	if goal == nil || !lower(*goal) {
 		goal = e.newest(lower)
 	}
 	if goal == nil {
@@ -115,7 +113,7 @@ func (e *engine) allowed(w *waveRows, row *Row, goal *Revision, undo, open bool)
 		return true
 	case has != nil && has.Number == goal.Number && e.inFlight(row):
 		return ownChange(row) // its Secrets are not written yet, and cannot be with what its owner wanted before
-	case e.Policy.Paused || e.halted || w == &e.unplaced:
+	case e.Policy.Paused || e.halted || w == e.unplaced:
 		return false
 	case e.shut() && !e.adopts(row):
 		return false
@@ -143,7 +141,7 @@ func (e *engine) give(row *Row, goal *Revision, undo bool, soaksSince *metav1.Ti
 		if e.inFlight(row) {
 			next.Since = row.Record.Since // its owner cannot put the deadline off
 		}
-		if at, settled := e.settled(row); settled && !at.IsZero() {
+		if at, ok := e.settled(row); ok && !at.IsZero() {
 			next.Settled = &metav1.Time{Time: at.Truncate(time.Second)}
 		}
 	case has != nil:
@@ -231,7 +229,7 @@ func (e *engine) settle(w *waveRows, open bool) {
 			continue
 		}
 		have++
-		if at, is := e.settled(row); is {
+		if at, ok := e.settled(row); ok {
 			settled++
 			last = later(last, at)
 		}

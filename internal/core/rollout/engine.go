@@ -58,7 +58,10 @@ type Problem struct{ Reason, Message string }
 //   - The first cluster gets the target once it was tried in the management cluster, if somebody asks for that.
 //   - A cluster in no wave keeps what it has, unless that is rejected.
 func Decide(f Fleet) Decision {
-	e := &engine{Fleet: f, waves: make([]waveRows, len(f.Policy.waves)), unplaced: waveRows{wave: wave{deadline: defaultProgressDeadline}}}
+	e := &engine{Fleet: f, unplaced: &waveRows{wave: wave{deadline: defaultProgressDeadline}}}
+	for _, w := range f.Policy.waves {
+		e.waves = append(e.waves, &waveRows{wave: w})
+	}
 	e.Rows = slices.Clone(f.Rows) // they are the caller's, and are sorted and judged here
 	slices.SortFunc(e.Rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
@@ -76,9 +79,9 @@ func Decide(f Fleet) Decision {
 type engine struct {
 	Fleet
 	target *Revision
-	waves  []waveRows
+	waves  []*waveRows
 
-	unplaced    waveRows // in no wave
+	unplaced    *waveRows // in no wave
 	overlapping []string
 	idle        []*Row
 	failed      []*Row // with the target, and not tolerated
@@ -106,10 +109,13 @@ type waveRows struct {
 	soaks   time.Time // until when
 }
 
+// groups are the waves, and the clusters in none.
+func (e *engine) groups() []*waveRows { return append(slices.Clip(e.waves), e.unplaced) }
+
 // newest returns the newest revision of which something is true.
 func (e *engine) newest(is func(Revision) bool) *Revision {
-	for i := len(e.Revisions) - 1; i >= 0; i-- {
-		if is(e.Revisions[i]) {
+	for i, r := range slices.Backward(e.Revisions) {
+		if is(r) {
 			return &e.Revisions[i]
 		}
 	}
@@ -121,7 +127,11 @@ func (e *engine) known(r *revision.Record) *Revision {
 	if r == nil || r.Proxy != e.Proxy {
 		return nil
 	}
-	return e.newest(func(known Revision) bool { return known.Number == r.Number && known.Digest == r.Digest })
+	return e.revision(r.Number, r.Digest)
+}
+
+func (e *engine) revision(number int64, digest string) *Revision {
+	return e.newest(func(r Revision) bool { return r.Number == number && r.Digest == digest })
 }
 
 // has reports whether a cluster is to have the target already.
@@ -151,9 +161,6 @@ func (e *engine) takesPlace(row *Row) bool {
 
 // place puts every cluster into its wave. New ones are in none: they get what has passed.
 func (e *engine) place() {
-	for i, w := range e.Policy.waves {
-		e.waves[i].wave = w
-	}
 	for i := range e.Rows {
 		row := &e.Rows[i]
 		if row.New {
@@ -163,9 +170,9 @@ func (e *engine) place() {
 		if len(selecting) > 1 {
 			e.overlapping = append(e.overlapping, row.Key.String()+" ("+strings.Join(selecting, ", ")+")")
 		}
-		w := &e.unplaced
+		w := e.unplaced
 		if at >= 0 {
-			w = &e.waves[at]
+			w = e.waves[at]
 		}
 		if row.Idle == "" {
 			w.rows = append(w.rows, row)
@@ -178,10 +185,9 @@ func (e *engine) place() {
 
 // judge turns what took too long into a failure, and decides whether the rollout is halted.
 func (e *engine) judge() {
-	for i := range e.waves {
-		e.judgeWave(&e.waves[i])
+	for _, w := range e.groups() {
+		e.judgeWave(w)
 	}
-	e.judgeWave(&e.unplaced)
 	e.halted = e.Policy.failedClusters > 0 && len(e.failed) >= e.Policy.failedClusters // 0: there is no policy
 }
 

@@ -30,28 +30,27 @@ type Standing struct {
 	Message string
 }
 
-// Stuck reports whether nothing goes on until somebody changes something.
-func (s Standing) Stuck() bool { return s.Phase == Halted || s.Phase == Stalled }
-
 // StandingOf is how the rollout of a CorporateProxy stands by its status. Control is what people say; nil: nobody knows.
 func StandingOf(proxy *v1alpha1.CorporateProxy, control *revision.Control) Standing {
 	if awaited := unseen(proxy, control); awaited != "" {
 		return Standing{Phase: Waiting, Message: "the operator has not yet seen " + awaited}
 	}
-	if ready := meta.FindStatusCondition(proxy.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+	conditions := proxy.Status.Conditions
+	if ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
 		return Standing{Stalled, ready.Reason, ready.Message} // what was asked for last is no revision, whatever the clusters have
 	}
-	stalled := meta.FindStatusCondition(proxy.Status.Conditions, v1alpha1.ConditionStalled)
-	is := meta.IsStatusConditionTrue(proxy.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled := meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Status == metav1.ConditionTrue {
+		phase := Stalled
+		if stalled.Reason == v1alpha1.ReasonHalted {
+			phase = Halted
+		}
+		return Standing{phase, stalled.Reason, stalled.Message}
+	}
 	state := proxy.Status.Rollout
 	switch {
-	case is && stalled.Reason == v1alpha1.ReasonHalted:
-		return Standing{Halted, stalled.Reason, stalled.Message}
-	case is:
-		return Standing{Stalled, stalled.Reason, stalled.Message}
 	case state == nil:
 		return Standing{Phase: Waiting, Message: "no revision is recorded yet"}
-	case reconciling(proxy): // also while clusters go back from a revision that halted
+	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReconciling): // also while clusters go back from a revision that halted
 		return Standing{Phase: Underway, Message: state.Message}
 	case state.Completed != nil:
 		return Standing{Phase: Completed, Message: state.Message}
@@ -59,10 +58,6 @@ func StandingOf(proxy *v1alpha1.CorporateProxy, control *revision.Control) Stand
 		return Standing{Halted, v1alpha1.ReasonHalted, state.Message}
 	}
 	return Standing{Phase: Underway, Message: state.Message}
-}
-
-func reconciling(proxy *v1alpha1.CorporateProxy) bool {
-	return meta.IsStatusConditionTrue(proxy.Status.Conditions, v1alpha1.ConditionReconciling)
 }
 
 // unseen is what was asked for and is not in the status; empty: nothing.

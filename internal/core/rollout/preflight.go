@@ -35,28 +35,29 @@ func (e *engine) gate() {
 		e.reachable = &metav1.Condition{Type: v1alpha1.ConditionProxyReachable, Status: status, Reason: reason, Message: message}
 		return message
 	}
-	switch answer := e.answer(); {
+	switch {
 	case p.Off != "":
 		say(metav1.ConditionUnknown, v1alpha1.ReasonNotTried, "is not tried in the management cluster: %s", p.Off)
+		return
 	case e.given() && e.saidOfTarget():
 		e.reachable = p.Last
+		return
 	case e.given():
 		say(metav1.ConditionUnknown, v1alpha1.ReasonNotTried, "is not tried in the management cluster: clusters have it already")
+		return
+	}
+	e.try = true
+	switch answer := e.answer(); {
 	case answer == nil:
-		e.try = true
 		e.awaitAnswer(say)
 	case answer.State == probe.Held:
-		e.try = true
 		say(metav1.ConditionTrue, v1alpha1.ReasonReached, "was tried in the management cluster: %s", answer.Message)
 	case answer.State == probe.Unknown:
-		e.try = true
 		say(metav1.ConditionUnknown, v1alpha1.ReasonNotReachableFromHere,
 			"cannot be tried in the management cluster, which gets no further with what clusters have (%s); clusters get it all the same: %s", answer.Reason, answer.Message)
 	case answer.Next != nil && !answer.Next.Add(patience).After(e.Now):
-		e.try = true
 		e.noAnswer(say)
 	default:
-		e.try = true
 		say(metav1.ConditionFalse, string(answer.Reason), "failed in the management cluster: %s", answer.Message)
 		e.stop = &Problem{v1alpha1.ReasonPreflightFailed, fmt.Sprintf("revision %d failed in the management cluster (%s), and no cluster gets it: %s", e.target.Number, answer.Reason, remedy(answer.Reason))}
 		if answer.Next != nil {
@@ -101,12 +102,7 @@ func (e *engine) answer() *probe.Answer {
 
 // given reports whether some cluster is to have the target already, or has it and only is recorded so now.
 func (e *engine) given() bool {
-	for i := range e.Rows {
-		if row := &e.Rows[i]; !row.New && (e.has(row) || e.adopts(row)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Rows, func(row Row) bool { return !row.New && (e.has(&row) || e.adopts(&row)) })
 }
 
 // saidOfTarget reports whether what was found before is about the target, and stays: clusters have it, so nobody tries it again,

@@ -15,8 +15,7 @@ import (
 
 // conclude says what was decided.
 func (e *engine) conclude() Decision {
-	d := Decision{Target: e.target, Assigned: e.assigned, Look: e.look}
-	d.Try, d.Reachable = e.try, e.reachable
+	d := Decision{Target: e.target, Assigned: e.assigned, Look: e.look, Try: e.try, Reachable: e.reachable}
 	if d.Try {
 		d.Control = e.control()
 	}
@@ -48,10 +47,8 @@ func (e *engine) forNew(targetPassed bool) *Revision {
 	if passed := e.newest(func(r Revision) bool { return r.Passed && !r.Rejected }); passed != nil {
 		return passed
 	}
-	for i := range e.Revisions {
-		if !e.Revisions[i].Rejected {
-			return &e.Revisions[i]
-		}
+	if oldest := slices.IndexFunc(e.Revisions, func(r Revision) bool { return !r.Rejected }); oldest >= 0 {
+		return &e.Revisions[oldest]
 	}
 	return nil
 }
@@ -81,8 +78,7 @@ func (e *engine) status() v1alpha1.RolloutStatus {
 		}
 	}
 	s.Updated, s.InProgress = int32(e.unplaced.updated), int32(e.unplaced.flying)
-	for i := range e.waves {
-		w := &e.waves[i]
+	for _, w := range e.waves {
 		s.Updated += int32(w.updated)
 		s.InProgress += int32(w.flying)
 		if w.name == "" {
@@ -108,13 +104,11 @@ func shorten(text string) string {
 
 // stalled says why no further cluster gets the target unless somebody changes something; nil: it is not so.
 func (e *engine) stalled() *Problem {
-	if e.target == nil {
-		if len(e.Revisions) == 0 {
-			return nil
-		}
-		return &Problem{v1alpha1.ReasonAllRejected, "every revision that is kept is rejected; clusters keep what they have"}
-	}
 	switch {
+	case len(e.Revisions) == 0:
+		return nil
+	case e.target == nil:
+		return &Problem{v1alpha1.ReasonAllRejected, "every revision that is kept is rejected; clusters keep what they have"}
 	case e.halted && !e.undoing:
 		return &Problem{v1alpha1.ReasonHalted, fmt.Sprintf("revision %d failed in %s", e.target.Number, some(e.failures()))}
 	case e.undoing:
@@ -128,8 +122,7 @@ func (e *engine) stalled() *Problem {
 	case !e.behind:
 		return e.inNoWave()
 	}
-	for i := range e.waves {
-		w := &e.waves[i]
+	for _, w := range e.waves {
 		if w.state == v1alpha1.WaveEmpty {
 			return &Problem{v1alpha1.ReasonWaveEmpty, emptyWave(w)}
 		}
@@ -195,8 +188,8 @@ func (e *engine) problems(d Decision) []Problem {
 		add(v1alpha1.ReasonClustersSkipped, "clusters that failed with the revision: ", e.failures())
 	}
 	if !e.behind {
-		for i := range e.waves {
-			if w := &e.waves[i]; len(w.rows) == 0 && w.name != "" {
+		for _, w := range e.waves {
+			if len(w.rows) == 0 && w.name != "" {
 				all = append(all, Problem{v1alpha1.ReasonWaveEmpty, emptyWave(w) + "; the next change stops there"})
 			}
 		}
@@ -215,19 +208,13 @@ func (e *engine) superseded() []string {
 		row := &e.Rows[i]
 		r := e.known(row.Record)
 		if r != nil && e.has(row) && row.Record.Before != nil {
-			r = e.newest(func(r Revision) bool {
-				return r.Number == row.Record.Before.Number && r.Digest == row.Record.Before.Digest
-			})
+			r = e.revision(row.Record.Before.Number, row.Record.Before.Digest)
 		}
-		if r != nil && e.target != nil && r.Number < e.target.Number && !r.Completed && !r.Rejected && e.hasOlder(r.Number) {
+		if r != nil && e.target != nil && r.Number < e.target.Number && !r.Completed && !r.Rejected && e.Revisions[0].Number < r.Number {
 			names = append(names, fmt.Sprintf("%s (%d)", row.Key, r.Number))
 		}
 	}
 	return names
-}
-
-func (e *engine) hasOlder(number int64) bool {
-	return slices.ContainsFunc(e.Revisions, func(r Revision) bool { return r.Number < number })
 }
 
 // some names at most five, and says how many more there are.
@@ -268,8 +255,8 @@ func (e *engine) progress(s v1alpha1.RolloutStatus) *Problem {
 	if e.hold != nil {
 		return e.hold
 	}
-	for i := range e.waves {
-		if w := &e.waves[i]; w.state == v1alpha1.WaveSoaking && e.behind {
+	for _, w := range e.waves {
+		if w.state == v1alpha1.WaveSoaking && e.behind {
 			return &Problem{v1alpha1.ReasonSoaking, fmt.Sprintf("wave %s has revision %d and soaks until %s", w.name, s.Revision, w.soaks.UTC().Format(time.RFC3339))}
 		}
 	}
