@@ -26,17 +26,26 @@ func ParseList(text string, source Source) (List, error) {
 	return list, errors.Join(errs...)
 }
 
+// WholeList is Whole for elements; nil if the list may be read.
+func WholeList(elements []Element) *EntryError {
+	texts := make([]string, len(elements))
+	for i := range elements {
+		texts[i] = elements[i].Text
+	}
+	at, refusal := Whole(texts)
+	if refusal == nil {
+		return nil
+	}
+	return &EntryError{elements[at].Source, refusal}
+}
+
 // ParseElements reads elements, and returns those that are refused beside the list
 // of the others. An empty one is refused, and so is, for a reason of the caller's,
 // what check refuses, unless it is nil. Of a list with user information in it, the
 // one refusal is that of the whole.
 func ParseElements(elements []Element, check func(Element, Entry) *Refusal) (List, []*EntryError) {
-	texts := make([]string, len(elements))
-	for i := range elements {
-		texts[i] = elements[i].Text
-	}
-	if at, refusal := Whole(texts); refusal != nil {
-		return nil, []*EntryError{{elements[at].Source, refusal}}
+	if refused := WholeList(elements); refused != nil {
+		return nil, []*EntryError{refused}
 	}
 	var list List
 	var refused []*EntryError

@@ -57,14 +57,11 @@ func alone(in Input) []Finding {
 
 // loopback reports whether a list has both, by itself: there are clients to which they mean nothing special.
 func loopback(list noproxy.List) bool {
-	var name, addr bool
-	for _, item := range list {
-		e := item.Entry
-		all := e.Kind == noproxy.All
-		name = name || all || e.Name == "localhost"
-		addr = addr || all || (e.Kind == noproxy.Addr || e.Kind == noproxy.CIDR) && e.Prefix.Contains(netip.MustParseAddr("127.0.0.1"))
+	has := func(is func(noproxy.Entry) bool) bool {
+		return slices.ContainsFunc(list, func(item noproxy.Item) bool { return item.Entry.Kind == noproxy.All || is(item.Entry) })
 	}
-	return name && addr
+	return has(func(e noproxy.Entry) bool { return e.Name == "localhost" }) &&
+		has(func(e noproxy.Entry) bool { return e.Prefix.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) })
 }
 
 // metadata are the metadata services of all providers that the list does not cover. Those of IPv6 are left out: few

@@ -69,7 +69,7 @@ func Structure(in Input) []Finding {
 	if !in.unproxied() { // nothing is missing where no proxy is
 		lacks = slices.Concat(missing(in), alone(in), nodes(in), providerAPI(in))
 	}
-	return Sorted(slices.Concat(in.Refusals, empty(in), lacks, broad(in), shadowed(in), portLike(in), omitted(in), tooLong(in), Ending(in)))
+	return Sorted(slices.Concat(in.Refusals, empty(in), lacks, broad(in), shadowed(in), portLike(in), omitted(in), TooLong(in.Any), Ending(in)))
 }
 
 // Proxy returns what is found in the URLs and certificates, the worst first.

@@ -107,7 +107,7 @@ func (in Input) note(found map[Code]*deviation, item noproxy.Item, p probe, r re
 	switch {
 	case d.Route == dialect.Fails:
 		code = Breaks
-		if !fails(r.choice, in.spelling(item), p.url) {
+		if !fails(r.choice, in.spelling(item.Entry.String()), p.url) {
 			return // another entry is to blame
 		}
 	case (d.Route == dialect.Direct) == p.direct:
@@ -133,10 +133,7 @@ func with(entries []Entry, entry Entry) []Entry {
 	return append(entries, entry)
 }
 
-func (in Input) spelling(item noproxy.Item) string {
-	text := item.Entry.String()
-	return cmp.Or(in.Spelled[text], text)
-}
+func (in Input) spelling(text string) string { return cmp.Or(in.Spelled[text], text) }
 
 func fails(choice dialect.Choice, entry, url string) bool {
 	target, err := dialect.ParseTarget(url)

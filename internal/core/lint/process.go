@@ -31,12 +31,12 @@ func Process(data string) []Reader {
 	variables, told := map[string]string{}, map[string]bool{}
 	var twice []Finding
 	for assignment := range strings.SplitSeq(data, between) {
-		name, value, found := strings.Cut(assignment, "=")
+		name, value, ok := strings.Cut(assignment, "=")
 		first, taken := variables[name]
 		switch {
-		case found && !taken:
+		case ok && !taken:
 			variables[name] = value
-		case found && first != value && unitfile.IsProxyVariable(name) && !told[name]:
+		case ok && first != value && unitfile.IsProxyVariable(name) && !told[name]:
 			told[name] = true
 			twice = join(twice, []Finding{{
 				Code: Spellings, Severity: Warning, Entries: []Entry{{Value: name}}, Mend: "set it once",
@@ -59,7 +59,7 @@ func readersOf(variables map[string]string, object string, passes bool) []Reader
 	below := maps.Clone(variables)
 	var given []string
 	for _, name := range proxyenv.Upper {
-		if value, is := variables[containerd+name]; is && passes {
+		if value, ok := variables[containerd+name]; ok && passes {
 			below[name], given = value, append(given, containerd+name)
 		}
 	}
@@ -92,10 +92,9 @@ func InputOf(variables map[string]string, object string, shown func(name string)
 	}
 	name, list := chosen(proxyenv.NoProxy)
 	in := Read(list, noproxy.Source{Object: object, Field: name})
-	in.HTTP, in.HTTPS = in.ReadProxy(chosen(proxyenv.HTTP)), in.ReadProxy(chosen(proxyenv.HTTPS))
-	_, http := chosen(proxyenv.HTTP)
-	_, https := chosen(proxyenv.HTTPS)
-	in.Off = http == "" && https == ""
+	httpName, http := chosen(proxyenv.HTTP)
+	httpsName, https := chosen(proxyenv.HTTPS)
+	in.HTTP, in.HTTPS, in.Off = in.ReadProxy(httpName, http), in.ReadProxy(httpsName, https), http == "" && https == ""
 	if _, proxy := chosen(proxyenv.All); proxy != "" {
 		in.All, in.Except = true, []string{"what reads ALL_PROXY (Go does not)"}
 	}
@@ -108,9 +107,9 @@ func spellingsOf(variables map[string]string) []Finding {
 	var findings []Finding
 	for _, name := range proxyenv.Upper {
 		lower := strings.ToLower(name)
-		upperValue, isUpper := variables[name]
-		lowerValue, isLower := variables[lower]
-		if !isUpper || !isLower || upperValue == lowerValue {
+		upperValue, hasUpper := variables[name]
+		lowerValue, hasLower := variables[lower]
+		if !hasUpper || !hasLower || upperValue == lowerValue {
 			continue
 		}
 		why := "they differ: Go takes the one in capitals, curl and others the other one"

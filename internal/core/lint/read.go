@@ -23,16 +23,12 @@ func Read(list string, source noproxy.Source) Input {
 	}
 	in := Input{Any: list, Spelled: map[string]string{}}
 	elements := noproxy.Cut(list, source)
-	texts := make([]string, len(elements))
-	for i := range elements {
-		texts[i] = elements[i].Text
-	}
-	if at, refusal := noproxy.Whole(texts); refusal != nil {
-		return Input{Hidden: true, Refusals: []Finding{unreadable("", refusal, elements[at].Source, false)}}
+	if refused := noproxy.WholeList(elements); refused != nil {
+		return Input{Hidden: true, Refusals: []Finding{unreadable("", refused.Refusal, refused.Source, false)}}
 	}
 	var parts []noproxy.List
 	for _, element := range elements {
-		where := []Entry{entryAt(noproxy.Refuse(element.Text, "", "").Value, element.Source)}
+		where := []Entry{shown(element)}
 		if element.Text == "" {
 			in.Refusals = append(in.Refusals, Finding{
 				Code: EmptyElement, Severity: Error, Entries: where, Mend: "remove the extra comma",
@@ -62,6 +58,11 @@ func Read(list string, source noproxy.Source) Input {
 	}
 	in.Entries = noproxy.Merge(parts...)
 	return in
+}
+
+// shown is an element that need not be an entry.
+func shown(element noproxy.Element) Entry {
+	return entryAt(noproxy.Refuse(element.Text, "", "").Value, element.Source)
 }
 
 // ReadProxy returns the proxy of a URL as somebody wrote it, or adds to the refusals why it is none.

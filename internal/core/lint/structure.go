@@ -160,9 +160,9 @@ func (m misses) by(e noproxy.Entry, parent noproxy.List) bool {
 }
 
 func (m misses) spelled(list noproxy.List) []string {
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = m.in.spelling(item)
+	texts := list.Texts()
+	for i, text := range texts {
+		texts[i] = m.in.spelling(text)
 	}
 	return texts
 }
@@ -207,8 +207,6 @@ func portLike(in Input) []Finding {
 
 // pamLine is the longest list that fits into a line of /etc/environment.
 const pamLine = render.MaxPAMLine - len("NO_PROXY=")
-
-func tooLong(in Input) []Finding { return TooLong(in.Any) }
 
 // TooLong finds a list that is longer than places it goes to can carry.
 func TooLong(list string) []Finding {

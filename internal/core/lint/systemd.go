@@ -170,14 +170,13 @@ func shownValue(s units.Setting) string {
 		}
 		return "a value that is not shown"
 	}
-	var texts []string
-	var entries []Entry
-	for _, element := range noproxy.Cut(s.Value, noproxy.Source{}) {
-		texts = append(texts, element.Text)
-		entries = append(entries, Entry{Value: noproxy.Refuse(element.Text, "", "").Value})
-	}
-	if _, refusal := noproxy.Whole(texts); refusal != nil {
+	elements := noproxy.Cut(s.Value, noproxy.Source{})
+	if noproxy.WholeList(elements) != nil {
 		return "a list that is not shown"
+	}
+	var entries []Entry
+	for _, element := range elements {
+		entries = append(entries, Entry{Value: shown(element).Value})
 	}
 	return Listed(entries)
 }
