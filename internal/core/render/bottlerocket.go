@@ -12,7 +12,7 @@ import (
 // URLs (bottlerocket-os/bottlerocket-settings-sdk, settings.network). What JSON quotes, TOML reads alike.
 func Bottlerocket(e resolve.Effective) ([]byte, error) {
 	switch {
-	case e.HTTP.IsZero() && e.HTTPS.IsZero():
+	case !e.HasProxy():
 		return nil, nil
 	case e.HTTPS.IsZero():
 		return nil, problemAt(e, "bottlerocket", notCarriable("there is a proxy for http URLs alone, for which Bottlerocket has no setting"))

@@ -68,6 +68,14 @@ func assign(e resolve.Effective, field string, set []variable, write func(name, 
 	return assignments, nil
 }
 
+// joinLines returns lines as a file; nil for none.
+func joinLines(lines []string) []byte {
+	if lines == nil {
+		return nil
+	}
+	return []byte(strings.Join(lines, "\n") + "\n")
+}
+
 // execute returns what a template makes; never nil, which would be null in the
 // Secret, and so no key.
 func execute(t *template.Template, data any) ([]byte, error) {

@@ -130,7 +130,7 @@ func addRelay(config *ignition.Config, e resolve.Effective) error {
 // which none does in a merged list.
 func ownFetches(e resolve.Effective) *ignition.Ignition {
 	var own ignition.Ignition
-	if e.HTTP.Reveal() != "" || e.HTTPS.Reveal() != "" {
+	if e.HasProxy() {
 		own.Proxy = &ignition.Proxy{HTTP: e.HTTP.Reveal(), HTTPS: e.HTTPS.Reveal()}
 		for _, text := range e.NoProxy.Go.Texts() {
 			own.Proxy.NoProxy = append(own.Proxy.NoProxy, ignition.Text(text))

@@ -24,10 +24,7 @@ func JavaToolOptions(e resolve.Effective, audience noproxy.Audience) ([]byte, er
 		if protocol.url.Scheme() != "http" {
 			return nil, problemAt(e, "JAVA_TOOL_OPTIONS", notCarriable("the proxy's URL begins with https, and Java speaks plain HTTP to a proxy"))
 		}
-		address := protocol.url.WithoutCredentials().Reveal()
-		options = append(options,
-			"-D"+protocol.name+".proxyHost="+protocol.url.Host(),
-			"-D"+protocol.name+".proxyPort="+address[strings.LastIndexByte(address, ':')+1:])
+		options = append(options, "-D"+protocol.name+".proxyHost="+protocol.url.Host(), "-D"+protocol.name+".proxyPort="+protocol.url.Port())
 	}
 	if options == nil {
 		return nil, nil

@@ -21,10 +21,7 @@ func MicroOS(e resolve.Effective) ([]byte, error) {
 		return nil, nil
 	}
 	lines, err := assign(e, "/etc/sysconfig/proxy", set, sysconfigAssignment)
-	if lines == nil {
-		return nil, err
-	}
-	return []byte(strings.Join(lines, "\n") + "\n"), nil
+	return joinLines(lines), err
 }
 
 // sysconfigAssignment returns NAME="value" for a file that a shell evaluates after it took backslashes out of it, and that

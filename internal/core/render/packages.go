@@ -13,7 +13,7 @@ import (
 // and IPv4 addresses of the list are written, the rest is counted. Without an
 // answer for one protocol, apt would take that of the other: it gets DIRECT.
 func Apt(e resolve.Effective) ([]byte, error) {
-	if e.HTTP.IsZero() && e.HTTPS.IsZero() {
+	if !e.HasProxy() {
 		return nil, nil
 	}
 	hosts := aptHosts(e.NoProxy.Any)
@@ -36,7 +36,7 @@ func Apt(e resolve.Effective) ([]byte, error) {
 	if omitted := len(e.NoProxy.Any) - len(hosts); omitted > 0 {
 		lines = append([]string{fmt.Sprintf("// apt.conf has single hosts only: %d of %d entries of NO_PROXY are not here.", omitted, len(e.NoProxy.Any))}, lines...)
 	}
-	return []byte(strings.Join(lines, "\n") + "\n"), nil
+	return joinLines(lines), nil
 }
 
 // aptHosts are the entries that mean one host, for every port.
@@ -74,7 +74,7 @@ func isOptionRune(r rune) bool {
 // Dnf returns the lines for dnf.conf(5). dnf has one proxy for both protocols and
 // no NO_PROXY, so a configuration with different ones is refused.
 func Dnf(e resolve.Effective) ([]byte, error) {
-	if e.HTTP.IsZero() && e.HTTPS.IsZero() {
+	if !e.HasProxy() {
 		return nil, nil
 	}
 	if !e.HTTP.Equal(e.HTTPS) {

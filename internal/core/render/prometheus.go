@@ -25,7 +25,7 @@ func Prometheus(e resolve.Effective) ([]byte, error) { return snippet(e, prometh
 func Alertmanager(e resolve.Effective) ([]byte, error) { return snippet(e, alertmanagerSnippet) }
 
 func snippet(e resolve.Effective, text []byte) ([]byte, error) {
-	if e.HTTP.IsZero() && e.HTTPS.IsZero() {
+	if !e.HasProxy() {
 		return nil, nil
 	}
 	return text, nil

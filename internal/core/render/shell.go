@@ -16,10 +16,7 @@ import (
 // "--env NAME".
 func Shell(e resolve.Effective, audience noproxy.Audience) ([]byte, error) {
 	lines, err := assign(e, "env", environment(e, audience), shellExport)
-	if lines == nil {
-		return nil, err
-	}
-	return []byte(strings.Join(lines, "\n") + "\n"), nil
+	return joinLines(lines), err
 }
 
 // shellExport returns a command that exports a variable. Between single quotes

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"net/url"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
@@ -54,14 +55,10 @@ func sourceSecret(name string, data map[string][]byte) Secret {
 
 // oneProxy returns the proxy for a program that takes one for all URLs. Repositories are https.
 func oneProxy(e resolve.Effective, field string) (*url.URL, error) {
-	proxy := e.HTTPS
-	if proxy.IsZero() {
-		proxy = e.HTTP
-	}
-	if proxy.IsZero() {
+	if !e.HasProxy() {
 		return nil, problemAt(e, field, notCarriable("the cluster has no proxy: leave the reference away"))
 	}
-	address, err := url.Parse(proxy.Reveal())
+	address, err := url.Parse(cmp.Or(e.HTTPS.Reveal(), e.HTTP.Reveal()))
 	if err != nil { // its text has the password
 		return nil, problemAt(e, field, notCarriable("Go cannot read the proxy's URL"))
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"maps"
 	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
@@ -16,24 +17,18 @@ import (
 // information, is percent-encoded, which every reader of URLs undoes.
 func literalURL(u proxyurl.URL) string { return strings.ReplaceAll(u.Reveal(), "$", "%24") }
 
-func previousValues(e resolve.Effective) map[string]string {
-	if e.Form.Literal() {
-		return map[string]string{"http": literalURL(e.Previous.HTTP), "https": literalURL(e.Previous.HTTPS)}
-	}
-	return map[string]string{"http": e.Previous.HTTP.Reveal(), "https": e.Previous.HTTPS.Reveal()}
-}
-
 // Values returns the Helm values of a cluster as YAML. Every key but previous, which earlier charts refuse, is always
 // there: an empty string overrides what a lower layer of Helm values may say, an absent key would let it through. With
 // delivery Relay, previous is, too. Charts take the URLs into variables of pods, see resolve.Form.
 func Values(e resolve.Effective) ([]byte, error) {
-	http, https, list := e.HTTP.Reveal(), e.HTTPS.Reveal(), e.NoProxy.Any.String()
+	spell := proxyurl.URL.Reveal
 	if e.Form.Literal() {
-		http, https = literalURL(e.HTTP), literalURL(e.HTTPS)
+		spell = literalURL
 	}
+	http, https, list := spell(e.HTTP), spell(e.HTTPS), e.NoProxy.Any.String()
 	proxy := map[string]any{"http": http, "https": https, "noProxy": list}
 	if !e.Previous.IsZero() || e.Node.Delivery == resolve.DeliveryRelay {
-		proxy["previous"] = previousValues(e)
+		proxy["previous"] = map[string]string{"http": spell(e.Previous.HTTP), "https": spell(e.Previous.HTTPS)}
 	}
 	cluster := map[string]any{"proxy": proxy}
 	marshal := yamlv2.Marshal // of maps and texts the same, without the way over JSON
@@ -51,22 +46,14 @@ func Values(e resolve.Effective) ([]byte, error) {
 
 // probes is what the probe of a cluster is told. The key is there only where the installation asks for probes: an upgrade
 // changes no Secret by itself.
-func probes(p resolve.Probed) map[string]any {
-	told := map[string]any{"targets": append([]probe.Target{}, p.Targets...)}
-	credentials := map[string]string{}
-	if p.Credentials.Current != "" {
-		credentials["current"] = p.Credentials.Current
-	}
-	if p.Credentials.Previous != "" {
-		credentials["previous"] = p.Credentials.Previous
-	}
-	if len(credentials) > 0 {
-		told["credentials"] = credentials
-	}
-	if p.Revision != "" {
-		told["revision"] = p.Revision
-	}
-	return told
+func probes(p resolve.Probed) any {
+	credentials := map[string]string{"current": p.Credentials.Current, "previous": p.Credentials.Previous}
+	maps.DeleteFunc(credentials, func(_, fingerprint string) bool { return fingerprint == "" })
+	return struct {
+		Targets     []probe.Target    `json:"targets"`
+		Credentials map[string]string `json:"credentials,omitempty"`
+		Revision    string            `json:"revision,omitempty"`
+	}{append([]probe.Target{}, p.Targets...), credentials, p.Revision}
 }
 
 // ConfigMap is the content of the ConfigMap <cluster>-cluster-values. There is no

@@ -29,10 +29,6 @@ const (
 // pods as they are: kubelet reads $ there, so it is written %24.
 func (f Form) Literal() bool { return f.Version() >= noproxy.V2 }
 
-// KeepsFinalDot reports whether a final dot of the proxy's host, which keeps
-// resolvers from trying search domains, is written.
-func (f Form) KeepsFinalDot() bool { return f.Version() >= noproxy.V2 }
-
 // Version is that of Portable; 0 for another form.
 func (f Form) Version() noproxy.Version {
 	return map[Form]noproxy.Version{FormPortable: noproxy.V1, FormPortable2: noproxy.V2, FormPortable3: noproxy.V3}[f]
@@ -160,6 +156,9 @@ type Effective struct {
 	ConfigMap          bool          // charts get a ConfigMap, too; false when Unproxied
 	Probed             *Probed       // what its probe is told; nil: nothing, as where there is no proxy
 }
+
+// HasProxy reports whether one is set, for either protocol.
+func (e Effective) HasProxy() bool { return !e.HTTP.IsZero() || !e.HTTPS.IsZero() }
 
 // Previous are the URLs with the credentials of before, which relays try where the proxy refuses those of now. Zero: there
 // are none.

@@ -80,7 +80,7 @@ func Resolve(in Input) (Effective, error) {
 		return Effective{}, err
 	}
 	effective.HTTP, effective.HTTPS, effective.Previous = in.Installation.HTTP, in.Installation.HTTPS, in.Installation.Previous
-	if !effective.Form.KeepsFinalDot() {
+	if effective.Form.Version() < noproxy.V2 { // later ones keep the final dot, with which resolvers try no search domain
 		for _, u := range []*proxyurl.URL{&effective.HTTP, &effective.HTTPS, &effective.Previous.HTTP, &effective.Previous.HTTPS} {
 			*u = u.WithoutFinalDot()
 		}
