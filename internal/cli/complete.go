@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
-	"github.com/fairlead-io/fairlead/internal/core/inputs"
+	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
@@ -35,7 +35,7 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"systemd": cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 	"form":    fixed(forms...), "audience": fixed(audiences...), "variant": fixed(variants...),
 	"carry": fixed(carries...),
-	"file":  fixed(texts(inputs.NodeFiles)...), "static-pods": fixed(texts(inputs.StaticPods)...), "delivery": fixed(texts(inputs.Deliveries)...),
+	"file":  fixed(texts(resolve.NodeFiles)...), "static-pods": fixed(texts(resolve.EveryStaticPods)...), "delivery": fixed(texts(resolve.Deliveries)...),
 	"client": completeClients, "policy": completePolicies,
 	"namespace": completeNamespaces, "operator-namespace": completeNamespaces, "context": completeContexts,
 	"dry-run": fixed(dryRuns...),

@@ -19,19 +19,6 @@ var unitName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*\.service$`)
 
 const maxUnitName = 200 // a key of a Secret has 253 characters, a file name 255
 
-// NodeFiles are all there are. The CRD lists them, too; a manifest that only the
-// command line has seen has not met it.
-var NodeFiles = []resolve.NodeFile{
-	resolve.FileEnvironmentFile, resolve.FileEtcEnvironment, resolve.FileRKE2, resolve.FileK3s,
-	resolve.FileStaticPods, resolve.FileFlatcar, resolve.FileFedoraCoreOS,
-}
-
-// StaticPods are all that patches of static pods can do.
-var StaticPods = []resolve.StaticPods{resolve.StaticPodsStrip, resolve.StaticPodsExtend, resolve.StaticPodsSet}
-
-// Deliveries are all ways in which programs on a machine reach the proxy.
-var Deliveries = []resolve.Delivery{resolve.DeliveryLiteral, resolve.DeliveryRelay}
-
 // As in the CRD: both stand in units, and in a script in one.
 var (
 	imageName  = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9_.:/@-]*$`)
@@ -58,8 +45,8 @@ func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, erro
 		Base64Twins: spec.Base64Twins,
 		Delivery:    cmp.Or(resolve.Delivery(spec.Delivery), resolve.DeliveryLiteral), // the CRD's default, too
 	}
-	if !slices.Contains(Deliveries, node.Delivery) {
-		return node, invalid(object, prefix+"delivery", "%q is none of %s", spec.Delivery, Deliveries)
+	if err := oneOf(node.Delivery, resolve.Deliveries, object, prefix+"delivery"); err != nil {
+		return node, err
 	}
 	if node.Delivery == resolve.DeliveryRelay {
 		var err error
@@ -67,8 +54,8 @@ func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, erro
 			return node, err
 		}
 	}
-	if !slices.Contains(StaticPods, node.StaticPods) {
-		return node, invalid(object, prefix+"staticPods", "%q is none of %s", spec.StaticPods, StaticPods)
+	if err := oneOf(node.StaticPods, resolve.EveryStaticPods, object, prefix+"staticPods"); err != nil {
+		return node, err
 	}
 	for i, unit := range spec.Units {
 		if !unitName.MatchString(unit) || len(unit) > maxUnitName {
@@ -79,13 +66,21 @@ func Node(spec v1alpha1.NodeSettings, object, prefix string) (resolve.Node, erro
 			node.Units = append(node.Units, unit)
 		}
 	}
-	for i, file := range spec.Files {
-		if !slices.Contains(NodeFiles, resolve.NodeFile(file)) {
-			return node, invalid(object, fmt.Sprintf("%sfiles[%d]", prefix, i), "%q is none of %s", file, NodeFiles)
+	for i, name := range spec.Files {
+		file := resolve.NodeFile(name)
+		if err := oneOf(file, resolve.NodeFiles, object, fmt.Sprintf("%sfiles[%d]", prefix, i)); err != nil {
+			return node, err
 		}
-		node.Files = append(node.Files, resolve.NodeFile(file))
+		node.Files = append(node.Files, file)
 	}
 	return node, nil
+}
+
+func oneOf[T ~string](value T, all []T, object, field string) error {
+	if slices.Contains(all, value) {
+		return nil
+	}
+	return invalid(object, field, "%q is none of %s", value, all)
 }
 
 func certificateReference(ref v1alpha1.CertificateReference) Reference {

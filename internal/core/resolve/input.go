@@ -194,14 +194,23 @@ const (
 	FileFedoraCoreOS    NodeFile = "FedoraCoreOS"
 )
 
+// NodeFiles are all there are. This list and the two below stand in the CRD, too; a manifest that only the command line has seen has
+// not met it.
+var NodeFiles = []NodeFile{
+	FileEnvironmentFile, FileEtcEnvironment, FileRKE2, FileK3s, FileStaticPods, FileFlatcar, FileFedoraCoreOS,
+}
+
 // Delivery is how programs on a machine reach the proxy.
 type Delivery string
 
-// The ways: every file has the proxy's URL, or that of the relay on the machine. Empty is Literal.
+// The ways: every file has the proxy's URL, or that of the relay on the machine.
 const (
 	DeliveryLiteral Delivery = "Literal"
 	DeliveryRelay   Delivery = "Relay"
 )
+
+// Deliveries are all ways.
+var Deliveries = []Delivery{DeliveryLiteral, DeliveryRelay}
 
 // DefaultBinary is where a machine has fairlead-relay.
 const DefaultBinary = "/opt/fairlead/bin/fairlead-relay"
@@ -222,3 +231,6 @@ const (
 	StaticPodsExtend StaticPods = "Extend"
 	StaticPodsSet    StaticPods = "Set"
 )
+
+// EveryStaticPods are all three.
+var EveryStaticPods = []StaticPods{StaticPodsStrip, StaticPodsExtend, StaticPodsSet}
