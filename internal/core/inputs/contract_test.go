@@ -32,12 +32,13 @@ type schema struct {
 	Properties map[string]schema
 	Items      *schema
 	Enum       []string
+	Default    any
 	Pattern    string
 	MaxLength  int
 }
 
-// nodeSchema is that of spec.node in the CRD.
-func nodeSchema(t *testing.T) map[string]schema {
+// specSchema is that of spec in the CRD.
+func specSchema(t *testing.T) map[string]schema {
 	t.Helper()
 	var crd struct {
 		Spec struct {
@@ -49,7 +50,7 @@ func nodeSchema(t *testing.T) map[string]schema {
 	if err := yaml.Unmarshal(manifest(t, "crd/fairlead.io_corporateproxies.yaml"), &crd); err != nil {
 		t.Fatal(err)
 	}
-	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["node"].Properties
+	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
 }
 
 // unitNames are legal and not, at the limits of what the CRD and a Secret take.
@@ -59,7 +60,7 @@ var unitNames = []string{
 }
 
 func TestTheCRDTakesTheSameNodeSettings(t *testing.T) {
-	node := nodeSchema(t)
+	node := specSchema(t)["node"].Properties
 	units := node["units"].Items
 	pattern, taken := regexp.MustCompile(units.Pattern), 0
 	for _, unit := range unitNames {
@@ -90,6 +91,31 @@ func TestTheCRDTakesTheSameNodeSettings(t *testing.T) {
 	}
 }
 
+func TestTheCRDHasTheSameFormsGrantsAndDefaults(t *testing.T) {
+	spec := specSchema(t)
+	node, grants := spec["node"].Properties, spec["delegation"].Properties["noProxy"]
+	installation, err := inputs.Installation(corporateProxy(urlSource("http://p:1", "", "")), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	relayed, err := inputs.Node(v1alpha1.NodeSettings{Delivery: "Relay"}, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ byCRD, got any }{
+		"form":               {spec["form"].Enum, resolve.Forms},
+		"delegation.noProxy": {grants.Enum, []resolve.Grant{resolve.GrantForbidden, resolve.GrantNarrow, resolve.GrantAny}},
+		"its default":        {grants.Default, installation.Delegation.NoProxy},
+		"node.staticPods":    {node["staticPods"].Default, installation.Node.StaticPods},
+		"node.delivery":      {node["delivery"].Default, installation.Node.Delivery},
+		"node.relay.binary":  {node["relay"].Properties["binary"].Default, relayed.Relay.Binary},
+	} {
+		if fmt.Sprint(test.byCRD) != fmt.Sprint(test.got) {
+			t.Errorf("%s: the CRD has %v, and here it is %v", name, test.byCRD, test.got)
+		}
+	}
+}
+
 // policyKeys returns what the admission policy takes as a key of <cluster>-systemd-proxy.
 func policyKeys(t *testing.T) *regexp.Regexp {
 	t.Helper()
@@ -104,7 +130,7 @@ func policyKeys(t *testing.T) *regexp.Regexp {
 
 func TestEveryKeyThatIsWrittenIsTakenBySecretsAndByTheAdmissionPolicy(t *testing.T) {
 	settings := v1alpha1.NodeSettings{
-		Files: nodeSchema(t)["files"].Items.Enum, Base64Twins: true, Delivery: "Relay", Relay: v1alpha1.MachineRelay{Image: "registry.example/relay:1"},
+		Files: specSchema(t)["node"].Properties["files"].Items.Enum, Base64Twins: true, Delivery: "Relay", Relay: v1alpha1.MachineRelay{Image: "registry.example/relay:1"},
 	}
 	for _, unit := range unitNames {
 		if _, err := inputs.Node(v1alpha1.NodeSettings{Units: []string{unit}}, "", ""); err == nil {
