@@ -60,7 +60,7 @@ func ParseDestination(authority string, port uint16) (Destination, *Refusal) {
 func endsInNumber(host string) bool {
 	host = strings.ToLower(strings.TrimRight(host, "."))
 	last := host[strings.LastIndexByte(host, '.')+1:]
-	if hex, found := strings.CutPrefix(last, "0x"); found {
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
 	return strings.Trim(last, "0123456789") == ""
@@ -68,14 +68,10 @@ func endsInNumber(host string) bool {
 
 // String is host:port.
 func (d Destination) String() string {
-	host := d.Name
 	if d.Addr.IsValid() {
-		host = d.Addr.String()
-		if d.Addr.Is6() {
-			host = "[" + host + "]"
-		}
+		return netip.AddrPortFrom(d.Addr, d.Port).String()
 	}
-	return host + ":" + strconv.Itoa(int(d.Port))
+	return d.Name + ":" + strconv.Itoa(int(d.Port))
 }
 
 func splitAuthority(authority string) (host, port string, bracketed, ok bool) {
@@ -85,7 +81,7 @@ func splitAuthority(authority string) (host, port string, bracketed, ok bool) {
 	if strings.ContainsFunc(authority, odd) {
 		return "", "", false, false
 	}
-	if inner, found := strings.CutPrefix(authority, "["); found {
+	if inner, ok := strings.CutPrefix(authority, "["); ok {
 		host, after, closed := strings.Cut(inner, "]")
 		port, colon := strings.CutPrefix(after, ":")
 		return host, port, true, closed && (after == "" || colon)

@@ -57,7 +57,7 @@ type FactsObject struct {
 func FindFactsObject(c *clusterv1.Cluster, table provider.Table) (FactsObject, bool) {
 	var found []FactsObject
 	for _, ref := range references(c) {
-		if row, known := table.Row(ref.APIGroup, ref.Kind); known {
+		if row, ok := table.Row(ref.APIGroup, ref.Kind); ok {
 			found = append(found, FactsObject{row, ref.Name})
 		}
 	}

@@ -27,7 +27,7 @@ func Values(file string, data []byte) (resolve.Installation, error) {
 		// The parser's own words may quote the line, password included.
 		return installation, invalid(file, "", "not valid YAML, or not a map")
 	}
-	if _, found := top["proxy"]; !found {
+	if _, ok := top["proxy"]; !ok {
 		return installation, invalid(file, "proxy", "the key is missing: expected proxy: {http, https, noProxy}")
 	}
 	var proxy map[string]json.RawMessage

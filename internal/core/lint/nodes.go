@@ -25,7 +25,7 @@ func nodes(in Input) []Finding {
 	if in.Cluster == nil || in.Cluster.Infrastructure.Kind == "" {
 		return nil
 	}
-	if findings, told := toldNodes(in); told {
+	if findings, ok := toldNodes(in); ok {
 		return findings
 	}
 	if in.Facts && awaited(*in.Cluster) || listsNodes(in) {
@@ -33,7 +33,7 @@ func nodes(in Input) []Finding {
 	}
 	kind := in.Cluster.Infrastructure.Kind
 	why := "no network of the list can be that of the nodes: " + kind + " does not say it, and Fairlead adds none"
-	if api, known := provider.APIOf(in.Cluster.Infrastructure.Group, kind); known {
+	if api, ok := provider.APIOf(in.Cluster.Infrastructure.Group, kind); ok {
 		why += fmt.Sprintf("; nor is the %s (%s) in it by itself", api.Name, api.Path)
 	}
 	if !in.Facts {

@@ -34,7 +34,7 @@ func Portability(in Input) []Finding {
 			if err != nil {
 				continue // a name that can stand in no URL
 			}
-			if _, _, covered := meant.Match(target.Host, target.EffectivePort()); covered && !p.direct {
+			if _, _, ok := meant.Match(target.Host, target.EffectivePort()); ok && !p.direct {
 				continue // by another entry
 			}
 			for _, r := range all {

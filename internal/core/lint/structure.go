@@ -15,8 +15,8 @@ import (
 
 // covers asks Go, which reads every entry as it is meant.
 func covers(list *dialect.GoList, host string) bool {
-	_, reason, found := list.Match(strings.Trim(host, "[]"), "443")
-	return found && reason != ""
+	_, reason, ok := list.Match(strings.Trim(host, "[]"), "443")
+	return ok && reason != ""
 }
 
 // Covers reports whether a list covers a host.
@@ -128,7 +128,7 @@ func closest(parents map[string]noproxy.List, e noproxy.Entry) noproxy.List {
 	if e.Rooted {
 		return nil
 	}
-	for _, above, found := strings.Cut(e.Name, "."); found; _, above, found = strings.Cut(above, ".") {
+	for _, above, ok := strings.Cut(e.Name, "."); ok; _, above, ok = strings.Cut(above, ".") {
 		if parent := parents[above]; parent != nil {
 			return parent
 		}

@@ -13,7 +13,9 @@ func Encode(r Result) ([]byte, error) {
 	steps := []func(*Result){
 		func(r *Result) { eachNode(r, func(n *Node) { n.Outages = n.Outages[:min(len(n.Outages), 1)] }) },
 		func(r *Result) { eachTarget(r, func(t *TargetResult) { t.Message = shortened(t.Message, 80) }) },
-		func(r *Result) { r.Targets = slices.DeleteFunc(slices.Clone(r.Targets), held) },
+		func(r *Result) {
+			r.Targets = slices.DeleteFunc(slices.Clone(r.Targets), func(t TargetResult) bool { return t.State == Held })
+		},
 		func(r *Result) { eachNode(r, func(n *Node) { n.Outages = nil }) },
 		func(r *Result) { r.Targets = r.Targets[:min(len(r.Targets), 32)] },
 		func(r *Result) { r.Credentials = r.Credentials[:min(len(r.Credentials), 20)] },
@@ -61,8 +63,6 @@ func Decode(text []byte) (Result, error) {
 	}
 	return r, nil
 }
-
-func held(t TargetResult) bool { return t.State == Held }
 
 func eachNode(r *Result, change func(*Node)) {
 	if r.Nodes == nil {

@@ -126,7 +126,7 @@ func (h *History) node(name string) *nodeHistory {
 	}
 	if h.nodes[name] == nil {
 		h.nodes[name] = &nodeHistory{Node: Node{Name: name, State: Unknown}}
-		if seed, found := h.seed[name]; found {
+		if seed, ok := h.seed[name]; ok {
 			h.nodes[name].Node = seed
 		}
 	}
@@ -159,7 +159,7 @@ func (h *History) Result(now time.Time, period time.Duration, targets []Target, 
 	h.last = now
 	r := Result{Version: 1, Time: now, Since: h.since, Period: period.String()}
 	for _, target := range targets {
-		if result, found := h.targets[target]; found {
+		if result, ok := h.targets[target]; ok {
 			r.Targets = append(r.Targets, result)
 		}
 	}
@@ -173,7 +173,7 @@ func (h *History) count(now time.Time, created map[string]time.Time) *Nodes {
 	counted := &Nodes{Total: len(created)}
 	var all, worst []*nodeHistory
 	for name := range h.nodes {
-		if _, found := created[name]; !found {
+		if _, ok := created[name]; !ok {
 			delete(h.nodes, name)
 		}
 	}

@@ -62,8 +62,11 @@ func (r *rounds) reachable(t Tried) TargetResult {
 	result := TargetResult{Target: t.Target, State: Failed, Via: t.Chosen}
 	if t.Target.Route != "" && t.Target.Route != t.Chosen {
 		result.Reason = pick(t.Chosen, WentAround, WentThroughProxy)
-		leads := map[Route]string{Direct: "The settings lead around the proxy", Proxied: "The settings lead through the proxy"}
-		result.Message = words(leads[t.Chosen], t.Why)
+		message := map[Route]string{Direct: "The settings lead around the proxy", Proxied: "The settings lead through the proxy"}[t.Chosen]
+		if t.Why != "" {
+			message += ": " + t.Why
+		}
+		result.Message = sentence(message)
 		return result
 	}
 	if len(t.Seen) == 0 {
@@ -170,7 +173,7 @@ func (r *rounds) why(reason Reason, seen Seen) string {
 
 // evidence says which way it went, and what answered.
 func evidence(seen Seen) string {
-	parts := []string{map[Route]string{Direct: "directly", Proxied: "through the proxy"}[seen.Route]}
+	parts := []string{byWay(seen.Route)}
 	if seen.Peer != "" {
 		parts[0] += " at " + seen.Peer
 	}
@@ -188,13 +191,6 @@ func evidence(seen Seen) string {
 
 func byWay(route Route) string {
 	return map[Route]string{Direct: "directly", Proxied: "through the proxy"}[route]
-}
-
-func words(text, why string) string {
-	if why != "" {
-		text += ": " + why
-	}
-	return sentence(text)
 }
 
 // maxMessage keeps a result small.

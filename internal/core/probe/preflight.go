@@ -112,7 +112,7 @@ func JudgeRevision(candidate, control []TargetResult, same bool) (state State, r
 			both = append(both, result)
 		case result.Reason == CredentialsRefused:
 			return Failed, result.Reason, describe(result)
-		case control == nil && slices.Contains(farAway, result.Reason), control != nil && lost(control[i]):
+		case control == nil && slices.Contains(farAway, result.Reason), control != nil && failedAlike(control[i]):
 			both = append(both, result)
 		default:
 			failed = append(failed, result)
@@ -131,9 +131,9 @@ func JudgeRevision(candidate, control []TargetResult, same bool) (state State, r
 	return Unknown, NoControl, "nothing was tried"
 }
 
-// lost: refused credentials of before are why there are new ones, and say that the proxy is there. What there was no time to
-// try with them says nothing.
-func lost(control TargetResult) bool {
+// failedAlike reports whether the target is not reached with the previous credentials either. Refused ones are why there are new
+// ones, and say that the proxy is there. What there was no time to try with them says nothing.
+func failedAlike(control TargetResult) bool {
 	return control.State == Failed && control.Reason != CredentialsRefused
 }
 

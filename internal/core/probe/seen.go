@@ -144,8 +144,8 @@ func (s Seen) answer() Reason {
 	case Resting:
 		return CredentialsRefused
 	}
-	if behind, found := strings.CutPrefix(s.Cause, RelayCause); found {
-		if reason, known := relayed[behind]; known {
+	if behind, ok := strings.CutPrefix(s.Cause, RelayCause); ok {
+		if reason, ok := relayed[behind]; ok {
 			return reason
 		}
 		switch {

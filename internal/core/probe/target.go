@@ -53,7 +53,7 @@ func ParseTargets(text []byte) ([]Target, error) {
 	var wrong []error
 	for i, target := range targets {
 		err := target.Check()
-		if other, twice := seen[target]; twice && err == nil {
+		if other, ok := seen[target]; ok && err == nil {
 			err = fmt.Errorf("url: it is that of target %d, too", other)
 		}
 		if err != nil {

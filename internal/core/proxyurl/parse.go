@@ -20,8 +20,8 @@ func Parse(text string) (URL, error) {
 	if text == "" {
 		return URL{}, nil
 	}
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
 		return URL{}, errors.New("the scheme is missing: write http://host:port")
 	}
 	switch scheme = strings.ToLower(scheme); scheme {

@@ -152,8 +152,8 @@ func (u URL) WithoutCredentials() URL {
 // WithoutFinalDot returns the URL with its host less a final dot.
 func (u URL) WithoutFinalDot() URL {
 	p := u.parts()
-	host, port, found := strings.Cut(p.address, ".:")
-	if !found {
+	host, port, ok := strings.Cut(p.address, ".:")
+	if !ok {
 		return u
 	}
 	return newURL(parts{p.scheme, p.userinfo, host + ":" + port})

@@ -25,7 +25,7 @@ func FluxProxySecret(e resolve.Effective) (Secret, error) {
 	data := map[string][]byte{}
 	if user := address.User; user != nil {
 		data["username"] = []byte(user.Username())
-		if password, has := user.Password(); has {
+		if password, ok := user.Password(); ok {
 			data["password"] = []byte(password)
 		}
 		address.User = nil

@@ -41,7 +41,9 @@ func Compare(before, after Public) Difference {
 		}
 	}
 	old, now := settings(before), settings(after)
-	for _, name := range slices.Sorted(maps.Keys(union(old, now))) {
+	names := maps.Clone(old)
+	maps.Copy(names, now)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		d.field(name, old[name], now[name])
 	}
 	return d
@@ -118,16 +120,10 @@ func flatten(path string, node any, into map[string]string) {
 
 // inline is an item of a list: an object as JSON.
 func inline(node any) string {
-	if object, is := node.(map[string]any); is {
+	if object, ok := node.(map[string]any); ok {
 		if text, err := json.Marshal(object); err == nil {
 			return string(text)
 		}
 	}
 	return fmt.Sprint(node)
-}
-
-func union(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
 }

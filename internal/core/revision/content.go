@@ -7,6 +7,7 @@ package revision
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -45,7 +46,7 @@ func Of(proxy *v1alpha1.CorporateProxy, get inputs.DataGetter) (Content, error) 
 			c.missing[named.Reference] = true
 		}
 		for key, stored := range named.Keys {
-			if value, found := data[key]; found {
+			if value, ok := data[key]; ok {
 				c.data[named.Role+"."+stored] = value
 			}
 		}
@@ -71,16 +72,10 @@ func meant(spec v1alpha1.CorporateProxySpec) v1alpha1.CorporateProxySpec {
 
 // Data is the data of the Secret that keeps the content.
 func (c Content) Data() map[string][]byte {
-	data := map[string][]byte{specKey: c.specText()}
-	for key, value := range c.data {
-		data[key] = value
-	}
-	return data
-}
-
-func (c Content) specText() []byte {
 	text, _ := json.Marshal(c.spec) // strings, numbers and selectors
-	return text
+	data := map[string][]byte{specKey: text}
+	maps.Copy(data, c.data)
+	return data
 }
 
 // Text is a canonical text of the content, of which a digest can be made.
@@ -91,15 +86,11 @@ func (c Content) Text() []byte {
 
 // Parse reads the data of the Secret of a revision.
 func Parse(data map[string][]byte) (Content, error) {
-	c := Content{data: map[string][]byte{}}
+	c := Content{data: maps.Clone(data)}
 	if err := json.Unmarshal(data[specKey], &c.spec); err != nil {
 		return Content{}, fmt.Errorf("the key %s is not the spec of a CorporateProxy", specKey) // the parser's words may quote it
 	}
-	for key, value := range data {
-		if key != specKey {
-			c.data[key] = value
-		}
-	}
+	delete(c.data, specKey)
 	return c, nil
 }
 
@@ -118,7 +109,7 @@ func (c Content) Installation(proxy string) (resolve.Installation, error) {
 				continue
 			}
 			for key, stored := range n.Keys {
-				if value, found := c.data[n.Role+"."+stored]; found {
+				if value, ok := c.data[n.Role+"."+stored]; ok {
 					data[key] = value
 				}
 			}

@@ -23,10 +23,10 @@ func Name(proxy string, number int64) string {
 }
 
 // ParseName returns the CorporateProxy and the number of a name, if it is that of a revision.
-func ParseName(name string) (proxy string, number int64, is bool) {
-	rest, is := strings.CutPrefix(name, namePrefix)
+func ParseName(name string) (proxy string, number int64, ok bool) {
+	rest, ok := strings.CutPrefix(name, namePrefix)
 	at := strings.LastIndexByte(rest, '-')
-	if !is || at < 1 {
+	if !ok || at < 1 {
 		return "", 0, false
 	}
 	number, err := strconv.ParseInt(rest[at+1:], 10, 64)
@@ -47,8 +47,8 @@ func ControlName(proxy string) string { return controlPrefix + proxy }
 
 // ControlledProxy returns the CorporateProxy of a control ConfigMap.
 func ControlledProxy(name string) (string, bool) {
-	proxy, is := strings.CutPrefix(name, controlPrefix)
-	return proxy, is && proxy != ""
+	proxy, ok := strings.CutPrefix(name, controlPrefix)
+	return proxy, ok && proxy != ""
 }
 
 // The keys of the control ConfigMap.

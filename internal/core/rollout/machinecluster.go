@@ -60,8 +60,8 @@ func (c *MachineCluster) mayBegin() bool {
 	case c.Stopped != "" || !c.Able():
 		return false
 	case c.skipped():
-		_, is := c.LastRolled()
-		return is
+		_, ok := c.LastRolled()
+		return ok
 	}
 	return c.HasToRoll()
 }
@@ -204,9 +204,9 @@ func (c *MachineCluster) NotRolled() []string {
 
 // LastRolled is the owner that was told last, if it has no outdated machine any more.
 func (c *MachineCluster) LastRolled() (v1alpha1.ReportedOwner, bool) {
-	kind, name, told := strings.Cut(c.Rollout.Owner, "/")
+	kind, name, ok := strings.Cut(c.Rollout.Owner, "/")
 	still := slices.ContainsFunc(c.ToRoll(), func(o v1alpha1.ReportedOwner) bool { return o.Kind == kind && o.Name == name })
-	return v1alpha1.ReportedOwner{Kind: kind, Name: name}, told && !still
+	return v1alpha1.ReportedOwner{Kind: kind, Name: name}, ok && !still
 }
 
 // OwnerName is what messages call an owner of machines.

@@ -109,9 +109,9 @@ func places(limit *intstr.IntOrString, clusters int) (int, error) {
 		}
 		return int(limit.IntVal), nil
 	}
-	digits, found := strings.CutSuffix(limit.StrVal, "%")
+	digits, ok := strings.CutSuffix(limit.StrVal, "%")
 	percent, err := strconv.Atoi(digits)
-	if err != nil || !found || percent < 1 || percent > 100 || strconv.Itoa(percent) != digits {
+	if err != nil || !ok || percent < 1 || percent > 100 || strconv.Itoa(percent) != digits {
 		return 0, fmt.Errorf("%q is not a percentage from 1%% to 100%%", limit.StrVal)
 	}
 	return max((clusters*percent+99)/100, 1), nil
