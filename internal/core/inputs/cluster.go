@@ -107,9 +107,10 @@ func candidates(proxies []v1alpha1.CorporateProxy, cluster, namespace map[string
 
 // selectors compiles both selectors of a proxy. The error is a *resolve.Problem.
 func selectors(proxy *v1alpha1.CorporateProxy) (clusters, namespaces labels.Selector, err error) {
-	if clusters, err = selector(proxy, "spec.clusterSelector", proxy.Spec.ClusterSelector); err == nil {
-		namespaces, err = selector(proxy, "spec.allowedNamespaces", proxy.Spec.AllowedNamespaces)
+	if clusters, err = selector(proxy, "spec.clusterSelector", proxy.Spec.ClusterSelector); err != nil {
+		return nil, nil, err
 	}
+	namespaces, err = selector(proxy, "spec.allowedNamespaces", proxy.Spec.AllowedNamespaces)
 	return clusters, namespaces, err
 }
 

@@ -26,7 +26,7 @@ type History struct {
 
 	since, last time.Time
 	revision    string    // of the settings that nodes are tried with
-	until       time.Time // of the result of before this process began
+	until       time.Time // of the result that a previous process published
 	seeded      time.Time // when that was
 	targets     map[Target]TargetResult
 	nodes       map[string]*nodeHistory
@@ -36,12 +36,12 @@ type History struct {
 type nodeHistory struct {
 	Node
 
-	tried  time.Time // with the settings of now; zero: it was not
+	tried  time.Time // with the current settings; zero: it was not
 	known  bool      // it was tried once, with whichever
 	counts bool      // what was seen of it, now
 }
 
-// Restore takes over what a process of before has published. A gap of more than two of its periods begins anew.
+// Restore takes over what a previous process has published. A gap of more than two of its periods begins anew.
 func (h *History) Restore(r Result, now time.Time) {
 	period, err := time.ParseDuration(r.Period)
 	if r.Version != 1 || err != nil || now.Sub(r.Time) > 2*period {
@@ -179,7 +179,7 @@ func (h *History) count(now time.Time, created map[string]time.Time) *Nodes {
 	}
 	for name, at := range created {
 		node := h.node(name)
-		if _, listed := h.seed[name]; node.tried.IsZero() && !h.until.IsZero() && !at.After(h.until) { // a process of before tried it
+		if _, listed := h.seed[name]; node.tried.IsZero() && !h.until.IsZero() && !at.After(h.until) { // a previous process tried it
 			node.tried, node.known = h.seeded, true
 			if !listed {
 				node.State = Held

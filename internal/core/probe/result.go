@@ -82,7 +82,7 @@ type Nodes struct {
 	Total    int `json:"total"`
 	Verified int `json:"verified"`
 	Failed   int `json:"failed"`
-	// Pending nodes were not tried yet with the settings of now, or not lately. Those that are new are none.
+	// Pending nodes were not tried yet with the current settings, or not lately. Those that are new are none.
 	Pending int `json:"pending,omitempty"`
 	// Until is the creation of the youngest node of which it and every older one was tried at least once. A node that is
 	// not younger, and not in Worst while that has all failed ones, is verified.

@@ -64,13 +64,13 @@ func (h History) Now() string {
 	return h[0].Fingerprint
 }
 
-// Next is the history of a copy that has these credentials from now on. Whether they are others, its data says: a fingerprint
-// alone may become another with the key. If others come with the fingerprint of before, what was before is not known any more.
-func (h History) Next(fingerprint string, others bool, at time.Time) History {
+// Next is the history of a copy that has these credentials from now on. Its data says whether they changed: a fingerprint alone
+// changes with the key, too. If they changed and the fingerprint did not, nobody knows what was there before.
+func (h History) Next(fingerprint string, changed bool, at time.Time) History {
 	switch {
-	case len(h) == 0, others && h[0].Fingerprint == fingerprint:
+	case len(h) == 0, changed && h[0].Fingerprint == fingerprint:
 		return History{{fingerprint, at}}
-	case others:
+	case changed:
 		return append(History{{fingerprint, at}}, h[:min(len(h), maxHistory-1)]...)
 	case h[0].Fingerprint != fingerprint:
 		return append(History{{fingerprint, h[0].Since}}, h[1:]...)

@@ -160,7 +160,7 @@ type Effective struct {
 // HasProxy reports whether one is set, for either protocol.
 func (e Effective) HasProxy() bool { return !e.HTTP.IsZero() || !e.HTTPS.IsZero() }
 
-// Previous are the URLs with the credentials of before, which relays try where the proxy refuses those of now. Zero: there
+// Previous are the URLs with the previous credentials, which relays try where the proxy refuses the current ones. Zero: there
 // are none.
 type Previous struct{ HTTP, HTTPS proxyurl.URL }
 

@@ -28,7 +28,7 @@ type Public struct {
 
 	// Credentials is the keyed fingerprint of the current credentials; empty without any.
 	Credentials string `json:"credentials,omitempty"`
-	// Previous is that of the credentials of before.
+	// Previous is that of the previous credentials.
 	Previous string `json:"previous,omitempty"`
 
 	// The URLs, without user information.

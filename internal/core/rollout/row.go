@@ -99,7 +99,7 @@ func StatusOf(report v1alpha1.ProxyReportStatus, record *revision.Record, probes
 		s.Message = notWritten
 	default:
 		s.Message = ready.Reason + ": " + ready.Message
-		stale := !record.Tolerated && ready.LastTransitionTime.Time.Before(record.Since.Time) // then it may be about the revision of before
+		stale := !record.Tolerated && ready.LastTransitionTime.Time.Before(record.Since.Time) // then it may be about the previous revision
 		if !stale && !slices.Contains(passing, ready.Reason) {
 			s.State, s.Since = Failed, later(ready.LastTransitionTime.Time, record.Since.Time)
 			s.OwnersFault = slices.Contains(ownersFaults, ready.Reason)

@@ -140,7 +140,7 @@ func Translate(variant Variant, config Config) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Compressed, the same config would be another one after an upgrade of Go.
+	// Compressed, the text of the same config would change with an upgrade of Go.
 	options := common.TranslateBytesOptions{TranslateOptions: common.TranslateOptions{NoResourceAutoCompression: true}}
 	json, report, err := dialects[variant].translate(butane, options)
 	if err != nil {
