@@ -28,9 +28,12 @@ type variable struct{ name, value string }
 func everyVariable(e resolve.Effective, audience noproxy.Audience) []variable {
 	http, https, list := e.HTTP.Reveal(), e.HTTPS.Reveal(), e.NoProxy.For(audience).String()
 	return []variable{
-		{proxyenv.HTTP, http}, {proxyenv.LowerHTTP, http},
-		{proxyenv.HTTPS, https}, {proxyenv.LowerHTTPS, https},
-		{proxyenv.NoProxy, list}, {proxyenv.LowerNoProxy, list},
+		{proxyenv.HTTP, http},
+		{proxyenv.LowerHTTP, http},
+		{proxyenv.HTTPS, https},
+		{proxyenv.LowerHTTPS, https},
+		{proxyenv.NoProxy, list},
+		{proxyenv.LowerNoProxy, list},
 	}
 }
 
