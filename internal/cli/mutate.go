@@ -133,7 +133,10 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	if err := chart.CheckCarried(); err != nil {
 		return err
 	}
-	m := mutator.New(policies, chart, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
+	m, err := mutator.New(policies, chart, mutator.Options{Namespace: opts.namespace, Exclude: opts.exclude, Report: cmd.ErrOrStderr()})
+	if err != nil {
+		return err
+	}
 	var out bytes.Buffer
 	names, err := inFolders(opts.files, opts.recursive)
 	if err != nil {

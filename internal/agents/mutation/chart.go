@@ -151,12 +151,7 @@ func (r *Rendering) add(document []byte) error {
 	if err != nil {
 		return err
 	}
-	read, err := Read(text)
-	if err != nil {
-		return err
-	}
-	read.Tunnels = r.ByPolicy[policy.Name]
-	r.Policies = append(r.Policies, read)
+	r.Policies = append(r.Policies, &Policy{Name: policy.Name, Text: text, Tunnels: r.ByPolicy[policy.Name], spec: policy.Spec})
 	return nil
 }
 

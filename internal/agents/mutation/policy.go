@@ -60,18 +60,25 @@ func Read(text []byte) (*Policy, error) {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
 	p := &Policy{Name: policy.Name, Text: text, spec: policy.Spec}
-	constraints := policy.Spec.MatchConstraints
-	if constraints == nil || constraints.NamespaceSelector == nil || constraints.ObjectSelector == nil {
-		return nil, fmt.Errorf("policy %s: matchConstraints lacks a selector", p.Name)
-	}
-	var err error
-	if p.object, err = metav1.LabelSelectorAsSelector(constraints.ObjectSelector); err != nil {
-		return nil, fmt.Errorf("policy %s: objectSelector: %w", p.Name, err)
-	}
-	if p.namespace, err = metav1.LabelSelectorAsSelector(constraints.NamespaceSelector); err != nil {
-		return nil, fmt.Errorf("policy %s: namespaceSelector: %w", p.Name, err)
+	if err := p.ReadSelectors(); err != nil {
+		return nil, err
 	}
 	return p, nil
+}
+
+// ReadSelectors must come before Matches for a policy of a Rendering, which shows what values make even if no API server takes it.
+func (p *Policy) ReadSelectors() (err error) {
+	constraints := p.spec.MatchConstraints
+	if constraints == nil || constraints.NamespaceSelector == nil || constraints.ObjectSelector == nil {
+		return fmt.Errorf("policy %s: matchConstraints lacks a selector", p.Name)
+	}
+	if p.object, err = metav1.LabelSelectorAsSelector(constraints.ObjectSelector); err != nil {
+		return fmt.Errorf("policy %s: objectSelector: %w", p.Name, err)
+	}
+	if p.namespace, err = metav1.LabelSelectorAsSelector(constraints.NamespaceSelector); err != nil {
+		return fmt.Errorf("policy %s: namespaceSelector: %w", p.Name, err)
+	}
+	return nil
 }
 
 func (p *Policy) compile() error {

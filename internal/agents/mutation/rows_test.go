@@ -33,6 +33,11 @@ tunnels:
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, policy := range policies {
+		if err := policy.ReadSelectors(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return policies
 }
 

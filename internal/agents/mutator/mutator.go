@@ -46,8 +46,13 @@ type stream struct {
 }
 
 // New takes policies of a rendering.
-func New(policies []*mutation.Policy, chart *mutation.Rendering, opts Options) *Mutator {
-	return &Mutator{opts: opts, policies: policies, chart: chart, tlsUnknown: !chart.HasProxy, namespaces: map[string]*corev1.Namespace{}}
+func New(policies []*mutation.Policy, chart *mutation.Rendering, opts Options) (*Mutator, error) {
+	for _, policy := range policies {
+		if err := policy.ReadSelectors(); err != nil {
+			return nil, err
+		}
+	}
+	return &Mutator{opts: opts, policies: policies, chart: chart, tlsUnknown: !chart.HasProxy, namespaces: map[string]*corev1.Namespace{}}, nil
 }
 
 // Add takes a stream in, and the namespaces in it.
