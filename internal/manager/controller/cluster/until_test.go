@@ -1,16 +1,21 @@
 package cluster
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
@@ -165,5 +170,60 @@ func TestAnOverrideEndsByTheTimeOfWhatWasDecided(t *testing.T) {
 	}
 	if s := decided(now.Add(time.Hour)); s.Override == nil { // the clock was ahead
 		t.Error("it ended by a clock that was wrong")
+	}
+}
+
+// recordedAt changes when the revisions were recorded, and when the clusters were decided about.
+func (w *waveFleetTest) recordedAt(at time.Time) {
+	w.Helper()
+	since := regexp.MustCompile(`(since"?: ?)"[^"]*"`)
+	change := func(text string) string {
+		if !since.MatchString(text) {
+			w.Fatalf("no time in %s", text)
+		}
+		return since.ReplaceAllString(text, `$1"`+at.UTC().Format(time.RFC3339)+`"`)
+	}
+	revisions := &corev1.ConfigMapList{}
+	w.must(w.objects.List(w.Context(), revisions, client.HasLabels{v1alpha1.RevisionLabel}))
+	for i := range revisions.Items {
+		revisions.Items[i].Data[revision.PublicKey] = change(revisions.Items[i].Data[revision.PublicKey])
+		w.must(w.objects.Update(w.Context(), &revisions.Items[i]))
+	}
+	for i := range w.clusters {
+		report := w.report(i)
+		report.Annotations[v1alpha1.RevisionAnnotation] = change(report.Annotations[v1alpha1.RevisionAnnotation])
+		w.must(w.objects.Update(w.Context(), report))
+	}
+}
+
+// What had ended when the newest revision was recorded, and when a cluster was decided about, has ended, for the waves as for
+// the clusters.
+func TestNothingComesBackAfterARestartWithAClockThatIsSetBack(t *testing.T) {
+	end, ahead := metav1.NewTime(time.Now().Add(2*time.Minute)), time.Now().Add(4*time.Minute)
+	w := newWaveFleet(t, 2)
+	w.goTo(ahead)
+	w.changeProxy(func(p *v1alpha1.CorporateProxy) {
+		p.Spec.NoProxy = []v1alpha1.NoProxyEntry{endingEntry("ends.example", end.Time)}
+	})
+	w.override("c1", v1alpha1.ProxyOverrideSpec{
+		NoProxy: []v1alpha1.NoProxyEntry{{Value: "own.example"}}, Owner: "lead", Reason: "tries", Until: &end,
+	})
+	check := func(when string) {
+		t.Helper()
+		for range 2 {
+			w.round()
+		}
+		held := meta.FindStatusCondition(w.report(1).Status.Conditions, v1alpha1.ConditionHeld)
+		if w.numbers() != "1 1" || w.lists("ends.example") != "--" || w.lists("own.example") != "--" || held != nil {
+			t.Errorf("%s: revisions %s, the entries are in %s and %s, %+v", when, w.numbers(), w.lists("ends.example"), w.lists("own.example"), held)
+		}
+	}
+	check("before")
+	w.recordedAt(ahead)
+	record := w.report(1).Annotations[v1alpha1.RevisionAnnotation]
+	w.restartWaves()
+	check("after")
+	if now := w.report(1).Annotations[v1alpha1.RevisionAnnotation]; now != record {
+		t.Errorf("it was decided about the cluster again: %s, before %s", now, record)
 	}
 }
