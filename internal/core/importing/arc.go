@@ -34,7 +34,7 @@ var arc = &Format{
 				return s, at.errorf("has no value")
 			}
 			if words[i].expands && flag != "--proxy-cert" {
-				return s, at.errorf(isVariable)
+				return s, at.errorf(shellVariable)
 			}
 			if err := s.flag(flag, value, at); err != nil {
 				return s, err
@@ -73,7 +73,7 @@ func (s *Settings) flag(flag, value string, at Place) error {
 }
 
 // isVariable refuses what only a shell knows. The value is not shown: it has a part of a password, often.
-const isVariable = "is a variable of the shell: write its value"
+const shellVariable = "is a variable of the shell: write its value"
 
 type shellWord struct {
 	line    int

@@ -36,7 +36,7 @@ func readDropIn(f *file) (Settings, error) {
 			words = append(words, s.words(f, l)...)
 		}
 	}
-	err := s.assignAll(s.last(words))
+	err := s.assignAll(s.dropOverridden(words))
 	return s, err
 }
 

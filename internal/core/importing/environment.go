@@ -32,6 +32,8 @@ func looksLikeVariables(f *file) bool {
 	return found
 }
 
+// readVariables takes the settings from a file of assignments. systemd takes a value as it stands. Where a line begins with
+// export, a shell reads the file: a proxy's value with a variable of the shell in it is refused, since only the shell knows it.
 func readVariables(f *file) (Settings, error) {
 	s := Settings{Place: f.at(0, "")}
 	var words []word
@@ -43,11 +45,11 @@ func readVariables(f *file) (Settings, error) {
 		expands := slices.ContainsFunc(shellWords(a.Raw), func(w shellWord) bool { return w.expands })
 		words = append(words, word{a.Name, a.Value, f.at(a.Line, a.Name), expands})
 	}
-	words = s.last(words)
-	if exportLine.Match(f.data) { // a shell reads it
+	words = s.dropOverridden(words)
+	if exportLine.Match(f.data) {
 		for _, w := range words {
 			if w.expands && unitfile.IsProxyVariable(w.name) {
-				return s, w.at.errorf(isVariable)
+				return s, w.at.errorf(shellVariable)
 			}
 		}
 	}
@@ -62,9 +64,9 @@ type word struct {
 	expands     bool // a shell would put something else in place of a part of the value
 }
 
-// last leaves the last one of each name, as systemd does.
-func (s *Settings) last(words []word) []word {
-	var left []word
+// dropOverridden returns the last word of each name, since systemd takes the last. It notes which words it drops.
+func (s *Settings) dropOverridden(words []word) []word {
+	var kept []word
 	last := map[string]int{}
 	for i, w := range words {
 		last[w.name] = i
@@ -74,19 +76,19 @@ func (s *Settings) last(words []word) []word {
 			s.say(w.at, Understood, "set again below, which wins: left out")
 			continue
 		}
-		left = append(left, w)
+		kept = append(kept, w)
 	}
-	return left
+	return kept
 }
 
 func (s *Settings) assignAll(words []word) error {
 	for _, w := range words {
-		from := len(s.Lines)
+		before := len(s.Lines)
 		if err := s.assign(w.name, w.value, w.at); err != nil {
 			return err
 		}
 		if isForContainerd(w, words) {
-			s.note(from, w.at, "for containerd alone there; Fairlead sets it for machines and pods")
+			s.addNote(before, w.at, "for containerd alone there; Fairlead sets it for machines and pods")
 		}
 	}
 	return nil
@@ -103,9 +105,10 @@ func supported(plain string) bool {
 	return slices.ContainsFunc(upperCase, func(name string) bool { return strings.EqualFold(name, plain) })
 }
 
-// note says more in the line that a setting got since, or in one of its own.
-func (s *Settings) note(from int, at Place, text string) {
-	if from == len(s.Lines) {
+// addNote appends text to the last line of the report. If there are still as many lines as before the setting was read, the
+// setting has no line: then text becomes a line of its own.
+func (s *Settings) addNote(before int, at Place, text string) {
+	if before == len(s.Lines) {
 		s.say(at, Understood, text)
 		return
 	}

@@ -248,11 +248,11 @@ func (s *Settings) applyURL(r row, n *yaml.Node, at Place) error {
 	if bare {
 		value = "http://" + value
 	}
-	from := len(s.Lines)
+	before := len(s.Lines)
 	if err := s.setURL(into, value, at); err != nil || !bare {
 		return err
 	}
-	s.note(from, at, r.says)
+	s.addNote(before, at, r.says)
 	return nil
 }
 

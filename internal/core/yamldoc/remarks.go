@@ -66,28 +66,29 @@ func below(path, key string) string {
 	return strings.TrimPrefix(path+"."+key, ".")
 }
 
-// field is a key that is set, in the order in which the parser does.
+// field is a key of a mapping with its value. It is merged if it comes from another mapping, by <<.
 type field struct {
 	key, value *yamlv3.Node
 	merged     bool
 }
 
-// place is where a value stands, with what else a message says of it.
+// place is where a value stands, and what a message says after its line: that it was merged, and what is lost with it.
 type place struct {
-	at           *yamlv3.Node
-	merged, with string
+	at               *yamlv3.Node
+	merged, contents string
 }
 
+// place returns where a field stands.
 func (f field) place() place {
-	p := place{at: f.key, with: f.with()}
+	p := place{at: f.key, contents: f.contents()}
 	if f.merged {
 		p.merged = " (merged by <<)"
 	}
 	return p
 }
 
-// with names the variables that a lost list has, or the keys that a lost map has.
-func (f field) with() string {
+// contents names the variables in a list, or the keys of a map: " with A, B". It is "" if none may be shown.
+func (f field) contents() string {
 	var names []string
 	value := resolved(f.value)
 	for i, n := range value.Content {
@@ -152,7 +153,7 @@ func (w *walk) remark(what, mend string, counts place, ignored []place) {
 	}
 	var not, where []string
 	for _, p := range ignored {
-		not, where = append(not, line(p)+p.merged+p.with), append(where, line(p))
+		not, where = append(not, line(p)+p.merged+p.contents), append(where, line(p))
 	}
 	has := " has"
 	if len(ignored) > 1 {
