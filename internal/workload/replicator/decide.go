@@ -88,15 +88,16 @@ type decision struct {
 	pollAgain bool          // although nothing that is watched will change
 }
 
-// takesAway reports whether it matters what pods refer to.
-func takesAway(s state) bool {
+// mayRemove reports whether something of a namespace is to be removed: the copy of the Secret, its key of the authorities, or the
+// ConfigMap. Only then does it matter whether pods refer to it.
+func mayRemove(s state) bool {
 	if s.terminating || s.source.problem != "" {
 		return false
 	}
 	return isOurs(s.copy) && (s.excluded || losesCA(s)) || losesTrustedCA(s)
 }
 
-// stillNeeded is what is to be taken away, and pods refer to.
+// stillNeeded returns what is to be removed although pods refer to it.
 func stillNeeded(s state, refer needs) needs {
 	secret := isOurs(s.copy)
 	return needs{
@@ -111,10 +112,11 @@ func isOurs(secret *corev1.Secret) bool {
 	return secret != nil && proxysecret.IsOurs(secret) && secret.Type == corev1.SecretTypeOpaque
 }
 
+// losesCA reports whether the copy has certificates, and its source has none any more.
 func losesCA(s state) bool {
-	_, had := s.copy.Data[proxysecret.CAKey]
-	_, has := s.source.data[proxysecret.CAKey]
-	return had && !has
+	_, copyOK := s.copy.Data[proxysecret.CAKey]
+	_, sourceOK := s.source.data[proxysecret.CAKey]
+	return copyOK && !sourceOK
 }
 
 // decide says what a namespace needs.

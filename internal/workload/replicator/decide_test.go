@@ -191,7 +191,7 @@ func TestPodsAreAskedForOnlyWhereSomethingIsTakenAway(t *testing.T) {
 		"a bundle that stays":     {state{source: readSource(secretOf(good)), copy: secretOf(good), trustedCA: trustedCA{source: bundleOf("new").Data, copy: bundleOf("PEM")}}, false},
 		"a CA without the source": {state{source: readSource(nil), copy: secretOf(with(good, "ca.crt", "PEM"))}, false},
 	} {
-		if got := takesAway(row.s); got != row.asks {
+		if got := mayRemove(row.s); got != row.asks {
 			t.Errorf("%s: asks for pods: %t", name, got)
 		}
 	}

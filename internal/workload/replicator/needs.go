@@ -133,8 +133,8 @@ const (
 	longestLook = time.Hour
 )
 
-// settling remembers since when the pods of a namespace refer to nothing. It is lost with a restart, which only
-// delays.
+// settling remembers since when the pods of a namespace refer to nothing that is to be removed. A restart loses it, which only
+// delays the removal.
 type settling struct {
 	mu    sync.Mutex
 	since map[string]*unused
@@ -142,8 +142,8 @@ type settling struct {
 
 type unused struct {
 	secret, ca, trustedCA time.Time
-	seen                  needs     // last, of what is to be taken away
-	steady                time.Time // and since when
+	blocking              needs     // what pods referred to at the last poll and is to be removed
+	blockingSince         time.Time // when that last changed
 }
 
 func (s *settling) of(namespace string, now time.Time) *unused {
@@ -151,12 +151,12 @@ func (s *settling) of(namespace string, now time.Time) *unused {
 		s.since = map[string]*unused{}
 	}
 	if s.since[namespace] == nil {
-		s.since[namespace] = &unused{steady: now}
+		s.since[namespace] = &unused{blockingSince: now}
 	}
 	return s.since[namespace]
 }
 
-// watch takes what pods refer to now, and returns what has to be taken for in use.
+// watch takes what pods refer to now, and returns what counts as in use: also what was in use less than settleTime ago.
 func (s *settling) watch(namespace string, now time.Time, seen needs) needs {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,22 +168,23 @@ func (s *settling) watch(namespace string, now time.Time, seen needs) needs {
 	}
 }
 
-// next returns when to ask again, given what pods refer to of that which is to be taken away. A password is to go
-// soon. Certificates are public, and a change of the bundle concerns all namespaces at once: those that refer to them
-// are asked seldom, and not all at the same time.
-func (s *settling) next(namespace string, now time.Time, seen needs) time.Duration {
+// nextPoll returns how long to wait before the pods of a namespace are read again. blocking is what keeps something from being
+// removed, because pods still refer to it. A password must go soon, so the wait begins at settleTime, and grows while nothing
+// changes. Certificates are public, and a changed bundle blocks all namespaces at once: they wait for about longestLook each.
+func (s *settling) nextPoll(namespace string, now time.Time, blocking needs) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since := s.of(namespace, now)
-	if seen != since.seen {
-		since.seen, since.steady = seen, now
+	if blocking != since.blocking {
+		since.blocking, since.blockingSince = blocking, now
 	}
-	if !seen.secret && (seen.ca || seen.trustedCA) {
+	if !blocking.secret && (blocking.ca || blocking.trustedCA) {
 		return wait.Jitter(longestLook, 0.1)
 	}
-	return max(settleTime, min(longestLook, now.Sub(since.steady)/10))
+	return max(settleTime, min(longestLook, now.Sub(since.blockingSince)/10))
 }
 
+// settle reports whether something counts as in use, and keeps in since the time from which nothing used it.
 func settle(since *time.Time, now time.Time, used bool) bool {
 	switch {
 	case used:

@@ -125,7 +125,7 @@ func TestWhatIsUnusedForAMomentIsTakenForInUse(t *testing.T) {
 		if got := s.watch("ns", start.Add(step.after), step.seen); got != step.want {
 			t.Errorf("step %d: %+v, not %+v", i, got, step.want)
 		}
-		if again := s.next("ns", start.Add(step.after), needs{}); again != settleTime {
+		if again := s.nextPoll("ns", start.Add(step.after), needs{}); again != settleTime {
 			t.Errorf("step %d: again in %s", i, again)
 		}
 	}
@@ -147,7 +147,7 @@ func TestPodsThatReferToItForLongAreAskedForSeldomUntilOneGoes(t *testing.T) {
 		{1000 * time.Hour, needs{secret: true, ca: true}, longestLook},
 		{1001 * time.Hour, needs{secret: true}, settleTime},
 	} {
-		if again := s.next("ns", start.Add(step.after), step.seen); again != step.again {
+		if again := s.nextPoll("ns", start.Add(step.after), step.seen); again != step.again {
 			t.Errorf("step %d: again in %s, not %s", i, again, step.again)
 		}
 	}
@@ -170,7 +170,7 @@ func TestAnHourOfABundleThatGoesTakesFewLists(t *testing.T) {
 		lists := 0
 		for at := changed; at.Before(changed.Add(time.Hour)); lists++ {
 			row.s.inUse = looks.watch("ns", at, row.seen)
-			at = at.Add(looks.next("ns", at, stillNeeded(row.s, row.seen)))
+			at = at.Add(looks.nextPoll("ns", at, stillNeeded(row.s, row.seen)))
 			if d := decideTrustedCA(row.s); d.verb == remove {
 				lists++
 				break

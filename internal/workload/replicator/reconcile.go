@@ -109,7 +109,7 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 	if s.trustedCA, err = r.readTrustedCA(ctx, s.namespace); err != nil {
 		return s, err
 	}
-	if !takesAway(s) {
+	if !mayRemove(s) {
 		r.settling.forget(s.namespace)
 		return s, nil
 	}
@@ -118,7 +118,7 @@ func (r *Reconciler) read(ctx context.Context, namespace *metav1.PartialObjectMe
 		return s, fmt.Errorf("asking which pods refer to Secret %s/%s: %w", s.namespace, proxysecret.Name, err)
 	}
 	s.inUse = r.settling.watch(s.namespace, s.now, seen)
-	s.nextPoll = r.settling.next(s.namespace, s.now, stillNeeded(s, seen))
+	s.nextPoll = r.settling.nextPoll(s.namespace, s.now, stillNeeded(s, seen))
 	return s, nil
 }
 
