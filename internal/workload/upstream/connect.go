@@ -167,26 +167,26 @@ var (
 	proxyStatus = regexp.MustCompile(`^[^;,"]{1,100};[ a-z0-9=_;-]*error=([a-z_]{1,40})(?:; details="([A-Za-z0-9-]{1,30})")?`)
 )
 
-// RelayCause begins the cause that a relay of ours gives: what the company's proxy said to it, or that it said nothing.
+// RelayCause begins a cause that a relay of ours gives. After it stands what the company's proxy said, or nothing.
 const RelayCause = "fairlead-relay: "
 
-// Cause is why a proxy answers as it does, if it says so in a word that many proxies know: an error of squid's, or of Proxy-Status
-// (RFC 9209). Nothing else that it says is taken: it may repeat what it was told. Empty: this is no answer of a proxy, as far as
-// the header tells.
+// Cause returns why a proxy refused a request: squid's error name, or the error of Proxy-Status (RFC 9209). For a relay of ours it
+// returns what the relay says of the company's proxy. It takes only such fixed words, since other text may repeat what the
+// request had, such as credentials. It returns "" if the header names no cause: then the answer may come from a server behind the proxy.
 func Cause(header map[string][]string) string {
 	for _, value := range header["X-Squid-Error"] {
-		if found := squidError.FindStringSubmatch(value); found != nil {
-			return found[1]
+		if match := squidError.FindStringSubmatch(value); match != nil {
+			return match[1]
 		}
 	}
 	for _, value := range header["Proxy-Status"] {
-		found := proxyStatus.FindStringSubmatch(value)
+		match := proxyStatus.FindStringSubmatch(value)
 		switch {
-		case found == nil:
-		case len(value) > len("fairlead-relay;") && value[:len("fairlead-relay;")] == "fairlead-relay;":
-			return RelayCause + found[2]
+		case match == nil:
+		case strings.HasPrefix(value, "fairlead-relay;"):
+			return RelayCause + match[2]
 		default:
-			return found[1]
+			return match[1]
 		}
 	}
 	return ""

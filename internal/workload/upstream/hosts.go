@@ -82,5 +82,5 @@ func (t TCP) Dial(ctx context.Context, address string) (Conn, error) {
 		}
 		failed = append(failed, err)
 	}
-	return nil, InTime(ctx, errors.Join(failed...))
+	return nil, contextCauseOr(ctx, errors.Join(failed...))
 }

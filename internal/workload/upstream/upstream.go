@@ -111,7 +111,7 @@ func (d *Dialer) connect(ctx context.Context, proxy Proxy, authorities func() (*
 	})
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, InTime(ctx, &TLSError{inTLS(err)})
+		return nil, contextCauseOr(ctx, &TLSError{inTLS(err)})
 	}
 	return secured, nil
 }
@@ -135,8 +135,9 @@ func inTLS(err error) error {
 	return err
 }
 
-// InTime names the reason of the context, if that is why there is an error.
-func InTime(ctx context.Context, err error) error {
+// contextCauseOr returns why the context ended, if it did: then err is only a consequence, such as a closed connection. Else it
+// returns err.
+func contextCauseOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
