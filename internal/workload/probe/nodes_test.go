@@ -83,7 +83,7 @@ func TestTheFirstResultHasTheNodes(t *testing.T) {
 	known := time.Now().Add(200 * time.Millisecond)
 	a.fleet.synced = func() bool { return time.Now().After(known) }
 	a.fleet.await(t.Context(), a.Period/2)
-	if r := a.result(nil); r.Nodes == nil || r.Nodes.Total != 3 {
+	if r := a.currentResult(nil); r.Nodes == nil || r.Nodes.Total != 3 {
 		t.Errorf("%+v", r.Nodes)
 	}
 	a.fleet.synced = func() bool { return false }    // as without the right to list them

@@ -151,7 +151,7 @@ func (a *agent) round(ctx context.Context) {
 	if a.Credentials != nil {
 		seen, unseen = a.Credentials.Count(ctx)
 	}
-	result := a.result(targets)
+	result := a.currentResult(targets)
 	result.Revision = settings.Revision
 	result.Credentials, result.Unseen = seen, unseen
 	err = a.publish.write(ctx, result)
@@ -161,8 +161,9 @@ func (a *agent) round(ctx context.Context) {
 	a.metrics.set(result, time.Since(began), a.targets.problem != nil || a.folder.Problem() != nil, err)
 }
 
-// result is what is known now: of nodes, if something is tried through their relays.
-func (a *agent) result(targets []probe.Target) probe.Result {
+// currentResult returns what is known of these targets now. It has nodes only if targets are tried through their relays. The
+// history gets the time that a turn over all nodes takes, to know which of what it saw is too old.
+func (a *agent) currentResult(targets []probe.Target) probe.Result {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	var nodes map[string]time.Time

@@ -32,7 +32,7 @@ func TestWhatANodeDoesCountsForTheSettingsOfItsRelay(t *testing.T) {
 		a.plan = nodePlan{settingsOf(t, map[string]string{"HTTPS_PROXY": "http://p:1", "REVISION": revision}), []probe.Target{target}}
 		a.history.Of(a.plan.settings.Revision)
 		a.tryNode(t.Context(), a.plan, "n0000", relayAt{at, at}, time.Hour)
-		n := a.result(nil).Nodes
+		n := a.currentResult(nil).Nodes
 		return fmt.Sprint(n.Verified, n.Failed, n.Pending)
 	}
 	for _, step := range []struct{ revision, ofRelay, want string }{
