@@ -82,7 +82,7 @@ func (s *state) reportedSecrets() []v1alpha1.SecretRecord {
 
 func (s *state) setsAreRight() bool {
 	for _, part := range parts {
-		if set := s.sets[part]; set == nil || !isAs(set, setOf(s.cluster, part)) {
+		if set := s.sets[part]; set == nil || !matches(set, setOf(s.cluster, part)) {
 			return false
 		}
 	}
@@ -147,9 +147,9 @@ func (r *Reconciler) ours(ctx context.Context, s *state, all bool) (map[delivery
 	return there, nil
 }
 
-// keepPart keeps the ClusterResourceSet of a part and its Secret, and returns the payload of that.
+// keepPart creates or mends the ClusterResourceSet of a part and its Secret, and returns the payload of the Secret.
 func (r *Reconciler) keepPart(ctx context.Context, s *state, part delivery.Part, there *corev1.Secret, document []byte) ([]byte, error) {
-	uid, err := r.keepSet(ctx, s, part)
+	uid, err := r.ensureSet(ctx, s, part)
 	if err != nil {
 		return nil, err
 	}
@@ -163,19 +163,20 @@ func (r *Reconciler) keepPart(ctx context.Context, s *state, part delivery.Part,
 	return payload, err
 }
 
-// keepSet returns the UID of the ClusterResourceSet of a part.
-func (r *Reconciler) keepSet(ctx context.Context, s *state, part delivery.Part) (types.UID, error) {
-	want, is := setOf(s.cluster, part), s.sets[part]
-	if is != nil && isAs(is, want) {
-		return is.UID, nil
+// ensureSet creates or mends the ClusterResourceSet of a part, and returns its UID, which owns the Secret of the part. It sends no
+// request if the cached set is right.
+func (r *Reconciler) ensureSet(ctx context.Context, s *state, part delivery.Part) (types.UID, error) {
+	want, have := setOf(s.cluster, part), s.sets[part]
+	if have != nil && matches(have, want) {
+		return have.UID, nil
 	}
 	return apply.Keep(ctx, r.Client, want, writer)
 }
 
 // holds reports whether a Secret has this document for Cluster API.
 func holds(secret *corev1.Secret, document []byte) bool {
-	is, _, sealed := delivery.Open(secret.Data[delivery.Key])
-	return sealed && bytes.Equal(is, document) && secret.Type == secretType
+	opened, _, ok := delivery.Open(secret.Data[delivery.Key])
+	return ok && bytes.Equal(opened, document) && secret.Type == secretType
 }
 
 // renews: what is not applied yet is not renewed. Cluster API tries by itself until it has.

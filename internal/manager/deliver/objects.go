@@ -55,9 +55,9 @@ func labelsOf(cluster string, part delivery.Part) map[string]string {
 	return map[string]string{v1alpha1.DeliverLabel: cluster, delivery.Label: string(part)}
 }
 
-// isAs reports whether a ClusterResourceSet is as it should be.
-func isAs(is, want *addonsv1.ClusterResourceSet) bool {
-	return owned(is, want.OwnerReferences[0].UID) && equality.Semantic.DeepEqual(is.Spec, want.Spec)
+// matches reports whether a ClusterResourceSet has the owner and the spec that it should have.
+func matches(have, want *addonsv1.ClusterResourceSet) bool {
+	return owned(have, want.OwnerReferences[0].UID) && equality.Semantic.DeepEqual(have.Spec, want.Spec)
 }
 
 // owned reports whether an object goes with the one of this UID.

@@ -36,14 +36,14 @@ func parseKubeconfig(text []byte) (access, error) {
 	if cluster == nil || user == nil {
 		return access{}, errors.New("the current-context of the kubeconfig names a cluster or a user that is not there")
 	}
-	if field := refused(cluster, user); field != "" {
+	if field := refusedField(cluster, user); field != "" {
 		return access{}, fmt.Errorf("the kubeconfig has %s, which is refused: it must have everything in itself, run nothing, and verify the API server", field)
 	}
 	return accessOf(cluster, user)
 }
 
-// refused names a field that is set and must not be.
-func refused(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) string {
+// refusedField returns the first field that is set and must not be, or "" if there is none.
+func refusedField(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) string {
 	for _, field := range []struct {
 		name string
 		set  bool
