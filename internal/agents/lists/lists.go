@@ -18,13 +18,13 @@ import (
 
 // Place is where the settings of one reader stand side by side.
 type Place struct {
-	File   string            // if it is one
-	Object string            // kind, namespace and name
-	Path   string            // of what they stand in
-	values map[string]string // by the names that variables have
-	fields map[string]string // where each is
-	known  bool              // a list that is not there is none: nothing else can set it
-	how    how
+	File     string            // if it is one
+	Object   string            // kind, namespace and name
+	Path     string            // of what they stand in
+	values   map[string]string // by the names that variables have
+	fields   map[string]string // where each is
+	complete bool              // nothing else sets variables: without a list here, the reader has none
+	how      how
 	// cluster is the one that the object is for, by its label; empty: any.
 	cluster string
 }
@@ -72,7 +72,7 @@ func namesOf(places []Place) []lint.Place {
 
 // key is the same for places that are judged alike.
 func (p Place) key() string {
-	key := fmt.Sprintln(p.how, p.known, p.cluster)
+	key := fmt.Sprintln(p.how, p.complete, p.cluster)
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		key += fmt.Sprintf("%s=%q\n", name, p.values[name])
 	}
@@ -90,11 +90,13 @@ func (p Place) field() string {
 }
 
 // HasList tells whether a list is there, or should be.
-func (p Place) HasList() bool { return hasList(p.values) || p.known }
+func (p Place) HasList() bool { return hasList(p.values) || p.complete }
 
+// judge returns the findings for a place, one result for each cluster. NO_PROXY and no_proxy are judged apart if they differ, since
+// some clients read only the second. Findings that do not hold for this kind of object are left out.
 func (p Place) judge(run func(lint.Input) ([]lint.Result, error)) ([]lint.Result, error) {
 	upper, lower := p.values[proxyenv.NoProxy], p.values[proxyenv.LowerNoProxy]
-	if !hasList(p.values) && p.known {
+	if !hasList(p.values) && p.complete {
 		return []lint.Result{{Findings: []lint.Finding{p.notSet()}}}, nil
 	}
 	for _, list := range []string{upper, lower} {
@@ -106,21 +108,21 @@ func (p Place) judge(run func(lint.Input) ([]lint.Result, error)) ([]lint.Result
 	if err != nil {
 		return nil, err
 	}
-	if upper != "" && lower != "" && upper != lower { // some clients read the other one
+	if upper != "" && lower != "" && upper != lower {
 		other, err := run(p.input(map[string]string{proxyenv.LowerNoProxy: lower}))
 		if err != nil {
 			return nil, err
 		}
-		addTo(judged, other)
+		addNews(judged, other)
 	}
 	for i := range judged {
-		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, p.isNotFor)
+		judged[i].Findings = slices.DeleteFunc(judged[i].Findings, p.isUseless)
 	}
 	return judged, nil
 }
 
-// addTo adds the findings that are not there yet.
-func addTo(judged, other []lint.Result) {
+// addNews adds to the results in judged the findings of other that they do not have yet.
+func addNews(judged, other []lint.Result) {
 	value := func(a, b lint.Entry) bool { return a.Value == b.Value }
 	for i := range other {
 		said := judged[i].Findings
@@ -133,9 +135,9 @@ func addTo(judged, other []lint.Result) {
 	}
 }
 
-// isNotFor tells whether a finding is of no use here. Who sets one proxy alone has a reader in mind. Where a controller adds
-// what the cluster needs, or the reader does not ask for it, nothing is missing.
-func (p Place) isNotFor(f lint.Finding) bool {
+// isUseless reports whether a finding helps nobody here. Whoever sets only one proxy has a reader in mind. Nothing is missing where
+// a controller adds what the cluster needs, or the reader does not ask for it.
+func (p Place) isUseless(f lint.Finding) bool {
 	switch {
 	case f.Code == lint.OneProxy, p.how.adds && needed[f.Code], !p.HasList() && !ofURL[f.Code]:
 		return true

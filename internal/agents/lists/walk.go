@@ -77,7 +77,7 @@ func (w *walker) fields(at string, m map[string]any) {
 			w.value(under(at, key), m[key])
 		}
 	}
-	g.known = w.how.none
+	g.complete = w.how.none
 	if isOurs(m) {
 		g.how.adds, g.how.ours = true, true
 	}
@@ -132,7 +132,7 @@ func (w *walker) environment(at string, container map[string]any) {
 	if strings.Contains(strings.ToLower(at), "containers[") {
 		c, err := tunnel.Read[tunnel.Container](container)
 		g.how.adds = g.how.adds || err == nil && tunnel.AsksOneServer(c)
-		g.known = container["envFrom"] == nil && !g.how.adds
+		g.complete = container["envFrom"] == nil && !g.how.adds
 	}
 	w.variables(g, container["env"].([]any))
 }
@@ -229,9 +229,9 @@ func (w *walker) add(g *Place) {
 			}
 		}
 	}
-	g.known = g.known && proxy
+	g.complete = g.complete && proxy
 	list := g.values[proxyenv.NoProxy] + g.values[proxyenv.LowerNoProxy]
-	if g.known || list != "" || hasList(g.fields) && proxy && !g.how.adds || !hasList(g.fields) && len(g.values) > 0 {
+	if g.complete || list != "" || hasList(g.fields) && proxy && !g.how.adds || !hasList(g.fields) && len(g.values) > 0 {
 		w.places = append(w.places, *g)
 	}
 }

@@ -121,7 +121,7 @@ func (s statement) added(path string) []any {
 	return values
 }
 
-// addedNames are the names of added variables.
+// addedNames returns the names of the variables that operations add below a path.
 func (s statement) addedNames(path string) []string {
 	var names []string
 	for _, value := range s.added(path) {

@@ -36,7 +36,7 @@ func (c Cluster) Ways() Ways {
 		if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		relayed, refers := false, slices.ContainsFunc(pod.Spec.Volumes, mounts)
+		relayed, refers := false, slices.ContainsFunc(pod.Spec.Volumes, holdsProxySecret)
 		for _, one := range containers(pod) {
 			relayed = relayed || slices.ContainsFunc(one.Env, func(e corev1.EnvVar) bool { return leadsToRelay(e, pod.Namespace) })
 			refers = refers || references(one.Container) != nil
@@ -86,7 +86,8 @@ func (c Cluster) without(pod *corev1.Pod) string {
 	return text + " once there is one"
 }
 
-func mounts(v corev1.Volume) bool {
+// holdsProxySecret reports whether a volume has the Secret fairlead-proxy in it.
+func holdsProxySecret(v corev1.Volume) bool {
 	if v.Secret != nil {
 		return v.Secret.SecretName == proxysecret.Name
 	}
