@@ -213,7 +213,7 @@ func diagnosisText(s terminal.Style, d diagnosis.Diagnosis) []byte {
 	}
 	fmt.Fprintf(&out, "Cluster %s: %s.\n\n", terminal.ASCII(d.Cluster), verdict)
 	for _, said := range d.Sentences {
-		out.Add(string(said.Severity), terminal.ASCII(said.Code)+sinceText(said), terminal.ASCII(said.Text), terminal.Labelled("do", terminal.ASCII(said.Do)))
+		out.Add(string(said.Severity), terminal.ASCII(said.Code)+lastingSince(said), terminal.ASCII(said.Text), terminal.Labelled("do", terminal.ASCII(said.Do)))
 	}
 	fmt.Fprintf(&out, "Looked at: %s.\n", strings.Join(d.LookedAt, ", "))
 	for _, one := range d.NotLookedAt {
@@ -222,7 +222,8 @@ func diagnosisText(s terminal.Style, d diagnosis.Diagnosis) []byte {
 	return out.Bytes()
 }
 
-func sinceText(said diagnosis.Sentence) string {
+// lastingSince returns what stands after the code of a sentence: "  since" and the time, or "" if no time is known.
+func lastingSince(said diagnosis.Sentence) string {
 	if said.Since.IsZero() {
 		return ""
 	}

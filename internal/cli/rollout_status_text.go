@@ -267,18 +267,20 @@ func statusesText(s terminal.Style, all []rolloutReport) []byte {
 	return table.Bytes()
 }
 
-// screen shows a rollout that goes on: all of it where a terminal can replace it, else a line for each change.
+// screen shows the progress of a rollout. On a terminal, each status replaces the one before. Elsewhere, each change is a line.
 type screen struct {
 	out      io.Writer
-	replaced *terminal.Screen // nil: lines
+	terminal *terminal.Screen // nil: out is no terminal, or nothing is shown
 	silent   bool
 	last     string
 }
 
+// newScreen returns a screen that writes to out. If the output is no table, it shows nothing: a
+// program reads the result alone.
 func newScreen(out io.Writer, output string) *screen {
 	s := &screen{out: out, silent: output != tableOutput}
-	if replaced, ok := terminal.NewScreen(out); ok && !s.silent {
-		s.replaced = replaced
+	if onTerminal, ok := terminal.NewScreen(out); ok && !s.silent {
+		s.terminal = onTerminal
 	}
 	return s
 }
@@ -286,18 +288,18 @@ func newScreen(out io.Writer, output string) *screen {
 func (s *screen) show(r rolloutReport) {
 	switch line := watchLine(r); {
 	case s.silent:
-	case s.replaced != nil:
-		s.replaced.Show(statusText(s.replaced.Style(), r))
+	case s.terminal != nil:
+		s.terminal.Show(statusText(s.terminal.Style(), r))
 	case line != s.last:
 		s.last = line
 		fmt.Fprint(s.out, line)
 	}
 }
 
-// clear makes room for the end.
+// clear removes the progress from the terminal, so that the result stands in its place.
 func (s *screen) clear() {
-	if s.replaced != nil {
-		s.replaced.Clear()
+	if s.terminal != nil {
+		s.terminal.Clear()
 	}
 }
 
