@@ -30,8 +30,8 @@ func (c Configuration) alone(choice dialect.Choice, entry string, target dialect
 	return choice.Read(c.env())(target).Route == dialect.Direct
 }
 
-// claimFor derives from the kind of the deciding entry what those who do not
-// heed it do not read.
+// claimFor returns what clients do not do that use the proxy although entry text
+// covers the target. The kind of the entry tells.
 func claimFor(text string, target dialect.Target) claim {
 	entry, err := noproxy.Parse(text)
 	switch {
@@ -101,6 +101,8 @@ func claimForAddr(text string, entry noproxy.Entry, target dialect.Target) claim
 	return claim{words: "take " + text + " to cover this host"}
 }
 
+// claimForName is claimFor for an entry that is a name. The claim names the first
+// way in which entry and host differ.
 func claimForName(text string, entry noproxy.Entry, target dialect.Target) claim {
 	host := strings.ToLower(target.Host)
 	name, rooted := strings.CutSuffix(host, ".")

@@ -76,7 +76,7 @@ func parse(data []byte, given bool) ([]Row, error) {
 	return rows, nil
 }
 
-// inWords says what has the wrong type without the names of Go's types.
+// inWords rewrites an error of encoding/json about a wrong type, without the names of Go's types.
 func inWords(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
