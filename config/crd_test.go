@@ -100,7 +100,7 @@ func TestEveryFieldFollowsTheConventions(t *testing.T) {
 	for _, crd := range definitions(t) {
 		for _, version := range crd.Spec.Versions {
 			for _, part := range []string{"spec", "status"} {
-				if p, has := version.Schema.OpenAPIV3Schema.Properties[part]; has {
+				if p, ok := version.Schema.OpenAPIV3Schema.Properties[part]; ok {
 					walk(p, part, part, func(path, name string, p property) {
 						fields++
 						for _, problem := range problems(path, name, p) {
@@ -162,8 +162,8 @@ func TestTheReportSaysWhichSourcesThereAre(t *testing.T) {
 	}
 	for _, crd := range definitions(t) {
 		for _, version := range crd.Spec.Versions {
-			entries, has := version.Schema.OpenAPIV3Schema.Properties["status"].Properties["entries"]
-			if !has || entries.Items == nil {
+			entries, ok := version.Schema.OpenAPIV3Schema.Properties["status"].Properties["entries"]
+			if !ok || entries.Items == nil {
 				continue
 			}
 			for _, m := range layers {

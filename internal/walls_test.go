@@ -299,11 +299,11 @@ func calls(t *testing.T, dir string, names []string) map[string]int {
 			t.Fatal(err)
 		}
 		ast.Inspect(tree, func(node ast.Node) bool {
-			call, is := node.(*ast.CallExpr)
-			if !is || len(call.Args) == 0 || identifier(call.Args[0]) != "ctx" {
+			call, ok := node.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 || identifier(call.Args[0]) != "ctx" {
 				return true
 			}
-			if method, is := call.Fun.(*ast.SelectorExpr); is && slices.Contains(names, method.Sel.Name) && identifier(method.X) != "apply" {
+			if method, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(names, method.Sel.Name) && identifier(method.X) != "apply" {
 				found[method.Sel.Name]++
 			}
 			return true
@@ -314,7 +314,7 @@ func calls(t *testing.T, dir string, names []string) map[string]int {
 
 // identifier is the name that an expression is, if it is one.
 func identifier(e ast.Expr) string {
-	if name, is := e.(*ast.Ident); is {
+	if name, ok := e.(*ast.Ident); ok {
 		return name.Name
 	}
 	return ""

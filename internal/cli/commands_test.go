@@ -105,8 +105,8 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 				return
 			}
 			seen++
-			with, found := cmd.GetFlagCompletionFunc(flag.Name)
-			if !found {
+			with, ok := cmd.GetFlagCompletionFunc(flag.Name)
+			if !ok {
 				t.Errorf("%s --%s has no completion", path, flag.Name)
 				return
 			}
@@ -129,8 +129,8 @@ func TestFlagsOfOneNameAreAlike(t *testing.T) {
 	first := map[string]*pflag.Flag{}
 	for path, cmd := range commands() {
 		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-			other, known := first[flag.Name]
-			if known && (other.Shorthand != flag.Shorthand || other.Value.Type() != flag.Value.Type()) {
+			other, ok := first[flag.Name]
+			if ok && (other.Shorthand != flag.Shorthand || other.Value.Type() != flag.Value.Type()) {
 				t.Errorf("%s --%s is -%s %s, elsewhere -%s %s", path, flag.Name, flag.Shorthand, flag.Value.Type(), other.Shorthand, other.Value.Type())
 			}
 			first[flag.Name] = flag

@@ -145,7 +145,7 @@ func at(t *testing.T, documents, endpoint string) string {
 		if err := yaml.Unmarshal([]byte(document), &object); err != nil {
 			t.Fatal(err)
 		}
-		if spec, is := object["spec"].(map[string]any); is && object["kind"] == "Cluster" && spec["controlPlaneEndpoint"] == nil {
+		if spec, ok := object["spec"].(map[string]any); ok && object["kind"] == "Cluster" && spec["controlPlaneEndpoint"] == nil {
 			spec["controlPlaneEndpoint"] = map[string]any{"host": endpoint, "port": 6443}
 			changed, err := yaml.Marshal(object)
 			if err != nil {

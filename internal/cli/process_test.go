@@ -51,8 +51,8 @@ func TestAReaderThatGoesAwayEndsIt(t *testing.T) {
 	cmd.Stderr = complaints
 	err = cmd.Run()
 	_ = write.Close()
-	status, is := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if !is || status.Signal() != syscall.SIGPIPE || len(complaints.text) > 0 {
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || status.Signal() != syscall.SIGPIPE || len(complaints.text) > 0 {
 		t.Errorf("%v: %s", err, complaints.text)
 	}
 }
@@ -107,7 +107,7 @@ func interrupted(t *testing.T, await func(), args ...string) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if status, is := cmd.ProcessState.Sys().(syscall.WaitStatus); !is || status.Signal() != syscall.SIGINT {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
 		t.Errorf("%q: %v", args, cmd.ProcessState)
 	}
 }

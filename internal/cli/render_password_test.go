@@ -64,11 +64,11 @@ func TestTheOutputsWithoutThePasswordAreTheOnesThatAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for where, text := range map[string]string{"the help": all.Long, "docs/explanation/threat-model.md": string(model)} {
-		_, list, found := strings.Cut(strings.Join(strings.Fields(text), " "), "in every output but ")
+		_, list, ok := strings.Cut(strings.Join(strings.Fields(text), " "), "in every output but ")
 		list, _, ended := strings.Cut(list, ";")
 		named := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", `", r) })
 		slices.Sort(named)
-		if !found || !ended || !slices.Equal(named, without) {
+		if !ok || !ended || !slices.Equal(named, without) {
 			t.Errorf("%s names %q; those without it are %q", where, named, without)
 		}
 	}

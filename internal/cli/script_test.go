@@ -126,8 +126,8 @@ func decode(ts *testscript.TestScript, neg bool, args []string) {
 		if secret.Name != args[1] {
 			continue
 		}
-		data, found := secret.Data[args[2]]
-		if !found || secret.APIVersion != "v1" || secret.Kind != "Secret" {
+		data, ok := secret.Data[args[2]]
+		if !ok || secret.APIVersion != "v1" || secret.Kind != "Secret" {
 			ts.Fatalf("%s %s has no key %s", secret.Kind, secret.Name, args[2])
 		}
 		ts.Check(os.WriteFile(ts.MkAbs(args[3]), data, 0o600))

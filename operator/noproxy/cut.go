@@ -90,9 +90,9 @@ func HasUserinfo(text string) bool {
 	if strings.Contains(text, "@") {
 		return true
 	}
-	_, rest, found := strings.Cut(text, "://")
+	_, rest, ok := strings.Cut(text, "://")
 	_, rest, behind := strings.Cut(rest[strings.LastIndexByte(rest, ']')+1:], ":")
-	if !found || !behind {
+	if !ok || !behind {
 		return false
 	}
 	port, _, _ := strings.Cut(rest, "/")
@@ -127,8 +127,8 @@ func Redacted(text string) string {
 	if at := strings.LastIndexByte(text, '@'); at >= 0 {
 		return "***" + text[at:]
 	}
-	if scheme, rest, found := strings.Cut(text, "://"); found {
-		if host, _, found := strings.Cut(rest, ":"); found {
+	if scheme, rest, ok := strings.Cut(text, "://"); ok {
+		if host, _, ok := strings.Cut(rest, ":"); ok {
 			return scheme + "://" + host + ":***"
 		}
 	}

@@ -52,8 +52,8 @@ func Merge(lists ...List) List {
 	for _, list := range lists {
 		for _, item := range list {
 			text := item.Entry.String()
-			at, seen := place[text]
-			if !seen {
+			at, ok := place[text]
+			if !ok {
 				place[text] = len(merged)
 				merged = append(merged, Item{item.Entry, slices.Clip(item.Sources)})
 				continue

@@ -177,7 +177,7 @@ func isASCII(s string) bool {
 
 func checkName(text, name string) error {
 	// Only digits after it: 10.1.2.3-node.example is a name.
-	if first, last, found := strings.Cut(name, "-"); found && strings.Trim(last, "0123456789.") == "" {
+	if first, last, ok := strings.Cut(name, "-"); ok && strings.Trim(last, "0123456789.") == "" {
 		if _, err := netip.ParseAddr(first); err == nil {
 			return refuse(text, ReasonRange, "address ranges are understood by almost no client; write a network such as 10.1.2.0/28")
 		}

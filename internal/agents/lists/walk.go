@@ -60,14 +60,14 @@ func (w *walker) fields(at string, m map[string]any) {
 	}
 	g := w.group(at)
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		name, is := canonical(key)
+		name, ok := canonical(key)
 		text, isText := joined(m[key])
 		switch {
 		case unread[key] || prose.MatchString(key) || isText && password.IsOf(key) && !file.MatchString(key):
 		case isText && isProxyURL(key) && (w.how.url || m["noProxy"] != nil || m["no_proxy"] != nil):
 			g.how.adds = g.how.adds || key == "proxy_url" // of Prometheus, whose targets are elsewhere
 			w.set(g, proxyenv.HTTPS, under(at, key), text)
-		case is && isText:
+		case ok && isText:
 			w.set(g, name, under(at, key), text)
 		case key == "metadata" || key == "annotations":
 			w.annotations(under(at, key), m[key])
@@ -175,11 +175,11 @@ var once = regexp.MustCompile(`(?:^|/)(?:curl|wget)$`)
 func (w *walker) arguments(at string, all []any) {
 	g := w.group(at)
 	for i, one := range all {
-		text, is := one.(string)
+		text, ok := one.(string)
 		if once.MatchString(text) {
 			break
 		}
-		if !is {
+		if !ok {
 			if _, isMap := one.(map[string]any); !isMap {
 				w.value(fmt.Sprintf("%s[%d]", at, i), one)
 			}
@@ -192,11 +192,11 @@ func (w *walker) arguments(at string, all []any) {
 			}
 			continue
 		}
-		name, is := canonical(match[1][strings.LastIndexByte(match[1], '.')+1:])
+		name, ok := canonical(match[1][strings.LastIndexByte(match[1], '.')+1:])
 		switch {
-		case is && strings.Contains(text, "="):
+		case ok && strings.Contains(text, "="):
 			w.set(g, name, fmt.Sprintf("%s[%d]", at, i), match[2])
-		case is && i+1 < len(all):
+		case ok && i+1 < len(all):
 			if next, _ := all[i+1].(string); !isList(name) && !strings.HasPrefix(next, "-") || plainList.MatchString(next) && !strings.Contains(next, "://") && next != "*" {
 				w.set(g, name, fmt.Sprintf("%s[%d]", at, i+1), next)
 			}

@@ -123,7 +123,7 @@ func (e *editor) diffMapping(node *yamlv3.Node, have, want map[string]any) {
 	}
 	added := map[string]any{}
 	for key, value := range want {
-		if _, was := have[key]; !was {
+		if _, ok := have[key]; !ok {
 			added[key] = value
 		} else {
 			require(seen[key]) // else it comes by a merge

@@ -81,7 +81,7 @@ func TestTheTextsOfTunnelsHaveVariablesInOneOrder(t *testing.T) {
 				known := expressions(t, with)
 				var names []string
 				for _, v := range variables(t, of) {
-					if _, is := known[v.Name]; is {
+					if _, ok := known[v.Name]; ok {
 						names = append(names, v.Name)
 					}
 				}

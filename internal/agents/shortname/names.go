@@ -47,7 +47,7 @@ func textsOf(c tunnel.Container, variables []variable) []text {
 		words := line.words
 		for i, word := range words {
 			t := text{where: fmt.Sprintf("%s[%d]", line.field, i), value: word}
-			if flag, value, found := strings.Cut(word, "="); found && strings.HasPrefix(word, "-") {
+			if flag, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
 				t.key, t.value = flag, value
 			} else if i > 0 && strings.HasPrefix(words[i-1], "-") && !strings.Contains(words[i-1], "=") {
 				t.key = words[i-1]

@@ -70,11 +70,11 @@ func (e *environment) add(prefix, kind string, ref *KeyRef, all map[string]map[s
 }
 
 func (e *environment) refer(name, kind string, ref KeyRef, all map[string]map[string]string) {
-	content, given := all[ref.Name]
-	value, there := content[ref.Key]
-	if !given || there || !ref.Optional {
+	content, objectOK := all[ref.Name]
+	value, keyOK := content[ref.Key]
+	if !objectOK || keyOK || !ref.Optional {
 		source := fmt.Sprintf("%s %s, key %s", kind, ref.Name, ref.Key)
-		e.variables[name] = variable{value: value, unknown: !given, missing: given && !there, source: source}
+		e.variables[name] = variable{value: value, unknown: !objectOK, missing: objectOK && !keyOK, source: source}
 	}
 }
 
@@ -139,14 +139,14 @@ func (in Input) find(c Container, at string) (file, bool) {
 }
 
 // find returns the file that a volume has at a path.
-func (v Volume) find(at string, objects Objects) (found file, there bool) {
+func (v Volume) find(at string, objects Objects) (found file, ok bool) {
 	from := func(kind string, p *Projection, all map[string]map[string]string) {
-		if p == nil || there {
+		if p == nil || ok {
 			return
 		}
-		if key, ok := p.key(at); ok {
+		if key, keyOK := p.key(at); keyOK {
 			found = file{source: kind + " " + p.Name + ", key " + key, plain: kind == "ConfigMap"}
-			found.content, there = all[p.Name][key]
+			found.content, ok = all[p.Name][key]
 		}
 	}
 	if v.Secret != nil {
@@ -156,7 +156,7 @@ func (v Volume) find(at string, objects Objects) (found file, there bool) {
 		from("Secret", source.Secret, objects.Secrets)
 		from("ConfigMap", source.ConfigMap, objects.ConfigMaps)
 	}
-	return found, there
+	return found, ok
 }
 
 // key returns which one is at a path.

@@ -29,8 +29,8 @@ func (j *judge) hubOfFRPC() (hub, string) {
 }
 
 func (j *judge) hubOfConfig(at string) (hub, string) {
-	f, where, found := j.configuration(at)
-	if !found {
+	f, where, ok := j.configuration(at)
+	if !ok {
 		return hub{}, where
 	}
 	config, err := readFRPC(j.fill(f.content))

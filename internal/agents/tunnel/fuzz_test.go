@@ -34,7 +34,7 @@ func FuzzAnyManifestIsAnswered(f *testing.F) {
 			return
 		}
 		spec, _ := object["spec"].(map[string]any)
-		if template, is := spec["template"].(map[string]any); is {
+		if template, ok := spec["template"].(map[string]any); ok {
 			object = template
 		}
 		m, _ := tunnel.Read[tunnel.ManagedProxy](object)

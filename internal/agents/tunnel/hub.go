@@ -74,15 +74,15 @@ func (j *judge) hubOfProxyAgent() (hub, string) {
 }
 
 // configuration returns a file, and where it is.
-func (j *judge) configuration(at string) (f file, where string, found bool) {
-	f, found = j.in.find(j.container, at)
-	return f, strings.TrimSuffix(at+", of "+f.source, ", of "), found
+func (j *judge) configuration(at string) (f file, where string, ok bool) {
+	f, ok = j.in.find(j.container, at)
+	return f, strings.TrimSuffix(at+", of "+f.source, ", of "), ok
 }
 
 // hubOfKubeconfig looks into the kubeconfig of the hub, if its Secret is given.
 func (j *judge) hubOfKubeconfig() (hub, string) {
-	f, where, found := j.configuration(j.line.flagOr("/spoke/hub-kubeconfig/kubeconfig", "--hub-kubeconfig", "--bootstrap-kubeconfig"))
-	if !found {
+	f, where, ok := j.configuration(j.line.flagOr("/spoke/hub-kubeconfig/kubeconfig", "--hub-kubeconfig", "--bootstrap-kubeconfig"))
+	if !ok {
 		return hub{}, "the kubeconfig " + where + ", whose proxy-url would come first"
 	}
 	var config struct {
@@ -128,8 +128,8 @@ func (j *judge) hubOfRancher() (hub, string) {
 
 // hubOfTeleport looks into its configuration, if its ConfigMap is given.
 func (j *judge) hubOfTeleport() (hub, string) {
-	f, where, found := j.configuration(j.line.flagOr("/etc/teleport/teleport.yaml", "--config", "-c"))
-	if !found {
+	f, where, ok := j.configuration(j.line.flagOr("/etc/teleport/teleport.yaml", "--config", "-c"))
+	if !ok {
 		return hub{}, where
 	}
 	var config struct {

@@ -162,8 +162,8 @@ func (j *judge) byEnvironment() {
 		j.through(*j.configured)
 		return
 	}
-	s, found := j.chosen(j.program.reads()...)
-	if !found {
+	s, ok := j.chosen(j.program.reads()...)
+	if !ok {
 		j.unset()
 		return
 	}
@@ -172,15 +172,15 @@ func (j *judge) byEnvironment() {
 		return
 	}
 	env := dialect.Env{s.name: s.value}
-	list, given := j.chosen(proxyenv.NoProxy, proxyenv.LowerNoProxy)
-	if given {
+	list, ok := j.chosen(proxyenv.NoProxy, proxyenv.LowerNoProxy)
+	if ok {
 		env[list.name] = list.value
 	}
 	target := dialect.Target{URL: "https://" + j.hub.String(), Scheme: "https", Host: cmp.Or(j.hub.host, "hub.invalid"), Port: j.hub.port}
 	goes := golang(env)(target)
 	if goes.Route != dialect.Direct || goes.Variable == s.name {
 		j.through(s)
-		if given && list.unknown {
+		if ok && list.unknown {
 			j.say(NotGiven, lint.Info, "whether "+list.name+" covers the hub cannot be told: "+list.source+" is not given", giveSettings)
 		}
 		return

@@ -16,8 +16,8 @@ const (
 )
 
 func (j *judge) beatOfProxyAgent() int {
-	text, found := j.line.flag("--keepalive-time")
-	if !found {
+	text, ok := j.line.flag("--keepalive-time")
+	if !ok {
 		return defaultKeepalive
 	}
 	duration, ok := parseDuration(text)

@@ -94,16 +94,16 @@ func (m ManagedProxy) Judge(object string, idleTimeout int) Configuration {
 // judgeKeepalive: either end keeps the tunnel alive. The agent is where squid is.
 func (m ManagedProxy) judgeKeepalive(c *Configuration, idleTimeout int) {
 	const flag, mend = "--keepalive-time", "--keepalive-time=30s"
-	text, given := line{words: m.Spec.ProxyAgent.AdditionalArgs}.flag(flag)
+	text, flagOK := line{words: m.Spec.ProxyAgent.AdditionalArgs}.flag(flag)
 	beat, ok := parseDuration(text)
 	hubText, _ := line{words: m.Spec.ProxyServer.AdditionalArgs}.flag(flag)
 	hubBeat, hubOK := parseDuration(hubText)
 	switch {
-	case given && (!ok || beat < leastKeepalive):
+	case flagOK && (!ok || beat < leastKeepalive):
 		c.say(Keepalive, lint.Error, fmt.Sprintf("spec.proxyAgent.additionalArgs has %s=%s, and the server takes no less than 30 seconds", flag, text), mend)
-	case given && beat < idleTimeout:
+	case flagOK && beat < idleTimeout:
 		return
-	case given:
+	case flagOK:
 		c.say(Keepalive, lint.Warning, fmt.Sprintf("spec.proxyAgent.additionalArgs has %s=%s, and a proxy cuts what is idle for %s", flag, text, span(idleTimeout)), mend)
 	case hubOK && hubBeat < idleTimeout:
 		c.say(Keepalive, lint.Info, fmt.Sprintf("spec.proxyServer.additionalArgs has %s=%s, which keeps tunnels alive from the hub's end", flag, hubText), mend)

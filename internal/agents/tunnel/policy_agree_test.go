@@ -114,7 +114,7 @@ tunnels: {families: {agent: {labels: {app: [agent]}, containers: [agent], throug
 // serves reports whether operations add a relay for the hub, or any where the hub is not known.
 func serves(operations []mutation.Operation, hub string) bool {
 	for _, o := range operations {
-		if sidecar, is := o.Value.(map[string]any); is && sidecar["name"] == tunnel.RelayName {
+		if sidecar, ok := o.Value.(map[string]any); ok && sidecar["name"] == tunnel.RelayName {
 			targets, _ := sidecar["args"].([]any)
 			return hub == "" || slices.Contains(targets, any("--target="+hub))
 		}

@@ -41,14 +41,14 @@ func writes(t *testing.T, objects manifests, last written) written {
 	for _, cluster := range f.Clusters {
 		name := cluster.Namespace + "/" + cluster.Name
 		secrets, entries, err := renders(f, cluster)
-		_, had := last.secrets[name]
+		_, ok := last.secrets[name]
 		var problem *resolve.Problem
 		switch {
-		case err == nil && (secrets != nil || !had):
+		case err == nil && (secrets != nil || !ok):
 			w.secrets[name], w.entries[name] = secrets, entries
 		case err != nil && !errors.As(err, &problem):
 			t.Fatal(err)
-		case had: // a problem, or nothing selects it any more: what is there stays
+		case ok: // a problem, or nothing selects it any more: what is there stays
 			w.secrets[name], w.entries[name] = last.secrets[name], last.entries[name]
 		}
 	}

@@ -207,10 +207,10 @@ func TestACertificateSaysWhoItIsAndHowLong(t *testing.T) {
 	if c[1].Subject != "the certificate with serial number 1f" || len(c[2].Subject) > 210 || !strings.HasSuffix(c[2].Subject, "é…") {
 		t.Errorf("%q, %q", c[1].Subject, c[2].Subject)
 	}
-	if expiry, known := cabundle.Expiry(c); !known || expiry.Text != "2035-05-06 07:08 UTC" {
+	if expiry, ok := cabundle.Expiry(c); !ok || expiry.Text != "2035-05-06 07:08 UTC" {
 		t.Error(expiry)
 	}
-	if _, known := cabundle.Expiry(nil); known {
+	if _, ok := cabundle.Expiry(nil); ok {
 		t.Error("nothing expires")
 	}
 }

@@ -27,7 +27,7 @@ func TestTheAccessLogIsRead(t *testing.T) {
 	write(slog.NewJSONHandler(&text, nil))
 	var got []Request
 	for line := range strings.Lines(text.String()) {
-		if r, is := ParseRequest("[pod/fairlead-relay-x/relay] " + line); is {
+		if r, ok := ParseRequest("[pod/fairlead-relay-x/relay] " + line); ok {
 			got = append(got, r)
 		}
 	}
@@ -35,7 +35,7 @@ func TestTheAccessLogIsRead(t *testing.T) {
 		t.Errorf("it reads %+v of\n%s", got, text.String())
 	}
 	for _, other := range []string{"", "{", `{"msg":"access"`, "msg=access host=", "at=1 msg=other host=x"} {
-		if r, is := ParseRequest(other); is {
+		if r, ok := ParseRequest(other); ok {
 			t.Errorf("%q is %+v", other, r)
 		}
 	}

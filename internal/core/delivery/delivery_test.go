@@ -92,11 +92,11 @@ func TestAPayloadIsOneDocumentBelowACommentAndCanBeTakenApart(t *testing.T) {
 	if Hash(a) == Hash(b) || a[0] != '#' || len(a)%3 != 0 || !cmp.Equal(parse(t, a), parse(t, document)) {
 		t.Errorf("%d bytes; hashes %s and %s", len(a), Hash(a), Hash(b))
 	}
-	if got, when, is := Open(b); !is || string(got) != string(document) || !when.Equal(at) {
-		t.Errorf("%t, %s", is, when)
+	if got, when, ok := Open(b); !ok || string(got) != string(document) || !when.Equal(at) {
+		t.Errorf("%t, %s", ok, when)
 	}
 	for _, other := range []string{"", "{}", "# given at \n{}", "# given at 2026-11-24T15:04:05Z\n{}", "# given at x y\n{}", "# given at 2026-11-24T15:04:05Z 00"} {
-		if _, _, is := Open([]byte(other)); is {
+		if _, _, ok := Open([]byte(other)); ok {
 			t.Errorf("%q is taken", other)
 		}
 	}

@@ -24,7 +24,7 @@ func Seal(document []byte, at time.Time, nonce [NonceBytes]byte) []byte {
 }
 
 // Open takes a payload apart: the document, and when it was sealed.
-func Open(payload []byte) (document []byte, at time.Time, is bool) {
+func Open(payload []byte) (document []byte, at time.Time, ok bool) {
 	end := max(bytes.IndexByte(payload, '\n'), 0)
 	stamp, isStamp := bytes.CutPrefix(payload[:end], []byte(heading))
 	when, _, isWhen := bytes.Cut(stamp, []byte(" "))

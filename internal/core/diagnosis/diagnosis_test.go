@@ -272,14 +272,14 @@ func constants(t *testing.T, file, prefix string) (values []string) {
 		t.Fatal(err)
 	}
 	ast.Inspect(tree, func(node ast.Node) bool {
-		spec, is := node.(*ast.ValueSpec)
-		if !is || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, prefix) {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 || !strings.HasPrefix(spec.Names[0].Name, prefix) {
 			return true
 		}
 		if kind, typed := spec.Type.(*ast.Ident); prefix == "" && (!typed || kind.Name != "Reason") {
 			return true
 		}
-		if literal, is := spec.Values[0].(*ast.BasicLit); is {
+		if literal, ok := spec.Values[0].(*ast.BasicLit); ok {
 			value, err := strconv.Unquote(literal.Value)
 			if err != nil {
 				t.Fatal(err)

@@ -120,9 +120,9 @@ func TestTheCRDHasTheSameFormsGrantsAndDefaults(t *testing.T) {
 func policyKeys(t *testing.T) *regexp.Regexp {
 	t.Helper()
 	_, text, _ := strings.Cut(string(manifest(t, "rbac/admission_policy.yaml")), "'systemd-proxy': '")
-	text, _, found := strings.Cut(text, "}[")
+	text, _, ok := strings.Cut(text, "}[")
 	parts := regexp.MustCompile(`'\s*\+\s*'`)
-	if !found || !parts.MatchString(text) {
+	if !ok || !parts.MatchString(text) {
 		t.Fatal("the policy looks otherwise")
 	}
 	return regexp.MustCompile(parts.ReplaceAllString(strings.TrimRight(strings.TrimSpace(text), "'"), ""))

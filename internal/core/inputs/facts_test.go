@@ -34,8 +34,8 @@ func TestUsersRowsAreAddedToTheBuiltInTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, known := table.Row("acme.example", "AcmeCluster")
-	if !known || got.Source != "ConfigMap acme ka of resourceVersion 7" || len(table.Rows()) != len(builtin.Rows())+1 {
+	got, ok := table.Row("acme.example", "AcmeCluster")
+	if !ok || got.Source != "ConfigMap acme ka of resourceVersion 7" || len(table.Rows()) != len(builtin.Rows())+1 {
 		t.Errorf("got %+v of %d rows", got, len(table.Rows()))
 	}
 }
@@ -89,9 +89,9 @@ func TestTheFactsObjectIsTheFirstThatHasSomethingToRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &clusterv1.Cluster{Spec: clusterv1.ClusterSpec{InfrastructureRef: test.infrastructure, ControlPlaneRef: test.controlPlane}}
-			got, known := inputs.FindFactsObject(c, table)
-			if got.Name != test.want || known != (test.want != "") {
-				t.Errorf("%q (%t), not %q", got.Name, known, test.want)
+			got, ok := inputs.FindFactsObject(c, table)
+			if got.Name != test.want || ok != (test.want != "") {
+				t.Errorf("%q (%t), not %q", got.Name, ok, test.want)
 			}
 		})
 	}

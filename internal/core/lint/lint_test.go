@@ -219,14 +219,14 @@ func TestTheBudgetIsBlamedForWhatItLeavesOut(t *testing.T) {
 		for _, f := range lint.Run(in) {
 			codes[f.Code] = f
 		}
-		budget, found := codes[lint.Budget]
+		budget, ok := codes[lint.Budget]
 		if _, blamed := codes[lint.Unmatched]; blamed {
 			t.Errorf("%s: entries are blamed", name)
 		}
-		if found != (name == "a little over") {
+		if ok != (name == "a little over") {
 			t.Fatalf("%s: %v", name, codes)
 		}
-		if found && (budget.Severity != lint.Warning || len(budget.Entries) != 3_502 || !strings.Contains(strings.Join(budget.Clients, ","), "axios") || !strings.Contains(budget.Why, "budget of 100000 bytes")) {
+		if ok && (budget.Severity != lint.Warning || len(budget.Entries) != 3_502 || !strings.Contains(strings.Join(budget.Clients, ","), "axios") || !strings.Contains(budget.Why, "budget of 100000 bytes")) {
 			t.Errorf("%s of %d: %s %q", budget.Severity, len(budget.Entries), budget.Why, budget.Clients)
 		}
 	}

@@ -149,8 +149,8 @@ func TestAMachineIsVerifiedOnceItsNodeWasTried(t *testing.T) {
 		"failed":                   {&probe.Nodes{Until: &until, Failed: 2, Worst: []probe.Node{bad, {Name: "n", State: probe.Failed}}}, &older, "False"},
 		"failed and young":         {&probe.Nodes{Failed: 1, Worst: []probe.Node{{Name: "n", State: probe.Failed}}}, &younger, "False"},
 	} {
-		c, known := OfNode(tc.nodes, "n", tc.created)
-		if c.Status != tc.want || c.Message == "" || c.Reason == "" || known != (c.Status != metav1.ConditionUnknown || tc.nodes == nil) {
+		c, ok := OfNode(tc.nodes, "n", tc.created)
+		if c.Status != tc.want || c.Message == "" || c.Reason == "" || ok != (c.Status != metav1.ConditionUnknown || tc.nodes == nil) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}

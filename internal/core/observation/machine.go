@@ -12,7 +12,7 @@ import (
 // OfNode is the condition EgressVerified of the Machine of a node, which was created then; nil: that is not known. The message
 // has nothing of the result's, so that it changes with the status alone. Known is false if nobody has tried the node since the
 // probe began, or more fail than are named: a Machine then keeps what was said before.
-func OfNode(nodes *probe.Nodes, name string, created *time.Time) (c metav1.Condition, known bool) {
+func OfNode(nodes *probe.Nodes, name string, created *time.Time) (c metav1.Condition, ok bool) {
 	c = metav1.Condition{Type: v1alpha1.ConditionEgressVerified, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonNotObserved}
 	if nodes == nil {
 		c.Message = "no node of the cluster is tried: that takes a relay on every node"

@@ -268,18 +268,18 @@ func fields(was, is side) []Field {
 	add("configMap", given(was.objects[render.ConfigMapRole] != nil), given(is.objects[render.ConfigMapRole] != nil))
 	before, after := was.objects[render.SystemdRole], is.objects[render.SystemdRole]
 	for _, key := range namesOf(before, after) {
-		_, had := before[key]
-		_, has := after[key]
-		add("key "+key, given(had), given(has))
+		_, beforeOK := before[key]
+		_, afterOK := after[key]
+		add("key "+key, given(beforeOK), given(afterOK))
 	}
 	return all
 }
 
 func text(u proxyurl.URL) string { return u.WithoutCredentials().String() }
 
-// given is the value of what is there or not.
-func given(there bool) string {
-	if there {
+// given returns the value of a file in the plan: written, or "" if there is none.
+func given(ok bool) string {
+	if ok {
 		return "written"
 	}
 	return ""

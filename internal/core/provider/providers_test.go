@@ -83,9 +83,9 @@ func TestEveryBuiltinRowReadsARealisticObject(t *testing.T) {
 	for _, row := range rows {
 		name := row.Kind + "." + row.Group
 		t.Run(name, func(t *testing.T) {
-			want, known := wantValues[name]
-			object, there := objects[name]
-			if !known || !there {
+			want, wantOK := wantValues[name]
+			object, objectOK := objects[name]
+			if !wantOK || !objectOK {
 				t.Fatal("a new row needs an object in testdata/objects and what is read from it in wantValues")
 			}
 			facts := provider.Extract(row, object)

@@ -32,8 +32,8 @@ func checkRoundTrip(tb interface {
 	if err != nil {
 		tb.Fatalf("net/url cannot read it: %v", err)
 	}
-	got, set := read.User.Password()
-	if read.User.Username() != username || got != password || set != (password != "") {
+	got, ok := read.User.Password()
+	if read.User.Username() != username || got != password || ok != (password != "") {
 		tb.Fatalf("%q, %q come back as %q, %q", username, password, read.User.Username(), got)
 	}
 	if read.Host != "proxy.example:3128" || read.Path != "" || read.RawQuery != "" || read.Fragment != "" {

@@ -82,8 +82,8 @@ func TestEachKindOfFileHasItsKeys(t *testing.T) {
 			e.Node.Files = []resolve.NodeFile{file}
 			_, systemd := secrets(t, e)
 			for _, key := range want {
-				content, found := systemd.Data[key]
-				if !found || content == nil || len(content) > 0 && !strings.HasSuffix(string(content), "\n") || strings.HasSuffix(string(content), "\n\n") {
+				content, ok := systemd.Data[key]
+				if !ok || content == nil || len(content) > 0 && !strings.HasSuffix(string(content), "\n") || strings.HasSuffix(string(content), "\n\n") {
 					t.Errorf("%s: %s is %q", file, key, content)
 				}
 			}

@@ -61,8 +61,8 @@ func checkReadBackFromFile(tb failer, name, value, assignment string) {
 func readEnvironmentFile(text string) (map[string]string, error) {
 	environment := map[string]string{}
 	for text != "" {
-		name, rest, found := strings.Cut(text, "=")
-		if !found || !variableName.MatchString(name) {
+		name, rest, ok := strings.Cut(text, "=")
+		if !ok || !variableName.MatchString(name) {
 			return nil, fmt.Errorf("%.40q is no assignment", text)
 		}
 		var value strings.Builder
@@ -184,8 +184,8 @@ func TestSystemdReadsEveryValueOfAnEnvironmentFileAsItWasMeant(t *testing.T) {
 // those of shells, inside double quotes.
 func unquoteShell(t *testing.T, text string) string {
 	t.Helper()
-	quoted, found := strings.CutPrefix(text, `"`)
-	if !found {
+	quoted, ok := strings.CutPrefix(text, `"`)
+	if !ok {
 		return text
 	}
 	var b strings.Builder

@@ -49,7 +49,7 @@ func TestAJVMReadsThePropertiesThatWereMeant(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, line := range strings.Split(string(out), "\n") {
-		if name, value, found := strings.Cut(strings.TrimSpace(line), " = "); found && (strings.Contains(name, ".proxy") || strings.HasSuffix(name, "ProxyHosts")) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " = "); ok && (strings.Contains(name, ".proxy") || strings.HasSuffix(name, "ProxyHosts")) {
 			got[name] = value
 		}
 	}

@@ -79,8 +79,8 @@ func compareDump(t *testing.T, dump string, values []string) {
 	prefix, rest := dump[start[2]:start[3]], dump[start[1]:]
 	for i, value := range values {
 		mine := fmt.Sprintf("%sV%d=", prefix, i)
-		got, after, found := strings.Cut(rest, fmt.Sprintf("\n%sE%d=end\n", prefix, i))
-		if !found {
+		got, after, ok := strings.Cut(rest, fmt.Sprintf("\n%sE%d=end\n", prefix, i))
+		if !ok {
 			t.Fatalf("value %d, %.100q: systemd has not got the variable behind it", i, value)
 		}
 		rest = after

@@ -61,8 +61,8 @@ func TestTheReaderOfUnitFilesAgreesWithSystemd(t *testing.T) {
 // unitSection cuts the part about one service out of the dump.
 func unitSection(t *testing.T, dump, name string) string {
 	t.Helper()
-	_, after, found := strings.Cut(dump, "-> Unit "+name+".service:\n")
-	if !found {
+	_, after, ok := strings.Cut(dump, "-> Unit "+name+".service:\n")
+	if !ok {
 		t.Fatalf("systemd does not show %s", name)
 	}
 	section, _, _ := strings.Cut(after, "-> Unit ")

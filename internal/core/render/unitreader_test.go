@@ -125,7 +125,7 @@ func undoEscape(text string) (string, int, error) {
 	if text == "" {
 		return "", 0, errors.New("nothing follows a backslash")
 	}
-	if character, found := simpleEscapes[text[0]]; found {
+	if character, ok := simpleEscapes[text[0]]; ok {
 		return character, 1, nil
 	}
 	base, start := 16, 1

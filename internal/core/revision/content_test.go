@@ -22,8 +22,8 @@ const password = "S3CRET"
 type stored map[string]map[string]string
 
 func (s stored) get(ref inputs.Reference) (map[string][]byte, error) {
-	texts, found := s[ref.String()]
-	if !found {
+	texts, ok := s[ref.String()]
+	if !ok {
 		return nil, nil
 	}
 	data := map[string][]byte{}

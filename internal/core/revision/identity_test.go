@@ -20,7 +20,7 @@ func TestAnIdentityIsOfOneRecordAlone(t *testing.T) {
 		{Proxy: strings.Repeat("a", 253), Number: 1 << 62},
 	} {
 		identity := Identity(r)
-		if other, found := seen[identity]; found {
+		if other, ok := seen[identity]; ok {
 			t.Errorf("%+v is %+v", r, other)
 		}
 		if seen[identity] = r; identity != ParseIdentity(identity+"\n") {

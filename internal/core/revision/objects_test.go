@@ -16,9 +16,9 @@ import (
 func TestTheNameOfARevisionIsReadBack(t *testing.T) {
 	for _, proxy := range []string{"corp", "corp-1", "1", "a-1-2", "a.b-3", "revision-1", "fairlead-revision-1"} {
 		for _, number := range []int64{1, 10, 1<<63 - 1} {
-			got, n, is := revision.ParseName(revision.Name(proxy, number))
-			if !is || got != proxy || n != number {
-				t.Errorf("%s: %q, %d, %v", revision.Name(proxy, number), got, n, is)
+			got, n, ok := revision.ParseName(revision.Name(proxy, number))
+			if !ok || got != proxy || n != number {
+				t.Errorf("%s: %q, %d, %v", revision.Name(proxy, number), got, n, ok)
 			}
 		}
 	}
@@ -26,7 +26,7 @@ func TestTheNameOfARevisionIsReadBack(t *testing.T) {
 		"", "fairlead-revision-", "fairlead-revision-1", "fairlead-revision--1", "fairlead-revision-corp", "fairlead-revision-corp-", "fairlead-revision-corp-0",
 		"fairlead-revision-corp-01", "fairlead-revision-corp-+1", "fairlead-revision-corp-x", "fairlead-revision-corp-9223372036854775808", "fairlead-rollout-corp-1", "x-fairlead-revision-corp-1",
 	} {
-		if proxy, n, is := revision.ParseName(name); is {
+		if proxy, n, ok := revision.ParseName(name); ok {
 			t.Errorf("%s: %q, %d", name, proxy, n)
 		}
 	}
@@ -63,11 +63,11 @@ func TestTheControlConfigMapIsReadOnTheSafeSide(t *testing.T) {
 	if got, err := revision.ParseControl(nil); err != nil || got.Paused || got.Rejected != nil {
 		t.Errorf("none: %+v, %v", got, err)
 	}
-	if proxy, is := revision.ControlledProxy(revision.ControlName("corp-1")); proxy != "corp-1" || !is {
-		t.Errorf("%q, %v", proxy, is)
+	if proxy, ok := revision.ControlledProxy(revision.ControlName("corp-1")); proxy != "corp-1" || !ok {
+		t.Errorf("%q, %v", proxy, ok)
 	}
 	for _, name := range []string{"", "fairlead-rollout-", "rollout-corp"} {
-		if proxy, is := revision.ControlledProxy(name); is {
+		if proxy, ok := revision.ControlledProxy(name); ok {
 			t.Errorf("%s: %q", name, proxy)
 		}
 	}

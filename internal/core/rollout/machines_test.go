@@ -238,8 +238,8 @@ func TestTheOwnerThatWasToldIsAwaitedOnceNoneOfItsMachinesIsOutdated(t *testing.
 		"it has no machine, not even a new": {outdatedCluster("a", told("MachineDeployment/md-a"), onlyOwners()), "md-a"},
 		"nobody was told":                   {outdatedCluster("a"), ""},
 	} {
-		if o, is := tc.cluster.LastRolled(); is != (tc.want != "") || is && o.Name != tc.want {
-			t.Errorf("%s: %t, %+v", name, is, o)
+		if o, ok := tc.cluster.LastRolled(); ok != (tc.want != "") || ok && o.Name != tc.want {
+			t.Errorf("%s: %t, %+v", name, ok, o)
 		}
 	}
 }

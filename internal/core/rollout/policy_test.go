@@ -114,13 +114,13 @@ func TestAClusterIsInTheFirstWaveThatSelectsIt(t *testing.T) {
 		}
 		policy := mustParse(spec)
 		_, selecting := policy.waveOf(labels)
-		name, is := policy.WaveOf(labels)
-		if got := fmt.Sprint(name, " ", selecting); got != test.want || is != (name != "") {
+		name, ok := policy.WaveOf(labels)
+		if got := fmt.Sprint(name, " ", selecting); got != test.want || ok != (name != "") {
 			t.Errorf("waves %s, labels %s: %s, want %s", test.waves, test.labels, got, test.want)
 		}
 	}
-	if name, is := mustParse(v1alpha1.Rollout{}).WaveOf(nil); name != "" || !is {
-		t.Errorf("without waves: %q, %v", name, is)
+	if name, ok := mustParse(v1alpha1.Rollout{}).WaveOf(nil); name != "" || !ok {
+		t.Errorf("without waves: %q, %v", name, ok)
 	}
 }
 

@@ -44,12 +44,12 @@ func (m machine) isUnitFolder(folder string) bool {
 // mainOf is the name of the unit that a service's name leads to.
 func (m machine) mainOf(name string) string {
 	for range 8 {
-		next, is := m.aliasOf[name]
+		next, ok := m.aliasOf[name]
 		template, isInstance := templateOf(name)
-		if !is && isInstance {
-			next, is = m.aliasOf[template]
+		if !ok && isInstance {
+			next, ok = m.aliasOf[template]
 		}
-		if !is {
+		if !ok {
 			break
 		}
 		if before, ofTemplate := strings.CutSuffix(next, "@.service"); ofTemplate && isInstance {

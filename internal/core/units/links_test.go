@@ -28,7 +28,7 @@ func onDisk(t *testing.T, files map[string]string) string {
 	for name, text := range files {
 		at := filepath.Join(root, name)
 		must(t, os.MkdirAll(filepath.Dir(at), 0o755))
-		if target, is := strings.CutPrefix(text, "->"); is {
+		if target, ok := strings.CutPrefix(text, "->"); ok {
 			must(t, os.Symlink(target, at))
 		} else {
 			must(t, os.WriteFile(at, []byte(text), 0o600))

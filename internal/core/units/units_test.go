@@ -31,7 +31,7 @@ func got(t *testing.T, files map[string]string, name string) (map[string]string,
 	}
 	all := map[string]string{}
 	for _, v := range services[at].Variables {
-		if s, is := v.Wins(); is {
+		if s, ok := v.Wins(); ok {
 			all[v.Name] = s.Value + " " + s.Source.Key()
 		}
 	}

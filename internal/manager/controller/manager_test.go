@@ -98,8 +98,8 @@ func TestTheCacheKeepsOfAMachineWhatCountingNeeds(t *testing.T) {
 			tc.machine.SetGroupVersionKind(clusterv1.GroupVersion.WithKind("Machine"))
 			tc.machine.Generation = 1
 			result, err := trim(tc.machine)
-			kept, is := result.(*metav1.PartialObjectMetadata)
-			if err != nil || !is {
+			kept, ok := result.(*metav1.PartialObjectMetadata)
+			if err != nil || !ok {
 				t.Fatal(err)
 			}
 			if got := decide.OwnerOf(kept); got != tc.want {
@@ -124,8 +124,8 @@ func TestTheCacheKeepsTheLabelsOfANamespace(t *testing.T) {
 	}}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	result, err := trim(namespace)
-	kept, is := result.(*metav1.PartialObjectMetadata)
-	if err != nil || !is || kept.Labels["team"] != "a" || kept.ManagedFields != nil {
+	kept, ok := result.(*metav1.PartialObjectMetadata)
+	if err != nil || !ok || kept.Labels["team"] != "a" || kept.ManagedFields != nil {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -26,8 +26,8 @@ import (
 // trimMachine keeps of a machine what counting needs: there are far more of them than of anything else. What the
 // machines of one cluster have in common is kept once.
 func trimMachine(object any) (any, error) {
-	meta, is := object.(*metav1.PartialObjectMetadata)
-	if !is || meta.Generation == 0 { // it comes through here twice; what the API server sends has a generation
+	meta, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok || meta.Generation == 0 { // it comes through here twice; what the API server sends has a generation
 		return object, nil
 	}
 	kept := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: intern.Text(meta.Kind), APIVersion: intern.Text(meta.APIVersion)}, ObjectMeta: metav1.ObjectMeta{

@@ -189,8 +189,8 @@ func (f *fleet) backdate(by time.Duration) {
 	}
 	for i := range secrets.Items {
 		s := &secrets.Items[i]
-		document, at, is := delivery.Open(s.Data[delivery.Key])
-		if !is {
+		document, at, ok := delivery.Open(s.Data[delivery.Key])
+		if !ok {
 			f.Fatal("no payload")
 		}
 		s.Data[delivery.Key] = seal(document, at.Add(-by))

@@ -34,15 +34,15 @@ func (r *Reconciler) keep(ctx context.Context, s *state) (*given, error) {
 		return nil, nil
 	}
 	key := client.ObjectKeyFromObject(s.cluster)
-	last, known := r.memory.last(key)
-	if known && last.hmac == record.HMAC && s.setsAreRight() && time.Now().Before(r.due(s, last.looked)) {
+	last, ok := r.memory.last(key)
+	if ok && last.hmac == record.HMAC && s.setsAreRight() && time.Now().Before(r.due(s, last.looked)) {
 		return &last, nil
 	}
 	document, err := r.source(ctx, s, record)
 	if err != nil {
 		return nil, err
 	}
-	there, err := r.ours(ctx, s, !known)
+	there, err := r.ours(ctx, s, !ok)
 	if err != nil {
 		return nil, err
 	}

@@ -32,8 +32,8 @@ func newMemory() *memory {
 func (m *memory) last(cluster types.NamespacedName) (given, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	g, is := m.given[cluster]
-	return g, is
+	g, ok := m.given[cluster]
+	return g, ok
 }
 
 func (m *memory) gave(cluster types.NamespacedName, g given) {

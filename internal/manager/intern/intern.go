@@ -33,11 +33,11 @@ func (m *Map[K, V]) Get(key K, create func() V) V {
 	return value
 }
 
-func (m *Map[K, V]) find(key K) (value V, is bool) {
+func (m *Map[K, V]) find(key K) (value V, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	value, is = m.by[key]
-	return value, is
+	value, ok = m.by[key]
+	return value, ok
 }
 
 // texts have room for the namespaces of 5,000 clusters, and what conditions say of them.

@@ -134,7 +134,7 @@ func merged(next *v1alpha1.Observed) (map[string]any, error) {
 	}
 	if nodes, ok := fields["nodes"].(map[string]any); ok {
 		for _, name := range []string{"verified", "failed"} {
-			if _, set := nodes[name]; !set {
+			if _, ok := nodes[name]; !ok {
 				nodes[name] = nil
 			}
 		}

@@ -158,16 +158,16 @@ func (s *Sweeper) lookAtMachines(ctx context.Context, cluster types.NamespacedNa
 		if node == "" || machine.DeletionTimestamp != nil {
 			continue
 		}
-		at, is := known[machine.UID]
-		if !is && reads < maxNodeReads {
+		at, ok := known[machine.UID]
+		if !ok && reads < maxNodeReads {
 			reads++
 			read, err := away.nodeCreated(ctx, node)
-			at, is = read, err == nil && !read.IsZero()
+			at, ok = read, err == nil && !read.IsZero()
 		}
-		if is {
+		if ok {
 			created[machine.UID] = at
 		}
-		next, isKnown := observation.OfNode(seen, node, pointer(at, is))
+		next, isKnown := observation.OfNode(seen, node, pointer(at, ok))
 		if !isKnown && meta.FindStatusCondition(machine.Status.Conditions, next.Type) != nil {
 			continue // so it stays if the probe began anew, or we did: it takes a look to read how old a hundred nodes are
 		}

@@ -68,7 +68,7 @@ func (a asker) admit(r *http.Request) (status int, err error) {
 		return http.StatusUnauthorized, nil
 	}
 	request := fmt.Sprintf("%x %s %s", sha256.Sum256([]byte(token)), r.Method, r.URL.Path)
-	if _, known := a.known.Get(request); known {
+	if _, ok := a.known.Get(request); ok {
 		return http.StatusOK, nil
 	}
 	if !a.limit.Allow() {

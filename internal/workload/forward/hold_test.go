@@ -82,7 +82,7 @@ func TestAConnectionThatAClientAuthenticatesServesNoOther(t *testing.T) {
 	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mutex.Lock()
 		defer mutex.Unlock()
-		if user, found := strings.CutPrefix(r.Header.Get("Authorization"), "Negotiate "); found {
+		if user, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Negotiate "); ok {
 			users[r.RemoteAddr] = user
 		}
 		fmt.Fprint(w, "hello ", users[r.RemoteAddr])

@@ -56,8 +56,8 @@ func (m *marked) credentials() string {
 	}
 	var all []string
 	for _, family := range families {
-		name, is := strings.CutPrefix(family.GetName(), "fairlead_relay_credential_")
-		if !is {
+		name, ok := strings.CutPrefix(family.GetName(), "fairlead_relay_credential_")
+		if !ok {
 			continue
 		}
 		for _, metric := range family.GetMetric() {

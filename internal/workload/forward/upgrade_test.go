@@ -29,7 +29,7 @@ func TestWhatFollowsAnUpgradeReachesTheDestination(t *testing.T) {
 		t.Fatalf("%v, %v", answer, err)
 	}
 	fmt.Fprint(conn, "late")
-	if half, is := conn.(*net.TCPConn); is {
+	if half, ok := conn.(*net.TCPConn); ok {
 		_ = half.CloseWrite()
 	}
 	if back, err := io.ReadAll(reader); err != nil || string(back) != "early, late" {

@@ -85,8 +85,8 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 // passwords.
 func setLogger(name string) error {
 	levels := map[string]slog.Level{"error": slog.LevelError, "info": slog.LevelInfo, "debug": -1, "trace": -5}
-	level, known := levels[name]
-	if !known {
+	level, ok := levels[name]
+	if !ok {
 		return fmt.Errorf("--log-level is error, info, debug or trace, not %q", name)
 	}
 	logger := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))

@@ -60,7 +60,7 @@ func (r axiosRules) read(env Env) Decider {
 		h, _ := whatwgTarget(t)
 		h.name = r.normalize(h.name)
 		h.addr = axiosAddr(h.name)
-		if entry, reason, found := own.match(h); found {
+		if entry, reason, ok := own.match(h); ok {
 			return direct(own.name, entry, reason)
 		}
 		return decision
@@ -131,14 +131,14 @@ func (r axiosRules) covers(e *entry, h host) string {
 func splitAxios(text string) (host, port string) {
 	if inner, bracketed := strings.CutPrefix(text, "["); bracketed {
 		if host, rest, closed := strings.Cut(inner, "]"); closed {
-			if digits, found := strings.CutPrefix(rest, ":"); found && isDigits(digits) {
+			if digits, ok := strings.CutPrefix(rest, ":"); ok && isDigits(digits) {
 				port = jsPort(digits)
 			}
 			return host, port
 		}
 	}
-	host, digits, found := strings.Cut(text, ":")
-	if !found || !isDigits(digits) {
+	host, digits, ok := strings.Cut(text, ":")
+	if !ok || !isDigits(digits) {
 		return text, ""
 	}
 	return host, jsPort(digits)
@@ -167,7 +167,7 @@ func isLoopback4(host string) bool {
 }
 
 func isLoopback6(host string) bool {
-	if mapped, found := strings.CutPrefix(host, "::ffff:"); found {
+	if mapped, ok := strings.CutPrefix(host, "::ffff:"); ok {
 		high, low, hex := strings.Cut(mapped, ":")
 		return isLoopback4(mapped) || hex && isGroup(low) && isGroup(high) && len(high) == 4 && high[:2] == "7f"
 	}
@@ -210,7 +210,7 @@ func isGroup(text string) bool {
 
 // normalize is normalizeNoProxyHost: of hosts and of entries.
 func (r axiosRules) normalize(host string) string {
-	if inner, found := inBrackets(host); found {
+	if inner, ok := inBrackets(host); ok {
 		host = inner
 	}
 	host = strings.TrimRight(host, ".")
@@ -297,8 +297,8 @@ func axiosNetwork(text string) netip.Prefix {
 		return netip.Prefix{}
 	}
 	if strings.ContainsAny(base, "[]") {
-		inner, found := inBrackets(base)
-		if !found || !strings.Contains(inner, ":") {
+		inner, ok := inBrackets(base)
+		if !ok || !strings.Contains(inner, ":") {
 			return netip.Prefix{}
 		}
 		base = inner

@@ -19,7 +19,7 @@ func (e Env) nonEmpty(names ...string) variable {
 // set returns the first of the variables that is there, if only as "".
 func (e Env) set(names ...string) variable {
 	for _, name := range names {
-		if value, found := e[name]; found {
+		if value, ok := e[name]; ok {
 			return variable{name, value}
 		}
 	}

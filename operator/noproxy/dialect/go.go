@@ -103,7 +103,7 @@ func (l *GoList) add(span Span, text string) {
 	}
 	if network, ok := parseGoCIDR(text); ok {
 		l.entries = append(l.entries, goEntry{span: span})
-		if _, known := l.networks[network]; !known {
+		if _, ok := l.networks[network]; !ok {
 			l.networks[network] = index
 		}
 		if !slices.Contains(l.bits, network.Bits()) {
@@ -149,7 +149,7 @@ func (l *GoList) addName(host string, entry goEntry, index int) {
 
 // Match returns the first entry that lets a host at a port go direct. A rule
 // that needs no entry has an empty span.
-func (l *GoList) Match(host, port string) (entry Span, reason string, found bool) {
+func (l *GoList) Match(host, port string) (entry Span, reason string, ok bool) {
 	host = goASCII(host)
 	if host == "localhost" { // in this spelling only
 		return Span{}, loopback, true
@@ -217,9 +217,9 @@ func (l *GoList) first(indexes []int, port string, best int) int {
 // parseGoCIDR is net.ParseCIDR, which allows zeros in front of the length, and
 // net.IPNet.Contains, which takes IPv4-mapped networks for IPv4 ones.
 func parseGoCIDR(text string) (netip.Prefix, bool) {
-	left, right, found := strings.Cut(text, "/")
+	left, right, ok := strings.Cut(text, "/")
 	addr, err := netip.ParseAddr(left)
-	if !found || err != nil || addr.Zone() != "" {
+	if !ok || err != nil || addr.Zone() != "" {
 		return netip.Prefix{}, false
 	}
 	bits := 0

@@ -153,8 +153,8 @@ func TestTheDecidingEntryDecidesAlone(t *testing.T) {
 	w := words{rand.New(rand.NewPCG(seed(t), 1))}
 	for range 20_000 {
 		list, host := w.list(), w.name()
-		entry, reason, found := dialect.CompileGo(list).Match(host, "443")
-		if !found || entry.Empty() {
+		entry, reason, ok := dialect.CompileGo(list).Match(host, "443")
+		if !ok || entry.Empty() {
 			continue
 		}
 		if _, again, direct := dialect.CompileGo(entry.Of(list)).Match(host, "443"); !direct || again != reason {

@@ -65,7 +65,7 @@ func cutGRPC(list string) []Span {
 // address, and only an IPv6 address may have brackets.
 func grpcNetwork(text string) netip.Prefix {
 	base, length, _ := strings.Cut(text, "/")
-	if inner, found := inBrackets(base); found && strings.Contains(inner, ":") {
+	if inner, ok := inBrackets(base); ok && strings.Contains(inner, ":") {
 		base = inner
 	}
 	addr := literal(base)

@@ -22,21 +22,21 @@ var javaFamily = []*Client{{
 const javaDefaults = "localhost|127.*|[::1]|0.0.0.0|[::0]"
 
 func readJava(env Env) Decider {
-	nonProxy, set := env["http.nonProxyHosts"]
+	nonProxy, ok := env["http.nonProxyHosts"]
 	r := rules{
 		host:  func(t Target) (host, string) { return named(strings.ToLower(t.bracketed())) },
 		cut:   func(list string) []Span { return jsElements(list, func(r rune) bool { return r == '|' }) },
 		entry: folded(strings.ToLower), covers: javaCovers,
 	}
 	list, defaults := r.readList(variable{"http.nonProxyHosts", nonProxy}), list{}
-	if !set || nonProxy != "" {
+	if !ok || nonProxy != "" {
 		defaults = r.readList(variable{"", javaDefaults})
 	}
 	decide := r.decider(map[string]proxy{"http": env.javaProxy("http", "80"), "https": env.javaProxy("https", "443")}, list)
 	return func(t Target) Decision {
 		decision := decide(t)
 		h, _ := r.host(t)
-		if _, _, found := defaults.match(h); found && decision.Route != Direct {
+		if _, _, ok := defaults.match(h); ok && decision.Route != Direct {
 			return direct("", Span{}, loopback)
 		}
 		return decision

@@ -77,8 +77,8 @@ func lwpVariables(env Env) map[string]variable {
 		if cgi && name == "CGI_HTTP_PROXY" {
 			key = "http_proxy"
 		}
-		scheme, found := strings.CutSuffix(key, "_proxy")
-		if !found || !perlTrue(env[name]) || cgi && strings.HasPrefix(name, "HTTP_") {
+		scheme, ok := strings.CutSuffix(key, "_proxy")
+		if !ok || !perlTrue(env[name]) || cgi && strings.HasPrefix(name, "HTTP_") {
 			continue
 		}
 		if vars[scheme].name == "" {

@@ -33,7 +33,7 @@ var phpFamily = []*Client{
 // libcurlIn finds the version of libcurl in "8.2.35 libcurl 7.88.1". PHP's own
 // version says nothing about it.
 func libcurlIn(version string) string {
-	if _, after, found := strings.Cut(version, "libcurl"); found {
+	if _, after, ok := strings.Cut(version, "libcurl"); ok {
 		return firstNumber(after)
 	}
 	return ""

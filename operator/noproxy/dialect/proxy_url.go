@@ -90,8 +90,8 @@ func (u proxyURL) before() string {
 // parseProxyURL reads a value as every client does, or not at all. A user is not
 // empty, and a slash may end it only behind a scheme.
 func parseProxyURL(value string) (u proxyURL, ok bool) {
-	scheme, rest, found := strings.Cut(value, "://")
-	if found {
+	scheme, rest, schemeOK := strings.Cut(value, "://")
+	if schemeOK {
 		u.scheme, rest, ok = scheme, strings.TrimSuffix(rest, "/"), slices.Contains(proxySchemes, scheme)
 	} else {
 		rest, ok = value, true
@@ -139,8 +139,8 @@ func (r *proxyTraits) read(v variable, target string) proxy {
 			return p
 		}
 	}
-	protocol, known := r.schemes[u.scheme]
-	if u.scheme != "" && !known {
+	protocol, schemeOK := r.schemes[u.scheme]
+	if u.scheme != "" && !schemeOK {
 		protocol = r.schemes[anyScheme]
 	}
 	port := cmp.Or(u.port, r.ports[cmp.Or(u.scheme, "http")], r.ports[anyScheme])
@@ -149,7 +149,7 @@ func (r *proxyTraits) read(v variable, target string) proxy {
 	}
 	auth, sendable := r.auth(u)
 	switch {
-	case u.scheme == "" && !known:
+	case u.scheme == "" && !schemeOK:
 		return r.unknown
 	case port == "":
 		return cmp.Or(r.noPort, failing)

@@ -73,7 +73,7 @@ func (p pythonProxies) proxy(env Env, read func(variable) proxy, schemes ...stri
 func (p pythonProxies) missing(env Env, schemes ...string) proxy {
 	for _, scheme := range schemes {
 		name := scheme + "_proxy"
-		if value, found := env[name]; found && value == "" {
+		if value, ok := env[name]; ok && value == "" {
 			return proxy{variable: variable{name, ""}, ignored: proxyOff}
 		}
 	}

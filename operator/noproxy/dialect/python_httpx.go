@@ -172,7 +172,7 @@ func (h *httpx) mount(pattern string, proxy *proxy, entry Span) bool {
 	case strings.HasPrefix(m.host, "*"):
 		m.kind = inDomain
 	}
-	if at, found := h.known[pattern]; found {
+	if at, ok := h.known[pattern]; ok {
 		h.mounts[at] = m
 		return true
 	}
@@ -206,9 +206,9 @@ func (h *httpx) decide(t Target, host string) Decision {
 		if m.scheme != "" && m.scheme != t.Scheme || m.port != noPort && m.port != port {
 			continue
 		}
-		reason, found := m.covers(host)
+		reason, ok := m.covers(host)
 		switch {
-		case !found:
+		case !ok:
 		case m.proxy != nil:
 			p := *m.proxy
 			p.hop = p.hop.toward(t.Scheme)

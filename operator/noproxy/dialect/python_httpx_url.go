@@ -139,7 +139,7 @@ func parseRFC3986(url string) (u httpxURL, ok bool) {
 	if dottedNumbers.MatchString(u.host) && !quads.MatchString(u.host) {
 		return httpxURL{urlParts: urlParts{scheme: u.scheme}, number: noPort}, true
 	}
-	if bracketed, found := strings.CutPrefix(u.host, "["); found {
+	if bracketed, ok := strings.CutPrefix(u.host, "["); ok {
 		if u.host = strings.ToLower(strings.TrimSuffix(bracketed, "]")); !isIPv6Text(u.host) {
 			u.host = ""
 		}

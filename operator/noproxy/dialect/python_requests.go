@@ -114,10 +114,10 @@ func (r requestsRules) covers(e *entry, h host) string {
 // requestsCIDR is is_valid_cidr: a length from 1 to 32 after an address in any
 // way of writing that inet_aton knows.
 func requestsCIDR(text string) (netip.Prefix, bool) {
-	left, right, found := strings.Cut(text, "/")
+	left, right, ok := strings.Cut(text, "/")
 	bits, isNumber := pythonInt(right)
 	addr, isAddr := inetAton(left)
-	if !found || !isNumber || !isAddr || bits < 1 || bits > 32 {
+	if !ok || !isNumber || !isAddr || bits < 1 || bits > 32 {
 		return netip.Prefix{}, false
 	}
 	return netip.PrefixFrom(addr, bits).Masked(), true

@@ -144,16 +144,16 @@ func (r rubyRules) covers(e *entry, h host) string {
 // rubyIPAddr is IPAddr.new for IPv4, the only kind that an entry can hold: a
 // length or a netmask may follow.
 func rubyIPAddr(text string, old bool) (netip.Prefix, bool) {
-	left, mask, found := strings.Cut(text, "/")
+	left, mask, ok := strings.Cut(text, "/")
 	addr, err := netip.ParseAddr(left)
 	if err != nil || !addr.Is4() {
 		return netip.Prefix{}, false
 	}
 	if old { // split drops what follows a second slash, and an empty length
 		mask, _, _ = strings.Cut(mask, "/")
-		found = mask != ""
+		ok = mask != ""
 	}
-	if !found {
+	if !ok {
 		return netip.PrefixFrom(addr, 32), true
 	}
 	if netmask, err := netip.ParseAddr(mask); err == nil && netmask.Is4() {

@@ -116,8 +116,8 @@ func (m match) covers(entry, name string) string {
 
 // hasDomain reports whether a name ends with a dot and the domain.
 func hasDomain(name, domain string) bool {
-	above, found := strings.CutSuffix(name, domain)
-	return found && strings.HasSuffix(above, ".")
+	above, ok := strings.CutSuffix(name, domain)
+	return ok && strings.HasSuffix(above, ".")
 }
 
 // proxy is a proxy variable as a client reads it.
@@ -225,7 +225,7 @@ func (r rules) decide(h host, p proxy, lists []list) Decision {
 		return direct("", Span{}, loopback)
 	}
 	for i := range lists {
-		if entry, reason, found := lists[i].match(h); found {
+		if entry, reason, ok := lists[i].match(h); ok {
 			return direct(lists[i].name, entry, reason)
 		}
 	}

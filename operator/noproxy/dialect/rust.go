@@ -88,7 +88,7 @@ func (r rustRules) readProxy(v variable, target string) proxy {
 // rust returns the first of the variables that is there and is UTF-8.
 func (e Env) rust(names ...string) variable {
 	for _, name := range names {
-		if value, found := e[name]; found && strings.ToValidUTF8(value, "") == value {
+		if value, ok := e[name]; ok && strings.ToValidUTF8(value, "") == value {
 			return variable{name, value}
 		}
 	}
@@ -140,7 +140,7 @@ func rustCovers(e *entry, h host) string {
 // parseIPNet is the parser of the ipnet crate: at most two digits of length for
 // IPv4 and three for IPv6, and zeros in front of IPv4 octets are allowed.
 func parseIPNet(text string) (netip.Prefix, bool) {
-	base, length, found := strings.Cut(text, "/")
+	base, length, ok := strings.Cut(text, "/")
 	digits := 2
 	if strings.Contains(base, ":") {
 		digits = 3
@@ -149,7 +149,7 @@ func parseIPNet(text string) (netip.Prefix, bool) {
 	}
 	addr := literal(base)
 	bits := portNumber(length)
-	if !found || !addr.IsValid() || addr.Zone() != "" || !isDigits(length) || len(length) > digits || bits > addr.BitLen() {
+	if !ok || !addr.IsValid() || addr.Zone() != "" || !isDigits(length) || len(length) > digits || bits > addr.BitLen() {
 		return netip.Prefix{}, false
 	}
 	return netip.PrefixFrom(addr, bits), true

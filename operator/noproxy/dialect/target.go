@@ -32,8 +32,8 @@ func ParseTarget(text string) (Target, error) {
 			return Target{}, errors.New("contains white space or a control character")
 		}
 	}
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found || strings.ContainsAny(scheme, "/?#") { // behind the host stands another URL
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok || strings.ContainsAny(scheme, "/?#") { // behind the host stands another URL
 
 		if before, _, slash := strings.Cut(text, ":/"); slash && isWebScheme(before) {
 			return Target{}, errors.New("two slashes follow the scheme")
@@ -45,7 +45,7 @@ func ParseTarget(text string) (Target, error) {
 		return Target{}, fmt.Errorf("the scheme is http or https, not %q: write https://host:port", scheme)
 	}
 	authority, rest := cutAuthority(rest)
-	if userinfo, hostPort, found := cutLastAt(authority); found {
+	if userinfo, hostPort, ok := cutLastAt(authority); ok {
 		t.User, authority = Sends(userinfo), hostPort
 	}
 	t.URL = t.Scheme + "://" + authority + rest

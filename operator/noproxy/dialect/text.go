@@ -115,7 +115,7 @@ func cutAuthority(text string) (authority, rest string) {
 }
 
 // cutLastAt cuts user information off, which ends at the last "@".
-func cutLastAt(authority string) (userinfo, hostPort string, found bool) {
+func cutLastAt(authority string) (userinfo, hostPort string, ok bool) {
 	at := strings.LastIndexByte(authority, '@')
 	return authority[:max(at, 0)], authority[at+1:], at >= 0
 }

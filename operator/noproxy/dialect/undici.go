@@ -155,10 +155,10 @@ func (r undiciRules) covers(e *entry, h host) string {
 // splitUndici cuts a port off: after brackets, or after the only colon.
 func splitUndici(text string) (host, port string) {
 	host, port = splitPort(text)
-	if inner, found := inBrackets(host); found && host != text {
+	if inner, ok := inBrackets(host); ok && host != text {
 		return inner, port
 	}
-	if inner, found := inBrackets(text); found {
+	if inner, ok := inBrackets(text); ok {
 		text = inner
 	}
 	if strings.Count(text, ":") != 1 {
@@ -169,7 +169,7 @@ func splitUndici(text string) (host, port string) {
 
 // trimWildcard takes off one "*." or one dot.
 func trimWildcard(host string) string {
-	if rest, found := strings.CutPrefix(host, "*."); found {
+	if rest, ok := strings.CutPrefix(host, "*."); ok {
 		return rest
 	}
 	return strings.TrimPrefix(host, ".")

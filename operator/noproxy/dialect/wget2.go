@@ -37,7 +37,7 @@ type wget2Release struct {
 
 // read checks all proxies before it is asked for a URL.
 func (w wget2Release) read(env Env) Decider {
-	if broken, found := w.broken(env); found {
+	if broken, ok := w.broken(env); ok {
 		return always(broken)
 	}
 	return rules{

@@ -30,7 +30,7 @@ var wget2WithLibproxy = &Client{
 
 func readWget2Libproxy(env Env) Decider {
 	wget2 := wget2Release{knowsSchemes: true, tunnels: true}
-	if broken, found := wget2.broken(env); found {
+	if broken, ok := wget2.broken(env); ok {
 		return always(broken)
 	}
 	decide := rules{

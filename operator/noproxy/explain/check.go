@@ -108,7 +108,7 @@ type question struct {
 
 // withoutCredentials hides what an observation says of them.
 func withoutCredentials(observed string) string {
-	if before, _, found := strings.Cut(observed, "auth="); found {
+	if before, _, ok := strings.Cut(observed, "auth="); ok {
 		return before + "auth=***"
 	}
 	return observed

@@ -69,7 +69,7 @@ func (l *List) addJava(list noproxy.List) {
 	for _, item := range list {
 		value, _ := noproxy.NonProxyHosts(noproxy.List{item})
 		for _, pattern := range strings.Split(value, "|") {
-			if _, known := l.patterns[pattern]; !known {
+			if _, ok := l.patterns[pattern]; !ok {
 				l.patterns[pattern] = Entry{item.Entry.String(), sourceOf(item)}
 			}
 		}

@@ -45,15 +45,15 @@ func (r *Reconciler) readFacts(ctx context.Context, s *decide.State) error {
 		return err
 	}
 	s.Facts, s.Unread, s.FactsVersion = last.Facts, unreadSince(last), table.Version()
-	from, known := inputs.FindFactsObject(s.Cluster, table)
+	from, ok := inputs.FindFactsObject(s.Cluster, table)
 	missing := inputs.RowMissing(last.Facts, from.Row, s.Cluster, users)
 	failed := s.Unread.Reason != "" || invalidFacts(last)
 	again := failed && r.memory.attemptDue(client.ObjectKeyFromObject(s.Cluster), time.Now()) || s.Paced || decide.ReapplyRequested(s)
 	switch {
-	case missing.Reason != "" && (!known || s.Unread.Reason == missing.Reason && !again):
+	case missing.Reason != "" && (!ok || s.Unread.Reason == missing.Reason && !again):
 		s.Unread = missing
 		return nil
-	case !known:
+	case !ok:
 		s.Facts, s.Unread = nil, inputs.Unread{}
 		return nil
 	case !again && r.stillGood(s, from, table.Version()):

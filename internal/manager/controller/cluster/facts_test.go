@@ -38,8 +38,8 @@ type infrastructure struct {
 }
 
 func (i *infrastructure) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	object, is := o.(*unstructured.Unstructured)
-	if !is {
+	object, ok := o.(*unstructured.Unstructured)
+	if !ok {
 		return i.Reader.Get(ctx, key, o, opts...)
 	}
 	object.Object["spec"] = i.spec

@@ -30,8 +30,8 @@ func (f *countedFleet) reportOf(name string) *v1alpha1.ProxyReport {
 // onClient puts something between the reconciler and what is counted.
 func (f *countedFleet) onClient(funcs interceptor.Funcs) {
 	f.Helper()
-	below, is := f.Client.(client.WithWatch)
-	if !is {
+	below, ok := f.Client.(client.WithWatch)
+	if !ok {
 		f.Fatal("the client has no watch")
 	}
 	f.Client = interceptor.NewClient(below, funcs)

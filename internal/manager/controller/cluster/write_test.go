@@ -32,8 +32,8 @@ type server struct {
 }
 
 func (s *server) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
-	secret, is := object.(*corev1.Secret)
-	if !is {
+	secret, ok := object.(*corev1.Secret)
+	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{}, "") // the CorporateProxy, which could carry a mark
 	}
 	secret.Data = map[string][]byte{settings.MemoryKey: make([]byte, apply.KeyBytes)}

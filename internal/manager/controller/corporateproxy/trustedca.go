@@ -38,8 +38,8 @@ func trustedCAStatus(status *v1alpha1.CorporateProxyStatus, proxy *v1alpha1.Corp
 // trustedCA is the condition. The worst certificate gives the reason.
 func trustedCA(certificates []cabundle.Certificate, now int64) metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionTrustedCA, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonUnreadable, Message: "not read: see Ready"}
-	expiry, known := cabundle.Expiry(certificates)
-	if !known {
+	expiry, ok := cabundle.Expiry(certificates)
+	if !ok {
 		return condition
 	}
 	next := map[cabundle.Validity][]string{}

@@ -36,8 +36,8 @@ func setDelivered(status *v1alpha1.ProxyReportStatus) {
 // DeliveredNews reports whether the condition of a report is another than follows from the rest of it. That is asked of the report as
 // it is now: the event of what was delivered may come while a reconcile has an older one in its hands.
 func DeliveredNews(e event.UpdateEvent) bool {
-	report, is := e.ObjectNew.(*v1alpha1.ProxyReport)
-	if !is {
+	report, ok := e.ObjectNew.(*v1alpha1.ProxyReport)
+	if !ok {
 		return false
 	}
 	next := v1alpha1.ProxyReportStatus{

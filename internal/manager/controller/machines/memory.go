@@ -102,11 +102,11 @@ func (m memory) progress(c *rollout.MachineCluster, o v1alpha1.ReportedOwner, st
 	if c.Nodes != nil {
 		reached -= int64(c.Nodes.Outdated)
 	}
-	last, known := note.best[rollout.OwnerName(o)]
+	last, ok := note.best[rollout.OwnerName(o)]
 	switch {
-	case !known && since.Equal(note.begun), known && since.Equal(last.since) && reached > last.reached:
+	case !ok && since.Equal(note.begun), ok && since.Equal(last.since) && reached > last.reached:
 		note.moved = now
-	case known && since.Equal(last.since):
+	case ok && since.Equal(last.since):
 		return
 	}
 	note.best[rollout.OwnerName(o)] = ownerProgress{since: since, reached: reached}

@@ -57,8 +57,8 @@ func (r *Reconciler) concerns(o client.Object) bool {
 	if err != nil {
 		return true // looking once too often is the safe mistake
 	}
-	report, is := o.(*v1alpha1.ProxyReport)
-	if !is {
+	report, ok := o.(*v1alpha1.ProxyReport)
+	if !ok {
 		return len(rolling) > 0
 	}
 	next := ptr.Deref(report.Status.Rollout, v1alpha1.ReportedRollout{})
@@ -78,8 +78,8 @@ var concernsRollout = machinery.Updates(func(before, after *v1alpha1.ProxyReport
 
 // controls lets through where people pause a rollout.
 var controls = predicate.NewPredicateFuncs(func(o client.Object) bool {
-	_, is := revision.ControlledProxy(o.GetName())
-	return is
+	_, ok := revision.ControlledProxy(o.GetName())
+	return ok
 })
 
 func placeOf(report *v1alpha1.ProxyReport) v1alpha1.ReportedRollout {

@@ -263,7 +263,7 @@ type namedObject struct {
 func lastChanges(name string, object client.Object) []revision.Change {
 	latest := map[string]*metav1.Time{}
 	for _, entry := range object.GetManagedFields() {
-		if before, known := latest[entry.Manager]; entry.Subresource == "" && (!known || before.Before(entry.Time)) {
+		if before, ok := latest[entry.Manager]; entry.Subresource == "" && (!ok || before.Before(entry.Time)) {
 			latest[entry.Manager] = entry.Time
 		}
 	}

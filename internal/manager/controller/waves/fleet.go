@@ -181,9 +181,9 @@ func (f *fleet) observe(proxy *v1alpha1.CorporateProxy, report *v1alpha1.ProxyRe
 
 // addAssigned takes what was decided, and is in no annotation yet, for the record of a cluster.
 func (r *Reconciler) addAssigned(row *rollout.Row, status func(*revision.Record) rollout.Status) {
-	next, is := r.assigned[row.Key]
+	next, ok := r.assigned[row.Key]
 	switch {
-	case !is:
+	case !ok:
 	case row.Idle != "", row.Record != nil && row.Record.String() == next.String():
 		delete(r.assigned, row.Key)
 	case row.Record != nil && row.Record.ReportedRevision == next.ReportedRevision && row.Record.Since.Equal(&next.Since):

@@ -150,7 +150,7 @@ func (r Row) validate(given bool) error {
 // stand behind the name: "curl@7.74".
 func (r Row) Choice() (dialect.Choice, error) {
 	name, version := r.Client, r.Version
-	if before, after, found := strings.Cut(name, "@"); found && version == "" {
+	if before, after, ok := strings.Cut(name, "@"); ok && version == "" {
 		name, version = before, after
 	}
 	client, err := dialect.Find(name)
@@ -180,7 +180,7 @@ func (r Row) Target() (dialect.Target, error) {
 	if err != nil {
 		return target, err
 	}
-	if address, found := strings.CutPrefix(target.Host, "resolves-to-"); found {
+	if address, ok := strings.CutPrefix(target.Host, "resolves-to-"); ok {
 		address, _, _ = strings.Cut(address, ".")
 		if address == "loopback" {
 			address = "127-0-0-1"
