@@ -79,7 +79,7 @@ func (c *changes) load(ctx context.Context) error {
 			return err
 		}
 		for i := range reports.Items {
-			c.memory.open(client.ObjectKeyFromObject(&reports.Items[i]), machines)
+			c.memory.putInDoubt(client.ObjectKeyFromObject(&reports.Items[i]), machines)
 		}
 		log.FromContext(ctx).Info("an earlier process ended in the middle of a change; every cluster is applied again", "clusters", len(reports.Items))
 	}
@@ -114,7 +114,7 @@ func (c *changes) begin(ctx context.Context, cluster types.NamespacedName, now, 
 		}
 		m.touched = time.Now()
 	}
-	c.memory.open(cluster, machines)
+	c.memory.putInDoubt(cluster, machines)
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (c *changes) sweep(ctx context.Context, now time.Time) {
 	defer cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.memory.anyDoubt() {
+	if c.memory.anyInDoubt() {
 		return
 	}
 	for name, m := range c.marked {

@@ -32,7 +32,7 @@ type clusterMemory struct {
 	failures   failures
 	lint       findings.List
 	turn       time.Time // when its Secrets are applied although nothing changed
-	doubt      decide.Doubt
+	inDoubt    decide.InDoubt
 }
 
 type writtenReport struct {
@@ -109,10 +109,9 @@ func older(a, b string) bool {
 	return err == nil && order < 0
 }
 
-// left returns how much of a period is left since this process first saw something, which is now if it had not; 0 or less:
-// nothing. A creationTimestamp is by the clock of the API server, which may be minutes off this one, and is that of the object
-// alone.
-func left(since *time.Time, period time.Duration, now time.Time) time.Duration {
+// timeLeft returns how much of a period remains since this process first saw something, 0 or less if it is over. A zero since
+// becomes now. No creationTimestamp is used: the clock of the API server may be minutes off this one.
+func timeLeft(since *time.Time, period time.Duration, now time.Time) time.Duration {
 	if since.IsZero() {
 		*since = now
 	}
@@ -135,14 +134,14 @@ func (m *memory) expected(cluster types.NamespacedName, report *v1alpha1.ProxyRe
 	if waits.report != report.UID {
 		*waits = arrival{report: report.UID}
 	}
-	return left(&waits.since, arrivalTime, now)
+	return timeLeft(&waits.since, arrivalTime, now)
 }
 
 // unselectedFor returns how much is left of the grace period of a cluster that nothing selects.
 func (m *memory) unselectedFor(cluster types.NamespacedName, grace time.Duration, now time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return left(&m.of(cluster).unselected, grace, now)
+	return timeLeft(&m.of(cluster).unselected, grace, now)
 }
 
 // collect notes that the garbage collector was done with a report: everything is to be applied at once, and when the collector
@@ -257,25 +256,25 @@ func (m *memory) applied(cluster types.NamespacedName, interval time.Duration, n
 	m.change(cluster, func(c *clusterMemory) { c.turn = now.Add(interval) })
 }
 
-func (m *memory) doubtOf(cluster types.NamespacedName) decide.Doubt {
+func (m *memory) inDoubt(cluster types.NamespacedName) decide.InDoubt {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(cluster).doubt
+	return m.of(cluster).inDoubt
 }
 
-// open puts a cluster in doubt, until its report says what its Secrets hold.
-func (m *memory) open(cluster types.NamespacedName, machines bool) {
+// putInDoubt puts a cluster in doubt until its report says what its Secrets hold.
+func (m *memory) putInDoubt(cluster types.NamespacedName, machines bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of(cluster)
-	known.doubt = decide.Doubt{Open: true, Machines: known.doubt.Machines || machines}
+	known.inDoubt = decide.InDoubt{Secrets: true, Machines: known.inDoubt.Machines || machines}
 }
 
-func (m *memory) anyDoubt() bool {
+func (m *memory) anyInDoubt() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, known := range m.by {
-		if known.doubt.Open {
+		if known.inDoubt.Secrets {
 			return true
 		}
 	}

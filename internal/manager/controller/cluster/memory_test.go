@@ -13,7 +13,7 @@ func TestAClusterThatIsGoneLeavesNothingBehind(t *testing.T) {
 	w.round()
 	gone := clusterKey("c1")
 	w.memory.collect(gone, time.Now())
-	w.memory.open(gone, true)
+	w.memory.putInDoubt(gone, true)
 	w.memory.unselectedFor(gone, time.Hour, time.Now())
 	w.memory.failed(gone, "", time.Second, time.Hour, time.Now())
 	cluster := &clusterv1.Cluster{}
@@ -31,7 +31,7 @@ func TestAClusterThatIsGoneLeavesNothingBehind(t *testing.T) {
 	if known := w.memory.by[gone]; known != nil || w.memory.by[clusterKey("c0")] == nil {
 		t.Errorf("%d clusters are remembered, and of the one that is gone %+v", len(w.memory.by), known)
 	}
-	if w.memory.anyDoubt() {
+	if w.memory.anyInDoubt() {
 		t.Error("it is in doubt for ever, and the mark of its change stays")
 	}
 }

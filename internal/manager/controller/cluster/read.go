@@ -68,7 +68,7 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (decide
 	if err := r.changes.load(ctx); err != nil {
 		return s, err
 	}
-	s.Doubt = r.memory.doubtOf(key)
+	s.InDoubt = r.memory.inDoubt(key)
 	if s.Cluster, err = machinery.Get[clusterv1.Cluster](ctx, r.Client, key); err != nil {
 		return s, err
 	}

@@ -141,7 +141,7 @@ func (r *Reconciler) write(ctx context.Context, s decide.State, d decide.Decisio
 	if out.Overwritten {
 		r.changes.overwrote(cluster, status.ProxyName)
 	}
-	r.memory.change(cluster, func(c *clusterMemory) { c.doubt = decide.Doubt{} }) // what failed is due by its record
+	r.memory.change(cluster, func(c *clusterMemory) { c.inDoubt = decide.InDoubt{} }) // what failed is due by its record
 	r.announce(s, status, out)
 	if out.Retry != nil {
 		return ctrl.Result{}, out.Retry

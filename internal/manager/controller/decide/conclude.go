@@ -26,7 +26,7 @@ func Conclude(s State, d Decision, w Writes, found []v1alpha1.ReportedFinding) v
 	status, out := d.Status, w.Outcome()
 	status.Secrets, status.Conditions, status.Nodes = slices.Clone(status.Secrets), slices.Clone(status.Conditions), status.Nodes.DeepCopy()
 	status.Findings = found
-	w.recordIn(&status, s.Doubt.Machines)
+	w.recordIn(&status, s.InDoubt.Machines)
 	setRevisionSince(&status, s)
 	switch {
 	case out.Retry != nil:

@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 )
 
-// Decision is what is to be written: the Secrets, or none if they are to stay as
-// they are, and a status that lacks only what the writing will show.
+// Decision has what to write: the Secrets, or none if they stay as they are, and
+// a status that lacks only the result of writing them.
 type Decision struct {
 	Secrets   []render.Secret
 	configMap *render.ConfigMap // beside the Secrets, where it is wanted
@@ -101,7 +101,7 @@ func (d *Decision) hold(s State) bool {
 
 // leave is for Secrets that are not written. If it is in doubt what they hold, they are due as soon as they can be.
 func (d *Decision) leave(s State) {
-	if s.Doubt.Open {
+	if s.InDoubt.Secrets {
 		distrust(&d.Status)
 	}
 }

@@ -74,8 +74,8 @@ func nextNodes(last *v1alpha1.ReportedNodes, a Attempt, doubt bool, digest strin
 	default:
 		moves = rewritten
 	}
-	// By a clock that was set back, machines of before the last change would be of
-	// after it.
+	// If the clock was set back, machines built before the last change would
+	// count as built after it.
 	if since := firstSecondAfter(w.At); moves && !since.Before(next.Since) {
 		next.Since = since
 	}

@@ -66,14 +66,14 @@ type Writes struct {
 // Due compares what is to be there with what was written last.
 func Due(key []byte, s State, d Decision, deleted bool) Writes {
 	w := Writes{Digest: apply.Digest(key, d.meaning), All: true}
-	everything := ReapplyRequested(&s) || s.Paced || deleted || s.Doubt.Open
+	everything := ReapplyRequested(&s) || s.Paced || deleted || s.InDoubt.Secrets
 	newKey := d.Status.Nodes != nil && !apply.SameKey(d.Status.Nodes.HMAC, w.Digest)
 	for _, object := range d.targets(s.Report) {
 		a := Attempt{target: object, Last: RecordOf(d.Status, object.Role), fingerprint: apply.Fingerprint(key, object.Object)}
 		a.Answer = unchanged(a.Last)
 		a.Due = everything || changed(a.Last, a.fingerprint)
 		if a.Due {
-			a.excused = deleted || s.Doubt.Open
+			a.excused = deleted || s.InDoubt.Secrets
 			if a.shared = sharedOwnership(s.Cluster, a.Last, newKey); a.shared {
 				a.Object = apply.Share(a.Object, s.Cluster)
 			}
@@ -154,7 +154,7 @@ func (w Writes) Outcome() Outcome {
 	return out
 }
 
-// recordIn notes in a status what is known of each object now.
+// recordIn notes in a status how each object is now.
 func (w Writes) recordIn(status *v1alpha1.ProxyReportStatus, doubtNodes bool) {
 	for _, a := range w.Attempts {
 		switch {

@@ -29,8 +29,8 @@ func ReapplyRequested(s *State) bool {
 // Hold lets the cluster wait.
 func (s *State) Hold(condition, reason, message string) { s.Held = &held{condition, reason, message} }
 
-// Doubt is that the Secrets of a cluster may hold something else than its report records.
-type Doubt struct{ Open, Machines bool } // machines: what these are given may differ, too
+// InDoubt says which of a cluster's objects may hold something else than its report records: its Secrets, and what machines got.
+type InDoubt struct{ Secrets, Machines bool }
 
 // Annotation is that of the report, empty if there is none.
 func (s State) Annotation(name string) string {
@@ -74,7 +74,7 @@ type State struct {
 	Source       string                  // the state of the CorporateProxy and of what it names
 	Settles      time.Duration           // until a source that is changing is read, or a grace period is over; 0: neither
 	Paced        bool                    // everything is to be applied again, whether it changed or not
-	Doubt        Doubt
+	InDoubt      InDoubt
 	Record       *revision.Record // what it is to have, where the CorporateProxy has spec.rollout
 	Unrecorded   bool             // it has none, since the CorporateProxy has no spec.rollout
 	Held         *held            // why nothing is written for now

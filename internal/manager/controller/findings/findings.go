@@ -50,7 +50,7 @@ func OfCluster(e resolve.Effective, cluster resolve.Cluster, of ListFindings) []
 	return found[:min(len(found), maxFindings)]
 }
 
-// List is what is found in a list, whatever the proxy is, in the two parts between which the proxy's findings go.
+// List has the findings about a list, whatever the proxy is. The proxy's findings go between its two parts.
 type List struct {
 	Digest                 uint64
 	structure, portability []v1alpha1.ReportedFinding
@@ -70,7 +70,7 @@ func Digest(in lint.Input) uint64 {
 // for the API server are more than processors.
 var processors = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// OfList is what is found in a list.
+// OfList returns the findings about a list.
 func OfList(in lint.Input) List {
 	processors <- struct{}{}
 	defer func() { <-processors }()

@@ -40,7 +40,7 @@ var ownerGroups = map[string]schema.GroupVersion{
 	rollout.MachineDeployment:   clusterv1.GroupVersion,
 }
 
-// ownerState is what is read live of a control plane or MachineDeployment.
+// ownerState is a control plane or MachineDeployment, read live.
 type ownerState struct {
 	object  *unstructured.Unstructured // nil: there is none
 	after   *metav1.Time

@@ -38,7 +38,7 @@ type Installations struct {
 	by map[string]*source
 }
 
-// source is what is known of one CorporateProxy.
+// source remembers how one CorporateProxy, with what it refers to, was last read.
 type source struct {
 	seen  string    // the state of URL and credentials that was seen last
 	since time.Time // when it was seen first

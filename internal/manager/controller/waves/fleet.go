@@ -203,7 +203,7 @@ func (r *Reconciler) factsOf(row *rollout.Row, report *v1alpha1.ProxyReport) str
 	return FactsHash(report.Status.Facts)
 }
 
-// forgetGone forgets what is known of clusters that are gone.
+// forgetGone forgets clusters that are gone.
 func (r *Reconciler) forgetGone(clusters []clusterv1.Cluster) {
 	there := make(map[types.NamespacedName]bool, len(clusters))
 	for i := range clusters {

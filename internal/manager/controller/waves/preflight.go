@@ -49,7 +49,7 @@ type asked struct {
 // begin begins a look at the fleet.
 func (p *Preflight) begin() { p.tasks = map[string][]byte{} }
 
-// known is what is known of the newest revision of a CorporateProxy; nil where it has no spec.probes.
+// known returns how the newest revision of a CorporateProxy did so far; nil without spec.probes.
 func (p *Preflight) known(ctx context.Context, proxy *v1alpha1.CorporateProxy, last *metav1.Condition) (*rollout.Preflight, error) {
 	switch {
 	case proxy.Spec.Probes == nil:
