@@ -15,7 +15,7 @@ import (
 )
 
 // answer is what Cluster API says of what it was given.
-func (s *state) answer(g given) delivery.Answer {
+func (s *state) answer(g secretContent) delivery.Answer {
 	a := delivery.Answer{HMAC: g.hmac, Given: g.sealed, Words: words(s.sets[delivery.Source])}
 	if s.report.Status.Revision != nil {
 		a.Revision = s.report.Status.Revision.Number

@@ -198,9 +198,9 @@ func (f *fleet) backdate(by time.Duration) {
 			f.Fatal(err)
 		}
 		cluster := types.NamespacedName{Namespace: s.Namespace, Name: s.Labels[v1alpha1.DeliverLabel]}
-		last, _ := f.memory.last(cluster)
+		last, _ := f.memory.lastContent(cluster)
 		last.looked = last.looked.Add(-by)
-		f.memory.gave(cluster, last)
+		f.memory.setContent(cluster, last)
 	}
 }
 

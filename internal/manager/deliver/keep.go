@@ -28,13 +28,13 @@ func (e *blockedError) Error() string { return e.message }
 
 // keep makes sure that Cluster API has the settings of a Cluster, and returns what it has; nil while there are none. Where nothing
 // has changed and nothing is due, it sends no request.
-func (r *Reconciler) keep(ctx context.Context, s *state) (*given, error) {
+func (r *Reconciler) keep(ctx context.Context, s *state) (*secretContent, error) {
 	record := s.record()
 	if record == nil || record.HMAC == "" || s.aSetGoes() {
 		return nil, nil
 	}
 	key := client.ObjectKeyFromObject(s.cluster)
-	last, ok := r.memory.last(key)
+	last, ok := r.memory.lastContent(key)
 	if ok && last.hmac == record.HMAC && s.setsAreRight() && time.Now().Before(r.due(s, last.looked)) {
 		return &last, nil
 	}
@@ -58,8 +58,8 @@ func (r *Reconciler) keep(ctx context.Context, s *state) (*given, error) {
 		return nil, err
 	}
 	_, sealed, _ := delivery.Open(payload)
-	next := given{hmac: record.HMAC, hash: delivery.Hash(payload), sealed: sealed, looked: now}
-	r.memory.gave(key, next)
+	next := secretContent{hmac: record.HMAC, hash: delivery.Hash(payload), sealed: sealed, looked: now}
+	r.memory.setContent(key, next)
 	return &next, nil
 }
 

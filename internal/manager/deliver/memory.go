@@ -10,49 +10,49 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// given is what a Secret of ours holds for Cluster API.
-type given struct {
+// secretContent describes what a Secret of ours holds for Cluster API.
+type secretContent struct {
 	hmac   string // of the operator's Secret that it was made from
 	hash   string // of the payload
 	sealed time.Time
 	looked time.Time // when the Secrets were last read
 }
 
-// memory is what was given for each cluster, and what came of it. Everything in it can be read again.
+// memory holds the content of each cluster's Secret and what came of it. All of it can be read again after a restart.
 type memory struct {
-	mu     sync.Mutex
-	given  map[types.NamespacedName]given
-	states map[types.NamespacedName]string
+	mu       sync.Mutex
+	contents map[types.NamespacedName]secretContent
+	states   map[types.NamespacedName]string
 }
 
 func newMemory() *memory {
-	return &memory{given: map[types.NamespacedName]given{}, states: map[types.NamespacedName]string{}}
+	return &memory{contents: map[types.NamespacedName]secretContent{}, states: map[types.NamespacedName]string{}}
 }
 
-func (m *memory) last(cluster types.NamespacedName) (given, bool) {
+func (m *memory) lastContent(cluster types.NamespacedName) (secretContent, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	g, ok := m.given[cluster]
+	g, ok := m.contents[cluster]
 	return g, ok
 }
 
-func (m *memory) gave(cluster types.NamespacedName, g given) {
+func (m *memory) setContent(cluster types.NamespacedName, g secretContent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.given[cluster] = g
+	m.contents[cluster] = g
 }
 
-// doubt forgets what was given, until it is known again that all of it is there.
+// doubt forgets the content of a cluster's Secret, so that it is read again before it counts.
 func (m *memory) doubt(cluster types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.given, cluster)
+	delete(m.contents, cluster)
 }
 
 func (m *memory) forget(cluster types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.given, cluster)
+	delete(m.contents, cluster)
 	delete(m.states, cluster)
 }
 

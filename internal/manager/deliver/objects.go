@@ -92,8 +92,8 @@ func trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *clusterv1.Cluster:
 		kept := &clusterv1.Cluster{ObjectMeta: identity(o), Spec: clusterv1.ClusterSpec{Paused: o.Spec.Paused}}
-		kept.Labels = only(o.Labels, v1alpha1.DeliverLabel)
-		kept.Annotations = only(o.Annotations, clusterv1.PausedAnnotation)
+		kept.Labels = selectKey(o.Labels, v1alpha1.DeliverLabel)
+		kept.Annotations = selectKey(o.Annotations, clusterv1.PausedAnnotation)
 		return kept, nil
 	case *v1alpha1.ProxyReport:
 		kept := &v1alpha1.ProxyReport{ObjectMeta: identity(o)}
@@ -119,8 +119,8 @@ func identity(o client.Object) metav1.ObjectMeta {
 	}
 }
 
-// only is what a map has of a key.
-func only(all map[string]string, key string) map[string]string {
+// selectKey returns a map with this key alone, or nil if the key is not there.
+func selectKey(all map[string]string, key string) map[string]string {
 	if value, ok := all[key]; ok {
 		return map[string]string{key: value}
 	}

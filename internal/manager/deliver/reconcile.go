@@ -32,7 +32,7 @@ type Reconciler struct {
 	memory *memory
 }
 
-// state is what is known of a Cluster, from caches.
+// state is a Cluster with its objects, from caches.
 type state struct {
 	cluster *clusterv1.Cluster
 	others  []string // Clusters of the namespace with its name as their label

@@ -40,7 +40,7 @@ func (n *nodes) of(cluster types.NamespacedName) map[types.UID]time.Time {
 	return n.by[cluster]
 }
 
-// keep replaces what is known of a cluster.
+// keep replaces when the nodes of a cluster were created.
 func (n *nodes) keep(cluster types.NamespacedName, created map[types.UID]time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
