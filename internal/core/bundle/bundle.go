@@ -21,7 +21,7 @@ type Options struct {
 	Selector  metav1.LabelSelector
 }
 
-// Bundle is what is applied in the management cluster.
+// Bundle is the text of the objects to apply in the management cluster.
 type Bundle struct {
 	Text    []byte
 	Dropped []string // hooks of Helm, which nobody would run at the right time

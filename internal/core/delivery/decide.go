@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// Cluster is what is asked about a Cluster.
+// Cluster is what the verdict about a Cluster depends on.
 type Cluster struct {
 	Name     string
 	Label    string // its value of fairlead.io/cluster; empty without one
@@ -17,7 +17,7 @@ type Cluster struct {
 	Others   []string // Clusters of the namespace whose label has this one's name
 }
 
-// Verdict is what is done for a Cluster.
+// Verdict says what to do for a Cluster.
 type Verdict int
 
 // The verdicts.

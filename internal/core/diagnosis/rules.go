@@ -122,7 +122,7 @@ var noSettings = rules{
 // ofReport are the conditions of a ProxyReport.
 var ofReport = map[string]kind{
 	v1alpha1.ConditionReady: {
-		reasons: with(noSettings, rules{
+		reasons: joinRules(noSettings, rules{
 			v1alpha1.ReasonApplied:     none,
 			v1alpha1.ReasonNameTaken:   nameTaken,
 			v1alpha1.ReasonContended:   contended,
@@ -192,7 +192,7 @@ var ofReport = map[string]kind{
 // ofProxy are the conditions of a CorporateProxy.
 var ofProxy = map[string]kind{
 	v1alpha1.ConditionReady: {
-		reasons: with(noSettings, rules{v1alpha1.ReasonAccepted: none}),
+		reasons: joinRules(noSettings, rules{v1alpha1.ReasonAccepted: none}),
 		statuses: byStatus(none,
 			rule{Error, "the last change of the CorporateProxy cannot be used, and clusters keep what they have", keeper + "correct what is named"},
 			rule{Unknown, "whether the CorporateProxy can be used is not known", ""}),
@@ -236,7 +236,7 @@ var ofProxy = map[string]kind{
 		v1alpha1.ReasonNotObserved: {Info, "whether older credentials are in use somewhere in the fleet is not known: do not revoke them yet", ""},
 	}},
 	v1alpha1.ConditionProxyReachable: {
-		reasons: with(ofNewest(probes), rules{
+		reasons: joinRules(ofNewest(probes), rules{
 			v1alpha1.ReasonReached:              none,
 			v1alpha1.ReasonTrying:               {Info, "the newest URLs and credentials are being tried in the management cluster", ""},
 			v1alpha1.ReasonNotTried:             notTried,
@@ -249,13 +249,13 @@ var ofProxy = map[string]kind{
 	},
 }
 
-// found is a reason in the message of an observation, such as "https://a.example: CredentialsRefused (407)".
-var found = regexp.MustCompile(`: ([A-Za-z]+)`)
+// reasonPattern matches a reason in the message of an observation, such as "https://a.example: CredentialsRefused (407)".
+var reasonPattern = regexp.MustCompile(`: ([A-Za-z]+)`)
 
 // remedies is what to do about the reasons that the message of an observation names.
 func remedies(message, otherwise string) string {
 	var all []string
-	for _, match := range found.FindAllStringSubmatch(message, -1) {
+	for _, match := range reasonPattern.FindAllStringSubmatch(message, -1) {
 		if r, ok := probes[match[1]]; ok && !slices.Contains(all, match[1]+": "+r.do) {
 			all = append(all, match[1]+": "+r.do)
 		}
@@ -315,15 +315,15 @@ func ofNewest(table rules) rules {
 
 // whileTrue is a type that exists while it is True, with a reason of its own, and others.
 func whileTrue(reason string, r rule, others ...rules) kind {
-	return kind{with(append(others, rules{reason: r})...), byStatus(r, none, none)}
+	return kind{joinRules(append(others, rules{reason: r})...), byStatus(r, none, none)}
 }
 
 func byStatus(yes, no, unknown rule) map[metav1.ConditionStatus]rule {
 	return map[metav1.ConditionStatus]rule{metav1.ConditionTrue: yes, metav1.ConditionFalse: no, metav1.ConditionUnknown: unknown}
 }
 
-// with joins tables; the last wins.
-func with(tables ...rules) rules {
+// joinRules joins tables. Where several have the same key, the last wins.
+func joinRules(tables ...rules) rules {
 	all := rules{}
 	for _, table := range tables {
 		maps.Copy(all, table)

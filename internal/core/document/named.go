@@ -63,7 +63,7 @@ func (d Document) configMapData() (map[string][]byte, error) {
 // Operators returns the data of an object of the operator's namespace, nil if there is none. No file says which
 // namespace that is, so that objects of one name in several are refused, unless they say the same.
 func (n Named) Operators(ref inputs.Reference) (map[string][]byte, error) {
-	data, alike, err := only(n[ref])
+	data, alike, err := commonData(n[ref])
 	if err == nil && !alike {
 		err = fmt.Errorf("%s is given more than once (%s): leave the one of the operator's namespace alone in the files", ref, n.Namespaces(ref))
 	}
@@ -78,16 +78,16 @@ func (n Named) Beside(ref inputs.Reference, namespace string) (data map[string][
 		return slices.DeleteFunc(slices.Clone(n[ref]), func(o named) bool { return o.namespace != namespace })
 	}
 	if objects := of(namespace); len(objects) > 0 {
-		return only(objects)
+		return commonData(objects)
 	}
 	if namespace == "" {
-		return only(n[ref])
+		return commonData(n[ref])
 	}
-	return only(of(""))
+	return commonData(of(""))
 }
 
-// only returns what all of the objects say; false if they differ.
-func only(objects []named) (data map[string][]byte, alike bool, err error) {
+// commonData returns the data that all objects have, or false if they differ.
+func commonData(objects []named) (data map[string][]byte, alike bool, err error) {
 	for i, object := range objects {
 		other, err := object.data()
 		if err != nil {

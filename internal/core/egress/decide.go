@@ -28,7 +28,7 @@ type Direct struct {
 	Listed bool
 }
 
-// Request is what is known of one before it is decided.
+// Request is a client's request before a decision.
 type Request struct {
 	Destination
 	Namespace string // of the client, as it says itself; empty if it does not

@@ -104,7 +104,7 @@ func (c *Comparison) ask(s Settings, audience noproxy.Audience, choices []dialec
 			case named.answer(deciders[i][1](target)).Decision == row.After.Decision:
 				row.Why = s.System.Title + " sets " + strings.Join(s.setVariables(), ", ") + " alone, which is not what these clients read"
 			default:
-				row.Why = why(row)
+				row.Why = causeText(row)
 			}
 			row.Before.reason, row.After.reason = "", ""
 			c.merge(row, choice.Client.Name, from)
@@ -124,8 +124,8 @@ func (c *Comparison) merge(row Row, client string, from int) {
 	c.Rows = append(c.Rows, row)
 }
 
-// why words the cause of a difference.
-func why(r Row) string {
+// causeText says why clients decide differently.
+func causeText(r Row) string {
 	switch direct := dialect.Direct.String(); {
 	case r.After.Decision == direct && r.After.Entry != "":
 		return "Fairlead's list has " + r.After.Entry + " (" + r.After.From + ")"

@@ -13,7 +13,7 @@ func TestAnEntryWithoutADotIsAHostUnlessDomainsEndSo(t *testing.T) {
 		"argocd-redis,argocd-repo-server": false, "localhost": false,
 		"svc": true, "internal": true, "example.com": true,
 	} {
-		found := lint.Portability(read(list))
+		found := lint.Portability(readList(list))
 		unmatched := slices.ContainsFunc(found, func(f lint.Finding) bool { return f.Code == lint.Unmatched })
 		if unmatched != want || !want && found != nil {
 			t.Errorf("%s: %q", list, summaries(found))

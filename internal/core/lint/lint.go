@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
-// Input is what is looked at.
+// Input is a list and its surroundings, to be judged.
 type Input struct {
 	Entries      noproxy.List           // what is meant
 	Any          string                 // how it is written for any client

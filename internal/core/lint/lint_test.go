@@ -47,7 +47,7 @@ func effective(tb testing.TB, noProxy string, form resolve.Form) resolve.Effecti
 }
 
 // read is the input for a list as it stands.
-func read(list string) lint.Input { return lint.Read(list, noproxy.Source{Field: "--no-proxy"}) }
+func readList(list string) lint.Input { return lint.Read(list, noproxy.Source{Field: "--no-proxy"}) }
 
 // summary is what a finding says in one line: code, severity, entries.
 func summary(f lint.Finding) string {
@@ -98,7 +98,7 @@ func TestWhatIsWrongWithAListAsItStands(t *testing.T) {
 		"two entries at once":             {"a.example b.example", []string{"Unreadable Error a.example b.example"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := summaries(structural(lint.Run(read(test.list))))
+			got := summaries(structural(lint.Run(readList(test.list))))
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -107,7 +107,7 @@ func TestWhatIsWrongWithAListAsItStands(t *testing.T) {
 }
 
 func TestAnEmptyElementNamesTheClientsThatItOpens(t *testing.T) {
-	for _, f := range lint.Run(read("a.example,,b.example")) {
+	for _, f := range lint.Run(readList("a.example,,b.example")) {
 		if f.Code == lint.EmptyElement && !slices.Contains(f.Clients, "perl-http-tiny") {
 			t.Errorf("%q", f.Clients)
 		}
@@ -115,7 +115,7 @@ func TestAnEmptyElementNamesTheClientsThatItOpens(t *testing.T) {
 }
 
 func TestAFindingNamesTheEntryItsPlaceAndTheMend(t *testing.T) {
-	findings := lint.Run(read("example.com,com"))
+	findings := lint.Run(readList("example.com,com"))
 	if len(findings) == 0 || findings[0].Code != lint.TooBroad {
 		t.Fatalf("%q", summaries(findings))
 	}
@@ -141,7 +141,7 @@ func TestAListThatLacksWhatTheClusterNeedsIsAnError(t *testing.T) {
 		"no domain":              {strings.Replace(complete, ",.cluster.local", "", 1), []string{"MissingServices"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := read(test.list)
+			in := readList(test.list)
 			in.Cluster = &cluster
 			var got []string
 			for _, f := range lint.Run(in) {
@@ -162,7 +162,7 @@ func TestAListThatLacksWhatTheClusterNeedsIsAnError(t *testing.T) {
 func TestAClusterThatNamesNoServiceNetworkIsAWarningUnlessAUsualOneIsListed(t *testing.T) {
 	const without = "100.96.0.0/11,178.170.32.59,.svc,.cluster.local"
 	for list, want := range map[string]bool{without: true, without + ",10.96.0.0/12": false, without + ",10.43.0.0/16": false, without + ",10.0.0.0/8": false, "*": false} {
-		in, c := read(list), cluster
+		in, c := readList(list), cluster
 		c.ServiceCIDRs = nil
 		in.Cluster = &c
 		got := slices.ContainsFunc(lint.Run(in), func(f lint.Finding) bool {
@@ -175,7 +175,7 @@ func TestAClusterThatNamesNoServiceNetworkIsAWarningUnlessAUsualOneIsListed(t *t
 }
 
 func TestAnAddressInThePlaceOfANetworkIsAnError(t *testing.T) {
-	in, c := read("10.96.0.0,100.96.0.0/11,178.170.32.59,.svc,.cluster.local"), cluster
+	in, c := readList("10.96.0.0,100.96.0.0/11,178.170.32.59,.svc,.cluster.local"), cluster
 	c.ServiceCIDRs = []string{"10.96.0.0"}
 	in.Cluster = &c
 	found := lint.Run(in)
@@ -204,7 +204,7 @@ func TestAnEntryThatIsLeftOutForAnyClientIsNamed(t *testing.T) {
 	}
 }
 
-// A list over the budget is what is to blame, not its entries.
+// The finding blames a list over the budget, not its entries.
 func TestTheBudgetIsBlamedForWhatItLeavesOut(t *testing.T) {
 	list := strings.Builder{}
 	for i := range 3_500 {
@@ -254,7 +254,7 @@ func TestWhatIsSaidOfAProxy(t *testing.T) {
 		"an umlaut":            {"http://me:p%C3%A9@proxy.corp.example:3128", "http://me:p%C3%A9@proxy.corp.example:3128", "a.example", []string{"PasswordEncoding Warning", "PasswordEncoding Warning"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := read(test.noProxy)
+			in := readList(test.noProxy)
 			in.HTTP, in.HTTPS = url(t, test.http), url(t, test.https)
 			findings := structural(lint.Run(in))
 			if got := summaries(findings); !slices.Equal(got, test.want) {
@@ -290,7 +290,7 @@ func TestTheClientsThatCannotUseAProxyAreNamed(t *testing.T) {
 		"https://proxy.corp.example:3128":          {lint.HTTPSProxy, "wget", "curl"},
 		"http://me:p%40ss@proxy.corp.example:3128": {lint.PasswordEncoding, "axios", "curl"},
 	} {
-		in := read("a.example")
+		in := readList("a.example")
 		in.HTTP, in.HTTPS = url(t, proxy), url(t, proxy)
 		found := lint.Run(in)
 		at := slices.IndexFunc(found, func(f lint.Finding) bool { return f.Code == test.code })

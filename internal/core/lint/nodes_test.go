@@ -90,7 +90,7 @@ func TestAListAsItStandsHasTheNodesIfSomebodyWroteThem(t *testing.T) {
 	c := cluster
 	c.Infrastructure.Group, c.Infrastructure.Kind, c.EndpointHost = infrastructure, "AWSCluster", "api.elb.example"
 	for list, want := range map[string]int{"100.64.0.0/13,100.96.0.0/11,.svc": 1, "100.64.0.0/13,100.96.0.0/11,10.0.0.0/16": 0, "*": 0} {
-		in := read(list)
+		in := readList(list)
 		in.Cluster = &c
 		found := slices.DeleteFunc(lint.Run(in), func(f lint.Finding) bool { return f.Code != lint.MissingNodes })
 		if len(found) != want {
@@ -103,7 +103,7 @@ func TestAnIPv6NetworkThatTheProviderTellsIsOfListsForGo(t *testing.T) {
 	c := cluster
 	c.Infrastructure.Group, c.Infrastructure.Kind, c.EndpointHost = infrastructure, "AWSCluster", "api.elb.example"
 	for audience, want := range map[noproxy.Audience]int{noproxy.AudienceAny: 0, noproxy.AudienceGo: 1} {
-		in := read("100.64.0.0/13,100.96.0.0/11,.svc")
+		in := readList("100.64.0.0/13,100.96.0.0/11,.svc")
 		in.Cluster, in.Audience, in.Told = &c, audience, []noproxy.Element{{Text: "fd00:1::/56"}}
 		found := slices.DeleteFunc(lint.Run(in), func(f lint.Finding) bool { return f.Code != lint.MissingNodes })
 		if len(found) != want {
@@ -124,7 +124,7 @@ func TestWhatMakesTheMachinesIsOffered(t *testing.T) {
 		"vcenter.listed.example": "",
 		"10.1.2.3":               "",
 	} {
-		in := read(".listed.example,10.1.0.0/16")
+		in := readList(".listed.example,10.1.0.0/16")
 		in.API = lint.ProviderAddress{Name: "vCenter", Address: address, Object: "VSphereCluster org-acme/mycluster", Field: "spec.server"}
 		var got string
 		for _, f := range lint.Run(in) {

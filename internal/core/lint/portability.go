@@ -119,14 +119,15 @@ func (in Input) note(found map[Code]*deviation, item noproxy.Item, p probe, r re
 		found[code] = &deviation{clients: affected{}}
 	}
 	f := found[code]
-	f.entries = with(f.entries, entryOf(item))
+	f.entries = appendNew(f.entries, entryOf(item))
 	if r.choice.Since == r.choice.Client.Newest().Since {
-		f.today = with(f.today, entryOf(item))
+		f.today = appendNew(f.today, entryOf(item))
 	}
 	f.clients.add(r.choice)
 }
 
-func with(entries []Entry, entry Entry) []Entry {
+// appendNew appends an entry unless it is there already.
+func appendNew(entries []Entry, entry Entry) []Entry {
 	if slices.Contains(entries, entry) {
 		return entries
 	}

@@ -39,11 +39,11 @@ func TestClientsThatReadAnEntryOtherwiseAreNamed(t *testing.T) {
 		"what nobody reads":   {"10.1.*", lint.Unreadable, lint.Error, nil, []string{"go", "java"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := slices.IndexFunc(lint.Run(read(test.list)), func(f lint.Finding) bool { return f.Code == test.code })
+			at := slices.IndexFunc(lint.Run(readList(test.list)), func(f lint.Finding) bool { return f.Code == test.code })
 			if at < 0 {
-				t.Fatalf("only %q", summaries(lint.Run(read(test.list))))
+				t.Fatalf("only %q", summaries(lint.Run(readList(test.list))))
 			}
-			f := lint.Run(read(test.list))[at]
+			f := lint.Run(readList(test.list))[at]
 			if f.Severity != test.severity {
 				t.Errorf("severity %s", f.Severity)
 			}

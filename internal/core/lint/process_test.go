@@ -9,7 +9,7 @@ import (
 )
 
 // said are the findings of a reader of variables, each a line.
-func said(r lint.Reader) string {
+func readerText(r lint.Reader) string {
 	var lines []string
 	for _, f := range lint.Run(r.Input) {
 		lines = append(lines, string(f.Code)+" "+f.Why)
@@ -35,7 +35,7 @@ func TestWhatAProcessHasIsReadAsItsProgramReadsIt(t *testing.T) {
 		},
 	} {
 		readers := lint.Process(test.environ)
-		text := said(readers[0])
+		text := readerText(readers[0])
 		for _, part := range test.says {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: no %q in\n%s", name, part, text)
@@ -54,8 +54,8 @@ func TestContainerdsOwnVariablesAreLookedAtAsItsOwn(t *testing.T) {
 		t.Fatalf("%+v", readers)
 	}
 	child := readers[1]
-	if child.HTTP.String() != "http://q.example:1" || child.HTTPS.String() != "http://p.example:1" || !strings.Contains(said(child), "TooBroad") {
-		t.Errorf("%s %s\n%s", child.HTTP, child.HTTPS, said(child))
+	if child.HTTP.String() != "http://q.example:1" || child.HTTPS.String() != "http://p.example:1" || !strings.Contains(readerText(child), "TooBroad") {
+		t.Errorf("%s %s\n%s", child.HTTP, child.HTTPS, readerText(child))
 	}
 	if entry := child.Entries[0].Sources[0].Field; entry != "CONTAINERD_NO_PROXY[0]" {
 		t.Errorf("the entry is of %s", entry)

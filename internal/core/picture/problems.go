@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 )
 
-// Problem is what is said of several clusters, or of CorporateProxies, or of the operator.
+// Problem is a sentence that holds for several clusters, for CorporateProxies, or for the operator.
 type Problem struct {
 	State    State        `json:"state"`
 	Code     string       `json:"code"` // a condition and its reason, as fairlead doctor cluster has them
@@ -34,28 +34,28 @@ const (
 // shown is how many examples a problem has.
 const shown = 3
 
-// found is a sentence about one object.
-type found struct {
+// objectSentence is a sentence of the diagnosis about one object.
+type objectSentence struct {
 	diagnosis.Sentence
 	of, name, more string
 }
 
 // problems groups what is said, the worst first; of these what most have.
 func problems(in Input, clusters []Cluster) []Problem {
-	all := map[[2]string][]found{}
-	add := func(f found) { all[[2]string{f.of, f.Code}] = append(all[[2]string{f.of, f.Code}], f) }
+	all := map[[2]string][]objectSentence{}
+	add := func(f objectSentence) { all[[2]string{f.of, f.Code}] = append(all[[2]string{f.of, f.Code}], f) }
 	for _, s := range operator(in) {
-		add(found{s, OfOperator, in.OperatorNamespace, "kubectl get deployments,pods --namespace " + in.OperatorNamespace})
+		add(objectSentence{s, OfOperator, in.OperatorNamespace, "kubectl get deployments,pods --namespace " + in.OperatorNamespace})
 	}
 	for i := range in.Proxies {
 		proxy := &in.Proxies[i]
 		for _, s := range diagnosis.OfProxy(proxy, in.OperatorNamespace) {
-			add(found{s, OfProxy, proxy.Name, moreOfCode(proxy, s.Code)})
+			add(objectSentence{s, OfProxy, proxy.Name, moreOfCode(proxy, s.Code)})
 		}
 	}
 	for _, c := range clusters {
 		for _, s := range c.Said {
-			add(found{s, OfCluster, c.Namespace + "/" + c.Name, DoctorOf(c)})
+			add(objectSentence{s, OfCluster, c.Namespace + "/" + c.Name, DoctorOf(c)})
 		}
 	}
 	grouped := make([]Problem, 0, len(all))
@@ -82,8 +82,8 @@ func operator(in Input) []diagnosis.Sentence {
 }
 
 // problem makes one of sentences with one code. They may differ in severity: the worst is said.
-func problem(group []found) Problem {
-	slices.SortStableFunc(group, func(a, b found) int {
+func problem(group []objectSentence) Problem {
+	slices.SortStableFunc(group, func(a, b objectSentence) int {
 		return cmp.Or(diagnosis.Compare(a.Severity, b.Severity), longest(a.Since, b.Since), cmp.Compare(a.name, b.name))
 	})
 	first := group[0]

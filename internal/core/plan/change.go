@@ -265,20 +265,20 @@ func fields(was, is side) []Field {
 	add(fieldTrustedCA, trustedCA(was), trustedCA(is))
 	add("staticPods", string(a.Node.StaticPods), string(b.Node.StaticPods))
 	add("delivery", string(a.Node.Delivery), string(b.Node.Delivery))
-	add("configMap", given(was.objects[render.ConfigMapRole] != nil), given(is.objects[render.ConfigMapRole] != nil))
+	add("configMap", writtenIf(was.objects[render.ConfigMapRole] != nil), writtenIf(is.objects[render.ConfigMapRole] != nil))
 	before, after := was.objects[render.SystemdRole], is.objects[render.SystemdRole]
 	for _, key := range namesOf(before, after) {
 		_, beforeOK := before[key]
 		_, afterOK := after[key]
-		add("key "+key, given(beforeOK), given(afterOK))
+		add("key "+key, writtenIf(beforeOK), writtenIf(afterOK))
 	}
 	return all
 }
 
 func text(u proxyurl.URL) string { return u.WithoutCredentials().String() }
 
-// given returns the value of a file in the plan: written, or "" if there is none.
-func given(ok bool) string {
+// writtenIf returns the value of a file in the plan: written, or "" if there is none.
+func writtenIf(ok bool) string {
 	if ok {
 		return "written"
 	}

@@ -36,7 +36,7 @@ func cluster(t testing.TB, name, entries string, change ...func(*resolve.Input))
 	return plan.Cluster{Namespace: "org", Name: name, Effective: effective, Machines: &plan.Machines{Machines: 3, MachinePools: 1}}
 }
 
-func of(clusters ...plan.Cluster) plan.State { return plan.State{Clusters: clusters} }
+func stateOf(clusters ...plan.Cluster) plan.State { return plan.State{Clusters: clusters} }
 
 func compare(t testing.TB, before, after plan.State) plan.Plan {
 	t.Helper()
@@ -70,35 +70,35 @@ func TestWhatAChangeOfOneClusterCosts(t *testing.T) {
 		before, after plan.State
 		want          *plan.Costs // nil: no change
 	}{
-		"nothing":                          {of(cluster(t, "c", "a.example")), of(cluster(t, "c", "a.example")), nil},
-		"another order in a portable form": {of(cluster(t, "c", "a.example, b.example")), of(cluster(t, "c", "b.example, a.example")), nil},
-		"an entry":                         {of(cluster(t, "c", "a.example")), of(cluster(t, "c", "a.example, b.example")), &plan.Costs{Secrets: all, Charts: true, ReplacesMachines: true}},
+		"nothing":                          {stateOf(cluster(t, "c", "a.example")), stateOf(cluster(t, "c", "a.example")), nil},
+		"another order in a portable form": {stateOf(cluster(t, "c", "a.example, b.example")), stateOf(cluster(t, "c", "b.example, a.example")), nil},
+		"an entry":                         {stateOf(cluster(t, "c", "a.example")), stateOf(cluster(t, "c", "a.example, b.example")), &plan.Costs{Secrets: all, Charts: true, ReplacesMachines: true}},
 		"a drop-in that no machine of now has": {
-			of(cluster(t, "c", "")), of(cluster(t, "c", "", crio)), &plan.Costs{Secrets: all[1:]},
+			stateOf(cluster(t, "c", "")), stateOf(cluster(t, "c", "", crio)), &plan.Costs{Secrets: all[1:]},
 		},
-		"a file of the relay's": {of(cluster(t, "c", "", relay)), of(cluster(t, "c", "", relay, crio)), &plan.Costs{Secrets: all[1:]}},
-		"a new cluster":         {of(), of(cluster(t, "c", "a.example")), &plan.Costs{Secrets: all}},
-		"a cluster that goes":   {of(cluster(t, "c", "a.example")), of(), &plan.Costs{Secrets: []string{}}},
-		"a paused cluster":      {of(cluster(t, "c", "")), of(paused(cluster(t, "c", "b.example"))), &plan.Costs{Secrets: []string{}}},
+		"a file of the relay's": {stateOf(cluster(t, "c", "", relay)), stateOf(cluster(t, "c", "", relay, crio)), &plan.Costs{Secrets: all[1:]}},
+		"a new cluster":         {stateOf(), stateOf(cluster(t, "c", "a.example")), &plan.Costs{Secrets: all}},
+		"a cluster that goes":   {stateOf(cluster(t, "c", "a.example")), stateOf(), &plan.Costs{Secrets: []string{}}},
+		"a paused cluster":      {stateOf(cluster(t, "c", "")), stateOf(paused(cluster(t, "c", "b.example"))), &plan.Costs{Secrets: []string{}}},
 		"a problem that appears": {
-			of(cluster(t, "c", "")), of(withheld("c")), &plan.Costs{Secrets: []string{}},
+			stateOf(cluster(t, "c", "")), stateOf(withheld("c")), &plan.Costs{Secrets: []string{}},
 		},
-		"a problem that stays":    {of(withheld("c")), of(withheld("c")), nil},
-		"a problem that vanishes": {of(withheld("c")), of(cluster(t, "c", "")), &plan.Costs{Secrets: all, Charts: true, ReplacesMachines: true}},
+		"a problem that stays":    {stateOf(withheld("c")), stateOf(withheld("c")), nil},
+		"a problem that vanishes": {stateOf(withheld("c")), stateOf(cluster(t, "c", "")), &plan.Costs{Secrets: all, Charts: true, ReplacesMachines: true}},
 		"other credentials": {
-			of(unread(cluster(t, "c", ""), plan.Unread{Credentials: "Secret a"})), of(unread(cluster(t, "c", ""), plan.Unread{Credentials: "Secret b"})),
+			stateOf(unread(cluster(t, "c", ""), plan.Unread{Credentials: "Secret a"})), stateOf(unread(cluster(t, "c", ""), plan.Unread{Credentials: "Secret b"})),
 			&plan.Costs{Secrets: all, Charts: true, ReplacesMachines: true},
 		},
 		"other credentials, with relays on machines": {
-			of(unread(cluster(t, "c", "", relay), plan.Unread{Credentials: "Secret a"})), of(unread(cluster(t, "c", "", relay), plan.Unread{Credentials: "Secret b"})),
+			stateOf(unread(cluster(t, "c", "", relay), plan.Unread{Credentials: "Secret a"})), stateOf(unread(cluster(t, "c", "", relay), plan.Unread{Credentials: "Secret b"})),
 			&plan.Costs{Secrets: all, Charts: true},
 		},
 		"other certificates, which are not seen": {
-			of(unread(cluster(t, "c", ""), plan.Unread{TrustedCA: "Secret a"})), of(unread(cluster(t, "c", ""), plan.Unread{TrustedCA: "Secret b"})),
+			stateOf(unread(cluster(t, "c", ""), plan.Unread{TrustedCA: "Secret a"})), stateOf(unread(cluster(t, "c", ""), plan.Unread{TrustedCA: "Secret b"})),
 			&plan.Costs{Secrets: all[1:], ReplacesMachines: true},
 		},
 		"a longer password": { // nobody compares it
-			of(cluster(t, "c", "")), of(cluster(t, "c", "", func(in *resolve.Input) {
+			stateOf(cluster(t, "c", "")), stateOf(cluster(t, "c", "", func(in *resolve.Input) {
 				longer, err := in.Installation.HTTP.WithoutCredentials().WithCredentials("me", "S3CRET2")
 				if err != nil {
 					t.Fatal(err)
@@ -130,7 +130,7 @@ func TestWhatAChangeOfOneClusterCosts(t *testing.T) {
 }
 
 func TestSettingsThatChangeAreNamed(t *testing.T) {
-	set := func(f func(*resolve.Input)) plan.State { return of(cluster(t, "c", "", f)) }
+	set := func(f func(*resolve.Input)) plan.State { return stateOf(cluster(t, "c", "", f)) }
 	for name, test := range map[string]struct {
 		after plan.State
 		want  []plan.Field
@@ -146,7 +146,7 @@ func TestSettingsThatChangeAreNamed(t *testing.T) {
 		"node keys": {set(crio), []plan.Field{{Name: "key crioProxy", After: "written"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := compare(t, of(cluster(t, "c", "")), test.after)
+			p := compare(t, stateOf(cluster(t, "c", "")), test.after)
 			if len(p.Clusters) != 1 || !slices.Equal(p.Clusters[0].Fields, test.want) {
 				t.Errorf("%+v, want %+v", p.Clusters, test.want)
 			}
@@ -189,7 +189,7 @@ func TestWhoDecidesDifferentlyIsAskedAboutWhatComesAndGoes(t *testing.T) {
 		"an entry of a port": {"", "new.example:8443", "go https://new.example:8443/ proxy->direct 1/1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := compare(t, of(cluster(t, "c", test.before)), of(cluster(t, "c", test.after)))
+			p := compare(t, stateOf(cluster(t, "c", test.before)), stateOf(cluster(t, "c", test.after)))
 			var got []string
 			for _, d := range p.Groups[0].Decisions {
 				got = append(got, fmt.Sprintf("%s %s %s->%s %d/%d", d.Audience, d.URL, d.Before, d.After, len(d.Clients), d.Of))
@@ -203,14 +203,14 @@ func TestWhoDecidesDifferentlyIsAskedAboutWhatComesAndGoes(t *testing.T) {
 
 // Wider entries cover what goes: nobody decides differently.
 func TestAnEntryThatAnotherCoversChangesNoDecision(t *testing.T) {
-	p := compare(t, of(cluster(t, "c", "corp.example, web.corp.example")), of(cluster(t, "c", "corp.example")))
+	p := compare(t, stateOf(cluster(t, "c", "corp.example, web.corp.example")), stateOf(cluster(t, "c", "corp.example")))
 	if len(p.Clusters) != 1 || len(p.Groups[0].Decisions) != 0 {
 		t.Errorf("%+v", p.Groups)
 	}
 }
 
 func TestAnotherProxyIsNamedInDecisions(t *testing.T) {
-	p := compare(t, of(cluster(t, "c", "")), of(cluster(t, "c", "", func(in *resolve.Input) {
+	p := compare(t, stateOf(cluster(t, "c", "")), stateOf(cluster(t, "c", "", func(in *resolve.Input) {
 		other, err := inputs.Values("values.yaml", []byte(`proxy: {http: "http://other.example:3128", https: "http://other.example:3128"}`))
 		if err != nil {
 			t.Fatal(err)
@@ -226,9 +226,9 @@ func TestAnotherProxyIsNamedInDecisions(t *testing.T) {
 }
 
 func TestTheDigestIsThatOfTheChangeAlone(t *testing.T) {
-	a := compare(t, of(cluster(t, "c", ""), cluster(t, "d", "")), of(cluster(t, "c", "new.example"), cluster(t, "d", "new.example")))
-	again := compare(t, of(cluster(t, "d", ""), cluster(t, "c", "")), of(cluster(t, "d", "new.example"), cluster(t, "c", "new.example")))
-	other := compare(t, of(cluster(t, "c", ""), cluster(t, "d", "")), of(cluster(t, "c", "other.example"), cluster(t, "d", "other.example")))
+	a := compare(t, stateOf(cluster(t, "c", ""), cluster(t, "d", "")), stateOf(cluster(t, "c", "new.example"), cluster(t, "d", "new.example")))
+	again := compare(t, stateOf(cluster(t, "d", ""), cluster(t, "c", "")), stateOf(cluster(t, "d", "new.example"), cluster(t, "c", "new.example")))
+	other := compare(t, stateOf(cluster(t, "c", ""), cluster(t, "d", "")), stateOf(cluster(t, "c", "other.example"), cluster(t, "d", "other.example")))
 	if a.Digest != again.Digest || a.Digest == other.Digest || len(a.Digest) != 64 {
 		t.Errorf("digests %s, %s, %s", a.Digest, again.Digest, other.Digest)
 	}
@@ -241,7 +241,7 @@ func TestTheDigestIsThatOfTheChangeAlone(t *testing.T) {
 func TestExpectationsAreAskedOfEveryNewList(t *testing.T) {
 	rows := `[{"client": "go", "url": "https://new.example/", "expect": "direct"},
  {"client": "go", "url": "https://10.30.0.1/", "expect": "direct"}]`
-	after := of(cluster(t, "c", "new.example"), cluster(t, "d", "new.example, 10.30.0.0/16"), withheld("e"))
+	after := stateOf(cluster(t, "c", "new.example"), cluster(t, "d", "new.example, 10.30.0.0/16"), withheld("e"))
 	p, err := plan.Compare(after, after, plan.Options{Checks: []plan.Check{{File: "must.json", Data: []byte(rows)}}})
 	if err != nil {
 		t.Fatal(err)

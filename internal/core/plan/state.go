@@ -31,7 +31,7 @@ func (c Cluster) name() string { return c.Namespace + "/" + c.Name }
 // Unread names what a cluster's settings are made from and what is compared by name alone.
 type Unread struct {
 	Credentials string // such as "Secret proxy-credentials"; empty: there are none
-	Previous    string // has those of before
+	Previous    string // object with the previous credentials
 	TrustedCA   string // such as "Secret corp-ca"; empty: there is none, or its content is compared
 }
 

@@ -19,7 +19,7 @@ const RelayStarts = 5 * time.Minute
 // turnsKept is how many turns of all nodes what was seen of one counts.
 const turnsKept = 3
 
-// History is what is remembered from round to round.
+// History keeps what earlier rounds saw.
 type History struct {
 	// Turn is how long it takes until each node had its turn. Zero: what was seen of a node counts for ever.
 	Turn time.Duration
@@ -150,8 +150,8 @@ func (n *nodeHistory) end(now time.Time) {
 	}
 }
 
-// Result is what is known now. Nodes are those with a relay, by name with their creation: nil if none is tried. It forgets those
-// that are gone.
+// Result returns what is known of these targets now. nodes has the nodes with a relay and their creation; nil if none is tried. The
+// history forgets other nodes.
 func (h *History) Result(now time.Time, period time.Duration, targets []Target, nodes map[string]time.Time) Result {
 	if h.since.IsZero() || now.Sub(h.last) > 2*period {
 		h.since = now

@@ -130,7 +130,7 @@ func externallyManaged(object map[string]any) bool {
 	return ok
 }
 
-// Facts are what is known of one cluster from its provider. The zero value is for a kind without a row.
+// Facts are the values that one cluster has from its provider. The zero value is for a kind without a row.
 type Facts struct {
 	Source            string    // of the row: the table's version, or a user's ConfigMap
 	Group, Kind       string    // of the row

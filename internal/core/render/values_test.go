@@ -66,7 +66,7 @@ func TestEveryKeyOfTheValuesIsAlwaysThere(t *testing.T) {
 	}
 }
 
-// A chart that knows no credentials of before gets the values that it has always had.
+// A chart that knows no previous credentials gets the values that it has always had.
 func TestTheCredentialsOfBeforeAreInTheValuesOnlyWhereThereAreSome(t *testing.T) {
 	want := wantValues(exampleURL, exampleURL, exampleList)
 	want["cluster"].(map[string]any)["proxy"].(map[string]any)["previous"] = map[string]any{"http": "", "https": "http://former:a$b@192.168.52.220:3128"}

@@ -1,6 +1,6 @@
 package resolve
 
-// Past is what is known of a cluster's earlier configurations.
+// Past describes a cluster's earlier configurations.
 type Past struct {
 	Report   bool   // the cluster has a report; one without is new
 	Mode     Mode   // in the report's status, which neither a move nor a backup carries; empty: nothing was written here
@@ -28,8 +28,8 @@ func (p Past) CountsAsProxied() bool {
 	return p.HadProxy != NoteNone
 }
 
-// Note is what is to be noted before a configuration of mode is written, or of
-// none (empty).
+// Note returns the note that must be in the metadata before a configuration of
+// this mode is written; the empty mode is none.
 func (p Past) Note(mode Mode) string {
 	if mode == ModeProxied || mode == ModeDirect || p.CountsAsProxied() {
 		return NoteHadProxy

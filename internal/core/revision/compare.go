@@ -28,7 +28,7 @@ type FieldChange struct {
 // Compare says what is different after a revision.
 func Compare(before, after Public) Difference {
 	was, is := before.Entries(), after.Entries()
-	d := Difference{Came: without(is, was), Went: without(was, is)}
+	d := Difference{Came: subtract(is, was), Went: subtract(was, is)}
 	d.field("http", before.HTTP, after.HTTP)
 	d.field("https", before.HTTPS, after.HTTPS)
 	for _, hidden := range []struct{ name, before, after string }{
@@ -37,7 +37,7 @@ func Compare(before, after Public) Difference {
 		{"trustedCA", before.TrustedCA, after.TrustedCA},
 	} {
 		if hidden.before != hidden.after {
-			d.Fields = append(d.Fields, FieldChange{Field: hidden.name, How: how(hidden.before, hidden.after)})
+			d.Fields = append(d.Fields, FieldChange{Field: hidden.name, How: changeWord(hidden.before, hidden.after)})
 		}
 	}
 	old, now := settings(before), settings(after)
@@ -49,7 +49,8 @@ func Compare(before, after Public) Difference {
 	return d
 }
 
-func how(before, after string) string {
+// changeWord says that a value was added or removed, and "" if it changed.
+func changeWord(before, after string) string {
 	switch {
 	case before == "":
 		return "added"
@@ -68,7 +69,8 @@ func (p Public) ChangesAfter(before Public) []Change {
 	})
 }
 
-func without(all, others []string) []string {
+// subtract returns the elements of all that are not among others.
+func subtract(all, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(others, one) })
 }
 

@@ -25,16 +25,16 @@ func TestProbesThatHeldBeforeTheChangeMustHoldAfterIt(t *testing.T) {
 		row       Row
 		want      bool
 	}{
-		"they hold":                                 {canaryThenRest(required), revisions("completed", "new"), has("canary", 1, holds), true},
-		"they hold, and nobody asks":                {canaryThenRest(), revisions("completed", "new"), has("canary", 1, holds), false},
-		"they do not":                               {canaryThenRest(required), revisions("completed", "new"), has("canary", 1), false},
-		"they did once":                             {canaryThenRest(required), revisions("completed", "new"), has("canary", 1, verified), false},
-		"they did before one that was replaced":     {canaryThenRest(required), revisions("completed", "replaced", "new"), has("canary", 2, verified, failed), true},
-		"they did before one that is rejected":      {canaryThenRest(required), revisions("completed", "rejected"), has("canary", 2, before(1), verified, failed), true},
-		"they did not before one that is rejected":  {canaryThenRest(required), revisions("completed", "rejected"), has("canary", 2, before(1), failed), false},
-		"it fails for another reason already":       {canaryThenRest(required), revisions("completed", "new"), has("canary", 1, verified, failed), false},
-		"it comes from another management cluster":  {canaryThenRest(required), revisions("completed", "new"), has("canary", 1, moved, holds), true},
-		"it has it already and only is recorded so": {canaryThenRest(required), revisions("new"), has("canary", 0, holds), false},
+		"they hold":                                 {canaryThenRest(required), revisions("completed", "new"), clusterAt("canary", 1, holds), true},
+		"they hold, and nobody asks":                {canaryThenRest(), revisions("completed", "new"), clusterAt("canary", 1, holds), false},
+		"they do not":                               {canaryThenRest(required), revisions("completed", "new"), clusterAt("canary", 1), false},
+		"they did once":                             {canaryThenRest(required), revisions("completed", "new"), clusterAt("canary", 1, verified), false},
+		"they did before one that was replaced":     {canaryThenRest(required), revisions("completed", "replaced", "new"), clusterAt("canary", 2, verified, failed), true},
+		"they did before one that is rejected":      {canaryThenRest(required), revisions("completed", "rejected"), clusterAt("canary", 2, before(1), verified, failed), true},
+		"they did not before one that is rejected":  {canaryThenRest(required), revisions("completed", "rejected"), clusterAt("canary", 2, before(1), failed), false},
+		"it fails for another reason already":       {canaryThenRest(required), revisions("completed", "new"), clusterAt("canary", 1, verified, failed), false},
+		"it comes from another management cluster":  {canaryThenRest(required), revisions("completed", "new"), clusterAt("canary", 1, moved, holds), true},
+		"it has it already and only is recorded so": {canaryThenRest(required), revisions("new"), clusterAt("canary", 0, holds), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(Fleet{Proxy: "corp", Policy: test.policy, Revisions: test.revisions, Rows: []Row{test.row}, Now: noon, Started: noon.Add(-time.Hour)})
@@ -52,14 +52,14 @@ func TestAWaveWaitsForProbesAndFailsWithoutThem(t *testing.T) {
 	going := &v1alpha1.RolloutStatus{Revision: 1, Started: &one}
 	three := func(spec *v1alpha1.Rollout) { required(spec); spec.HaltOn.FailedClusters = 3 }
 	checkDecisions(t, map[string]decideTest{
-		"they say nothing yet":               {policy, two, []Row{has("canary", 2, verified, unproven, made(time.Minute)), has("a", 1)}, decision{"", "RollingOut", "wave canary gets revision 2, and waits until probes hold in org/canary (its probes say nothing since the change)", 9 * time.Minute}, nil},
-		"they never do":                      {policy, two, []Row{has("canary", 2, verified, unproven, made(time.Hour)), has("a", 1)}, decision{"", "Halted", "org/canary (no progress for 10m0s: its probes say nothing since the change)", 0}, nil},
-		"who waits for them has a place":     {policy, two, []Row{has("canary", 2), has("a", 2, verified, unproven, made(time.Minute)), has("b", 1), has("c", 1)}, decision{"b II", "RollingOut", "", 9 * time.Minute}, nil},
-		"but keeps nobody from going back":   {policy, back, []Row{has("canary", 1, before(2), verified, unproven, made(time.Minute)), has("a", 1, before(2), verified, unproven, made(time.Minute)), has("b", 1, before(2), verified, unproven, made(time.Minute)), has("c", 2, before(1), failed), has("d", 2, before(1), failed), has("e", 2, before(1), failed)}, decision{"c I, d I", "Undoing", "", 9 * time.Minute}, going},
-		"who went back is done with them":    {policy, back, []Row{has("canary", 1, before(2), verified, unproven, made(time.Minute)), has("a", 1)}, decision{"", "RollingOut", "revision 2 is rejected", 9 * time.Minute}, going},
-		"and has failed without":             {policy, back, []Row{has("canary", 1, before(2), verified, unproven, made(10*time.Minute)), has("a", 1)}, decision{"", "Halted", "its probes say nothing since the change", 0}, &v1alpha1.RolloutStatus{Revision: 1, Started: ptrTo(ago(time.Hour))}},
-		"while others go back all the same":  {policy, back, []Row{has("canary", 1, before(2), verified, unproven, made(10*time.Minute)), has("a", 2, before(1), failed)}, decision{"a I", "Undoing", "", 10 * time.Minute}, &v1alpha1.RolloutStatus{Revision: 1, Started: ptrTo(ago(time.Hour))}},
-		"fewer than halt are named and left": {canaryThenRest(three), two, []Row{has("canary", 2, verified, unproven, made(time.Hour)), has("a", 1)}, decision{"a II", "RollingOut", "clusters that failed with the revision: org/canary", 10 * time.Minute}, nil},
+		"they say nothing yet":               {policy, two, []Row{clusterAt("canary", 2, verified, unproven, recordedAgo(time.Minute)), clusterAt("a", 1)}, decision{"", "RollingOut", "wave canary gets revision 2, and waits until probes hold in org/canary (its probes say nothing since the change)", 9 * time.Minute}, nil},
+		"they never do":                      {policy, two, []Row{clusterAt("canary", 2, verified, unproven, recordedAgo(time.Hour)), clusterAt("a", 1)}, decision{"", "Halted", "org/canary (no progress for 10m0s: its probes say nothing since the change)", 0}, nil},
+		"who waits for them has a place":     {policy, two, []Row{clusterAt("canary", 2), clusterAt("a", 2, verified, unproven, recordedAgo(time.Minute)), clusterAt("b", 1), clusterAt("c", 1)}, decision{"b II", "RollingOut", "", 9 * time.Minute}, nil},
+		"but keeps nobody from going back":   {policy, back, []Row{clusterAt("canary", 1, before(2), verified, unproven, recordedAgo(time.Minute)), clusterAt("a", 1, before(2), verified, unproven, recordedAgo(time.Minute)), clusterAt("b", 1, before(2), verified, unproven, recordedAgo(time.Minute)), clusterAt("c", 2, before(1), failed), clusterAt("d", 2, before(1), failed), clusterAt("e", 2, before(1), failed)}, decision{"c I, d I", "Undoing", "", 9 * time.Minute}, going},
+		"who went back is done with them":    {policy, back, []Row{clusterAt("canary", 1, before(2), verified, unproven, recordedAgo(time.Minute)), clusterAt("a", 1)}, decision{"", "RollingOut", "revision 2 is rejected", 9 * time.Minute}, going},
+		"and has failed without":             {policy, back, []Row{clusterAt("canary", 1, before(2), verified, unproven, recordedAgo(10*time.Minute)), clusterAt("a", 1)}, decision{"", "Halted", "its probes say nothing since the change", 0}, &v1alpha1.RolloutStatus{Revision: 1, Started: ptrTo(ago(time.Hour))}},
+		"while others go back all the same":  {policy, back, []Row{clusterAt("canary", 1, before(2), verified, unproven, recordedAgo(10*time.Minute)), clusterAt("a", 2, before(1), failed)}, decision{"a I", "Undoing", "", 10 * time.Minute}, &v1alpha1.RolloutStatus{Revision: 1, Started: ptrTo(ago(time.Hour))}},
+		"fewer than halt are named and left": {canaryThenRest(three), two, []Row{clusterAt("canary", 2, verified, unproven, recordedAgo(time.Hour)), clusterAt("a", 1)}, decision{"a II", "RollingOut", "clusters that failed with the revision: org/canary", 10 * time.Minute}, nil},
 	})
 }
 
@@ -83,12 +83,12 @@ func TestThatProbesHoldIsRecordedOnce(t *testing.T) {
 		reason   string
 		look     time.Duration
 	}{
-		"first":                    {canaryThenRest(required), []Row{has("canary", 2, verified), has("a", 1)}, "canary II", true, "Soaking", 30 * time.Minute},
-		"then":                     {canaryThenRest(required), []Row{has("canary", 2, verified, proven), has("a", 1)}, "", false, "Soaking", 20 * time.Minute},
-		"nobody asks any more":     {canaryThenRest(), []Row{has("canary", 2, verified), has("a", 1)}, "a II", false, "RollingOut", 10 * time.Minute},
-		"paused":                   {canaryThenRest(required, paused), []Row{has("canary", 2, verified), has("a", 1)}, "canary II", true, "Paused", 30 * time.Minute},
-		"it was not waited for":    {canaryThenRest(required), []Row{has("canary", 2), has("a", 1)}, "a II", false, "RollingOut", 10 * time.Minute},
-		"its owner changes it now": {canaryThenRest(required), []Row{has("canary", 2, verified, ownChanged), has("a", 1)}, "canary II!", false, "Soaking", 10 * time.Minute},
+		"first":                    {canaryThenRest(required), []Row{clusterAt("canary", 2, verified), clusterAt("a", 1)}, "canary II", true, "Soaking", 30 * time.Minute},
+		"then":                     {canaryThenRest(required), []Row{clusterAt("canary", 2, verified, proven), clusterAt("a", 1)}, "", false, "Soaking", 20 * time.Minute},
+		"nobody asks any more":     {canaryThenRest(), []Row{clusterAt("canary", 2, verified), clusterAt("a", 1)}, "a II", false, "RollingOut", 10 * time.Minute},
+		"paused":                   {canaryThenRest(required, paused), []Row{clusterAt("canary", 2, verified), clusterAt("a", 1)}, "canary II", true, "Paused", 30 * time.Minute},
+		"it was not waited for":    {canaryThenRest(required), []Row{clusterAt("canary", 2), clusterAt("a", 1)}, "a II", false, "RollingOut", 10 * time.Minute},
+		"its owner changes it now": {canaryThenRest(required), []Row{clusterAt("canary", 2, verified, ownChanged), clusterAt("a", 1)}, "canary II!", false, "Soaking", 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := Fleet{Proxy: "corp", Policy: test.policy, Revisions: revisions("completed", "new"), Rows: test.rows, Now: noon, Started: noon.Add(-3 * time.Hour)}

@@ -52,7 +52,7 @@ func revisions(words ...string) []Revision {
 func digestOf(n int64) string { return strings.Repeat("d", int(n)) }
 
 // has is a cluster that is done with a revision for two hours.
-func has(name string, number int64, changes ...func(*Row)) Row {
+func clusterAt(name string, number int64, changes ...func(*Row)) Row {
 	row := Row{Key: types.NamespacedName{Namespace: "org", Name: name}, Status: Status{State: Done, Since: noon.Add(-2 * time.Hour)}}
 	if number > 0 {
 		row.Record = &revision.Record{ReportedRevision: v1alpha1.ReportedRevision{Proxy: "corp", Number: number, Digest: digestOf(number)}, Since: ago(2 * time.Hour)}
@@ -67,7 +67,7 @@ func has(name string, number int64, changes ...func(*Row)) Row {
 }
 
 // since says how long ago a record was made, and done.
-func made(d time.Duration) func(*Row) {
+func recordedAgo(d time.Duration) func(*Row) {
 	return func(r *Row) { r.Record.Since, r.Status.Since = ago(d), noon.Add(-d) }
 }
 
@@ -170,25 +170,25 @@ func TestChangesGoThroughTheWaves(t *testing.T) {
 	two, policy := revisions("completed", "new"), canaryThenRest()
 	const deadline = 10 * time.Minute
 	checkDecisions(t, map[string]decideTest{
-		"the canary is first":                    {policy, two, []Row{has("canary", 1), has("a", 1)}, decision{"canary II", "RollingOut", "wave canary gets revision 2", deadline}, nil},
-		"nobody else while it is on the way":     {policy, two, []Row{has("canary", 2, flying, made(time.Minute)), has("a", 1)}, decision{"", "RollingOut", "wave canary", 9 * time.Minute}, nil},
-		"nobody else while it soaks":             {policy, two, []Row{has("canary", 2, made(10*time.Minute)), has("a", 1)}, decision{"", "Soaking", "wave canary has revision 2 and soaks until 2026-03-01T12:20:00Z", 20 * time.Minute}, nil},
-		"then as many as have a place":           {policy, two, []Row{has("canary", 2, made(30*time.Minute)), has("a", 1), has("b", 1), has("c", 1)}, decision{"a II, b II", "RollingOut", "wave rest", deadline}, nil},
-		"one who is on the way has a place":      {policy, two, []Row{has("canary", 2), has("a", 2, flying, made(time.Minute)), has("b", 1), has("c", 1)}, decision{"b II", "RollingOut", "", 9 * time.Minute}, nil},
-		"who has used up the time has none":      {canaryThenRest(twoFail), two, []Row{has("canary", 2), has("a", 2, flying, made(time.Hour)), has("b", 1), has("c", 1)}, decision{"b II, c II", "RollingOut", "org/a (no progress for 10m0s: on the way)", deadline}, nil},
-		"all have it":                            {policy, two, []Row{has("canary", 2), has("a", 2)}, decision{"", "", "all clusters have revision 2", 0}, nil},
-		"a new cluster counts nowhere":           {policy, two, []Row{has("canary", 2), has("a", 2), has("b", 0, isNew)}, decision{"", "", "all clusters", 0}, nil},
-		"without waves all get it":               {mustParse(v1alpha1.Rollout{}), two, []Row{has("a", 1), has("b", 1), has("c", 1)}, decision{"a II, b II, c II", "RollingOut", "clusters get revision 2", deadline}, nil},
-		"the first one is adopted by all":        {policy, revisions("new"), []Row{has("canary", 0), has("a", 0), has("b", 0), has("c", 0)}, decision{"canary I!, a I!, b I!, c I!", "RollingOut", "", deadline}, nil},
-		"the second one is not adopted":          {policy, two, []Row{has("canary", 0), has("a", 0)}, decision{"canary II", "RollingOut", "", deadline}, nil},
-		"no revision yet":                        {policy, nil, []Row{has("canary", 0)}, decision{"", "none, and not complete", "", 0}, nil},
+		"the canary is first":                    {policy, two, []Row{clusterAt("canary", 1), clusterAt("a", 1)}, decision{"canary II", "RollingOut", "wave canary gets revision 2", deadline}, nil},
+		"nobody else while it is on the way":     {policy, two, []Row{clusterAt("canary", 2, flying, recordedAgo(time.Minute)), clusterAt("a", 1)}, decision{"", "RollingOut", "wave canary", 9 * time.Minute}, nil},
+		"nobody else while it soaks":             {policy, two, []Row{clusterAt("canary", 2, recordedAgo(10*time.Minute)), clusterAt("a", 1)}, decision{"", "Soaking", "wave canary has revision 2 and soaks until 2026-03-01T12:20:00Z", 20 * time.Minute}, nil},
+		"then as many as have a place":           {policy, two, []Row{clusterAt("canary", 2, recordedAgo(30*time.Minute)), clusterAt("a", 1), clusterAt("b", 1), clusterAt("c", 1)}, decision{"a II, b II", "RollingOut", "wave rest", deadline}, nil},
+		"one who is on the way has a place":      {policy, two, []Row{clusterAt("canary", 2), clusterAt("a", 2, flying, recordedAgo(time.Minute)), clusterAt("b", 1), clusterAt("c", 1)}, decision{"b II", "RollingOut", "", 9 * time.Minute}, nil},
+		"who has used up the time has none":      {canaryThenRest(twoFail), two, []Row{clusterAt("canary", 2), clusterAt("a", 2, flying, recordedAgo(time.Hour)), clusterAt("b", 1), clusterAt("c", 1)}, decision{"b II, c II", "RollingOut", "org/a (no progress for 10m0s: on the way)", deadline}, nil},
+		"all have it":                            {policy, two, []Row{clusterAt("canary", 2), clusterAt("a", 2)}, decision{"", "", "all clusters have revision 2", 0}, nil},
+		"a new cluster counts nowhere":           {policy, two, []Row{clusterAt("canary", 2), clusterAt("a", 2), clusterAt("b", 0, isNew)}, decision{"", "", "all clusters", 0}, nil},
+		"without waves all get it":               {mustParse(v1alpha1.Rollout{}), two, []Row{clusterAt("a", 1), clusterAt("b", 1), clusterAt("c", 1)}, decision{"a II, b II, c II", "RollingOut", "clusters get revision 2", deadline}, nil},
+		"the first one is adopted by all":        {policy, revisions("new"), []Row{clusterAt("canary", 0), clusterAt("a", 0), clusterAt("b", 0), clusterAt("c", 0)}, decision{"canary I!, a I!, b I!, c I!", "RollingOut", "", deadline}, nil},
+		"the second one is not adopted":          {policy, two, []Row{clusterAt("canary", 0), clusterAt("a", 0)}, decision{"canary II", "RollingOut", "", deadline}, nil},
+		"no revision yet":                        {policy, nil, []Row{clusterAt("canary", 0)}, decision{"", "none, and not complete", "", 0}, nil},
 		"no cluster at all":                      {policy, two, nil, decision{"", "", "WaveEmpty: wave canary selects no cluster that has Secrets; the next change stops there", 0}, nil},
-		"a moved cluster waits for its wave":     {policy, two, []Row{has("canary", 1), has("a", 1, moved)}, decision{"canary II", "RollingOut", "", deadline}, nil},
-		"moved ones take places":                 {policy, two, []Row{has("canary", 2), has("a", 7, moved, flying, made(time.Minute)), has("b", 7, moved, flying, made(time.Minute)), has("c", 7, moved, flying, made(time.Minute))}, decision{"a II, b II", "RollingOut", "", deadline}, nil},
-		"one of another proxy is as a moved":     {policy, two, []Row{has("canary", 2), has("a", 1, otherProxy)}, decision{"a II", "RollingOut", "", deadline}, nil},
-		"a newer one takes the place":            {policy, revisions("completed", "old", "new"), []Row{has("canary", 2, flying, made(time.Minute)), has("a", 1)}, decision{"canary III", "RollingOut", "Superseded: clusters that have or had a revision which was replaced before all had it: org/canary (2)", deadline}, nil},
-		"a newer one while the one before soaks": {policy, revisions("completed", "old", "new"), []Row{has("canary", 2, made(time.Minute)), has("a", 1)}, decision{"canary III", "RollingOut", "org/canary (2)", deadline}, nil},
-		"who saw the one between is named":       {policy, revisions("completed", "old", "new"), []Row{has("canary", 3, before(2), flying, made(time.Minute)), has("a", 1)}, decision{"", "RollingOut", "org/canary (2)", 9 * time.Minute}, nil},
+		"a moved cluster waits for its wave":     {policy, two, []Row{clusterAt("canary", 1), clusterAt("a", 1, moved)}, decision{"canary II", "RollingOut", "", deadline}, nil},
+		"moved ones take places":                 {policy, two, []Row{clusterAt("canary", 2), clusterAt("a", 7, moved, flying, recordedAgo(time.Minute)), clusterAt("b", 7, moved, flying, recordedAgo(time.Minute)), clusterAt("c", 7, moved, flying, recordedAgo(time.Minute))}, decision{"a II, b II", "RollingOut", "", deadline}, nil},
+		"one of another proxy is as a moved":     {policy, two, []Row{clusterAt("canary", 2), clusterAt("a", 1, otherProxy)}, decision{"a II", "RollingOut", "", deadline}, nil},
+		"a newer one takes the place":            {policy, revisions("completed", "old", "new"), []Row{clusterAt("canary", 2, flying, recordedAgo(time.Minute)), clusterAt("a", 1)}, decision{"canary III", "RollingOut", "Superseded: clusters that have or had a revision which was replaced before all had it: org/canary (2)", deadline}, nil},
+		"a newer one while the one before soaks": {policy, revisions("completed", "old", "new"), []Row{clusterAt("canary", 2, recordedAgo(time.Minute)), clusterAt("a", 1)}, decision{"canary III", "RollingOut", "org/canary (2)", deadline}, nil},
+		"who saw the one between is named":       {policy, revisions("completed", "old", "new"), []Row{clusterAt("canary", 3, before(2), flying, recordedAgo(time.Minute)), clusterAt("a", 1)}, decision{"", "RollingOut", "org/canary (2)", 9 * time.Minute}, nil},
 	})
 }
 
@@ -196,25 +196,25 @@ func TestPausedAndHaltedMeansThatNobodyGetsTheTarget(t *testing.T) {
 	two, policy := revisions("completed", "new"), canaryThenRest()
 	completed := metav1.NewTime(noon.Add(-time.Hour))
 	checkDecisions(t, map[string]decideTest{
-		"paused":                                 {canaryThenRest(paused), two, []Row{has("canary", 1)}, decision{"", "Paused", "the rollout is paused", 0}, nil},
-		"paused, and nothing to do":              {canaryThenRest(paused), two, []Row{has("canary", 2)}, decision{"", "", "all clusters", 0}, nil},
-		"paused with a change of its own":        {canaryThenRest(paused), two, []Row{has("canary", 2, ownChanged)}, decision{"", "Paused", "", 0}, nil},
-		"its own change, before it is written":   {canaryThenRest(paused), two, []Row{has("canary", 2, flying, made(time.Minute), ownChanged), has("a", 1)}, decision{"canary II", "Paused", "", 9 * time.Minute}, nil},
-		"its owner cannot put the deadline off":  {policy, two, []Row{has("canary", 2, flying, made(time.Minute), ownChanged), has("a", 1)}, decision{"canary II", "RollingOut", "", 9 * time.Minute}, nil},
-		"what only its owner can have broken":    {policy, two, []Row{has("canary", 2, failed, ownersFault), has("a", 1)}, decision{"a II", "RollingOut", "org/canary (Denied: no)", 10 * time.Minute}, nil},
-		"a canary failed":                        {policy, two, []Row{has("canary", 2, failed), has("a", 1)}, decision{"", "Halted", "revision 2 failed in org/canary (Denied: no)", 0}, nil},
-		"a canary was late":                      {policy, two, []Row{has("canary", 2, flying), has("a", 1)}, decision{"", "Halted", "revision 2 failed in org/canary (no progress for 10m0s: on the way)", 0}, nil},
-		"a change of its own while halted":       {policy, two, []Row{has("canary", 2, failed), has("canary-2", 2, ownChanged), has("a", 1)}, decision{"", "Halted", "", 0}, nil},
-		"halted, and the canary recovers":        {policy, two, []Row{has("canary", 2, made(10*time.Minute)), has("a", 1)}, decision{"", "Soaking", "", 20 * time.Minute}, haltedStatus()},
-		"one failure of two that halt":           {canaryThenRest(twoFail), two, []Row{has("canary", 2, failed), has("a", 1)}, decision{"a II", "RollingOut", "ClustersSkipped: clusters that failed with the revision: org/canary (Denied: no)", 10 * time.Minute}, nil},
-		"one that failed before is tolerated":    {policy, two, []Row{has("canary", 2, failed, tolerated), has("a", 1)}, decision{"a II", "RollingOut", "for another reason than the revision: org/canary (Denied: no)", 10 * time.Minute}, nil},
-		"one fails that has an older one":        {policy, two, []Row{has("canary", 2), has("a", 1, failed)}, decision{"a II!", "RollingOut", "", 10 * time.Minute}, nil},
-		"a failed one loses its wave":            {canaryThenRest(noRest), two, []Row{has("canary", 1), has("lost", 2, failed)}, decision{"", "Halted", "org/lost", 0}, nil},
-		"a failed one is paused":                 {policy, two, []Row{has("canary", 2, failed, idleBy("paused")), has("canary-2", 1)}, decision{"", "Halted", "org/canary", 0}, nil},
-		"it fails after all had it":              {policy, revisions("completed", "completed"), []Row{has("canary", 2, failed), has("a", 2)}, decision{"", "", "for another reason than the revision: org/canary", 0}, &v1alpha1.RolloutStatus{Revision: 2, Completed: &completed}},
-		"one that came later fails":              {policy, revisions("completed", "completed"), []Row{has("canary", 2), has("a", 2, failed, made(time.Minute))}, decision{"", "Halted", "org/a", 0}, &v1alpha1.RolloutStatus{Revision: 2, Completed: &completed}},
-		"it failed while the next one was tried": {policy, revisions("completed", "rejected"), []Row{has("canary", 1, before(2), flying, made(time.Minute)), has("a", 1, failed)}, decision{"", "RollingOut", "for another reason than the revision: org/a", 9 * time.Minute}, &v1alpha1.RolloutStatus{Revision: 1, Started: ptrTo(ago(time.Minute))}},
-		"two that lack a place while one failed": {policy, two, []Row{has("canary", 2), has("a", 2, failed), has("b", 2, flying, made(time.Minute)), has("c", 1)}, decision{"", "Halted", "org/a", 9 * time.Minute}, nil},
+		"paused":                                 {canaryThenRest(paused), two, []Row{clusterAt("canary", 1)}, decision{"", "Paused", "the rollout is paused", 0}, nil},
+		"paused, and nothing to do":              {canaryThenRest(paused), two, []Row{clusterAt("canary", 2)}, decision{"", "", "all clusters", 0}, nil},
+		"paused with a change of its own":        {canaryThenRest(paused), two, []Row{clusterAt("canary", 2, ownChanged)}, decision{"", "Paused", "", 0}, nil},
+		"its own change, before it is written":   {canaryThenRest(paused), two, []Row{clusterAt("canary", 2, flying, recordedAgo(time.Minute), ownChanged), clusterAt("a", 1)}, decision{"canary II", "Paused", "", 9 * time.Minute}, nil},
+		"its owner cannot put the deadline off":  {policy, two, []Row{clusterAt("canary", 2, flying, recordedAgo(time.Minute), ownChanged), clusterAt("a", 1)}, decision{"canary II", "RollingOut", "", 9 * time.Minute}, nil},
+		"what only its owner can have broken":    {policy, two, []Row{clusterAt("canary", 2, failed, ownersFault), clusterAt("a", 1)}, decision{"a II", "RollingOut", "org/canary (Denied: no)", 10 * time.Minute}, nil},
+		"a canary failed":                        {policy, two, []Row{clusterAt("canary", 2, failed), clusterAt("a", 1)}, decision{"", "Halted", "revision 2 failed in org/canary (Denied: no)", 0}, nil},
+		"a canary was late":                      {policy, two, []Row{clusterAt("canary", 2, flying), clusterAt("a", 1)}, decision{"", "Halted", "revision 2 failed in org/canary (no progress for 10m0s: on the way)", 0}, nil},
+		"a change of its own while halted":       {policy, two, []Row{clusterAt("canary", 2, failed), clusterAt("canary-2", 2, ownChanged), clusterAt("a", 1)}, decision{"", "Halted", "", 0}, nil},
+		"halted, and the canary recovers":        {policy, two, []Row{clusterAt("canary", 2, recordedAgo(10*time.Minute)), clusterAt("a", 1)}, decision{"", "Soaking", "", 20 * time.Minute}, haltedStatus()},
+		"one failure of two that halt":           {canaryThenRest(twoFail), two, []Row{clusterAt("canary", 2, failed), clusterAt("a", 1)}, decision{"a II", "RollingOut", "ClustersSkipped: clusters that failed with the revision: org/canary (Denied: no)", 10 * time.Minute}, nil},
+		"one that failed before is tolerated":    {policy, two, []Row{clusterAt("canary", 2, failed, tolerated), clusterAt("a", 1)}, decision{"a II", "RollingOut", "for another reason than the revision: org/canary (Denied: no)", 10 * time.Minute}, nil},
+		"one fails that has an older one":        {policy, two, []Row{clusterAt("canary", 2), clusterAt("a", 1, failed)}, decision{"a II!", "RollingOut", "", 10 * time.Minute}, nil},
+		"a failed one loses its wave":            {canaryThenRest(noRest), two, []Row{clusterAt("canary", 1), clusterAt("lost", 2, failed)}, decision{"", "Halted", "org/lost", 0}, nil},
+		"a failed one is paused":                 {policy, two, []Row{clusterAt("canary", 2, failed, idleBy("paused")), clusterAt("canary-2", 1)}, decision{"", "Halted", "org/canary", 0}, nil},
+		"it fails after all had it":              {policy, revisions("completed", "completed"), []Row{clusterAt("canary", 2, failed), clusterAt("a", 2)}, decision{"", "", "for another reason than the revision: org/canary", 0}, &v1alpha1.RolloutStatus{Revision: 2, Completed: &completed}},
+		"one that came later fails":              {policy, revisions("completed", "completed"), []Row{clusterAt("canary", 2), clusterAt("a", 2, failed, recordedAgo(time.Minute))}, decision{"", "Halted", "org/a", 0}, &v1alpha1.RolloutStatus{Revision: 2, Completed: &completed}},
+		"it failed while the next one was tried": {policy, revisions("completed", "rejected"), []Row{clusterAt("canary", 1, before(2), flying, recordedAgo(time.Minute)), clusterAt("a", 1, failed)}, decision{"", "RollingOut", "for another reason than the revision: org/a", 9 * time.Minute}, &v1alpha1.RolloutStatus{Revision: 1, Started: ptrTo(ago(time.Minute))}},
+		"two that lack a place while one failed": {policy, two, []Row{clusterAt("canary", 2), clusterAt("a", 2, failed), clusterAt("b", 2, flying, recordedAgo(time.Minute)), clusterAt("c", 1)}, decision{"", "Halted", "org/a", 9 * time.Minute}, nil},
 	})
 }
 

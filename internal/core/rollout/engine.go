@@ -24,7 +24,7 @@ type Fleet struct {
 	Preflight *Preflight              // nil: without spec.probes
 }
 
-// Decision is what is to be done for a fleet.
+// Decision says what to do for a fleet.
 type Decision struct {
 	Target   *Revision // what clusters are to have; nil: all revisions are rejected, or there is none
 	ForNew   *Revision // what new clusters get; nil: there is none

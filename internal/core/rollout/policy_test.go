@@ -128,7 +128,7 @@ func TestSeveralWavesThatSelectAClusterAreNamed(t *testing.T) {
 	policy := canaryThenRest(func(spec *v1alpha1.Rollout) {
 		spec.Waves[1].ClusterSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "stage", Operator: "Exists"}}}
 	})
-	_, _, messages := decided(Decide(Fleet{Proxy: "corp", Policy: policy, Revisions: revisions("new"), Rows: []Row{has("canary", 1)}, Now: noon}))
+	_, _, messages := decided(Decide(Fleet{Proxy: "corp", Policy: policy, Revisions: revisions("new"), Rows: []Row{clusterAt("canary", 1)}, Now: noon}))
 	if want := "WavesOverlap: several waves select a cluster, and the first counts: org/canary (canary, rest)"; !strings.Contains(messages, want) {
 		t.Errorf("%s, want %s", messages, want)
 	}
@@ -180,7 +180,7 @@ func TestWhatAReportSaysOfARecord(t *testing.T) {
 	}
 }
 
-// What was observed between the record and the Secrets is about the revision of before.
+// What was observed between the record and the Secrets is about the previous revision.
 func TestWhatProbesSayOfARecord(t *testing.T) {
 	record := revision.Record{ReportedRevision: v1alpha1.ReportedRevision{Proxy: "corp", Number: 2, Digest: "d"}, Since: ago(time.Hour)}
 	verified := record

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
-// Preflight is what is known of the newest revision from the management cluster, before the first cluster gets it.
+// Preflight is how the newest revision did in the management cluster, before the first cluster gets it.
 type Preflight struct {
 	Off    string            // why nothing is tried; empty: it is
 	Answer *probe.Answer     // nil: there is none

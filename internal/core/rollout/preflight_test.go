@@ -27,7 +27,7 @@ func TestTheFirstClusterWaitsForThePreflight(t *testing.T) {
 	other.Digest = digestOf(3)
 	said := &metav1.Condition{Type: v1alpha1.ConditionProxyReachable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReached, Message: "revision 2 was tried"}
 	off := &metav1.Condition{Type: v1alpha1.ConditionProxyReachable, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonNotTried, Message: "revision 2 is not tried: preflight.enabled is false"}
-	fresh := []Row{has("canary", 1), has("a", 1)}
+	fresh := []Row{clusterAt("canary", 1), clusterAt("a", 1)}
 	for name, test := range map[string]struct {
 		preflight *Preflight
 		policy    Policy
@@ -54,13 +54,13 @@ func TestTheFirstClusterWaitsForThePreflight(t *testing.T) {
 		"refused, and silent since":       {with(answered(probe.Failed, probe.CredentialsRefused, -2*time.Minute)), canaryThenRest(), two, fresh, 2, "", "PreflightNoAnswer", "Unknown NoAnswer ", true, 0},
 		"the place does not reach it":     {with(answered(probe.Unknown, probe.ProxyTimeout, 0)), canaryThenRest(), two, fresh, 2, "canary II", "RollingOut", "Unknown NotReachableFromHere (ProxyTimeout)", true, 10 * time.Minute},
 		"paused":                          {with(answered(probe.Failed, probe.ProxyTimeout, 0)), canaryThenRest(paused), two, fresh, 2, "", "Paused", "False ProxyTimeout ", true, 2 * time.Minute},
-		"a cluster has it":                {&Preflight{Last: said}, canaryThenRest(), two, []Row{has("canary", 2), has("a", 1)}, 2, "a II", "RollingOut", "True Reached revision 2 was tried", false, 10 * time.Minute},
-		"it failed before":                {&Preflight{Last: &metav1.Condition{Status: metav1.ConditionFalse, Reason: "CredentialsRefused", Message: "revision 2 failed"}}, canaryThenRest(), two, []Row{has("canary", 2), has("a", 1)}, 2, "a II", "RollingOut", "Unknown NotTried clusters have it already", false, 10 * time.Minute},
-		"and it was off then":             {&Preflight{Last: off}, canaryThenRest(), two, []Row{has("canary", 2), has("a", 1)}, 2, "a II", "RollingOut", "Unknown NotTried clusters have it already", false, 10 * time.Minute},
-		"a cluster has it, and is paused": {with(answered(probe.Failed, probe.ProxyTimeout, 0)), canaryThenRest(), two, []Row{has("canary", 2, idleBy("paused")), has("canary-2", 1)}, 2, "canary-2 II", "RollingOut", "Unknown NotTried clusters have it already", false, 10 * time.Minute},
-		"back to what all others have":    {&Preflight{Last: said}, canaryThenRest(), revisions("completed", "rejected"), []Row{has("canary", 2, before(1)), has("a", 1)}, 2, "canary I", "Undoing", "Unknown NotTried revision 1 is not", false, 10 * time.Minute},
-		"back, and the next is refused":   {with(answered(probe.Failed, probe.CredentialsRefused, 0)), canaryThenRest(), []Revision{two[0], {Number: 2, Digest: digestOf(2)}}, []Row{has("canary", 3, moved), has("a", 1)}, 2, "", "PreflightFailed", "False CredentialsRefused ", true, 2 * time.Minute},
-		"all have the first one already":  {&Preflight{}, canaryThenRest(), revisions("new"), []Row{has("canary", 0), has("a", 0)}, 0, "canary I!, a I!", "RollingOut", "Unknown NotTried clusters have it already", false, 10 * time.Minute},
+		"a cluster has it":                {&Preflight{Last: said}, canaryThenRest(), two, []Row{clusterAt("canary", 2), clusterAt("a", 1)}, 2, "a II", "RollingOut", "True Reached revision 2 was tried", false, 10 * time.Minute},
+		"it failed before":                {&Preflight{Last: &metav1.Condition{Status: metav1.ConditionFalse, Reason: "CredentialsRefused", Message: "revision 2 failed"}}, canaryThenRest(), two, []Row{clusterAt("canary", 2), clusterAt("a", 1)}, 2, "a II", "RollingOut", "Unknown NotTried clusters have it already", false, 10 * time.Minute},
+		"and it was off then":             {&Preflight{Last: off}, canaryThenRest(), two, []Row{clusterAt("canary", 2), clusterAt("a", 1)}, 2, "a II", "RollingOut", "Unknown NotTried clusters have it already", false, 10 * time.Minute},
+		"a cluster has it, and is paused": {with(answered(probe.Failed, probe.ProxyTimeout, 0)), canaryThenRest(), two, []Row{clusterAt("canary", 2, idleBy("paused")), clusterAt("canary-2", 1)}, 2, "canary-2 II", "RollingOut", "Unknown NotTried clusters have it already", false, 10 * time.Minute},
+		"back to what all others have":    {&Preflight{Last: said}, canaryThenRest(), revisions("completed", "rejected"), []Row{clusterAt("canary", 2, before(1)), clusterAt("a", 1)}, 2, "canary I", "Undoing", "Unknown NotTried revision 1 is not", false, 10 * time.Minute},
+		"back, and the next is refused":   {with(answered(probe.Failed, probe.CredentialsRefused, 0)), canaryThenRest(), []Revision{two[0], {Number: 2, Digest: digestOf(2)}}, []Row{clusterAt("canary", 3, moved), clusterAt("a", 1)}, 2, "", "PreflightFailed", "False CredentialsRefused ", true, 2 * time.Minute},
+		"all have the first one already":  {&Preflight{}, canaryThenRest(), revisions("new"), []Row{clusterAt("canary", 0), clusterAt("a", 0)}, 0, "canary I!, a I!", "RollingOut", "Unknown NotTried clusters have it already", false, 10 * time.Minute},
 		"no cluster":                      {with(answered(probe.Failed, probe.CredentialsRefused, 0)), canaryThenRest(), two, nil, 2, "", "PreflightFailed", "False CredentialsRefused ", true, 2 * time.Minute},
 		"all are rejected":                {&Preflight{}, canaryThenRest(), revisions("rejected", "rejected"), fresh, 2, "", "AllRejected", "", false, 0},
 	} {
@@ -100,7 +100,7 @@ func TestTheFirstClusterWaitsForThePreflight(t *testing.T) {
 
 func TestTheControlIsWhatClustersHave(t *testing.T) {
 	for want, all := range map[int64][]Revision{0: revisions("", ""), 1: revisions("completed", "rejected passed", ""), 2: revisions("completed", "passed", "", "")} {
-		d := Decide(Fleet{Proxy: "corp", Policy: canaryThenRest(), Revisions: all, Rows: []Row{has("a", 0)}, Now: noon, Preflight: &Preflight{}})
+		d := Decide(Fleet{Proxy: "corp", Policy: canaryThenRest(), Revisions: all, Rows: []Row{clusterAt("a", 0)}, Now: noon, Preflight: &Preflight{}})
 		if !d.Try || want == 0 && d.Control != nil || want > 0 && (d.Control == nil || d.Control.Number != want) {
 			t.Errorf("%+v of %+v", d.Control, all)
 		}

@@ -124,7 +124,7 @@ func isAbout(seen *v1alpha1.Observed, report v1alpha1.ProxyReportStatus, record 
 // NotObservedSince begins the message of a cluster that nobody has looked into since its Secrets were written.
 const NotObservedSince = "not observed since "
 
-// unsaid is why it is not known whether probes hold. Of what was seen last, counts is what is about the record.
+// unsaid says why nobody knows whether probes hold. last is the last observation, counts the part of it about the record.
 func unsaid(last, counts *v1alpha1.Observed, written time.Time) string {
 	if counts.Message != "" {
 		return "its probes do not say whether they hold: " + counts.Message

@@ -23,7 +23,7 @@ func having(name string, number, before int64) Row {
 func undoDigestOf(number int64) string { return string(rune('a' + number - 1)) }
 
 // kept are revisions 1, 2, ... with the digests a, b, ..., and what is rejected of them.
-func kept(n int64, rejected ...int64) (all []Revision) {
+func revisionsUpTo(n int64, rejected ...int64) (all []Revision) {
 	for number := int64(1); number <= n; number++ {
 		all = append(all, Revision{Number: number, Digest: undoDigestOf(number), Rejected: slices.Contains(rejected, number)})
 	}
@@ -31,7 +31,7 @@ func kept(n int64, rejected ...int64) (all []Revision) {
 }
 
 func TestAnUndoSaysWhereClustersGoBackTo(t *testing.T) {
-	again := kept(3)
+	again := revisionsUpTo(3)
 	again[2].Digest = "b" // the content of revision 2 again
 	for name, test := range map[string]struct {
 		revisions []Revision
@@ -43,18 +43,18 @@ func TestAnUndoSaysWhereClustersGoBackTo(t *testing.T) {
 		back      []Return
 	}{
 		"the newest, by default": {
-			kept(3), 0, []Row{having("x", 3, 2), having("y", 2, 1), having("z", 3, 2)}, 3, false, 2, []Return{{2, []string{"ns/x", "ns/z"}}},
+			revisionsUpTo(3), 0, []Row{having("x", 3, 2), having("y", 2, 1), having("z", 3, 2)}, 3, false, 2, []Return{{2, []string{"ns/x", "ns/z"}}},
 		},
 		"each to what it had": {
-			kept(3), 0, []Row{having("x", 3, 1), having("y", 3, 2)}, 3, false, 2, []Return{{2, []string{"ns/y"}}, {1, []string{"ns/x"}}},
+			revisionsUpTo(3), 0, []Row{having("x", 3, 1), having("y", 3, 2)}, 3, false, 2, []Return{{2, []string{"ns/y"}}, {1, []string{"ns/x"}}},
 		},
 		"to an earlier one where what it had is rejected, or unknown": {
-			kept(4, 3), 0, []Row{having("x", 4, 3), having("y", 4, 0)}, 4, false, 2, []Return{{2, []string{"ns/x", "ns/y"}}},
+			revisionsUpTo(4, 3), 0, []Row{having("x", 4, 3), having("y", 4, 0)}, 4, false, 2, []Return{{2, []string{"ns/x", "ns/y"}}},
 		},
-		"one that is not the newest": {kept(3), 2, []Row{having("x", 2, 1), having("y", 3, 2)}, 2, false, 3, []Return{{1, []string{"ns/x"}}}},
-		"the oldest, forward":        {kept(2), 1, []Row{having("x", 1, 0)}, 1, false, 2, []Return{{2, []string{"ns/x"}}}},
-		"nobody has it":              {kept(2), 0, []Row{having("x", 1, 0)}, 2, false, 1, nil},
-		"a second time":              {kept(3, 3), 0, []Row{having("x", 3, 2)}, 3, true, 2, []Return{{2, []string{"ns/x"}}}},
+		"one that is not the newest": {revisionsUpTo(3), 2, []Row{having("x", 2, 1), having("y", 3, 2)}, 2, false, 3, []Return{{1, []string{"ns/x"}}}},
+		"the oldest, forward":        {revisionsUpTo(2), 1, []Row{having("x", 1, 0)}, 1, false, 2, []Return{{2, []string{"ns/x"}}}},
+		"nobody has it":              {revisionsUpTo(2), 0, []Row{having("x", 1, 0)}, 2, false, 1, nil},
+		"a second time":              {revisionsUpTo(3, 3), 0, []Row{having("x", 3, 2)}, 3, true, 2, []Return{{2, []string{"ns/x"}}}},
 		"the same content as an earlier one": {
 			again, 0, []Row{having("x", 1, 0), having("y", 2, 1)}, 3, false, 1, []Return{{1, []string{"ns/y"}}},
 		},
@@ -73,9 +73,9 @@ func TestAnUndoWithNothingToGoBackToIsAnError(t *testing.T) {
 		want      string
 	}{
 		"none":                {nil, 0, "no revision is kept"},
-		"unknown":             {kept(2), 9, "revision 9 is not kept"},
-		"only one":            {kept(1), 0, "revision 1 is the only one that is not rejected: clusters have nothing to go back to"},
-		"the others rejected": {kept(3, 1, 3), 2, "revision 2 is the only one that is not rejected: clusters have nothing to go back to"},
+		"unknown":             {revisionsUpTo(2), 9, "revision 9 is not kept"},
+		"only one":            {revisionsUpTo(1), 0, "revision 1 is the only one that is not rejected: clusters have nothing to go back to"},
+		"the others rejected": {revisionsUpTo(3, 1, 3), 2, "revision 2 is the only one that is not rejected: clusters have nothing to go back to"},
 	} {
 		if _, err := UndoOf("corp", test.revisions, nil, test.number); err == nil || err.Error() != test.want {
 			t.Errorf("%s: %v", name, err)
@@ -86,7 +86,7 @@ func TestAnUndoWithNothingToGoBackToIsAnError(t *testing.T) {
 // What an undo says is what the rollout does then.
 func TestTheRolloutDoesWhatTheUndoSays(t *testing.T) {
 	rows := func() []Row { return []Row{having("x", 3, 1), having("y", 3, 2), having("z", 2, 1)} }
-	u, err := UndoOf("corp", kept(3), rows(), 0)
+	u, err := UndoOf("corp", revisionsUpTo(3), rows(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestTheRolloutDoesWhatTheUndoSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Decide(Fleet{Proxy: "corp", Policy: policy, Revisions: kept(3, 3), Rows: rows()})
+	d := Decide(Fleet{Proxy: "corp", Policy: policy, Revisions: revisionsUpTo(3, 3), Rows: rows()})
 	did := map[string]int64{}
 	for _, a := range d.Assigned {
 		did[a.Key.String()] = a.Record.Number

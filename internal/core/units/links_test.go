@@ -45,7 +45,7 @@ func must(t *testing.T, err error) {
 }
 
 // only is the one service of a folder, with what each of its variables is.
-func only(t *testing.T, files fs.FS) (units.Service, map[string]string) {
+func onlyService(t *testing.T, files fs.FS) (units.Service, map[string]string) {
 	t.Helper()
 	services := units.Read(files)
 	if len(services) != 1 {
@@ -90,7 +90,7 @@ func TestLinksOfAnotherMachineStayOnIt(t *testing.T) {
 
 		"usr/local/lib/systemd/system/else.socket": "",
 	})
-	s, all := only(t, os.DirFS(root))
+	s, all := onlyService(t, os.DirFS(root))
 	if diff := cmp.Diff(map[string]string{"HTTP_PROXY": "machine", "NO_PROXY": "machine"}, all); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -119,7 +119,7 @@ func TestNothingButFilesIsRead(t *testing.T) {
 	must(t, syscall.Mkfifo(filepath.Join(root, "etc/pipe"), 0o600))
 	must(t, os.WriteFile(filepath.Join(root, "etc/large"), nil, 0o600))
 	must(t, os.Truncate(filepath.Join(root, "etc/large"), 1<<40))
-	s, _ := only(t, os.DirFS(root))
+	s, _ := onlyService(t, os.DirFS(root))
 	irregular := "is neither a file nor a folder: it is not read"
 	for _, want := range []string{"kubelet.service:0 " + irregular, "20.conf:0 " + irregular, "etc/pipe:0 " + irregular, "etc/large:0 is larger than 64 MiB"} {
 		if !strings.Contains(reasons(s), want) {
@@ -132,7 +132,7 @@ func TestADeviceOfTheMachineIsNotRead(t *testing.T) {
 	files := folder(map[string]string{usrUnits + "kubelet.service": unit + "EnvironmentFile=/etc/zero\nEnvironmentFile=/dev/null\n"}).(fstest.MapFS)
 	files["etc/zero"] = &fstest.MapFile{Data: []byte("/dev/zero"), Mode: fs.ModeSymlink}
 	files["dev/zero"] = &fstest.MapFile{Mode: fs.ModeDevice | fs.ModeCharDevice}
-	s, _ := only(t, files)
+	s, _ := onlyService(t, files)
 	if got := reasons(s); !strings.HasSuffix(got, "/zero:0 is neither a file nor a folder: it is not read; what it sets would win over every Environment=") || len(s.Problems) != 1 {
 		t.Error(got)
 	}
@@ -150,7 +150,7 @@ func TestAUnitHasTheDropInsOfAllItsNames(t *testing.T) {
 	link(usrUnits+"cri-o.service", "crio.service")
 	link(etcUnits+"ocid.service", "/usr/lib/systemd/system/cri-o.service")
 	link("lib", "usr/lib")
-	s, all := only(t, files)
+	s, all := onlyService(t, files)
 	if diff := cmp.Diff(map[string]string{"NO_PROXY": "alias", "HTTP_PROXY": "own", "no_proxy": "second"}, all); diff != "" || s.Name != "crio.service" {
 		t.Errorf("%s (-want +got):\n%s", s.Name, diff)
 	}
@@ -170,7 +170,7 @@ func TestALinkToNowhereIsNamed(t *testing.T) {
 	} {
 		files := folder(map[string]string{dir + "kubelet.service": text}).(fstest.MapFS)
 		files["etc/gone"] = &fstest.MapFile{Data: []byte("/srv/e"), Mode: fs.ModeSymlink}
-		s, _ := only(t, files)
+		s, _ := onlyService(t, files)
 		if diff := cmp.Diff(want, reasons(s)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", dir, diff)
 		}
@@ -245,7 +245,7 @@ func TestAPatternThatLeadsThroughTooManyFoldersIsNamed(t *testing.T) {
 	for _, name := range []string{"1", "2", "3", "4"} {
 		files["etc/loop/"+name] = "->."
 	}
-	s, _ := only(t, os.DirFS(onDisk(t, files)))
+	s, _ := onlyService(t, os.DirFS(onDisk(t, files)))
 	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Reason, "too many folders") {
 		t.Errorf("%+v", s.Problems)
 	}

@@ -85,7 +85,7 @@ type Hidden struct {
 	Variables []string
 }
 
-// Service is what is known of one.
+// Service is a service with its variables, and where each is set.
 type Service struct {
 	Name      string
 	Masked    string     // the file that keeps it from starting

@@ -54,8 +54,8 @@ func fields(path string, before, after any) (lines []string) {
 
 // elements are those of a list that were added or removed.
 func elements(path string, before, after []any) (lines []string) {
-	removed := without(before, after)
-	for _, element := range without(after, before) {
+	removed := subtract(before, after)
+	for _, element := range subtract(after, before) {
 		lines = append(lines, fmt.Sprintf("+ %s: %s", path, shown(element)))
 	}
 	for range removed {
@@ -67,8 +67,8 @@ func elements(path string, before, after []any) (lines []string) {
 	return lines
 }
 
-// without are the elements of a list that another has not, as often as it has them more.
-func without(list, other []any) (rest []any) {
+// subtract returns list less the elements of other. An element that list has twice and other once stays once.
+func subtract(list, other []any) (rest []any) {
 	other = slices.Clone(other)
 	for _, element := range list {
 		at := slices.IndexFunc(other, func(o any) bool { return reflect.DeepEqual(o, element) })

@@ -34,18 +34,18 @@ func Judge(in Input, decided []Object, answers map[Ref]Answer) Result {
 
 func judge(in Input, o Object, a Answer) Object {
 	if a.Refused != "" || a.After == nil {
-		return left(o.Ref, "the API server refuses the label: "+a.Refused, "")
+		return leaveAlone(o.Ref, "the API server refuses the label: "+a.Refused, "")
 	}
 	if o.Kind != Cluster {
 		if !hasFiles(a.After) {
-			return left(o.Ref, "the policy inject-node-files would add nothing here, and does not do it later either",
+			return leaveAlone(o.Ref, "the policy inject-node-files would add nothing here, and does not do it later either",
 				"turn it on in the management cluster (nodeFiles.enabled of the chart fairlead), then run this again")
 		}
 		if why, do := unsure(in); why != "" {
-			return left(o.Ref, "its new machines would wait for keys that the Secret may not have: "+why, do)
+			return leaveAlone(o.Ref, "its new machines would wait for keys that the Secret may not have: "+why, do)
 		}
 		if missing := missingKeys(in, a.After); len(missing) > 0 {
-			return left(o.Ref, fmt.Sprintf("its new machines would wait for keys that CorporateProxy %s does not request: %s", in.Proxy.Name, strings.Join(missing, ", ")),
+			return leaveAlone(o.Ref, fmt.Sprintf("its new machines would wait for keys that CorporateProxy %s does not request: %s", in.Proxy.Name, strings.Join(missing, ", ")),
 				"request them first: spec.node of the CorporateProxy (docs/how-to/nodes.md)")
 		}
 	}

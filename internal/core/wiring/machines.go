@@ -35,21 +35,21 @@ func machines(in Input) []Object {
 	objects := []Object{}
 	add := func(ref Ref) {
 		if !slices.ContainsFunc(objects, func(o Object) bool { return o.Ref == ref }) {
-			objects = append(objects, one(in, ref))
+			objects = append(objects, outcomeOf(in, ref))
 		}
 	}
 	for _, d := range in.Deployments {
 		switch template := templateOf(d); {
 		case d.Spec.ClusterName != in.Cluster.Name:
 		case template.Kind == "":
-			objects = append(objects, left(Ref{"MachineDeployment", d.Name}, "its machines boot with data of their own", byHand))
+			objects = append(objects, leaveAlone(Ref{"MachineDeployment", d.Name}, "its machines boot with data of their own", byHand))
 		default:
 			add(template)
 		}
 	}
 	for _, p := range in.Pools {
 		if p.Spec.ClusterName == in.Cluster.Name {
-			objects = append(objects, left(Ref{"MachinePool", p.Name}, "the policy inject-node-files is for templates, and a pool has none", byHand))
+			objects = append(objects, leaveAlone(Ref{"MachinePool", p.Name}, "the policy inject-node-files is for templates, and a pool has none", byHand))
 		}
 	}
 	if cp := in.Cluster.Spec.ControlPlaneRef; cp.Kind != "" {
@@ -58,7 +58,8 @@ func machines(in Input) []Object {
 	return objects
 }
 
-func left(ref Ref, why, do string) Object {
+// leaveAlone returns an object that stays as it is, with the reason and what somebody has to do.
+func leaveAlone(ref Ref, why, do string) Object {
 	return Object{Ref: ref, State: Left, Why: why, Do: do}
 }
 
@@ -79,35 +80,35 @@ var foreign = []struct{ begins, ends, why, do string }{
 	{"", "ManagedControlPlaneTemplate", "the provider runs this control plane: there is no machine to wire", ""},
 }
 
-// one is what becomes of a control plane or a template.
-func one(in Input, ref Ref) Object {
+// outcomeOf returns what Fairlead does with a control plane or a template.
+func outcomeOf(in Input, ref Ref) Object {
 	if ref.Kind != ControlPlane && ref.Kind != Template {
 		for _, f := range foreign {
 			if f.begins != "" && strings.HasPrefix(ref.Kind, f.begins) || f.ends != "" && strings.HasSuffix(ref.Kind, f.ends) {
-				return left(ref, f.why, f.do)
+				return leaveAlone(ref, f.why, f.do)
 			}
 		}
-		return left(ref, "the policy inject-node-files is for kubeadm, and does not know this kind", byHand)
+		return leaveAlone(ref, "the policy inject-node-files is for kubeadm, and does not know this kind", byHand)
 	}
 	object := in.Objects[ref]
 	if object == nil {
-		return left(ref, "it is not there", "")
+		return leaveAlone(ref, "it is not there", "")
 	}
 	name := in.Cluster.Name
 	if from := source(object); from == "-" {
-		return left(ref, "it has a file with content of its own where ours would be", "remove that first (docs/how-to/migrating-from-drop-ins.md)")
+		return leaveAlone(ref, "it has a file with content of its own where ours would be", "remove that first (docs/how-to/migrating-from-drop-ins.md)")
 	} else if from != "" && from != name+render.SystemdSuffix {
-		return left(ref, "its files are of another Secret: "+from, "give each Cluster a template of its own")
+		return leaveAlone(ref, "its files are of another Secret: "+from, "give each Cluster a template of its own")
 	}
 	if state, why, do := settled(object); state != "" {
 		return Object{Ref: ref, State: state, Why: why, Do: do}
 	}
 	if of := object.GetLabels()[clusterv1.ClusterNameLabel]; of != "" && of != name {
-		return left(ref, fmt.Sprintf("its label %s is %q", clusterv1.ClusterNameLabel, of), "give each Cluster a template of its own")
+		return leaveAlone(ref, fmt.Sprintf("its label %s is %q", clusterv1.ClusterNameLabel, of), "give each Cluster a template of its own")
 	}
 	for _, d := range in.Deployments {
 		if d.Spec.ClusterName != name && ref == templateOf(d) {
-			return left(ref, fmt.Sprintf("Cluster %s has it, too (MachineDeployment %s), and each needs files of its own", d.Spec.ClusterName, d.Name), "give each Cluster a template of its own")
+			return leaveAlone(ref, fmt.Sprintf("Cluster %s has it, too (MachineDeployment %s), and each needs files of its own", d.Spec.ClusterName, d.Name), "give each Cluster a template of its own")
 		}
 	}
 	return Object{

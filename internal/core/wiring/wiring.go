@@ -59,7 +59,7 @@ const (
 	SourceDeliver Source = "Deployment fairlead-deliver"
 )
 
-// State is what is to become of an object.
+// State says what Fairlead does with an object.
 type State string
 
 // The states.
@@ -69,7 +69,7 @@ const (
 	Left   State = "Left"   // it is left alone, for a reason
 )
 
-// Object is what is said of an object.
+// Object is the result for an object.
 type Object struct {
 	Ref
 	State  State             `json:"state"`

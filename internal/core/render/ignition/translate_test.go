@@ -44,7 +44,7 @@ func example(contents, comment string, list []string) ignition.Config {
 	return c
 }
 
-// translated is what is looked at of an Ignition config.
+// translated has the fields of an Ignition config that tests read.
 type translated struct {
 	Ignition struct {
 		Version string
