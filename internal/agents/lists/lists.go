@@ -24,7 +24,7 @@ type Place struct {
 	values   map[string]string // by the names that variables have
 	fields   map[string]string // where each is
 	complete bool              // nothing else sets variables: without a list here, the reader has none
-	how      how
+	traits   kindTraits
 	// cluster is the one that the object is for, by its label; empty: any.
 	cluster string
 }
@@ -72,7 +72,7 @@ func namesOf(places []Place) []lint.Place {
 
 // key is the same for places that are judged alike.
 func (p Place) key() string {
-	key := fmt.Sprintln(p.how, p.complete, p.cluster)
+	key := fmt.Sprintln(p.traits, p.complete, p.cluster)
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		key += fmt.Sprintf("%s=%q\n", name, p.values[name])
 	}
@@ -139,16 +139,16 @@ func addNews(judged, other []lint.Result) {
 // a controller adds what the cluster needs, or the reader does not ask for it.
 func (p Place) isUseless(f lint.Finding) bool {
 	switch {
-	case f.Code == lint.OneProxy, p.how.adds && needed[f.Code], !p.HasList() && !ofURL[f.Code]:
+	case f.Code == lint.OneProxy, p.traits.adds && needed[f.Code], !p.HasList() && !ofURL[f.Code]:
 		return true
 	}
-	return p.how.ours && (f.Severity != lint.Error || f.Code == lint.Breaks)
+	return p.traits.ours && (f.Severity != lint.Error || f.Code == lint.Breaks)
 }
 
 func (p Place) input(values map[string]string) lint.Input {
 	in := lint.InputOf(values, p.Object, func(name string) string { return p.fields[name] })
 	in.Off = false // who reads it may have a proxy from elsewhere
-	if p.how.inGo {
+	if p.traits.inGo {
 		in.Audience = noproxy.AudienceGo
 	}
 	return in
@@ -168,7 +168,7 @@ func OfURL(f lint.Finding) bool { return ofURL[f.Code] }
 func (p Place) notSet() lint.Finding {
 	var set []string
 	for _, name := range []string{proxyenv.HTTP, proxyenv.LowerHTTP, proxyenv.HTTPS, proxyenv.LowerHTTPS} {
-		if field, ok := p.fields[name]; ok && p.how.none {
+		if field, ok := p.fields[name]; ok && p.traits.none {
 			set = append(set, field)
 		} else if ok {
 			set = append(set, name)
@@ -180,15 +180,15 @@ func (p Place) notSet() lint.Finding {
 		Mend: "set NO_PROXY to what fairlead render --values VALUES --cluster CLUSTER -o noproxy prints, or leave it to the chart fairlead-policies, which adds it to new pods " +
 			"in namespaces that it serves",
 	}
-	if p.how.none {
+	if p.traits.none {
 		found.Why = strings.Join(set, ", ") + " is set, and noProxy is not: everything goes through the proxy, also what is in the cluster"
 		found.Mend = "write what fairlead render --values VALUES --cluster CLUSTER -o addondeploymentconfig prints"
 	}
 	return found
 }
 
-// how is what a kind's controller makes of the settings.
-type how struct {
+// kindTraits says how the controller of a kind treats its settings.
+type kindTraits struct {
 	adds bool // what the cluster needs, or the reader asks for nothing of it
 	bare bool // the proxy is host:port, without a scheme
 	inGo bool // programs in Go alone read the list
@@ -198,7 +198,7 @@ type how struct {
 }
 
 // kinds whose settings are not read as they stand, by group and kind.
-var kinds = map[string]how{
+var kinds = map[string]kindTraits{
 	// aws/eks-anywhere: pkg/providers/*/template.go, with common.NoProxyDefaults; it goes to containerd.
 	"anywhere.eks.amazonaws.com/Cluster": {adds: true, bare: true, inGo: true},
 	// openshift/cluster-network-operator: pkg/util/proxyconfig/no_proxy.go.
@@ -243,7 +243,7 @@ func clusterOf(object map[string]any) string {
 	return (&unstructured.Unstructured{Object: object}).GetNamespace() + "/" + name
 }
 
-func howOf(object map[string]any) how {
+func howOf(object map[string]any) kindTraits {
 	kind, _ := object["kind"].(string)
 	return kinds[groupOf(object)+"/"+kind]
 }

@@ -18,7 +18,7 @@ const wrong = "a.example,10.*"
 const proxies = `httpProxy: "http://p:1", httpsProxy: "http://p:1", `
 
 // said is the worst code of each list in an object, after its field.
-func said(t *testing.T, text string) []string {
+func findingsIn(t *testing.T, text string) []string {
 	t.Helper()
 	var object map[string]any
 	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
@@ -133,7 +133,7 @@ func TestEachListIsFoundWhereverItStands(t *testing.T) {
 		"what lint --proxy reads":      {"{apiVersion: fairlead.io/v1alpha1, kind: CorporateProxy, spec: {noProxy: ['10.*']}}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := said(t, test.object); !slices.Equal(got, test.want) {
+			if got := findingsIn(t, test.object); !slices.Equal(got, test.want) {
 				t.Errorf("%q\nwant %q", got, test.want)
 			}
 		})

@@ -63,7 +63,7 @@ func (w *walker) assignments(at, text string) {
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
 			continue
 		}
-		g.how.inGo = g.how.inGo || strings.HasPrefix(line, "Environment=") // of systemd, for daemons
+		g.traits.inGo = g.traits.inGo || strings.HasPrefix(line, "Environment=") // of systemd, for daemons
 		for _, found := range assignment.FindAllStringSubmatchIndex(line, -1) {
 			group := func(n int) string { return line[max(found[2*n], 0):max(found[2*n+1], 0)] }
 			written := group(1) + group(3) + group(5)

@@ -19,7 +19,7 @@ func In(file, title string, object map[string]any) []Place {
 	if isLeftOut(object) {
 		return nil
 	}
-	w := walker{file: file, how: how{adds: isElsewhere(object)}, object: explain.Shown(title), cluster: clusterOf(object)}
+	w := walker{file: file, how: kindTraits{adds: isElsewhere(object)}, object: explain.Shown(title), cluster: clusterOf(object)}
 	w.value("", object)
 	return w.places
 }
@@ -28,7 +28,7 @@ type walker struct {
 	file    string
 	object  string
 	cluster string
-	how     how
+	how     kindTraits
 	places  []Place
 }
 
@@ -65,7 +65,7 @@ func (w *walker) fields(at string, m map[string]any) {
 		switch {
 		case unread[key] || prose.MatchString(key) || isText && password.IsOf(key) && !file.MatchString(key):
 		case isText && isProxyURL(key) && (w.how.url || m["noProxy"] != nil || m["no_proxy"] != nil):
-			g.how.adds = g.how.adds || key == "proxy_url" // of Prometheus, whose targets are elsewhere
+			g.traits.adds = g.traits.adds || key == "proxy_url" // of Prometheus, whose targets are elsewhere
 			w.set(g, proxyenv.HTTPS, under(at, key), text)
 		case ok && isText:
 			w.set(g, name, under(at, key), text)
@@ -79,7 +79,7 @@ func (w *walker) fields(at string, m map[string]any) {
 	}
 	g.complete = w.how.none
 	if isOurs(m) {
-		g.how.adds, g.how.ours = true, true
+		g.traits.adds, g.traits.ours = true, true
 	}
 	w.add(g)
 }
@@ -115,7 +115,7 @@ func (w *walker) annotations(at string, value any) {
 	}
 	if text, ok := m[entriesKey].(string); ok {
 		g := w.group(at)
-		g.how.adds = true
+		g.traits.adds = true
 		g.set(proxyenv.NoProxy, under(at, entriesKey), text)
 		w.add(g)
 	}
@@ -131,8 +131,8 @@ func (w *walker) environment(at string, container map[string]any) {
 	g := w.group(under(at, "env"))
 	if strings.Contains(strings.ToLower(at), "containers[") {
 		c, err := tunnel.Read[tunnel.Container](container)
-		g.how.adds = g.how.adds || err == nil && tunnel.AsksOneServer(c)
-		g.complete = container["envFrom"] == nil && !g.how.adds
+		g.traits.adds = g.traits.adds || err == nil && tunnel.AsksOneServer(c)
+		g.complete = container["envFrom"] == nil && !g.traits.adds
 	}
 	w.variables(g, container["env"].([]any))
 }
@@ -211,7 +211,7 @@ func flagOfPassword(word any) bool {
 }
 
 func (w *walker) group(at string) *Place {
-	return &Place{File: w.file, Object: w.object, cluster: w.cluster, Path: explain.Shown(at), values: map[string]string{}, fields: map[string]string{}, how: w.how}
+	return &Place{File: w.file, Object: w.object, cluster: w.cluster, Path: explain.Shown(at), values: map[string]string{}, fields: map[string]string{}, traits: w.how}
 }
 
 // add keeps what has a list, or a proxy's URL.
@@ -231,7 +231,7 @@ func (w *walker) add(g *Place) {
 	}
 	g.complete = g.complete && proxy
 	list := g.values[proxyenv.NoProxy] + g.values[proxyenv.LowerNoProxy]
-	if g.complete || list != "" || hasList(g.fields) && proxy && !g.how.adds || !hasList(g.fields) && len(g.values) > 0 {
+	if g.complete || list != "" || hasList(g.fields) && proxy && !g.traits.adds || !hasList(g.fields) && len(g.values) > 0 {
 		w.places = append(w.places, *g)
 	}
 }
@@ -257,7 +257,7 @@ var reference = regexp.MustCompile("[$%`<]|\\{\\{|\\(\\(|\\[\\[|\\.\\.\\.|^vault
 func (w *walker) set(g *Place, name, field, text string) {
 	if before, ok := g.values[name]; ok && isList(name) && before != text {
 		other := w.group(g.Path)
-		other.how = g.how
+		other.traits = g.traits
 		other.set(name, g.fields[name], before)
 		w.add(other)
 	}
@@ -288,7 +288,7 @@ func (p *Place) set(name, field, text string) {
 	if isList(name) {
 		text = shown(text)
 	}
-	if p.how.bare && !isList(name) && text != "" && !strings.Contains(text, "://") {
+	if p.traits.bare && !isList(name) && text != "" && !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
 	p.values[name], p.fields[name] = text, explain.Shown(field)

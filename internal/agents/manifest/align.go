@@ -14,12 +14,12 @@ func align(have, want []any) []int {
 		from[i] = -1
 	}
 	begin := 0
-	for begin < min(len(have), len(want)) && same(have[begin], want[begin]) {
+	for begin < min(len(have), len(want)) && sameElement(have[begin], want[begin]) {
 		from[begin] = begin
 		begin++
 	}
 	oldEnd, newEnd := len(have), len(want)
-	for oldEnd > begin && newEnd > begin && same(have[oldEnd-1], want[newEnd-1]) {
+	for oldEnd > begin && newEnd > begin && sameElement(have[oldEnd-1], want[newEnd-1]) {
 		oldEnd, newEnd = oldEnd-1, newEnd-1
 		from[newEnd] = oldEnd
 	}
@@ -37,14 +37,14 @@ func alignMiddle(have, want []any, pair func(was, is int)) {
 	for i := len(have) - 1; i >= 0; i-- {
 		for j := len(want) - 1; j >= 0; j-- {
 			length[i][j] = max(length[i+1][j], length[i][j+1])
-			if same(have[i], want[j]) {
+			if sameElement(have[i], want[j]) {
 				length[i][j] = max(length[i][j], 1+length[i+1][j+1])
 			}
 		}
 	}
 	for i, j := 0, 0; i < len(have) && j < len(want); {
 		switch {
-		case same(have[i], want[j]) && length[i][j] == 1+length[i+1][j+1]:
+		case sameElement(have[i], want[j]) && length[i][j] == 1+length[i+1][j+1]:
 			pair(i, j)
 			i, j = i+1, j+1
 		case length[i][j] == length[i+1][j]:
@@ -78,8 +78,8 @@ func pairGaps(from []int, oldLength int) {
 	}
 }
 
-// same tells whether two elements are the same one, changed or not. Lists of Kubernetes go by name, its objects by kind, too.
-func same(a, b any) bool {
+// sameElement reports whether b is a, changed or not. Elements of Kubernetes lists are told apart by name, objects also by kind.
+func sameElement(a, b any) bool {
 	left, ok := a.(map[string]any)
 	right, alsoMap := b.(map[string]any)
 	if ok && alsoMap {
@@ -101,8 +101,8 @@ func identity(object map[string]any) string {
 	return strings.Join([]string{u.GetKind(), u.GetNamespace(), u.GetName()}, "/")
 }
 
-// kept counts the old elements that are still there.
-func kept(from []int) int {
+// countKept counts the old elements that are still there.
+func countKept(from []int) int {
 	count := 0
 	for _, i := range from {
 		if i >= 0 {

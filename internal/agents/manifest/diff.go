@@ -166,7 +166,7 @@ func (e *editor) pairEnd(node *yamlv3.Node, i int) int {
 func (e *editor) diffSequence(node *yamlv3.Node, have, want []any, at place) {
 	flow := node.Style&yamlv3.FlowStyle != 0
 	from := align(have, want)
-	if flow && kept(from) < len(have) {
+	if flow && countKept(from) < len(have) {
 		e.replaceFlow(node, want)
 		return
 	}

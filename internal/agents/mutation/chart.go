@@ -73,7 +73,7 @@ func run(values common.Values, question string, all bool) (map[string]string, er
 	return rendered, nil
 }
 
-// question is what is to be known of a rendering beside its policies, in the words of the chart's _helpers.tpl.
+// question is a template that returns what a caller asks of a rendering beside its policies. It uses the chart's _helpers.tpl.
 const question = `
 {{- $proxy := include "fairlead-policies.proxy" . | fromJson -}}
 {{- dict

@@ -198,7 +198,7 @@ func labelsOf(template map[string]any) map[string]string {
 	return labels
 }
 
-// namespace is what is known of it.
+// namespace returns the namespace of this name from the manifests, or one without labels.
 func (m *Mutator) namespace(name string) *corev1.Namespace {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 	if given := m.namespaces[name]; given != nil {

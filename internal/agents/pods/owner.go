@@ -31,7 +31,7 @@ func (c Cluster) owner(pod *corev1.Pod) Owner {
 	return owner
 }
 
-// Row is what is said of the pods of one owner.
+// Row is a finding about the pods of one owner.
 type Row struct {
 	Owner
 	Finding

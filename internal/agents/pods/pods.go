@@ -12,7 +12,7 @@ import (
 // PolicyName is that of the policy that injects, of either kind.
 const PolicyName = "inject-proxy-env"
 
-// Cluster is what is known of a cluster.
+// Cluster is what a verdict about its pods needs.
 type Cluster struct {
 	Pods []corev1.Pod
 	// Policy that injects; nil if there is none.
@@ -68,7 +68,7 @@ var Reasons = []Reason{
 	ReasonStatic, ReasonKube, ReasonExcluded, ReasonOwn, ReasonOwnSource, ReasonNoPolicy, ReasonOlder, ReasonNotReady, ReasonEnded, ReasonNotServed, ReasonUnknown,
 }
 
-// Finding is what is said of some containers of one pod.
+// Finding is a verdict about some containers of one pod.
 type Finding struct {
 	Class      Class
 	Reason     Reason // of Uninjected, and NotServed

@@ -29,7 +29,7 @@ func TestNoPartOfAPasswordIsTakenForAService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			manifests := pod("", "", test.container) + redis + configMap(`db.password: "http://s3cret"`)
-			if got := found(t, manifests, cluster); !slices.Equal(got, test.want) {
+			if got := shortNamesIn(t, manifests, cluster); !slices.Equal(got, test.want) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
@@ -56,7 +56,7 @@ func TestWhereAServiceIsNamed(t *testing.T) {
 		"beside a Service":             {pod("", "", `args: ["busybox:1", "--feature=foo:1", "hunter:2024"]`) + redis, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := found(t, test.manifests, cluster); !slices.Equal(got, test.want) {
+			if got := shortNamesIn(t, test.manifests, cluster); !slices.Equal(got, test.want) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
@@ -83,7 +83,7 @@ func TestAContainerWithAListOfItsOwnHasAProxyOnlyIfItSetsOne(t *testing.T) {
 		"a proxy by a source":     {pod("", "hostNetwork: true, ", source) + configMap(`HTTPS_PROXY: "http://x:1"`), []string{"Warning redis"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := found(t, test.manifests, cluster); !slices.Equal(got, test.want) {
+			if got := shortNamesIn(t, test.manifests, cluster); !slices.Equal(got, test.want) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 
 const cluster = "10.96.0.0/12,.cluster.local,localhost,127.0.0.1,.svc"
 
-func found(t *testing.T, manifests, list string) []string {
+func shortNamesIn(t *testing.T, manifests, list string) []string {
 	t.Helper()
 	documents, err := document.Parse("f.yaml", []byte(manifests))
 	if err != nil {
@@ -75,7 +75,7 @@ func TestServicesThatAPodNamesWithoutADotAreFound(t *testing.T) {
 		"a Service of another namespace": {pod("", "", `env: [{name: REDIS_HOST, value: redis}]`) + strings.Replace(redis, "shop", "x", 1), "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := found(t, test.manifests, cluster+","+test.list); !slices.Equal(got, test.want) {
+			if got := shortNamesIn(t, test.manifests, cluster+","+test.list); !slices.Equal(got, test.want) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
@@ -87,10 +87,10 @@ func TestADefaultArgoCDNamesItsOwnServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := found(t, string(text), cluster); !slices.Equal(got, []string{"Warning argocd-repo-server argocd-redis"}) {
+	if got := shortNamesIn(t, string(text), cluster); !slices.Equal(got, []string{"Warning argocd-repo-server argocd-redis"}) {
 		t.Errorf("%q", got)
 	}
-	if got := found(t, string(text), cluster+",argocd-repo-server,argocd-redis"); got != nil {
+	if got := shortNamesIn(t, string(text), cluster+",argocd-repo-server,argocd-redis"); got != nil {
 		t.Errorf("%q", got)
 	}
 }

@@ -44,7 +44,7 @@ func TestConfigurationsOfFRPC(t *testing.T) {
 		"one that breaks off in a quote": {"frpc.toml", "serverAddr = \"hub", variable, "", "variable http_proxy", tunnel.Proxy, "Info HubUnknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, all := judge(t, read(t, withConfig(test.file, test.content, test.container)))
+			got, all := judge(t, readInput(t, withConfig(test.file, test.content, test.container)))
 			if got.Hub != test.hub || got.Setting != test.setting || got.Through != test.through || strings.Join(all, ", ") != test.codes {
 				t.Errorf("%+v", got)
 			}
@@ -63,7 +63,7 @@ func TestFilesAreFoundWhereKubeletPutsThem(t *testing.T) {
 		"in the second mount": "args: [-c, /b/k], volumeMounts: [{name: x, mountPath: /a}, {name: v, mountPath: /b}]}]\n  volumes: [{name: x, emptyDir: {}}, {name: v, configMap: {name: m}}]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, _ := judge(t, read(t, fmt.Sprintf("kind: Pod\nspec:\n  containers: [{name: frpc, image: frpc, %s\n%s", volume, config)))
+			got, _ := judge(t, readInput(t, fmt.Sprintf("kind: Pod\nspec:\n  containers: [{name: frpc, image: frpc, %s\n%s", volume, config)))
 			if got.Hub != "hub.example:7000" {
 				t.Errorf("%+v", got)
 			}
@@ -83,7 +83,7 @@ func TestTheKubeconfigOfAHubIsReadFromItsSecret(t *testing.T) {
 		", proxy-url: '" + good + "'":          "Proxy proxy-url of the kubeconfig in Secret hub, key kubeconfig Info NoPolicy, Warning HubPort",
 		", proxy-url: 'https://10.0.0.9:3129'": "Proxy proxy-url of the kubeconfig in Secret hub, key kubeconfig Info NoPolicy, Warning HubPort, Warning ProxyScheme",
 	} {
-		got, all := judge(t, read(t, manifest(cluster)))
+		got, all := judge(t, readInput(t, manifest(cluster)))
 		if said := string(got.Through) + " " + got.Setting + " " + strings.Join(all, ", "); said != want || got.Hub != "hub.example:6443" {
 			t.Errorf("%s: %s, want %s", got.Hub, said, want)
 		}

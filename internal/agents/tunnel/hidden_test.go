@@ -12,7 +12,7 @@ import (
 func TestNoPartOfAPasswordIsNamedAsTheEntryThatCoversTheHub(t *testing.T) {
 	list := "http://me:x," + password + ".example,y@proxy.example:3128"
 	hub := strings.ToLower(password) + ".example"
-	pod := read(t, "kind: Pod\nmetadata: {name: p, labels: {app: konnectivity-agent}}\nspec:\n  containers:\n  - name: konnectivity-agent\n"+
+	pod := readInput(t, "kind: Pod\nmetadata: {name: p, labels: {app: konnectivity-agent}}\nspec:\n  containers:\n  - name: konnectivity-agent\n"+
 		"    args: [--proxy-server-host="+"a."+hub+", --proxy-server-port=443]\n"+
 		"    env: [{name: HTTPS_PROXY, value: 'http://10.0.0.9:3128'}, {name: NO_PROXY, value: '"+list+"'}]\n")
 	a, err := tunnel.Read[tunnel.AddOnDeployment](parse(t, "spec: {proxyConfig: {httpsProxy: 'http://10.0.0.9:3128', noProxy: '"+list+"'}}"))

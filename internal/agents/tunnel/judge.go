@@ -25,7 +25,7 @@ const (
 	Unknown Through = "Unknown" // that is decided by what nobody has shown
 )
 
-// Input is what is judged, and what is known beside it.
+// Input is a pod to judge, with the objects that it refers to.
 type Input struct {
 	Object      string // for people, such as "Deployment shop/frpc"
 	Pod         Pod
@@ -37,14 +37,14 @@ type Input struct {
 	Probes      map[string]Probe // by hub, of those that somebody has asked for
 }
 
-// Report is what is said of a pod.
+// Report is the result for a pod.
 type Report struct {
 	Object     string    `json:"object"`
 	Containers []Verdict `json:"containers"`
 	Findings   []Finding `json:"findings"` // about the pod as a whole
 }
 
-// Verdict is what is said of a container.
+// Verdict is the result for a container.
 type Verdict struct {
 	Container string    `json:"container"`
 	Agent     string    `json:"agent,omitempty"`   // which; empty if it is none, and then there is nothing else

@@ -25,7 +25,7 @@ var families = []tunnel.Family{
 }
 
 // read reads what a manifest has: a pod or a workload, and ConfigMaps, Secrets (stringData) and NetworkPolicies.
-func read(t *testing.T, manifest string) tunnel.Input {
+func readInput(t *testing.T, manifest string) tunnel.Input {
 	t.Helper()
 	in := tunnel.Input{
 		Object: "Pod p", Families: families, IdleTimeout: 900,
@@ -116,7 +116,7 @@ func TestAgentsAsTheirVendorsDeliverThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, all := judge(t, read(t, string(text)))
+			got, all := judge(t, readInput(t, string(text)))
 			if got.Agent != want.agent || got.Hub != want.hub || got.Through != tunnel.Direct || strings.Join(all, ", ") != want.codes {
 				t.Errorf("%s %s %s %s: %+v", got.Agent, got.Hub, got.Through, strings.Join(all, ", "), got.Findings)
 			}
@@ -130,7 +130,7 @@ func TestEveryContainerOfAClusterProxyPodIsAnAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"apiserver-network-proxy agent", "cluster-proxy addon-agent", "cluster-proxy service-proxy"} {
-		if got := tunnel.Judge(read(t, string(text))).Containers[i]; got.Agent != want || got.Family != "cluster-proxy" {
+		if got := tunnel.Judge(readInput(t, string(text))).Containers[i]; got.Agent != want || got.Family != "cluster-proxy" {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -285,7 +285,7 @@ func TestHowATunnelLeaves(t *testing.T) {
 		"on the host's network, past none":           {parts{container: anp + env("HTTPS_PROXY", "http://10.0.0.9:3128"), spec: "hostNetwork: true", beside: egress("")}, tunnel.Proxy, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, all := judge(t, read(t, test.manifest()))
+			got, all := judge(t, readInput(t, test.manifest()))
 			if got.Through != test.through || strings.Join(all, ", ") != test.codes {
 				t.Errorf("%s: %s\nwant %s: %s\n%+v", got.Through, strings.Join(all, ", "), test.through, test.codes, got)
 			}
@@ -301,7 +301,7 @@ func TestTheProxyOfOpenVPNStandsBehindItsFlag(t *testing.T) {
 		"--http-proxy, first.example, '1', --remote, gw, '1', --http-proxy, last.example, '3128'": "http://last.example:3128",
 		"--http-proxy, 'fd00::9', '3128'":                                                         "http://[fd00::9]:3128",
 	} {
-		got, _ := judge(t, read(t, parts{container: "command: [openvpn, " + args + "]"}.manifest()))
+		got, _ := judge(t, readInput(t, parts{container: "command: [openvpn, " + args + "]"}.manifest()))
 		if got.Proxy != want || got.Through != tunnel.Proxy {
 			t.Errorf("%s: %s %q, want %s", args, got.Through, got.Proxy, want)
 		}
@@ -309,7 +309,7 @@ func TestTheProxyOfOpenVPNStandsBehindItsFlag(t *testing.T) {
 }
 
 func TestARootDotOfAProxyIsKept(t *testing.T) {
-	got, _ := judge(t, read(t, parts{container: anp + env("HTTPS_PROXY", "http://proxy.example.:3128")}.manifest()))
+	got, _ := judge(t, readInput(t, parts{container: anp + env("HTTPS_PROXY", "http://proxy.example.:3128")}.manifest()))
 	if want := "http://proxy.example.:3128"; got.Proxy != want {
 		t.Errorf("%q, want %q", got.Proxy, want)
 	}

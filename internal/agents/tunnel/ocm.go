@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
-// Configuration is what is said of an object by which a hub of Open Cluster Management deploys its agents.
+// Configuration is the result for an object by which a hub of Open Cluster Management deploys its agents.
 type Configuration struct {
 	Object string `json:"object"`
 	// AdditionalArgs that spec.proxyAgent should have; of a ManagedProxyConfiguration.
@@ -110,11 +110,11 @@ func (m ManagedProxy) judgeKeepalive(c *Configuration, idleTimeout int) {
 	default:
 		c.say(Keepalive, lint.Warning, fmt.Sprintf("spec.proxyAgent.additionalArgs lacks %s: agents are silent for 1h, and a proxy cuts what is idle for %s", flag, span(idleTimeout)), mend)
 	}
-	c.AdditionalArgs = append(without(c.AdditionalArgs, flag), mend)
+	c.AdditionalArgs = append(withoutFlag(c.AdditionalArgs, flag), mend)
 }
 
 // without leaves a flag and its value out, in one element or two.
-func without(args []string, flag string) []string {
+func withoutFlag(args []string, flag string) []string {
 	var kept []string
 	for i, arg := range args {
 		if arg != flag && !strings.HasPrefix(arg, flag+"=") && (i == 0 || args[i-1] != flag) {

@@ -61,7 +61,7 @@ func TestWhatAProbeHasSeen(t *testing.T) {
 		"a tunnel in which is none": {tunnel.Probe{NoTLS: "EOF"}, "Warning ProxyAnswer", "no TLS in it: EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := read(t, parts{container: mutual + fromSecret("HTTPS_PROXY"), spec: "volumes: [{name: agent, secret: {secretName: agent}}]", beside: beside}.manifest())
+			in := readInput(t, parts{container: mutual + fromSecret("HTTPS_PROXY"), spec: "volumes: [{name: agent, secret: {secretName: agent}}]", beside: beside}.manifest())
 			in.Probes = map[string]tunnel.Probe{"hub.example:443": test.probe}
 			got, all := judge(t, in)
 			if strings.Join(all, ", ") != test.codes {
@@ -75,13 +75,13 @@ func TestWhatAProbeHasSeen(t *testing.T) {
 		})
 	}
 	// Nobody has asked about another hub.
-	in := read(t, parts{container: anp + fromSecret("HTTPS_PROXY"), beside: secret("http://10.0.0.9:3128", "")}.manifest())
+	in := readInput(t, parts{container: anp + fromSecret("HTTPS_PROXY"), beside: secret("http://10.0.0.9:3128", "")}.manifest())
 	in.Probes = map[string]tunnel.Probe{"other.example:443": {Refused: "403"}}
 	if _, all := judge(t, in); len(all) > 0 {
 		t.Errorf("%v", all)
 	}
 	// The agent does not ask the proxy for this one.
-	in = read(t, parts{container: anp + fromSecret("HTTPS_PROXY", "NO_PROXY"), beside: secret("http://10.0.0.9:3128", "hub.example")}.manifest())
+	in = readInput(t, parts{container: anp + fromSecret("HTTPS_PROXY", "NO_PROXY"), beside: secret("http://10.0.0.9:3128", "hub.example")}.manifest())
 	in.Probes = map[string]tunnel.Probe{"hub.example:443": {Refused: "403"}}
 	if _, all := judge(t, in); slices.ContainsFunc(all, func(code string) bool { return strings.HasSuffix(code, "ProxyAnswer") }) || len(all) == 0 {
 		t.Errorf("%v", all)

@@ -31,7 +31,7 @@ func TestWhatKubernetesWouldRefuseIsReadAndSaid(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := read(t, test.manifest)
+			in := readInput(t, test.manifest)
 			got, _ := judge(t, in)
 			if len(in.Read) != 1 || in.Read[0].Why != test.why || got.Hub != "hub.example:443" {
 				t.Errorf("%+v: %+v", got, in.Read)
