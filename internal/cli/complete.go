@@ -104,7 +104,7 @@ func completeRevisions(*cobra.Command, []string, string) ([]string, cobra.ShellC
 }
 
 func completeContexts(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return cluster.Contexts(given(cmd, "kubeconfig")), cobra.ShellCompDirectiveNoFileComp
+	return cluster.Contexts(flagValue(cmd, "kubeconfig")), cobra.ShellCompDirectiveNoFileComp
 }
 
 func completeNamespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -126,7 +126,7 @@ func completeWorkloads(cmd *cobra.Command, args []string, _ string) ([]string, c
 // namesOf asks the cluster for names. Of what it does not tell there are none.
 func namesOf(cmd *cobra.Command, everywhere bool, prefix string, resource schema.GroupVersionResource) []string {
 	cluster, err := cluster.Connect(cluster.Options{
-		Kubeconfig: given(cmd, "kubeconfig"), Context: given(cmd, "context"), Namespace: given(cmd, "namespace"), AllNamespaces: everywhere,
+		Kubeconfig: flagValue(cmd, "kubeconfig"), Context: flagValue(cmd, "context"), Namespace: flagValue(cmd, "namespace"), AllNamespaces: everywhere,
 	})
 	if err != nil {
 		return nil
@@ -144,8 +144,8 @@ func namesOf(cmd *cobra.Command, everywhere bool, prefix string, resource schema
 	return all
 }
 
-// given is the value of a flag that the command may not have.
-func given(cmd *cobra.Command, flag string) string {
+// flagValue returns the value of a flag, or "" if the command does not have it.
+func flagValue(cmd *cobra.Command, flag string) string {
 	value, _ := cmd.Flags().GetString(flag)
 	return value
 }

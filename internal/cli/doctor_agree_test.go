@@ -13,7 +13,7 @@ import (
 )
 
 // said is what fairlead doctor tunnel prints with -o json.
-type said struct {
+type sentences struct {
 	Pods []struct {
 		Object     string
 		Containers []struct {
@@ -24,7 +24,7 @@ type said struct {
 }
 
 // ask runs doctor on manifests, with the settings of a values file.
-func ask(t *testing.T, manifests, values string, more ...string) said {
+func ask(t *testing.T, manifests, values string, more ...string) sentences {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	args := append([]string{"doctor", "tunnel", "-f", "-", "-o", "json", "--values", values, "--cluster", filepath.Join("testdata", "common", "cluster.yaml")}, more...)
@@ -34,7 +34,7 @@ func ask(t *testing.T, manifests, values string, more ...string) said {
 	if strings.Contains(stdout.String(), "mySuperSecret") {
 		t.Fatalf("a password is shown: %s", &stdout)
 	}
-	var answer said
+	var answer sentences
 	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func settings(t *testing.T, url string) string {
 }
 
 // agentsOf returns how the agents of each pod leave. One that does not get to the proxy must have an error that says why.
-func agentsOf(t *testing.T, answer said) []string {
+func agentsOf(t *testing.T, answer sentences) []string {
 	t.Helper()
 	var all []string
 	for _, pod := range answer.Pods {

@@ -80,7 +80,7 @@ func described(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			if content := read(t, file); strings.Contains(content, "apiVersion: cluster.x-k8s.io/") && strings.Contains(content, "kind: Cluster\n") {
+			if content := mustRead(t, file); strings.Contains(content, "apiVersion: cluster.x-k8s.io/") && strings.Contains(content, "kind: Cluster\n") {
 				all[strings.TrimPrefix(file, "../../examples/")] = content
 			}
 		}
@@ -95,12 +95,12 @@ func described(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	for _, file := range objects {
-		all["a "+strings.TrimSuffix(filepath.Base(file), ".yaml")] = around(t, read(t, file))
+		all["a "+strings.TrimSuffix(filepath.Base(file), ".yaml")] = around(t, mustRead(t, file))
 	}
 	return all
 }
 
-func read(t *testing.T, file string) string {
+func mustRead(t *testing.T, file string) string {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	if err != nil {

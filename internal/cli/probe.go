@@ -138,7 +138,7 @@ func runProbe(cmd *cobra.Command, opts probeOptions) error {
 	return err
 }
 
-// list is what is on the command line, then what is in the file.
+// list returns the targets of the command line, then those of the file.
 func (o *probeOptions) list(stdin io.Reader) ([]core.Target, error) {
 	var targets []core.Target
 	for i, text := range o.urls {

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
-// rolloutReport is what is shown of a rollout.
+// rolloutReport is a rollout as the command shows it.
 type rolloutReport struct {
 	Name      string                    `json:"name"`
 	Phase     rollout.Phase             `json:"phase"`
@@ -109,7 +109,7 @@ func (r *rolloutReport) addOthers(rows []rollout.Row) {
 	slices.SortFunc(r.Others, func(a, b revisionClusters) int { return int(b.Revision - a.Revision) })
 }
 
-// statusText has what is known of one rollout.
+// statusText describes one rollout.
 func statusText(s terminal.Style, r rolloutReport) []byte {
 	text := fmt.Appendf(nil, "CorporateProxy %s: %s\n", r.Name, headline(s, r))
 	if state := r.Rollout; state != nil {

@@ -62,7 +62,7 @@ func TestAFleetInFilesHasUsersRowsAndLabelsOfNamespaces(t *testing.T) {
 	if p := compared(t, all, all.with("proxy", proxyText("default", source+`, "allowedNamespaces": {"matchLabels": {"site": "south"}}`)), false); !p.Changed {
 		t.Error("a plan knows no label of the namespace")
 	}
-	if change := only(t, compared(t, all, all.with("beside", strings.Replace(beside, "networks[]", "none[]", 1)), false)); texts(change.Goes) != "10.9.0.0/16" {
+	if change := onlyChange(t, compared(t, all, all.with("beside", strings.Replace(beside, "networks[]", "none[]", 1)), false)); texts(change.Goes) != "10.9.0.0/16" {
 		t.Errorf("a plan knows no row of users: %+v", change)
 	}
 }

@@ -69,11 +69,11 @@ func renders(f *fleet.Fleet, cluster *clusterv1.Cluster) ([]render.Secret, []str
 	return secrets, entries, err
 }
 
-func same(a, b []render.Secret) bool {
+func sameSecrets(a, b []render.Secret) bool {
 	return slices.EqualFunc(a, b, func(a, b render.Secret) bool { return maps.EqualFunc(a.Data, b.Data, bytes.Equal) })
 }
 
-func without(list, other []string) string {
+func subtract(list, other []string) string {
 	rest := slices.DeleteFunc(slices.Clone(list), func(e string) bool { return slices.Contains(other, e) })
 	slices.Sort(rest)
 	return strings.Join(rest, " ")
@@ -139,7 +139,7 @@ func TestThePlanIsWhatRenderThenWritesForFiftyGeneratedChanges(t *testing.T) {
 			planned[c.Cluster] = c
 		}
 		for _, name := range slices.Sorted(maps.Keys(is.secrets)) {
-			differs := !same(was.secrets[name], is.secrets[name])
+			differs := !sameSecrets(was.secrets[name], is.secrets[name])
 			c := planned[name]
 			if differs != (len(c.Costs.Secrets) > 0) {
 				t.Errorf("change %d, %s: %s: Secrets differ: %t; planned: %+v", n, what, name, differs, c)
@@ -148,7 +148,7 @@ func TestThePlanIsWhatRenderThenWritesForFiftyGeneratedChanges(t *testing.T) {
 				continue
 			}
 			changed++
-			comes, goes := without(is.entries[name], was.entries[name]), without(was.entries[name], is.entries[name])
+			comes, goes := subtract(is.entries[name], was.entries[name]), subtract(was.entries[name], is.entries[name])
 			if c.Problem.Vanishes == nil && (texts(c.Comes) != comes || texts(c.Goes) != goes) {
 				t.Errorf("change %d, %s: %s: comes %s, want %s; goes %s, want %s", n, what, name, texts(c.Comes), comes, texts(c.Goes), goes)
 			}

@@ -79,7 +79,7 @@ func tryCompare(t testing.TB, before, after manifests, upgrade bool) (plan.Plan,
 }
 
 // only returns the one change of a plan.
-func only(t *testing.T, p plan.Plan) plan.Change {
+func onlyChange(t *testing.T, p plan.Plan) plan.Change {
 	t.Helper()
 	if len(p.Clusters) != 1 {
 		t.Fatalf("%d clusters change, want 1: %+v", len(p.Clusters), p.Clusters)
@@ -115,7 +115,7 @@ func TestWhatAReportPromisesIsNoChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := one().with("report", promised)
 			after := before.with("proxy", proxyText("default", source+`, "noProxy": [{"value": "new.example"}]`))
-			change := only(t, compared(t, before, after, false))
+			change := onlyChange(t, compared(t, before, after, false))
 			if texts(change.Comes) != "new.example" || len(change.Goes)+len(change.Fields) > 0 {
 				t.Errorf("%+v", change)
 			}
@@ -132,7 +132,7 @@ func TestAClusterKeepsItsFormWhenItsCorporateProxyNoLongerSaysOne(t *testing.T) 
 
 func TestAClusterThatHadAProxyKeepsItsSecretsWhenNothingSelectsIt(t *testing.T) {
 	after := one().with("proxy", proxyText("default", source+`, "clusterSelector": {"matchLabels": {"stage": "other"}}`))
-	change := only(t, compared(t, one(), after, false))
+	change := onlyChange(t, compared(t, one(), after, false))
 	if change.Problem.Appears == nil || change.Problem.Appears.Reason != string(resolve.ReasonNotSelected) || len(change.Costs.Secrets) > 0 {
 		t.Errorf("%+v", change)
 	}
@@ -141,19 +141,19 @@ func TestAClusterThatHadAProxyKeepsItsSecretsWhenNothingSelectsIt(t *testing.T) 
 func TestAClusterKeepsItsSecretsWhenItsCorporateProxyIsGone(t *testing.T) {
 	before := one().with("site", proxyText("site", source+`, "priority": 1`))
 	after := before.with("site", "")
-	change := only(t, compared(t, before, after, false))
+	change := onlyChange(t, compared(t, before, after, false))
 	if change.Problem.Appears == nil || change.Problem.Appears.Reason != string(resolve.ReasonProxyGone) || len(change.Costs.Secrets) > 0 {
 		t.Errorf("%+v", change)
 	}
 	replaced := after.with("proxy", proxyText("default", source+`, "replaces": ["site"]`))
-	if change := only(t, compared(t, before, replaced, false)); change.Problem.Appears != nil {
+	if change := onlyChange(t, compared(t, before, replaced, false)); change.Problem.Appears != nil {
 		t.Errorf("another one replaces it: %+v", change)
 	}
 }
 
 func TestAnUpgradeShowsTheNewestFormToClustersThatArePinned(t *testing.T) {
 	before := one().with("report", report("c1", `"fairlead.io/form": "Exact"`, ""))
-	change := only(t, compared(t, before, before, true))
+	change := onlyChange(t, compared(t, before, before, true))
 	if len(change.Fields) != 1 || change.Fields[0] != (plan.Field{Name: "form", Before: "Exact", After: "Portable/v3"}) || !change.Costs.ReplacesMachines {
 		t.Errorf("%+v", change)
 	}
@@ -171,12 +171,12 @@ func TestFactsAreThoseOfTheReport(t *testing.T) {
 		`"infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSCluster", "name": "c1"}, "controlPlaneEndpoint"`, 1)
 	facts := report("c1", "", `"mode": "Proxied", "form": "Portable/v2", "facts": {"version": "Facts/v1", "source": "Facts/v1", "kind": "AWSCluster", "name": "c1", "values": {"vpc": ["10.9.0.0/16"]}}`)
 	before := one().with("c1", cluster)
-	change := only(t, compared(t, before, before.with("report", facts), false))
+	change := onlyChange(t, compared(t, before, before.with("report", facts), false))
 	if !strings.Contains(texts(change.Comes), "10.9.0.0/16") {
 		t.Errorf("comes: %s", texts(change.Comes))
 	}
 	// What the table has today beside it is an upgrade.
-	upgraded := only(t, compared(t, before.with("report", facts), before.with("report", facts), true))
+	upgraded := onlyChange(t, compared(t, before.with("report", facts), before.with("report", facts), true))
 	if !strings.Contains(texts(upgraded.Comes), "169.254.169.254") || len(upgraded.Goes) > 0 {
 		t.Errorf("%+v", upgraded)
 	}
@@ -193,7 +193,7 @@ func TestAPublicHalfOfARevisionStandsInForASecret(t *testing.T) {
 	secret := `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "values", "namespace": "fairlead-system"},
  "stringData": {"http": "http://me:S3CRET@new.example:1", "noProxy": "ten.example,eleven.example"}}`
 	p := compared(t, live, live.with("values", secret), false)
-	change := only(t, p)
+	change := onlyChange(t, p)
 	if texts(change.Comes) != "eleven.example" || len(change.Goes) > 0 {
 		t.Errorf("comes %s, goes %s", texts(change.Comes), texts(change.Goes))
 	}
@@ -218,7 +218,7 @@ func TestAClusterHasTheRevisionOfItsReport(t *testing.T) {
 		t.Errorf("what is on its way is part of another change: %+v", p)
 	}
 	corrected := live.with("proxy", proxyText("default", valuesSource+rollout+`, "noProxy": [{"value": "new.example"}]`))
-	if change := only(t, compared(t, live, corrected, false)); texts(change.Comes) != "new.example ten.example" || texts(change.Goes) != "nine.example" {
+	if change := onlyChange(t, compared(t, live, corrected, false)); texts(change.Comes) != "new.example ten.example" || texts(change.Goes) != "nine.example" {
 		t.Errorf("comes %s, goes %s", texts(change.Comes), texts(change.Goes))
 	}
 	for name, other := range map[string]manifests{
@@ -227,7 +227,7 @@ func TestAClusterHasTheRevisionOfItsReport(t *testing.T) {
 		"one without spec.rollout": live.with("proxy", proxyText("default", valuesSource)),
 	} {
 		after := other.with("override", overrideText("c1", `"noProxy": [{"value": "own.example"}]`))
-		if change := only(t, compared(t, other, after, false)); texts(change.Comes) != "own.example" || len(change.Goes) > 0 {
+		if change := onlyChange(t, compared(t, other, after, false)); texts(change.Comes) != "own.example" || len(change.Goes) > 0 {
 			t.Errorf("%s: %+v", name, change)
 		}
 	}
@@ -238,7 +238,7 @@ func TestAListThatIsNotKnownIsSaidAndNotGuessed(t *testing.T) {
 	after := live.with("proxy", proxyText("default", valuesSource+`, "noProxy": [{"value": "new.example"}]`)).
 		with("values", `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "values"}, "stringData": {"http": "http://new.example:1", "noProxy": "a.example"}}`)
 	p := compared(t, live, after, false)
-	if change := only(t, p); texts(change.Comes) != "new.example" || len(change.Fields) > 0 {
+	if change := onlyChange(t, p); texts(change.Comes) != "new.example" || len(change.Fields) > 0 {
 		t.Errorf("%+v", change)
 	}
 	if !slices.ContainsFunc(p.Notes, func(note string) bool { return strings.Contains(note, "Secret values are not known here") }) {
@@ -252,7 +252,7 @@ func TestAListThatIsNotKnownIsSaidAndNotGuessed(t *testing.T) {
 func TestAGivenSecretThatIsInvalidIsAProblemThoughNobodyKnowsTheOneBefore(t *testing.T) {
 	live := one().with("proxy", proxyText("default", valuesSource))
 	after := live.with("values", `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "values"}, "stringData": {"http": "http://new.example:1", "noProxy": "http://intranet.example"}}`)
-	if change := only(t, compared(t, live, after, false)); change.Problem.Appears == nil || change.Problem.Appears.Reason != "InvalidProxy" {
+	if change := onlyChange(t, compared(t, live, after, false)); change.Problem.Appears == nil || change.Problem.Appears.Reason != "InvalidProxy" {
 		t.Errorf("%+v", change)
 	}
 }
@@ -272,7 +272,7 @@ func TestAnotherSecretForTheCredentialsIsAChangeThatIsNotLookedInto(t *testing.T
 	with := func(name string) manifests {
 		return one().with("proxy", proxyText("default", fmt.Sprintf(`"source": {"url": {"http": "http://proxy.example:3128", "credentialsRef": {"name": %q}}}`, name)))
 	}
-	change := only(t, compared(t, with("a"), with("b"), false))
+	change := onlyChange(t, compared(t, with("a"), with("b"), false))
 	if len(change.Fields) != 1 || change.Fields[0] != (plan.Field{Name: "credentials", Before: "Secret a", After: "Secret b"}) {
 		t.Errorf("fields: %+v", change.Fields)
 	}

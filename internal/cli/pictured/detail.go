@@ -19,15 +19,16 @@ import (
 // detail is what the page says of a cluster that is opened: its report, without keyed hashes and UIDs. The script draws
 // what stands here, and decides nothing.
 type detail struct {
-	Said     []said   `json:"said,omitempty"`
-	Facts    []fact   `json:"facts"`
-	Entries  []entry  `json:"entries,omitempty"`
-	Note     string   `json:"note,omitempty"` // about the entries
-	Tables   []table  `json:"tables,omitempty"`
-	Commands []string `json:"commands"`
+	Said     []statement `json:"said,omitempty"`
+	Facts    []fact      `json:"facts"`
+	Entries  []entry     `json:"entries,omitempty"`
+	Note     string      `json:"note,omitempty"` // about the entries
+	Tables   []table     `json:"tables,omitempty"`
+	Commands []string    `json:"commands"`
 }
 
-type said struct {
+// statement is a sentence of the diagnosis, with short keys, since a page has thousands.
+type statement struct {
 	State string `json:"s"`
 	Code  string `json:"c"`
 	Text  string `json:"t"`
@@ -49,7 +50,7 @@ type table struct {
 func detailOf(p picture.Picture, c picture.Cluster) detail {
 	d := detail{Commands: []string{picture.DoctorOf(c)}}
 	for _, s := range c.Said {
-		d.Said = append(d.Said, said{string(stateWord(s.Severity)), s.Code, s.Text, saidSince(p.Time, s), s.Do})
+		d.Said = append(d.Said, statement{string(stateWord(s.Severity)), s.Code, s.Text, saidSince(p.Time, s), s.Do})
 	}
 	if c.Report == nil {
 		return d

@@ -32,7 +32,7 @@ var (
 	functions = map[string]any{
 		"lower": func(s picture.State) string { return strings.ToLower(string(s)) }, "meaning": func(s picture.State) string { return meanings[s] },
 		"mark": func(s picture.State) string { return marks[s] }, "behind": func(what string) string { return behindNames[what] },
-		"phase": phase, "dashed": dashed, "age": age, "lasting": lasting, "left": left, "clock": clock,
+		"phase": phase, "dashed": dashed, "age": age, "lasting": lasting, "left": timeLeft, "clock": clock,
 	}
 )
 

@@ -184,7 +184,7 @@ func expiresText(s terminal.Style, p picture.Picture) []byte {
 	}
 	table := terminal.Columns(s, "EXPIRES", "AT", "IN", "MORE")
 	for _, e := range p.Expires[:min(onScreen, len(p.Expires))] {
-		cells := terminal.Cells(terminal.Said(e.What, 120), e.Time.UTC().Format(time.RFC3339), left(p.Time, e.Time), terminal.ASCII(e.More))
+		cells := terminal.Cells(terminal.Said(e.What, 120), e.Time.UTC().Format(time.RFC3339), timeLeft(p.Time, e.Time), terminal.ASCII(e.More))
 		switch rest := e.Time.Sub(p.Time.Time); {
 		case rest <= 0:
 			cells[2].Colour = terminal.Red
@@ -200,7 +200,8 @@ func expiresText(s terminal.Style, p picture.Picture) []byte {
 	return text
 }
 
-func left(now, end metav1.Time) string {
+// timeLeft returns how long it is until end, or "expired".
+func timeLeft(now, end metav1.Time) string {
 	if rest := end.Sub(now.Time); rest > 0 {
 		return duration.HumanDuration(rest)
 	}

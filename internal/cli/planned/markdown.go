@@ -101,7 +101,7 @@ func fold(m *bytes.Buffer, g plan.Group) {
 func diff(m *bytes.Buffer, sign string, all []plan.Entry) {
 	shown := some(all, someEntries)
 	for _, e := range shown {
-		fmt.Fprintf(m, "%s %s  # %s\n", sign, e.Entry, strings.NewReplacer("\n", " ", "`", "'").Replace(from(e)))
+		fmt.Fprintf(m, "%s %s  # %s\n", sign, e.Entry, strings.NewReplacer("\n", " ", "`", "'").Replace(originText(e)))
 	}
 	if rest := more(len(all), len(shown), "such line"); rest != "" {
 		fmt.Fprintln(m, "# "+rest)

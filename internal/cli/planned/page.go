@@ -17,7 +17,7 @@ var (
 	pageCSS string
 
 	planPage = page.New("fairlead plan", pageCSS, "", pageBody, map[string]any{
-		"title": func(g plan.Group) string { return title(g, false) }, "from": from, "lists": lists, "cost": cost, "problems": problems,
+		"title": func(g plan.Group) string { return title(g, false) }, "from": originText, "lists": lists, "cost": cost, "problems": problems,
 		"dash": terminal.Dash, "number": number, "failure": failure, "expected": func(e *plan.Expectations) string { return strings.TrimPrefix(expected(*e), "Expectations: ") },
 		"warnings": func(w plan.Waves) []string { _, all := rollout(w); return all },
 		"entries":  func(all []plan.Entry) []plan.Entry { return some(all, onPage) }, "decisions": func(all []plan.Decision) []plan.Decision { return some(all, onPage) },

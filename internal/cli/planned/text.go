@@ -110,7 +110,7 @@ func (t *text) entries(g plan.Group) {
 		all          []plan.Entry
 	}{{"+", terminal.Green, g.Comes}, {"-", terminal.Red, g.Goes}} {
 		for _, e := range some(one.all, someEntries) {
-			table.Add(terminal.Cell{Text: one.sign + " " + e.Entry, Colour: one.colour}, terminal.Cell{Text: from(e)})
+			table.Add(terminal.Cell{Text: one.sign + " " + e.Entry, Colour: one.colour}, terminal.Cell{Text: originText(e)})
 		}
 	}
 	_, rows, _ := bytes.Cut(table.Bytes(), []byte("\n")) // without a heading

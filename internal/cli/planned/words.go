@@ -84,7 +84,8 @@ func names(clusters []string, all bool) string {
 	return strings.Join(clusters[:someClusters], ", ") + fmt.Sprintf(" and %s more", number(len(clusters)-someClusters))
 }
 
-func from(e plan.Entry) string {
+// originText says where an entry comes from: its layer, object and field.
+func originText(e plan.Entry) string {
 	if e.Audience != "" {
 		return "for pods and values alone; drop-ins have it"
 	}
