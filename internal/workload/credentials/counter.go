@@ -28,7 +28,7 @@ type Options struct {
 	List func(context.Context, metav1.ListOptions) (*corev1.PodList, error)
 	// Copies: the replicator counts copies and pods. Relays: there is the DaemonSet.
 	Copies, Relays bool
-	// Unseen is what is there and cannot be looked at from here.
+	// Unseen names what exists and cannot be read from here.
 	Unseen []string
 	// CopiesLeft is a file that is there as long as copies may be that nobody counts; empty: there are none.
 	CopiesLeft string

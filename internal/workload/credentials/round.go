@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// round is what is seen at once.
+// round is the result of one look at the whole cluster.
 type round struct {
 	of       map[string]*probe.CredentialsSeen
 	accepted map[string]*time.Time

@@ -115,7 +115,7 @@ const data = "..data"
 func writeVolume(folder string, files map[string]string) (bool, error) {
 	link := filepath.Join(folder, data)
 	before, err := os.Readlink(link)
-	if err == nil && same(filepath.Join(folder, before), files) {
+	if err == nil && folderHas(filepath.Join(folder, before), files) {
 		return false, removeOthers(folder, before)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -164,13 +164,14 @@ func removeOthers(folder, current string) error {
 // leftError says which previous settings are still there. Nobody reads them.
 type leftError struct{ error }
 
-func same(folder string, files map[string]string) bool {
-	there, err := os.ReadDir(folder)
-	if err != nil || len(there) != len(files) {
+// folderHas reports whether a folder has exactly these files.
+func folderHas(folder string, files map[string]string) bool {
+	present, err := os.ReadDir(folder)
+	if err != nil || len(present) != len(files) {
 		return false
 	}
 	for name, content := range files {
-		if found, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(found) != content {
+		if data, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(data) != content {
 			return false
 		}
 	}

@@ -164,7 +164,7 @@ func TestASourceWithoutAProxyTakesNoneFromAMachine(t *testing.T) {
 	}
 }
 
-// The credentials of now do not wait for those of before.
+// The current credentials do not wait for the previous ones.
 func TestABadPreviousIsIgnoredAndNamed(t *testing.T) {
 	for name, previous := range map[string]string{
 		"no URL":         "u:pass1@p",

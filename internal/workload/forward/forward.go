@@ -171,7 +171,7 @@ func (p *Proxy) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 
 type key struct{}
 
-// carried is what is known of a request that goes somewhere. Of its header, no more is needed for a tunnel.
+// carried is a request that was let through. A tunnel needs no more of its header.
 type carried struct {
 	settings *upstream.Settings
 	decision egress.Decision

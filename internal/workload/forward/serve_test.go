@@ -142,12 +142,12 @@ func TestThereAreSoManyConnectionsAndTheyComeBack(t *testing.T) {
 }
 
 // from is a connection of a pod.
-type from struct {
+type connFrom struct {
 	net.Conn
 	address string
 }
 
-func (f *from) RemoteAddr() net.Addr {
+func (f *connFrom) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.address))
 }
 
@@ -155,11 +155,11 @@ func TestASourceHasSoManyConnections(t *testing.T) {
 	var c connections
 	limits := Limits{Connections: 10, PerSource: 2}
 	for i, want := range []bool{true, true, false} {
-		if got := c.add(&from{address: "[::ffff:10.0.0.1]:" + strconv.Itoa(1000+i)}, limits); got != want {
+		if got := c.add(&connFrom{address: "[::ffff:10.0.0.1]:" + strconv.Itoa(1000+i)}, limits); got != want {
 			t.Errorf("%d of one pod: %v", i, got)
 		}
 	}
-	if !c.add(&from{address: "10.0.0.2:1"}, limits) || c.refused != 1 || c.count() != 3 {
+	if !c.add(&connFrom{address: "10.0.0.2:1"}, limits) || c.refused != 1 || c.count() != 3 {
 		t.Errorf("another pod: %d refused, %d open", c.refused, c.count())
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// small is what is copied: for a piece of less, the pipe of splice costs more than it saves.
+// small is the size below which a piece is copied: the pipe of splice would cost more than it saves.
 const small = 4 << 10 // bytes
 
 // most is moved at once, as much as the pipe of splice holds: what is moved is counted afterwards.

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
 )
 
-// trace is what is found out below a dialer.
+// trace collects what happens below a dialer.
 type trace struct {
 	dialled bool
 	peer    string

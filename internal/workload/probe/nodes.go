@@ -37,7 +37,7 @@ const (
 	suspectAfter      = 5 * time.Second  // a node that failed is tried once more, before it counts
 )
 
-// fleet is what is known of the nodes: those with a relay, and which of them are due.
+// fleet knows the nodes that have a relay, and which of them are due.
 type fleet struct {
 	pods, nodes cache.Store
 	synced      func() bool

@@ -50,7 +50,7 @@ type agent struct {
 	others  map[string]string // by node: revision that its relay has, where it is not that of plan
 }
 
-// nodePlan is what is tried through relays now.
+// nodePlan has the targets that are tried through relays, and the settings.
 type nodePlan struct {
 	settings *upstream.Settings
 	targets  []probe.Target

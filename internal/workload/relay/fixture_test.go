@@ -135,7 +135,7 @@ func serve(t testing.TB, handle func(net.Conn)) net.Listener {
 }
 
 // says is a proxy that reads a request, and says this in pieces of so many bytes.
-func says(t testing.TB, answer string, piece int) string {
+func proxyAnswering(t testing.TB, answer string, piece int) string {
 	t.Helper()
 	return "http://" + userinfo() + serve(t, func(conn net.Conn) {
 		readRequest(conn)

@@ -92,7 +92,7 @@ func TestWhatComesRightBehindTheAnswerIsTheTunnels(t *testing.T) {
 	const answer = "HTTP/1.1 100 Continue\r\nA: b\r\n\r\nHTTP/1.0 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: none\r\n\r\n"
 	long := strings.Repeat("0123456789", 1000)
 	for _, piece := range []int{1, 7, 4096, 1 << 20} {
-		s := start(t, settings(t, says(t, answer+"hello"+long, piece), ""), nil)
+		s := start(t, settings(t, proxyAnswering(t, answer+"hello"+long, piece), ""), nil)
 		if got, err := io.ReadAll(s.dial(t)); string(got) != "hello"+long || err != nil {
 			t.Errorf("in pieces of %d: %.20q, %d bytes (%v)", piece, got, len(got), err)
 		}

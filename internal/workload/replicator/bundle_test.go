@@ -15,7 +15,7 @@ func TestTheCacheHoldsTheBundleOnceForAllCopies(t *testing.T) {
 			continue
 		}
 		for _, text := range []string{"PEM", "PEM", "another", "PEM"} {
-			transformed, err := by.Transform(secretOf(with(settings("http://p:1"), "ca.crt", text)))
+			transformed, err := by.Transform(secretOf(withKey(settings("http://p:1"), "ca.crt", text)))
 			if err != nil || string(transformed.(*corev1.Secret).Data["ca.crt"]) != text {
 				t.Fatalf("%s became another: %v", text, err)
 			}

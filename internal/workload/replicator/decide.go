@@ -35,7 +35,7 @@ func readSource(secret *corev1.Secret) source {
 	return source{data: data, changedAt: proxysecret.DataChangedAt(secret), credentials: secret.Annotations[proxysecret.CredentialsAnnotation]}
 }
 
-// state is what is known of one namespace.
+// state is everything that the decision about one namespace needs.
 type state struct {
 	namespace   string
 	created     time.Time // the namespace
@@ -127,7 +127,7 @@ func decide(s state) decision {
 	case s.excluded && !isOurs(s.copy):
 		return decision{state: stateExcluded}
 	case s.copy != nil && !proxysecret.IsOurs(s.copy):
-		return taken(render.SecretLabel, proxysecret.Role)
+		return nameTaken(render.SecretLabel, proxysecret.Role)
 	case s.copy != nil && s.copy.Type != corev1.SecretTypeOpaque:
 		return decision{verb: refuse, state: stateNameTaken, detail: "its type is not Opaque, so it is left as it is: delete it"}
 	case s.source.problem != "":
@@ -140,8 +140,8 @@ func decide(s state) decision {
 	return mend(s)
 }
 
-// taken is about an object of our name that lacks our label.
-func taken(label, value string) decision {
+// nameTaken refuses to write an object of our name that lacks our label.
+func nameTaken(label, value string) decision {
 	const text = "it has no label %s=%s, so it is left as it is: delete it, or set the label to hand it over"
 	return decision{verb: refuse, state: stateNameTaken, detail: fmt.Sprintf(text, label, value)}
 }

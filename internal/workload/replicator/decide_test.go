@@ -33,13 +33,13 @@ func blank() map[string][]byte {
 	return data
 }
 
-func with(data map[string][]byte, key, value string) map[string][]byte {
+func withKey(data map[string][]byte, key, value string) map[string][]byte {
 	data = maps.Clone(data)
 	data[key] = []byte(value)
 	return data
 }
 
-func without(data map[string][]byte, key string) map[string][]byte {
+func withoutKey(data map[string][]byte, key string) map[string][]byte {
 	data = maps.Clone(data)
 	delete(data, key)
 	return data
@@ -83,10 +83,10 @@ func TestTheDecisionForANamespace(t *testing.T) {
 		"nothing is wrong":                   {source: secretOf(good), copy: secretOf(good), state: stateCurrent},
 		"another password":                   {source: secretOf(good), copy: secretOf(old), verb: update, state: stateCurrent, data: good, changedAt: now},
 		"Direct blanks the values":           {source: secretOf(blank()), copy: secretOf(good), verb: update, state: stateCurrent, data: blank(), changedAt: now},
-		"a key was taken out of the copy":    {source: secretOf(good), copy: secretOf(without(good, "no_proxy")), verb: update, state: stateCurrent, data: good, changedAt: now},
-		"a blank key was taken out":          {source: secretOf(blank()), copy: secretOf(without(blank(), "no_proxy")), verb: update, state: stateCurrent, data: blank(), changedAt: now},
-		"a key was put into the copy":        {source: secretOf(good), copy: secretOf(with(good, "x", "y")), verb: update, state: stateCurrent, data: good, changedAt: now},
-		"a foreign key in the source":        {source: secretOf(with(good, "x", "y")), copy: secretOf(good), state: stateCurrent},
+		"a key was taken out of the copy":    {source: secretOf(good), copy: secretOf(withoutKey(good, "no_proxy")), verb: update, state: stateCurrent, data: good, changedAt: now},
+		"a blank key was taken out":          {source: secretOf(blank()), copy: secretOf(withoutKey(blank(), "no_proxy")), verb: update, state: stateCurrent, data: blank(), changedAt: now},
+		"a key was put into the copy":        {source: secretOf(good), copy: secretOf(withKey(good, "x", "y")), verb: update, state: stateCurrent, data: good, changedAt: now},
+		"a foreign key in the source":        {source: secretOf(withKey(good, "x", "y")), copy: secretOf(good), state: stateCurrent},
 		"the copy's annotation is gone":      {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Annotations = nil }), verb: update, state: stateCurrent, data: good, changedAt: changed},
 		"somebody else's Secret":             {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels = nil }), verb: refuse, state: stateNameTaken},
 		"another role's Secret":              {source: secretOf(good), copy: changedCopy(func(s *corev1.Secret) { s.Labels[render.SecretLabel] = "cluster-values" }), verb: refuse, state: stateNameTaken},
@@ -105,23 +105,23 @@ func TestTheDecisionForANamespace(t *testing.T) {
 		"no source":                          {copy: secretOf(good), state: stateSourceMissing},
 		"no source, a new namespace":         {state: stateSourceMissing},
 		"no source, newly excluded":          {copy: secretOf(good), excluded: true, state: stateSourceMissing},
-		"the source lacks a key":             {source: secretOf(without(old, "https_proxy")), copy: secretOf(good), state: stateSourceInvalid},
-		"the source lacks NO_PROXY":          {source: secretOf(with(old, "NO_PROXY", "")), copy: secretOf(good), state: stateSourceInvalid},
-		"the source lacks no_proxy":          {source: secretOf(with(old, "no_proxy", "")), copy: secretOf(good), state: stateSourceInvalid},
-		"the source's NO_PROXY has no entry": {source: secretOf(with(old, "no_proxy", " ,\n")), copy: secretOf(good), state: stateSourceInvalid},
+		"the source lacks a key":             {source: secretOf(withoutKey(old, "https_proxy")), copy: secretOf(good), state: stateSourceInvalid},
+		"the source lacks NO_PROXY":          {source: secretOf(withKey(old, "NO_PROXY", "")), copy: secretOf(good), state: stateSourceInvalid},
+		"the source lacks no_proxy":          {source: secretOf(withKey(old, "no_proxy", "")), copy: secretOf(good), state: stateSourceInvalid},
+		"the source's NO_PROXY has no entry": {source: secretOf(withKey(old, "no_proxy", " ,\n")), copy: secretOf(good), state: stateSourceInvalid},
 		"the source has no data":             {source: secretOf(nil), copy: secretOf(good), state: stateSourceInvalid},
-		"a CA comes":                         {source: secretOf(with(good, "ca.crt", "PEM")), copy: secretOf(good), verb: update, state: stateCurrent, data: with(good, "ca.crt", "PEM"), changedAt: now},
-		"the CA goes":                        {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), verb: update, state: stateCurrent, data: good, changedAt: now},
-		"the CA goes, in use":                {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, state: stateInUse, looksAgain: true},
+		"a CA comes":                         {source: secretOf(withKey(good, "ca.crt", "PEM")), copy: secretOf(good), verb: update, state: stateCurrent, data: withKey(good, "ca.crt", "PEM"), changedAt: now},
+		"the CA goes":                        {source: secretOf(good), copy: secretOf(withKey(good, "ca.crt", "PEM")), verb: update, state: stateCurrent, data: good, changedAt: now},
+		"the CA goes, in use":                {source: secretOf(good), copy: secretOf(withKey(good, "ca.crt", "PEM")), inUse: inUse, state: stateInUse, looksAgain: true},
 		"the CA goes, its variables in use": {
-			source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: needs{secret: true}, verb: update, state: stateCurrent, data: good, changedAt: now,
+			source: secretOf(good), copy: secretOf(withKey(good, "ca.crt", "PEM")), inUse: needs{secret: true}, verb: update, state: stateCurrent, data: good, changedAt: now,
 		},
-		"the CA went into a ConfigMap, in use": {source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, bundle: "PEM", state: stateInUse, looksAgain: true},
+		"the CA went into a ConfigMap, in use": {source: secretOf(good), copy: secretOf(withKey(good, "ca.crt", "PEM")), inUse: inUse, bundle: "PEM", state: stateInUse, looksAgain: true},
 		"the CA went into a ConfigMap, in use, and there is another": {
-			source: secretOf(good), copy: secretOf(with(good, "ca.crt", "PEM")), inUse: inUse, bundle: "new", verb: update, state: stateInUse, data: with(good, "ca.crt", "new"), changedAt: now, looksAgain: true,
+			source: secretOf(good), copy: secretOf(withKey(good, "ca.crt", "PEM")), inUse: inUse, bundle: "new", verb: update, state: stateInUse, data: withKey(good, "ca.crt", "new"), changedAt: now, looksAgain: true,
 		},
 		"the CA goes, in use, and another password": {
-			source: secretOf(good), copy: secretOf(with(old, "ca.crt", "PEM")), inUse: inUse, verb: update, state: stateInUse, data: with(good, "ca.crt", "PEM"), changedAt: now, looksAgain: true,
+			source: secretOf(good), copy: secretOf(withKey(old, "ca.crt", "PEM")), inUse: inUse, verb: update, state: stateInUse, data: withKey(good, "ca.crt", "PEM"), changedAt: now, looksAgain: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,11 +185,11 @@ func TestPodsAreAskedForOnlyWhereSomethingIsTakenAway(t *testing.T) {
 		"excluded, with copy":     {state{source: readSource(secretOf(good)), excluded: true, copy: secretOf(good)}, true},
 		"excluded, without ours":  {state{source: readSource(secretOf(good)), excluded: true, copy: &corev1.Secret{}}, false},
 		"excluded, another type":  {state{source: readSource(secretOf(good)), excluded: true, copy: changedCopy(func(s *corev1.Secret) { s.Type = "x" })}, false},
-		"a CA that goes":          {state{source: readSource(secretOf(good)), copy: secretOf(with(good, "ca.crt", "PEM"))}, true},
+		"a CA that goes":          {state{source: readSource(secretOf(good)), copy: secretOf(withKey(good, "ca.crt", "PEM"))}, true},
 		"a bundle that goes":      {state{source: readSource(secretOf(good)), copy: secretOf(good), trustedCA: trustedCA{copy: bundleOf("PEM")}}, true},
 		"a bundle that is theirs": {state{source: readSource(secretOf(good)), copy: secretOf(good), trustedCA: trustedCA{copy: &corev1.ConfigMap{}}}, false},
 		"a bundle that stays":     {state{source: readSource(secretOf(good)), copy: secretOf(good), trustedCA: trustedCA{source: bundleOf("new").Data, copy: bundleOf("PEM")}}, false},
-		"a CA without the source": {state{source: readSource(nil), copy: secretOf(with(good, "ca.crt", "PEM"))}, false},
+		"a CA without the source": {state{source: readSource(nil), copy: secretOf(withKey(good, "ca.crt", "PEM"))}, false},
 	} {
 		if got := mayRemove(row.s); got != row.asks {
 			t.Errorf("%s: asks for pods: %t", name, got)

@@ -96,7 +96,7 @@ fairlead_exclusions{state="Unlimited"} 1
 	}
 }
 
-// Whoever extends the time wins over who has read the time of before.
+// Whoever extends the time wins over whoever has read the previous time.
 func TestAnExclusionThatIsBeingExtendedDoesNotEnd(t *testing.T) {
 	ctx := context.Background()
 	server := fake.NewClientBuilder().WithObjects(excluded("shop", "2027-01-31T11:00:00Z")).Build()

@@ -155,7 +155,7 @@ func TestPodsThatReferToItForLongAreAskedForSeldomUntilOneGoes(t *testing.T) {
 
 // A bundle goes from all namespaces at once. Nothing urges: certificates are no secret.
 func TestAnHourOfABundleThatGoesTakesFewLists(t *testing.T) {
-	in, out := secretOf(settings("http://p:1")), secretOf(with(settings("http://p:1"), "ca.crt", "PEM"))
+	in, out := secretOf(settings("http://p:1")), secretOf(withKey(settings("http://p:1"), "ca.crt", "PEM"))
 	for name, row := range map[string]struct {
 		s    state
 		seen needs

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-// trustedCA is what is known of the ConfigMap with the authorities in one namespace. A bundle can have a quarter of a
+// trustedCA is the ConfigMap with the authorities in one namespace. A bundle can have a quarter of a
 // megabyte: it comes when the first pod that mounts it does, and stays.
 type trustedCA struct {
 	source map[string]string // data; nil if the chart has no bundle
@@ -43,7 +43,7 @@ func decideTrustedCA(s state) decision {
 	case c.copy == nil:
 		return decision{verb: create, state: stateCurrent, object: newTrustedCA(s)}
 	case !proxysecret.IsOurTrustedCA(c.copy) && c.needed && !s.excluded:
-		return taken(render.ConfigMapLabel, proxysecret.TrustedCARole)
+		return nameTaken(render.ConfigMapLabel, proxysecret.TrustedCARole)
 	case !proxysecret.IsOurTrustedCA(c.copy):
 		return decision{}
 	case losesTrustedCA(s) && !s.inUse.trustedCA:

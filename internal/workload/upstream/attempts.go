@@ -167,10 +167,10 @@ func (s *attempt) rests(proxy Proxy) time.Time {
 	return s.rest.until
 }
 
-// hears returns the context of a question for which the answer counts also when its client has gone: else nobody would hear that
-// the password is wrong, and the next one would send it again. It goes on until the deadline, or that long. Once the answer is
-// there, heard has it end with its client.
-func hears(ctx context.Context, longest time.Duration) (longer context.Context, heard func()) {
+// untilAnswered returns a context that goes on after its client has gone, until the deadline of ctx or, without one, for longest. Else
+// nobody would read that the password is wrong, and the next client would send it again. The caller calls heard once it has the
+// answer: from then on, the context ends with its client.
+func untilAnswered(ctx context.Context, longest time.Duration) (longer context.Context, heard func()) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	answered := make(chan struct{})
 	context.AfterFunc(ctx, func() {

@@ -178,7 +178,7 @@ func TestOtherSettingsAreAskedWithAtOnce(t *testing.T) {
 	})
 }
 
-// A slow answer to a request from before the refusal says nothing of now.
+// A slow answer to a request from before the refusal says nothing about the current state.
 func TestALateAnswerDoesNotBringARefusedCredentialBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := attempts{}
@@ -191,7 +191,7 @@ func TestALateAnswerDoesNotBringARefusedCredentialBack(t *testing.T) {
 	})
 }
 
-// At a restart of all relays, the credential of before is revoked long since: who waits for the current one does not send it.
+// When all relays restart, the previous credential may be revoked: whoever waits for the current one does not send it.
 func TestNobodySendsTheOldCredentialWhileTheNewOneIsTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := attempts{}

@@ -42,7 +42,7 @@ func TestAFileOfSettingsIsRead(t *testing.T) {
 	}
 }
 
-// The settings of before count on, and the log says once why, without a password.
+// The previous settings go on to count, and the log says once why, without a password.
 func TestTheLastGoodSettingsCountOn(t *testing.T) {
 	for name, content := range map[string]string{
 		"cut in the password": settingsText[:40],
@@ -89,7 +89,7 @@ func TestTheLastGoodSettingsCountOn(t *testing.T) {
 	}
 }
 
-// The credentials of now count, and the log says once which of before do not, without a password.
+// The current credentials count, and the log says once which previous ones do not, without a password.
 func TestAPreviousOfNoUseIsIgnored(t *testing.T) {
 	for name, content := range map[string]string{
 		"no URL":         strings.ReplaceAll(settingsText, "http://bob:second@", "ftp://bob:second@"),

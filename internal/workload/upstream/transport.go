@@ -73,7 +73,7 @@ func (t *Transport) ask(request *http.Request, one *asking) (response *http.Resp
 			return nil, refused, err
 		}
 	}
-	longer, heard := hears(request.Context(), time.Duration(t.timeout))
+	longer, heard := untilAnswered(request.Context(), time.Duration(t.timeout))
 	response, err = t.send(request.WithContext(longer), t.proxy.Credentials[one.index])
 	heard()
 	switch {

@@ -56,7 +56,7 @@ func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x50
 	var tunnel Tunnel
 	waiting := func() (context.Context, context.CancelFunc) { return ctx, func() {} }
 	err := d.attempts.each(waiting, proxy, false, func(one *asking) (answer, error) {
-		longer, heard := hears(ctx, 0) // it has a deadline
+		longer, heard := untilAnswered(ctx, 0) // it has a deadline
 		defer heard()
 		var err error
 		tunnel, err = d.ask(longer, proxy, authorities, target, via, one.index)

@@ -17,7 +17,7 @@ import (
 
 // Status writes the difference between two states of an object's status. It returns the metadata after it, nil where
 // nothing differs. It is a merge patch: of a large custom resource it costs the API server less than a server-side apply.
-// A conflict says that the object is not as it was before, or is another one of its name: the API server looks at no UID
+// A conflict says that the object has changed, or that another object has its name now: the API server looks at no UID
 // where a status is written.
 func Status(ctx context.Context, c client.Client, before, after client.Object, manager client.FieldOwner) (*metav1.PartialObjectMetadata, error) {
 	status, err := difference(before, after)
