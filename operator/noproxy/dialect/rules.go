@@ -320,7 +320,7 @@ func elementsOf(list string) []Span {
 	return elements(list)
 }
 
-// nothing is what is trimmed where nothing is.
+// nothing trims no character.
 func nothing(rune) bool { return false }
 
 func blank(r rune) bool { return r == ' ' }

@@ -25,7 +25,7 @@ func (r Range) String() string {
 	return r.Since + " to before " + r.Before
 }
 
-// single reports whether the next version of the same branch is another one: 1.0.2 after 1.0.1, but not 2 after 1, which has 1.1.
+// single reports whether a range has one version: 1.0.1 before 1.0.2 is one, but 1 before 2 is not, since it has 1.1.
 func (r Range) single() bool {
 	branch, last := cutLast(r.Since)
 	nextBranch, next := cutLast(r.Before)

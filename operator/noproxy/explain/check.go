@@ -96,7 +96,7 @@ func (c *Checker) nameOf(row vector.Row) string {
 	if c.about(row) {
 		return c.title
 	}
-	return given(row)
+	return surroundings(row)
 }
 
 // question is everything of a row that a client reads but the URL.
@@ -114,8 +114,8 @@ func withoutCredentials(observed string) string {
 	return observed
 }
 
-// given names what the client finds around it.
-func given(row vector.Row) string {
+// surroundings names the variables or the list that the client gets.
+func surroundings(row vector.Row) string {
 	switch {
 	case len(row.Env) > 0 && (row.Name == "" || strings.Contains(row.Name, "@")):
 		return "variables " + strings.Join(slices.Sorted(maps.Keys(row.Env)), ", ")

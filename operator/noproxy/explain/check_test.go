@@ -74,7 +74,7 @@ func TestTheEnvironmentIsNamedWithoutItsValues(t *testing.T) {
 		{vector.Row{Env: map[string]string{"b": "S3CRET", "a": ""}}, "variables a, b"},
 		{vector.Row{Name: "http://me:S3CRET@p", Env: map[string]string{"b": ""}}, "variables b"},
 	} {
-		if got := given(test.row); got != test.want {
+		if got := surroundings(test.row); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}

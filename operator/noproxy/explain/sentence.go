@@ -42,10 +42,10 @@ func (s sentence) String() string {
 // ones only. Of one whose still earlier versions do something else it names the range.
 func (s sentence) earlier() []string {
 	before := func(a Answer) string { return a.Earlier[0].Decision }
-	parts := each(bordered(s.answers, false), before, func(decision string, same []Answer) string {
+	parts := textForEachValue(bordered(s.answers, false), before, func(decision string, same []Answer) string {
 		return "earlier versions of " + upToThree(same, func(a Answer) string { return a.Client }) + " " + verbs[decision][1]
 	})
-	return append(parts, each(bordered(s.answers, true), before, func(decision string, same []Answer) string {
+	return append(parts, textForEachValue(bordered(s.answers, true), before, func(decision string, same []Answer) string {
 		text := upToThree(same, func(a Answer) string { return a.Client + " " + a.Earlier[0].String() })
 		if len(same) > 3 {
 			text = "some earlier versions of " + text
@@ -68,7 +68,7 @@ func upToThree(answers []Answer, name func(Answer) string) string {
 
 // depending names those whose decision is up to more than the URL.
 func (s sentence) depending() []string {
-	return each(s.of(dialect.Depends), reasonOf, because)
+	return textForEachValue(s.of(dialect.Depends), reasonOf, withReason)
 }
 
 func (s sentence) of(route dialect.Route) []Answer {
@@ -76,7 +76,7 @@ func (s sentence) of(route dialect.Route) []Answer {
 }
 
 func (s sentence) agreement() string {
-	text := do(s.answers)
+	text := clause(s.answers)
 	if strings.HasPrefix(text, count(s.answers)) {
 		text = "All " + text
 	}
@@ -89,7 +89,7 @@ func (s sentence) agreement() string {
 	case len(reasons) == 1:
 		text += ": " + reasons[0]
 	case slices.ContainsFunc(s.answers, Answer.hasOwnReason):
-		text = strings.Join(each(s.answers, reasonOf, because), "; ")
+		text = strings.Join(textForEachValue(s.answers, reasonOf, withReason), "; ")
 	}
 	return text
 }
@@ -111,9 +111,9 @@ func (s sentence) direct() []string {
 		if len(entries) > 2 {
 			because = entries[0] + " or other entries"
 		}
-		parts = append(parts, do(byEntry)+" because of "+because)
+		parts = append(parts, clause(byEntry)+" because of "+because)
 	}
-	return append(parts, each(byRule, reasonOf, func(reason string, same []Answer) string { return do(same) + " (" + reason + ")" })...)
+	return append(parts, textForEachValue(byRule, reasonOf, func(reason string, same []Answer) string { return clause(same) + " (" + reason + ")" })...)
 }
 
 // proxied names those that use the proxy, and what the others read that they do not.
@@ -126,7 +126,7 @@ func (s sentence) proxied() []string {
 			byList = append(byList, a)
 		}
 	}
-	return append(s.unlisted(byList), each(byRule, reasonOf, because)...)
+	return append(s.unlisted(byList), textForEachValue(byRule, reasonOf, withReason)...)
 }
 
 // unlisted is for those that the list does not cover.
@@ -136,7 +136,7 @@ func (s sentence) unlisted(answers []Answer) []string {
 		return nil
 	}
 	if entry == "" {
-		return []string{do(answers)}
+		return []string{clause(answers)}
 	}
 	claim := claimFor(entry, s.target)
 	words := make(map[string]string, len(answers))
@@ -144,12 +144,12 @@ func (s sentence) unlisted(answers []Answer) []string {
 		words[a.Name()] = claim.of(s.configuration, s.target, a.choice, entry)
 	}
 	wordsOf := func(a Answer) string { return words[a.Name()] }
-	return each(answers, wordsOf, func(word string, same []Answer) string {
+	return textForEachValue(answers, wordsOf, func(word string, same []Answer) string {
 		not := "do not"
 		if isOne(same) {
 			not = "does not"
 		}
-		return fmt.Sprintf("%s %s %s and %s", who(same), not, word, verb(same))
+		return fmt.Sprintf("%s %s %s and %s", subject(same), not, word, verb(same))
 	})
 }
 
@@ -171,7 +171,7 @@ func (s sentence) failing() []string {
 		}
 		return ": " + a.Reason
 	}
-	return each(s.of(dialect.Fails), why, func(reason string, same []Answer) string { return do(same) + reason })
+	return textForEachValue(s.of(dialect.Fails), why, func(reason string, same []Answer) string { return clause(same) + reason })
 }
 
 // proxies is for clients that all use a proxy, but not the same one.
@@ -182,13 +182,14 @@ func (s sentence) proxies() []string {
 		}
 		return a.Proxy
 	}
-	return each(s.answers, which, func(proxy string, same []Answer) string { return do(same) + " " + proxy })
+	return textForEachValue(s.answers, which, func(proxy string, same []Answer) string { return clause(same) + " " + proxy })
 }
 
 // hasOwnReason reports whether it is not the list that makes a client use the proxy.
 func (a Answer) hasOwnReason() bool { return a.route == dialect.Proxy && a.Reason != dialect.NoEntry }
 
-func because(reason string, same []Answer) string { return do(same) + ": " + reason }
+// withReason says what clients do, and why: "curl uses the proxy: REASON".
+func withReason(reason string, same []Answer) string { return clause(same) + ": " + reason }
 
 func entryOf(a Answer) string  { return Shown(a.written) }
 func reasonOf(a Answer) string { return a.Reason }
@@ -206,8 +207,8 @@ func values(answers []Answer, of func(Answer) string) []string {
 	return distinct
 }
 
-// each words the answers that have a value in common, the most frequent value first.
-func each(answers []Answer, of func(Answer) string, words func(value string, same []Answer) string) []string {
+// textForEachValue returns a text for each distinct value of the answers, the most frequent first.
+func textForEachValue(answers []Answer, of func(Answer) string, words func(value string, same []Answer) string) []string {
 	var parts []string
 	for _, value := range values(answers, of) {
 		same := slices.DeleteFunc(slices.Clone(answers), func(a Answer) bool { return of(a) != value })
@@ -216,11 +217,11 @@ func each(answers []Answer, of func(Answer) string, words func(value string, sam
 	return parts
 }
 
-// do says what clients do that decide alike: "curl and go use the proxy".
-func do(answers []Answer) string { return who(answers) + " " + verb(answers) }
+// clause says what clients do that decide alike: "curl and go use the proxy".
+func clause(answers []Answer) string { return subject(answers) + " " + verb(answers) }
 
-// who names up to three clients, and counts more.
-func who(answers []Answer) string {
+// subject names up to three clients, and counts more.
+func subject(answers []Answer) string {
 	named := names(answers)
 	if len(named) > 3 {
 		return count(answers)
