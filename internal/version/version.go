@@ -21,9 +21,9 @@ var Version = version(debug.ReadBuildInfo())
 // has that tag. Any other build is on its way to Number or from there: what it was made of follows as build metadata,
 // which has no precedence (semver.org, 10): v0.1.0+1a2b3c4d5e6f, v0.1.0+1a2b3c4d5e6f.modified, or v0.1.0+devel without
 // a repository.
-func version(info *debug.BuildInfo, known bool) string {
+func version(info *debug.BuildInfo, infoOK bool) string {
 	devel := "v" + Number + "+devel"
-	if !known || info.Main.Path != "github.com/fairlead-io/fairlead" { // a test, or a program of somebody else
+	if !infoOK || info.Main.Path != "github.com/fairlead-io/fairlead" { // a test, or a program of somebody else
 		return devel
 	}
 	settings := map[string]string{}

@@ -23,7 +23,7 @@ const Label = "fairlead.io/delivery"
 // Key is the only one of a Secret that Cluster API applies.
 const Key = "objects"
 
-// Name is that of the objects of a part.
+// Name returns the name of the objects of a part.
 func (p Part) Name(cluster string) string { return cluster + "-fairlead-" + string(p) }
 
 // Strategy is what Cluster API calls it.

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
-// LeaseName is that of the operator's Lease.
+// LeaseName is the name of the operator's Lease.
 const LeaseName = "fairlead-operator"
 
 // OperatorStopped is the code of an operator that does not run.

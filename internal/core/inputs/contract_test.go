@@ -37,7 +37,7 @@ type schema struct {
 	MaxLength  int
 }
 
-// specSchema is that of spec in the CRD.
+// specSchema returns the schema of spec in the CRD.
 func specSchema(t *testing.T) map[string]schema {
 	t.Helper()
 	var crd struct {

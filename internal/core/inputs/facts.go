@@ -31,7 +31,7 @@ func ProviderTable(builtin provider.Table, users []corev1.ConfigMap) (provider.T
 				return builtin, resolve.NewProblem(resolve.ReasonInvalidFacts, object, "data."+key, "%v", err)
 			}
 			for _, row := range more {
-				// An edited row is another row: what was read by the old one is read again.
+				// An edited row counts as a new one: what was read by the old one is read again.
 				row.Source += " of resourceVersion " + configMap.ResourceVersion
 				rows = append(rows, row)
 			}

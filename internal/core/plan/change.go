@@ -80,20 +80,20 @@ func (c *clients) change(before, after *Cluster) (Change, bool) {
 	if unchanged(before, after) {
 		return Change{}, false
 	}
-	was, is := sidesOf(before, after)
+	earlier, current := sidesOf(before, after)
 	change := Change{Fields: []Field{}, Comes: []Entry{}, Goes: []Entry{}, Lists: []string{}}
 	change.name(before, after)
-	if was.problem == nil || is.problem == nil || *was.problem != *is.problem {
-		change.Problem = Problems{was.problem, is.problem}
+	if earlier.problem == nil || current.problem == nil || *earlier.problem != *current.problem {
+		change.Problem = Problems{earlier.problem, current.problem}
 	}
-	if is.problem == nil { // else everything stays as it is
-		change.compare(was, is)
+	if current.problem == nil { // else everything stays as it is
+		change.compare(earlier, current)
 	}
-	change.Costs = costs(was, is, change)
+	change.Costs = costs(earlier, current, change)
 	if change.isEmpty() {
 		return Change{}, false
 	}
-	change.decisions, change.unasked = c.decisions(was, is, change)
+	change.decisions, change.unasked = c.decisions(earlier, current, change)
 	return change, true
 }
 

@@ -24,7 +24,7 @@ type Costs struct {
 	MachinePools *int `json:"machinePools,omitempty"`
 }
 
-// Cost is that of several clusters.
+// Cost is the cost of a change in several clusters.
 type Cost struct {
 	Charts         int `json:"charts"`         // clusters whose charts get other values
 	MachinesOf     int `json:"machinesOf"`     // clusters whose machines are outdated then

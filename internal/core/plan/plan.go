@@ -60,11 +60,11 @@ const CredentialsNote = "Passwords and user names are not compared, only the nam
 // Compare returns what becomes of a fleet. An error is about an expectation.
 func Compare(before, after State, options Options) (Plan, error) {
 	p := Plan{Clusters: []Change{}, Rollouts: []Waves{}, Unknown: after.Unknown, Notes: notes(before, after)}
-	was, is := byName(before), byName(after)
+	earlier, current := byName(before), byName(after)
 	asked := newClients()
-	names := namesOf(was, is)
+	names := namesOf(earlier, current)
 	for i, name := range names {
-		if change, ok := asked.change(was[name], is[name]); ok {
+		if change, ok := asked.change(earlier[name], current[name]); ok {
 			p.Clusters = append(p.Clusters, change)
 		}
 		if options.Progress != nil {

@@ -113,7 +113,7 @@ func (r *rounds) unreachable(t Tried) TargetResult {
 	return result
 }
 
-// reason is that of an attempt, with what the rest of the round tells.
+// reason returns the reason of an attempt. The rest of the round helps to tell.
 func (r *rounds) reason(t Tried, seen Seen) Reason {
 	reason := seen.reason()
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
-// meaning is that of a configuration with everything in it, changed.
+// meaning returns the meaning of a configuration with everything in it, after a change.
 func meaning(t *testing.T, change func(*resolve.Effective)) []byte {
 	t.Helper()
 	e := example(t, func(e *resolve.Effective) {

@@ -29,7 +29,7 @@ const (
 // pods as they are: kubelet reads $ there, so it is written %24.
 func (f Form) Literal() bool { return f.Version() >= noproxy.V2 }
 
-// Version is that of Portable; 0 for another form.
+// Version returns the version of form Portable; 0 for another form.
 func (f Form) Version() noproxy.Version {
 	return map[Form]noproxy.Version{FormPortable: noproxy.V1, FormPortable2: noproxy.V2, FormPortable3: noproxy.V3}[f]
 }

@@ -27,8 +27,8 @@ type FieldChange struct {
 
 // Compare says what is different after a revision.
 func Compare(before, after Public) Difference {
-	was, is := before.Entries(), after.Entries()
-	d := Difference{Came: subtract(is, was), Went: subtract(was, is)}
+	earlier, current := before.Entries(), after.Entries()
+	d := Difference{Came: subtract(current, earlier), Went: subtract(earlier, current)}
 	d.field("http", before.HTTP, after.HTTP)
 	d.field("https", before.HTTPS, after.HTTPS)
 	for _, hidden := range []struct{ name, before, after string }{

@@ -28,7 +28,7 @@ type Public struct {
 
 	// Credentials is the keyed fingerprint of the current credentials; empty without any.
 	Credentials string `json:"credentials,omitempty"`
-	// Previous is that of the previous credentials.
+	// Previous is the keyed fingerprint of the previous credentials.
 	Previous string `json:"previous,omitempty"`
 
 	// The URLs, without user information.
@@ -41,7 +41,7 @@ type Public struct {
 	// TrustedCA is the SHA-256 of the certificates; empty without any.
 	TrustedCA string `json:"trustedCA,omitempty"`
 
-	// Spec is that of the CorporateProxy, less what says which clusters get it, and how.
+	// Spec is the spec of the CorporateProxy, without what says which clusters get it, and how.
 	Spec v1alpha1.CorporateProxySpec `json:"spec"`
 
 	// Changes says who last changed the objects.

@@ -174,7 +174,7 @@ func (e *engine) tolerates(row *Row, goal *Revision, undo bool) bool {
 	return row.Record.Tolerated && row.Status.Failing
 }
 
-// proof is that the probes of a cluster hold with what it has.
+// proof shows that the probes of a cluster hold with what it has.
 type proof struct {
 	row    *Row
 	record *revision.Record

@@ -75,7 +75,7 @@ func (c *MachineCluster) goesFirst() bool {
 	return c.Able() && (c.Holds() || c.HasToRoll() && !c.skipped() && c.Failures <= fewFailures)
 }
 
-// skipped reports whether this cluster was given up. Another change is another try.
+// skipped reports whether this cluster was given up. A later change is tried again.
 func (c *MachineCluster) skipped() bool {
 	return c.Rollout.Skipped != nil && c.Rollout.After == nil && c.Rollout.Skipped.Equal(c.Since())
 }

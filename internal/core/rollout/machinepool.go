@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pool is the clusters that share places. Its zero value is that of all CorporateProxies without spec.rollout.
+// Pool names the clusters that share places. All CorporateProxies without spec.rollout share the zero value.
 type Pool struct {
 	Name   string // of the CorporateProxy
 	Places int    // clusters that are rolled at a time; 0: one

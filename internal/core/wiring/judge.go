@@ -74,8 +74,8 @@ func unsure(in Input) (why, do string) {
 	case in.Proxy.Status.ObservedGeneration != in.Proxy.Generation:
 		return fmt.Sprintf("the operator has not carried out the newest CorporateProxy %s", in.Proxy.Name), "run this again later"
 	}
-	rollout, has := in.Proxy.Status.Rollout, in.Report.Status.Revision
-	if rollout != nil && (has == nil || has.Number != rollout.Revision) {
+	rollout, current := in.Proxy.Status.Rollout, in.Report.Status.Revision
+	if rollout != nil && (current == nil || current.Number != rollout.Revision) {
 		return fmt.Sprintf("the Cluster does not have revision %d of CorporateProxy %s yet", rollout.Revision, in.Proxy.Name), "run this again when it has"
 	}
 	return "", ""

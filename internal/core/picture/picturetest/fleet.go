@@ -30,7 +30,7 @@ var (
 	providers = []string{"AWSCluster", "AzureCluster", "VSphereCluster", "OpenStackCluster"}
 )
 
-// Report is that of one of them. The number says what is wrong with it.
+// Report returns the report of one cluster. The number says what is wrong with it.
 func Report(i int, now time.Time) v1alpha1.ProxyReport {
 	r := v1alpha1.ProxyReport{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ProxyReport"},
