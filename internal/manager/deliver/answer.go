@@ -26,7 +26,7 @@ func (s *state) answer(g secretContent) delivery.Answer {
 	return a
 }
 
-// applied is when Cluster API has applied a payload of this hash, nil if the last one that it tried is another or failed.
+// applied returns when Cluster API applied a payload of this hash; nil if it last tried another payload, or failed.
 func (s *state) applied(hash string) *metav1.Time {
 	said := answerIn(s.binding, delivery.Source.Name(s.cluster.Name))
 	if said == nil || said.Applied == nil || !*said.Applied || said.Hash != hash {

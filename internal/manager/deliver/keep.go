@@ -126,8 +126,8 @@ func (s *state) aSetGoes() bool {
 	return false
 }
 
-// ours are the Secrets that have the names of ours, before anything is written: Cluster API would apply what is in somebody
-// else's. That of the Namespace is looked at where nothing is known of it, or a set is to be written.
+// ours reads the Secrets that have our names, before anything is written. It fails if one is somebody else's, since Cluster API
+// would apply that. It skips the Secret of the Namespace, unless all are wanted or a set must be written.
 func (r *Reconciler) ours(ctx context.Context, s *state, all bool) (map[delivery.Part]*corev1.Secret, error) {
 	there := map[delivery.Part]*corev1.Secret{}
 	for _, part := range parts {

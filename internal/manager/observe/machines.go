@@ -177,8 +177,8 @@ func (s *Sweeper) lookAtMachines(ctx context.Context, cluster types.NamespacedNa
 	return failed
 }
 
-func pointer(at time.Time, is bool) *time.Time {
-	if !is {
+func pointer(at time.Time, ok bool) *time.Time {
+	if !ok {
 		return nil
 	}
 	return &at

@@ -46,11 +46,11 @@ func (r *Reconciler) announce(s decide.State, status v1alpha1.ProxyReportStatus,
 	if len(out.Created) > 0 {
 		r.Events.Eventf(s.Report, s.Cluster, corev1.EventTypeNormal, "Written", "Apply", "wrote %s", strings.Join(out.Created, " and "))
 	}
-	was, is := meta.FindStatusCondition(s.Last().Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
-	if is == nil || was != nil && was.Reason == is.Reason || is.Status == metav1.ConditionTrue {
+	earlier, current := meta.FindStatusCondition(s.Last().Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if current == nil || earlier != nil && earlier.Reason == current.Reason || current.Status == metav1.ConditionTrue {
 		return
 	}
-	r.Events.Eventf(s.Report, s.Cluster, corev1.EventTypeWarning, is.Reason, "Resolve", "%s", is.Message)
+	r.Events.Eventf(s.Report, s.Cluster, corev1.EventTypeWarning, current.Reason, "Resolve", "%s", current.Message)
 }
 
 // SecretWrites counts them, for the metrics.

@@ -131,7 +131,7 @@ func listOwners(owners map[Owner]*v1alpha1.ReportedOwner) []v1alpha1.ReportedOwn
 	return list[:min(len(list), maxOwners)]
 }
 
-// outdatedMessage is that of the condition MachinesOutdated, empty if there are none.
+// outdatedMessage returns the message of the condition MachinesOutdated, empty if no machines are.
 func outdatedMessage(nodes *v1alpha1.ReportedNodes) string {
 	if nodes == nil || nodes.Outdated == 0 {
 		return ""

@@ -73,8 +73,8 @@ func Promises(s State, d Decision) map[string]string {
 // upgrade would otherwise write every report at once.
 func PromisesDue(annotations, promised map[string]string, reapply bool) bool {
 	for name, value := range promised {
-		is, ok := annotations[name]
-		if ok && is != value || !ok && (reapply || name == v1alpha1.HadProxyAnnotation || name == v1alpha1.RevisionAnnotation) {
+		written, ok := annotations[name]
+		if ok && written != value || !ok && (reapply || name == v1alpha1.HadProxyAnnotation || name == v1alpha1.RevisionAnnotation) {
 			return true
 		}
 	}

@@ -32,7 +32,7 @@ func (s *State) Hold(condition, reason, message string) { s.Held = &held{conditi
 // InDoubt says which of a cluster's objects may hold something else than its report records: its Secrets, and what machines got.
 type InDoubt struct{ Secrets, Machines bool }
 
-// Annotation is that of the report, empty if there is none.
+// Annotation returns an annotation of the report, empty if there is none.
 func (s State) Annotation(name string) string {
 	if s.Report == nil {
 		return ""

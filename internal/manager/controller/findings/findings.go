@@ -61,7 +61,7 @@ type ListFindings func(lint.Input) List
 
 var lintSeed = maphash.MakeSeed()
 
-// Digest is that of all that decides what is found in a list.
+// Digest returns a hash of everything that the findings about a list depend on.
 func Digest(in lint.Input) uint64 {
 	return maphash.String(lintSeed, fmt.Sprintln(in.Any, in.Entries.String(), in.Omitted.String(), in.Left.String(), in.Facts, in.API, *in.Cluster))
 }

@@ -16,7 +16,7 @@ import (
 	sources "sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Queue is that of a controller.
+// Queue is the queue of a controller.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Background is the priority of what concerns many clusters at once: a fan-out, machines that come and go, the paced

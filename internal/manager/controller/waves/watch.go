@@ -73,11 +73,11 @@ func (r *Reconciler) Wanted() bool {
 
 // Concerned leaves out what the decision is not made from.
 var Concerned = machinery.Updates(func(before, after *v1alpha1.ProxyReport) bool {
-	was, is := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
+	earlier, current := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionReady), meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
 	return before.Annotations[v1alpha1.RevisionAnnotation] != after.Annotations[v1alpha1.RevisionAnnotation] ||
 		before.Annotations[v1alpha1.HadProxyAnnotation] != after.Annotations[v1alpha1.HadProxyAnnotation] ||
 		before.Status.Mode != after.Status.Mode ||
-		!equality.Semantic.DeepEqual(was, is) ||
+		!equality.Semantic.DeepEqual(earlier, current) ||
 		!equality.Semantic.DeepEqual(before.Status.Revision, after.Status.Revision) ||
 		observation.News(before.Status.Observed, after.Status.Observed) ||
 		firstSinceRevision(before.Status, after.Status) ||
