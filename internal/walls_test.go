@@ -312,7 +312,7 @@ func calls(t *testing.T, dir string, names []string) map[string]int {
 	return found
 }
 
-// identifier is the name that an expression is, if it is one.
+// identifier returns the name if the expression is only a name.
 func identifier(e ast.Expr) string {
 	if name, ok := e.(*ast.Ident); ok {
 		return name.Name

@@ -66,7 +66,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailure
 }
 
-// userInfo is that of a URL which was typed where none belongs: errors repeat what was typed, those of libraries, too.
+// userInfo matches the user information of a URL. Errors, also of libraries, repeat what somebody typed in a wrong place.
 var userInfo = regexp.MustCompile(`://\S*@`)
 
 // Command is fairlead with all its verbs.

@@ -25,7 +25,7 @@ var anyFile = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 
 var manifests = fileNames("yaml", "yml", "json")
 
-// flagValues says how a flag is completed, by its name: it means the same with every verb. -o is another with each.
+// flagValues says how a flag is completed, by its name, which means the same with every verb. Only -o differs.
 var flagValues = map[string]cobra.CompletionFunc{
 	"filename": manifests, "values": manifests, "proxy": manifests, "cluster": manifests, "override": manifests, "policy-values": manifests,
 	"targets":    manifests,

@@ -162,7 +162,7 @@ func (o *planOptions) parts(parsed parser, found []treeFile, common []document.D
 	return parts, nil
 }
 
-// installation is that of the innermost folder with values around a file.
+// installation returns the index of the innermost folder around a file that has values.
 func installation(at map[string]int, name string) (int, bool) {
 	for folder := path.Dir(name); ; folder = path.Dir(folder) {
 		if i, ok := at[folder]; ok {

@@ -75,7 +75,7 @@ func plainName(given string) string {
 	return untyped(given, "corporateproxy", "corporateproxies", "cproxy")
 }
 
-// untyped is the NAME of TYPE/NAME, if it is one of these types, with or without their group.
+// untyped cuts TYPE/ from TYPE/NAME if the type is one of these, with or without its group.
 func untyped(given string, types ...string) string {
 	kind, name, ok := strings.Cut(given, "/")
 	if kind, _, _ = strings.Cut(strings.ToLower(kind), "."); ok && slices.Contains(types, kind) {

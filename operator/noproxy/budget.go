@@ -11,7 +11,7 @@ import (
 // (see render.MaxNoProxyBytes).
 const Budget = 100_000
 
-// Version is that of form Portable. What a version writes stays: its lists are those of machines that run.
+// Version is the version of form Portable. What a version writes never changes, since running machines have its lists.
 type Version uint8
 
 // V1 leaves all of these additions out of a list that is over the budget with them. V2 adds as many as there is room for, so

@@ -18,7 +18,7 @@ import (
 
 // Place is where the settings of one reader stand side by side.
 type Place struct {
-	File     string            // if it is one
+	File     string            // empty: it is no file
 	Object   string            // kind, namespace and name
 	Path     string            // of what they stand in
 	values   map[string]string // by the names that variables have
@@ -79,7 +79,7 @@ func (p Place) key() string {
 	return key
 }
 
-// field is that with the list, or what should have one.
+// field names the field with the list, or the object that should have one.
 func (p Place) field() string {
 	for _, name := range []string{proxyenv.NoProxy, proxyenv.LowerNoProxy} {
 		if field, ok := p.fields[name]; ok {

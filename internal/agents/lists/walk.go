@@ -126,7 +126,7 @@ func (w *walker) list(at string, all []any) {
 	w.arguments(at, all)
 }
 
-// environment is that of a container, or of what looks like one.
+// environment takes the variables of a container, or of what looks like one.
 func (w *walker) environment(at string, container map[string]any) {
 	g := w.group(under(at, "env"))
 	if strings.Contains(strings.ToLower(at), "containers[") {

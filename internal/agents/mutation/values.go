@@ -29,7 +29,7 @@ const (
 	CarryRelay     = "Relay"
 )
 
-// Namespace is that of the chart's release, as every page has it: here is no release.
+// Namespace stands for the namespace of the chart's release, of which there is none here. All pages use this one.
 const Namespace = "fairlead-system"
 
 // Values are those of charts/fairlead-policies.

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PolicyName is that of the policy that injects, of either kind.
+// PolicyName is the name of the policy that injects, of either kind.
 const PolicyName = "inject-proxy-env"
 
 // Cluster is what a verdict about its pods needs.

@@ -42,7 +42,7 @@ func (j *judge) takesRelay() bool {
 	return way == "Relay" || way == "Sidecar"
 }
 
-// way is that of the family, for the proxy that is known.
+// way returns how agents of the family get through the proxy of the given settings.
 func (j *judge) way() string {
 	switch secret := strings.TrimSpace(j.in.Objects.Secrets["fairlead-proxy"][proxyenv.HTTPS]); {
 	case j.family == nil:

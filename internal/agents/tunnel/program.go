@@ -179,7 +179,7 @@ func (c Container) ImageTag() (name, tag string) {
 	return name, tag
 }
 
-// version is that of the agent, where the image's tag is it.
+// version returns the version of the agent, if the tag of its image is one.
 func (j *judge) version() string {
 	name, tag := j.container.ImageTag()
 	if name != j.program.image || !versionTag.MatchString(tag) {

@@ -21,7 +21,7 @@ var (
 	secrets = corev1.SchemeGroupVersion.WithResource("secrets")
 )
 
-// Lease is that of a name; nil where there is none.
+// Lease reads the Lease of this name; nil if there is none.
 func (c *Cluster) Lease(ctx context.Context, namespace, name string) (*coordinationv1.Lease, error) {
 	object, err := c.one(ctx, leases, namespace, name)
 	if err != nil || object == nil {
@@ -34,7 +34,7 @@ func (c *Cluster) Lease(ctx context.Context, namespace, name string) (*coordinat
 	return lease, nil
 }
 
-// ProxyReport is that of a name; nil where there is none.
+// ProxyReport reads the ProxyReport of this name; nil if there is none.
 func (c *Cluster) ProxyReport(ctx context.Context, namespace, name string) (*unstructured.Unstructured, error) {
 	object, err := c.one(ctx, reports, namespace, name)
 	if apierrors.IsNotFound(err) {

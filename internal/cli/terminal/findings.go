@@ -13,7 +13,7 @@ type Findings struct {
 	counts map[string]int
 }
 
-// indent is that of the lines below a heading, as wide as a severity.
+// indent stands before the lines below a heading. It is as wide as a severity.
 const indent = "         "
 
 // Add writes a finding: a heading, and a paragraph for each text that is not empty.

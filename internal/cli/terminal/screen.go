@@ -32,7 +32,7 @@ func NewScreen(out io.Writer) (*Screen, bool) {
 	return s, s.style.width > 0
 }
 
-// Style is that of its texts.
+// Style returns the style for texts on the screen.
 func (s *Screen) Style() Style { return s.style }
 
 // Show replaces what was shown. Lines that are longer than the terminal take several.

@@ -31,7 +31,7 @@ func For(out io.Writer) Style {
 	return s
 }
 
-// lineWidth is that of sentences where there is no terminal; leastLine is what a sentence needs to be read.
+// lineWidth is the width of sentences without a terminal, leastLine the least at which people can read one.
 const lineWidth, leastLine = 100, 40
 
 // Line returns how long the lines of sentences are.

@@ -50,7 +50,7 @@ const (
 	relayPort      = "health"
 )
 
-// What a scrape costs is bounded: 5,000 relays take some seconds. One of which nothing comes holds up few others.
+// The cost of scraping is bounded: 5,000 relays take some seconds. A relay that does not answer holds up few others.
 const (
 	parallel    = 64
 	patience    = 3 * time.Second

@@ -39,7 +39,7 @@ func parse(page string) metrics {
 	return all
 }
 
-// value is that of a metric without labels.
+// value returns the value of a metric without labels.
 func (m metrics) value(name string) float64 { return m[name][""] }
 
 // at reads a metric that is a time.

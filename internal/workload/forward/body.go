@@ -166,7 +166,7 @@ func (b *body) bytes() int64 {
 	return b.sent.Load()
 }
 
-// refusal is that of a body which is no failure of the company's proxy: a malformed one, or errBrokenOff.
+// refusal returns the error of a body that the company's proxy is not to blame for: a malformed one, or errBrokenOff.
 func (b *body) refusal() error {
 	if b == nil {
 		return nil

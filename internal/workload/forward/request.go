@@ -50,7 +50,7 @@ func destinationOf(r *http.Request) (egress.Destination, *egress.Refusal) {
 	return egress.ParseDestination(r.URL.Host, 80)
 }
 
-// schemeOf is that of the URL that a client asks for.
+// schemeOf returns the scheme of the URL that a client asks for.
 func schemeOf(r *http.Request) string {
 	if r.Method == http.MethodConnect {
 		return "https"

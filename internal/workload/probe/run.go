@@ -177,7 +177,7 @@ func (a *agent) currentResult(targets []probe.Target) probe.Result {
 // now is as precise as a result is read by people.
 func now() time.Time { return time.Now().UTC().Truncate(time.Second) }
 
-// said are the defaults and the targets of the file, each once.
+// said returns the defaults and the targets of the file, each once.
 func (a *agent) said() []probe.Target {
 	all := slices.Clone(a.fixed)
 	for _, target := range a.targets.read() {
@@ -188,7 +188,7 @@ func (a *agent) said() []probe.Target {
 	return all
 }
 
-// withFound are also those that were found, and of which nobody says anything else.
+// withFound adds the targets that were found, except where somebody already names a target of the same place.
 func (a *agent) withFound(ctx context.Context, said []probe.Target) []probe.Target {
 	all := slices.Clone(said)
 	for _, target := range a.found.read(ctx, now()) {

@@ -130,7 +130,7 @@ func withoutRelay(targets []probe.Target) []probe.TargetResult {
 	return results
 }
 
-// newPace is that of all attempts through relays.
+// newPace limits all attempts through relays together.
 func newPace() flowcontrol.RateLimiter {
 	return flowcontrol.NewTokenBucketRateLimiter(attemptsPerSecond, 1)
 }

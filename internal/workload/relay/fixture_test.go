@@ -95,7 +95,7 @@ func (c *company) setPassword(to string) {
 	c.password = to
 }
 
-// url is that of the proxy with credentials.
+// url returns the URL of the proxy with credentials.
 func (c *company) url(userinfo string) string {
 	scheme, rest, _ := strings.Cut(c.URL, "://")
 	return scheme + "://" + userinfo + rest

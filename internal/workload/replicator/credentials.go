@@ -159,7 +159,7 @@ func countCredentials(namespace string, secrets []corev1.Secret, running []corev
 	return copies, pods, true
 }
 
-// fingerprintOf is that of an account which a Secret has. What the Secret says of itself counts only as far as its data agrees.
+// fingerprintOf returns the fingerprint of the account that a Secret has. Its history counts only as far as its data agrees.
 func fingerprintOf(has, account, current string, history proxysecret.History) string {
 	switch {
 	case has == account:

@@ -36,10 +36,10 @@ func newOrigin(config *rest.Config, namespace, name string) (origin, error) {
 	return o, err
 }
 
-// apart reports whether the source is another Secret than the copies.
+// apart reports whether the source is a Secret of its own, from which the copies are made.
 func (o origin) apart() bool { return o.secrets != nil }
 
-// key is that of the source in the states of namespaces. No namespace has a slash in its name.
+// key names the source in the states of namespaces. It has a slash, which no name of a namespace has.
 func (o origin) key(namespace string) string {
 	if o.apart() {
 		return namespace + "/" + o.name

@@ -48,13 +48,13 @@ type guzzle struct {
 func (g guzzle) read(env Env) Decider {
 	r := g.libcurl.rules()
 	list := r.readList(r.find(env, strings.Fields(r.no)...))
-	theirs, given := r.proxies(env), r.proxies(env)
-	for scheme := range given {
+	theirs, overridden := r.proxies(env), r.proxies(env)
+	for scheme := range overridden {
 		if ours := phpTrue(env, strings.ToUpper(scheme)+"_PROXY"); ours.name != "" {
-			given[scheme] = r.proxyOf(ours, scheme)
+			overridden[scheme] = r.proxyOf(ours, scheme)
 		}
 	}
-	alone, with := r.decider(theirs, list), r.decider(given, list)
+	alone, with := r.decider(theirs, list), r.decider(overridden, list)
 	areas := guzzleList.readList(phpTrue(env, "NO_PROXY"))
 	return func(t Target) Decision {
 		if t.Bracketed && skip(t.Host, 0, g.ipv6) < len(t.Host) {

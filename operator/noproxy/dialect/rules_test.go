@@ -37,9 +37,9 @@ func TestWhatACallerChangesInAClientChangesNothingForOthers(t *testing.T) {
 		}
 		return client
 	}
-	own, found := Clients(), find()
+	own, listed := Clients(), find()
 	own[0].Name, own[0].Behaviours[0].Since = "changed", "changed"
-	found.Name, found.Aliases[0], found.AlsoReads[0], found.Behaviours[0].Read = "changed", "changed", "changed", nil
+	listed.Name, listed.Aliases[0], listed.AlsoReads[0], listed.Behaviours[0].Read = "changed", "changed", "changed", nil
 	own[1] = nil
 	for _, choice := range All() {
 		if choice.Client == nil || choice.Client.Name == "changed" || choice.Since == "changed" || choice.Read == nil {
