@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// patterns are those of fairlead-policies, compiled.
+// patterns are the patterns of fairlead-policies, compiled.
 type patterns struct {
 	values        field
 	known         keys

@@ -115,7 +115,7 @@ func (f field) hasDefault() bool {
 	return len(f.value.Content) > 0
 }
 
-// types are those of JSON Schema, by YAML's tags.
+// types are the types of JSON Schema, by YAML's tags.
 var types = map[string]string{
 	"!!str": "string", "!!bool": "boolean", "!!int": "integer", "!!float": "number", "!!seq": "array", "!!map": "object",
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/yamldoc"
 )
 
-// extensions are those of the files that are read of a folder, as kubectl does.
+// extensions are the extensions of the files that are read of a folder, as kubectl does.
 var extensions = []string{".json", ".yaml", ".yml"}
 
 // longestFile is the longest file that is read, in bytes: the objects of some 50,000 clusters.

@@ -24,7 +24,7 @@ func clusterFlags(cmd *cobra.Command, into *cluster.Options) {
 	connectionFlags(cmd, into)
 }
 
-// connectionFlags are those without the namespace.
+// connectionFlags are the flags without the namespace.
 func connectionFlags(cmd *cobra.Command, into *cluster.Options) {
 	flags := cmd.Flags()
 	flags.StringVar(&into.Kubeconfig, "kubeconfig", "", "kubeconfig file (default: as kubectl)")
@@ -32,7 +32,7 @@ func connectionFlags(cmd *cobra.Command, into *cluster.Options) {
 	flags.StringVar(&into.Timeout, "request-timeout", "0", "limit of one request: 1s, 2m, 3h; 0 for none")
 }
 
-// listOptions are those of the verbs that list what is in a cluster or in files.
+// listOptions are the options of the verbs that list what is in a cluster or in files.
 type listOptions struct {
 	cluster.Options
 	files          []string
@@ -48,7 +48,7 @@ func (o *listOptions) flags(cmd *cobra.Command, files string, outputs []string) 
 	outputFlag(cmd, &o.output, tableOutput, outputs)
 }
 
-// oneOptions are those of the verbs that are about one Cluster of a management cluster.
+// oneOptions are the options of the verbs that are about one Cluster of a management cluster.
 type oneOptions struct {
 	cluster.Options
 	operatorNamespace string

@@ -123,7 +123,7 @@ func sarifText(title string, f lint.Finding) string {
 	return strings.Join(parts, " ")
 }
 
-// locations are those of the list in manifests, or one for each entry, or that of the file: what has none is not shown by
+// locations are the locations of the list in manifests, or one for each entry, or that of the file: what has none is not shown by
 // code hosts.
 func (s sarifSource) locations(linted lint.Result, entries []lint.Entry) []sarifLocation {
 	var all []sarifLocation

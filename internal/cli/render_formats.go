@@ -98,7 +98,7 @@ func alone(write func(resolve.Effective) ([]byte, error)) func(resolve.Effective
 	return func(e resolve.Effective, _ renderOptions) ([]byte, error) { return write(e) }
 }
 
-// outputNames are those of the table, in its order.
+// outputNames are the names of the table, in its order.
 func outputNames() []string {
 	names := make([]string, len(artifacts))
 	for i, a := range artifacts {

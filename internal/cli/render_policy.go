@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-// policyOptions are those of -o networkpolicy.
+// policyOptions are the options of -o networkpolicy.
 type policyOptions struct {
 	namespace, podSelector string
 	proxyAddresses, allow  []string
@@ -28,7 +28,7 @@ func (o *policyOptions) flags(flags *pflag.FlagSet) {
 	o.wayFlags(flags)
 }
 
-// wayFlags are those that say what pods reach.
+// wayFlags are the flags that say what pods reach.
 func (o *policyOptions) wayFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.proxyAddresses, "proxy-address", nil, "address or network of a proxy whose URL has a name, for the NetworkPolicy; may be repeated")
 	flags.StringSliceVar(&o.allow, "allow", nil, "further address or network that the NetworkPolicy allows; may be repeated")

@@ -38,7 +38,7 @@ undo them. You need the rights to list, create and patch ConfigMaps there.`,
 	return cmd
 }
 
-// rolloutOptions are those of every verb about rollouts.
+// rolloutOptions are the options of every verb about rollouts.
 type rolloutOptions struct {
 	cluster.Options
 	namespace string // the operator's

@@ -34,7 +34,7 @@ func TestTheCommandLine(t *testing.T) {
 	testscript.Run(t, scripts("testdata/script"))
 }
 
-// scripts are those of a folder.
+// scripts are the scripts of a folder.
 func scripts(dir string) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,

@@ -80,7 +80,7 @@ func (r Report) Worst() lint.Severity {
 	return lint.Worst(all)
 }
 
-// Hubs are those that agents dial, each once.
+// Hubs are the hubs that agents dial, each once.
 func (r Report) Hubs() []string {
 	var all []string
 	for _, p := range r.Pods {

@@ -43,7 +43,7 @@ func (w *walker) value(at string, value any) {
 	}
 }
 
-// fields are those of an object, or what looks like one.
+// fields are the fields of an object, or what looks like one.
 func (w *walker) fields(at string, m map[string]any) {
 	if kind, _ := m["kind"].(string); kind != "" && m["apiVersion"] != nil {
 		if isLeftOut(m) {

@@ -12,7 +12,7 @@ import (
 
 type variable struct{ Name, Expression string }
 
-// variables are those of a policy's text, in its order.
+// variables are the variables of a policy's text, in its order.
 func variables(t *testing.T, name string) []variable {
 	t.Helper()
 	text, err := policies.Files.ReadFile(name + "/" + name + ".yaml")

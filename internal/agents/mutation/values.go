@@ -32,7 +32,7 @@ const (
 // Namespace stands for the namespace of the chart's release, of which there is none here. All pages use this one.
 const Namespace = "fairlead-system"
 
-// Values are those of charts/fairlead-policies.
+// Values are the values of charts/fairlead-policies.
 type Values struct {
 	Carry    string
 	Families []tunnel.Family // by name

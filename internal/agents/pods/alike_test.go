@@ -36,7 +36,7 @@ func spec(t *testing.T, name string) (variables map[string]string, namespaces, o
 	return variables, policy.MatchConstraints.NamespaceSelector, policy.MatchConstraints.ObjectSelector
 }
 
-// allPatterns are those of a list and what a selector excludes, in the order of the alphabet.
+// allPatterns are the patterns of a list and what a selector excludes, in the order of the alphabet.
 func allPatterns(t *testing.T, list string, selector *metav1.LabelSelector) string {
 	t.Helper()
 	var patterns []string

@@ -137,7 +137,7 @@ type variable struct {
 	unknown     bool   // its value
 }
 
-// variables are those of a container with what ConfigMaps among the files put there. Later ones win, as kubelet has it.
+// variables are the variables of a container with what ConfigMaps among the files put there. Later ones win, as kubelet has it.
 func (s Services) variables(namespace string, c tunnel.Container) []variable {
 	var all []variable
 	set := func(v variable) {

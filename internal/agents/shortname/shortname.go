@@ -21,7 +21,7 @@ const (
 	cluster    = "$(FAIRLEAD_NO_PROXY)"
 )
 
-// Services are those that documents have, and what ConfigMaps say.
+// Services are the services that documents have, and what ConfigMaps say.
 type Services struct {
 	known    map[service]bool
 	texts    map[service]map[string]string // of ConfigMaps

@@ -115,7 +115,7 @@ func (l line) program() string {
 	return path.Base(l.words[0])
 }
 
-// values are those of these flags: "--f=v", "--f v", or "-fv" of a short one that takes any.
+// values are the values of these flags: "--f=v", "--f v", or "-fv" of a short one that takes any.
 func (l line) values(names ...string) []string {
 	var all []string
 	for i, word := range l.words {

@@ -155,7 +155,7 @@ func (j *judge) targetless() (why, mend string) {
 	return "", ""
 }
 
-// givenTargets are those of the annotation and of the family.
+// givenTargets are the targets of the annotation and of the family.
 func (j *judge) givenTargets() []string {
 	var all []string
 	if j.family != nil {

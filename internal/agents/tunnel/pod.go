@@ -21,7 +21,7 @@ type Pod struct {
 	} `json:"spec"`
 }
 
-// Containers are those of a pod, in the order in which they start.
+// Containers are the containers of a pod, in the order in which they start.
 func (p Pod) Containers() []Container { return slices.Concat(p.Spec.InitContainers, p.Spec.Containers) }
 
 // Alias returns the address that hostAliases give a name.

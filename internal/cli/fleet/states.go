@@ -88,7 +88,7 @@ func (s States) count(states ...*objects) {
 	}
 }
 
-// objects are those of one state.
+// objects are the objects of one state.
 type objects struct {
 	step       func()
 	now        time.Time
@@ -307,7 +307,7 @@ func (r clusterReader) form(report *v1alpha1.ProxyReport, past resolve.Past) res
 	return inputs.PromisedForm(report, past)
 }
 
-// facts are those of the report where it has them, as the operator keeps them; else what the documents say.
+// facts are the facts of the report where it has them, as the operator keeps them; else what the documents say.
 func (r clusterReader) facts(report *v1alpha1.ProxyReport) resolve.Facts {
 	if report != nil && report.Status.Facts != nil && refersTo(r.cluster, report.Status.Facts) {
 		kept := report.Status.Facts

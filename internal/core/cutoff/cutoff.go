@@ -119,7 +119,7 @@ const (
 
 const outside = "everything but the cluster and the addresses of NO_PROXY"
 
-// Pods are those that do not go through the proxy, as the audit says.
+// Pods are the pods that do not go through the proxy, as the audit says.
 func Pods(egress render.Egress, results []Result) []Row {
 	var rows []Row
 	for _, r := range results {

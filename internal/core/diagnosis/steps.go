@@ -90,7 +90,7 @@ func (j *judge) report() {
 // OfFindings begins the codes of what lint says of the settings.
 const OfFindings = "Findings/"
 
-// findings are those of lint that somebody should act on. The settings work as they are written, so no verdict depends on
+// findings are the findings of lint that somebody should act on. The settings work as they are written, so no verdict depends on
 // them: what lint learns to find must not fail a pipeline in which nothing changed.
 func (j *judge) findings() {
 	for _, f := range j.status.Findings {

@@ -45,7 +45,7 @@ func variables(cluster *yaml.Node, name string, path ...string) []*yaml.Node {
 	return values(get(cluster, "spec", "topology", "variables"), name, path...)
 }
 
-// values are those of all variables with a name: a file may have one twice.
+// values are the values of all variables with a name: a file may have one twice.
 func values(variables *yaml.Node, name string, path ...string) []*yaml.Node {
 	var all []*yaml.Node
 	for _, v := range items(variables) {

@@ -135,7 +135,7 @@ func causeText(r Row) string {
 	return "before: " + r.Before.reason + "; now: " + r.After.reason
 }
 
-// lists are those that the other system writes, by the name of the variable.
+// lists are the lists that the other system writes, by the name of the variable.
 type lists func(name string) []Entry
 
 func (s Settings) old(cluster resolve.Cluster) lists {
@@ -213,7 +213,7 @@ func (s side) answer(d dialect.Decision) Answer {
 	return a
 }
 
-// setVariables are those with a value.
+// setVariables are the variables with a value.
 func (s Settings) setVariables() []string {
 	return slices.DeleteFunc(slices.Clone(s.Variables), func(name string) bool { return slices.Contains(s.Blank, name) })
 }

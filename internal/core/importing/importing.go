@@ -73,9 +73,9 @@ type Settings struct {
 	// Effective is the whole list as the system itself reports it; nil: it does not, and Added says what comes to it.
 	Effective []Entry
 	CA        CA
-	// Variables are those that programs find. Some clients read one case alone.
+	// Variables are the variables that programs find. Some clients read one case alone.
 	Variables []string
-	// Lists are those of variables that the file sets one by one, and Blank are its empty variables, which hide others from
+	// Lists are the lists of variables that the file sets one by one, and Blank are its empty variables, which hide others from
 	// some clients.
 	Lists map[string][]Entry
 	Blank []string
@@ -170,7 +170,7 @@ func formats() []*Format {
 	}
 }
 
-// Names are those of all formats.
+// Names are the names of all formats.
 func Names() []string { return namesOf(formats()) }
 
 func namesOf(formats []*Format) []string {
@@ -222,7 +222,7 @@ type file struct {
 	data      []byte
 	documents func() ([]*yaml.Node, error) // of YAML
 	read      map[*yaml.Node]bool
-	// clusters are those of Cluster API, once they were asked for.
+	// clusters are the clusters of Cluster API, once they were asked for.
 	clusters []*clusterv1.Cluster
 }
 

@@ -21,7 +21,7 @@ import (
 
 const examples = "../../../examples/import"
 
-// formats are those of the examples.
+// formats are the formats of the examples.
 var formats = map[string]string{
 	"openshift.yaml": "openshift", "eks-anywhere.yaml": "eks-anywhere", "caren.yaml": "caren", "tkg.yaml": "tkg", "rke2-server": "rke2", "aks.json": "aks",
 	"arc.sh": "arc", "http-proxy.conf": "drop-in", "proxy.env": "environment-file", "cluster-apps-operator.yaml": "cluster-apps-operator",

@@ -85,7 +85,7 @@ func (i Import) checkSize() error {
 	return nil
 }
 
-// Clusters are those that settings are for: the one that the file describes, as it is in the fleet if it is there, or all of
+// Clusters are the clusters that settings are for: the one that the file describes, as it is in the fleet if it is there, or all of
 // the fleet.
 func Clusters(all []Settings, fleet []*clusterv1.Cluster) []*clusterv1.Cluster {
 	var found []*clusterv1.Cluster

@@ -97,7 +97,7 @@ func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
-// items are those of a list.
+// items are the items of a list.
 func items(n *yaml.Node) []*yaml.Node {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		return nil
@@ -284,7 +284,7 @@ func scalar(n *yaml.Node, at Place) (string, error) {
 	return n.Value, nil
 }
 
-// entries are those of a list, or of a string with commas.
+// entries are the entries of a list, or of a string with commas.
 func (f *file) entries(n *yaml.Node, at Place) ([]Entry, error) {
 	if n.Kind != yaml.SequenceNode {
 		value, err := scalar(n, at)

@@ -44,7 +44,7 @@ func Override(o *v1alpha1.ProxyOverride) resolve.Override {
 	}
 }
 
-// elements are those of spec.noProxy. What has ended is left out, and its position counts nevertheless.
+// elements are the elements of spec.noProxy. What has ended is left out, and its position counts nevertheless.
 func elements(entries []v1alpha1.NoProxyEntry, source noproxy.Source) (all []noproxy.Element) {
 	for i, entry := range entries {
 		if !hasEnded(entry) {

@@ -103,7 +103,7 @@ func (p Picture) Stopped() bool {
 	return slices.ContainsFunc(p.Problems, func(problem Problem) bool { return problem.Code == diagnosis.OperatorStopped })
 }
 
-// clusters are those with a report, and those of Cluster API without one, by name.
+// clusters are the clusters with a report, and those of Cluster API without one, by name.
 func clusters(in Input) []Cluster {
 	type key struct{ namespace, name string }
 	there := make(map[key]*metav1.ObjectMeta, len(in.Clusters))

@@ -153,7 +153,7 @@ func (c *clients) isNeutral(item noproxy.Item, q question, targets []dialect.Tar
 	return c.neutral[key]
 }
 
-// routes are those of every client for every URL. Which proxy it is decides nothing.
+// routes are the routes of every client for every URL. Which proxy it is decides nothing.
 func routes(list noproxy.List, targets []dialect.Target, choices []dialect.Choice) []dialect.Route {
 	env := environmentOf(resolve.Effective{}, list)
 	env.http, env.https = "http://proxy.invalid:1", "http://proxy.invalid:1"
@@ -275,7 +275,7 @@ func url(host string, port uint16) string {
 	return "https://" + host + "/"
 }
 
-// URLs are those that lists may decide about: two that are in none, and for each entry a host, a host below it, or an address
+// URLs are the URLs that lists may decide about: two that are in none, and for each entry a host, a host below it, or an address
 // of the network.
 func URLs(lists ...noproxy.List) []string {
 	var all []string

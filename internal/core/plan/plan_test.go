@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// values are those of a cluster's installation.
+// values are the values of a cluster's installation.
 const values = `proxy: {http: "http://me:S3CRET@proxy.example:3128", https: "http://me:S3CRET@proxy.example:3128", noProxy: [%s]}`
 
 // cluster resolves a cluster of this name with entries; each of the functions changes what it is made from.

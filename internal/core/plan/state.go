@@ -35,7 +35,7 @@ type Unread struct {
 	TrustedCA   string // such as "Secret corp-ca"; empty: there is none, or its content is compared
 }
 
-// Machines are those of a cluster, as its report counts them.
+// Machines are the machines of a cluster, as its report counts them.
 type Machines struct{ Machines, MachinePools int }
 
 // Rollout is the order in which clusters of a CorporateProxy are changed.

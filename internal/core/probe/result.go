@@ -77,7 +77,7 @@ type TargetResult struct {
 	LastFailure *time.Time `json:"lastFailure,omitempty"`
 }
 
-// Nodes are those with a relay, through which the targets were tried.
+// Nodes are the nodes with a relay, through which the targets were tried.
 type Nodes struct {
 	Total    int `json:"total"`
 	Verified int `json:"verified"`

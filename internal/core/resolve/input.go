@@ -34,7 +34,7 @@ func (f Form) Version() noproxy.Version {
 	return map[Form]noproxy.Version{FormPortable: noproxy.V1, FormPortable2: noproxy.V2, FormPortable3: noproxy.V3}[f]
 }
 
-// Forms are those that this program has.
+// Forms are the forms that this program has.
 var Forms = []Form{FormExact, FormPortable, FormPortable2, FormPortable3}
 
 // DefaultForm is the form of a cluster that has none yet. A cluster keeps the

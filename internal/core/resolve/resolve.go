@@ -32,7 +32,7 @@ const (
 // builtins are what every list ends with. IPv6's loopback came with Portable.
 var builtins = []string{"svc", "127.0.0.1", "::1", "localhost"}
 
-// apiServerNames are those of the Service kubernetes that no other entry covers in each client. Who calls it by one has a
+// apiServerNames are the names of the Service kubernetes that no other entry covers in each client. Who calls it by one has a
 // resolver with the cluster's search domains.
 var apiServerNames = []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 

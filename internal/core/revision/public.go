@@ -35,7 +35,7 @@ type Public struct {
 	HTTP  string `json:"http,omitempty"`
 	HTTPS string `json:"https,omitempty"`
 
-	// SourceEntries are those of the source's Secret; those of spec.noProxy are in Spec.
+	// SourceEntries are the entries of the source's Secret; those of spec.noProxy are in Spec.
 	SourceEntries []string `json:"sourceEntries,omitempty"`
 
 	// TrustedCA is the SHA-256 of the certificates; empty without any.

@@ -170,7 +170,7 @@ func idle(rows []*Row) []string {
 	return all
 }
 
-// problems are those that stop nothing.
+// problems are the problems that stop nothing.
 func (e *engine) problems(d Decision) []Problem {
 	var all []Problem
 	if p := e.inNoWave(); p != nil && (d.Stalled == nil || d.Stalled.Reason != p.Reason) {

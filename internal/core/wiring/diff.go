@@ -52,7 +52,7 @@ func fields(path string, before, after any) (lines []string) {
 	return lines
 }
 
-// elements are those of a list that were added or removed.
+// elements are the elements of a list that were added or removed.
 func elements(path string, before, after []any) (lines []string) {
 	removed := subtract(before, after)
 	for _, element := range subtract(after, before) {

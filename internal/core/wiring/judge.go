@@ -83,7 +83,7 @@ func unsure(in Input) (why, do string) {
 
 const twin, relay = ".base64", string(resolve.DeliveryRelay)
 
-// missingKeys are those that a template names and that the CorporateProxy does not request.
+// missingKeys are the keys that a template names and that the CorporateProxy does not request.
 func missingKeys(in Input, object *unstructured.Unstructured) (missing []string) {
 	for _, file := range files(object) {
 		secret, key := contentFrom(file)

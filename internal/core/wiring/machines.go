@@ -171,7 +171,7 @@ func contentFrom(file map[string]any) (secret, key string) {
 	return secret, key
 }
 
-// files are those of a KubeadmControlPlane or KubeadmConfigTemplate.
+// files are the files of a KubeadmControlPlane or KubeadmConfigTemplate.
 func files(object *unstructured.Unstructured) (all []map[string]any) {
 	fields := []string{"spec", "template", "spec", "files"}
 	if object.GetKind() == ControlPlane {

@@ -25,7 +25,7 @@ var (
 	})
 )
 
-// Metrics are those of this program.
+// Metrics are the metrics of this program.
 var Metrics = []prometheus.Collector{writes, rejected, ignored, lastWrite}
 
 // read returns what a relay reads in the folder.

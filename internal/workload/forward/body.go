@@ -158,7 +158,7 @@ func (b *body) end(client net.Conn) {
 	}
 }
 
-// bytes are those that were read.
+// bytes are the bytes that were read.
 func (b *body) bytes() int64 {
 	if b == nil {
 		return 0

@@ -117,7 +117,7 @@ func (c *Conn) CloseWrite() error {
 	return half.CloseWrite()
 }
 
-// firstBytes are those of a first line that isLast needs.
+// firstBytes are the bytes of a first line that isLast needs.
 const firstBytes = len("HTTP/1.x 101")
 
 // isLast reports whether the header is of a request, or of an answer that no other one follows (RFC 9110, section 15.2). An answer

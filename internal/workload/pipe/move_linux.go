@@ -16,7 +16,7 @@ const small = 4 << 10 // bytes
 // most is moved at once, as much as the pipe of splice holds: what is moved is counted afterwards.
 const most = 1 << 20 // bytes
 
-// pipes are those that splice may hold at once, of two file descriptors each. Where a side does not read, it holds one for as long as
+// pipes are the pipes that splice may hold at once, of two file descriptors each. Where a side does not read, it holds one for as long as
 // that lasts; then what others carry is copied.
 var pipes = make(chan struct{}, 500)
 

@@ -96,7 +96,7 @@ func TestUrgentDataDoesNotEndATunnel(t *testing.T) {
 	}
 }
 
-// descriptorsOfPipes are those that this process has open.
+// descriptorsOfPipes are the pipes that this process holds open.
 func descriptorsOfPipes(t *testing.T) (n int) {
 	t.Helper()
 	open, err := os.ReadDir("/proc/self/fd")

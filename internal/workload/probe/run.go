@@ -227,7 +227,7 @@ type CredentialsCounter interface {
 	Count(ctx context.Context) (seen []probe.CredentialsSeen, unseen []string)
 }
 
-// Options are those of the probe in a workload cluster.
+// Options are the options of the probe in a workload cluster.
 type Options struct {
 	Namespace      string        // its own: of the relays and the result
 	Folder         string        // of the settings

@@ -56,7 +56,7 @@ func (l *latest[T]) values() []T {
 	return slices.Collect(maps.Values(l.of))
 }
 
-// states are those of the copies of one object.
+// states are the states of the copies of one object.
 type states struct {
 	latest[string]
 
@@ -89,7 +89,7 @@ func Collectors() []prometheus.Collector {
 	return append((&Reconciler{secrets: secretCopies(), trustedCAs: trustedCACopies()}).collectors(), &credentials{}, &Exclusions{})
 }
 
-// copies are those of one object in all namespaces: how it stands with each, and how often it is written.
+// copies are the copies of one object in all namespaces: how it stands with each, and how often it is written.
 type copies struct {
 	states
 	paces

@@ -109,7 +109,7 @@ func (f *Folder) stampNow() string {
 	return stamp.String()
 }
 
-// Keys are those of the Secret fairlead-source, in the order of the lines of SettingsFile.
+// Keys are the keys of the Secret fairlead-source, in the order of the lines of SettingsFile.
 var Keys = []string{HTTPFile, HTTPSFile, HTTPPreviousFile, HTTPSPreviousFile, KeyFile, MarkFile, MarkPreviousFile, RevisionFile, NoProxyFile}
 
 // Parse reads files by their names, as a folder would have them. The error shows no value.

@@ -105,7 +105,7 @@ func prune(ctx context.Context, c client.Client, object, answer client.Object) e
 	return c.Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
 }
 
-// dataKeys are those of a Secret or a ConfigMap, by field.
+// dataKeys are the keys of a Secret or a ConfigMap, by field.
 func dataKeys(object client.Object) map[string][]string {
 	switch o := object.(type) {
 	case *corev1.Secret:

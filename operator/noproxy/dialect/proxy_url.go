@@ -44,7 +44,7 @@ const (
 )
 
 var (
-	// webSchemes are those that a client knows, for what they are.
+	// webSchemes are the schemes that a client knows, for what they are.
 	webSchemes = map[string]Protocol{"http": Connect, "https": TLS}
 	// bareOrWeb are the same for a client that takes a value without one for http.
 	bareOrWeb = map[string]Protocol{"": Connect, "http": Connect, "https": TLS}

@@ -46,7 +46,7 @@ type arrival struct {
 	since  time.Time
 }
 
-// failures are those in a row, under the same circumstances.
+// failures are the failures in a row, under the same circumstances.
 type failures struct {
 	circumstances string
 	times         int

@@ -54,7 +54,7 @@ func unchanged(last v1alpha1.SecretRecord) apply.Answer {
 	return w
 }
 
-// records are those of the Secrets and of the ConfigMap.
+// records are the records of the Secrets and of the ConfigMap.
 func records(status v1alpha1.ProxyReportStatus) []v1alpha1.SecretRecord {
 	if status.ConfigMap == nil {
 		return status.Secrets

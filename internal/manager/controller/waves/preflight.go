@@ -155,7 +155,7 @@ func wayOf(s *settings.Stored) probe.Way {
 	return way
 }
 
-// preflightTargets are those that some cluster is to reach through the proxy.
+// preflightTargets are the targets that some cluster is to reach through the proxy.
 func preflightTargets(of resolve.Installation) []probe.Target {
 	if of.Probes == nil {
 		return nil
