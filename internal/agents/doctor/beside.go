@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-// near is what matters for the pods of a namespace.
+// near has the objects of a namespace that its pods depend on.
 type near struct {
 	objects  tunnel.Objects
 	policies []tunnel.Policy

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 )
 
-// Options are what is known beside pods and objects.
+// Options are settings that pods and objects do not have.
 type Options struct {
 	Families    []tunnel.Family
 	Settings    map[string]string // content of the Secret fairlead-proxy; nil: not known
@@ -48,7 +48,7 @@ type subject struct {
 	file     string
 }
 
-// Report is what was found.
+// Report has all findings.
 type Report struct {
 	Pods           []Pod                  `json:"pods"`
 	Configurations []tunnel.Configuration `json:"configurations"`
@@ -56,7 +56,7 @@ type Report struct {
 	Notes          []string               `json:"notes"` // what could not be read, and what that means
 }
 
-// Pod is what was found in a pod, or in several alike.
+// Pod is the report about a pod, or about several alike.
 type Pod struct {
 	tunnel.Report `json:",inline"`
 	Pods          []string `json:"pods,omitempty"` // of a workload in a cluster
@@ -121,7 +121,7 @@ func Manifests(documents []document.Document, opts Options) (*Examination, error
 	return e, nil
 }
 
-// templateOf is what pods are made of, with the name and the namespace of its workload, as they are written; nil if there is none.
+// templateOf returns the pod template of a workload, with the name and namespace of the workload; nil if it has none.
 func templateOf(d document.Document, at []string) map[string]any {
 	template, _, _ := unstructured.NestedMap(d.Object.Object, at...)
 	if template == nil || at == nil {

@@ -43,7 +43,7 @@ var load = sync.OnceValues(func() (*chart.Chart, error) {
 	return loader.LoadFiles(files)
 })
 
-// ofTemplate is what a template says with fail.
+// ofTemplate matches the message of a template that fails.
 var ofTemplate = regexp.MustCompile(`(?s)execution error at \([^)]*\): (.*)`)
 
 // asked is the name of a template that is not the chart's.
@@ -86,7 +86,7 @@ const question = `
 // InjectProxyEnv is the name of the policy that is for all pods.
 const InjectProxyEnv = "inject-proxy-env"
 
-// Rendering is what the chart makes of values.
+// Rendering is the result of rendering the chart with values.
 type Rendering struct {
 	Answer
 	Carry    string
@@ -110,7 +110,7 @@ type Tunnel struct {
 	Through string `json:"way"` // ThroughEnvironment, ThroughSidecar or ThroughRelay
 }
 
-// PolicyName is what people call the policy for this family alone.
+// PolicyName returns the name of the policy for this family alone.
 func (t Tunnel) PolicyName() string { return "tunnel-" + t.Name }
 
 // TakesRelay says whether its pods get fairlead-relay.
@@ -169,7 +169,7 @@ func (e UnknownPolicyError) Error() string {
 	return fmt.Sprintf("is one of %s, not %q", strings.Join(e.Known, ", "), e.Name)
 }
 
-// Names are what Choose takes: inject-proxy-env, and tunnel-<family> for each family that has a policy.
+// Names returns the names that Choose takes: inject-proxy-env, and tunnel-<family> for each family that has a policy.
 func (r *Rendering) Names() []string {
 	names := []string{}
 	for _, policy := range r.Policies {

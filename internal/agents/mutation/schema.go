@@ -38,7 +38,7 @@ func checkSchema(values map[string]any, text []byte) error {
 	return err
 }
 
-// breaches are what is wrong, each with the path of a field.
+// breaches returns the mistakes, each with the path of its field.
 func breaches(e *jsonschema.ValidationError) []string {
 	var below []string
 	for _, cause := range e.Causes {

@@ -48,7 +48,7 @@ func programsOf(all []variable) (programs, error) {
 	return compiled, nil
 }
 
-// value is what a variable is for a pod. CEL's own error would quote the expression: the one here names its variable.
+// value evaluates a variable for a pod. The error names the variable, since CEL's own would quote the expression.
 func (p programs) value(asked string, pod *corev1.Pod, namespace map[string]string) (value ref.Val, err error) {
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
 	if err != nil {

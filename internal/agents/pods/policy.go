@@ -26,7 +26,7 @@ const (
 	KindNative  = "MutatingAdmissionPolicy" // of admissionregistration.k8s.io
 )
 
-// Policy is what inject-proxy-env says in a cluster.
+// Policy is inject-proxy-env as a cluster has it.
 type Policy struct {
 	Kind    string
 	Created time.Time
@@ -42,7 +42,7 @@ type Policy struct {
 	given               map[place]map[string]corev1.EnvVar // what has been evaluated: pods of a place are many
 }
 
-// place is what of a pod the variables can depend on.
+// place has the properties of a pod that the variables can depend on.
 type place struct {
 	namespace   string
 	hostNetwork bool

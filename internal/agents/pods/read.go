@@ -20,13 +20,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
-// Lister is what pods are read from.
+// Lister reads objects of a cluster.
 type Lister interface {
 	Objects(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error)
 	Metadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) ([]metav1.PartialObjectMetadata, error)
 }
 
-// Reading is what was read of a cluster. Each kind is listed once.
+// Reading is a cluster as it was read. Each kind is listed once.
 type Reading struct {
 	Cluster
 	Notes []string // what could not be read, and what that means

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
-// text is what a container is told, where, and by which flag or variable.
+// text is a value that a container gets, where, and by which flag or variable.
 type text struct{ where, key, value string }
 
 // named is a Service that a text names.
@@ -27,7 +27,7 @@ var (
 	// inURL finds hosts of the schemes whose clients use a proxy. All before the last @ of a word may be a password; a host
 	// may have a variable in it, and is then no name.
 	inURL = regexp.MustCompile(`(?i)\b(?:https?|grpcs?|wss?)://(\S*@)?([a-z0-9._$%-]+)`)
-	// hostPort is what may be meant as an address. It may also be an image, a number of something, or a password.
+	// hostPort matches what may be an address. It may also be an image, a number of something, or a password.
 	hostPort = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]*):[0-9]{1,5}$`)
 	// label is the name of a Service, which begins with a letter.
 	label = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -166,7 +166,7 @@ func (s Services) variables(namespace string, c tunnel.Container) []variable {
 	return all
 }
 
-// own is what a container sets of a proxy itself.
+// own says which settings of a proxy a container sets itself.
 type own struct {
 	url   bool    // a proxy's, so that it has one whatever the policy gives it
 	keeps bool    // what the policy adds no URL to

@@ -23,7 +23,7 @@ type variable struct {
 	source  string // for people; empty: the pod
 }
 
-// environment is what a container finds, by name.
+// environment has the variables of a container.
 type environment struct {
 	variables map[string]variable
 	notGiven  []missingSource // of envFrom

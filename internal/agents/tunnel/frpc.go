@@ -65,7 +65,7 @@ func (j *judge) fill(text string) string {
 	return frpNoValue.ReplaceAllString(frpAction.ReplaceAllString(text, ""), "")
 }
 
-// frpcConfig is what matters of a configuration, by the names that frpc has since 0.52.
+// frpcConfig has the fields of a configuration that matter, by the names that frpc has since 0.52.
 type frpcConfig struct {
 	Host      string      `json:"serverAddr"`
 	Port      json.Number `json:"serverPort"`

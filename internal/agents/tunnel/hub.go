@@ -27,7 +27,7 @@ func (h hub) String() string {
 	return h.host + ":" + h.port
 }
 
-// address is what the host is, if it is no name.
+// address returns the address of the host, or false if the host is a name.
 func (h hub) address() (netip.Addr, bool) {
 	address, err := netip.ParseAddr(h.host)
 	return address, err == nil

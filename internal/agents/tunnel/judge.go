@@ -83,7 +83,7 @@ func Judge(in Input) Report {
 	return report
 }
 
-// setting is what tells an agent its proxy.
+// setting is a variable or a flag that tells an agent its proxy.
 type setting struct {
 	name  string
 	where string // name and source, for people
@@ -244,7 +244,7 @@ func (j *judge) byHTTPProxy() {
 	}
 }
 
-// byArgument is what reads no variable.
+// byArgument judges a program that reads its proxy from an argument, and no variable.
 func (j *judge) byArgument() {
 	argument := j.program.argument
 	switch s := j.configured; {

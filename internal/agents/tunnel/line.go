@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// line is what a container runs.
+// line is the command line of a container.
 type line struct {
 	words    []string // the program first, where the pod names it
 	shell    bool     // a shell starts it: words are what could be seen in its script

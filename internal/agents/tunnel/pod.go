@@ -2,7 +2,7 @@ package tunnel
 
 import "slices"
 
-// Pod is what matters here of a pod, or of the template of a workload, as core/v1 has it.
+// Pod has the fields of a pod, or of the template of a workload, that matter here.
 type Pod struct {
 	Metadata Metadata `json:"metadata"`
 	Spec     struct {
@@ -136,7 +136,7 @@ type Egress struct {
 	Ports []Port `json:"ports"`
 }
 
-// Peer is what a rule lets through to.
+// Peer is a destination that a rule allows.
 type Peer struct {
 	IPBlock *struct {
 		CIDR   string   `json:"cidr"`

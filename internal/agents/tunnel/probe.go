@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
-// Probe is what somebody has seen who asked the proxy for the way to a hub, and began TLS there without a certificate of
-// his own. This package asks nobody.
+// Probe is the result of asking the proxy for a tunnel to a hub, and of beginning TLS there without a client certificate. This
+// package sends no request itself.
 type Probe struct {
 	Refused    string   // why there was no tunnel; nothing else is known then
 	Schemes    []string // of authentication, where the proxy offers others than Basic alone
@@ -45,7 +45,7 @@ func (j *judge) probed() {
 	}
 }
 
-// signs are what only happens where somebody ends TLS between the agent and its hub.
+// signs returns what shows that somebody ends TLS between the agent and its hub.
 func (j *judge) signs(probe Probe) []string {
 	var signs []string
 	if probe.NoTLS != "" || len(probe.Chain) == 0 {
@@ -81,7 +81,7 @@ func (j *judge) mutual() bool {
 	return ok
 }
 
-// agentsAuthority is what the agent knows its hub by, if that has been given.
+// agentsAuthority returns the certificates by which the agent knows its hub, if they are given.
 func (j *judge) agentsAuthority() (*x509.CertPool, bool) {
 	at, ok := j.line.flag("--ca-cert", "--tls-ca")
 	if !ok {
@@ -114,7 +114,7 @@ func ascii(text string) string {
 	}, text)
 }
 
-// Hubs are what a report's agents dial outside of the cluster, with a port: what a Probe can be about.
+// Hubs returns the hubs outside of the cluster that agents of a report dial, with a port. A Probe can be about each.
 func (r Report) Hubs() []string {
 	var hubs []string
 	for _, v := range r.Containers {
