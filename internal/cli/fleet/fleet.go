@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// Fleet is what files say of clusters and their proxies.
+// Fleet has the clusters and their proxies, from files.
 type Fleet struct {
 	Clusters  []*clusterv1.Cluster
 	documents []document.Document                // beside them, and beside the CorporateProxies
@@ -32,7 +32,7 @@ type Fleet struct {
 // that it has none.
 type Choose func(cluster *clusterv1.Cluster, namespace map[string]string) (resolve.Installation, error)
 
-// Choice is what clusters choose from, at a time.
+// Choice is the settings that clusters choose from, at a time.
 type Choice struct {
 	Of   Choose
 	Now  time.Time

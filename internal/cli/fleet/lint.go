@@ -118,7 +118,7 @@ func Refused(err error) ([]lint.Finding, bool) {
 	return findings, true
 }
 
-// providerAddress is what makes the machines of a cluster, if its infrastructure object is among the documents and says so.
+// providerAddress returns the address of the API that makes the machines of a cluster, if its infrastructure object has it.
 func providerAddress(documents []document.Document, cluster *clusterv1.Cluster) lint.ProviderAddress {
 	ref := cluster.Spec.InfrastructureRef
 	api, ok := provider.APIOf(ref.APIGroup, ref.Kind)

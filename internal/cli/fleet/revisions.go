@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
-// as is what a cluster has by the revision in its report: a rollout may not have come to it yet, or was undone. Nil: what
-// its CorporateProxy says now.
+// as returns the settings of the revision in the report of a cluster: a rollout may not have come to it yet, or was undone. Nil
+// stands for what its CorporateProxy says now.
 func (s settings) as(now *chosen, report *v1alpha1.ProxyReport) *chosen {
 	if now.proxy == nil || now.proxy.Spec.Rollout == nil || report == nil || report.Status.Revision == nil {
 		return nil

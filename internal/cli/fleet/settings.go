@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
 )
 
-// settings is what clusters choose from: CorporateProxies, or one file of values.
+// settings has the CorporateProxies that clusters choose from, or one file of values.
 type settings struct {
 	proxies []v1alpha1.CorporateProxy
 	named   document.Named
@@ -29,7 +29,7 @@ type settings struct {
 	unknown map[string]bool    // CorporateProxies whose Secret is not known in one of the two states
 }
 
-// chosen is what one CorporateProxy, or a file of values, means.
+// chosen is one CorporateProxy, or a file of values, as it was resolved.
 type chosen struct {
 	proxy        *v1alpha1.CorporateProxy // nil for values
 	installation resolve.Installation

@@ -279,7 +279,7 @@ func (r clusterReader) resolve(report *v1alpha1.ProxyReport, c *plan.Cluster) (r
 	return resolve.Resolve(in)
 }
 
-// past is what the report remembers, or the state before.
+// past returns the earlier configurations, from the report or from the state before.
 func (r clusterReader) past(report *v1alpha1.ProxyReport) resolve.Past {
 	if report == nil && r.before != nil {
 		mode := r.before.Effective.Mode

@@ -20,7 +20,7 @@ const (
 	Changed Kind = "Changed"
 )
 
-// Change is what becomes of one cluster.
+// Change is what a plan changes in one cluster.
 type Change struct {
 	Cluster string   `json:"cluster"` // namespace/name
 	Change  Kind     `json:"change"`

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// Costs are what a change costs in one cluster.
+// Costs are the costs of a change in one cluster.
 type Costs struct {
 	// Secrets are the roles of the objects whose content differs: cluster-values, systemd-proxy, cluster-values-configmap.
 	Secrets []string `json:"secrets"`

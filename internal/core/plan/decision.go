@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
-// Decision is what clients decide differently about a URL after a change.
+// Decision says how clients decide about a URL before and after a change.
 type Decision struct {
 	Audience string   `json:"audience"` // any: the list of pods; go: that of machines
 	URL      string   `json:"url"`
@@ -111,8 +111,8 @@ func (c *clients) ask(was, is side, audience noproxy.Audience, targets []dialect
 	return all
 }
 
-// environment is what clients read, less entries that decide nothing about these URLs: the lists of two clusters differ,
-// and what matters of them seldom does.
+// environment returns the variables that clients read, without entries that decide nothing about these URLs: lists of two
+// clusters differ, and these parts of them seldom do.
 func (c *clients) environment(s side, q question, targets []dialect.Target, choices []dialect.Choice) environment {
 	e := s.effective
 	if q.audience == noproxy.AudienceGo {

@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
-// Plan is what a change does. Its encoding as JSON is stable.
+// Plan says what a change does. Its encoding as JSON is stable.
 type Plan struct {
 	Digest  string `json:"digest"` // SHA-256 of everything else
 	Changed bool   `json:"changed"`
@@ -147,7 +147,7 @@ func total(clusters int, after State, p Plan) Totals {
 	return t
 }
 
-// Expectations are what comes out of files of expectations, on the new list of every cluster.
+// Expectations are the results of files of expectations, on the new list of every cluster.
 type Expectations struct {
 	Clusters int       `json:"clusters"` // whose lists were asked
 	Failed   int       `json:"failed"`

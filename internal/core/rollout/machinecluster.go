@@ -181,7 +181,7 @@ func (c *MachineCluster) inVain() bool {
 		})
 }
 
-// HeldFor is what the report of a cluster under way says while nothing is begun.
+// HeldFor returns what the report of a cluster under way says while nothing begins.
 func (c *MachineCluster) HeldFor(message string) v1alpha1.ReportedRollout {
 	return v1alpha1.ReportedRollout{After: c.Rollout.After, Started: c.Rollout.Started, Owner: c.Rollout.Owner, Message: message}
 }
@@ -209,7 +209,7 @@ func (c *MachineCluster) LastRolled() (v1alpha1.ReportedOwner, bool) {
 	return v1alpha1.ReportedOwner{Kind: kind, Name: name}, ok && !still
 }
 
-// OwnerName is what messages call an owner of machines.
+// OwnerName returns the name by which messages call an owner of machines.
 func OwnerName(o v1alpha1.ReportedOwner) string { return o.Kind + " " + o.Name }
 
 // UnderWay returns what the report says during the cluster's turn.

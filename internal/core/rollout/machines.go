@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// MachinePlan is what to do next for the fleet.
+// MachinePlan says what to do next for the fleet.
 type MachinePlan struct {
 	Going []*MachineCluster // under way: each takes its next step, the last that began first
 	Try   []*MachineCluster // to be tried in order: the first that can begins, and no other

@@ -60,7 +60,7 @@ func StandingOf(proxy *v1alpha1.CorporateProxy, control *revision.Control) Stand
 	return Standing{Phase: Underway, Message: state.Message}
 }
 
-// unseen is what was asked for and is not in the status; empty: nothing.
+// unseen names a request that the status does not show yet; empty: none.
 func unseen(proxy *v1alpha1.CorporateProxy, control *revision.Control) string {
 	status := proxy.Status
 	if status.ObservedGeneration != proxy.Generation {

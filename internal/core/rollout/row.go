@@ -37,7 +37,7 @@ type Row struct {
 	Status   Status
 }
 
-// Status is what became of the record of a row.
+// Status says how a cluster does with its record.
 type Status struct {
 	State   State
 	Message string    // why it failed, or is not done
@@ -67,7 +67,7 @@ var passing = []string{
 // a tenant could halt the fleet with them.
 var ownersFaults = []string{string(resolve.ReasonInvalidOverride), string(resolve.ReasonInvalidCluster)}
 
-// StatusOf is what a report says of a record; nil is none. A cluster that was not Ready when the record was made has time until
+// StatusOf returns what a report says of a record; nil is none. A cluster that was not Ready when the record was made has time until
 // the deadline to become it: nobody knows for what it failed. Probes is spec.rollout.haltOn.probes.
 func StatusOf(report v1alpha1.ProxyReportStatus, record *revision.Record, probes string) Status {
 	ready := meta.FindStatusCondition(report.Conditions, v1alpha1.ConditionReady)

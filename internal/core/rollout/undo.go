@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
-// Undo is what comes of it when somebody rejects a revision.
+// Undo is the effect of rejecting a revision.
 type Undo struct {
 	Reject  Revision
 	Already bool // it is rejected: nothing is left to do
