@@ -42,7 +42,7 @@ func policyPatterns(t *testing.T) patterns {
 	return p
 }
 
-// meant are the keys that something was probably meant to be.
+// meant returns the keys that something was probably meant to be.
 func (p patterns) meant(given string) []string {
 	var found []string
 	for key, nearMisses := range p.nearMisses {

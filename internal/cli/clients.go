@@ -49,7 +49,7 @@ type clientRow struct {
 	Source    string   `json:"source"`
 }
 
-// clientRows are the rows of the named clients, or of all. An unknown name is an error.
+// clientRows returns the rows of the named clients, or of all. An unknown name is an error.
 func clientRows(names []string) ([]clientRow, error) {
 	var clients []*dialect.Client
 	if len(names) == 0 {

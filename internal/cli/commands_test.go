@@ -30,7 +30,7 @@ func commands() map[string]*cobra.Command {
 
 var invoked = regexp.MustCompile(`(?:^|[|(] ?)fairlead((?: [a-z]+)*)`)
 
-// examplesOf are the lines of a help text that run something, joined where they go on.
+// examplesOf returns the lines of a help text that run something, joined where they go on.
 func examplesOf(cmd *cobra.Command) []string {
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", "")) {

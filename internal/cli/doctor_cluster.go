@@ -204,7 +204,7 @@ var verdicts = map[diagnosis.Verdict]string{
 	diagnosis.NothingWrong: "nothing is wrong", diagnosis.Wrong: "something is wrong", diagnosis.CannotTell: "nobody can tell whether something is wrong",
 }
 
-// diagnosisText is a paragraph for each sentence, and below what was looked at.
+// diagnosisText returns a paragraph for each sentence, and below what was looked at.
 func diagnosisText(s terminal.Style, d diagnosis.Diagnosis) []byte {
 	out := terminal.Findings{Style: s}
 	verdict := verdicts[d.Verdict]

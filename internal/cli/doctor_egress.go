@@ -105,7 +105,7 @@ func (o doctorEgressOptions) rows(cmd *cobra.Command) ([]cutoff.Row, error) {
 	return slices.Concat([]cutoff.Row{}, cutoff.Pods(policy.Egress, results), cutoff.Requests(effective, policy.Egress, requests)), nil
 }
 
-// requests are the requests of the access logs. One without any is most likely not a log of the relay.
+// requests returns the requests of the access logs. One without any is most likely not a log of the relay.
 func (o doctorEgressOptions) requests(cmd *cobra.Command) (all []cutoff.Request, err error) {
 	for _, name := range o.logs {
 		text, err := readFile(name, cmd.InOrStdin())
@@ -125,7 +125,7 @@ func (o doctorEgressOptions) requests(cmd *cobra.Command) (all []cutoff.Request,
 	return all, nil
 }
 
-// auditResults are the results of PolicyReports about pods, and how many reports there are.
+// auditResults returns the results of PolicyReports about pods, and how many reports there are.
 func auditResults(documents []document.Document) (results []cutoff.Result, reports int) {
 	for _, d := range documents {
 		if d.Object.GetKind() != "PolicyReport" {

@@ -61,7 +61,7 @@ func (e explained) counts() string {
 	return strings.Join(parts, ", ")
 }
 
-// compareForms is a row for each URL, a column for each form.
+// compareForms returns a row for each URL, a column for each form.
 func compareForms(t *testing.T) string {
 	t.Helper()
 	exact, portable := publishedData(t, "Exact"), publishedData(t, "Portable/v3")

@@ -76,7 +76,7 @@ func (c cause) alike(o cause) bool {
 	return o.why == c.why && o.decision == c.decision && o.machines == c.machines && slices.Equal(o.clients, c.clients)
 }
 
-// behind is where the next cause of this kind goes.
+// behind returns where the next cause of this kind goes.
 func behind(all []cause, why string) int {
 	for i := len(all); i > 0; i-- {
 		if all[i-1].why == why {

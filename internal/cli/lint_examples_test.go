@@ -70,7 +70,7 @@ func TestLintIsSilentAboutEveryListThatRenderPrintsOfExamplesAndProviders(t *tes
 	}
 }
 
-// described are the examples with a Cluster, two with IPv6, and one for each object that a provider is known by.
+// described returns the examples with a Cluster, two with IPv6, and one for each object that a provider is known by.
 func described(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -109,7 +109,7 @@ func mustRead(t *testing.T, file string) string {
 	return string(content)
 }
 
-// around is a Cluster with a provider's object.
+// around returns a Cluster with a provider's object.
 func around(t *testing.T, object string) string {
 	t.Helper()
 	var o struct {

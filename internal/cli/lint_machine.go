@@ -73,7 +73,7 @@ func lintReaders(cmd *cobra.Command, opts lintOptions, readers []lint.Reader) ([
 	return all, nil
 }
 
-// rootOf is the machine that a folder /etc/systemd/system belongs to: its units name files of it.
+// rootOf returns the machine that a folder /etc/systemd/system belongs to: its units name files of it.
 func rootOf(folder string) string {
 	clean := filepath.ToSlash(filepath.Clean(folder))
 	if clean == "etc/systemd/system" {

@@ -123,7 +123,7 @@ func sarifText(title string, f lint.Finding) string {
 	return strings.Join(parts, " ")
 }
 
-// locations are the locations of the list in manifests, or one for each entry, or that of the file: what has none is not shown by
+// locations returns the locations of the list in manifests, or one for each entry, or that of the file: what has none is not shown by
 // code hosts.
 func (s sarifSource) locations(linted lint.Result, entries []lint.Entry) []sarifLocation {
 	var all []sarifLocation
@@ -149,7 +149,7 @@ func (s sarifSource) locations(linted lint.Result, entries []lint.Entry) []sarif
 	return all
 }
 
-// sarifFile is a file as a whole; nil for standard input.
+// sarifFile returns a file as a whole; nil for standard input.
 func sarifFile(file string) *sarifPhysical {
 	if file == "" || file == "-" {
 		return nil
@@ -174,7 +174,7 @@ func (s sarifSource) physical(e lint.Entry) *sarifPhysical {
 	return at
 }
 
-// line is the one that has the entry, where no other has, too.
+// line returns the line that has the entry, if only one has.
 func (s sarifSource) line(entry string) int {
 	shown := []byte(explain.Shown(entry))
 	before, after, ok := bytes.Cut(s.text, shown)

@@ -157,7 +157,7 @@ func runMutate(cmd *cobra.Command, opts mutateOptions) error {
 	return err
 }
 
-// mutateValues are the values of the chart: its own, below the settings of the cluster, below the files.
+// mutateValues returns the values of the chart: its own, below the settings of the cluster, below the files.
 func mutateValues(cmd *cobra.Command, opts mutateOptions) (mutation.Values, error) {
 	var layers [][]byte
 	if opts.hasSettings() {

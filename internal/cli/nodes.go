@@ -80,7 +80,7 @@ func runNodes(cmd *cobra.Command, opts nodesOptions) error {
 	return nil
 }
 
-// unknownNodes is an error where nobody knows whether machines are outdated: a pipeline must not take that for no.
+// unknownNodes returns an error where nobody knows whether machines are outdated: a pipeline must not take that for no.
 func unknownNodes(reports []v1alpha1.ProxyReport, where string) error {
 	if len(reports) == 0 {
 		return fmt.Errorf("--fail-on: no ProxyReport was seen%s, so nobody knows whether machines are outdated", where)
@@ -172,7 +172,7 @@ func nodesText(s terminal.Style, rows []clusterNodes, opts nodesOptions, where s
 	return text
 }
 
-// shownOwners are the owners that have a line: who has no machine has one, too.
+// shownOwners returns the owners that have a line: who has no machine has one, too.
 func shownOwners(n clusterNodes, outdated bool) []nodesOwner {
 	owners := n.Owners
 	if len(owners) == 0 {
@@ -210,7 +210,7 @@ func nodesNotes(n clusterNodes) []string {
 	return notes
 }
 
-// nodesNames are the owners, for clusterctl alpha rollout restart.
+// nodesNames returns the owners, for clusterctl alpha rollout restart.
 func nodesNames(rows []clusterNodes, outdated bool) []ownerName {
 	var names []ownerName
 	for _, row := range rows {

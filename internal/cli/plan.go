@@ -93,7 +93,7 @@ for a change, 2 for an error, and 3 if an expectation of --expect is not met.`,
 	return cmd
 }
 
-// online are the flags that say how a cluster is asked.
+// online returns the flags that say how a cluster is asked.
 func (o *planOptions) online() bool {
 	return len(o.files) > 0 || o.upgrade && len(o.args) == 0
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/plan"
 )
 
-// lists is an API server that has these objects, by path.
+// lists returns an API server that has these objects, by path.
 func lists(objects map[string][]string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -36,7 +36,7 @@ const (
 	configMapsPath = "/api/v1/namespaces/fairlead-system/configmaps"
 )
 
-// liveFleet is a fleet of clusters with a CorporateProxy whose list stands in a Secret, which has a public half, and that
+// liveFleet returns a fleet of clusters with a CorporateProxy whose list stands in a Secret, which has a public half, and that
 // allows namespaces of a label.
 func liveFleet(clusters int) map[string][]string {
 	objects := map[string][]string{

@@ -74,7 +74,7 @@ func warnOf(parts []fleet.Part, warnings io.Writer) {
 	}
 }
 
-// trees are the files of both states.
+// trees returns the files of both states.
 func (o *planOptions) trees() (before, after []treeFile, err error) {
 	if o.from == "" {
 		if before, err = readTree(o.args[0], o.values); err == nil {
@@ -93,7 +93,7 @@ func (o *planOptions) trees() (before, after []treeFile, err error) {
 	return before, after, err
 }
 
-// noProxies is an error where no state has anything that sets a proxy: every cluster would be as before.
+// noProxies returns an error where no state has anything that sets a proxy: every cluster would be as before.
 func noProxies(from string, states ...[]fleet.Part) error {
 	for _, parts := range states {
 		for _, p := range parts {
@@ -123,7 +123,7 @@ func (p parser) parse(f treeFile) ([]document.Document, error) {
 	return documents, err
 }
 
-// parts are the installations: a folder with a file of values has the manifests below it. All other manifests are one more.
+// parts returns the installations: a folder with a file of values has the manifests below it. All other manifests are one more.
 func (o *planOptions) parts(parsed parser, found []treeFile, common []document.Document) ([]fleet.Part, error) {
 	var parts []fleet.Part
 	at := map[string]int{}
@@ -201,7 +201,7 @@ func (o *planOptions) readLive(cmd *cobra.Command, into *fleet.States) error {
 	return nil
 }
 
-// knownKinds is an error where nothing in the manifests concerns clusters, or a kind of Fairlead is misspelled. What is not
+// knownKinds returns an error where nothing in the manifests concerns clusters, or a kind of Fairlead is misspelled. What is not
 // looked at is a warning.
 func knownKinds(names []string, manifests []document.Document, warnings io.Writer) error {
 	known := 0

@@ -194,7 +194,7 @@ func podsTable(s terminal.Style, report podsReport, wide bool) []byte {
 	return t.Bytes()
 }
 
-// owners are the owners that can be restarted: kubectl rollout restart.
+// owners returns the owners that can be restarted: kubectl rollout restart.
 func (r podsReport) owners() []ownerName {
 	var names []ownerName
 	for _, o := range r.Owners {

@@ -207,7 +207,7 @@ func (o *probeOptions) read(cmd *cobra.Command) (*upstream.Settings, error) {
 	return settings, err
 }
 
-// podSettings is what the Secret fairlead-proxy has.
+// podSettings returns what the Secret fairlead-proxy has.
 func podSettings(e resolve.Effective) map[string]string {
 	settings := map[string]string{}
 	for key, value := range render.PodSecret(e).Data {

@@ -26,7 +26,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, os.Symlink(executable, path) // testscript.Main goes by the name
 })
 
-// program is a fairlead to run: this test under another name.
+// program returns a fairlead to run: this test under another name.
 func program(t *testing.T) string {
 	t.Helper()
 	path, err := built()

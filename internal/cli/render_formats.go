@@ -98,7 +98,7 @@ func alone(write func(resolve.Effective) ([]byte, error)) func(resolve.Effective
 	return func(e resolve.Effective, _ renderOptions) ([]byte, error) { return write(e) }
 }
 
-// outputNames are the names of the table, in its order.
+// outputNames returns the names of the table, in its order.
 func outputNames() []string {
 	names := make([]string, len(artifacts))
 	for i, a := range artifacts {
@@ -107,7 +107,7 @@ func outputNames() []string {
 	return names
 }
 
-// artifact is what --key or -o asks for. What the operator cannot write for a cluster is an error in every output.
+// artifact returns what --key or -o asks for. What the operator cannot write for a cluster is an error in every output.
 func (o renderOptions) artifact(e resolve.Effective) ([]byte, error) {
 	if o.node.key != "" {
 		return nodeKey(o.node.key, e)
@@ -140,7 +140,7 @@ func nodeKey(name string, e resolve.Effective) ([]byte, error) {
 	return content, nil
 }
 
-// appliedObjects are what the operator applies for a cluster: the Secrets, and the ConfigMap where it is asked for.
+// appliedObjects returns what the operator applies for a cluster: the Secrets, and the ConfigMap where it is asked for.
 func appliedObjects(e resolve.Effective) ([]runtime.Object, error) {
 	secrets, err := render.Secrets(e)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 const canary = "c4nary"
 
-// printed is what render prints, with the data of Secrets and of configs for machines decoded.
+// printed returns what render prints, with the data of Secrets and of configs for machines decoded.
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
 	values := filepath.Join(t.TempDir(), "values.yaml")

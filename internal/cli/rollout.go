@@ -62,7 +62,7 @@ func dryRunFlag(cmd *cobra.Command, into *string) {
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = clientDryRun
 }
 
-// suffix is what kubectl appends to what it would have done.
+// suffix returns what kubectl appends to what it would have done.
 func suffix(dryRun string) string {
 	if dryRun == noDryRun {
 		return ""
@@ -70,7 +70,7 @@ func suffix(dryRun string) string {
 	return " (" + dryRun + " dry run)"
 }
 
-// plainName is the name of a CorporateProxy, which may be given as TYPE/NAME, as kubectl rollout takes it.
+// plainName returns the name of a CorporateProxy, which may be given as TYPE/NAME, as kubectl rollout takes it.
 func plainName(given string) string {
 	return untyped(given, "corporateproxy", "corporateproxies", "cproxy")
 }
@@ -164,7 +164,7 @@ func (o rolloutOptions) kept(cmd *cobra.Command, name string) (fleetOf, *v1alpha
 	return f, proxy, stored, err
 }
 
-// control is what people say; what they say wrongly is a warning.
+// control returns what people say; what they say wrongly is a warning.
 func (f fleetOf) control(configMap *corev1.ConfigMap) revision.Control {
 	control, err := revision.ParseControl(configMap)
 	if err != nil {

@@ -111,7 +111,7 @@ func historyOf(stored []revision.Public, status []v1alpha1.RevisionStatus, contr
 	return rows
 }
 
-// stateOf is the state of one of the revisions, which are in the order of their numbers.
+// stateOf returns the state of one of the revisions, which are in the order of their numbers.
 func stateOf(known []rollout.Revision, i int) string {
 	accepted := func(r rollout.Revision) bool { return !r.Rejected }
 	switch {

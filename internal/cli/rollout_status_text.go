@@ -191,7 +191,7 @@ func wavesText(s terminal.Style, waves []v1alpha1.WaveStatus, phase rollout.Phas
 	return table.Bytes()
 }
 
-// statusNotes are what stands below the table.
+// statusNotes returns what stands below the table.
 func statusNotes(r rolloutReport) []string {
 	var notes []string
 	if r.Operator != "" {
@@ -230,7 +230,7 @@ func statusNotes(r rolloutReport) []string {
 	return notes
 }
 
-// repairText is what has a halted rollout continue. Of clusters that nobody has looked into, nothing is known to be wrong.
+// repairText returns what has a halted rollout continue. Of clusters that nobody has looked into, nothing is known to be wrong.
 func repairText(state *v1alpha1.RolloutStatus) string {
 	unobserved := func(failure string) bool { return strings.Contains(failure, rollout.NotObservedSince) }
 	switch {

@@ -19,7 +19,7 @@ func at(second int) *metav1.Time {
 	return &t
 }
 
-// halted is a CorporateProxy whose rollout is halted and paused twice.
+// halted returns a CorporateProxy whose rollout is halted and paused twice.
 func halted() *v1alpha1.CorporateProxy {
 	p := &v1alpha1.CorporateProxy{Spec: v1alpha1.CorporateProxySpec{Rollout: &v1alpha1.Rollout{Paused: true}}}
 	p.Name = "corp"

@@ -34,7 +34,7 @@ func TestTheCommandLine(t *testing.T) {
 	testscript.Run(t, scripts("testdata/script"))
 }
 
-// scripts are the scripts of a folder.
+// scripts returns the scripts of a folder.
 func scripts(dir string) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,

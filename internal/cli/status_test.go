@@ -21,7 +21,7 @@ import (
 
 const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/fairlead-system/leases"
 
-// pictured is what an API server has of a fleet, by path.
+// pictured returns what an API server has of a fleet, by path.
 func pictured(t testing.TB, clusters int) map[string][]string {
 	t.Helper()
 	reports, proxies, metadata := picturetest.Fleet(clusters, time.Now())

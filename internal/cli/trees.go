@@ -143,7 +143,7 @@ func blobs(names []string, content *bufio.Reader) ([]treeFile, error) {
 	return all, nil
 }
 
-// revisionNames are the names of branches and tags; none where there is no repository.
+// revisionNames returns the names of branches and tags; none where there is no repository.
 func revisionNames() []string {
 	out, _ := git(nil, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
 	return strings.Fields(string(out))

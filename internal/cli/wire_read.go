@@ -75,7 +75,7 @@ func (w *wirer) cluster(ctx context.Context) error {
 	return err
 }
 
-// workers are the workers of the whole namespace: a template may be another Cluster's, too.
+// workers returns the workers of the whole namespace: a template may be another Cluster's, too.
 func (w *wirer) workers(ctx context.Context) error {
 	if !w.in.Nodes {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/wiring"
 )
 
-// wiringText is a paragraph for each object, and below what remains.
+// wiringText returns a paragraph for each object, and below what remains.
 func wiringText(s terminal.Style, r wiring.Result) []byte {
 	var out bytes.Buffer
 	colours := map[wiring.State]string{wiring.Change: terminal.Yellow, wiring.Wired: terminal.Green, wiring.Left: ""}

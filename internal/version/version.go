@@ -17,7 +17,7 @@ var number string
 // Version is what programs say of themselves, as --version and to servers.
 var Version = version(debug.ReadBuildInfo())
 
-// version is the one of the module, where the go command has taken it from a proxy (go install …@v0.1.0) or the commit
+// version returns the version of the module, where the go command has taken it from a proxy (go install …@v0.1.0) or the commit
 // has that tag. Any other build is on its way to Number or from there: what it was made of follows as build metadata,
 // which has no precedence (semver.org, 10): v0.1.0+1a2b3c4d5e6f, v0.1.0+1a2b3c4d5e6f.modified, or v0.1.0+devel without
 // a repository.

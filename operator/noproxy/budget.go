@@ -30,7 +30,7 @@ type Writing struct {
 	Left    List // entries that lack additions, for the budget
 }
 
-// additions are what stands beside an entry so that more clients read it as it is meant.
+// additions returns what stands beside an entry so that more clients read it as it is meant.
 func (w *writer) additions(item Item) List {
 	var added List
 	add := func(e Entry) { added = append(added, Item{e, item.Sources}) }
@@ -86,7 +86,7 @@ func (w *writer) affordable(list List) map[string]bool {
 	return kept
 }
 
-// left are the entries that lack additions.
+// left returns the entries that lack additions.
 func (w *writer) left(list List) List {
 	has := w.texts()
 	return slices.DeleteFunc(slices.Clone(list), func(item Item) bool {

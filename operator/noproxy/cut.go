@@ -69,7 +69,7 @@ func Split(list string) []string {
 	return tokens
 }
 
-// Elements are the texts of a list that was never one string, as of YAML; the field
+// Elements returns the texts of a list that was never one string, as of YAML; the field
 // gets their positions.
 func Elements(texts []string, source Source) []Element {
 	elements := make([]Element, len(texts))

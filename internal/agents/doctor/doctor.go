@@ -80,7 +80,7 @@ func (r Report) Worst() lint.Severity {
 	return lint.Worst(all)
 }
 
-// Hubs are the hubs that agents dial, each once.
+// Hubs returns the hubs that agents dial, each once.
 func (r Report) Hubs() []string {
 	var all []string
 	for _, p := range r.Pods {
@@ -244,7 +244,7 @@ func (e *Examination) configurations() ([]tunnel.Configuration, error) {
 	return said, nil
 }
 
-// places are where lists are, or should be. The proxy's URL is judged where an agent reads it.
+// places returns where lists are, or should be. The proxy's URL is judged where an agent reads it.
 func (e *Examination) places() []lists.Place {
 	var all []lists.Place
 	for _, d := range slices.Concat(e.asked, e.documents) {

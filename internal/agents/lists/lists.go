@@ -234,7 +234,7 @@ func isElsewhere(file map[string]any) bool {
 	return file["kind"] == nil && (file["services"] != nil || file["jobs"] != nil || file["stages"] != nil || file["steps"] != nil)
 }
 
-// clusterOf is the cluster that an object of Cluster API belongs to.
+// clusterOf returns the cluster that an object of Cluster API belongs to.
 func clusterOf(object map[string]any) string {
 	name, _, _ := unstructured.NestedString(object, "metadata", "labels", "cluster.x-k8s.io/cluster-name") // clusterv1.ClusterNameLabel
 	if name == "" {

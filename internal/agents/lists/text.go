@@ -78,7 +78,7 @@ func (w *walker) assignments(at, text string) {
 	w.add(g)
 }
 
-// encoded is the text of a file of bootstrap providers that is in base64 (files[] of KubeadmConfigSpec).
+// encoded returns the text of a file of bootstrap providers that is in base64 (files[] of KubeadmConfigSpec).
 func encoded(m map[string]any) (string, bool) {
 	content, _ := m["content"].(string)
 	if m["encoding"] != "base64" {
@@ -88,7 +88,7 @@ func encoded(m map[string]any) (string, bool) {
 	return string(text), err == nil && utf8.Valid(text)
 }
 
-// decoded is a Secret with its data as text.
+// decoded returns a Secret with its data as text.
 func decoded(object map[string]any) map[string]any {
 	data, _ := object["data"].(map[string]any)
 	if object["kind"] != "Secret" || data == nil {

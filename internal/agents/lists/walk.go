@@ -267,7 +267,7 @@ func (w *walker) set(g *Place, name, field, text string) {
 // word is what an entry may look like, also a wrong one.
 var word = regexp.MustCompile(`^(?:[\pL\pN._*][\pL\pN._*/-]*(?::\d+)?|[0-9a-fA-F:.\[\]/]+|https?://[\pL\pN.-]+(?::\d+)?/?)?$`)
 
-// shown is a list up to what is in none, such as another assignment or a flag. That, and what follows, may be a password.
+// shown returns a list up to what is in none, such as another assignment or a flag. That, and what follows, may be a password.
 func shown(list string) string {
 	entries := strings.Split(list, ",")
 	for i, entry := range entries {
@@ -300,7 +300,7 @@ func (p *Place) refer(name, field string) {
 	p.fields[name] = explain.Shown(field)
 }
 
-// canonical is the variable that a key stands for: noProxy, no-proxy and NO_PROXY are one.
+// canonical returns the variable that a key stands for: noProxy, no-proxy and NO_PROXY are one.
 func canonical(key string) (string, bool) {
 	switch key {
 	case proxyenv.LowerHTTP, proxyenv.LowerHTTPS, proxyenv.LowerNoProxy:
@@ -312,7 +312,7 @@ func canonical(key string) (string, bool) {
 
 var variableNames = map[string]string{"httpproxy": proxyenv.HTTP, "httpsproxy": proxyenv.HTTPS, "noproxy": proxyenv.NoProxy}
 
-// joined is a text, or a list of texts as NO_PROXY has it.
+// joined returns a text, or a list of texts as NO_PROXY has it.
 func joined(value any) (string, bool) {
 	if text, ok := value.(string); ok {
 		return text, true

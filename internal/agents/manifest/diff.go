@@ -155,7 +155,7 @@ func (e *editor) removeKey(node *yamlv3.Node, i int) {
 	e.replace(start, e.start(node.Content[i+2]), "") // the next one moves to the dash
 }
 
-// pairEnd is the end of a key with its value.
+// pairEnd returns the end of a key with its value.
 func (e *editor) pairEnd(node *yamlv3.Node, i int) int {
 	if isEmpty(node.Content[i+1]) {
 		return e.colon(node.Content[i])
@@ -206,7 +206,7 @@ func (e *editor) removeItems(items []*yamlv3.Node) {
 	}
 }
 
-// dashAt is the position of an item's dash, which must be the first of its line.
+// dashAt returns the position of an item's dash, which must be the first of its line.
 func (e *editor) dashAt(item *yamlv3.Node) int {
 	start := e.start(item)
 	line := e.lineStart(start)

@@ -175,7 +175,7 @@ func rewrite(document []byte, want any) (edited []byte, err error) {
 	return append(head(document), (strings.Join(block(want, true), eol) + eol)...), nil
 }
 
-// head is what stands before the object: separator, comments, blank lines.
+// head returns what stands before the object: separator, comments, blank lines.
 func head(document []byte) []byte {
 	at := 0
 	for line := range bytes.Lines(document) {

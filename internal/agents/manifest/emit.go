@@ -64,7 +64,7 @@ func toNode(value any, style yamlv3.Style) *yamlv3.Node {
 	return node
 }
 
-// indented are the lines with blanks before them.
+// indented returns the lines with blanks before them.
 func indented(lines []string, by int) []string {
 	result := make([]string, len(lines))
 	for i, line := range lines {

@@ -50,7 +50,7 @@ func (e *editor) pretty(value any, margin, unit string) string {
 	return strings.ReplaceAll(string(text), "\n", e.eol)
 }
 
-// gap is what stands between a comma and an element.
+// gap returns what stands between a comma and an element.
 func (e *editor) gap(margin string) string {
 	switch {
 	case margin != "":
@@ -61,7 +61,7 @@ func (e *editor) gap(margin string) string {
 	return " "
 }
 
-// margin is the line end and the blanks before an element, if it begins a line, and one step of indentation.
+// margin returns the line end and the blanks before an element, if it begins a line, and one step of indentation.
 func (e *editor) margin(node, element *yamlv3.Node) (margin, unit string) {
 	at, start := e.start(element), e.start(node)
 	line := e.lineStart(at)

@@ -147,7 +147,7 @@ func (w *writer) inline(value any, indent int, key bool) {
 	}
 }
 
-// text is the value, written.
+// text returns the value, written.
 func (w *writer) text(value map[string]any) string {
 	w.out.Reset()
 	w.out.WriteString(w.one("", "---\n", "# Source: x\n", "--- # first\n"))

@@ -9,7 +9,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// start is where a node begins, behind its anchor and tag.
+// start returns where a node begins, behind its anchor and tag.
 func (e *editor) start(node *yamlv3.Node) int {
 	if node.Line < 1 || node.Line > len(e.lines) {
 		return len(e.text) // an empty value at the end
@@ -23,7 +23,7 @@ func (e *editor) start(node *yamlv3.Node) int {
 	return at
 }
 
-// end is where a node ends: behind its last character.
+// end returns where a node ends: behind its last character.
 func (e *editor) end(node *yamlv3.Node) int {
 	start := e.start(node)
 	require(node.Kind != yamlv3.AliasNode)
@@ -40,7 +40,7 @@ func (e *editor) end(node *yamlv3.Node) int {
 	return e.end(last)
 }
 
-// colon is the position behind the colon of a key.
+// colon returns the position behind the colon of a key.
 func (e *editor) colon(key *yamlv3.Node) int {
 	at := e.skip(e.end(key), " \t")
 	require(at < len(e.text) && e.text[at] == ':') // else it is an explicit key: "? key"
@@ -84,14 +84,14 @@ var (
 	singleQuoted = regexp.MustCompile(`^'(?:[^']|'')*'`)
 )
 
-// match is the length of what matches at a position.
+// match returns the length of what matches at a position.
 func (e *editor) match(at int, pattern *regexp.Regexp) int {
 	found := pattern.FindIndex(e.text[at:])
 	require(found != nil)
 	return found[1]
 }
 
-// blockEnd is the end of a literal or folded text: its last line that is indented like the first.
+// blockEnd returns the end of a literal or folded text: its last line that is indented like the first.
 func (e *editor) blockEnd(node *yamlv3.Node, start int) int {
 	next := e.nextLine(start)
 	header, _, _ := bytes.Cut(e.text[start:next], []byte("#"))
@@ -148,10 +148,10 @@ func (e *editor) skipFlow(at int) int {
 	}
 }
 
-// lineStart is the beginning of the line of a position.
+// lineStart returns the beginning of the line of a position.
 func (e *editor) lineStart(at int) int { return bytes.LastIndexByte(e.text[:at], '\n') + 1 }
 
-// lineEnd is where the line's end mark begins.
+// lineEnd returns where the line's end mark begins.
 func (e *editor) lineEnd(at int) int {
 	end := e.nextLine(at)
 	for end > at && (e.text[end-1] == '\n' || e.text[end-1] == '\r') {
@@ -160,7 +160,7 @@ func (e *editor) lineEnd(at int) int {
 	return end
 }
 
-// nextLine is the beginning of the next line, or the end of the text.
+// nextLine returns the beginning of the next line, or the end of the text.
 func (e *editor) nextLine(at int) int {
 	if length := bytes.IndexByte(e.text[at:], '\n'); length >= 0 {
 		return at + length + 1

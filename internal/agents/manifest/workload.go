@@ -73,7 +73,7 @@ func get(object map[string]any, path []string) any {
 	return value
 }
 
-// Template is what the pods are made of: metadata and spec, nil if there is none.
+// Template returns what the pods are made of: metadata and spec, nil if there is none.
 func (w Workload) Template() map[string]any {
 	template, _ := get(w.Object, templates[kind(w.Object)]).(map[string]any)
 	return template

@@ -220,7 +220,7 @@ func (r *Rendering) whyNone(family string) string {
 	return "tunnels.enabled is false, or the family's through is None"
 }
 
-// Unrelayed are the families whose agents would get fairlead-relay and that get no policy, for the reason NoRelay.
+// Unrelayed returns the families whose agents would get fairlead-relay and that get no policy, for the reason NoRelay.
 func (r *Rendering) Unrelayed() []Tunnel {
 	if r.NoRelay == "" {
 		return nil

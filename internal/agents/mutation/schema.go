@@ -84,7 +84,7 @@ func breach(of jsonschema.ErrorKind) string {
 	return "is refused: " + of.LocalizedString(message.NewPrinter(language.English))
 }
 
-// typeName is a type of JSON, for people.
+// typeName returns a type of JSON, for people.
 func typeName(name string) string {
 	known := map[string]string{
 		"array": "a list", "object": "an object", "string": "a text", "bool": "true or false", "boolean": "true or false", "integer": "a whole number", "null": "null",

@@ -12,7 +12,7 @@ import (
 
 type variable struct{ Name, Expression string }
 
-// variables are the variables of a policy's text, in its order.
+// variables returns the variables of a policy's text, in its order.
 func variables(t *testing.T, name string) []variable {
 	t.Helper()
 	text, err := policies.Files.ReadFile(name + "/" + name + ".yaml")

@@ -21,7 +21,7 @@ type agent struct {
 	path string // in the pod
 }
 
-// agents are the containers with these names, all without any.
+// agents returns the containers with these names, all without any.
 func agents(pod tunnel.Pod, names []string) []agent {
 	var found []agent
 	for list, containers := range map[string][]tunnel.Container{"containers": pod.Spec.Containers, "initContainers": pod.Spec.InitContainers} {
@@ -108,7 +108,7 @@ func (s statement) family(family *mutation.Tunnel) {
 	s.arguments(found, family)
 }
 
-// added are the values that operations put below a path, or there as a list.
+// added returns the values that operations put below a path, or there as a list.
 func (s statement) added(path string) []any {
 	var values []any
 	for _, operation := range s.operations {
@@ -191,7 +191,7 @@ func (s statement) relay(found []agent) {
 	}
 }
 
-// relayAdded are the values of a flag of the relay that is added.
+// relayAdded returns the values of a flag of the relay that is added.
 func (s statement) relayAdded(flag string) []string {
 	var values []string
 	for _, operation := range s.operations {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
-// byOrigin are the added variables that are the cluster's, and a text about the lists that begin with somebody's entries.
+// byOrigin returns the added variables that are the cluster's, and a text about the lists that begin with somebody's entries.
 func (a agent) byOrigin(names []string) (ours []string, entries string) {
 	if !slices.Contains(names, proxysecret.ListName) {
 		return names, ""

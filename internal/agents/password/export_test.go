@@ -1,4 +1,4 @@
 package password
 
-// Patterns are the patterns of InValue.
+// Patterns returns the patterns of InValue.
 func Patterns() []string { return []string{inValue.String(), elsewhere.String()} }

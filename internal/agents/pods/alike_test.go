@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
-// spec is what a file of policies/ says, its expressions without white space and comments.
+// spec returns what a file of policies/ says, its expressions without white space and comments.
 func spec(t *testing.T, name string) (variables map[string]string, namespaces, objects *metav1.LabelSelector) {
 	t.Helper()
 	var policy struct {
@@ -36,7 +36,7 @@ func spec(t *testing.T, name string) (variables map[string]string, namespaces, o
 	return variables, policy.MatchConstraints.NamespaceSelector, policy.MatchConstraints.ObjectSelector
 }
 
-// allPatterns are the patterns of a list and what a selector excludes, in the order of the alphabet.
+// allPatterns returns the patterns of a list and what a selector excludes, in the order of the alphabet.
 func allPatterns(t *testing.T, list string, selector *metav1.LabelSelector) string {
 	t.Helper()
 	var patterns []string

@@ -95,7 +95,7 @@ func (p programs) read(asked string, pod *corev1.Pod, into any) error {
 	return nil
 }
 
-// excluded is why the policy leaves out a pod, as it was admitted, beside what selectors say; empty if it does not. The policy of
+// excluded returns why the policy leaves out a pod, as it was admitted, beside what selectors say; empty if it does not. The policy of
 // an older chart has no such variable, and says by another one whether.
 func (p programs) excluded(pod *corev1.Pod, namespace map[string]string) (string, error) {
 	asked := "excluded"

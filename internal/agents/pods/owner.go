@@ -15,7 +15,7 @@ type Owner struct {
 	Name      string
 }
 
-// ControllerOf is the owner that manages an object; of one that has none, the object itself.
+// ControllerOf returns the owner that manages an object; of one that has none, the object itself.
 func ControllerOf(kind string, object metav1.Object) Owner {
 	if ref := metav1.GetControllerOfNoCopy(object); ref != nil {
 		return Owner{object.GetNamespace(), ref.Kind, ref.Name}

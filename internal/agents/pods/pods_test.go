@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// policy is the one of policies/, as Kyverno or the API server stored it at noon.
+// policy returns the policy of policies/, as Kyverno or the API server stored it at noon.
 func policy(t *testing.T, change func(map[string]any)) *pods.Policy {
 	t.Helper()
 	p, err := pods.ReadPolicy(object(t, change))

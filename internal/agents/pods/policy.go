@@ -200,7 +200,7 @@ func decode(from, into any) error {
 	return nil
 }
 
-// changed is the newest time at which somebody wrote the object, apart from its status.
+// changed returns the newest time at which somebody wrote the object, apart from its status.
 func changed(fields []metav1.ManagedFieldsEntry, created time.Time) time.Time {
 	newest := created
 	for _, entry := range fields {

@@ -69,7 +69,7 @@ func randomPod(r *rand.Rand) *corev1.Pod {
 	return p
 }
 
-// injected are the containers that the policy changes, by name: what the API server would store.
+// injected returns the containers that the policy changes, by name: what the API server would store.
 func injected(t *testing.T, policy *mutation.Policy, pod *corev1.Pod, namespace *corev1.Namespace) map[string]bool {
 	t.Helper()
 	admitted := pod.DeepCopy()

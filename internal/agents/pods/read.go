@@ -192,7 +192,7 @@ func (r *Reading) readSecrets(ctx context.Context) error {
 	return nil
 }
 
-// changedAt is when the data of a Secret last became different: what the replicator says of its copies, and of the
+// changedAt returns when the data of a Secret last became different: what the replicator says of its copies, and of the
 // source what the API server does.
 func changedAt(secret metav1.PartialObjectMetadata) (time.Time, bool) {
 	if said, ok := secret.Annotations[proxysecret.ChangedAtAnnotation]; ok {

@@ -54,7 +54,7 @@ func (c Cluster) why(pod *corev1.Pod, one container, s setting) (Reason, string)
 	return ReasonUnknown, "admitted without the policy being asked, or changed since: replace the pod"
 }
 
-// born is when the container was admitted. Of an ephemeral one, that is when it was started.
+// born returns when the container was admitted. Of an ephemeral one, that is when it was started.
 func born(pod *corev1.Pod, one container) time.Time {
 	if one.ephemeral && one.state.Running != nil {
 		return one.state.Running.StartedAt.Time
@@ -83,7 +83,7 @@ func (c Cluster) leftOut(pod *corev1.Pod) (Reason, string) {
 	return ReasonExcluded, message
 }
 
-// excludes is why the policy leaves a pod out, as its selectors and its own variable say; empty if it does not.
+// excludes returns why the policy leaves a pod out, as its selectors and its own variable say; empty if it does not.
 func (p *Policy) excludes(pod *corev1.Pod, namespace map[string]string) (string, error) {
 	if p == nil {
 		return excludedByAny(pod, namespace), nil
@@ -140,7 +140,7 @@ const (
 	nameBase     = 63 - nameRandom
 )
 
-// admittedName is the name that the policy saw: none, if it was to be generated.
+// admittedName returns the name that the policy saw: none, if it was to be generated.
 func admittedName(pod *corev1.Pod) string {
 	base := pod.GenerateName[:min(len(pod.GenerateName), nameBase)]
 	random, ok := strings.CutPrefix(pod.Name, base)

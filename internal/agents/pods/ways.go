@@ -56,7 +56,7 @@ func isReference(e corev1.EnvVar) bool {
 	return e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == proxysecret.Name
 }
 
-// references are the references of a container to the Secret fairlead-proxy, and whether each is optional.
+// references returns the references of a container to the Secret fairlead-proxy, and whether each is optional.
 func references(c corev1.Container) (optional []bool) {
 	for _, e := range c.Env {
 		if isReference(e) {

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/pods"
 )
 
-// relaying is the policy as the chart makes it with carry Relay.
+// relaying returns the policy as the chart makes it with carry Relay.
 func relaying(t *testing.T, values string) *pods.Policy {
 	t.Helper()
 	given, err := mutation.ReadValues([]byte("proxy: {https: 'http://me:S3CRET@proxy.example:1', http: 'http://proxy.example:1', noProxy: a}"), []byte(values))

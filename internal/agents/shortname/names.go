@@ -37,7 +37,7 @@ var (
 	noAddress = regexp.MustCompile(`(?i)image|tag|version|user|listen|bind`)
 )
 
-// textsOf are the arguments and variables of a container.
+// textsOf returns the arguments and variables of a container.
 func textsOf(c tunnel.Container, variables []variable) []text {
 	var all []text
 	for _, line := range []struct {
@@ -63,7 +63,7 @@ func textsOf(c tunnel.Container, variables []variable) []text {
 	return all
 }
 
-// names are the Services that a text names, whose words may be those of a shell.
+// names returns the Services that a text names, whose words may be those of a shell.
 func (s Services) names(namespace string, t text) []named {
 	if password.IsOf(t.key) {
 		return nil
@@ -85,7 +85,7 @@ func (s Services) names(namespace string, t text) []named {
 	return found
 }
 
-// inWord are the Services that a word names: in a URL; and those that are known with a port, or alone where a host belongs.
+// inWord returns the Services that a word names: in a URL; and those that are known with a port, or alone where a host belongs.
 func (s Services) inWord(namespace string, t text) []named {
 	var found []named
 	add := func(host string, sure bool) {
@@ -137,7 +137,7 @@ type variable struct {
 	unknown     bool   // its value
 }
 
-// variables are the variables of a container with what ConfigMaps among the files put there. Later ones win, as kubelet has it.
+// variables returns the variables of a container with what ConfigMaps among the files put there. Later ones win, as kubelet has it.
 func (s Services) variables(namespace string, c tunnel.Container) []variable {
 	var all []variable
 	set := func(v variable) {

@@ -108,7 +108,7 @@ func (s Services) InPod(object string, pod tunnel.Pod, list string) []lint.Findi
 	return findings
 }
 
-// listOf is the list that a container reads, and whether it has a proxy: of its own, or by the policy inject-proxy-env.
+// listOf returns the list that a container reads, and whether it has a proxy: of its own, or by the policy inject-proxy-env.
 func (s Services) listOf(pod tunnel.Pod, variables []variable, list string) (reads string, proxied bool) {
 	label := pod.Metadata.Labels[selection.Key]
 	injected := label == selection.Include || label != selection.Exclude && pod.Metadata.Annotations[selection.Key] != selection.Exclude &&
@@ -141,7 +141,7 @@ func finding(object, container string, severity lint.Severity, all []named) lint
 	return f
 }
 
-// full is the name of a Service that every list covers.
+// full returns the name of a Service that every list covers.
 func full(host, namespace string) string {
 	if strings.Contains(host, ".") {
 		return host + ".svc"

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 )
 
-// withConfig is a pod of frpc whose configuration is in a ConfigMap.
+// withConfig returns a pod of frpc whose configuration is in a ConfigMap.
 func withConfig(name, content, container string) string {
 	return "kind: Pod\nmetadata: {labels: {app: frpc}}\nspec:\n  volumes: [{name: c, configMap: {name: frpc}}]\n  containers:\n" +
 		"  - {name: frpc, image: 'frpc:v0.61.0', args: [-c, /etc/frp/" + name + "], volumeMounts: [{name: c, mountPath: /etc/frp}]" + container + "}\n" +

@@ -262,7 +262,7 @@ func (j *judge) byArgument() {
 	}
 }
 
-// chosen is the first of these variables that has a value, as Go and frpc choose.
+// chosen returns the first of these variables that has a value, as Go and frpc choose.
 func (j *judge) chosen(names ...string) (setting, bool) {
 	for _, name := range names {
 		if v := j.env.variables[name]; v.unknown || v.value != "" {

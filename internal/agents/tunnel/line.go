@@ -14,7 +14,7 @@ type line struct {
 	exported map[string]string
 }
 
-// written is the command line as it stands in the pod.
+// written returns the command line as it stands in the pod.
 func (c Container) written() line { return line{words: slices.Concat(c.Command, c.Args)} }
 
 // Has tells whether a flag stands in the command line.
@@ -25,7 +25,7 @@ func (c Container) Hides(flag string) bool {
 	return slices.ContainsFunc(c.written().words, func(word string) bool { return strings.Contains(word, flag) && !strings.HasPrefix(word, flag) })
 }
 
-// Flag is the value of a flag in the command line: of several, the last one counts.
+// Flag returns the value of a flag in the command line: of several, the last one counts.
 func (c Container) Flag(name string) (string, bool) { return c.written().flag(name) }
 
 // commandLine returns what a container runs. Its image may name the program and more.
@@ -107,7 +107,7 @@ func words(text string) []string {
 	return all
 }
 
-// program is the base name of the first word; empty where that is a flag.
+// program returns the base name of the first word; empty where that is a flag.
 func (l line) program() string {
 	if len(l.words) == 0 || strings.HasPrefix(l.words[0], "-") {
 		return ""
@@ -115,7 +115,7 @@ func (l line) program() string {
 	return path.Base(l.words[0])
 }
 
-// values are the values of these flags: "--f=v", "--f v", or "-fv" of a short one that takes any.
+// values returns the values of these flags: "--f=v", "--f v", or "-fv" of a short one that takes any.
 func (l line) values(names ...string) []string {
 	var all []string
 	for i, word := range l.words {

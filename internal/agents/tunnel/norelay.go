@@ -55,7 +55,7 @@ func (j *judge) way() string {
 
 const plainProxy = "a proxy by http://"
 
-// relayless is why there can be none, by the rules of the policies, which a test evaluates; empty if there can.
+// relayless returns why there can be none, by the rules of the policies, which a test evaluates; empty if there can.
 func (j *judge) relayless() (why, mend string) {
 	if why, mend := j.in.Pod.Roomless(); why != "" {
 		return why, mend
@@ -78,7 +78,7 @@ func (j *judge) relayless() (why, mend string) {
 	return j.targetless()
 }
 
-// decided is why an agent is not told of a sidecar: it has a proxy of its own, or its flag has no place.
+// decided returns why an agent is not told of a sidecar: it has a proxy of its own, or its flag has no place.
 func (j *judge) decided() (why, mend string) {
 	if flag := j.family.Flag; len(flag) == 2 {
 		switch {
@@ -117,7 +117,7 @@ func (j *judge) owns(e EnvVar) bool {
 // relayable are the targets that the relay can have, in small letters: names outside the cluster, with a port.
 var relayable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)+:[1-9][0-9]{0,4}$`)
 
-// targetless is why nothing names a target for the relay; empty if something does.
+// targetless returns why nothing names a target for the relay; empty if something does.
 func (j *judge) targetless() (why, mend string) {
 	host, named := j.container.Flag("--proxy-server-host") // as a policy sees them, with no variable expanded
 	port, _ := j.container.Flag("--proxy-server-port")
@@ -155,7 +155,7 @@ func (j *judge) targetless() (why, mend string) {
 	return "", ""
 }
 
-// givenTargets are the targets of the annotation and of the family.
+// givenTargets returns the targets of the annotation and of the family.
 func (j *judge) givenTargets() []string {
 	var all []string
 	if j.family != nil {

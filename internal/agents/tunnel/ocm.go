@@ -45,7 +45,7 @@ type ManagedProxy struct {
 	} `json:"spec"`
 }
 
-// hub is where agents are told to dial; nothing if the object does not say.
+// hub returns where agents are told to dial; nothing if the object does not say.
 func (m ManagedProxy) hub() hub {
 	e := m.Spec.ProxyServer.Entrypoint
 	if e == nil || e.Type != "Hostname" || e.Hostname == nil {

@@ -90,7 +90,7 @@ func (j *judge) byRelay(relay Container, setting string, past func(relay Contain
 	}
 }
 
-// relayListed is a hub that the relay dials past the proxy: it reads NO_PROXY as Go does.
+// relayListed returns a hub that the relay dials past the proxy: it reads NO_PROXY as Go does.
 func (j *judge) relayListed(relay Container, folder string) bool {
 	f, _ := j.in.find(relay, folder+"/NO_PROXY")
 	list := strings.TrimSpace(f.content)

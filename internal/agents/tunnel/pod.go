@@ -21,7 +21,7 @@ type Pod struct {
 	} `json:"spec"`
 }
 
-// Containers are the containers of a pod, in the order in which they start.
+// Containers returns the containers of a pod, in the order in which they start.
 func (p Pod) Containers() []Container { return slices.Concat(p.Spec.InitContainers, p.Spec.Containers) }
 
 // Alias returns the address that hostAliases give a name.
@@ -34,7 +34,7 @@ func (p Pod) Alias(name string) (ip string, ok bool) {
 	return "", false
 }
 
-// Roomless is why no policy adds a relay to the pod, whatever its agents are, and what would mend it; empty if one can.
+// Roomless returns why no policy adds a relay to the pod, whatever its agents are, and what would mend it; empty if one can.
 func (p Pod) Roomless() (why, mend string) {
 	switch {
 	case p.Spec.OS.Name == "windows" || p.Spec.NodeSelector["kubernetes.io/os"] == "windows":

@@ -15,7 +15,7 @@ import (
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// randomAgent is an agent, mostly one that the relay can serve.
+// randomAgent returns an agent, mostly one that the relay can serve.
 func randomAgent(r *rand.Rand) map[string]any {
 	var args []any
 	host := pick(r, "hub.corp.example", "hub.corp.example", "hub.corp.example", "Hub.corp.example", "192.0.2.1", "$(HUB)", "hub_.example", "")

@@ -63,7 +63,7 @@ func (j *judge) signs(probe Probe) []string {
 	return signs
 }
 
-// reasons are why this agent takes no other's TLS.
+// reasons returns why this agent takes no other's TLS.
 func (j *judge) reasons() string {
 	why := "The agent accepts its hub's own authority alone"
 	if j.mutual() {

@@ -41,7 +41,7 @@ type program struct {
 	cannot, instead string
 }
 
-// reads are the variables that tell a program its proxy, if any do.
+// reads returns the variables that tell a program its proxy, if any do.
 func (p *program) reads() []string {
 	if p.way == byHTTPProxy {
 		return []string{proxyenv.LowerHTTP}
@@ -172,7 +172,7 @@ func (f Family) selects(pod Pod, container string) bool {
 
 var versionTag = regexp.MustCompile(`^v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+.].*)?$`)
 
-// ImageTag is the last part of the path of the container's image, and its tag.
+// ImageTag returns the last part of the path of the container's image, and its tag.
 func (c Container) ImageTag() (name, tag string) {
 	image, _, _ := strings.Cut(c.Image, "@")
 	name, tag, _ = strings.Cut(path.Base(image), ":")

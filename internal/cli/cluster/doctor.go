@@ -43,7 +43,7 @@ func (c *Cluster) ProxyReport(ctx context.Context, namespace, name string) (*uns
 	return object, needs(err, "list", "proxyreports.fairlead.io", namespace)
 }
 
-// one is the object of a name; nil where there is none.
+// one returns the object of a name; nil where there is none.
 func (c *Cluster) one(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	found, err := c.list(ctx, resource, namespace, name, "")
 	if err != nil || len(found) == 0 {

@@ -92,7 +92,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// Contexts are the contexts of the kubeconfig file, sorted; none if it cannot be read. Empty: as kubectl finds it.
+// Contexts returns the contexts of the kubeconfig file, sorted; none if it cannot be read. Empty: as kubectl finds it.
 func Contexts(kubeconfig string) []string {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig

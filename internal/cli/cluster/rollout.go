@@ -36,7 +36,7 @@ func (c *Cluster) Revisions(ctx context.Context, namespace string) ([]corev1.Con
 	return all, needs(err, "list", "configmaps", namespace)
 }
 
-// Control is the ConfigMap in which people say what is to become of a rollout; nil where there is none.
+// Control returns the ConfigMap in which people say what is to become of a rollout; nil where there is none.
 func (c *Cluster) Control(ctx context.Context, namespace, proxy string) (*corev1.ConfigMap, error) {
 	all, err := c.configMaps(ctx, namespace, revision.ControlName(proxy), "")
 	if err != nil || len(all) == 0 {

@@ -24,7 +24,7 @@ var Labelled = map[string]schema.GroupVersionResource{
 	"KubeadmConfigTemplate": {Group: "bootstrap.cluster.x-k8s.io", Version: "v1beta2", Resource: "kubeadmconfigtemplates"},
 }
 
-// One is the object of a name whose kind is in Labelled; nil where there is none.
+// One returns the object of a name whose kind is in Labelled; nil where there is none.
 func (c *Cluster) One(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
 	resource := Labelled[kind]
 	object, err := c.one(ctx, resource, c.Namespace, name)
@@ -43,7 +43,7 @@ func (c *Cluster) Workers(ctx context.Context, resource string) ([]unstructured.
 	return all, needs(err, "list", resource+"."+clusterv1.GroupVersion.Group, c.Namespace)
 }
 
-// ClustersWith are the names of the Clusters of the namespace that have a label with this value.
+// ClustersWith returns the names of the Clusters of the namespace that have a label with this value.
 func (c *Cluster) ClustersWith(ctx context.Context, label, value string) ([]string, error) {
 	found, err := c.clusterAPI(ctx, "clusters", c.Namespace, "", labels.Set{label: value}.String())
 	names := make([]string, len(found))

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// tableOf is the newest table of providers, with the rows in labelled ConfigMaps among documents, whatever their namespace: the
+// tableOf returns the newest table of providers, with the rows in labelled ConfigMaps among documents, whatever their namespace: the
 // operator reads those of its own.
 func tableOf(documents []document.Document) (provider.Table, error) {
 	builtin, err := provider.Builtin("")
@@ -39,7 +39,7 @@ func tableOf(documents []document.Document) (provider.Table, error) {
 	return inputs.ProviderTable(builtin, users)
 }
 
-// namespaceOf is the labels of a namespace as far as documents say them. Every namespace has one of its name.
+// namespaceOf returns the labels of a namespace as far as documents say them. Every namespace has one of its name.
 func namespaceOf(name string, documents []document.Document) map[string]string {
 	labels := map[string]string{}
 	for _, d := range documents {
@@ -62,7 +62,7 @@ func factsOf(table provider.Table, cluster *clusterv1.Cluster, find func(group, 
 	return inputs.Facts(cluster.Namespace, read), ok
 }
 
-// overridesIn are the ProxyOverrides among documents, by the names of their Clusters. A second one of a Cluster is an error.
+// overridesIn returns the ProxyOverrides among documents, by the names of their Clusters. A second one of a Cluster is an error.
 func overridesIn(documents []document.Document) (map[string]*v1alpha1.ProxyOverride, error) {
 	found, err := document.OfKind[v1alpha1.ProxyOverride](documents, "ProxyOverride")
 	if err != nil {
@@ -82,7 +82,7 @@ func overridesIn(documents []document.Document) (map[string]*v1alpha1.ProxyOverr
 	return all, nil
 }
 
-// orphans are the names of overrides without a Cluster: one may be misspelled.
+// orphans returns the names of overrides without a Cluster: one may be misspelled.
 func orphans(overrides map[string]*v1alpha1.ProxyOverride, clusters []*clusterv1.Cluster) []string {
 	names := maps.Clone(overrides)
 	for _, cluster := range clusters {

@@ -161,7 +161,7 @@ func (s settings) of(proxy *v1alpha1.CorporateProxy, values func() (map[string][
 	return c
 }
 
-// valuesOf is the data of the Secret that valuesRef names, or of its public half; nil if neither is known.
+// valuesOf returns the data of the Secret that valuesRef names, or of its public half; nil if neither is known.
 func (s settings) valuesOf(proxy *v1alpha1.CorporateProxy) (map[string][]byte, error) {
 	ref := proxy.Spec.Source.ValuesRef
 	data, err := s.named.Operators(inputs.Reference{Kind: inputs.KindSecret, Name: ref.Name})

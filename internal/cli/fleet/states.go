@@ -110,7 +110,7 @@ type part struct {
 	table     provider.Table
 }
 
-// proxies are the CorporateProxies of all parts.
+// proxies returns the CorporateProxies of all parts.
 func (o *objects) proxies() iter.Seq2[settings, *v1alpha1.CorporateProxy] {
 	return func(yield func(settings, *v1alpha1.CorporateProxy) bool) {
 		for _, p := range o.parts {
@@ -288,7 +288,7 @@ func (r clusterReader) past(report *v1alpha1.ProxyReport) resolve.Past {
 	return inputs.Past(report)
 }
 
-// has is the CorporateProxy that the report records, or that the cluster has in the state before.
+// has returns the CorporateProxy that the report records, or that the cluster has in the state before.
 func (r clusterReader) has(report *v1alpha1.ProxyReport, override *v1alpha1.ProxyOverride) resolve.Has {
 	has := inputs.Has(report, override)
 	if report == nil && r.before != nil && r.earlier.hasProxy(r.before.Effective.Proxy) {
@@ -307,7 +307,7 @@ func (r clusterReader) form(report *v1alpha1.ProxyReport, past resolve.Past) res
 	return inputs.PromisedForm(report, past)
 }
 
-// facts are the facts of the report where it has them, as the operator keeps them; else what the documents say.
+// facts returns the facts of the report where it has them, as the operator keeps them; else what the documents say.
 func (r clusterReader) facts(report *v1alpha1.ProxyReport) resolve.Facts {
 	if report != nil && report.Status.Facts != nil && refersTo(r.cluster, report.Status.Facts) {
 		kept := report.Status.Facts

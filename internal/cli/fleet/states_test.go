@@ -55,7 +55,7 @@ func overrideText(name, spec string) string {
 
 const source = `"source": {"url": {"http": "http://proxy.example:3128", "https": "http://proxy.example:3128"}}`
 
-// compared is the plan from one state to another.
+// compared returns the plan from one state to another.
 func compared(t testing.TB, before, after manifests, upgrade bool) plan.Plan {
 	t.Helper()
 	p, err := tryCompare(t, before, after, upgrade)
@@ -96,7 +96,7 @@ func texts(entries []plan.Entry) string {
 	return strings.Join(all, " ")
 }
 
-// one is a fleet of one cluster.
+// one returns a fleet of one cluster.
 func one() manifests {
 	return manifests{"proxy": proxyText("default", source), "c1": clusterText("c1", `"stage": "canary"`, "api.c1.example", "100.64.0.0/12")}
 }

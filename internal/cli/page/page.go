@@ -61,7 +61,7 @@ func (p *Page) Write(out io.Writer, title string, data any) error {
 	}{title, p.generator, p.policy, p.style, p.script, data})
 }
 
-// Policy is the Content-Security-Policy with which a server sends any of these live pages.
+// Policy returns the Content-Security-Policy with which a server sends any of these live pages.
 func Policy(pages ...*Page) string {
 	var all [2]string
 	for _, p := range pages {

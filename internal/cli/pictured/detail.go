@@ -146,7 +146,7 @@ func origin(source string, status *v1alpha1.ProxyReportStatus) string {
 	return source
 }
 
-// entriesOf is the list with where each entry comes from. The report names those that are the cluster's own, by their
+// entriesOf returns the list with where each entry comes from. The report names those that are the cluster's own, by their
 // values; forms of the list spell some in several ways. The rest is the installation's.
 func entriesOf(status *v1alpha1.ProxyReportStatus) ([]entry, string) {
 	if status.NoProxy.Any == "" {
@@ -181,10 +181,10 @@ func entriesOf(status *v1alpha1.ProxyReportStatus) ([]entry, string) {
 	return all, ""
 }
 
-// bare is an entry without the dots by which forms differ.
+// bare returns an entry without the dots by which forms differ.
 func bare(value string) string { return strings.TrimSuffix(strings.TrimPrefix(value, "."), ".") }
 
-// network is the entry with a network that an address is in: a form lists such addresses for clients that know no networks.
+// network returns the entry with a network that an address is in: a form lists such addresses for clients that know no networks.
 func network(entries []v1alpha1.ReportedEntry, value string) (v1alpha1.ReportedEntry, bool) {
 	address, err := netip.ParseAddr(value)
 	if err != nil {
@@ -221,7 +221,7 @@ func ownersOf(status *v1alpha1.ProxyReportStatus) table {
 	return t
 }
 
-// insideOf is what was seen in the workload cluster.
+// insideOf returns what was seen in the workload cluster.
 func insideOf(status *v1alpha1.ProxyReportStatus) table {
 	t := table{Title: "Seen inside the cluster", Heading: []string{"what", "seen"}}
 	o := status.Observed

@@ -72,14 +72,14 @@ func Live(out io.Writer, p picture.Picture, etag string) error {
 	return write(livePage, out, p, "", etag)
 }
 
-// SignIn is the page that asks for a token, and then shows the one above.
+// SignIn returns the page that asks for a token, and then shows the one above.
 func SignIn() (string, error) {
 	var out strings.Builder
 	err := signInPage.Write(&out, "Fleet: sign in", nil)
 	return out.String(), err
 }
 
-// LivePolicy is the Content-Security-Policy of both.
+// LivePolicy returns the Content-Security-Policy of both.
 func LivePolicy() string { return page.Policy(livePage, signInPage) }
 
 func write(kind *page.Page, out io.Writer, p picture.Picture, namespace, etag string) error {
@@ -115,7 +115,7 @@ func tileOf(c picture.Cluster) tile {
 	return t
 }
 
-// headline is the worst in a few words.
+// headline returns the worst in a few words.
 func headline(p picture.Picture) string {
 	for _, count := range p.States {
 		if count.Clusters > 0 {

@@ -49,7 +49,7 @@ func within(namespace string) string {
 	return " (namespace " + namespace + ")"
 }
 
-// States is the fleet in a line: how many clusters are in each state. What no cluster is in is left out, but Fine.
+// States returns the fleet in a line: how many clusters are in each state. What no cluster is in is left out, but Fine.
 func States(s terminal.Style, p picture.Picture) string {
 	var parts []string
 	for _, count := range p.States {
@@ -89,7 +89,7 @@ func problemsText(s terminal.Style, p picture.Picture) []byte {
 	return text
 }
 
-// sentence is what a problem is, and of what.
+// sentence returns what a problem is, and of what.
 func sentence(p picture.Problem) string {
 	text := fmt.Sprintf("%s (%s): ", p.Text, p.Code)
 	if p.Of == picture.OfProxy {
@@ -109,7 +109,7 @@ func age(now metav1.Time, since *metav1.Time) string {
 	return duration.HumanDuration(max(now.Sub(since.Time), 0))
 }
 
-// lasting is how long a problem has been there, as far as a condition says it.
+// lasting returns how long a problem has been there, as far as a condition says it.
 func lasting(now metav1.Time, problem picture.Problem) string {
 	if problem.Since.IsZero() {
 		return "-"

@@ -11,7 +11,7 @@ import (
 // longest is from where on nothing is added: a comment on GitHub has 65,536 characters.
 const longest = 50_000
 
-// Markdown is the plan for a pull request: a summary, and the rest folded.
+// Markdown returns the plan for a pull request: a summary, and the rest folded.
 func Markdown(p plan.Plan) []byte {
 	var m bytes.Buffer
 	fmt.Fprintf(&m, "### Proxy plan\n\n**%s**\n\n", escaped(headline(p)))

@@ -38,7 +38,7 @@ func HTML(out io.Writer, p plan.Plan) error {
 	}{p, headline(p)})
 }
 
-// route is the class of a decision: direct, proxy or fails.
+// route returns the class of a decision: direct, proxy or fails.
 func route(decision string) string {
 	word, _, _ := strings.Cut(decision, " ")
 	return word

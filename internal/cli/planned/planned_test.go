@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/plan"
 )
 
-// many is a plan in which every cluster changes in another way, with names that would be markup.
+// many returns a plan in which every cluster changes in another way, with names that would be markup.
 func many(n int) plan.Plan {
 	p := plan.Plan{Changed: true, Digest: "d", Notes: []string{plan.CredentialsNote}, Summary: plan.Totals{Clusters: n, Changed: n}}
 	for i := range n {

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/plan"
 )
 
-// Text is the plan for a terminal. Wide has the names of all clusters and clients.
+// Text returns the plan for a terminal. Wide has the names of all clusters and clients.
 func Text(s terminal.Style, p plan.Plan, wide bool) []byte {
 	t := text{style: s, wide: wide}
 	t.line(0, s.Paint(terminal.Bold, headline(p)))

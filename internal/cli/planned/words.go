@@ -183,7 +183,7 @@ func failure(f plan.Failure) string {
 		plural(len(f.Clusters), "cluster"), names(f.Clusters, false))
 }
 
-// plural is a number with its noun.
+// plural returns a number with its noun.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -208,7 +208,7 @@ func number(n int) string {
 	return text
 }
 
-// some are the first of many.
+// some returns the first of many.
 func some[T any](all []T, n int) []T { return all[:min(len(all), n)] }
 
 // more says how many of something are not shown.

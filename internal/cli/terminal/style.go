@@ -139,7 +139,7 @@ func Wrapped(text string, width int) []string {
 // Shortened cuts a text that is too long for a message.
 func Shortened(text string) string { return cut(text, 80) }
 
-// Said is what somebody wrote about something, such as a reason: it may be anything, and long.
+// Said returns what somebody wrote about something, such as a reason: it may be anything, and long.
 func Said(text string, shown int) string { return cut(ASCII(text), shown) }
 
 func cut(text string, shown int) string {

@@ -79,7 +79,7 @@ func (t *Table) Bytes() []byte {
 	return out.Bytes()
 }
 
-// lines are the lines of the last column, which begins after so many characters.
+// lines returns the lines of the last column, which begins after so many characters.
 func (t *Table) lines(text string, before int) []string {
 	room := t.Style.width - before
 	if room < leastLast || utf8.RuneCountInString(text) <= room {

@@ -70,7 +70,7 @@ func Make(documents []document.Document, o Options) (Bundle, error) {
 	return b, err
 }
 
-// empty is a ConfigMap that a program fills.
+// empty returns a ConfigMap that a program fills.
 func empty(o unstructured.Unstructured) bool {
 	data, _, _ := unstructured.NestedMap(o.Object, "data")
 	binary, _, _ := unstructured.NestedMap(o.Object, "binaryData")
@@ -116,7 +116,7 @@ func (o Options) text(once, secrets, objects []unstructured.Unstructured) ([]byt
 	return text.Bytes(), nil
 }
 
-// missing are the Namespaces that objects are in, and that nobody brings.
+// missing returns the Namespaces that objects are in, and that nobody brings.
 func missing(brought, objects []unstructured.Unstructured) []unstructured.Unstructured {
 	there := map[string]bool{"": true, metav1.NamespaceDefault: true}
 	for _, n := range brought {

@@ -49,7 +49,7 @@ func check(o unstructured.Unstructured) error {
 	return nil
 }
 
-// proxyIn is the field of a Secret that has a proxy's URL, empty without one.
+// proxyIn returns the field of a Secret that has a proxy's URL, empty without one.
 func proxyIn(secret unstructured.Unstructured) string {
 	for _, field := range []string{"data", "stringData"} {
 		content, _, _ := unstructured.NestedMap(secret.Object, field)
@@ -67,7 +67,7 @@ func proxyIn(secret unstructured.Unstructured) string {
 	return ""
 }
 
-// find is where in an object there is what must not be there, empty if it is nowhere.
+// find returns where in an object there is what must not be there, empty if it is nowhere.
 func find(value any, path string, what *regexp.Regexp) string {
 	switch v := value.(type) {
 	case string:

@@ -59,7 +59,7 @@ func (c Certificate) Next(now int64) (int64, bool) {
 	return 0, false
 }
 
-// Says is a sentence about a certificate that stands like that.
+// Says returns a sentence about a certificate that stands like that.
 func (c Certificate) Says(v Validity) string {
 	switch v {
 	case Expired:

@@ -66,7 +66,7 @@ func newJudge(e resolve.Effective, egress render.Egress) judge {
 	return j
 }
 
-// Requests are the destinations to which the settings lead directly and the policy does not let anybody.
+// Requests returns the destinations to which the settings lead directly and the policy does not let anybody.
 func Requests(e resolve.Effective, egress render.Egress, requests []Request) []Row {
 	j := newJudge(e, egress)
 	times := map[Request]int{}
@@ -119,7 +119,7 @@ const (
 
 const outside = "everything but the cluster and the addresses of NO_PROXY"
 
-// Pods are the pods that do not go through the proxy, as the audit says.
+// Pods returns the pods that do not go through the proxy, as the audit says.
 func Pods(egress render.Egress, results []Result) []Row {
 	var rows []Row
 	for _, r := range results {

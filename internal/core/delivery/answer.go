@@ -50,7 +50,7 @@ func Blocked(last *v1alpha1.Delivered, message string, now time.Time) *v1alpha1.
 	return failed(last, v1alpha1.DeliveryBlocked, since, message)
 }
 
-// unblocked is what was applied before, nil for nothing.
+// unblocked returns what was applied before, nil for nothing.
 func unblocked(last *v1alpha1.Delivered) *v1alpha1.Delivered {
 	switch {
 	case last == nil || last.State != v1alpha1.DeliveryBlocked:

@@ -26,7 +26,7 @@ const Key = "objects"
 // Name returns the name of the objects of a part.
 func (p Part) Name(cluster string) string { return cluster + "-fairlead-" + string(p) }
 
-// Strategy is what Cluster API calls it.
+// Strategy returns what Cluster API calls it.
 func (p Part) Strategy() string {
 	if p == Namespace {
 		return "ApplyOnce"

@@ -32,12 +32,12 @@ func Open(payload []byte) (document []byte, at time.Time, ok bool) {
 	return payload[end:], at, isStamp && isWhen && err == nil
 }
 
-// Hash is what Cluster API's ClusterResourceSetBinding says of a Secret whose only key has this payload.
+// Hash returns what Cluster API's ClusterResourceSetBinding says of a Secret whose only key has this payload.
 func Hash(payload []byte) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(payload))
 }
 
-// Due is when a payload that was sealed then is sealed again: once a period, each cluster at its own place of it.
+// Due returns when a payload that was sealed then is sealed again: once a period, each cluster at its own place of it.
 func Due(cluster string, sealed time.Time, period time.Duration) time.Time {
 	hash := sha256.Sum256([]byte(cluster))
 	place := time.Duration(binary.BigEndian.Uint64(hash[:]) % uint64(period))

@@ -59,7 +59,7 @@ func SourceOf(text []byte, namespace string) ([]byte, error) {
 	return []byte(sourceHead + padded(strconv.Quote(namespace)) + sourceMiddle + padded(string(text))), nil
 }
 
-// data are the keys of charts/fairlead-policies/templates/source.yaml; e2e/charts compares them.
+// data returns the keys of charts/fairlead-policies/templates/source.yaml; e2e/charts compares them.
 func (v values) data() map[string][]byte {
 	proxy, told := v.Cluster.Proxy, v.Cluster.Probes
 	http, https, list := strings.TrimSpace(proxy.HTTP), strings.TrimSpace(proxy.HTTPS), strings.TrimSpace(proxy.NoProxy)

@@ -31,7 +31,7 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: *ago(time.Hour)}
 }
 
-// healthy is a cluster with which nothing is wrong.
+// healthy returns a cluster with which nothing is wrong.
 func healthy() Input {
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: "org", Name: "c1"}}
 	report.Status = v1alpha1.ProxyReportStatus{
@@ -211,7 +211,7 @@ func TestWhatIsSaidOfACluster(t *testing.T) {
 	}
 }
 
-// waits is a cluster that was created a while ago and is not Ready; its Cluster may not be read.
+// waits returns a cluster that was created a while ago and is not Ready; its Cluster may not be read.
 func waits(read bool, created time.Duration, reason string) func(*Input) {
 	return func(in *Input) {
 		in.Report.CreationTimestamp, in.Cluster.CreationTimestamp = *ago(created), *ago(created)
@@ -222,7 +222,7 @@ func waits(read bool, created time.Duration, reason string) func(*Input) {
 	}
 }
 
-// tried is a cluster whose Secrets have had revision 6 for a while, and whose probe tried another a minute ago.
+// tried returns a cluster whose Secrets have had revision 6 for a while, and whose probe tried another a minute ago.
 func tried(number int64, since time.Duration) func(*Input) {
 	observed := ""
 	if number > 0 {
@@ -264,7 +264,7 @@ func TestItSaysWhatItLookedAt(t *testing.T) {
 	}
 }
 
-// constants are the string constants of a file whose name begins so.
+// constants returns the string constants of a file whose name begins so.
 func constants(t *testing.T, file, prefix string) (values []string) {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

@@ -252,7 +252,7 @@ var ofProxy = map[string]kind{
 // reasonPattern matches a reason in the message of an observation, such as "https://a.example: CredentialsRefused (407)".
 var reasonPattern = regexp.MustCompile(`: ([A-Za-z]+)`)
 
-// remedies is what to do about the reasons that the message of an observation names.
+// remedies returns what to do about the reasons that the message of an observation names.
 func remedies(message, otherwise string) string {
 	var all []string
 	for _, match := range reasonPattern.FindAllStringSubmatch(message, -1) {
@@ -313,7 +313,7 @@ func ofNewest(table rules) rules {
 	return newest
 }
 
-// whileTrue is a type that exists while it is True, with a reason of its own, and others.
+// whileTrue is for a type that exists while it is True, with a reason of its own, and others.
 func whileTrue(reason string, r rule, others ...rules) kind {
 	return kind{joinRules(append(others, rules{reason: r})...), byStatus(r, none, none)}
 }

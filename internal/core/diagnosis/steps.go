@@ -166,7 +166,7 @@ func (j *judge) machines() {
 	}
 }
 
-// generally is what the last sentence says of any cluster, where its text has numbers.
+// generally returns what the last sentence says of any cluster, where its text has numbers.
 func (j *judge) generally(text string) { j.said[len(j.said)-1].General = text }
 
 // severityOf is Info where nobody must do anything.

@@ -33,7 +33,7 @@ var (
 	local     = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215: NAT64 with a prefix of 48 to 96 bits in it
 )
 
-// reached are the addresses that a packet may reach in the end, as far as the address itself tells.
+// reached returns the addresses that a packet may reach in the end, as far as the address itself tells.
 func reached(addr netip.Addr) []netip.Addr {
 	addr = addr.Unmap()
 	bytes := addr.As16()

@@ -40,7 +40,7 @@ func (f *file) aksConfigs() []*yaml.Node {
 	return found
 }
 
-// aksAdds is what a node has beside the entries of the user (learn.microsoft.com azure/aks/http-proxy says only that there
+// aksAdds returns what a node has beside the entries of the user (learn.microsoft.com azure/aks/http-proxy says only that there
 // are such). The address of the API and the network of nodes are missing where nobody knows them; effectiveNoProxy of az aks
 // show has all.
 func aksAdds(_ Settings, c resolve.Cluster) (before, after []Entry) {

@@ -40,12 +40,12 @@ func (f *file) variable(s *Settings, cluster *yaml.Node, rows []row, name string
 	return f.mapping(s, all[0], field+".", rows)
 }
 
-// variables are the values of a variable of a Cluster's topology.
+// variables returns the values of a variable of a Cluster's topology.
 func variables(cluster *yaml.Node, name string, path ...string) []*yaml.Node {
 	return values(get(cluster, "spec", "topology", "variables"), name, path...)
 }
 
-// values are the values of all variables with a name: a file may have one twice.
+// values returns the values of all variables with a name: a file may have one twice.
 func values(variables *yaml.Node, name string, path ...string) []*yaml.Node {
 	var all []*yaml.Node
 	for _, v := range items(variables) {
@@ -56,7 +56,7 @@ func values(variables *yaml.Node, name string, path ...string) []*yaml.Node {
 	return all
 }
 
-// overrides are the values for some machines of the Cluster alone.
+// overrides returns the values for some machines of the Cluster alone.
 func overrides(cluster *yaml.Node, name string, path ...string) []*yaml.Node {
 	topology := get(cluster, "spec", "topology")
 	parts := slices.Concat(items(get(topology, "workers", "machineDeployments")), items(get(topology, "workers", "machinePools")))

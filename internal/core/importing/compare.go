@@ -146,7 +146,7 @@ func (s Settings) old(cluster resolve.Cluster) lists {
 	return func(name string) []Entry { return slices.Concat(before, s.listOf(name), after) }
 }
 
-// listOf is what the file has for a variable, or else for the same in the other case.
+// listOf returns what the file has for a variable, or else for the same in the other case.
 func (s Settings) listOf(name string) []Entry {
 	for _, n := range []string{name, strings.ToUpper(name), strings.ToLower(name)} {
 		if list, ok := s.Lists[n]; ok {
@@ -176,7 +176,7 @@ func newSide(http, https proxyurl.URL, variables []string, of lists) side {
 	return s
 }
 
-// written is a list as a variable has it, and where each entry stands in it.
+// written returns a list as a variable has it, and where each entry stands in it.
 func written(entries []Entry) (list string, at []placed) {
 	start := 0
 	for _, e := range entries {
@@ -213,18 +213,18 @@ func (s side) answer(d dialect.Decision) Answer {
 	return a
 }
 
-// setVariables are the variables with a value.
+// setVariables returns the variables with a value.
 func (s Settings) setVariables() []string {
 	return slices.DeleteFunc(slices.Clone(s.Variables), func(name string) bool { return slices.Contains(s.Blank, name) })
 }
 
-// union is the first list with what the second has besides.
+// union returns the first list with what the second has besides.
 func union(first, second []Entry) []Entry {
 	texts := textsOf(first)
 	return slices.Concat(first, slices.DeleteFunc(slices.Clone(second), func(e Entry) bool { return slices.Contains(texts, e.Text) }))
 }
 
-// targetsOf are the URLs that both lists may decide about. Of what is no entry to Fairlead, what it looks like is asked.
+// targetsOf returns the URLs that both lists may decide about. Of what is no entry to Fairlead, what it looks like is asked.
 func targetsOf(entries []Entry, effective resolve.Effective) []dialect.Target {
 	var old noproxy.List
 	var more []string

@@ -15,7 +15,7 @@ var compared = resolve.Cluster{
 	Namespace: "org", Name: "c", ServiceDomain: "cluster.local", ServiceCIDRs: []string{"100.64.0.0/13"}, PodCIDRs: []string{"100.96.0.0/11"}, EndpointHost: "178.170.32.59",
 }
 
-// fairlead is what Fairlead writes for the cluster with these entries.
+// fairlead returns what Fairlead writes for the cluster with these entries.
 func fairlead(t *testing.T, list string) resolve.Effective {
 	t.Helper()
 	u, err := proxyurl.Parse("http://p.example:1")
@@ -33,7 +33,7 @@ func fairlead(t *testing.T, list string) resolve.Effective {
 	return e
 }
 
-// variables is a file with all six.
+// variables returns a file with all six.
 func variables(list string) string {
 	var text strings.Builder
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {

@@ -40,7 +40,7 @@ func readDropIn(f *file) (Settings, error) {
 	return s, err
 }
 
-// words are the assignments of a line.
+// words returns the assignments of a line.
 func (s *Settings) words(f *file, l unitfile.Line) []word {
 	at := f.at(l.Number, l.Key)
 	texts, err := unitfile.Words(l.Value)
@@ -72,7 +72,7 @@ const outsideOfService = "Environment= stands outside of [Service]: systemd igno
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// environmentLine is the first line with variables that systemd reads, or ignores since it is not of [Service]; 0: none.
+// environmentLine returns the first line with variables that systemd reads, or ignores since it is not of [Service]; 0: none.
 func (f *file) environmentLine(ofService bool) int {
 	for _, l := range unitfile.Lines(f.data) {
 		if l.Key == "Environment" && (l.Section == unitfile.Service) == ofService {

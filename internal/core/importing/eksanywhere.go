@@ -33,7 +33,7 @@ var eksAnywhere = &Format{
 	adds: eksAnywhereAdds,
 }
 
-// providerEndpoints are the hosts that the provider's configuration names: of vCenter, Prism Central, CloudStack, Tinkerbell.
+// providerEndpoints returns the hosts that the provider's configuration names: of vCenter, Prism Central, CloudStack, Tinkerbell.
 func (f *file) providerEndpoints() []string {
 	var hosts []string
 	for kind, path := range map[string][]string{

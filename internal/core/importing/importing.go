@@ -129,7 +129,7 @@ type Format struct {
 	read    func(*file) (Settings, error)
 }
 
-// Added is what the system adds to the list by itself, in front of it and behind it.
+// Added returns what the system adds to the list by itself, in front of it and behind it.
 func (s Settings) Added(cluster resolve.Cluster) (before, after []Entry) {
 	if s.System.adds == nil {
 		return nil, nil
@@ -170,7 +170,7 @@ func formats() []*Format {
 	}
 }
 
-// Names are the names of all formats.
+// Names returns the names of all formats.
 func Names() []string { return namesOf(formats()) }
 
 func namesOf(formats []*Format) []string {
@@ -207,7 +207,7 @@ func Read(name string, data []byte, format string) ([]Settings, error) {
 	return all, nil
 }
 
-// unsupported is why there is nothing else.
+// unsupported returns why there is nothing else.
 func (s Settings) unsupported() string {
 	at := slices.IndexFunc(s.Lines, func(l Line) bool { return l.Verdict == NotSupported })
 	if at < 0 {
@@ -254,7 +254,7 @@ func (f *file) format(name string) (*Format, error) {
 	return nil, fmt.Errorf("%s: may be %s: say which with --from", f.name, strings.Join(namesOf(candidates), " or "))
 }
 
-// why is a reason for which a file may not have been recognised.
+// why returns a reason for which a file may not have been recognised.
 func (f *file) why() string {
 	all := unitfile.Assignments(f.data)
 	other := slices.IndexFunc(all, func(a unitfile.Assignment) bool { return a.Name == "" })

@@ -46,7 +46,7 @@ func join(t *testing.T, settings []importing.Settings, clusters ...*clusterv1.Cl
 	return joined
 }
 
-// written is the manifests, as documents of YAML.
+// written returns the manifests, as documents of YAML.
 func written(t *testing.T, i importing.Import) string {
 	t.Helper()
 	var text bytes.Buffer

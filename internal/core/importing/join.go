@@ -85,7 +85,7 @@ func (i Import) checkSize() error {
 	return nil
 }
 
-// Clusters are the clusters that settings are for: the one that the file describes, as it is in the fleet if it is there, or all of
+// Clusters returns the clusters that settings are for: the one that the file describes, as it is in the fleet if it is there, or all of
 // the fleet.
 func Clusters(all []Settings, fleet []*clusterv1.Cluster) []*clusterv1.Cluster {
 	var found []*clusterv1.Cluster
@@ -185,7 +185,7 @@ func (i *Import) keep(s Settings, clusters []*clusterv1.Cluster) ([]Kept, error)
 	return all, nil
 }
 
-// derivedOf are the entries that each cluster has without anybody's, whichever form Portable it keeps.
+// derivedOf returns the entries that each cluster has without anybody's, whichever form Portable it keeps.
 func derivedOf(clusters []*clusterv1.Cluster) ([]noproxy.List, error) {
 	some := []resolve.Cluster{{Namespace: "any", Name: "any"}}
 	if len(clusters) > 0 {

@@ -28,7 +28,7 @@ type Metadata struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// Manifests are the objects: of the CorporateProxy of this name, the operator's namespace has a Secret if a URL has user
+// Manifests returns the objects: of the CorporateProxy of this name, the operator's namespace has a Secret if a URL has user
 // information, and a ConfigMap for certificates.
 func (i Import) Manifests(name, namespace string) []Manifest {
 	spec := map[string]any{}

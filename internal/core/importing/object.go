@@ -72,7 +72,7 @@ func (f *file) hasRead(n *yaml.Node) bool {
 	return f.read[n] || slices.ContainsFunc(n.Content, f.hasRead)
 }
 
-// clusterOf is a Cluster with what another kind says of its networks.
+// clusterOf returns a Cluster with what another kind says of its networks.
 func clusterOf(namespace, name string, pods, services []string, domain, endpoint string) *clusterv1.Cluster {
 	c := &clusterv1.Cluster{}
 	c.APIVersion, c.Kind = clusterv1.GroupVersion.String(), "Cluster"

@@ -60,7 +60,7 @@ func (f *file) readTKG(s *Settings, n *yaml.Node) error {
 
 func cidrs(list string) []string { return textsOf(cut(list, Place{})) }
 
-// tkgObjects are the objects with a proxy.
+// tkgObjects returns the objects with a proxy.
 func (f *file) tkgObjects() []*yaml.Node {
 	all := slices.Concat(
 		f.withVariable("proxy"),

@@ -42,7 +42,7 @@ func (f *file) parse() ([]*yaml.Node, error) {
 	}
 }
 
-// flattened are the mappings: the document, the items of a List, or those of a list as az prints it.
+// flattened returns the mappings: the document, the items of a List, or those of a list as az prints it.
 func flattened(root *yaml.Node) []*yaml.Node {
 	list := root
 	if strings.HasSuffix(text(root, "kind"), "List") {
@@ -55,7 +55,7 @@ func flattened(root *yaml.Node) []*yaml.Node {
 	return slices.DeleteFunc(all, func(n *yaml.Node) bool { return n.Kind != yaml.MappingNode })
 }
 
-// target is the node that an alias stands for.
+// target returns the node that an alias stands for.
 func target(n *yaml.Node) *yaml.Node {
 	for range 10 { // an alias of an alias is no YAML
 		if n.Kind != yaml.AliasNode {
@@ -86,7 +86,7 @@ func get(n *yaml.Node, path ...string) *yaml.Node {
 	return n
 }
 
-// pairs are the keys of a mapping with their values.
+// pairs returns the keys of a mapping with their values.
 func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
@@ -97,7 +97,7 @@ func pairs(n *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
-// items are the items of a list.
+// items returns the items of a list.
 func items(n *yaml.Node) []*yaml.Node {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		return nil
@@ -114,7 +114,7 @@ const (
 	mergeTag = "!!merge"
 )
 
-// text is the scalar at a path; "" for anything else.
+// text returns the scalar at a path; "" for anything else.
 func text(n *yaml.Node, path ...string) string {
 	if n = get(n, path...); n == nil || n.Kind != yaml.ScalarNode {
 		return ""
@@ -122,7 +122,7 @@ func text(n *yaml.Node, path ...string) string {
 	return n.Value
 }
 
-// texts are the scalars of the list at a path.
+// texts returns the scalars of the list at a path.
 func texts(n *yaml.Node, path ...string) []string {
 	var all []string
 	for _, item := range items(get(n, path...)) {
@@ -284,7 +284,7 @@ func scalar(n *yaml.Node, at Place) (string, error) {
 	return n.Value, nil
 }
 
-// entries are the entries of a list, or of a string with commas.
+// entries returns the entries of a list, or of a string with commas.
 func (f *file) entries(n *yaml.Node, at Place) ([]Entry, error) {
 	if n.Kind != yaml.SequenceNode {
 		value, err := scalar(n, at)

@@ -44,7 +44,7 @@ func Override(o *v1alpha1.ProxyOverride) resolve.Override {
 	}
 }
 
-// elements are the elements of spec.noProxy. What has ended is left out, and its position counts nevertheless.
+// elements returns the elements of spec.noProxy. What has ended is left out, and its position counts nevertheless.
 func elements(entries []v1alpha1.NoProxyEntry, source noproxy.Source) (all []noproxy.Element) {
 	for i, entry := range entries {
 		if !hasEnded(entry) {
@@ -55,7 +55,7 @@ func elements(entries []v1alpha1.NoProxyEntry, source noproxy.Source) (all []nop
 	return all
 }
 
-// Has is what a cluster has, as its report says, and wants, by its ProxyOverride as it is in effect. Either may be nil.
+// Has returns what a cluster has, as its report says, and wants, by its ProxyOverride as it is in effect. Either may be nil.
 func Has(report *v1alpha1.ProxyReport, override *v1alpha1.ProxyOverride) resolve.Has {
 	has := resolve.Has{Direct: Override(override).Direct}
 	if report != nil {

@@ -122,7 +122,7 @@ func readValues(installation *resolve.Installation, proxy *v1alpha1.CorporatePro
 	return current.list(), nil
 }
 
-// succeeded is the previous URL, with its credentials; zero where it had none.
+// succeeded returns the previous URL, with its credentials; zero where it had none.
 func succeeded(before stored, key string, next Reference, current proxyurl.URL) (proxyurl.URL, error) {
 	url, err := parseURL(before.String(), "data."+key, before.text(key))
 	switch {
@@ -134,7 +134,7 @@ func succeeded(before stored, key string, next Reference, current proxyurl.URL) 
 	return url, nil
 }
 
-// Succeeded is the data of a Secret for valuesRef that succeeds another, whose list it takes where it has none.
+// Succeeded returns the data of a Secret for valuesRef that succeeds another, whose list it takes where it has none.
 func Succeeded(data, before map[string][]byte) map[string][]byte {
 	merged := maps.Clone(data)
 	if _, ok := merged[keyNoProxy]; !ok && before != nil {

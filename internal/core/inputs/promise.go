@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// Past is what the report of a cluster, nil if there is none, remembers of it.
+// Past returns what the report of a cluster, nil if there is none, remembers of it.
 func Past(report *v1alpha1.ProxyReport) resolve.Past {
 	if report == nil {
 		return resolve.Past{}
@@ -16,7 +16,7 @@ func Past(report *v1alpha1.ProxyReport) resolve.Past {
 	return resolve.Past{Report: true, Mode: resolve.Mode(report.Status.Mode), HadProxy: report.Annotations[v1alpha1.HadProxyAnnotation]}
 }
 
-// PromisedForm is the form that a cluster has; empty for a new cluster, which gets
+// PromisedForm returns the form that a cluster has; empty for a new cluster, which gets
 // the newest. One that counts as proxied and does not say was written before there
 // was a second version of Portable.
 func PromisedForm(report *v1alpha1.ProxyReport, past resolve.Past) resolve.Form {
@@ -30,7 +30,7 @@ func PromisedForm(report *v1alpha1.ProxyReport, past resolve.Past) resolve.Form 
 	return form
 }
 
-// PromisedFacts is the version of the built-in table that the cluster has; empty
+// PromisedFacts returns the version of the built-in table that the cluster has; empty
 // for a new cluster, which gets the latest. One that counts as proxied and does
 // not say was written before there was a second version.
 func PromisedFacts(report *v1alpha1.ProxyReport, past resolve.Past) string {

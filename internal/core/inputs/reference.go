@@ -19,7 +19,7 @@ const (
 // Reference names an object of the operator's namespace.
 type Reference struct{ Kind, Name string }
 
-// String is what messages call it.
+// String returns what messages call it.
 func (r Reference) String() string { return r.Kind + " " + r.Name }
 
 // DataGetter returns the data of an object of the operator's namespace, or nil
@@ -77,7 +77,7 @@ func References(proxy *v1alpha1.CorporateProxy) []Reference {
 	return all
 }
 
-// PlainValues is the data of a Secret for valuesRef without credentials.
+// PlainValues returns the data of a Secret for valuesRef without credentials.
 func PlainValues(http, https string, entries []string) map[string][]byte {
 	return map[string][]byte{keyHTTP: []byte(http), keyHTTPS: []byte(https), keyNoProxy: []byte(strings.Join(entries, ","))}
 }

@@ -130,7 +130,7 @@ func empty(entries []v1alpha1.NoProxyEntry, ended []int) {
 // hasEnded is for an entry of an object as it is in effect.
 func hasEnded(entry v1alpha1.NoProxyEntry) bool { return entry.Value == "" && entry.Until != nil }
 
-// Lasting are the entries of an object in effect, less those that have ended, and without their ends: what they mean now. The
+// Lasting returns the entries of an object in effect, less those that have ended, and without their ends: what they mean now. The
 // list is a new one.
 func Lasting(entries []v1alpha1.NoProxyEntry) []v1alpha1.NoProxyEntry {
 	lasting := slices.DeleteFunc(slices.Clone(entries), hasEnded)
@@ -143,7 +143,7 @@ func Lasting(entries []v1alpha1.NoProxyEntry) []v1alpha1.NoProxyEntry {
 	return lasting
 }
 
-// LastingOverride is what a ProxyOverride in effect means now, less all that is said for people about its ends.
+// LastingOverride returns what a ProxyOverride in effect means now, less all that is said for people about its ends.
 func LastingOverride(o *v1alpha1.ProxyOverride) v1alpha1.ProxyOverrideSpec {
 	spec := o.Spec
 	spec.Until, spec.Owner, spec.Reason = nil, "", ""
@@ -156,7 +156,7 @@ func LastingOverride(o *v1alpha1.ProxyOverride) v1alpha1.ProxyOverrideSpec {
 
 const needsOwner = "an entry with until needs owner and reason"
 
-// unowned is the position of an entry with an end that lacks what the CRD asks for; -1: there is none. A manifest that only
+// unowned returns the position of an entry with an end that lacks what the CRD asks for; -1: there is none. A manifest that only
 // the command line has seen has not been through it.
 func unowned(entries []v1alpha1.NoProxyEntry) int {
 	return slices.IndexFunc(entries, func(e v1alpha1.NoProxyEntry) bool {

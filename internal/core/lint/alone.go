@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
-// Alone is the input for an installation's own list where nothing adds to it what a cluster needs, as in a cluster that
+// Alone returns the input for an installation's own list where nothing adds to it what a cluster needs, as in a cluster that
 // Cluster API does not manage: its pods get the list as it is written.
 func Alone(i resolve.Installation) Input {
 	return Input{
@@ -64,7 +64,7 @@ func loopback(list noproxy.List) bool {
 		has(func(e noproxy.Entry) bool { return e.Prefix.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) })
 }
 
-// metadata are the metadata services of all providers that the list does not cover. Those of IPv6 are left out: few
+// metadata returns the metadata services of all providers that the list does not cover. Those of IPv6 are left out: few
 // lists can have them.
 func metadata(list *dialect.GoList) []string {
 	table, err := provider.Builtin("")

@@ -36,7 +36,7 @@ type Input struct {
 	Today        bool                   // ask clients as of their newest behaviour only, which takes a fifth of the time
 }
 
-// Effective is the input for what a cluster's Secrets say.
+// Effective returns the input for what a cluster's Secrets say.
 func Effective(e resolve.Effective, cluster resolve.Cluster) Input {
 	in := Input{Entries: e.Entries, Any: e.NoProxy.Any.String(), HTTP: e.HTTP, HTTPS: e.HTTPS, Form: e.Form, Cluster: &cluster, Certificates: e.Node.Certificates}
 	if e.Form != resolve.FormExact {

@@ -49,7 +49,7 @@ func effective(tb testing.TB, noProxy string, form resolve.Form) resolve.Effecti
 // read is the input for a list as it stands.
 func readList(list string) lint.Input { return lint.Read(list, noproxy.Source{Field: "--no-proxy"}) }
 
-// summary is what a finding says in one line: code, severity, entries.
+// summary returns what a finding says in one line: code, severity, entries.
 func summary(f lint.Finding) string {
 	values := make([]string, 0, len(f.Entries))
 	for _, e := range f.Entries {

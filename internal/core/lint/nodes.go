@@ -144,7 +144,7 @@ func providerAPI(in Input) []Finding {
 	}}
 }
 
-// host is the host of the address, as an entry has it; "" where there is none.
+// host returns the host of the address, as an entry has it; "" where there is none.
 func (a ProviderAddress) host() string {
 	text := a.Address
 	if u, err := url.Parse(text); err == nil && u.Host != "" {

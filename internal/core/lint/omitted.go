@@ -47,7 +47,7 @@ func omitted(in Input) []Finding {
 	return findings
 }
 
-// LeftOut are the IPv6 networks of a cluster that a list as it stands does not have, as a list in form Portable/v3 does not: what
+// LeftOut returns the IPv6 networks of a cluster that a list as it stands does not have, as a list in form Portable/v3 does not: what
 // matters in them is listed. A list for Go alone has them.
 func LeftOut(in Input, cluster resolve.Cluster) noproxy.List {
 	other := func(item noproxy.Item) bool { return isIPv6Network(entryOf(item)) } // a list of another form
@@ -89,7 +89,7 @@ func leftOut(omitted noproxy.List, host string) bool {
 	})
 }
 
-// mendOf is what covers a service network: of an IPv6 one, in a list as it stands that is for any client, the addresses that matter.
+// mendOf returns what covers a service network: of an IPv6 one, in a list as it stands that is for any client, the addresses that matter.
 func mendOf(in Input, cidr string) string {
 	entry, err := noproxy.Parse(cidr)
 	if err != nil || !in.forAll() {

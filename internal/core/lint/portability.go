@@ -58,7 +58,7 @@ func Portability(in Input) []Finding {
 	return findings
 }
 
-// readers are the clients that the list is for.
+// readers returns the clients that the list is for.
 func (in Input) readers(written noproxy.List) []reader {
 	all := readers(in.Any, written, in.Today)
 	if in.Audience != noproxy.AudienceGo {
@@ -67,7 +67,7 @@ func (in Input) readers(written noproxy.List) []reader {
 	return slices.DeleteFunc(all, func(r reader) bool { return r.choice.Client.Name != "go" })
 }
 
-// remaining are the entries that the list is to express at all.
+// remaining returns the entries that the list is to express at all.
 func remaining(in Input) noproxy.List {
 	omitted := spellings(in.Omitted)
 	return slices.DeleteFunc(slices.Clone(in.Entries), func(item noproxy.Item) bool { return omitted[item.Entry.String()] })

@@ -61,7 +61,7 @@ func TestClientsThatReadAnEntryOtherwiseAreNamed(t *testing.T) {
 	}
 }
 
-// excuse is the finding that names why clients may disagree about a URL of the
+// excuse returns the finding that names why clients may disagree about a URL of the
 // published example.
 func excuse(url string) lint.Code {
 	target, err := dialect.ParseTarget(url)

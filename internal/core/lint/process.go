@@ -21,7 +21,7 @@ type Reader struct {
 // containerd is a name's prefix that k3s, RKE2 and k0s take away for the containerd that they start.
 const containerd = "CONTAINERD_"
 
-// Process is the input for the variables of a process, as /proc/PID/environ has them, or lines of them. Of a variable that is
+// Process returns the input for the variables of a process, as /proc/PID/environ has them, or lines of them. Of a variable that is
 // there twice, the first counts.
 func Process(data string) []Reader {
 	between := "\x00"
@@ -52,7 +52,7 @@ func Process(data string) []Reader {
 	return readers
 }
 
-// readersOf are the process that has these variables, and the containerd that it starts, if some are for that.
+// readersOf returns the process that has these variables, and the containerd that it starts, if some are for that.
 func readersOf(variables map[string]string, object string, passes bool) []Reader {
 	plain := func(name string) string { return name }
 	all := []Reader{{Name: object, Node: true, Input: InputOf(variables, object, plain)}}
@@ -82,7 +82,7 @@ func readersOf(variables map[string]string, object string, passes bool) []Reader
 	return append(all, child)
 }
 
-// InputOf is the input for variables; shown says where one stands. Those in capitals are taken first, as Go does.
+// InputOf returns the input for variables; shown says where one stands. Those in capitals are taken first, as Go does.
 func InputOf(variables map[string]string, object string, shown func(name string) string) Input {
 	chosen := func(name string) (string, string) {
 		if lower := strings.ToLower(name); variables[name] == "" && variables[lower] != "" {

@@ -63,7 +63,7 @@ func TestWhatClientsDoWithTheURLOfAProxy(t *testing.T) {
 	}
 }
 
-// answers are the clients by what they do, with the versions that do.
+// answers returns the clients by what they do, with the versions that do.
 func answers(t *testing.T, proxy, url string) string {
 	t.Helper()
 	target, err := dialect.ParseTarget(url)
@@ -93,7 +93,7 @@ func answers(t *testing.T, proxy, url string) string {
 	return strings.Join(lines, "")
 }
 
-// answer is where a client goes, how, and with which credential.
+// answer returns where a client goes, how, and with which credential.
 func answer(d dialect.Decision) string {
 	switch {
 	case d.Route != dialect.Proxy:

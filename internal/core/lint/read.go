@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
-// Read is the input for a list as somebody wrote it. What cannot be read, and
+// Read returns the input for a list as somebody wrote it. What cannot be read, and
 // what clients cut at different places, is found here; the rest is meant as
 // Fairlead reads it. The source gets the position of each entry. Of a list with
 // user information in it, that is all that is found: any entry may be a part of
@@ -60,7 +60,7 @@ func Read(list string, source noproxy.Source) Input {
 	return in
 }
 
-// shown is an element that need not be an entry.
+// shown returns an element that need not be an entry.
 func shown(element noproxy.Element) Entry {
 	return entryAt(noproxy.Refuse(element.Text, "", "").Value, element.Source)
 }

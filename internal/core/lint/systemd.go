@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
 )
 
-// Service is the input for what systemd gives to a service, with what is said of where it comes from, and for what the service
+// Service returns the input for what systemd gives to a service, with what is said of where it comes from, and for what the service
 // gives to its containerd.
 func Service(s units.Service) []Reader {
 	if s.Masked != "" {
@@ -52,7 +52,7 @@ func Service(s units.Service) []Reader {
 // startsContainerd are the services that give their containerd what is for it.
 var startsContainerd = regexp.MustCompile("^(k0s|k3s|rke2)")
 
-// withoutSpecifiers is what can be looked at of a value: a list without the entries that only the machine knows, and a URL with
+// withoutSpecifiers returns what can be looked at of a value: a list without the entries that only the machine knows, and a URL with
 // a word in their place.
 func withoutSpecifiers(s units.Setting) string {
 	value := s.Value
@@ -159,7 +159,7 @@ func unknownHere(entries []Entry, s units.Setting) Finding {
 	return Finding{Code: UnitFile, Severity: Info, Entries: entries, Why: why}
 }
 
-// shownValue is a value without user information.
+// shownValue returns a value without user information.
 func shownValue(s units.Setting) string {
 	if strings.TrimSpace(s.Value) == "" {
 		return "empty"

@@ -22,7 +22,7 @@ func Conditions(o *v1alpha1.Observed, current *string, now time.Time) []metav1.C
 	return []metav1.Condition{egressVerified(o, now), podsReached(o, current, now)}
 }
 
-// Fresh is how long an observation counts: nothing else tells when it does not any more. It is 0 for one that does not count.
+// Fresh returns how long an observation counts: nothing else tells when it does not any more. It is 0 for one that does not count.
 func Fresh(o *v1alpha1.Observed, now time.Time) time.Duration {
 	if o == nil || o.Time.IsZero() || o.Period == nil {
 		return 0
@@ -66,7 +66,7 @@ func sameUse(a, b v1alpha1.ObservedCredentials) bool {
 		(a.Namespaces == 0) == (b.Namespaces == 0) && (a.Relays == 0) == (b.Relays == 0) && (a.Pods == 0) == (b.Pods == 0)
 }
 
-// unknown is the condition where nothing can be said, as far as that goes for both.
+// unknown returns the condition where nothing can be said, as far as that goes for both.
 func unknown(kind string, o *v1alpha1.Observed, now time.Time) *metav1.Condition {
 	c := &metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonNotObserved, Message: o.Message}
 	switch {

@@ -12,7 +12,7 @@ import (
 
 var fingerprint = regexp.MustCompile(`^[A-Za-z0-9+/=._-]{1,64}$`)
 
-// credentials are the credentials that were seen, each once, those in use first. What does not fit counts as not seen.
+// credentials returns the credentials that were seen, each once, those in use first. What does not fit counts as not seen.
 func credentials(seen []probe.CredentialsSeen, o *v1alpha1.Observed, now time.Time) []v1alpha1.ObservedCredentials {
 	var all []v1alpha1.ObservedCredentials
 	at := map[string]int{}

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
-// OfNode is the condition EgressVerified of the Machine of a node, which was created then; nil: that is not known. The message
+// OfNode returns the condition EgressVerified of the Machine of a node, which was created then; nil: that is not known. The message
 // has nothing of the result's, so that it changes with the status alone. Known is false if nobody has tried the node since the
 // probe began, or more fail than are named: a Machine then keeps what was said before.
 func OfNode(nodes *probe.Nodes, name string, created *time.Time) (c metav1.Condition, ok bool) {

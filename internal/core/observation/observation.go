@@ -47,7 +47,7 @@ func Parse(text []byte) (probe.Result, error) {
 	return result, nil
 }
 
-// Observed is what to say of a result that was read now. Last is what was said before, nil if nothing was; period is the time
+// Observed returns what to say of a result that was read now. Last is what was said before, nil if nothing was; period is the time
 // between two looks at the cluster.
 func Observed(result probe.Result, last *v1alpha1.Observed, period time.Duration, now time.Time) *v1alpha1.Observed {
 	if result.Time.Sub(now) > maxAhead {
@@ -73,7 +73,7 @@ func Observed(result probe.Result, last *v1alpha1.Observed, period time.Duration
 	return o
 }
 
-// Unreached is what to say of a cluster whose result could not be read, and why. The time stays that of the last observation:
+// Unreached returns what to say of a cluster whose result could not be read, and why. The time stays that of the last observation:
 // not to see is not to see that nothing is there.
 func Unreached(why string, last *v1alpha1.Observed, period time.Duration) *v1alpha1.Observed {
 	o := last.DeepCopy()
@@ -88,7 +88,7 @@ func Unreached(why string, last *v1alpha1.Observed, period time.Duration) *v1alp
 	return o
 }
 
-// lastVerified is when egress was last Verified and not Failed since: now, or by what was said before, also by a version that did
+// lastVerified returns when egress was last Verified and not Failed since: now, or by what was said before, also by a version that did
 // not say when.
 func lastVerified(now, last *v1alpha1.Observed) *metav1.Time {
 	switch {
@@ -102,7 +102,7 @@ func lastVerified(now, last *v1alpha1.Observed) *metav1.Time {
 	return last.LastVerifiedTime
 }
 
-// since is when observations began without a gap, neither of our looks nor of the results.
+// since returns when observations began without a gap, neither of our looks nor of the results.
 func since(at metav1.Time, results time.Time, last *v1alpha1.Observed, period time.Duration, now time.Time) *metav1.Time {
 	began := at
 	if last != nil && last.Since != nil && !last.Time.IsZero() && !at.Before(&last.Time) && at.Sub(last.Time.Time) <= 2*period {
@@ -117,7 +117,7 @@ func since(at metav1.Time, results time.Time, last *v1alpha1.Observed, period ti
 	return &began
 }
 
-// seconds is a time as a status has it. There is none in the future.
+// seconds returns a time as a status has it. There is none in the future.
 func seconds(at, now time.Time) metav1.Time {
 	if at.After(now) {
 		at = now
@@ -180,7 +180,7 @@ func worst(nodes []probe.Node) string {
 	return " (" + strings.Join(some(names), ", ") + ")"
 }
 
-// some are the first in alphabetical order, so that the same failures make the same text, and how many more there are.
+// some returns the first in alphabetical order, so that the same failures make the same text, and how many more there are.
 func some(all []string) []string {
 	slices.Sort(all)
 	if more := len(all) - maxNamed; more > 0 {
@@ -216,7 +216,7 @@ func unseen(all []string) []string {
 	return texts
 }
 
-// printable is a text of somebody else's, in one line and without user information.
+// printable returns a text of somebody else's, in one line and without user information.
 func printable(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' {

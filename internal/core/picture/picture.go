@@ -103,7 +103,7 @@ func (p Picture) Stopped() bool {
 	return slices.ContainsFunc(p.Problems, func(problem Problem) bool { return problem.Code == diagnosis.OperatorStopped })
 }
 
-// clusters are the clusters with a report, and those of Cluster API without one, by name.
+// clusters returns the clusters with a report, and those of Cluster API without one, by name.
 func clusters(in Input) []Cluster {
 	type key struct{ namespace, name string }
 	there := make(map[key]*metav1.ObjectMeta, len(in.Clusters))
@@ -164,7 +164,7 @@ func (c *Cluster) describe(status v1alpha1.ProxyReportStatus) {
 	}
 }
 
-// stateOf is the state of a cluster by the worst that is said of it.
+// stateOf returns the state of a cluster by the worst that is said of it.
 func stateOf(severity diagnosis.Severity) State {
 	if severity == diagnosis.Info {
 		return Waiting

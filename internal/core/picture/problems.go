@@ -110,12 +110,12 @@ func longest(a, b *metav1.Time) int {
 	return a.Compare(b.Time)
 }
 
-// DoctorOf is the command that says all of a cluster.
+// DoctorOf returns the command that says all of a cluster.
 func DoctorOf(c Cluster) string {
 	return fmt.Sprintf("fairlead doctor cluster --namespace %s %s", c.Namespace, c.Name)
 }
 
-// moreOf is the command that says more of a CorporateProxy and its rollout.
+// moreOf returns the command that says more of a CorporateProxy and its rollout.
 func moreOf(proxy *v1alpha1.CorporateProxy) string {
 	if proxy.Spec.Rollout != nil {
 		return "fairlead rollout status " + proxy.Name
@@ -123,7 +123,7 @@ func moreOf(proxy *v1alpha1.CorporateProxy) string {
 	return describe(proxy.Name)
 }
 
-// moreOfCode is the one that says more of a condition.
+// moreOfCode returns the command that says more of a condition.
 func moreOfCode(proxy *v1alpha1.CorporateProxy, code string) string {
 	switch kind, _, _ := strings.Cut(code, "/"); kind {
 	case v1alpha1.ConditionStalled, v1alpha1.ConditionReconciling, v1alpha1.ConditionRolloutProblem:

@@ -118,7 +118,7 @@ func (c *Change) name(before, after *Cluster) {
 	}
 }
 
-// public is the configuration less everything that is secret.
+// public returns the configuration less everything that is secret.
 func public(e resolve.Effective) resolve.Effective {
 	e.HTTP, e.HTTPS, e.Previous = e.HTTP.WithoutCredentials(), e.HTTPS.WithoutCredentials(), resolve.Previous{}
 	return e
@@ -196,7 +196,7 @@ func (c *Change) compare(was, is side) {
 	}
 }
 
-// writtenByOne are the entries of both configurations that only the first writes for any client, because of its form: the other
+// writtenByOne returns the entries of both configurations that only the first writes for any client, because of its form: the other
 // writes them for Go alone.
 func writtenByOne(e, other resolve.Effective) []Entry {
 	written, forGo, lacks := spellings(e.NoProxy.Any), spellings(other.NoProxy.Go), spellings(other.NoProxy.Any)

@@ -67,7 +67,7 @@ func (c *clients) decisions(was, is side, change Change) (all []Decision, left i
 	return slices.Concat(c.ask(was, is, noproxy.AudienceAny, targets, c.choices), c.ask(was, is, noproxy.AudienceGo, targets, c.golang)), left
 }
 
-// Targets are the URLs that a client can be asked about.
+// Targets returns the URLs that a client can be asked about.
 func Targets(urls []string) []dialect.Target {
 	var all []dialect.Target
 	for _, url := range urls {
@@ -153,7 +153,7 @@ func (c *clients) isNeutral(item noproxy.Item, q question, targets []dialect.Tar
 	return c.neutral[key]
 }
 
-// routes are the routes of every client for every URL. Which proxy it is decides nothing.
+// routes returns the routes of every client for every URL. Which proxy it is decides nothing.
 func routes(list noproxy.List, targets []dialect.Target, choices []dialect.Choice) []dialect.Route {
 	env := environmentOf(resolve.Effective{}, list)
 	env.http, env.https = "http://proxy.invalid:1", "http://proxy.invalid:1"
@@ -169,7 +169,7 @@ func routes(list noproxy.List, targets []dialect.Target, choices []dialect.Choic
 
 func (e environment) variables() dialect.Env { return dialect.Uniform(e.http, e.https, e.list, e.java) }
 
-// word is a decision, with the proxy's address if the proxy changes.
+// word returns a decision, with the proxy's address if the proxy changes.
 func word(d dialect.Decision, moved bool) string {
 	if moved && d.Route == dialect.Proxy {
 		return d.Route.String() + " " + d.Hop.Address
@@ -249,7 +249,7 @@ func urlsUnder(text string) []string {
 	}
 }
 
-// within is an address of a network that is no other entry by itself: the first ones have a meaning.
+// within returns an address of a network that is no other entry by itself: the first ones have a meaning.
 func within(p netip.Prefix) netip.Addr {
 	const inside = 20
 	addr := p.Addr()
@@ -275,7 +275,7 @@ func url(host string, port uint16) string {
 	return "https://" + host + "/"
 }
 
-// URLs are the URLs that lists may decide about: two that are in none, and for each entry a host, a host below it, or an address
+// URLs returns the URLs that lists may decide about: two that are in none, and for each entry a host, a host below it, or an address
 // of the network.
 func URLs(lists ...noproxy.List) []string {
 	var all []string

@@ -93,7 +93,7 @@ func byName(s State) map[string]*Cluster {
 	return all
 }
 
-// namesOf are the keys of all maps.
+// namesOf returns the keys of all maps.
 func namesOf[T any](all ...map[string]T) []string {
 	var names []string
 	for _, m := range all {

@@ -26,7 +26,7 @@ type WaveCount struct {
 	Of      int    `json:"of"`
 }
 
-// rollouts are the rollouts of CorporateProxies some of whose clusters change.
+// rollouts returns the rollouts of CorporateProxies some of whose clusters change.
 func rollouts(after State, changes []Change) []Waves {
 	changed := map[string]bool{}
 	for _, c := range changes {

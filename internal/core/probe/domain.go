@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// domain is what somebody registered; an address is its own.
+// domain returns what somebody registered; an address is its own.
 func domain(host string) string {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return host

@@ -209,7 +209,7 @@ func (h *History) count(now time.Time, created map[string]time.Time) *Nodes {
 	return counted
 }
 
-// until is the latest creation up to which something counts of every node.
+// until returns the latest creation up to which something counts of every node.
 func until(all []*nodeHistory, created map[string]time.Time) *time.Time {
 	var untried, last time.Time
 	for _, node := range all {

@@ -40,7 +40,7 @@ func (w Way) Same(other Way) bool {
 	return w.HTTP == other.HTTP && w.HTTPS == other.HTTPS && w.TrustedCA == other.TrustedCA
 }
 
-// Text is the JSON of the Secret.
+// Text returns the JSON of the Secret.
 func (t Task) Text() []byte {
 	text, _ := json.Marshal(t) // strings and numbers
 	return text
@@ -67,7 +67,7 @@ type Answer struct {
 	Next    *time.Time `json:"next,omitempty"` // when it is tried again
 }
 
-// Text is the JSON of the ConfigMap.
+// Text returns the JSON of the ConfigMap.
 func (a Answer) Text() string {
 	text, _ := json.Marshal(a) // strings, numbers and times
 	return string(text)

@@ -87,7 +87,7 @@ func (s Seen) answered() bool {
 	return s.Route == Proxied && (s.Stage == Done || s.Stage == HTTP || s.Stage == TLS || s.Stage == ProxyAnswer && s.Fault == Answered)
 }
 
-// reason is why it ended, as far as one attempt tells.
+// reason returns why it ended, as far as one attempt tells.
 func (s Seen) reason() Reason {
 	switch s.Stage {
 	case Lookup:
@@ -134,7 +134,7 @@ var relayed = map[string]Reason{
 	"refused": ProxyRefused, "lookup": ProxyLookupFailed, "no-route": NetworkUnreachable, "failed": ProxyNotHTTP,
 }
 
-// answer is what the proxy's answer, or that there is none, means.
+// answer returns what the proxy's answer, or that there is none, means.
 func (s Seen) answer() Reason {
 	switch s.Fault {
 	case Timeout:

@@ -182,7 +182,7 @@ func lines(values []provider.Value) []string {
 	return out
 }
 
-// realisticObjects are the objects in testdata/objects, by kind and group.
+// realisticObjects returns the objects in testdata/objects, by kind and group.
 func realisticObjects(t testing.TB) map[string]map[string]any {
 	t.Helper()
 	files, err := filepath.Glob("testdata/objects/*.yaml")

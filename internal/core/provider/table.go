@@ -51,7 +51,7 @@ func Builtin(version string) (Table, error) {
 	return readFacts1()
 }
 
-// Version is the version of the built-in rows, for the report. Users' rows do not change it: they are
+// Version returns the version of the built-in rows, for the report. Users' rows do not change it: they are
 // named by their Source.
 func (t Table) Version() string { return t.version }
 

@@ -47,7 +47,7 @@ func ParseHistory(text string) History {
 	return h
 }
 
-// String is the annotation.
+// String returns the annotation.
 func (h History) String() string {
 	parts := make([]string, len(h))
 	for i, had := range h {
@@ -56,7 +56,7 @@ func (h History) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Now is the fingerprint of what the copy has; empty where nothing is noted.
+// Now returns the fingerprint of what the copy has; empty where nothing is noted.
 func (h History) Now() string {
 	if len(h) == 0 {
 		return ""
@@ -64,7 +64,7 @@ func (h History) Now() string {
 	return h[0].Fingerprint
 }
 
-// Next is the history of a copy that has these credentials from now on. Its data says whether they changed: a fingerprint alone
+// Next returns the history of a copy that has these credentials from now on. Its data says whether they changed: a fingerprint alone
 // changes with the key, too. If they changed and the fingerprint did not, nobody knows what was there before.
 func (h History) Next(fingerprint string, changed bool, at time.Time) History {
 	switch {
@@ -82,7 +82,7 @@ func (h History) Next(fingerprint string, changed bool, at time.Time) History {
 // another, and times are whole seconds.
 const Lag = 5 * time.Second
 
-// At is what a container got that started then.
+// At returns what a container got that started then.
 func (h History) At(started time.Time) string {
 	for _, had := range h {
 		if started.After(had.Since.Add(Lag)) {

@@ -99,7 +99,7 @@ func TestTheSearchForCredentialsFindsThem(t *testing.T) {
 	}
 }
 
-// holders are the ways in which a URL gets into somebody's print statement. fmt
+// holders returns the ways in which a URL gets into somebody's print statement. fmt
 // calls no methods of a value in an unexported field, it reads the memory.
 func holders(u proxyurl.URL) map[string]any {
 	type exported struct{ HTTP, HTTPS proxyurl.URL }

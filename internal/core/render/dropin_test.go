@@ -32,7 +32,7 @@ func url(tb testing.TB, text string) proxyurl.URL {
 	return u
 }
 
-// list is the NO_PROXY list that is written as these entries, whatever they are.
+// list returns the NO_PROXY list that is written as these entries, whatever they are.
 func list(entries ...string) noproxy.List {
 	var list noproxy.List
 	for _, text := range entries {
@@ -46,7 +46,7 @@ func lists(entries ...string) noproxy.Lists {
 	return noproxy.Lists{Any: list(entries...), Go: list(entries...)}
 }
 
-// example is what the published example resolves to.
+// example returns what the published example resolves to.
 func example(tb testing.TB, changes ...func(*resolve.Effective)) resolve.Effective {
 	tb.Helper()
 	e := resolve.Effective{

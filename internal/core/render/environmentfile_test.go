@@ -20,7 +20,7 @@ func two(t *testing.T) resolve.Effective {
 	})
 }
 
-// six are the variables, in both cases, as one file writes them.
+// six returns the variables, in both cases, as one file writes them.
 func six(prefix, quote, list string) string {
 	var text strings.Builder
 	for _, v := range []struct{ name, value string }{

@@ -31,7 +31,7 @@ var systems = map[ignition.Variant]system{
 	ignition.FedoraCoreOS: {"/etc/pki/ca-trust/source/anchors/fairlead.pem", ""},
 }
 
-// immutable is a row of nodeFiles.
+// immutable returns a row of nodeFiles.
 func immutable(variant ignition.Variant, butaneKey, ignitionKey string) map[string]func(resolve.Effective) ([]byte, error) {
 	return map[string]func(resolve.Effective) ([]byte, error){
 		butaneKey:   func(e resolve.Effective) ([]byte, error) { return Butane(e, variant) },

@@ -39,7 +39,7 @@ type AllowedAddress struct {
 	Port   uint16
 }
 
-// Directly is what a cluster's list lets pods reach directly.
+// Directly returns what a cluster's list lets pods reach directly.
 func Directly(e resolve.Effective, egress Egress) Allowed {
 	var a Allowed
 	var names []noproxy.Entry
@@ -81,7 +81,7 @@ func (a Allowed) Reaches(address netip.Addr, port uint16) bool {
 	})
 }
 
-// egressPolicyName is the name of the NetworkPolicy. One for some pods has another name: a second one must not take the place
+// egressPolicyName returns the name of the NetworkPolicy. One for some pods has another name: a second one must not take the place
 // of the first.
 func egressPolicyName(podSelector any) string {
 	const name = "fairlead-egress"
@@ -158,7 +158,7 @@ func port(number uint16, protocol string) any {
 
 const relayPort = 3128
 
-// wayOut is the proxy, or the relay.
+// wayOut returns the proxy, or the relay.
 func wayOut(e resolve.Effective, egress Egress) ([]any, error) {
 	if egress.RelayNamespace != "" {
 		return []any{map[string]any{

@@ -50,7 +50,7 @@ type selector struct {
 	MatchLabels map[string]string `json:"matchLabels"`
 }
 
-// egressOf is the policy's egress in short: what a rule allows, and its ports.
+// egressOf returns the policy's egress in short: what a rule allows, and its ports.
 func egressOf(t *testing.T, text []byte) string {
 	t.Helper()
 	var policy egressPolicy

@@ -39,7 +39,7 @@ func Apt(e resolve.Effective) ([]byte, error) {
 	return joinLines(lines), nil
 }
 
-// aptHosts are the entries that mean one host, for every port.
+// aptHosts returns the entries that mean one host, for every port.
 func aptHosts(list noproxy.List) []string {
 	var hosts []string
 	for _, item := range list {

@@ -54,7 +54,7 @@ func checkVariable(name, value string) error {
 	return nil
 }
 
-// isNoncharacter is what systemd does not count as UTF-8 although it is
+// isNoncharacter reports whether systemd refuses a rune although it is UTF-8
 // (src/basic/utf8.c, unichar_is_valid).
 func isNoncharacter(r rune) bool { return r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe }
 
@@ -86,7 +86,7 @@ func checkUserData(text string) error {
 
 var jinjaStart = regexp.MustCompile(`\{[{%#]`)
 
-// isYAMLBreaker is what YAML does not take (YAML 1.1, c-printable), or reads as a
+// isYAMLBreaker reports whether YAML does not take a rune (YAML 1.1, c-printable), or reads as a
 // line end and writes as another.
 func isYAMLBreaker(r rune) bool {
 	return r != '\n' && r != '\t' && (isControl(r) || r >= 0x80 && r <= 0x9f || strings.ContainsRune("\u2028\u2029\ufeff\ufffe\uffff", r))

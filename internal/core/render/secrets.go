@@ -71,7 +71,7 @@ func secret(e resolve.Effective, suffix, role string, data map[string][]byte) Se
 	return Secret{e.Namespace, e.Cluster + suffix, clusterLabels(e, SecretLabel, role), data}
 }
 
-// clusterLabels are the labels of an object beside a Cluster, with the label that says what it is.
+// clusterLabels returns the labels of an object beside a Cluster, with the label that says what it is.
 func clusterLabels(e resolve.Effective, label, role string) map[string]string {
 	return map[string]string{label: role, ClusterLabel: e.Cluster, ManagedLabel: Manager, MoveLabel: ""}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
-// shells are the shells of this machine; sh is on every one.
+// shells returns the shells of this machine; sh is on every one.
 func shells(t *testing.T) []string {
 	t.Helper()
 	found := []string{}

@@ -20,7 +20,7 @@ var nastyPieces = []string{
 	"é", "€", "😀", "\u0085", "\u00a0", "\u2028", "\ufeff", "\x01", "\x08", "\x1b[0m", "\x7f", "http://u:p%40s%25s@[::1]:3128", "a\\\nb",
 }
 
-// nastyValues are the pieces, every ASCII character in four places, and a few
+// nastyValues returns the pieces, every ASCII character in four places, and a few
 // hundred combinations, always the same ones.
 func nastyValues() []string {
 	values := append([]string(nil), nastyPieces...)

@@ -126,7 +126,7 @@ func arrivals(t *testing.T, texts []string) []*string {
 	return arrived
 }
 
-// ends is what every text ends with when it arrives.
+// ends returns what every text ends with when it arrives.
 func ends(text string) string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return ""

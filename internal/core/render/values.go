@@ -44,7 +44,7 @@ func Values(e resolve.Effective) ([]byte, error) {
 	})
 }
 
-// probes is what the probe of a cluster is told. The key is there only where the installation asks for probes: an upgrade
+// probes returns what the probe of a cluster is told. The key is there only where the installation asks for probes: an upgrade
 // changes no Secret by itself.
 func probes(p resolve.Probed) any {
 	credentials := map[string]string{"current": p.Credentials.Current, "previous": p.Credentials.Previous}

@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// network is the list of a cluster without the entries of the installation and
+// network returns the list of a cluster without the entries of the installation and
 // the built-in ones.
 func network(tb testing.TB, cluster func(*resolve.Cluster)) (string, error) {
 	tb.Helper()

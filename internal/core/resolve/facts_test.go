@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy"
 )
 
-// portableWith is the example in form Portable/v1 with provider facts.
+// portableWith returns the example in form Portable/v1 with provider facts.
 func portableWith(tb testing.TB, known, read string, changes ...func(*resolve.Input)) resolve.Input {
 	tb.Helper()
 	source := noproxy.Source{Layer: noproxy.LayerProvider, Object: "AWSCluster org-acme/infra", Field: "fact vpcCIDR"}

@@ -37,7 +37,7 @@ func (p Past) Note(mode Mode) string {
 	return NoteNone
 }
 
-// Unselected is the configuration of a cluster that no CorporateProxy selects, for which Choose returned notSelected. That
+// Unselected returns the configuration of a cluster that no CorporateProxy selects, for which Choose returned notSelected. That
 // is the error where it had a proxy. Else it is blank, once its endpoint is known, before which no machine is built, and
 // the grace period is over, in which a label or a CorporateProxy may come; until then the error is a *Problem. One that is
 // blank stays blank.

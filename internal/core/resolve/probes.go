@@ -34,7 +34,7 @@ type Probed struct {
 	Revision    string // identity of the settings; empty for none
 }
 
-// probed are the targets of one cluster: its own endpoint, and those that its installation has for it.
+// probed returns the targets of one cluster: its own endpoint, and those that its installation has for it.
 func probed(in Input) (*Probed, error) {
 	if in.Installation.Probes == nil {
 		return nil, nil
@@ -65,7 +65,7 @@ func probed(in Input) (*Probed, error) {
 	return p, nil
 }
 
-// hostOf is a host as it stands in a URL.
+// hostOf returns a host as it stands in a URL.
 func hostOf(host string) string {
 	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil && addr.Is6() {
 		return "[" + addr.String() + "]"

@@ -89,7 +89,7 @@ func Resolve(in Input) (Effective, error) {
 	return effective, nil
 }
 
-// Unproxied is the configuration of a cluster that no CorporateProxy selects.
+// Unproxied returns the configuration of a cluster that no CorporateProxy selects.
 func Unproxied(cluster Cluster) Effective {
 	return Effective{Namespace: cluster.Namespace, Cluster: cluster.Name, Mode: ModeUnproxied}
 }

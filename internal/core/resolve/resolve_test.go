@@ -18,7 +18,7 @@ const (
 	exampleList = "cluster.local,100.64.0.0/13,100.96.0.0/11,178.170.32.59,172.16.0.0/16,internal.corpdomain.net,example.com,svc,127.0.0.1,localhost"
 )
 
-// example is the published example. Tests change the one thing they are about.
+// example returns the published example. Tests change the one thing they are about.
 func example(tb testing.TB, changes ...func(*resolve.Input)) resolve.Input {
 	tb.Helper()
 	in := resolve.Input{

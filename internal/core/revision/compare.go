@@ -60,7 +60,7 @@ func changeWord(before, after string) string {
 	return ""
 }
 
-// ChangesAfter are the changes of objects that an earlier revision does not have.
+// ChangesAfter returns the changes of objects that an earlier revision does not have.
 func (p Public) ChangesAfter(before Public) []Change {
 	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool {
 		return slices.ContainsFunc(before.Changes, func(was Change) bool {
@@ -88,7 +88,7 @@ func withoutUser(text string) string {
 	return text
 }
 
-// settings are the fields of the spec by their paths, less the URLs and the entries.
+// settings returns the fields of the spec by their paths, less the URLs and the entries.
 func settings(p Public) map[string]string {
 	spec := p.Spec.DeepCopy()
 	spec.NoProxy = nil
@@ -120,7 +120,7 @@ func flatten(path string, node any, into map[string]string) {
 	}
 }
 
-// inline is an item of a list: an object as JSON.
+// inline returns an item of a list: an object as JSON.
 func inline(node any) string {
 	if object, ok := node.(map[string]any); ok {
 		if text, err := json.Marshal(object); err == nil {

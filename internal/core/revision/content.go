@@ -70,7 +70,7 @@ func meant(spec v1alpha1.CorporateProxySpec) v1alpha1.CorporateProxySpec {
 	return spec
 }
 
-// Data is the data of the Secret that keeps the content.
+// Data returns the data of the Secret that keeps the content.
 func (c Content) Data() map[string][]byte {
 	text, _ := json.Marshal(c.spec) // strings, numbers and selectors
 	data := map[string][]byte{specKey: text}
@@ -78,7 +78,7 @@ func (c Content) Data() map[string][]byte {
 	return data
 }
 
-// Text is a canonical text of the content, of which a digest can be made.
+// Text returns a canonical text of the content, of which a digest can be made.
 func (c Content) Text() []byte {
 	text, _ := json.Marshal(c.Data()) // sorted by key
 	return text
@@ -94,7 +94,7 @@ func Parse(data map[string][]byte) (Content, error) {
 	return c, nil
 }
 
-// Installation is what the content means. The error is a *resolve.Problem.
+// Installation returns what the content means. The error is a *resolve.Problem.
 func (c Content) Installation(proxy string) (resolve.Installation, error) {
 	was := &v1alpha1.CorporateProxy{Spec: c.spec}
 	was.Name = proxy

@@ -17,7 +17,7 @@ const (
 // maxProxyName leaves room for prefix and number in the name of an object.
 const maxProxyName = 200
 
-// Name is the name of the Secret and of the ConfigMap of a revision.
+// Name returns the name of the Secret and of the ConfigMap of a revision.
 func Name(proxy string, number int64) string {
 	return namePrefix + proxy + "-" + strconv.FormatInt(number, 10)
 }
@@ -41,7 +41,7 @@ func NameProblem(proxy string) string {
 	return ""
 }
 
-// ControlName is the name of the ConfigMap in which people say what is to become of the rollouts of a CorporateProxy,
+// ControlName returns the name of the ConfigMap in which people say what is to become of the rollouts of a CorporateProxy,
 // apart from the object that GitOps owns. "fairlead rollout" writes it.
 func ControlName(proxy string) string { return controlPrefix + proxy }
 

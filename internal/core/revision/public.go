@@ -55,7 +55,7 @@ type Change struct {
 	Time    *metav1.Time `json:"time,omitempty"`
 }
 
-// PublicOf is the public half of a content that means this installation, of a CorporateProxy as it is in effect. Number,
+// PublicOf returns the public half of a content that means this installation, of a CorporateProxy as it is in effect. Number,
 // digest, time, credentials and changes are the caller's to fill in.
 func PublicOf(proxy *v1alpha1.CorporateProxy, installation resolve.Installation) Public {
 	spec := meant(proxy.Spec)
@@ -76,7 +76,7 @@ func PublicOf(proxy *v1alpha1.CorporateProxy, installation resolve.Installation)
 	return p
 }
 
-// Text is the YAML of the ConfigMap.
+// Text returns the YAML of the ConfigMap.
 func (p Public) Text() (string, error) {
 	text, err := yaml.Marshal(p)
 	return string(text), err
@@ -91,7 +91,7 @@ func ParsePublic(data map[string]string) (Public, error) {
 	return p, nil
 }
 
-// Installation is what the revision means, without credentials and certificates. The error is a *resolve.Problem.
+// Installation returns what the revision means, without credentials and certificates. The error is a *resolve.Problem.
 func (p Public) Installation() (resolve.Installation, error) {
 	was := &v1alpha1.CorporateProxy{Spec: *p.Spec.DeepCopy()}
 	was.Name, was.Spec.TrustedCARef = p.Proxy, nil

@@ -54,7 +54,7 @@ func ParseRecord(text string) (Record, bool, error) {
 	return r, true, nil
 }
 
-// String is the text of the annotation.
+// String returns the text of the annotation.
 func (r Record) String() string {
 	text, _ := json.Marshal(r) // strings, numbers and times
 	return string(text)

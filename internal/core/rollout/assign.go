@@ -74,7 +74,7 @@ func (e *engine) soaksSince(w *waveRows) *metav1.Time {
 	return &metav1.Time{Time: last.Truncate(time.Second)}
 }
 
-// lastState is the state of a wave when this was last decided for the same target.
+// lastState returns the state of a wave when this was last decided for the same target.
 func (e *engine) lastState(w *waveRows) string {
 	if e.Last == nil || e.target == nil || e.Last.Revision != e.target.Number || w.name == "" {
 		return ""
@@ -87,7 +87,7 @@ func (e *engine) lastState(w *waveRows) string {
 	return ""
 }
 
-// goal is the revision that a cluster is to have, at once or some day; undo: it goes back.
+// goal returns the revision that a cluster is to have, at once or some day; undo: it goes back.
 func (e *engine) goal(row *Row) (goal *Revision, undo bool) {
 	has := e.known(row.Record)
 	if has == nil || !has.Rejected {

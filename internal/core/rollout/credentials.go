@@ -144,7 +144,7 @@ func (c *census) count(h *Holder, now time.Time) {
 	c.observe(h)
 }
 
-// inSecrets are the credentials that a cluster's Secrets may have, as current or previous ones.
+// inSecrets returns the credentials that a cluster's Secrets may have, as current or previous ones.
 func (c *census) inSecrets(h *Holder) []string {
 	var found []string
 	for _, a := range c.accounts {
@@ -199,7 +199,7 @@ func longEnough(h *Holder, now time.Time) bool {
 	return now.Sub(o.Time.Time) <= two && o.Time.Sub(o.Since.Time) >= two && quiet(o, h.Since)
 }
 
-// judge is the condition OldCredentialsUnseen.
+// judge returns the condition OldCredentialsUnseen.
 func (c *census) judge() *metav1.Condition {
 	var old v1alpha1.CredentialsStatus
 	for fingerprint, status := range c.by {
@@ -277,7 +277,7 @@ func (c *census) notSeen() []string {
 	return places
 }
 
-// named are the first clusters in alphabetical order, for a text with verbs.
+// named returns the first clusters in alphabetical order, for a text with verbs.
 func named(clusters []string) string {
 	slices.Sort(clusters)
 	more := ""

@@ -109,7 +109,7 @@ type waveRows struct {
 	soaks   time.Time // until when
 }
 
-// groups are the waves, and the clusters in none.
+// groups returns the waves, and the clusters in none.
 func (e *engine) groups() []*waveRows { return append(slices.Clip(e.waves), e.unplaced) }
 
 // newest returns the newest revision of which something is true.
@@ -250,7 +250,7 @@ func (e *engine) expire(w *waveRows, row *Row) {
 	row.Status.Message = "no progress for " + w.deadline.String() + ": " + row.Status.Message
 }
 
-// past is the time of something that has happened. What is in the future is by a clock that was wrong.
+// past returns the time of something that has happened. What is in the future is by a clock that was wrong.
 func (e *engine) past(t time.Time) time.Time {
 	if t.After(e.Now) {
 		return e.Started

@@ -80,7 +80,7 @@ func (c *MachineCluster) skipped() bool {
 	return c.Rollout.Skipped != nil && c.Rollout.After == nil && c.Rollout.Skipped.Equal(c.Since())
 }
 
-// Since is when the settings of the cluster's machines last changed; nil is never.
+// Since returns when the settings of the cluster's machines last changed; nil is never.
 func (c *MachineCluster) Since() *metav1.Time {
 	if c.Nodes == nil {
 		return nil
@@ -88,7 +88,7 @@ func (c *MachineCluster) Since() *metav1.Time {
 	return c.Nodes.Since
 }
 
-// started is when its last rollout began; the zero value is never.
+// started returns when its last rollout began; the zero value is never.
 func (c *MachineCluster) started() time.Time {
 	return ptr.Deref(c.Rollout.Started, metav1.Time{}).Time
 }
@@ -202,7 +202,7 @@ func (c *MachineCluster) NotRolled() []string {
 	return []string{"not rolled by Fairlead: " + strings.Join(names, ", ")}
 }
 
-// LastRolled is the owner that was told last, if it has no outdated machine any more.
+// LastRolled returns the owner that was told last, if it has no outdated machine any more.
 func (c *MachineCluster) LastRolled() (v1alpha1.ReportedOwner, bool) {
 	kind, name, ok := strings.Cut(c.Rollout.Owner, "/")
 	still := slices.ContainsFunc(c.ToRoll(), func(o v1alpha1.ReportedOwner) bool { return o.Kind == kind && o.Name == name })

@@ -78,7 +78,7 @@ func newMachineWorld(t *testing.T, seed uint64, clusters int) *machineWorld {
 
 func (w *machineWorld) chance(of int) bool { return w.random.IntN(of) == 0 }
 
-// fleet is what the cache has.
+// fleet returns what the cache has.
 func (w *machineWorld) fleet() []*MachineCluster {
 	var fleet []*MachineCluster
 	for _, c := range w.clusters {

@@ -98,7 +98,7 @@ func parseWave(spec v1alpha1.Wave) (wave, error) {
 	return w, nil
 }
 
-// places is how many of so many clusters are changed at a time: at least one.
+// places returns how many of so many clusters are changed at a time: at least one.
 func places(limit *intstr.IntOrString, clusters int) (int, error) {
 	if limit == nil {
 		return max(clusters, 1), nil

@@ -115,7 +115,7 @@ func (e *engine) saidOfTarget() bool {
 // shut reports whether nobody gets the target for now.
 func (e *engine) shut() bool { return e.hold != nil || e.stop != nil }
 
-// control is the newest revision before the target that has passed its first wave, or that a cluster has; nil: there is none.
+// control returns the newest revision before the target that has passed its first wave, or that a cluster has; nil: there is none.
 func (e *engine) control() *Revision {
 	return e.newest(func(r Revision) bool {
 		return r.Number < e.target.Number && !r.Rejected && (r.Passed || r.Completed || slices.ContainsFunc(e.Rows, func(row Row) bool {

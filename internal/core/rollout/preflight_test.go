@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
-// answered is an answer about revision 2 of a minute ago, to be tried again after so long.
+// answered returns an answer about revision 2 of a minute ago, to be tried again after so long.
 func answered(state probe.State, reason probe.Reason, again time.Duration) *probe.Answer {
 	next := noon.Add(again)
 	return &probe.Answer{Revision: 2, Digest: digestOf(2), State: state, Reason: reason, Message: "https://a.example: because", Time: noon.Add(-time.Minute), Next: &next}

@@ -147,7 +147,7 @@ func unsaid(last, counts *v1alpha1.Observed, written time.Time) string {
 	return text
 }
 
-// writtenAt is when the Secrets of a cluster got what its record says. A later repair of them is no change.
+// writtenAt returns when the Secrets of a cluster got what its record says. A later repair of them is no change.
 func writtenAt(report v1alpha1.ProxyReportStatus, record *revision.Record) time.Time {
 	at := record.Since.Time
 	if report.RevisionSince != nil {

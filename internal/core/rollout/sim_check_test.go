@@ -261,7 +261,7 @@ func sameInAnyOrder(f Fleet, d Decision, seed uint64) error {
 	return nil
 }
 
-// visible is what people see of a decision, but for the time of the next look.
+// visible returns what people see of a decision, but for the time of the next look.
 func visible(d Decision) string {
 	s := d.Status
 	s.Next = nil

@@ -79,7 +79,7 @@ func (w *world) add(i int, isNew bool) {
 	w.clusters = append(w.clusters, c)
 }
 
-// hash is a number that depends on nothing but the seed and what it is asked for.
+// hash returns a number that depends on nothing but the seed and what it is asked for.
 func (w *world) hash(of ...any) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, w.seed, of)
@@ -186,7 +186,7 @@ func (w *world) named(name string) *simCluster {
 	return w.clusters[at]
 }
 
-// delay is how long a write takes: now and then longer than the deadline.
+// delay returns how long a write takes: now and then longer than the deadline.
 func (w *world) delay(c *simCluster, number int64) time.Duration {
 	h := w.hash("delay", c.name, number)
 	if h%50 == 0 {
@@ -340,7 +340,7 @@ func (w *world) doTo(c *simCluster, e event) {
 	}
 }
 
-// next is how long nothing happens but by the rollout itself; false: nothing ever does.
+// next returns how long nothing happens but by the rollout itself; false: nothing ever does.
 func (w *world) next() (time.Duration, bool) {
 	var at time.Time
 	if len(w.script) > 0 {

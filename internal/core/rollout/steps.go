@@ -15,7 +15,7 @@ type Step struct {
 	Warning         bool
 }
 
-// Steps are the steps between two statuses of a rollout; nil is none.
+// Steps returns the steps between two statuses of a rollout; nil is none.
 func Steps(before, after *v1alpha1.RolloutStatus) []Step {
 	if after == nil || after.Revision == 0 {
 		return nil

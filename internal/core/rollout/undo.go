@@ -22,7 +22,7 @@ type Return struct {
 	Clusters []string
 }
 
-// Known are the revisions that are stored, in the order of their numbers, with what their CorporateProxy's status and people
+// Known returns the revisions that are stored, in the order of their numbers, with what their CorporateProxy's status and people
 // say of them.
 func Known(stored []revision.Public, status []v1alpha1.RevisionStatus, control revision.Control) []Revision {
 	all := make([]Revision, len(stored))
@@ -65,7 +65,7 @@ func UndoOf(proxy string, revisions []Revision, rows []Row, number int64) (Undo,
 	return u, nil
 }
 
-// returns are the clusters with this digest, and where the rollout takes them.
+// returns returns the clusters with this digest, and where the rollout takes them.
 func (e *engine) returns(rows []Row, digest string) (all []Return) {
 	for i := range rows {
 		row := &rows[i]
@@ -85,7 +85,7 @@ func (e *engine) returns(rows []Row, digest string) (all []Return) {
 	return all
 }
 
-// Refused are the revisions that clusters are to have then, and whose credentials the proxy has refused somebody.
+// Refused returns the revisions that clusters are to have then, and whose credentials the proxy has refused somebody.
 func (u Undo) Refused(accounts []Account, credentials []v1alpha1.CredentialsStatus) (revisions []int64) {
 	to := []int64{u.Target.Number}
 	for _, r := range u.Back {

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
-// having is a cluster with a revision, which had another one before (0: none). Digests are those of kept.
+// having returns a cluster with a revision, which had another one before (0: none). Digests are those of kept.
 func having(name string, number, before int64) Row {
 	r := revision.Record{ReportedRevision: v1alpha1.ReportedRevision{Proxy: "corp", Number: number, Digest: undoDigestOf(number)}}
 	if before > 0 {

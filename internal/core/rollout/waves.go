@@ -38,7 +38,7 @@ func (e *engine) conclude() Decision {
 	return d
 }
 
-// forNew is the newest revision that has passed its first wave. Where none has, it is the oldest: no cluster could be built
+// forNew returns the newest revision that has passed its first wave. Where none has, it is the oldest: no cluster could be built
 // otherwise.
 func (e *engine) forNew(targetPassed bool) *Revision {
 	if e.target != nil && targetPassed {
@@ -170,7 +170,7 @@ func idle(rows []*Row) []string {
 	return all
 }
 
-// problems are the problems that stop nothing.
+// problems returns the problems that stop nothing.
 func (e *engine) problems(d Decision) []Problem {
 	var all []Problem
 	if p := e.inNoWave(); p != nil && (d.Stalled == nil || d.Stalled.Reason != p.Reason) {
@@ -200,7 +200,7 @@ func (e *engine) problems(d Decision) []Problem {
 	return all
 }
 
-// superseded are the clusters that saw a revision between the last one that all had and the target: they have it, or had it
+// superseded returns the clusters that saw a revision between the last one that all had and the target: they have it, or had it
 // before they got the target.
 func (e *engine) superseded() []string {
 	var names []string

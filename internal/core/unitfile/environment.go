@@ -20,7 +20,7 @@ var proxyVariable = regexp.MustCompile(`(?i)^(CONTAINERD_)?(HTTP|HTTPS|NO|ALL|FT
 
 var variableName = regexp.MustCompile(`^(export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)$`)
 
-// Assignments are the lines of a file of environment variables, as systemd reads EnvironmentFile= (src/basic/env-file.c).
+// Assignments returns the lines of a file of environment variables, as systemd reads EnvironmentFile= (src/basic/env-file.c).
 func Assignments(data []byte) []Assignment {
 	var all []Assignment
 	rest, line := string(data), 1
@@ -97,7 +97,7 @@ func unquoted(text string) (value string, length int) {
 	return out.String()[:kept], len(text)
 }
 
-// escaped is what a character stands for behind a backslash.
+// escaped returns what a character stands for behind a backslash.
 func escaped(c, quote byte) string {
 	switch {
 	case c == '\n' || c == '\r' && quote == 0:

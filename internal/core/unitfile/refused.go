@@ -9,7 +9,7 @@ import (
 // longest is a line of systemd (src/shared/conf-parser.c, LONG_LINE_MAX).
 const longest = 1 << 20
 
-// UpTo is what systemd reads of a unit before a line that it refuses, the number of that line, and the reason; 0: there is none.
+// UpTo returns what systemd reads of a unit before a line that it refuses, the number of that line, and the reason; 0: there is none.
 func UpTo(data []byte) (before []byte, number int, reason string) {
 	read := 0
 	for line := range bytes.Lines(data) {

@@ -47,7 +47,7 @@ func Expand(text, unit string) (expanded string, left []string, err error) {
 	return expanded, left, err
 }
 
-// ofName is what a unit's name gives, and its being one of the system.
+// ofName returns what a unit's name gives, and its being one of the system.
 func ofName(unit string) map[byte]string {
 	if unit == "" {
 		return nil

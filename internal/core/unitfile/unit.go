@@ -24,7 +24,7 @@ const blanks = " \t\n\r"
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Lines are the assignments of a unit, with lines joined that \ continues.
+// Lines returns the assignments of a unit, with lines joined that \ continues.
 func Lines(data []byte) []Line {
 	var lines []Line
 	section := ""

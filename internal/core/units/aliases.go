@@ -41,7 +41,7 @@ func (m machine) isUnitFolder(folder string) bool {
 	return slices.Contains(folders, below) || slices.Contains(m.dirs, direct)
 }
 
-// mainOf is the name of the unit that a service's name leads to.
+// mainOf returns the name of the unit that a service's name leads to.
 func (m machine) mainOf(name string) string {
 	for range 8 {
 		next, ok := m.aliasOf[name]
@@ -61,7 +61,7 @@ func (m machine) mainOf(name string) string {
 	return name
 }
 
-// names are the services that have a unit or a folder of drop-ins, by their main name; m.others gets their aliases. A folder
+// names returns the services that have a unit or a folder of drop-ins, by their main name; m.others gets their aliases. A folder
 // for all services whose names begin alike, or for all of them, is no service's.
 func (m *machine) names() []string {
 	m.others = map[string][]string{}

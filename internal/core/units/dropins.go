@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// unitOf is the unit of a service, the first of its name, with those that it hides; or that of its template.
+// unitOf returns the unit of a service, the first of its name, with those that it hides; or that of its template.
 func (m machine) unitOf(name string) (files []string, hidden []Hidden) {
 	names := []string{name}
 	if template, ok := templateOf(name); ok {
@@ -32,7 +32,7 @@ func (m machine) unitOf(name string) (files []string, hidden []Hidden) {
 	return files, hidden
 }
 
-// dropIns are the drop-ins of a service in the order in which they are read: by name, wherever they are. Of several with one
+// dropIns returns the drop-ins of a service in the order in which they are read: by name, wherever they are. Of several with one
 // name there is the first: those of /etc, and of the service itself before those of its template, of names that begin so,
 // of its other names, and of all services.
 func (m machine) dropIns(name string) ([]string, []Hidden) {
@@ -53,7 +53,7 @@ func (m machine) dropIns(name string) ([]string, []Hidden) {
 // ofAll has the drop-ins of every service.
 const ofAll = "service.d"
 
-// merged are the files *.conf of folders, by name; of several with one name, the first.
+// merged returns the files *.conf of folders, by name; of several with one name, the first.
 func (m machine) merged(folders []string) (files []string, hidden []Hidden) {
 	chosen := map[string]string{}
 	for _, folder := range folders {
@@ -74,7 +74,7 @@ func (m machine) merged(folders []string) (files []string, hidden []Hidden) {
 	return files, hidden
 }
 
-// below are the names whose drop-ins a service has, the closest first: its own, those that its name begins with, and those
+// below returns the names whose drop-ins a service has, the closest first: its own, those that its name begins with, and those
 // of its template.
 func below(name string) []string {
 	all := []string{name}
@@ -94,7 +94,7 @@ func templateOf(name string) (string, bool) {
 	return before + "@.service", ok && after != ".service"
 }
 
-// masked is the file that masks a service: its unit, if it is empty or links to /dev/null.
+// masked returns the file that masks a service: its unit, if it is empty or links to /dev/null.
 func (m machine) masked(units []string) string {
 	if len(units) == 0 {
 		return ""

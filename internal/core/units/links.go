@@ -72,7 +72,7 @@ func (r rooted) exists(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// link is where a link leads, as a path of the machine; empty, if it is none.
+// link returns where a link leads, as a path of the machine; empty, if it is none.
 func (r rooted) link(name string) string {
 	folder, err := r.resolve(path.Dir(name))
 	if err != nil {
@@ -136,7 +136,7 @@ func (c counted) Open(name string) (fs.File, error) {
 	return c.rooted.Open(name)
 }
 
-// match are the paths of a pattern, and whether these are all: folders that link to each other can make it endless.
+// match returns the paths of a pattern, and whether these are all: folders that link to each other can make it endless.
 func (r rooted) match(pattern string) (paths []string, all bool) {
 	left := most
 	paths, _ = fs.Glob(counted{r, &left}, pattern)

@@ -53,7 +53,7 @@ type Variable struct {
 	Unset    *Place    // which UnsetEnvironment= removes it nevertheless
 }
 
-// Wins is the setting whose value the service gets, if it gets any.
+// Wins returns the setting whose value the service gets, if it gets any.
 func (v Variable) Wins() (Setting, bool) {
 	if v.Unset != nil || len(v.Settings) == 0 {
 		return Setting{}, false

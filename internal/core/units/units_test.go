@@ -21,7 +21,7 @@ func folder(files map[string]string) fs.FS {
 	return of
 }
 
-// got is what a service gets, each variable with where it comes from.
+// got returns what a service gets, each variable with where it comes from.
 func got(t *testing.T, files map[string]string, name string) (map[string]string, units.Service) {
 	t.Helper()
 	services := units.Read(folder(files))

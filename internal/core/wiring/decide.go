@@ -25,7 +25,7 @@ func Decide(in Input) []Object {
 	return objects
 }
 
-// data is what becomes of the Cluster.
+// data returns what becomes of the Cluster.
 func data(in Input) Object {
 	name := in.Cluster.Name
 	o := Object{Ref: Ref{Cluster, name}}

@@ -52,7 +52,7 @@ func fields(path string, before, after any) (lines []string) {
 	return lines
 }
 
-// elements are the elements of a list that were added or removed.
+// elements returns the elements of a list that were added or removed.
 func elements(path string, before, after []any) (lines []string) {
 	removed := subtract(before, after)
 	for _, element := range subtract(after, before) {
@@ -81,7 +81,7 @@ func subtract(list, other []any) (rest []any) {
 	return rest
 }
 
-// shown is a file that comes from a Secret, or the policy's command.
+// shown returns a file that comes from a Secret, or the policy's command.
 func shown(element any) string {
 	if command, ok := element.(string); ok && strings.HasSuffix(command, mark) {
 		return command

@@ -60,7 +60,7 @@ func judge(in Input, o Object, a Answer) Object {
 	return o
 }
 
-// unsure is why nobody can tell which keys the Secret has: it follows from the CorporateProxy only if the cluster has its
+// unsure returns why nobody can tell which keys the Secret has: it follows from the CorporateProxy only if the cluster has its
 // newest revision.
 func unsure(in Input) (why, do string) {
 	doctor := fmt.Sprintf("fairlead doctor cluster --namespace %s %s says why", in.Cluster.Namespace, in.Cluster.Name)
@@ -83,7 +83,7 @@ func unsure(in Input) (why, do string) {
 
 const twin, relay = ".base64", string(resolve.DeliveryRelay)
 
-// missingKeys are the keys that a template names and that the CorporateProxy does not request.
+// missingKeys returns the keys that a template names and that the CorporateProxy does not request.
 func missingKeys(in Input, object *unstructured.Unstructured) (missing []string) {
 	for _, file := range files(object) {
 		secret, key := contentFrom(file)

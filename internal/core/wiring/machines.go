@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
-// Refs are the objects to read besides: the control plane, and the templates of its workers, if they are kubeadm's.
+// Refs returns the objects to read besides: the control plane, and the templates of its workers, if they are kubeadm's.
 func Refs(cluster *clusterv1.Cluster, deployments []clusterv1.MachineDeployment) []Ref {
 	var refs []Ref
 	if cp := cluster.Spec.ControlPlaneRef; cp.Kind == ControlPlane {
@@ -30,7 +30,7 @@ func templateOf(d clusterv1.MachineDeployment) Ref {
 	return Ref{config.Kind, config.Name}
 }
 
-// machines is what becomes of the machine templates, workers first: nobody waits for theirs.
+// machines returns what becomes of the machine templates, workers first: nobody waits for theirs.
 func machines(in Input) []Object {
 	objects := []Object{}
 	add := func(ref Ref) {
@@ -117,7 +117,7 @@ func outcomeOf(in Input, ref Ref) Object {
 	}
 }
 
-// settled is what becomes of a template that gets no label, whoever has it; without a state it may get one.
+// settled returns what becomes of a template that gets no label, whoever has it; without a state it may get one.
 func settled(object *unstructured.Unstructured) (state State, why, do string) {
 	label, labelled := object.GetLabels()[FilesLabel]
 	_, owned := object.GetLabels()[clusterv1.ClusterTopologyOwnedLabel]
@@ -149,7 +149,7 @@ var evidence = []string{
 
 func hasFiles(object *unstructured.Unstructured) bool { return source(object) != "" }
 
-// source is the Secret of such a file: "-" if it is none, as with a file whose content stands in the template, and empty
+// source returns the Secret of such a file: "-" if it is none, as with a file whose content stands in the template, and empty
 // where there is no such file.
 func source(object *unstructured.Unstructured) (from string) {
 	for _, file := range files(object) {
@@ -164,14 +164,14 @@ func source(object *unstructured.Unstructured) (from string) {
 	return from
 }
 
-// contentFrom is the Secret, and its key, that a file has its content from.
+// contentFrom returns the Secret, and its key, that a file has its content from.
 func contentFrom(file map[string]any) (secret, key string) {
 	secret, _, _ = unstructured.NestedString(file, "contentFrom", "secret", "name")
 	key, _, _ = unstructured.NestedString(file, "contentFrom", "secret", "key")
 	return secret, key
 }
 
-// files are the files of a KubeadmControlPlane or KubeadmConfigTemplate.
+// files returns the files of a KubeadmControlPlane or KubeadmConfigTemplate.
 func files(object *unstructured.Unstructured) (all []map[string]any) {
 	fields := []string{"spec", "template", "spec", "files"}
 	if object.GetKind() == ControlPlane {

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// remains is what somebody must do besides. What is to be done for an object stands with it.
+// remains returns what somebody must do besides. What is to be done for an object stands with it.
 func remains(in Input, objects []Object) []string {
 	all := []string{}
 	if text := settings(in); text != "" {
@@ -47,7 +47,7 @@ func settings(in Input) string {
 	return ""
 }
 
-// delivered is what the label of the Cluster needs at both ends.
+// delivered returns what the label of the Cluster needs at both ends.
 func delivered(in Input, objects []Object) (all []string) {
 	at := slices.IndexFunc(objects, func(o Object) bool { return o.Kind == Cluster })
 	if at < 0 || objects[at].State == Left {

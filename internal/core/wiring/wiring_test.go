@@ -34,7 +34,7 @@ func deployment(cluster, name, kind, template string) clusterv1.MachineDeploymen
 	return d
 }
 
-// workload is a cluster of kubeadm that nobody has wired.
+// workload returns a cluster of kubeadm that nobody has wired.
 func workload(t *testing.T) Input {
 	t.Helper()
 	c := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "org", Name: "c1"}}

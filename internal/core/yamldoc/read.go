@@ -13,7 +13,7 @@ type Remark struct {
 	Text string // names places, keys and variables, and no value
 }
 
-// In is the remark as a message about a file.
+// In returns the remark as a message about a file.
 func (r Remark) In(file string) string { return fmt.Sprintf("%s:%d: %s", file, r.Line, r.Text) }
 
 // Read decodes YAML as kubectl and Helm do, to which the last of equal keys counts, and remarks on what is lost by that.

@@ -166,7 +166,7 @@ func (w *walk) remark(what, mend string, counts place, ignored []place) {
 // deepest bounds merges within merges.
 const deepest = 20
 
-// fields are the keys of a mapping as yaml.v2 sets them, which kubectl, Helm and sigs.k8s.io/yaml are made of: a merge takes
+// fields returns the keys of a mapping as yaml.v2 sets them, which kubectl, Helm and sigs.k8s.io/yaml are made of: a merge takes
 // effect where it stands, also over what stands above it, and the first of several over the others.
 func fields(n *yamlv3.Node, merged bool, depth int) []field {
 	var all []field
@@ -208,7 +208,7 @@ func (w *walk) names(list *yamlv3.Node, path string) {
 	}
 }
 
-// nameOf is what an item of a list is called.
+// nameOf returns what an item of a list is called.
 func nameOf(item *yamlv3.Node) string {
 	name := ""
 	if item = resolved(item); item.Kind != yamlv3.MappingNode {

@@ -97,7 +97,7 @@ func collectProxies(ch chan<- prometheus.Metric, proxies []v1alpha1.CorporatePro
 	}
 }
 
-// overrideEnds are the next ends of ProxyOverrides, by the CorporateProxy of their clusters.
+// overrideEnds returns the next ends of ProxyOverrides, by the CorporateProxy of their clusters.
 func overrideEnds(reports []v1alpha1.ProxyReport, now time.Time) map[string]*metav1.Time {
 	ends := map[string]*metav1.Time{}
 	for i := range reports {
@@ -116,7 +116,7 @@ func coming(at *metav1.Time, now time.Time) *metav1.Time {
 	return at
 }
 
-// sooner is the one that comes first; nil never comes.
+// sooner returns the time that comes first; nil never comes.
 func sooner(a, b *metav1.Time) *metav1.Time {
 	if a == nil || b != nil && b.Before(a) {
 		return b
@@ -149,7 +149,7 @@ func RegisterMetrics(reader client.Reader, elected <-chan struct{}) {
 	metrics.Registry.MustRegister(Collectors(reader, elected)...)
 }
 
-// Collectors are the operator's own metrics. Those about the fleet have no values until elected is closed.
+// Collectors returns the operator's own metrics. Those about the fleet have no values until elected is closed.
 func Collectors(reader client.Reader, elected <-chan struct{}) []prometheus.Collector {
 	return []prometheus.Collector{cluster.SecretWrites, fleetCollector{reader, elected, time.Now}}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 
-// answer is what Cluster API says of what it was given.
+// answer returns what Cluster API says of what it was given.
 func (s *state) answer(g secretContent) delivery.Answer {
 	a := delivery.Answer{HMAC: g.hmac, Given: g.sealed, Words: words(s.sets[delivery.Source])}
 	if s.report.Status.Revision != nil {
@@ -48,7 +48,7 @@ func (r *Reconciler) say(ctx context.Context, s *state, next *v1alpha1.Delivered
 	return client.IgnoreNotFound(apply.StatusFields(ctx, r.Client, s.report, map[string]any{"delivered": fields}, writer))
 }
 
-// merged is a merge patch that leaves nothing of what was there before.
+// merged returns a merge patch that leaves nothing of what was there before.
 func merged(next *v1alpha1.Delivered) (any, error) {
 	if next == nil {
 		return nil, nil

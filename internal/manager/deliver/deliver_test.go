@@ -349,7 +349,7 @@ func (f *fleet) breaksOff(cluster string, writes int, restart bool) {
 	}
 }
 
-// secretOf is the Secret of a part.
+// secretOf returns the Secret of a part.
 func (f *fleet) secretOf(cluster string, part delivery.Part) *corev1.Secret {
 	f.Helper()
 	secret := &corev1.Secret{}

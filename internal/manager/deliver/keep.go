@@ -63,7 +63,7 @@ func (r *Reconciler) keep(ctx context.Context, s *state) (*secretContent, error)
 	return &next, nil
 }
 
-// record is the operator's of the Secret that it wrote last.
+// record returns the operator's record of the Secret that it wrote last.
 func (s *state) record() *v1alpha1.SecretRecord {
 	for i := range s.reportedSecrets() {
 		if record := &s.report.Status.Secrets[i]; record.Role == render.ValuesRole {
@@ -89,7 +89,7 @@ func (s *state) setsAreRight() bool {
 	return true
 }
 
-// source is what the workload cluster gets, from the Secret that the operator wrote.
+// source returns what the workload cluster gets, from the Secret that the operator wrote.
 func (r *Reconciler) source(ctx context.Context, s *state, record *v1alpha1.SecretRecord) ([]byte, error) {
 	secret, err := r.secret(ctx, s.cluster.Namespace, record.Name)
 	if err != nil {
@@ -191,7 +191,7 @@ func seal(document []byte, at time.Time) []byte {
 	return delivery.Seal(document, at, nonce)
 }
 
-// due is when something is next looked at, or sealed again, that last was at that time.
+// due returns when something is next looked at, or sealed again, that last was at that time.
 func (r *Reconciler) due(s *state, then time.Time) time.Time {
 	return delivery.Due(client.ObjectKeyFromObject(s.cluster).String(), then, r.Renew)
 }

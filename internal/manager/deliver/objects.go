@@ -19,7 +19,7 @@ import (
 
 const setKind = "ClusterResourceSet"
 
-// setOf is the ClusterResourceSet of a part. It goes with the Cluster.
+// setOf returns the ClusterResourceSet of a part. It goes with the Cluster.
 func setOf(cluster *clusterv1.Cluster, part delivery.Part) *addonsv1.ClusterResourceSet {
 	name := part.Name(cluster.Name)
 	return &addonsv1.ClusterResourceSet{
@@ -65,7 +65,7 @@ func owned(o client.Object, by types.UID) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == by })
 }
 
-// words are what Cluster API says of a ClusterResourceSet that it has not applied.
+// words returns what Cluster API says of a ClusterResourceSet that it has not applied.
 func words(set *addonsv1.ClusterResourceSet) string {
 	if set == nil {
 		return "Cluster API does not have it yet"
@@ -77,7 +77,7 @@ func words(set *addonsv1.ClusterResourceSet) string {
 	return "Cluster API says of ClusterResourceSet " + set.Name + ": " + said.Reason + ", " + said.Message
 }
 
-// answerIn is what a binding says of a part, nil for nothing.
+// answerIn returns what a binding says of a part, nil for nothing.
 func answerIn(binding *addonsv1.ClusterResourceSetBinding, name string) *addonsv1.ResourceBinding {
 	for i := range binding.Spec.Bindings {
 		if set := &binding.Spec.Bindings[i]; set.ClusterResourceSetName == name {

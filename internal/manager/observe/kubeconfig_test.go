@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// kubeconfigWith is a kubeconfig with these fields of the cluster and the user, each a line.
+// kubeconfigWith returns a kubeconfig with these fields of the cluster and the user, each a line.
 func kubeconfigWith(cluster, user []string) []byte {
 	indent := func(lines []string) string { return "    " + strings.Join(lines, "\n    ") + "\n" }
 	return []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {cluster: c, user: u}\n" +

@@ -119,7 +119,7 @@ func (s *Sweeper) write(ctx context.Context, report *v1alpha1.ProxyReport, next 
 	return client.IgnoreNotFound(apply.StatusFields(ctx, s.Client, report, map[string]any{"observed": fields}, writer))
 }
 
-// merged is a merge patch that leaves nothing of what was there before.
+// merged returns a merge patch that leaves nothing of what was there before.
 func merged(next *v1alpha1.Observed) (map[string]any, error) {
 	fields := map[string]any{}
 	for _, name := range []string{"time", "since", "period", "revision", "egress", "lastVerifiedTime", "message", "targets", "failedTargets", "nodes", "unseen", "credentials"} {

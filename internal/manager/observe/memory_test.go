@@ -27,7 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// fleetMachine is a Machine as Cluster API makes it: about 5 KiB of JSON. Each cluster has 20.
+// fleetMachine returns a Machine as Cluster API makes it: about 5 KiB of JSON. Each cluster has 20.
 func fleetMachine(i int) *clusterv1.Machine {
 	cluster := fmt.Sprintf("cluster-%05d", i/20)
 	m := machine(fmt.Sprintf("%s-md-0-abcde-%06d", cluster, i), func(m *clusterv1.Machine) {
@@ -45,7 +45,7 @@ func fleetMachine(i int) *clusterv1.Machine {
 	return m
 }
 
-// serveMachines is an API server with n Machines, as far as a list and a watch of them go. It notes the requests.
+// serveMachines returns an API server with n Machines, as far as a list and a watch of them go. It notes the requests.
 func serveMachines(t *testing.T, n int, streams bool) (host string, asked func() []url.Values) {
 	t.Helper()
 	var mu sync.Mutex

@@ -129,7 +129,7 @@ func observable(report *v1alpha1.ProxyReport) bool {
 	return report.DeletionTimestamp == nil && (report.Status.Mode == string(resolve.ModeProxied) || report.Status.Observed != nil)
 }
 
-// turns are the turns of all clusters, in their order.
+// turns returns the turns of all clusters, in their order.
 func (s *Sweeper) turns(ctx context.Context) ([]turn, error) {
 	reports := &v1alpha1.ProxyReportList{}
 	if err := s.Client.List(ctx, reports, client.UnsafeDisableDeepCopy); err != nil {

@@ -202,7 +202,7 @@ func scrape(ctx context.Context, address string) (metrics, error) {
 	return parse(string(text)), nil
 }
 
-// later is the later one of two times.
+// later returns the later one of two times.
 func later(a, b *time.Time) *time.Time {
 	if a == nil || b != nil && b.After(*a) {
 		return b

@@ -12,7 +12,7 @@ import (
 // podsAPage bounds what a list takes at a time: 5,000 relays have more megabytes than this program.
 const podsAPage = 500
 
-// addresses are where the metrics are of all pods with these labels that may run; empty for one without the port.
+// addresses returns where the metrics are of all pods with these labels that may run; empty for one without the port.
 func (c *Counter) addresses(ctx context.Context, selector, port string) ([]string, error) {
 	var all []string
 	for options := (metav1.ListOptions{LabelSelector: selector, Limit: podsAPage}); ; {
@@ -31,7 +31,7 @@ func (c *Counter) addresses(ctx context.Context, selector, port string) ([]strin
 	}
 }
 
-// addressOf is where the pod's metrics are. A container that waits, or has ended, has no process; of one without a status yet
+// addressOf returns where the pod's metrics are. A container that waits, or has ended, has no process; of one without a status yet
 // the pod's phase decides.
 func addressOf(pod *corev1.Pod, name string) (address string, runs bool) {
 	for _, container := range pod.Spec.Containers {

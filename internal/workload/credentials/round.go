@@ -99,7 +99,7 @@ func (r *round) own(settings *upstream.Settings) {
 	}
 }
 
-// missing is what could not be looked at, and what nobody can tell.
+// missing returns what could not be looked at, and what nobody can tell.
 func (r *round) missing() []string {
 	missing := slices.Clone(r.unseen)
 	for _, part := range []struct {

@@ -34,7 +34,7 @@ const (
 	maxHost   = 255 // bytes of a name (RFC 1035, section 2.3.4)
 )
 
-// namespaceOf is the user that the client says, as the policy writes it into the variables, if it can be a namespace. It is no
+// namespaceOf returns the user that the client says, as the policy writes it into the variables, if it can be a namespace. It is no
 // authorisation.
 func namespaceOf(r *http.Request) string {
 	request := http.Request{Header: http.Header{"Authorization": r.Header.Values("Proxy-Authorization")}}
@@ -47,7 +47,7 @@ func namespaceOf(r *http.Request) string {
 // namespace is a label of RFC 1123.
 var namespace = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// shownHost is what a client asks for, unless it may have a password in it.
+// shownHost returns what a client asks for, unless it may have a password in it.
 func shownHost(r *http.Request) string {
 	switch {
 	case strings.Contains(r.Host, "@"):

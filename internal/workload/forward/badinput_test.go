@@ -141,7 +141,7 @@ func TestALengthInTheAnswerToCONNECTIsNoBody(t *testing.T) {
 	}
 }
 
-// answering is a proxy that says this to everybody, and ends the connection.
+// answering returns a proxy that says this to everybody, and ends the connection.
 func answering(t *testing.T, answer string) string {
 	t.Helper()
 	return accepting(t, func(conn net.Conn) {

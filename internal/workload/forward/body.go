@@ -158,7 +158,7 @@ func (b *body) end(client net.Conn) {
 	}
 }
 
-// bytes are the bytes that were read.
+// bytes returns the bytes that were read.
 func (b *body) bytes() int64 {
 	if b == nil {
 		return 0
@@ -188,7 +188,7 @@ var (
 	errStopped   = errors.New("the connection has ended without an answer, while the body was sent")
 )
 
-// withoutText is the error of reading a body, without what stands there.
+// withoutText returns the error of reading a body, without what stands there.
 func withoutText(err error) error {
 	var network net.Error
 	if errors.As(err, &network) {

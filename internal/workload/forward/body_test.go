@@ -25,7 +25,7 @@ const posts = "POST http://example.com/ HTTP/1.1\r\nHost: example.com\r\n"
 // ways to send three bytes of a body that goes on.
 var begun = []string{"Content-Length: 10\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"}
 
-// serving is a proxy as it runs, in front of this one of a company.
+// serving returns a proxy as it runs, in front of this one of a company.
 func serving(t *testing.T, company string) (p *Proxy, address string) {
 	t.Helper()
 	url := "http://corp:p@" + company

@@ -96,7 +96,7 @@ func (c *connections) count() int {
 	return len(c.open)
 }
 
-// beyond is how many were closed at once.
+// beyond returns how many were closed at once.
 func (c *connections) beyond() int {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -99,7 +99,7 @@ func (c *company) log() []string {
 	return append([]string{}, c.asked...)
 }
 
-// url is the company's proxy with credentials.
+// url returns the company's proxy with credentials.
 func (c *company) url(password string) string {
 	return "http://" + url.UserPassword("corp", password).String() + "@" + c.Listener.Addr().String()
 }

@@ -47,7 +47,7 @@ func (m *marked) set(lines ...string) {
 	}
 }
 
-// credentials are the metrics of credentials: name without its beginning, labels, value if it is no time.
+// credentials returns the metrics of credentials: name without its beginning, labels, value if it is no time.
 func (m *marked) credentials() string {
 	m.Helper()
 	families, err := m.registry.Gather()

@@ -48,7 +48,7 @@ func (c *countingConn) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// full is a header with as many fields and bytes as there may be, behind these lines.
+// full returns a header with as many fields and bytes as there may be, behind these lines.
 func full(lines string) string {
 	size := (headers.MaxBytes - len(lines) - 1024) / (headers.MaxFields - 10)
 	var text strings.Builder
@@ -154,7 +154,7 @@ func TestNoConnectionTakesMoreThanItsShare(t *testing.T) {
 	}
 }
 
-// held is what lives in this process: of clients and of the company's proxy, too, which are a few buffers each.
+// held returns what lives in this process: of clients and of the company's proxy, too, which are a few buffers each.
 func held() int {
 	var now runtime.MemStats
 	runtime.GC()

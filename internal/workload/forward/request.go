@@ -26,7 +26,7 @@ const maxRelays = 3
 // pseudonym begins the name of each relay.
 const pseudonym = "fairlead-relay-"
 
-// via is the header of that name, with this relay at its end.
+// via returns the header of that name, with this relay at its end.
 func (p *Proxy) via(r *http.Request) string {
 	return strings.Join(append(r.Header.Values("Via"), strings.TrimPrefix(r.Proto, "HTTP/")+" "+p.Name), ", ")
 }

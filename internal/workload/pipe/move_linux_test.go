@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connected are the two ends of a TCP connection.
+// connected returns the two ends of a TCP connection.
 func connected(t *testing.T) (near, far *net.TCPConn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -33,7 +33,7 @@ func connected(t *testing.T) (near, far *net.TCPConn) {
 	return conn.(*net.TCPConn), other.(*net.TCPConn)
 }
 
-// read is how many bytes this process has had copied to it (proc(5), rchar).
+// read returns how many bytes this process has had copied to it (proc(5), rchar).
 func read(t *testing.T) (bytes int) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/io")
@@ -96,7 +96,7 @@ func TestUrgentDataDoesNotEndATunnel(t *testing.T) {
 	}
 }
 
-// descriptorsOfPipes are the pipes that this process holds open.
+// descriptorsOfPipes returns the pipes that this process holds open.
 func descriptorsOfPipes(t *testing.T) (n int) {
 	t.Helper()
 	open, err := os.ReadDir("/proc/self/fd")

@@ -147,7 +147,7 @@ func (r *runner) try(ctx context.Context, name string, task probe.Task) {
 	r.write(ctx)
 }
 
-// due is how long it takes until a task is due.
+// due returns how long it takes until a task is due.
 func (r *runner) due(name string, task probe.Task) time.Duration {
 	last := r.answers[name]
 	if last.Digest != task.Candidate.Digest || last.Revision != task.Candidate.Revision || last.Next == nil {
@@ -213,12 +213,12 @@ func (r *runner) answer(ctx context.Context, name string, task probe.Task) probe
 // longest is how long refused credentials rest at most.
 const longest = 4 * time.Hour
 
-// longer is how long refused credentials rest after they rested for so long.
+// longer returns how long refused credentials rest after they rested for so long.
 func (o Options) longer(last time.Duration) time.Duration {
 	return max(o.Refused, min(2*last, longest))
 }
 
-// restOf is how long a revision rested after its last answer, which outlives this process; 0: it was not refused then.
+// restOf returns how long a revision rested after its last answer, which outlives this process; 0: it was not refused then.
 func restOf(last probe.Answer, tried probe.Way) time.Duration {
 	if last.Digest != tried.Digest || last.Reason != probe.CredentialsRefused || last.Next == nil {
 		return 0

@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 )
 
-// refusing is a proxy that answers every request so, and counts them.
+// refusing returns a proxy that answers every request so, and counts them.
 func refusing(t *testing.T, status int) (address string, asked *atomic.Int32) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,7 +57,7 @@ func (r *runner) round(ctx context.Context) {
 	under.Wait()
 }
 
-// quick is a runner that does not wait between two attempts.
+// quick returns a runner that does not wait between two attempts.
 func quick(options Options, c client.Client, object *corev1.ConfigMap) *runner {
 	r := newRunner(options, c, object)
 	r.tries = tries(time.Millisecond)
@@ -157,7 +157,7 @@ func TestARefusedPasswordRestsForLongerEachTime(t *testing.T) {
 	}
 }
 
-// silent is a proxy that takes connections and says nothing.
+// silent returns a proxy that takes connections and says nothing.
 func silent(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

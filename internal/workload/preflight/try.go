@@ -92,7 +92,7 @@ func (t tries) round(ctx context.Context, settings *upstream.Settings, targets [
 	return attempts.Round{Prober: attempts.NewProber(stage), Settings: settings, Client: attempts.RelayClient, Retry: time.Duration(t)}.Try(ctx, targets)
 }
 
-// proxies are the proxies of the settings, each once.
+// proxies returns the proxies of the settings, each once.
 func proxies(s *upstream.Settings) []upstream.Proxy {
 	all := []upstream.Proxy{s.HTTPS, s.HTTP}
 	if s.HTTP.URL.Equal(s.HTTPS.URL) {

@@ -72,7 +72,7 @@ func (d *discovery) read(ctx context.Context, at time.Time) []probe.Target {
 	return d.last
 }
 
-// registries are the registries of the images that the kubelets report; they write each with its registry.
+// registries returns the registries of the images that the kubelets report; they write each with its registry.
 func (d *discovery) registries(ctx context.Context) ([]probe.Target, error) {
 	nodes := &corev1.NodeList{}
 	if err := d.reader.List(ctx, nodes, client.Limit(nodesAsked)); err != nil {

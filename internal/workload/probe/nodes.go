@@ -74,7 +74,7 @@ func watchFleet(ctx context.Context, config *rest.Config, opts Options) (*fleet,
 	}, nil
 }
 
-// portOf is where the relay listens.
+// portOf returns where the relay listens.
 func portOf(pod *corev1.Pod, name, otherwise string) string {
 	for _, container := range pod.Spec.Containers {
 		for _, port := range container.Ports {
@@ -128,7 +128,7 @@ func (f *fleet) await(ctx context.Context, atMost time.Duration) {
 	}
 }
 
-// created are the nodes with their creation; nil until they are known.
+// created returns the nodes with their creation; nil until they are known.
 func (f *fleet) created() map[string]time.Time {
 	if f == nil || !f.synced() {
 		return nil
@@ -144,7 +144,7 @@ func (f *fleet) created() map[string]time.Time {
 // relayAt is where a relay listens; nothing if there is none.
 type relayAt struct{ proxy, health string }
 
-// relays are the addresses of the relays by node; while one replaces another, that of the one that is ready.
+// relays returns the addresses of the relays by node; while one replaces another, that of the one that is ready.
 func (f *fleet) relays() map[string]relayAt {
 	best, address := map[string]int{}, map[string]relayAt{}
 	for _, object := range f.pods.List() {
@@ -168,7 +168,7 @@ func (f *fleet) relays() map[string]relayAt {
 	return address
 }
 
-// due are the nodes to try next, at most so many: suspects, for one may be the first of many, then those that were never tried,
+// due returns the nodes to try next, at most so many: suspects, for one may be the first of many, then those that were never tried,
 // then those whose last try is the longest ago.
 func (f *fleet) due(now time.Time, created map[string]time.Time, period time.Duration, atMost int) []string {
 	f.mutex.Lock()
@@ -215,7 +215,7 @@ func (f *fleet) counts(name string, results []probe.TargetResult) bool {
 	return !failed || suspect
 }
 
-// throughRelay are the targets that a relay is asked for: what the settings lead through the proxy, and what must not be reached
+// throughRelay returns the targets that a relay is asked for: what the settings lead through the proxy, and what must not be reached
 // that way.
 func throughRelay(targets []probe.Target, choose chooser) []probe.Target {
 	var through []probe.Target

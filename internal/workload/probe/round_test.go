@@ -34,7 +34,7 @@ func pemOf(certificate *x509.Certificate) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}))
 }
 
-// answering is a proxy that answers each CONNECT with what a function says.
+// answering returns a proxy that answers each CONNECT with what a function says.
 func answering(t testing.TB, answer func(n int) string) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -35,7 +35,7 @@ func (a *agent) sweep(ctx context.Context) {
 	}
 }
 
-// perSecond is how many nodes are begun in a second: so many that all have their turn in a period, unless that were too much.
+// perSecond returns how many nodes are begun in a second: so many that all have their turn in a period, unless that were too much.
 func (a *agent) perSecond(nodes, targets int) int {
 	seconds := max(1, int(a.Period/time.Second))
 	even := (nodes + seconds - 1) / seconds
@@ -49,7 +49,7 @@ func (a *agent) took(d time.Duration) {
 	a.mean += (d - a.mean) / (2 * nodesAtATime)
 }
 
-// turn is how long it takes until each node had its turn: by the pace, or where targets are slow, by what nodes take.
+// turn returns how long it takes until each node had its turn: by the pace, or where targets are slow, by what nodes take.
 func (a *agent) turn(nodes, targets int) time.Duration {
 	paced := time.Duration(nodes/max(1, a.perSecond(nodes, targets))+1) * time.Second
 	return max(a.Period, paced, time.Duration(nodes)*a.mean/nodesAtATime)

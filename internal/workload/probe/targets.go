@@ -45,7 +45,7 @@ func (f *targetsFile) read() []probe.Target {
 	return f.last
 }
 
-// defaults are the targets that are known without anybody saying them: the cluster's own endpoint, which no proxy leads to.
+// defaults returns the targets that are known without anybody saying them: the cluster's own endpoint, which no proxy leads to.
 func defaults(getenv func(string) string) []probe.Target {
 	host, port := getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {

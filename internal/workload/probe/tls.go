@@ -81,7 +81,7 @@ func (a *attempt) verify(chain []*x509.Certificate) error {
 	return err
 }
 
-// nameOf is what people call the issuer of a certificate.
+// nameOf returns what people call the issuer of a certificate.
 func nameOf(certificate *x509.Certificate) string {
 	name := certificate.Issuer.CommonName
 	if name == "" {

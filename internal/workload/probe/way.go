@@ -52,7 +52,7 @@ func newChooser(client string, settings *upstream.Settings) (chooser, error) {
 	}, nil
 }
 
-// relayChooser is what the relay does.
+// relayChooser returns how the relay chooses.
 func relayChooser(settings *upstream.Settings) chooser {
 	return func(d probe.Destination) (probe.Route, string) {
 		if why := settings.Direct(d.Scheme, d.Address()); why != "" {

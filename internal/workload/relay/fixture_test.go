@@ -226,7 +226,7 @@ func start(t testing.TB, folder string, change func(*relay)) *started {
 	return s
 }
 
-// report is what /readyz says.
+// report returns what /readyz says.
 func (s *started) report() (text string, ready bool) {
 	text, err := s.readiness.report(nil)
 	if err != nil {
@@ -264,7 +264,7 @@ func (b *buffer) String() string {
 	return b.bytes.String()
 }
 
-// dial is an agent.
+// dial returns an agent.
 func (s *started) dial(t testing.TB) *net.TCPConn {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.address)

@@ -22,7 +22,7 @@ func (r *relay) dial(ctx context.Context, address, reason string) (upstream.Conn
 	}}.Dial(ctx, address)
 }
 
-// aliases are the addresses that the hosts file has for a name, without those that lead a target here.
+// aliases returns the addresses that the hosts file has for a name, without those that lead a target here.
 func (r *relay) aliases(name string) []netip.Addr {
 	return slices.DeleteFunc(r.hosts.Addresses(name), func(a netip.Addr) bool { return isHere(a.Unmap()) && r.isTarget(name) })
 }

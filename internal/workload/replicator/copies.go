@@ -84,7 +84,7 @@ func (r *Reconciler) collectors() []prometheus.Collector {
 	return []prometheus.Collector{writes, &r.secrets.states, &r.trustedCAs.states}
 }
 
-// Collectors are the replicator's own metrics, for who asks what there is.
+// Collectors returns the replicator's own metrics, for who asks what there is.
 func Collectors() []prometheus.Collector {
 	return append((&Reconciler{secrets: secretCopies(), trustedCAs: trustedCACopies()}).collectors(), &credentials{}, &Exclusions{})
 }

@@ -70,7 +70,7 @@ func startsAlone(object any) (any, error) {
 	return kept, nil
 }
 
-// readersOf are the containers that get a URL of the Secret, as a variable or in a file. A file follows the Secret, but a relay
+// readersOf returns the containers that get a URL of the Secret, as a variable or in a file. A file follows the Secret, but a relay
 // that reads it may have tunnels from before.
 func readersOf(spec *corev1.PodSpec) map[string]bool {
 	volumes := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxysecret"
 )
 
-// marked is a Secret with this account, in a namespace, with an annotation.
+// marked returns a Secret with this account, in a namespace, with an annotation.
 func marked(namespace, account, annotation string) *corev1.Secret {
 	secret := secretOf(settings("http://" + account + "@p:1"))
 	if account == "" {
@@ -79,7 +79,7 @@ func TestACopyThatIsMadeAnewSaysNothingOfWhatStartedBefore(t *testing.T) {
 	}
 }
 
-// running is a pod whose containers, by name, started so many minutes after noon; one that waits has a minute below zero.
+// running returns a pod whose containers, by name, started so many minutes after noon; one that waits has a minute below zero.
 func running(namespace string, minutes map[string]int, spec corev1.PodSpec) corev1.Pod {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "u"}, Spec: spec}
 	for name, minute := range minutes {

@@ -213,7 +213,7 @@ func newCopy(s state) *corev1.Secret {
 // firstCopy is how soon a namespace gets its first copy. Later, there may have been one that somebody deleted.
 const firstCopy = time.Minute
 
-// firstSince is when the history of a copy begins that is made now. What started earlier may have had another copy. In a new
+// firstSince returns when the history of a copy begins that is made now. What started earlier may have had another copy. In a new
 // namespace there was none, and pods wait for the first one: what starts right away has what is in it.
 func firstSince(s state) time.Time {
 	switch {

@@ -19,7 +19,7 @@ import (
 
 var midday = time.Date(2027, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// excluded is a namespace with the label, and what it says of the end.
+// excluded returns a namespace with the label, and what it says of the end.
 func excluded(name string, until ...string) *corev1.Namespace {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{selection.Key: selection.Exclude, "team": "a"}}}
 	for _, text := range until {

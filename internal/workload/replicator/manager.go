@@ -148,7 +148,7 @@ func nameAlone(object any) (any, error) {
 	return kept, nil
 }
 
-// identity is what a cache needs of an object.
+// identity returns what a cache needs of an object.
 func identity(object client.Object) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: object.GetNamespace(), Name: object.GetName(), UID: object.GetUID(), ResourceVersion: object.GetResourceVersion(),

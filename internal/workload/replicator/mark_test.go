@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/selection"
 )
 
-// marking is a reconciler among namespaces, with how often it annotates one; refused are those that may not be annotated.
+// marking returns a reconciler among namespaces, with how often it annotates one; refused are those that may not be annotated.
 func marking(refused ...string) (r *Reconciler, patches map[string]int) {
 	objects := []client.Object{}
 	for _, name := range []string{"own", "shop", "annotated", "kube-system"} {

@@ -50,7 +50,7 @@ func decideServed(s state, is string, secret, trustedCA outcome) (string, bool) 
 	return "", false
 }
 
-// since is when every container that starts has what came at a time: kubelet reads it before, and clocks differ.
+// since returns when every container that starts has what came at a time: kubelet reads it before, and clocks differ.
 func since(came time.Time) string { return came.Add(time.Minute).UTC().Format(time.RFC3339) }
 
 // serve puts the annotation right, with one request at most, and once there is a copy, that of the release's own namespace.

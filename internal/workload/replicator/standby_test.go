@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// elsewhere is an API server in which another replica leads, and which has nothing else. It tells which paths are watched.
+// elsewhere returns an API server in which another replica leads, and which has nothing else. It tells which paths are watched.
 func elsewhere(t *testing.T) (config *rest.Config, watched chan string) {
 	t.Helper()
 	watched = make(chan string, 100)

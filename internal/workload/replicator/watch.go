@@ -76,7 +76,7 @@ func (r *Reconciler) concerned(ctx context.Context, object client.Object) []reco
 	return requests
 }
 
-// firstToNeed is the namespace of a pod that mounts the ConfigMap, if there is none yet.
+// firstToNeed returns the namespace of a pod that mounts the ConfigMap, if there is none yet.
 func (r *Reconciler) firstToNeed(ctx context.Context, pod client.Object) []reconcile.Request {
 	found, err := find(ctx, r.Client, pod.GetNamespace(), proxysecret.TrustedCAName, &corev1.ConfigMap{})
 	if err != nil {
@@ -94,7 +94,7 @@ var created = predicate.Funcs{
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }
 
-// metadata is an object of a core kind of which nothing else is read.
+// metadata returns an object of a core kind of which nothing else is read.
 func metadata(kind string) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))

@@ -37,7 +37,7 @@ type try struct {
 	client string
 }
 
-// room is when the account may be tried once more: at once if that is not after now. A client that waits for an answer lets others
+// room returns when the account may be tried once more: at once if that is not after now. A client that waits for an answer lets others
 // go first: one with a thousand requests to destinations that are silent must not have all turns.
 func (c *account) room(now time.Time, client string) time.Time {
 	var young []*try

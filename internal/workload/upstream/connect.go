@@ -145,7 +145,7 @@ func refusal(status int, header textproto.MIMEHeader, target string, authorized 
 	return r
 }
 
-// offered are the schemes of Proxy-Authenticate, if Basic is not one of them, and as far as this package knows them.
+// offered returns the schemes of Proxy-Authenticate, if Basic is not one of them, and as far as this package knows them.
 func offered(header textproto.MIMEHeader) []string {
 	var schemes []string
 	for _, value := range header.Values("Proxy-Authenticate") {

@@ -46,7 +46,7 @@ func (f *Folder) Read() (*Settings, error) {
 	return f.last, nil
 }
 
-// Problem is why the settings of the latest Read are older than the files; nil if they are not.
+// Problem returns why the settings of the latest Read are older than the files; nil if they are not.
 func (f *Folder) Problem() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -19,7 +19,7 @@ type HostsFile string
 // read it in the relay's image, which says hosts: dns.
 const Hosts HostsFile = "/etc/hosts"
 
-// Addresses are the addresses that the file has for a name.
+// Addresses returns the addresses that the file has for a name.
 func (f HostsFile) Addresses(name string) []netip.Addr {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return nil

@@ -167,7 +167,7 @@ func (s *Settings) Direct(scheme, host string) string {
 	return ""
 }
 
-// oneWord is a text that may stand in a header; else nothing.
+// oneWord returns a text that may stand in a header; else nothing.
 func oneWord(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }) {

@@ -68,7 +68,7 @@ func (d *Dialer) Open(ctx context.Context, proxy Proxy, authorities func() (*x50
 	return tunnel, nil
 }
 
-// answerTo is what the error of a CONNECT says of its credential.
+// answerTo returns what the error of a CONNECT says of its credential.
 func answerTo(err error) answer {
 	var refusal *Refusal
 	switch {

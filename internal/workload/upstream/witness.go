@@ -57,7 +57,7 @@ func (s *Settings) Configured(in *Settings) []Configured {
 	return all
 }
 
-// credentials are the credentials of both proxies.
+// credentials returns the credentials of both proxies.
 func (s *Settings) credentials() []Credential {
 	return slices.DeleteFunc(slices.Concat(s.HTTPS.Credentials, s.HTTP.Credentials), Credential.IsZero)
 }

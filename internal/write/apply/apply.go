@@ -105,7 +105,7 @@ func prune(ctx context.Context, c client.Client, object, answer client.Object) e
 	return c.Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
 }
 
-// dataKeys are the keys of a Secret or a ConfigMap, by field.
+// dataKeys returns the keys of a Secret or a ConfigMap, by field.
 func dataKeys(object client.Object) map[string][]string {
 	switch o := object.(type) {
 	case *corev1.Secret:
@@ -155,7 +155,7 @@ func conflictingManagers(err error) []string {
 	return managers
 }
 
-// others are the managers but ourselves: what WriteNew created is ours by another
+// others returns the managers but ourselves: what WriteNew created is ours by another
 // operation than what is applied.
 func others(managers []string) []string {
 	return slices.DeleteFunc(managers, func(manager string) bool { return manager == FieldManager })

@@ -12,7 +12,7 @@ import (
 // KeyBytes is the length of the key of the write memory.
 const KeyBytes = 32
 
-// Fingerprint is a keyed hash of everything that would be sent for the object.
+// Fingerprint returns a keyed hash of everything that would be sent for the object.
 // It lets the operator remember what it wrote without being able to read it,
 // and tells a reader of the report nothing: without the key, a guessed password
 // cannot be tested against it.

@@ -30,7 +30,7 @@ func ConfigMap(c render.ConfigMap, owner *v1alpha1.ProxyReport) *corev1.ConfigMa
 	}
 }
 
-// Title is what messages call an object.
+// Title returns what messages call an object.
 func Title(object client.Object) string {
 	return object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName()
 }

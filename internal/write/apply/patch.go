@@ -27,7 +27,7 @@ func Status(ctx context.Context, c client.Client, before, after client.Object, m
 	return StatusOf(ctx, c, before, status, manager)
 }
 
-// difference is the merge patch between the statuses of two objects of a kind. Fields that are the same are not put into
+// difference returns the merge patch between the statuses of two objects of a kind. Fields that are the same are not put into
 // JSON: some are lists of thousands.
 func difference(before, after client.Object) (change map[string]any, err error) {
 	previous, current := statusOf(before), statusOf(after)
@@ -59,7 +59,7 @@ func difference(before, after client.Object) (change map[string]any, err error) 
 	return change, err
 }
 
-// statusOf is a copy of an object's status whose fields can be set. What they point to is the object's.
+// statusOf returns a copy of an object's status whose fields can be set. What they point to is the object's.
 func statusOf(object client.Object) reflect.Value {
 	status := reflect.ValueOf(object).Elem().FieldByName("Status")
 	own := reflect.New(status.Type()).Elem()

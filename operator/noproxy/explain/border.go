@@ -75,7 +75,7 @@ func (b border) find(target dialect.Target, route dialect.Route) (since string, 
 	return since, earlier
 }
 
-// bordered are the answers that do not hold in every version; those of more than
+// bordered returns the answers that do not hold in every version; those of more than
 // one range before it, or those of one.
 func bordered(answers []Answer, ranges bool) []Answer {
 	var some []Answer

@@ -36,7 +36,7 @@ func TestGroupsAreTheLargestFirstWithinARoute(t *testing.T) {
 	}
 }
 
-// behaviours is a client that goes direct from one version to another.
+// behaviours returns a client that goes direct from one version to another.
 func behaviours(versions ...string) *dialect.Client {
 	client := &dialect.Client{Name: "x"}
 	for _, version := range versions {

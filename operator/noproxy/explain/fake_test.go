@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
 )
 
-// fake is a client that goes direct because of the first entry that the
+// fake returns a client that goes direct because of the first entry that the
 // function says covers the URL.
 func fake(name string, covers func(entry string, target dialect.Target) bool) dialect.Choice {
 	client := &dialect.Client{Name: name, Behaviours: []dialect.Behaviour{{Read: func(env dialect.Env) dialect.Decider {
@@ -27,7 +27,7 @@ func fake(name string, covers func(entry string, target dialect.Target) bool) di
 	return client.Newest()
 }
 
-// always is a client that decides without asking.
+// always returns a client that decides without asking.
 func always(name string, decision dialect.Decision) dialect.Choice {
 	client := &dialect.Client{Name: name, Behaviours: []dialect.Behaviour{{Read: func(dialect.Env) dialect.Decider {
 		return func(dialect.Target) dialect.Decision { return decision }

@@ -40,7 +40,7 @@ func (e Explanation) Groups() []Group {
 	return groups
 }
 
-// groupOf is the group of a client, which is not in it yet.
+// groupOf returns the group of a client, which is not in it yet.
 func (e Explanation) groupOf(a Answer) Group {
 	return Group{Decision: e.Word(a), Entry: Shown(a.Entry), Source: a.Source, Reason: a.Reason}
 }

@@ -24,7 +24,7 @@ type element struct {
 	source     *Source
 }
 
-// Rendered is a list that the operator writes.
+// Rendered returns a list that the operator writes.
 func Rendered(list noproxy.List) List {
 	l := List{text: list.String()}
 	start := 0
@@ -37,7 +37,7 @@ func Rendered(list noproxy.List) List {
 	return l
 }
 
-// Written is a list that somebody wrote, and the field that it was written in,
+// Written returns a list that somebody wrote, and the field that it was written in,
 // to which the position is added. Environment variables get it as it is; what
 // cannot be understood is missing from Java's property, which has a language of
 // its own.

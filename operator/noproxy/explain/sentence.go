@@ -153,7 +153,7 @@ func (s sentence) unlisted(answers []Answer) []string {
 	})
 }
 
-// decidingEntry is the one that most clients go direct because of; none where
+// decidingEntry returns the entry that most clients go direct because of; none where
 // rules of their own are what most of them go by.
 func (s sentence) decidingEntry() string {
 	entries := values(s.of(dialect.Direct), func(a Answer) string { return a.written })

@@ -95,7 +95,7 @@ func spoil(r *v1alpha1.ProxyReport, i int, now time.Time) {
 	}
 }
 
-// waves is a CorporateProxy in the middle of a rollout.
+// waves returns a CorporateProxy in the middle of a rollout.
 func waves(clusters int, now time.Time) v1alpha1.CorporateProxy {
 	started, expiry, n := ago(now, 40*time.Minute), ago(now, -(21*24+12)*time.Hour), int32(clusters)
 	p := v1alpha1.CorporateProxy{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "CorporateProxy"}, ObjectMeta: metav1.ObjectMeta{Name: "europe"}}

@@ -49,7 +49,7 @@ func (r *Reconciler) deletionDue(s *decide.State) bool {
 	return r.memory.takeCollected(key, now)
 }
 
-// untilCollected is how long until a report is looked at again that the garbage collector works on, or was done with just now; 0:
+// untilCollected returns how long until a report is looked at again that the garbage collector works on, or was done with just now; 0:
 // there is none.
 func (r *Reconciler) untilCollected(report *v1alpha1.ProxyReport) time.Duration {
 	switch {

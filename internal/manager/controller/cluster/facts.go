@@ -115,7 +115,7 @@ func invalidFacts(last v1alpha1.ProxyReportStatus) bool {
 	return ready != nil && ready.Reason == string(resolve.ReasonInvalidFacts)
 }
 
-// unreadSince is what a status says of the last attempt to read the facts.
+// unreadSince returns what a status says of the last attempt to read the facts.
 func unreadSince(last v1alpha1.ProxyReportStatus) inputs.Unread {
 	if condition := meta.FindStatusCondition(last.Conditions, v1alpha1.ConditionFactsUnread); condition != nil {
 		return inputs.Unread{Reason: condition.Reason, Problem: condition.Message}
@@ -186,7 +186,7 @@ func (t *tables) get(version, state string, parse func() (provider.Table, error)
 	return table, err
 }
 
-// userRows are the ConfigMaps with rows that users label.
+// userRows returns the ConfigMaps with rows that users label.
 func (r *Reconciler) userRows(ctx context.Context) ([]corev1.ConfigMap, error) {
 	maps := &corev1.ConfigMapList{}
 	err := r.Client.List(ctx, maps, client.InNamespace(r.Namespace), client.HasLabels{v1alpha1.ProviderFactsLabel}, client.UnsafeDisableDeepCopy)

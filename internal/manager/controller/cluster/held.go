@@ -41,7 +41,7 @@ func (r *Reconciler) readRevision(ctx context.Context, s *decide.State, proxy *v
 	return nil
 }
 
-// recordOf is what a cluster is to have; nil where nobody has decided.
+// recordOf returns what a cluster is to have; nil where nobody has decided.
 func (r *Reconciler) recordOf(s *decide.State, proxy *v1alpha1.CorporateProxy) (*revision.Record, error) {
 	var recorded *revision.Record
 	if record, ok, _ := revision.ParseRecord(s.Annotation(v1alpha1.RevisionAnnotation)); ok {

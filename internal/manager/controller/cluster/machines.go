@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// MachineMetadata is an object of each kind that is counted, for caches and watches.
+// MachineMetadata returns an object of each kind that is counted, for caches and watches.
 func MachineMetadata() []*metav1.PartialObjectMetadata {
 	var objects []*metav1.PartialObjectMetadata
 	for _, kind := range []string{"Machine", decide.MachinePoolKind} {

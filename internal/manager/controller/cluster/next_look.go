@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// nextLook is when a cluster is looked at again without an event. It does not go before what an event asks for, unless the
+// nextLook returns when a cluster is looked at again without an event. It does not go before what an event asks for, unless the
 // cluster still waits for its first Secrets.
 func (r *Reconciler) nextLook(s decide.State, d decide.Decision, out decide.Outcome) ctrl.Result {
 	result := ctrl.Result{Priority: ptr.To(machinery.Background)}
@@ -39,7 +39,7 @@ func (r *Reconciler) nextLook(s decide.State, d decide.Decision, out decide.Outc
 	return result
 }
 
-// nextAttempt is how long until what cannot be served is tried again, or everything is applied again; 0: whoever ends the pause tells.
+// nextAttempt returns how long until what cannot be served is tried again, or everything is applied again; 0: whoever ends the pause tells.
 func (r *Reconciler) nextAttempt(s decide.State, d decide.Decision, out decide.Outcome) time.Duration {
 	key, circumstances := client.ObjectKeyFromObject(s.Cluster), s.Circumstances()
 	if d.Problem != nil {

@@ -28,7 +28,7 @@ func newProbedFleet(t *testing.T, clusters int) *waveFleetTest {
 	return w
 }
 
-// task is what the preflight is to try.
+// task returns what the preflight is to try.
 func (w *waveFleetTest) task() (probe.Task, bool) {
 	w.Helper()
 	secret := &corev1.Secret{}

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// valuesOf are the values that were written last for a cluster.
+// valuesOf returns the values that were written last for a cluster.
 func (f *countedFleet) valuesOf(cluster string) string {
 	f.Helper()
 	secret := &corev1.Secret{}

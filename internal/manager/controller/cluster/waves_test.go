@@ -92,7 +92,7 @@ func (w *waveFleetTest) round() v1alpha1.RolloutStatus {
 	return *w.said().Rollout
 }
 
-// said is what the status of the CorporateProxy is to say of its rollouts.
+// said returns what the status of the CorporateProxy is to say of its rollouts.
 func (w *waveFleetTest) said() v1alpha1.CorporateProxyStatus {
 	w.Helper()
 	proxy := w.proxy()

@@ -35,7 +35,7 @@ func trustedCAStatus(status *v1alpha1.CorporateProxyStatus, proxy *v1alpha1.Corp
 	meta.SetStatusCondition(&status.Conditions, condition)
 }
 
-// trustedCA is the condition. The worst certificate gives the reason.
+// trustedCA returns the condition. The worst certificate gives the reason.
 func trustedCA(certificates []cabundle.Certificate, now int64) metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionTrustedCA, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonUnreadable, Message: "not read: see Ready"}
 	expiry, ok := cabundle.Expiry(certificates)
@@ -64,7 +64,7 @@ func trustedCA(certificates []cabundle.Certificate, now int64) metav1.Condition 
 	return condition
 }
 
-// untilChange is how long the condition stays as it is, unless something else
+// untilChange returns how long the condition stays as it is, unless something else
 // changes; 0 if it does for good.
 func untilChange(certificates []cabundle.Certificate, now time.Time) time.Duration {
 	var wait time.Duration

@@ -20,7 +20,7 @@ import (
 // contended is how many reverts in a row make a rival.
 const contended = 2
 
-// Conclude is the status of a report after what was decided for its cluster was written as far as it went, with these
+// Conclude returns the status of a report after what was decided for its cluster was written as far as it went, with these
 // findings. It is pure.
 func Conclude(s State, d Decision, w Writes, found []v1alpha1.ReportedFinding) v1alpha1.ProxyReportStatus {
 	status, out := d.Status, w.Outcome()
@@ -105,7 +105,7 @@ func paceFindings(status *v1alpha1.ProxyReportStatus, s State) {
 	}
 }
 
-// ready is the condition Ready of a report.
+// ready returns the condition Ready of a report.
 func ready(status v1alpha1.ProxyReportStatus, d Decision, out Outcome) metav1.Condition {
 	condition := func(reason, message string) metav1.Condition {
 		is := metav1.ConditionFalse

@@ -160,7 +160,7 @@ func report(status *v1alpha1.ProxyReportStatus, problem *resolve.Problem) {
 	}
 }
 
-// reportedOverride is what a report says of ends.
+// reportedOverride returns what a report says of ends.
 func reportedOverride(s State) *v1alpha1.ReportedOverride {
 	if len(s.OverrideEnds) == 0 {
 		return nil

@@ -251,7 +251,7 @@ func TestFactsThatCouldNotBeReadAreACondition(t *testing.T) {
 	}
 }
 
-// concluded is the status where nothing was written.
+// concluded returns the status where nothing was written.
 func concluded(s State) v1alpha1.ProxyReportStatus {
 	d := Decide(s, findings.OfList)
 	if s.Report == nil {

@@ -32,7 +32,7 @@ type bypassLists struct {
 	lists []string
 }
 
-// resolvedLists are the lists that are written now.
+// resolvedLists returns the lists that are written now.
 func resolvedLists(e resolve.Effective) bypassLists {
 	if e.HTTPS.IsZero() {
 		return bypassLists{known: true}
@@ -40,7 +40,7 @@ func resolvedLists(e resolve.Effective) bypassLists {
 	return bypassLists{true, []string{e.NoProxy.Go.String(), e.NoProxy.Any.String()}}
 }
 
-// reportedLists are the lists that were written last. Whether a proxy for https stood
+// reportedLists returns the lists that were written last. Whether a proxy for https stood
 // beside them is not reported; that one did is the safe reading. A list that was
 // too long for the report is not known.
 func reportedLists(status v1alpha1.ProxyReportStatus) bypassLists {

@@ -32,7 +32,7 @@ type target struct {
 	excused bool // the collector may have changed its owners, or an earlier write was not recorded: no rival did
 }
 
-// targets are the Secrets, and the ConfigMap if there is to be one.
+// targets returns the Secrets, and the ConfigMap if there is to be one.
 func (d Decision) targets(owner *v1alpha1.ProxyReport) []target {
 	var all []target
 	for _, secret := range d.Secrets {
@@ -89,7 +89,7 @@ func (w Writes) Overwrite() bool {
 	return slices.ContainsFunc(w.Attempts, func(a Attempt) bool { return a.Last.UID != "" && changed(a.Last, a.fingerprint) })
 }
 
-// Result is what became of an attempt, as the metric says it.
+// Result returns what became of an attempt, as the metric says it.
 func (a Attempt) Result() string {
 	var exists *apply.ExistsError
 	var taken *apply.TakenError
@@ -111,7 +111,7 @@ func (a Attempt) Result() string {
 	return writeUnchanged
 }
 
-// record is what the report remembers of an attempt that succeeded.
+// record returns what the report remembers of an attempt that succeeded.
 func (a Attempt) record() v1alpha1.SecretRecord {
 	return nextRecord(a.Last, a.target, a.fingerprint, a.Answer)
 }
@@ -125,7 +125,7 @@ type Outcome struct {
 	Retry           error
 }
 
-// Outcome is what the attempts amount to.
+// Outcome returns what the attempts amount to.
 func (w Writes) Outcome() Outcome {
 	out := Outcome{Exists: w.Exists, Retry: w.Failed}
 	for _, a := range w.Attempts {

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 )
 
-// Accepted is the condition of a ProxyOverride after what was decided for its cluster was written, with Ready of its report; nil where
+// Accepted returns the condition of a ProxyOverride after what was decided for its cluster was written, with Ready of its report; nil where
 // nothing new was decided.
 func Accepted(s State, d Decision, ready metav1.Condition) *metav1.Condition {
 	is := &metav1.Condition{Type: v1alpha1.ConditionAccepted, Status: metav1.ConditionFalse}
@@ -40,7 +40,7 @@ func Accepted(s State, d Decision, ready metav1.Condition) *metav1.Condition {
 // ofOverride are the problems by which a ProxyOverride is not accepted.
 var ofOverride = []resolve.Reason{resolve.ReasonInvalidOverride, resolve.ReasonNotDelegated, resolve.ReasonNotSelected}
 
-// Promises is what the metadata of the report is to say of what the cluster was
+// Promises returns what the metadata of the report is to say of what the cluster was
 // promised: neither clusterctl move nor a backup carries the status. While there
 // is a problem, what is there already stays.
 func Promises(s State, d Decision) map[string]string {

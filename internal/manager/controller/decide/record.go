@@ -45,7 +45,7 @@ func nextRecord(last v1alpha1.SecretRecord, object target, fingerprint string, w
 	return record
 }
 
-// unchanged is what the API server would answer if nothing were sent.
+// unchanged returns what the API server would answer if nothing were sent.
 func unchanged(last v1alpha1.SecretRecord) apply.Answer {
 	w := apply.Answer{UID: last.UID}
 	if last.Written != nil {
@@ -54,7 +54,7 @@ func unchanged(last v1alpha1.SecretRecord) apply.Answer {
 	return w
 }
 
-// records are the records of the Secrets and of the ConfigMap.
+// records returns the records of the Secrets and of the ConfigMap.
 func records(status v1alpha1.ProxyReportStatus) []v1alpha1.SecretRecord {
 	if status.ConfigMap == nil {
 		return status.Secrets
@@ -62,7 +62,7 @@ func records(status v1alpha1.ProxyReportStatus) []v1alpha1.SecretRecord {
 	return slices.Concat(status.Secrets, []v1alpha1.SecretRecord{*status.ConfigMap})
 }
 
-// RecordOf is what a status records of the object in a role.
+// RecordOf returns what a status records of the object in a role.
 func RecordOf(status v1alpha1.ProxyReportStatus, role string) v1alpha1.SecretRecord {
 	for _, record := range records(status) {
 		if record.Role == role {
@@ -90,7 +90,7 @@ func dropRecord(status *v1alpha1.ProxyReportStatus, role string) {
 	status.Secrets = slices.DeleteFunc(status.Secrets, func(r v1alpha1.SecretRecord) bool { return r.Role == role })
 }
 
-// MostReverts is how often in a row one of the objects was reverted.
+// MostReverts returns how often in a row one of the objects was reverted.
 func MostReverts(status v1alpha1.ProxyReportStatus) int32 {
 	var most int32
 	for _, record := range records(status) {

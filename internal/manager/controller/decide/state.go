@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 )
 
-// ObservedGeneration is the generation of the report that its conditions are about.
+// ObservedGeneration returns the generation of the report that its conditions are about.
 func ObservedGeneration(s *State) int64 {
 	if ready := meta.FindStatusCondition(s.Last().Conditions, v1alpha1.ConditionReady); ready != nil {
 		return ready.ObservedGeneration
@@ -50,7 +50,7 @@ func (s State) UnknownPromise(annotation, detail string) *resolve.Problem {
 	}
 }
 
-// PromisedFacts is the version of the built-in table by which the cluster gets its facts.
+// PromisedFacts returns the version of the built-in table by which the cluster gets its facts.
 func (s State) PromisedFacts() string { return inputs.PromisedFacts(s.Report, s.Past()) }
 
 // State is everything one decision is made from.
@@ -86,7 +86,7 @@ type State struct {
 // held is a condition of a report: its cluster waits, and its Secrets stay as they are.
 type held struct{ Condition, reason, message string }
 
-// Circumstances is what could change the answer where a cluster cannot be served: the Cluster, what its owner wants, the
+// Circumstances returns what could change the answer where a cluster cannot be served: the Cluster, what its owner wants, the
 // installation, the table of providers, and whoever asks for another attempt.
 func (s State) Circumstances() string {
 	text := fmt.Sprintf("%s/%d %s", s.Cluster.UID, s.Cluster.Generation, s.Source)
@@ -111,7 +111,7 @@ func (s State) Last() v1alpha1.ProxyReportStatus {
 	return s.Report.Status
 }
 
-// Past is what the report remembers of the cluster.
+// Past returns what the report remembers of the cluster.
 func (s State) Past() resolve.Past {
 	past := inputs.Past(s.Report)
 	if past.Report && len(s.Exists) > 0 {

@@ -44,7 +44,7 @@ const (
 	LastErrorRetry  = 5 * time.Minute
 )
 
-// Retries is the rate limiter of the queues. It has no bound for all clusters together, as the default has: after an
+// Retries returns the rate limiter of the queues. It has no bound for all clusters together, as the default has: after an
 // outage that would hold the last of a large fleet back for minutes.
 func Retries() workqueue.TypedRateLimiter[reconcile.Request] {
 	return jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, LastErrorRetry)}

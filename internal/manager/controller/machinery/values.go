@@ -48,7 +48,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
 }
 
-// Soonest is the shorter of two times to wait, of which 0 is for ever.
+// Soonest returns the shorter of two times to wait, of which 0 is for ever.
 func Soonest(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -68,7 +68,7 @@ func Get[T any, P interface {
 	return object, nil
 }
 
-// PtrTime is a time as the API has it.
+// PtrTime returns a time as the API has it.
 func PtrTime(t time.Time) *metav1.Time {
 	at := metav1.NewTime(t.UTC().Truncate(time.Second))
 	return &at

@@ -333,7 +333,7 @@ func (r *Reconciler) write(ctx context.Context, c *rollout.MachineCluster, next 
 	return answer.ResourceVersion, err
 }
 
-// reportOf is the report of a cluster, without content.
+// reportOf returns the report of a cluster, without content.
 func reportOf(c *rollout.MachineCluster) *v1alpha1.ProxyReport {
 	return &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.Key.Namespace, Name: c.Key.Name, UID: c.ReportUID}}
 }

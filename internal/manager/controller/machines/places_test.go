@@ -22,7 +22,7 @@ import (
 
 const stage = "stage"
 
-// wavesOfMachines is a fleet of one CorporateProxy with spec.rollout: a wave for clusters with the label stage=canary, then
+// wavesOfMachines returns a fleet of one CorporateProxy with spec.rollout: a wave for clusters with the label stage=canary, then
 // all others.
 func wavesOfMachines(machines v1alpha1.MachineRollout, names ...string) []client.Object {
 	objects := outdatedFleet(v1alpha1.RolloutRolling, names...)

@@ -19,7 +19,7 @@ type Clock struct {
 	since  map[string]time.Time // by CorporateProxy: when its newest revision was recorded: what had ended then stays so
 }
 
-// At is the time for a CorporateProxy; of an empty name, for nobody's.
+// At returns the time for a CorporateProxy; of an empty name, for nobody's.
 func (c *Clock) At(proxy string, now time.Time) time.Time {
 	now = now.Round(0) // its monotonic part knows of no clock that is set
 	c.mu.Lock()
@@ -45,7 +45,7 @@ func (c *Clock) forget(proxy string) {
 	delete(c.since, proxy)
 }
 
-// believed is when something was decided; zero if that is so far in the future that it is by a clock that was wrong. What it would
+// believed returns when something was decided; zero if that is so far in the future that it is by a clock that was wrong. What it would
 // end would have ended for as long.
 func believed(since, now time.Time) time.Time {
 	const skew = 5 * time.Minute // between the clocks of two machines
@@ -55,7 +55,7 @@ func believed(since, now time.Time) time.Time {
 	return since
 }
 
-// OverrideClock is the time by which the ProxyOverride of a cluster ends: what was decided about the cluster was decided by a
+// OverrideClock returns the time by which the ProxyOverride of a cluster ends: what was decided about the cluster was decided by a
 // clock that may have been set back since. record may be nil.
 func OverrideClock(now time.Time, record *revision.Record) time.Time {
 	if record == nil {
@@ -71,7 +71,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// UntilEnd is how long nothing ends; 0 if nothing ever does.
+// UntilEnd returns how long nothing ends; 0 if nothing ever does.
 func UntilEnd(next, now time.Time) time.Duration {
 	if next.IsZero() {
 		return 0

@@ -122,7 +122,7 @@ func (r reading) until(nextEnd time.Time) reading {
 	return r
 }
 
-// sourceOf is a text that changes with URL and credentials. Whatever else changes in a CorporateProxy, however
+// sourceOf returns a text that changes with URL and credentials. Whatever else changes in a CorporateProxy, however
 // often, does not put off the reading of these.
 func sourceOf(proxy *v1alpha1.CorporateProxy, objects map[inputs.Reference]client.Object) string {
 	url := proxy.Spec.Source.URL
@@ -141,7 +141,7 @@ func sourceOf(proxy *v1alpha1.CorporateProxy, objects map[inputs.Reference]clien
 
 var sourceSeed = maphash.MakeSeed()
 
-// quiet is how long the source of a CorporateProxy must have stayed as it is.
+// quiet returns how long the source of a CorporateProxy must have stayed as it is.
 func quiet(proxy *v1alpha1.CorporateProxy) time.Duration {
 	if url := proxy.Spec.Source.URL; url != nil && url.CredentialsRef != nil {
 		return quietTime

@@ -71,12 +71,12 @@ func keyOf(secret *corev1.Secret, err error) ([]byte, error) {
 	return key, nil
 }
 
-// Fingerprints are the keyed hashes of the credentials of an installation.
+// Fingerprints returns the keyed hashes of the credentials of an installation.
 func Fingerprints(key []byte, of resolve.Installation) resolve.Fingerprints {
 	return resolve.Fingerprints{Current: fingerprint(key, of.HTTP, of.HTTPS), Previous: fingerprint(key, of.Previous.HTTP, of.Previous.HTTPS)}
 }
 
-// fingerprint is the keyed hash of credentials; empty without any.
+// fingerprint returns the keyed hash of credentials; empty without any.
 func fingerprint(key []byte, http, https proxyurl.URL) string {
 	account := render.Account(http, https)
 	if account == nil {

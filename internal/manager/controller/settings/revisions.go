@@ -197,7 +197,7 @@ func (r *Revisions) Record(ctx context.Context, read reading, known []*Stored, r
 	return s, nil
 }
 
-// highest is the highest number of a revision of which there is a half.
+// highest returns the highest number of a revision of which there is a half.
 func highest(proxy string, known []*Stored, halves []*corev1.Secret) (highest int64) {
 	for _, s := range known {
 		highest = max(highest, s.Number)
@@ -210,7 +210,7 @@ func highest(proxy string, known []*Stored, halves []*corev1.Secret) (highest in
 	return highest
 }
 
-// halves are the Secrets of revisions whose ConfigMap is not there, by the caches: a process ended between the two. Only
+// halves returns the Secrets of revisions whose ConfigMap is not there, by the caches: a process ended between the two. Only
 // who records revisions may ask.
 func (r *Revisions) halves(ctx context.Context) ([]*corev1.Secret, error) {
 	maps, secrets := &corev1.ConfigMapList{}, &corev1.SecretList{}
@@ -274,7 +274,7 @@ func lastChanges(name string, object client.Object) []revision.Change {
 	return all
 }
 
-// Unneeded are the revisions that nobody can ask for any more: all but the last five of a CorporateProxy that exists, and
+// Unneeded returns the revisions that nobody can ask for any more: all but the last five of a CorporateProxy that exists, and
 // those that clusters have or had.
 func Unneeded(all []*Stored, exists bool, used map[int64]bool) []*Stored {
 	const kept = 5

@@ -46,7 +46,7 @@ type observedCluster struct {
 	observed    *v1alpha1.Observed
 }
 
-// holdersOf are the clusters that may have the credentials of a CorporateProxy: its own, and those in which somebody looked. One
+// holdersOf returns the clusters that may have the credentials of a CorporateProxy: its own, and those in which somebody looked. One
 // that was of this CorporateProxy may still have what it had.
 func (f *fleet) holdersOf(proxy string) []rollout.Holder {
 	all := slices.Clone(f.holders[proxy])
@@ -108,7 +108,7 @@ type fleetInputs struct {
 	overrides  map[types.NamespacedName]*v1alpha1.ProxyOverride
 }
 
-// override is the ProxyOverride of a cluster as package cluster takes it.
+// override returns the ProxyOverride of a cluster as package cluster takes it.
 func (in fleetInputs) override(key types.NamespacedName, record *revision.Record) *v1alpha1.ProxyOverride {
 	return inputs.OverrideInEffect(in.overrides[key], settings.OverrideClock(in.ends, record))
 }

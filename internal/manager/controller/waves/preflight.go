@@ -155,7 +155,7 @@ func wayOf(s *settings.Stored) probe.Way {
 	return way
 }
 
-// preflightTargets are the targets that some cluster is to reach through the proxy.
+// preflightTargets returns the targets that some cluster is to reach through the proxy.
 func preflightTargets(of resolve.Installation) []probe.Target {
 	if of.Probes == nil {
 		return nil
@@ -185,7 +185,7 @@ func proxyFor(of resolve.Installation, scheme string) proxyurl.URL {
 	return of.HTTPS
 }
 
-// lastReachable is what was said before of a CorporateProxy, together with its last rollout status.
+// lastReachable returns what was said before of a CorporateProxy, together with its last rollout status.
 func (r *Reconciler) lastReachable(proxy *v1alpha1.CorporateProxy) *metav1.Condition {
 	r.mu.Lock()
 	defer r.mu.Unlock()

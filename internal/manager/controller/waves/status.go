@@ -59,7 +59,7 @@ func (r *recording) addTo(d *rollout.Decision, control revision.Control) {
 	}
 }
 
-// revisionsOf are the revisions that can be given to clusters.
+// revisionsOf returns the revisions that can be given to clusters.
 func revisionsOf(known []*settings.Stored, control revision.Control, last v1alpha1.CorporateProxyStatus) []rollout.Revision {
 	var all []rollout.Revision
 	for _, s := range known {
@@ -86,7 +86,7 @@ func statusOfRevision(last v1alpha1.CorporateProxyStatus, s *settings.Stored) *v
 
 const maxRevisions = 20 // the bound of the CRD's schema
 
-// describeWaves is what the status of a CorporateProxy is to say.
+// describeWaves returns what the status of a CorporateProxy is to say.
 func describeWaves(proxy *v1alpha1.CorporateProxy, last v1alpha1.CorporateProxyStatus, d rollout.Decision, known []*settings.Stored, control revision.Control, fleet *fleet, now time.Time) Status {
 	w := Status{rollout: d.Status.DeepCopy(), conditions: map[string]*metav1.Condition{
 		v1alpha1.ConditionReconciling:    conditionOf(v1alpha1.ConditionReconciling, d.Progress),
@@ -175,7 +175,7 @@ func (r *Reconciler) clean(ctx context.Context, proxies []v1alpha1.CorporateProx
 	return failed
 }
 
-// needed are the revisions that records name, or that were decided and are not recorded yet.
+// needed returns the revisions that records name, or that were decided and are not recorded yet.
 func (r *Reconciler) needed(proxy string, fleet *fleet) map[int64]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

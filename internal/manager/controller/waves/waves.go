@@ -69,7 +69,7 @@ type Status struct {
 	conditions  map[string]*metav1.Condition // of those that it may have; nil: it has it not
 }
 
-// now is the time by the clock that does not jump while this process runs.
+// now returns the time by the clock that does not jump while this process runs.
 func (r *Reconciler) now() time.Time { return r.Started.Add(time.Since(r.Started)).Round(0) }
 
 // Reconcile decides for the whole fleet.
@@ -208,7 +208,7 @@ func (r *Reconciler) recordChange(ctx context.Context, proxy *v1alpha1.Corporate
 	return rec, err
 }
 
-// last is what was said before of a CorporateProxy, by this process or by an earlier one.
+// last returns what was said before of a CorporateProxy, by this process or by an earlier one.
 func (r *Reconciler) last(proxy *v1alpha1.CorporateProxy) v1alpha1.CorporateProxyStatus {
 	last := *proxy.Status.DeepCopy()
 	r.mu.Lock()
@@ -255,7 +255,7 @@ func (r *Reconciler) forgetAll() {
 	r.plans, r.assigned, r.facts = nil, nil, nil
 }
 
-// StatusOf is what was decided for a CorporateProxy in this generation, and this version of what it names.
+// StatusOf returns what was decided for a CorporateProxy in this generation, and this version of what it names.
 func (r *Reconciler) StatusOf(proxy *v1alpha1.CorporateProxy, version string) (Status, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,7 +277,7 @@ func (r *Reconciler) Decided(proxy *v1alpha1.CorporateProxy) bool {
 // Undecided is for a cluster before the first decision about its CorporateProxy.
 const Undecided = 100 * time.Millisecond
 
-// RecordFor is what a cluster is to have: what was decided last, or what its report records. Nil: nobody has decided.
+// RecordFor returns what a cluster is to have: what was decided last, or what its report records. Nil: nobody has decided.
 func (r *Reconciler) RecordFor(key types.NamespacedName, recorded *revision.Record) *revision.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -287,7 +287,7 @@ func (r *Reconciler) RecordFor(key types.NamespacedName, recorded *revision.Reco
 	return recorded
 }
 
-// RecordForNew is what a cluster gets for which nothing was ever written. The error is a *resolve.Problem, or an
+// RecordForNew returns what a cluster gets for which nothing was ever written. The error is a *resolve.Problem, or an
 // *unsettledError.
 func (r *Reconciler) RecordForNew(proxy *v1alpha1.CorporateProxy) (*revision.Record, error) {
 	r.mu.Lock()
