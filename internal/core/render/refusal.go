@@ -86,8 +86,8 @@ func checkUserData(text string) error {
 
 var jinjaStart = regexp.MustCompile(`\{[{%#]`)
 
-// isYAMLBreaker reports whether YAML does not take a rune (YAML 1.1, c-printable), or reads as a
-// line end and writes as another.
+// isYAMLBreaker reports whether YAML does not take a rune (YAML 1.1, c-printable), or reads it as a
+// line end and writes it as another.
 func isYAMLBreaker(r rune) bool {
 	return r != '\n' && r != '\t' && (isControl(r) || r >= 0x80 && r <= 0x9f || strings.ContainsRune("\u2028\u2029\ufeff\ufffe\uffff", r))
 }
