@@ -117,16 +117,16 @@ full := ./lifecycle ./observe ./flux ./page ./judges ./image ./release ./egress 
 
 vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)
 	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')
-	go test -count=1 ./operator/noproxy/dialect/...
+	go test -count=1 ./noproxy/dialect/...
 
 fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz target for FUZZTIME (default 1m)
-	PAIRS=10000000 go test ./operator/noproxy/dialect -count=1 -timeout=30m -v -run=TestGoListsAgreeWithHTTPProxy
-	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go operator internal | cut -d' ' -f2 | sort -u); do \
-		for package in $$(grep -rlE "^func $$target\b" --include=*_test.go operator internal | xargs -n1 dirname); do \
+	PAIRS=10000000 go test ./noproxy/dialect -count=1 -timeout=30m -v -run=TestGoListsAgreeWithHTTPProxy
+	@for target in $$(grep -rhoE '^func Fuzz\w+' --include=*_test.go noproxy internal | cut -d' ' -f2 | sort -u); do \
+		for package in $$(grep -rlE "^func $$target\b" --include=*_test.go noproxy internal | xargs -n1 dirname); do \
 			go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done; done
 
 bench: ## benchmarks: the pure core, what a pod costs under each policy, the relay beside squid (docs/reference/scale.md), the page of a fleet
-	go test ./operator/... ./internal/... -run='^$$' -bench=. -benchmem
+	go test ./noproxy/... ./internal/... -run='^$$' -bench=. -benchmem
 	cd e2e && go run ./cost
 	cd e2e && go run ./relaybench
 	cd e2e && go test ./page -run='^$$' -bench=. -benchtime=3x

@@ -152,7 +152,7 @@ func TestThePageOfEachKindNamesItsFields(t *testing.T) {
 
 // An entry of a report says where it comes from; those of the installation are only counted.
 func TestTheReportSaysWhichSourcesThereAre(t *testing.T) {
-	code, err := os.ReadFile("../operator/noproxy/list.go")
+	code, err := os.ReadFile("../noproxy/list.go")
 	if err != nil {
 		t.Fatal(err)
 	}

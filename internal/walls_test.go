@@ -23,14 +23,14 @@ const module = "github.com/fairlead-io/fairlead/"
 // mayImport says for each folder which of ours it may import. Everything may import itself, and what is not named here
 // (charts and policies, which only embed files; version).
 var mayImport = map[string][]string{
-	"operator/noproxy":   {},
-	"internal/core":      {"operator/noproxy", "api"},
+	"noproxy":   {},
+	"internal/core":      {"noproxy", "api"},
 	"internal/write":     {"internal/core", "api"},
 	"internal/health":    {},
-	"internal/manager":   {"internal/write", "internal/health", "internal/core", "operator/noproxy", "api"},
-	"internal/workload":  {"internal/agents", "internal/write", "internal/health", "internal/core", "operator/noproxy"},
-	"internal/agents":    {"internal/core", "operator/noproxy"},
-	"internal/cli":       {"internal/agents", "internal/write", "internal/core", "internal/workload", "operator/noproxy", "api"},
+	"internal/manager":   {"internal/write", "internal/health", "internal/core", "noproxy", "api"},
+	"internal/workload":  {"internal/agents", "internal/write", "internal/health", "internal/core", "noproxy"},
+	"internal/agents":    {"internal/core", "noproxy"},
+	"internal/cli":       {"internal/agents", "internal/write", "internal/core", "internal/workload", "noproxy", "api"},
 	"internal/reference": {"internal/manager", "internal/workload"},
 	"operator/cmd":       {"internal/cli", "internal/manager", "internal/workload"},
 	"api":                {},
@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 
 // The pure folders decide, and write out what was decided. The programs, the command line and the tests call them
 // alike, which holds only as long as they know of no cluster, file, network, clock or log.
-var pureFolders = []string{"./operator/noproxy/...", "./internal/core/...", "./internal/agents/tunnel", "./internal/agents/password"}
+var pureFolders = []string{"./noproxy/...", "./internal/core/...", "./internal/agents/tunnel", "./internal/agents/password"}
 
 // ofKinds take objects of Kubernetes apart, and know their types.
 var ofKinds = []string{
@@ -92,7 +92,7 @@ var exceptions = map[string][]string{
 	// It makes certificates for tests.
 	module + "internal/core/cabundle/cabundletest": {"time", "crypto/rand"},
 	// It writes HTML, and nothing else does.
-	module + "operator/noproxy/explain/page": {"html/template"},
+	module + "noproxy/explain/page": {"html/template"},
 	// Below Butane, for http.Header, http.DetectContentType and assertions about
 	// handlers. It reads files (package os) where a config names local ones; what
 	// internal/core/render/ignition hands to it cannot.
@@ -243,7 +243,7 @@ func TestTheWallAroundThePurePackagesStops(t *testing.T) {
 		"a log, where none is":                  {listed{ImportPath: module + "internal/core/render", Imports: []string{"log/slog"}}, 1},
 		"not the log that is the exception":     {listed{ImportPath: module + "internal/core/proxyurl", Imports: []string{"log/slog"}}, 0},
 		"not a clock in a library":              {listed{ImportPath: "go.yaml.in/yaml/v2", Imports: []string{"time"}}, 0},
-		"not what is pure":                      {listed{ImportPath: module + "operator/noproxy", Imports: []string{"net/netip", "strings"}}, 0},
+		"not what is pure":                      {listed{ImportPath: module + "noproxy", Imports: []string{"net/netip", "strings"}}, 0},
 		"not the parser of the standard packet": {listed{ImportPath: "encoding/json", Standard: true, Imports: []string{"reflect"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +321,7 @@ func identifier(e ast.Expr) string {
 }
 
 func TestApplyAloneWrites(t *testing.T) {
-	for _, p := range list(t, "./internal/...", "./operator/...") {
+	for _, p := range list(t, "./internal/...", "./noproxy/...", "./operator/...") {
 		path := strings.TrimPrefix(p.ImportPath, module)
 		found := calls(t, p.Dir, writes)
 		switch {
@@ -368,7 +368,7 @@ func TestOnlyPagesAreEscapedForHTML(t *testing.T) {
 			continue
 		}
 		found++
-		if p.ImportPath != module+"operator/noproxy/explain/page" && p.ImportPath != module+"internal/cli/page" {
+		if p.ImportPath != module+"noproxy/explain/page" && p.ImportPath != module+"internal/cli/page" {
 			t.Errorf("%s imports html/template", p.ImportPath)
 		}
 	}
@@ -381,7 +381,7 @@ func TestOnlyPagesAreEscapedForHTML(t *testing.T) {
 func TestTheRelayDependsOnLittle(t *testing.T) {
 	ours := []string{
 		"operator/cmd/fairlead-relay", "internal/workload/relay", "internal/workload/forward", "internal/workload/upstream", "internal/workload/headers", "internal/workload/healthz", "internal/workload/pipe",
-		"internal/version", "internal/core/proxyenv", "internal/core/proxyurl", "internal/core/egress", "operator/noproxy",
+		"internal/version", "internal/core/proxyenv", "internal/core/proxyurl", "internal/core/egress", "noproxy",
 	}
 	others := []string{
 		"golang.org/x/net", "golang.org/x/text", "golang.org/x/sys", "github.com/coreos/go-systemd/v22/activation",

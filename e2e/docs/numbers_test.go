@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // numbers are the versions that pages name: how they are written there, and the file and the place that have them. Most of
@@ -29,10 +29,10 @@ var numbers = []struct{ page, file, place string }{
 	{"or `fcos`\\s+(\\d\\.\\d\\.\\d)", "internal/core/render/ignition/config.go", `FedoraCoreOS: +\{"%s"`},
 	{`kubectl (\d\.\d+) or newer`, "examples/kind/try.sh", `# kubectl %s\n`},
 	{"`v(\\d+\\.\\d+\\.\\d+)[+`]", "internal/version/VERSION", `^%s\n`},
-	{`gRPC (?:for Go )?(?:from )?(\d+\.\d+)(?: to|\b)`, "operator/noproxy/dialect/grpc_go.go", `Since: "%s"`},
-	{`axios from (\d+\.\d+)[, ]`, "operator/noproxy/dialect/axios.go", `\{"%s[.0-9]*", "[^"]*networks`},
-	{`grpc-js from (\d+\.\d+)`, "operator/noproxy/dialect/grpc.go", `\{"%s[.0-9]*", "[^"]*networks`},
-	{`\.NET from (\d+)`, "operator/noproxy/dialect/dotnet.go", `\{"%s[.0-9]*", "[^"]*networks`},
+	{`gRPC (?:for Go )?(?:from )?(\d+\.\d+)(?: to|\b)`, "noproxy/dialect/grpc_go.go", `Since: "%s"`},
+	{`axios from (\d+\.\d+)[, ]`, "noproxy/dialect/axios.go", `\{"%s[.0-9]*", "[^"]*networks`},
+	{`grpc-js from (\d+\.\d+)`, "noproxy/dialect/grpc.go", `\{"%s[.0-9]*", "[^"]*networks`},
+	{`\.NET from (\d+)`, "noproxy/dialect/dotnet.go", `\{"%s[.0-9]*", "[^"]*networks`},
 }
 
 func TestEveryVersionOnAPageIsThatOfItsSource(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/samples"
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // sample is one of the generated ones, for one of the systems.

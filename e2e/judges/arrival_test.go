@@ -7,7 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // One machine gets all samples in its user data. What its programs then say is compared with what was meant.

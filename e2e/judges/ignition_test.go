@@ -6,7 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/clusterapi"
 	"github.com/fairlead-io/fairlead/internal/core/render"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // The provider's own way to Ignition pastes the text into a Container Linux Config and transpiles that. No

@@ -19,7 +19,7 @@ import (
 
 // Where things are, seen from the folder of the module e2e.
 const (
-	tableDir      = "../operator/noproxy/dialect/vector/table"
+	tableDir      = "../noproxy/dialect/vector/table"
 	questionsFile = "vectors/questions.json"
 	cacheDir      = "../.cache/vectors"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/samples"
 	"github.com/fairlead-io/fairlead/internal/core/render"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // The two ways to take "render -o env" over, each in a shell of its own.

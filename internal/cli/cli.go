@@ -17,7 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/version"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Exit statuses.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 func clientsCommand() *cobra.Command {

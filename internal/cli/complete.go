@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/mutation"
 	"github.com/fairlead-io/fairlead/internal/cli/cluster"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // patience is how long somebody who has pressed the tab key waits for a cluster.

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain/page"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy/explain/page"
 )
 
 type explainOptions struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 // standInProxy is where no proxy is given: which one it is decides nothing.

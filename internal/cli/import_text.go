@@ -8,8 +8,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/importing"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 // comparedText has a block for each comparison, and in it one for each cause of differences; wide has all decisions instead.

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/fleet"
 	"github.com/fairlead-io/fairlead/internal/cli/terminal"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 type lintOptions struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/version"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 // sarifLog has the findings of lint as code hosts read them: SARIF 2.1.0

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/workload/probe"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 type probeOptions struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 type renderOptions struct {

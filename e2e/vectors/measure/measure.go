@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 
 	"github.com/fairlead-io/fairlead/e2e/vectors/client"
 	"github.com/fairlead-io/fairlead/e2e/vectors/lab"

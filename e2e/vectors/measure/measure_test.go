@@ -24,7 +24,7 @@ var samples = []string{"curl", "wget", "git", "go", "python-urllib"}
 const sampleSize = 40
 
 func TestClientsOfThisMachineDoWhatTheirDialectsSay(t *testing.T) {
-	known, err := table.Read("../../../operator/noproxy/dialect/vector/table")
+	known, err := table.Read("../../../noproxy/dialect/vector/table")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect/vector"
+	"github.com/fairlead-io/fairlead/noproxy/dialect/vector"
 )
 
 // Row is a line of a file. It is vector.Row, but keeps the order of the

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/render"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Place is where the settings of one reader stand side by side.

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 // In finds the settings in an object of a file, or in what is none. The title is the object's.

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/agents/password"
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Configuration is the result for an object by which a hub of Open Cluster Management deploys its agents.

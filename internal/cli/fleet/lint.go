@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Lint looks at what the operator writes for each cluster, and whether it does. now is in seconds since 1970.

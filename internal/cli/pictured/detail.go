@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/diagnosis"
 	"github.com/fairlead-io/fairlead/internal/core/picture"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // detail is what the page says of a cluster that is opened: its report, without keyed hashes and UIDs. The script draws

@@ -10,9 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 // Comparison is what clients decide with the old settings of a cluster, and with Fairlead's.

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Import is what becomes of settings.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 var lineOfError = regexp.MustCompile(`line (\d+)`)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // End is when something ends that a CorporateProxy or a ProxyOverride says.

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/yamldoc"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Values reads the config repository's patch: YAML with the key proxy, which

@@ -7,7 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 const exampleURL = "http://myProxyUser:mySuperSecretPassword@192.168.52.220:3128"

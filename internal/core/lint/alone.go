@@ -7,8 +7,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // Alone returns the input for an installation's own list where nothing adds to it what a cluster needs, as in a cluster that

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // End is when an entry, or a whole ProxyOverride, ends.

@@ -17,8 +17,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 // Severity says how bad a finding is.

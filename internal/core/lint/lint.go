@@ -6,7 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Input is a list and its surroundings, to be judged.

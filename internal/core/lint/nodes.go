@@ -9,8 +9,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // ProviderAddress is the host or URL of what makes a cluster's machines, and where it was read.

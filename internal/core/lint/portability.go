@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // perClass bounds how many entries of one class are asked about. Clients tell

@@ -11,8 +11,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect/vector"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect/vector"
 )
 
 func TestClientsThatReadAnEntryOtherwiseAreNamed(t *testing.T) {
@@ -160,7 +160,7 @@ func readsNames(t *testing.T, row vector.Row) bool {
 
 func table(t *testing.T) []vector.Row {
 	t.Helper()
-	files, err := filepath.Glob("../../../operator/noproxy/dialect/vector/table/*.json")
+	files, err := filepath.Glob("../../../noproxy/dialect/vector/table/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no table", err)
 	}

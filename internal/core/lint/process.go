@@ -8,7 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/unitfile"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Reader is who reads variables, and the input for them.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/lint"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // proxies are forms of a proxy's URL that are well-formed.

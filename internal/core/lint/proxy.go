@@ -6,8 +6,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 func proxy(in Input) []Finding {

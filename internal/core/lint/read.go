@@ -8,8 +8,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // Read returns the input for a list as somebody wrote it. What cannot be read, and

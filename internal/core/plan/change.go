@@ -7,7 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Kind says what becomes of a cluster.

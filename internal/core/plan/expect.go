@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 // check evaluates expectations on the list of every cluster with a proxy; each distinct list is asked once.

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy/explain"
+	"github.com/fairlead-io/fairlead/noproxy/explain"
 )
 
 // Plan says what a change does. Its encoding as JSON is stable.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Bottlerocket returns the settings for the user data of Bottlerocket, none without a proxy. There is no setting for http

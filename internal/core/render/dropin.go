@@ -9,7 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 	"github.com/fairlead-io/fairlead/templates/systemd"
 )
 

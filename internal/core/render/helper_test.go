@@ -6,7 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // effective has a plain proxy and a list that is written as this text, whatever

@@ -6,7 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // The files on machines that boot with Ignition. Whoever may call systemctl sees

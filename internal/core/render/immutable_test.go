@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 var variants = []ignition.Variant{ignition.Flatcar, ignition.FedoraCoreOS}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // MicroOS returns /etc/sysconfig/proxy of openSUSE MicroOS and its kin, none without a proxy. Logins read it, of programs of

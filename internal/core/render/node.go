@@ -8,7 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/render/ignition"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // The units that have a drop-in whatever an installation asks for. Both are Go

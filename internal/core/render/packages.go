@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Apt returns the lines for a file in /etc/apt/apt.conf.d (apt.conf(5),

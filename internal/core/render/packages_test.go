@@ -15,7 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // anyURL has every character that user information may have.

@@ -2,7 +2,7 @@ package render
 
 import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // The Secret that pods refer to, in every namespace of theirs. A reference to a key

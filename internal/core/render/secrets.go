@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // MaxNoProxyBytes is the longest NO_PROXY, or proxy URL, that is rendered. A

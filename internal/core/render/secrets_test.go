@@ -19,7 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 func secrets(tb testing.TB, e resolve.Effective) (values, systemd render.Secret) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Shell returns commands that export the variables, for any POSIX shell: for the

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyenv"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // kubeadm copies the proxy variables of its own environment into the static pods

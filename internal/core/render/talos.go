@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Talos returns the strategic patch of a machine configuration that sets the variables of PID 1 and all services

@@ -3,7 +3,7 @@ package resolve
 import (
 	"fmt"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // ParseEntries parses all elements, in order. If any is refused, also by check, the error is a

@@ -6,7 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Form is the way a list is written out.

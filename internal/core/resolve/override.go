@@ -3,7 +3,7 @@ package resolve
 import (
 	"slices"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 func overrideObject(c Cluster) string { return "ProxyOverride " + c.Namespace + "/" + c.Name }

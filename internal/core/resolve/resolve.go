@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // What kubeadm assumes where a Cluster says nothing: kubernetes/kubernetes,

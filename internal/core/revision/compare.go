@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Difference is what a revision changes. Of credentials and certificates it says that they changed, and nothing else.

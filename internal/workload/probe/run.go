@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/workload/healthz"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // longestStage is how long a stage of an attempt may take; with a short period, less.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/core/probe"
 	"github.com/fairlead-io/fairlead/internal/workload/upstream"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // RelayClient is the client that decides as a relay reads NO_PROXY; all others are those of package dialect.

@@ -6,7 +6,7 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // Target is a hub: where a CONNECT goes to, and by its port where the relay listens.

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 	"github.com/fairlead-io/fairlead/internal/manager/intern"
-	"github.com/fairlead-io/fairlead/operator/noproxy"
+	"github.com/fairlead-io/fairlead/noproxy"
 )
 
 // The bounds of findings in a status, which are those of the CRDs' schemas.

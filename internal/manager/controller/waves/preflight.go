@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
-	"github.com/fairlead-io/fairlead/operator/noproxy/dialect"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // Preflight tells "fairlead-operator preflight" what to try, and reads its answers. The one worker of package waves
