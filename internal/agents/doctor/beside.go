@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/agents/tunnel"
 	"github.com/fairlead-io/fairlead/internal/core/document"
@@ -19,10 +20,34 @@ type near struct {
 	policies []tunnel.Policy
 }
 
-// beside returns what is beside the pods of a namespace, which is put together once: files may have hundreds of objects, and of pods.
+// policy is a NetworkPolicy among the documents.
+type policy struct {
+	namespace string
+	read      func() (tunnel.Policy, error) // decodes it once
+}
+
+func policiesOf(documents []document.Document) []policy {
+	var all []policy
+	for _, d := range documents {
+		if !d.Is("NetworkPolicy", "networking.k8s.io/v1") {
+			continue
+		}
+		all = append(all, policy{d.Object.GetNamespace(), sync.OnceValues(func() (tunnel.Policy, error) {
+			read, err := tunnel.Read[tunnel.Policy](d.Object.Object)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", d.Name(), err)
+			}
+			return read, err
+		})})
+	}
+	return all
+}
+
+// beside returns what is beside the pods of a namespace, which is put together once: files may have thousands of objects, and of
+// namespaces with pods.
 func (e *Examination) beside(namespace string) (near, error) {
 	if e.near == nil {
-		e.named, e.near = document.NamedOf(e.documents), map[string]near{}
+		e.named, e.policies, e.near = document.NamedOf(e.documents), policiesOf(e.documents), map[string]near{}
 	}
 	if known, ok := e.near[namespace]; ok {
 		return known, nil
@@ -32,17 +57,15 @@ func (e *Examination) beside(namespace string) (near, error) {
 	if found.objects, err = e.objects(namespace); err != nil {
 		return near{}, err
 	}
-	for _, d := range e.documents {
-		// One without a namespace goes with all: it is applied with -n.
-		elsewhere := d.Object.GetNamespace() != namespace && d.Object.GetNamespace() != "" && namespace != ""
-		if elsewhere || !d.Is("NetworkPolicy", "networking.k8s.io/v1") {
-			continue
+	for _, p := range e.policies {
+		if p.namespace != namespace && p.namespace != "" && namespace != "" {
+			continue // one without any goes with all: it is applied with -n
 		}
-		policy, err := tunnel.Read[tunnel.Policy](d.Object.Object)
+		read, err := p.read()
 		if err != nil {
-			return near{}, fmt.Errorf("%s: %w", d.Name(), err)
+			return near{}, err
 		}
-		found.policies = append(found.policies, policy)
+		found.policies = append(found.policies, read)
 	}
 	e.near[namespace] = found
 	return found, nil

@@ -36,6 +36,7 @@ type Examination struct {
 	notes     []string
 
 	named    document.Named      // of the documents
+	policies []policy            // among them
 	near     map[string]near     // by namespace
 	services *shortname.Services // among them
 }
