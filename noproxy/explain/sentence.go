@@ -258,9 +258,12 @@ var verbs = map[string][2]string{
 }
 
 func verb(answers []Answer) string {
-	both := verbs[answers[0].route.String()]
+	text := verbs[answers[0].route.String()][1]
 	if isOne(answers) {
-		return both[0]
+		text = verbs[answers[0].route.String()][0]
 	}
-	return both[1]
+	if answers[0].route == dialect.Depends && !slices.ContainsFunc(answers, func(a Answer) bool { return a.Reason == dialect.NotJudged }) {
+		text += " on the address"
+	}
+	return text
 }

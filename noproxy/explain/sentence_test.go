@@ -40,7 +40,13 @@ func TestTheSentenceSaysWhatClientsDo(t *testing.T) {
 			[]dialect.Choice{fake("go", exact), always("python-httpx", unreadable), always("y", unreadable)},
 			"go uses the proxy; python-httpx and y fail because of fd00::/64: it cannot read the entry",
 		},
-		"all fail": {"a", "a.example", []dialect.Choice{always("x", broken), always("y", broken)}, "x and y fail: it cannot read the list"},
+		"an address that is not known": {
+			"a", "a.example",
+			[]dialect.Choice{always("x", dialect.Decision{Route: dialect.Depends, Reason: "the address is not known"}), always("y", dialect.Decision{Route: dialect.Direct, Reason: "r"})},
+			"y goes direct (r); x depends on the address: the address is not known",
+		},
+		"a proxy that is not judged": {"a", "a.example", []dialect.Choice{always("x", dialect.Decision{Route: dialect.Depends, Reason: dialect.NotJudged})}, "x depends: " + dialect.NotJudged},
+		"all fail":                   {"a", "a.example", []dialect.Choice{always("x", broken), always("y", broken)}, "x and y fail: it cannot read the list"},
 		"many by name, then by count": {
 			"10.0.0.0/8", "10.1.2.3",
 			[]dialect.Choice{fake("a", exact), fake("b", exact), fake("c", exact), fake("d", exact), fake("go", networks)},
