@@ -88,13 +88,7 @@ func (a *attempts) begin(ctx context.Context, proxy Proxy, from int, once bool) 
 // wait calls pick until that does not say when to look again, then, and whenever something has changed. The mutex is held meanwhile.
 func (a *attempts) wait(ctx context.Context, pick func(now time.Time) (look time.Time)) error {
 	for {
-		a.mutex.Lock()
-		look := pick(time.Now())
-		if a.changed == nil {
-			a.changed = make(chan struct{})
-		}
-		changed := a.changed
-		a.mutex.Unlock()
+		look, changed := a.look(pick)
 		if look.IsZero() {
 			return nil
 		}
@@ -102,6 +96,17 @@ func (a *attempts) wait(ctx context.Context, pick func(now time.Time) (look time
 			return err
 		}
 	}
+}
+
+// look calls pick. The channel that it returns is closed when something changes after that.
+func (a *attempts) look(pick func(now time.Time) (look time.Time)) (time.Time, <-chan struct{}) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	again := pick(time.Now())
+	if a.changed == nil {
+		a.changed = make(chan struct{})
+	}
+	return again, a.changed
 }
 
 // await waits until something has changed, and no longer than that.
