@@ -23,7 +23,7 @@ const module = "github.com/fairlead-io/fairlead/"
 // mayImport says for each folder which of ours it may import. Everything may import itself, and what is not named here
 // (charts and policies, which only embed files; version).
 var mayImport = map[string][]string{
-	"noproxy":   {},
+	"noproxy":            {},
 	"internal/core":      {"noproxy", "api"},
 	"internal/write":     {"internal/core", "api"},
 	"internal/health":    {},
