@@ -31,7 +31,7 @@ func classes(t *testing.T) []class {
 		{"metric", regexp.MustCompile(`\b(fairlead_[a-z_]+[a-z])\b`), func(name string) bool { return strings.Contains(metrics, "| `"+name+"` |") }, false, true, 35},
 		{"alert", regexp.MustCompile(`\b(Fairlead[A-Z]\w+)`), func(name string) bool { return strings.Contains(alerts, "alert: "+name+"\n") }, false, true, 10},
 		{"label, annotation or group", regexp.MustCompile(`(?:^|[^\w/.-])((?:(?:proxyreports|exclusions)\.)?fairlead\.io(?:/[a-z0-9-]*[a-z0-9])?)`), s.ours.has, false, true, 20},
-		{"file", regexp.MustCompile(`^((?:api|charts|config|docs|e2e|examples|images|internal|operator|policies|templates)/\S+)$`), exists, false, false, 55},
+		{"file", regexp.MustCompile(`^((?:api|charts|config|docs|e2e|examples|images|internal|noproxy|operator|policies|templates)/\S+)$`), exists, false, false, 55},
 		{"file", regexp.MustCompile(`^([a-z][\w-]*/[\w./-]+\.(?:go|json|md|mod|sh|txt|txtar|ya?ml))$`), func(name string) bool {
 			return !notOfTheCheckout(strings.Split(name, "/")[0]) && exists(name) || strings.Contains(s.all.text, "/"+name+"\n")
 		}, true, false, 20},

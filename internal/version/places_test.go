@@ -51,7 +51,7 @@ func TestEveryPlaceThatNamesAVersionOfOursHasTheNumber(t *testing.T) {
 		names = append(names, program.Name())
 	}
 	found := 0
-	for _, folder := range []string{"charts", "config", "docs", "examples", "policies", "operator", "internal", "README.md"} {
+	for _, folder := range []string{"charts", "config", "docs", "examples", "policies", "noproxy", "operator", "internal", "README.md"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry os.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {
 				return err

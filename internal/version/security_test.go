@@ -26,7 +26,7 @@ func TestTheFuzzTargetsAreListed(t *testing.T) {
 func fuzzTargets(t *testing.T) []string {
 	t.Helper()
 	var targets []string
-	for _, folder := range []string{"operator", "internal"} {
+	for _, folder := range []string{"noproxy", "operator", "internal"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ os.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err
