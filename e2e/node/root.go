@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
-
 	corev1 "k8s.io/api/core/v1"
 )
 

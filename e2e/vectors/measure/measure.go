@@ -8,12 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/noproxy/dialect"
-
 	"github.com/fairlead-io/fairlead/e2e/vectors/client"
 	"github.com/fairlead-io/fairlead/e2e/vectors/lab"
 	"github.com/fairlead-io/fairlead/e2e/vectors/session"
 	"github.com/fairlead-io/fairlead/e2e/vectors/table"
+	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )
 
 // Ask asks one question and returns it with the answer.

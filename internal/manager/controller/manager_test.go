@@ -7,20 +7,16 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 )
 
 func TestTheLeaderAloneCountsTheFleet(t *testing.T) {

@@ -5,21 +5,17 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/cluster"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/cluster"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
 	"github.com/fairlead-io/fairlead/internal/manager/intern"
 )
 

@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
 )
 
 func TestEverythingIsDueOnceForEachDeletionOfTheReport(t *testing.T) {

@@ -4,14 +4,12 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
 )
 
 func (f *countedFleet) deliveredReport(name string) *v1alpha1.ProxyReport {

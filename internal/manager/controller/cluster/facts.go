@@ -7,11 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	corev1 "k8s.io/api/core/v1"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/provider"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 )
 
 // readFacts fills s.facts from the report, or live from the object that has them

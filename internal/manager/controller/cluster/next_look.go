@@ -4,11 +4,6 @@ import (
 	"time"
 
 	"k8s.io/utils/ptr"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
-
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,6 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/inputs"
 	"github.com/fairlead-io/fairlead/internal/core/observation"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/decide"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
 )
 
 // nextLook returns when a cluster is looked at again without an event. It does not go before what an event asks for, unless the

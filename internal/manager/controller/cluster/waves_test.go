@@ -8,24 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/waves"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/waves"
 )
 
 // waveFleetTest is a counted fleet whose CorporateProxy has waves: c0 is the canary.

@@ -9,20 +9,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/waves"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
-
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +29,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/waves"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 

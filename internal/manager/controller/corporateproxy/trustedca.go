@@ -7,14 +7,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
 )
 
 // trustedCAStatus puts how the certificates stand into the status of the

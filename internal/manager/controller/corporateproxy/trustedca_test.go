@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/cabundle"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
 )
 
 const day = 24 * 60 * 60

@@ -6,9 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -16,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/delivery"
 	"github.com/fairlead-io/fairlead/internal/core/observation"
 	"github.com/fairlead-io/fairlead/internal/core/render"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 )
 
 // The operator alone writes conditions: who has the token of "fairlead-operator deliver" changes what was delivered, and nothing

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 

@@ -9,15 +9,12 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 	"github.com/fairlead-io/fairlead/noproxy"
 	"github.com/fairlead-io/fairlead/noproxy/dialect"
 )

@@ -6,16 +6,13 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
 	"github.com/fairlead-io/fairlead/noproxy"
 )
 

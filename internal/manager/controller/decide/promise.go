@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 )
 
 // Accepted returns the condition of a ProxyOverride after what was decided for its cluster was written, with Ready of its report; nil where

@@ -4,12 +4,11 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/findings"
 )
 
 const (

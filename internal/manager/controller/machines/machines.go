@@ -11,22 +11,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
-
 	corev1 "k8s.io/api/core/v1"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
-
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 

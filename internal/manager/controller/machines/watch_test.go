@@ -6,15 +6,13 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
-
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 )
 
 func TestWhereNobodyWantsRollingAnEventLeadsToNoLook(t *testing.T) {

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	corev1 "k8s.io/api/core/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 

@@ -11,10 +11,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	corev1 "k8s.io/api/core/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/render"
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 

@@ -10,14 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
-
 	corev1 "k8s.io/api/core/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +21,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/core/resolve"
 	"github.com/fairlead-io/fairlead/internal/core/revision"
 	"github.com/fairlead-io/fairlead/internal/core/rollout"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/settings"
 	"github.com/fairlead-io/fairlead/internal/write/apply"
 )
 

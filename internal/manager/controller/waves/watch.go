@@ -4,16 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +21,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/core/observation"
+	"github.com/fairlead-io/fairlead/internal/manager/controller/machinery"
 )
 
 // The fleet is looked at some time after an event: the queue has one item for all events until then. A look at a large fleet
