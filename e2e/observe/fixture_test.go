@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/retry"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -77,19 +76,15 @@ func (f *fixture) key(name string) types.NamespacedName {
 }
 
 // report creates one as the operator leaves it.
-func (f *fixture) report(ctx context.Context, name string) (*v1alpha1.ProxyReport, error) {
+func (f *fixture) report(name string) *v1alpha1.ProxyReport {
+	f.Helper()
 	report := &v1alpha1.ProxyReport{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}}
-	if err := f.client.Create(ctx, report); err != nil {
-		return nil, err
-	}
-	return report, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		if err := f.client.Get(ctx, client.ObjectKeyFromObject(report), report); err != nil {
-			return err
-		}
-		report.Status.Mode, report.Status.ProxyName, report.Status.HandledRequest = "Proxied", "default", "x"
-		meta.SetStatusCondition(&report.Status.Conditions, metav1.Condition{Type: "Ready", Status: "True", Reason: "Applied"})
-		return f.client.Status().Update(ctx, report)
+	f.must(f.client.Create(f.Context(), report))
+	controlplanetest.ChangeStatus(f, f.client, report, func(r *v1alpha1.ProxyReport) {
+		r.Status.Mode, r.Status.ProxyName, r.Status.HandledRequest = "Proxied", "default", "x"
+		meta.SetStatusCondition(&r.Status.Conditions, metav1.Condition{Type: "Ready", Status: "True", Reason: "Applied"})
 	})
+	return report
 }
 
 func (f *fixture) secret(cluster string, kubeconfig []byte) {
