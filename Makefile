@@ -113,7 +113,7 @@ short := ./operator ./probe ./policies ./deliver ./charts ./replicator ./docs ./
 	./vectors/differential ./vectors/measure ./vectors/table
 
 # The packages of make test-all alone.
-full := ./lifecycle ./observe ./flux ./page ./judges ./image ./release ./egress ./bootstrap ./move ./machine ./controlplane ./node ./scale ./cost ./relaybench
+full := ./lifecycle ./observe ./flux ./page ./judges ./image ./release ./egress ./bootstrap ./move ./machine ./controlplane ./node ./scale ./relaybench
 
 vectors: vectors-deps ## measure the real clients of this machine anew and merge it into the table of dialects (SEED=: of generated questions)
 	cd e2e && go run ./vectors $(if $(SEED),-seed=$(SEED)) $(if $(CLIENTS),-clients='$(CLIENTS)')
@@ -127,7 +127,7 @@ fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz ta
 
 bench: ## benchmarks: the pure core, what a pod costs under each policy, the relay beside squid (docs/reference/scale.md), the page of a fleet
 	go test ./noproxy/... ./internal/... -run='^$$' -bench=. -benchmem
-	cd e2e && go run ./cost
+	cd e2e && go test ./policies -run='^$$' -bench=Pods -benchtime=1000x
 	cd e2e && go run ./relaybench
 	cd e2e && go test ./page -run='^$$' -bench=. -benchtime=3x
 

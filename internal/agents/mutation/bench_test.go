@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The API server evaluates the policy on a new pod, and again on what has become of it. The pod is that of e2e/cost, which
+// The API server evaluates the policy on a new pod, and again on what has become of it. The pod is that of e2e/policies, which
 // measures real programs, and what else the machine does. Allocations and CEL/op, which the API server limits, do not depend on it.
 func BenchmarkAdmission(b *testing.B) {
-	content, err := os.ReadFile("../../../e2e/cost/pod.yaml")
+	content, err := os.ReadFile("../../../e2e/policies/testdata/bench/pod.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}
