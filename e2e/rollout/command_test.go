@@ -1,15 +1,19 @@
 package rollout_test
 
 import (
+	"bufio"
 	"context"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
@@ -34,13 +38,12 @@ func TestAnUndoRejectsTheNewestRevisionOnceAndNoFurther(t *testing.T) {
 	f.expectControl(nil)
 	f.says(0, plan+"corporateproxy.fairlead.io/NAME: revision 3 rejected\n", "undo", f.name)
 	f.expectControl(map[string]string{"rejected": f.digest(3)})
+	f.says(0, "Waiting the operator has not yet seen which revisions are rejected: 3", "status", f.name, "-o", "jsonpath={.phase} {.message}")
 	f.says(0, "Revision 3 is rejected already.\n"+plan, "undo", f.name)
 	f.expectControl(map[string]string{"rejected": f.digest(3)})
 	f.says(0, "1 cluster will go back from revision 2 to revision 1: "+f.namespace+"/c2\ncorporateproxy.fairlead.io/NAME: revision 2 rejected\n", "undo", f.name, "--reject", "2")
 	f.expectControl(map[string]string{"rejected": f.digest(3) + " " + f.digest(2)})
-	f.says(1, "fairlead: CorporateProxy NAME: revision 1 is the only one that is not rejected: clusters have nothing to go back to\n", "undo", f.name, "--reject", "1")
-	f.says(1, "fairlead: CorporateProxy NAME: revision 9 is not kept\n", "undo", f.name, "--reject", "9")
-	f.expectControl(map[string]string{"rejected": f.digest(3) + " " + f.digest(2)})
+	f.says(0, "credentials rejected", "history", f.name, "--revision", "2", "-o", "jsonpath={[0].difference.fields[0].field} {[0].state}")
 }
 
 func TestAnUndoToRefusedCredentialsNeedsForce(t *testing.T) {
@@ -51,10 +54,10 @@ func TestAnUndoToRefusedCredentialsNeedsForce(t *testing.T) {
 	})
 	f.says(1, "fairlead: CorporateProxy NAME: the proxy has refused the credentials of revision 1, which clusters would go back to from revision 2; nothing is done without --force\n", "undo", f.name, "--reject", "2")
 	f.expectControl(nil)
-	if status, out := f.run("undo", f.name); status != 0 { // those of revision 2 work
+	if status, out := f.run(nil, "undo", f.name); status != 0 { // those of revision 2 work
 		t.Errorf("%d: %s", status, out)
 	}
-	if status, out := f.run("undo", f.name, "--reject", "2", "--force"); status != 0 {
+	if status, out := f.run(nil, "undo", f.name, "--reject", "2", "--force"); status != 0 {
 		t.Errorf("%d: %s", status, out)
 	}
 	f.expectControl(map[string]string{"rejected": f.digest(3) + " " + f.digest(2)})
@@ -72,7 +75,7 @@ func TestAPauseIsAKeyOfItsOwn(t *testing.T) {
 	f.must(f.client.Update(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: revision.ControlName(f.name)}, Data: map[string]string{"paused": "true", "note": "of somebody else"},
 	}))
-	if status, out := f.run("undo", f.name); status != 0 {
+	if status, out := f.run(nil, "undo", f.name); status != 0 {
 		t.Errorf("%d: %s", status, out)
 	}
 	f.expectControl(map[string]string{"paused": "true", "note": "of somebody else", "rejected": f.digest(3)})
@@ -113,7 +116,7 @@ func TestGitOpsDoesNotUndoWhatPeopleSay(t *testing.T) {
 	f.proxy()
 	for _, args := range [][]string{{"pause", f.name}, {"undo", f.name}, {"resume", f.name}, {"pause", f.name}} {
 		f.apply()
-		if status, out := f.run(args...); status != 0 {
+		if status, out := f.run(nil, args...); status != 0 {
 			t.Errorf("%q: %s", args, out)
 		}
 		f.apply()
@@ -138,26 +141,6 @@ func TestGitOpsDoesNotUndoWhatPeopleSay(t *testing.T) {
 	}
 }
 
-func TestTheHistoryHasWhatCameAndWent(t *testing.T) {
-	f := newFixture(t)
-	f.proxy()
-	f.says(0, `REVISION   SINCE                  DIGEST         STATE     CLUSTERS   CHANGED-BY
-3          2026-11-22T10:00:03Z   33333333test   current   1          kustomize-controller (Secret proxy)
-2          2026-11-22T10:00:02Z   22222222test   passed    1          kustomize-controller (Secret proxy)
-1          2026-11-22T10:00:01Z   11111111test   passed    0          kustomize-controller (Secret proxy)
-
-Revision 3 against 2:
-  + y.example
-  - x.example
-  http: http://a.example:3128 -> http://b.example:3128
-
-Revision 2 against 1:
-  credentials changed
-`, "history", f.name)
-	f.says(0, "credentials passed", "history", f.name, "--revision", "2", "-o", "jsonpath={[0].difference.fields[0].field} {[0].state}")
-	f.says(1, "fairlead: CorporateProxy NAME: revision 9 is not kept\n", "history", f.name, "--revision", "9")
-}
-
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	f := newFixture(t)
 	f.proxy()
@@ -165,7 +148,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	f.says(1, "fairlead: the namespace default has no revision of CorporateProxy NAME, and its status has: is the operator in another one (--operator-namespace)?\n", "pause", f.name, "--operator-namespace", "default")
 	f.must(f.cp.Apply(t.Context(), []byte("apiVersion: fairlead.io/v1alpha1\nkind: CorporateProxy\nmetadata: {name: plain-"+f.namespace+"}\nspec: {source: {valuesRef: {name: proxy}}}\n")))
 	for _, verb := range []string{"status", "pause", "resume", "undo", "history"} {
-		if status, out := f.run(verb, "plain-"+f.namespace); status != 1 || !strings.Contains(out, ": spec.rollout is not set, so that every change reaches all clusters at once") {
+		if status, out := f.run(nil, verb, "plain-"+f.namespace); status != 1 || !strings.Contains(out, ": spec.rollout is not set, so that every change reaches all clusters at once") {
 			t.Errorf("%s: %d: %s", verb, status, out)
 		}
 	}
@@ -177,28 +160,28 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	f.proxy()
 	nobody, err := f.cp.ServiceAccount(t.Context(), f.namespace, "nobody")
 	f.must(err)
-	if status, out := f.as(nobody, "status", f.name); status != 1 || !strings.Contains(out, "fairlead: you need the right to list corporateproxies.fairlead.io in a ClusterRole: ") {
+	if status, out := f.run(nobody, "status", f.name); status != 1 || !strings.Contains(out, "fairlead: you need the right to list corporateproxies.fairlead.io in a ClusterRole: ") {
 		t.Errorf("%d: %s", status, out)
 	}
 	looker, err := f.cp.ServiceAccount(t.Context(), f.namespace, "looker")
 	f.must(err)
 	f.allow("looker", rbacv1.PolicyRule{APIGroups: []string{"fairlead.io"}, Resources: []string{"corporateproxies", "proxyreports"}, Verbs: []string{"list"}})
 	controlplanetest.Await(t, "the role", func(context.Context) (bool, error) {
-		status, out := f.as(looker, "status", f.name)
+		status, out := f.run(looker, "status", f.name)
 		return controlplanetest.Holds(status == 0 && strings.Contains(out, "warning: you need the right to list configmaps in the namespace fairlead-system: ") && strings.Contains(out, "0 of 2 clusters"),
 			"status %d: %s", status, out)
 	})
 	f.allow("looker", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}})
 	controlplanetest.Await(t, "the right to list", func(context.Context) (bool, error) {
-		status, out := f.as(looker, "pause", f.name)
+		status, out := f.run(looker, "pause", f.name)
 		return controlplanetest.Holds(status == 1 && strings.Contains(out, "fairlead: you need the right to create configmaps in the namespace fairlead-system: "),
 			"status %d: %s", status, out)
 	})
 	f.expectControl(nil)
-	if status, out := f.run("pause", f.name); status != 0 {
+	if status, out := f.run(nil, "pause", f.name); status != 0 {
 		t.Error(out)
 	}
-	if status, out := f.as(looker, "resume", f.name); status != 1 || !strings.Contains(out, "fairlead: you need the right to patch configmaps in the namespace fairlead-system: ") {
+	if status, out := f.run(looker, "resume", f.name); status != 1 || !strings.Contains(out, "fairlead: you need the right to patch configmaps in the namespace fairlead-system: ") {
 		t.Errorf("%d: %s", status, out)
 	}
 }
@@ -211,4 +194,86 @@ func (f *fixture) allow(account string, rule rbacv1.PolicyRule) {
 		ObjectMeta: metav1.ObjectMeta{Name: role.Name}, RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: role.Name},
 		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: f.namespace, Name: account}},
 	}))
+}
+
+func (f *fixture) halt(s *v1alpha1.CorporateProxyStatus) {
+	since := second(9)
+	s.Rollout = f.rollout()
+	s.Rollout.Halted, s.Rollout.HaltedSince, s.Rollout.Failed = true, &since, 1
+	s.Rollout.Failures = []string{f.namespace + "/c1: Refused: no"}
+	s.Conditions = []metav1.Condition{{
+		Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonHalted, Message: "revision 3 failed in " + f.namespace + "/c1", LastTransitionTime: since,
+	}}
+}
+
+func TestTheStatusIsThatOfTheObjectAndWhatReportsHave(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	f.says(0, "Progressing 3 2", "status", f.name, "-o", "jsonpath={.phase} {.rollout.revision} {.others[0].revision}")
+	f.says(0, "NAME", "status", "-o", "jsonpath={[0].name}") // the only one
+	f.status(f.halt)
+	if status, out := f.run(nil, "status", f.name); status != 1 || !strings.HasPrefix(out, "CorporateProxy "+f.name+": revision 3, Halted since 2026-11-22T10:00:09Z\n") {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
+
+func TestAWatchShowsEachChangeAndEndsWithTheRollout(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	if status, out := f.run(nil, "status", f.name, "--watch", "--timeout", "1s"); status != 1 || !strings.HasSuffix(out, "fairlead: CorporateProxy "+f.name+": its rollout has not ended within 1s\n") {
+		t.Errorf("without an end: status %d: %s", status, out)
+	}
+	for name, end := range map[string]struct {
+		write  func(*v1alpha1.CorporateProxyStatus)
+		status int
+		last   string
+	}{
+		"completed": {func(s *v1alpha1.CorporateProxyStatus) {
+			completed := second(30)
+			s.Rollout.Updated, s.Rollout.InProgress, s.Rollout.Wave, s.Rollout.Completed, s.Rollout.Message = 2, 0, "", &completed, "all clusters have revision 3"
+		}, 0, "revision 3, Completed since 2026-11-22T10:00:30Z\n2 of 2 clusters updated\n"},
+		"halted": {f.halt, 1, "revision 3, Halted since 2026-11-22T10:00:09Z\n"},
+	} {
+		f.status(func(s *v1alpha1.CorporateProxyStatus) { s.Rollout, s.Conditions = f.rollout(), nil })
+		command := f.command("status", f.name, "--watch", "--timeout", "2m")
+		out, err := command.StdoutPipe()
+		f.must(err)
+		f.must(command.Start())
+		lines := bufio.NewReader(out)
+		f.awaitLine(lines, "revision 3, Progressing, 0 of 2 clusters updated, 1 in progress; wave canary gets revision 3\n")
+		f.status(func(s *v1alpha1.CorporateProxyStatus) { s.Rollout.Updated = 1 })
+		f.awaitLine(lines, "revision 3, Progressing, 1 of 2 clusters updated, 1 in progress; wave canary gets revision 3\n")
+		f.status(end.write)
+		var rest strings.Builder
+		_, err = lines.WriteTo(&rest)
+		f.must(err)
+		_ = command.Wait()
+		if got := command.ProcessState.ExitCode(); got != end.status || !strings.HasPrefix(rest.String(), "CorporateProxy "+f.name+": "+end.last) {
+			t.Errorf("%s: status %d: %s", name, got, rest.String())
+		}
+	}
+}
+
+func (f *fixture) awaitLine(lines *bufio.Reader, want string) {
+	f.Helper()
+	if line, err := lines.ReadString('\n'); err != nil || line != want {
+		f.Errorf("%v: %q, want %q", err, line, want)
+	}
+}
+
+// An operator that died leaves a status in which something seems to go on.
+func TestAnOperatorThatDoesNotRunIsNamed(t *testing.T) {
+	f := newFixture(t)
+	f.proxy()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "fairlead-operator"}}
+	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = ptr.To("pod"), ptr.To[int32](15)
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: second(0).Time}
+	f.must(f.client.Create(t.Context(), lease))
+	t.Cleanup(func() { _ = f.client.Delete(context.Background(), lease) })
+	f.says(0, "the operator does not run: it renewed its Lease fairlead-system/fairlead-operator the last time at 2026-11-22T10:00:00Z",
+		"status", f.name, "-o", "jsonpath={.operator}")
+
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(time.Minute)} // a busy machine asks late
+	f.must(f.client.Update(t.Context(), lease))
+	f.says(0, "", "status", f.name, "-o", "jsonpath={.operator}")
 }

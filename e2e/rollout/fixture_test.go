@@ -190,14 +190,15 @@ func (f *fixture) command(args ...string) *exec.Cmd {
 	return exec.CommandContext(f.Context(), f.fairlead, append([]string{"rollout", args[0], "--kubeconfig", f.kubeconfig}, args[1:]...)...)
 }
 
-// run runs it, and returns its exit status and what it prints.
-func (f *fixture) run(args ...string) (status int, out string) {
+// run runs it as somebody, or as an administrator, and returns its exit status and what it prints.
+func (f *fixture) run(who *rest.Config, args ...string) (status int, out string) {
 	f.Helper()
-	return f.finish(f.command(args...))
-}
-
-func (f *fixture) finish(command *exec.Cmd) (status int, out string) {
-	f.Helper()
+	command := f.command(args...)
+	if who != nil {
+		kubeconfig, err := f.cp.Kubeconfig(who)
+		f.must(err)
+		command.Args = append(command.Args, "--kubeconfig", kubeconfig) // the last one holds
+	}
 	var both bytes.Buffer
 	command.Stdout, command.Stderr = &both, &both
 	err := command.Run()
@@ -210,14 +211,6 @@ func (f *fixture) finish(command *exec.Cmd) (status int, out string) {
 	return command.ProcessState.ExitCode(), both.String()
 }
 
-// as runs it as somebody else.
-func (f *fixture) as(who *rest.Config, args ...string) (status int, out string) {
-	f.Helper()
-	kubeconfig, err := f.cp.Kubeconfig(who)
-	f.must(err)
-	return f.finish(exec.CommandContext(f.Context(), f.fairlead, append([]string{"rollout", args[0], "--kubeconfig", kubeconfig}, args[1:]...)...))
-}
-
 func (f *fixture) named(text string) string {
 	return strings.NewReplacer("NAMESPACE", f.namespace, "NAME", f.name).Replace(text)
 }
@@ -226,7 +219,7 @@ func (f *fixture) named(text string) string {
 func (f *fixture) says(status int, want string, args ...string) {
 	f.Helper()
 	want = f.named(want)
-	if got, out := f.run(args...); got != status || out != want {
+	if got, out := f.run(nil, args...); got != status || out != want {
 		f.Errorf("%q: status %d, it says\n%s\nwant %d\n%s", args, got, out, status, want)
 	}
 }

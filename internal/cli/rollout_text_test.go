@@ -107,6 +107,12 @@ Deadline (progressDeadline): 2026-11-22T10:00:09Z
 	if r.stuck() || r.ended() {
 		t.Errorf("%+v", r)
 	}
+	dead := r
+	dead.Operator = "the operator does not run"
+	compared(t, watchLine(dead), "revision 8, Progressing, 1 of 7 clusters updated, 1 in progress; wave canary gets revision 8; the operator does not run\n")
+	if text := string(statusText(terminal.Style{}, dead)); !strings.Contains(text, "\n\nthe operator does not run\nwave canary gets revision 8\n") {
+		t.Error(text)
+	}
 
 	p.Status.Rollout, p.Status.Revisions = nil, nil
 	waiting := reportOf(p, nil)
