@@ -1,3 +1,9 @@
+// Package provider_test holds internal/core/provider/providers.yaml against the CustomResourceDefinitions that
+// the infrastructure providers ship: a field that a release renames or drops is found here and not by a
+// cluster whose list lacks its network. It has tests alone. It reads the table as text and walks its
+// paths by itself: an error in the package's own reading of paths would otherwise agree with itself.
+//
+// Run it with -count=1: the go command's cache of test results does not see files of another module.
 package provider_test
 
 import (
@@ -5,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/core/provider"
 )
 
 const providerPackage = "../../internal/core/provider"
@@ -97,6 +105,29 @@ func TestTheRealisticObjectsOfTheUnitTestsHaveNoFieldThatTheRealCRDLacks(t *test
 			}
 			t.Errorf("there is no version %s", version)
 		})
+	}
+}
+
+func TestWhatMakesTheMachinesStandsWhereItIsReadInTheProvidersRealCRD(t *testing.T) {
+	found := 0
+	for name := range sources {
+		kind, group, _ := strings.Cut(name, ".")
+		api, known := provider.APIOf(group, kind)
+		if !known {
+			continue
+		}
+		found++
+		t.Run(name, func(t *testing.T) {
+			for _, version := range readCRD(t, name).Spec.Versions {
+				end, err := version.Schema.OpenAPIV3Schema.at(api.Path)
+				if version.Storage && (err != nil || end.Type != "string") {
+					t.Errorf("%s of %s: %q, %v", api.Path, version.Name, end.Type, err)
+				}
+			}
+		})
+	}
+	if found != 3 {
+		t.Errorf("%d kinds name it", found)
 	}
 }
 

@@ -20,10 +20,7 @@ import (
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
-const (
-	examplesFolder = "../../examples"
-	providersPage  = "../../docs/how-to/providers.md"
-)
+const examplesFolder = "../../examples"
 
 // exampleSources has the files with the CRDs of the kinds in the examples, besides Cluster API's own. Both folders of K3s
 // have old copies of what the other one ships.
@@ -34,24 +31,54 @@ var exampleSources = []source{
 	all(source{"github.com/siderolabs/cluster-api-bootstrap-provider-talos", bases}),
 }
 
+// softwareSources have the CRDs of who installs software. Sveltos is in no module that can be had.
+var softwareSources = []source{{"github.com/argoproj/argo-cd/v3", "manifests/crds/applicationset-crd.yaml"}}
+
 func all(of source) source { return source{of.module, of.folder + "/*.yaml"} }
 
 // copiedCRDs are those of RKE2 and k0smotron; each file names its release.
 const copiedCRDs = "../clusterapi/testdata/crds"
 
-func TestProvidersExamplesAreTakenByTheirRealCRDsAsThePageSays(t *testing.T) {
-	examples := readExamples(t, "providers", "nodes")
-	rows := pageRows(t, providersPage)
-	for name := range examples {
-		if _, ok := rows[name]; !ok && strings.HasPrefix(name, "providers/") {
-			t.Errorf("%s has no row in %s", name, providersPage)
+// The examples of providers come with those of nodes, which have no row of their own.
+func TestExamplesAreTakenByTheirRealCRDsAsThePageSays(t *testing.T) {
+	cp := controlplanetest.Shared(t, controlplane.ClusterAPI)
+	for _, of := range []struct {
+		page    string
+		folders []string // each file of the first has a row
+		sources []source
+	}{
+		{"../../docs/how-to/providers.md", []string{"providers", "nodes"}, exampleSources},
+		{"../../docs/how-to/software.md", []string{"software"}, softwareSources},
+	} {
+		examples := readExamples(t, of.folders...)
+		rows := pageRows(t, of.page)
+		for name := range examples {
+			if _, ok := rows[name]; !ok && strings.HasPrefix(name, of.folders[0]+"/") {
+				t.Errorf("%s has no row in %s", name, of.page)
+			}
+		}
+		controlplanetest.Require(t, cp.ApplyObjects(t.Context(), exampleCRDs(t, of.sources, examples)...))
+		for name, checked := range rows {
+			t.Run(name, func(t *testing.T) { checkExample(t, cp, examples[name], checked) })
 		}
 	}
+}
+
+// Argo CD itself does not run here.
+func TestTheApplicationOfThePageOfInstallationIsTakenByArgoCDsRealCRD(t *testing.T) {
+	_, section, _ := strings.Cut(readFile(t, "../../docs/how-to/install.md"), "## With Argo CD\n")
+	_, section, _ = strings.Cut(section, "```yaml\n")
+	section, _, _ = strings.Cut(section, "```")
+	objects, err := controlplane.Parse([]byte(section))
+	controlplanetest.Require(t, err)
+	if len(objects) != 1 {
+		t.Fatalf("the page has %d objects", len(objects))
+	}
 	cp := controlplanetest.Shared(t, controlplane.ClusterAPI)
-	controlplanetest.Require(t, cp.Install(t.Context(), controlplane.ClusterAPI))
-	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), exampleCRDs(t, exampleSources, examples)...))
-	for name, checked := range rows {
-		t.Run(name, func(t *testing.T) { checkExample(t, cp, examples[name], checked) })
+	sources := []source{{"github.com/argoproj/argo-cd/v3", "manifests/crds/application-crd.yaml"}}
+	controlplanetest.Require(t, cp.ApplyObjects(t.Context(), exampleCRDs(t, sources, map[string][]*unstructured.Unstructured{"": objects})...))
+	if unknown := createStrictly(t, cp, objects); len(unknown) > 0 {
+		t.Errorf("unknown: %v", unknown)
 	}
 }
 
