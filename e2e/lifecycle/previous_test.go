@@ -21,12 +21,10 @@ func previous(t testing.TB, chart, key string, withoutTemplates ...string) strin
 	}
 	edit(t, filepath.Join(folder, "Chart.yaml"), func(chart values) { chart["version"], chart["appVersion"] = "0.0.1", "0.0.1" })
 	edit(t, filepath.Join(folder, "values.yaml"), func(given values) { delete(given, key) })
-	if schema := filepath.Join(folder, "values.schema.json"); fileExists(schema) {
-		edit(t, schema, func(schema values) {
-			delete(schema["properties"].(values), key) //nolint:forcetypeassert // JSON Schema
-			delete(schema, "required")
-		})
-	}
+	edit(t, filepath.Join(folder, "values.schema.json"), func(schema values) {
+		delete(schema["properties"].(values), key) //nolint:forcetypeassert // JSON Schema
+		delete(schema, "required")
+	})
 	use := regexp.MustCompile(`\(?\$?\.Values\.` + key + `\)?\.(\w+)`)
 	templates, err := filepath.Glob(filepath.Join(folder, "templates", "*"))
 	must(t, err)
@@ -78,11 +76,6 @@ func edit(t testing.TB, file string, change func(values)) {
 	}
 	must(t, err)
 	must(t, os.WriteFile(file, text, 0o600))
-}
-
-func fileExists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 func must(t testing.TB, err error) {
