@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -16,12 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/kyverno"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
 	"github.com/fairlead-io/fairlead/e2e/tier"
@@ -39,7 +36,7 @@ func TestOneLabelBringsSoftwareAndSettings(t *testing.T) {
 	m.startOperator()
 	m.start("--renew=3s")
 	m.cluster("c", cp, nil)
-	given := m.bundle(v1alpha1.DeliverLabel, "fairlead-software", map[string]any{"engine": "Native", "source": map[string]any{"existing": true}})
+	given := m.bundle(map[string]any{"engine": "Native", "source": map[string]any{"existing": true}})
 	m.merge("c", `{"metadata":{"labels":{"`+v1alpha1.DeliverLabel+`":"c"}}}`)
 	m.await("c", "True", "Delivered")
 	// Without its cage, the replicator does not start.
@@ -53,9 +50,7 @@ func TestOneLabelBringsSoftwareAndSettings(t *testing.T) {
 	_, err := replicator.Start(t.Context(), cp)
 	m.must(err)
 	m.awaitCopied(workload, metav1.NamespaceDefault, "first")
-	m.awaitInjected(workload, func(env corev1.EnvVar) bool {
-		return env.ValueFrom != nil && env.ValueFrom.SecretKeyRef != nil && env.ValueFrom.SecretKeyRef.Name == policies.Secret
-	})
+	m.awaitInjected(workload)
 	m.password("second")
 	m.awaitCopied(workload, metav1.NamespaceDefault, "second")
 	m.awaitCopied(workload, policies.Namespace, "second")
@@ -68,50 +63,15 @@ func TestOneLabelBringsSoftwareAndSettings(t *testing.T) {
 	}
 }
 
-// With carry Relay the policies have a cluster's own list: its bundle is for this cluster alone. Kyverno evaluates here.
-func TestTheBundleOfOneClusterHasItsRelay(t *testing.T) {
-	tier.Full(t)
-	m := newManagement(t)
-	cp := controlplanetest.Start(t, controlplane.Options{Content: kyverno.Content})
-	m.must(cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
-	workload := clientFor(t, cp.Admin())
-	engine, err := kyverno.Start(t.Context(), cp, kyverno.Options{Progress: os.Stderr})
-	m.must(err)
-	t.Cleanup(func() { _ = engine.Stop() })
-	m.startCore()
-	m.startOperator()
-	m.start("--renew=3s")
-	m.cluster("c", cp, nil)
-	m.bundle(v1alpha1.DeliverLabel+"=c", "fairlead-c", m.values("c"), map[string]any{"carry": "Relay", "source": map[string]any{"existing": true}})
-	m.merge("c", `{"metadata":{"labels":{"`+v1alpha1.DeliverLabel+`":"c"}}}`)
-	m.await("c", "True", "Delivered")
-	m.awaitObjects(workload, &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: policies.Namespace, Name: "fairlead-relay"}})
-	m.awaitArrived(workload, "first")
-	m.must(engine.Await(t.Context(), policies.InjectProxyEnv))
-	m.awaitInjected(workload, func(env corev1.EnvVar) bool {
-		return env.Value == "http://default@fairlead-relay."+policies.Namespace+".svc:3128"
-	})
-}
-
-// values are those of a cluster, as the page takes them for helm template.
-func (m *management) values(cluster string) map[string]any {
-	m.Helper()
-	secret, read := &corev1.Secret{}, map[string]any{}
-	controlplanetest.Await(m, "the values of "+cluster, func(ctx context.Context) (bool, error) {
-		return true, m.client.Get(ctx, m.key(cluster+"-cluster-values"), secret)
-	})
-	m.must(yaml.Unmarshal(secret.Data["values"], &read))
-	return read
-}
-
 // bundle applies the chart as the page has it, and returns what its ConfigMaps have.
-func (m *management) bundle(selector, name string, values ...any) map[string]string {
+func (m *management) bundle(values map[string]any) map[string]string {
 	m.Helper()
-	rendered, err := policies.Render(m.Context(), values...)
+	const name = "fairlead-software"
+	rendered, err := policies.Render(m.Context(), values)
 	m.must(err)
 	fairlead, err := tools.Program(m.Context(), "fairlead")
 	m.must(err)
-	cmd := exec.CommandContext(m.Context(), fairlead, "render", "bundle", "-f", "-", "--selector", selector, "--name", name, "--namespace", m.namespace)
+	cmd := exec.CommandContext(m.Context(), fairlead, "render", "bundle", "-f", "-", "--selector", v1alpha1.DeliverLabel, "--name", name, "--namespace", m.namespace)
 	cmd.Stdin = bytes.NewReader(rendered)
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -155,7 +115,7 @@ func (m *management) awaitCopied(workload client.Client, namespace, password str
 	})
 }
 
-func (m *management) awaitInjected(workload client.Client, is func(corev1.EnvVar) bool) {
+func (m *management) awaitInjected(workload client.Client) {
 	m.Helper()
 	controlplanetest.Await(m, "a pod with the variables", func(ctx context.Context) (bool, error) {
 		pod := &corev1.Pod{
@@ -166,7 +126,8 @@ func (m *management) awaitInjected(workload client.Client, is func(corev1.EnvVar
 			return false, err
 		}
 		for _, env := range pod.Spec.Containers[0].Env {
-			if env.Name == "HTTPS_PROXY" && is(env) {
+			from := env.ValueFrom
+			if env.Name == "HTTPS_PROXY" && from != nil && from.SecretKeyRef != nil && from.SecretKeyRef.Name == policies.Secret {
 				return true, nil
 			}
 		}

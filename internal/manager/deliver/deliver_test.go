@@ -239,6 +239,24 @@ func TestASecretThatTheOperatorDidNotWriteIsNotDelivered(t *testing.T) {
 	}
 }
 
+// A set selects by the label: it would give one Cluster's settings to the other.
+func TestTwoClustersWithTheSameLabelGetNothingNew(t *testing.T) {
+	f := newFleet(t)
+	f.round()
+	second, report := &clusterv1.Cluster{}, &v1alpha1.ProxyReport{}
+	err := errors.Join(
+		f.objects.Get(t.Context(), types.NamespacedName{Namespace: "org", Name: "c1"}, second),
+		f.objects.Get(t.Context(), types.NamespacedName{Namespace: "org", Name: "c0"}, report),
+	)
+	second.Labels[v1alpha1.DeliverLabel], report.Status.Secrets[0].HMAC = "c0", "h2"
+	if err := errors.Join(err, f.objects.Update(t.Context(), second), f.objects.Status().Update(t.Context(), report)); err != nil {
+		t.Fatal(err)
+	}
+	f.want("c0 has other settings", f.round(), map[string]int{"patch status": 2})
+	f.isBlocked("c0", "c1")
+	f.isBlocked("c1", `"c0"`)
+}
+
 // isBlocked asks for what a report says.
 func (f *fleet) isBlocked(cluster, message string) {
 	f.Helper()
