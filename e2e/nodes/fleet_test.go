@@ -2,12 +2,13 @@ package nodes_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -29,6 +30,37 @@ type fleet struct {
 	cluster   *clusterv1.Cluster
 }
 
+// clusterAndProxy is the cluster, and squid with its credentials and the authority.
+const clusterAndProxy = `
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {namespace: %s, name: mycluster}
+spec:
+  clusterNetwork:
+    services: {cidrBlocks: [100.64.0.0/13]}
+    pods: {cidrBlocks: [100.96.0.0/11]}
+  controlPlaneEndpoint: {host: %q, port: 6443}
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AnyCluster, name: mycluster}
+---
+apiVersion: v1
+kind: Secret
+metadata: {namespace: fairlead-system, name: corporate-proxy}
+stringData: {username: %q, password: %q}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {namespace: fairlead-system, name: corporate-ca}
+data: {ca.crt: %q}
+---
+apiVersion: fairlead.io/v1alpha1
+kind: CorporateProxy
+metadata: {name: default}
+spec:
+  source: {url: {http: %[6]q, https: %[6]q, credentialsRef: {name: corporate-proxy}}}
+  trustedCARef: {name: corporate-ca}
+  node: %[7]s
+`
+
 // newFleet has one whose machines get these settings.
 func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet {
 	t.Helper()
@@ -45,22 +77,12 @@ func newFleet(t *testing.T, authority []byte, node v1alpha1.NodeSettings) *fleet
 	c, err := client.New(cp.Admin(), client.Options{Scheme: scheme})
 	controlplanetest.Require(t, err)
 	namespace := controlplanetest.Namespace(t, cp)
-	cluster := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "mycluster"},
-		Spec: clusterv1.ClusterSpec{
-			ClusterNetwork: clusterv1.ClusterNetwork{
-				Services: clusterv1.NetworkRanges{CIDRBlocks: []string{"100.64.0.0/13"}},
-				Pods:     clusterv1.NetworkRanges{CIDRBlocks: []string{"100.96.0.0/11"}},
-			},
-			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: machine.EndpointAddress, Port: 6443},
-			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
-				APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "AnyCluster", Name: "mycluster",
-			},
-		},
-	}
-	for _, object := range append(corporateProxy(authority, node), cluster) {
-		controlplanetest.Require(t, c.Create(t.Context(), object))
-	}
+	settings, err := json.Marshal(node)
+	controlplanetest.Require(t, err)
+	manifest := fmt.Sprintf(clusterAndProxy, namespace, machine.EndpointAddress, username, password, authority, proxyURL(), settings)
+	controlplanetest.Require(t, cp.Apply(t.Context(), []byte(manifest)))
+	cluster := &clusterv1.Cluster{}
+	controlplanetest.Require(t, c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "mycluster"}, cluster))
 	controlplanetest.Require(t, clusterapi.SetInfrastructureProvisioned(t.Context(), c, cluster))
 	return &fleet{cp, c, namespace, cluster}
 }
@@ -87,28 +109,4 @@ func (f *fleet) awaitSecret(t *testing.T, name string, is func(*corev1.Secret) b
 		return err == nil && is(secret), err
 	})
 	return secret
-}
-
-// corporateProxy is squid, with its credentials and the authority.
-func corporateProxy(authority []byte, node v1alpha1.NodeSettings) []client.Object {
-	inOperators := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: operator.Namespace, Name: name}
-	}
-	return []client.Object{
-		&corev1.Secret{
-			ObjectMeta: inOperators("corporate-proxy"),
-			StringData: map[string]string{"username": username, "password": password},
-		},
-		&corev1.ConfigMap{ObjectMeta: inOperators("corporate-ca"), Data: map[string]string{"ca.crt": string(authority)}},
-		&v1alpha1.CorporateProxy{
-			ObjectMeta: metav1.ObjectMeta{Name: "default"},
-			Spec: v1alpha1.CorporateProxySpec{
-				Source: v1alpha1.ProxySource{URL: &v1alpha1.ProxyURLs{
-					HTTP: proxyURL(), HTTPS: proxyURL(), CredentialsRef: &v1alpha1.SecretReference{Name: "corporate-proxy"},
-				}},
-				TrustedCARef: &v1alpha1.CertificateReference{Name: "corporate-ca"},
-				Node:         node,
-			},
-		},
-	}
 }
