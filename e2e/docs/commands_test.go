@@ -126,28 +126,30 @@ type program struct {
 	help         map[string]string
 }
 
-// group is in the help of what has further verbs, which is what an unknown verb gets.
-var group = regexp.MustCompile(`(?m)^ +(\w+(?: [a-z-]+)*) (?:\[command\]|SUBCOMMAND)`)
+// alone is the usage of what has further verbs, whose help an unknown verb gets, or no arguments: another word is none.
+var alone = regexp.MustCompile(`(?m)^Usage:\n +([\w-]+(?: [a-z-]+)*)(?: \[(?:flags|command)\]| SUBCOMMAND.*)?$`)
 
 func (p *program) check(words []string) error {
 	common, err := p.ask(p.common)
 	if err != nil {
 		return err
 	}
-	verbs := verbsOf(words[1:], common)
-	if len(verbs) == 0 {
-		return nil
+	arguments := words[1:]
+	if len(arguments) > 0 && arguments[0] == "help" {
+		arguments = arguments[1:]
 	}
+	verbs := verbsOf(arguments, common)
 	help, err := p.ask(append(verbs, "--help")...)
 	if err != nil {
 		return err
 	}
-	if m := group.FindStringSubmatch(help); m != nil && len(verbs) >= len(strings.Fields(m[1])) {
+	if m := alone.FindStringSubmatch(help); m != nil && len(verbs) >= len(strings.Fields(m[1])) {
 		return fmt.Errorf("%s has no %s", m[1], verbs[len(strings.Fields(m[1]))-1])
 	}
-	return checkFlags(words, func(flag string) bool {
-		return regexp.MustCompile(`(?m)^ +(?:-\w, )?` + flag + `[ =\n,]`).MatchString(help + common)
-	})
+	if err := checkValues(help, words); err != nil {
+		return err
+	}
+	return checkFlags(words, func(flag string) bool { return row(help+common, flag) != "" })
 }
 
 // verbsOf are the first words that are no flags, nor the values of those that every verb takes.
@@ -158,7 +160,7 @@ func verbsOf(words []string, common string) []string {
 		switch {
 		case strings.HasPrefix(words[i], "-") && takesValue.MatchString(common):
 			i++
-		case strings.HasPrefix(words[i], "-") && words[i] != "--" && len(verbs) < 2:
+		case strings.HasPrefix(words[i], "-") && words[i] != "--" && len(verbs) == 0:
 		case regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(words[i]):
 			verbs = append(verbs, words[i])
 		default:

@@ -12,47 +12,18 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tools"
 )
 
-// ours is a program of ours, whose help has the values of flags, too.
-type ours struct{ program }
-
-func readOurs(t *testing.T) map[string]ours {
+func readOurs(t *testing.T) map[string]*program {
 	t.Helper()
-	all := map[string]ours{}
+	all := map[string]*program{}
 	for _, name := range []string{"fairlead", "fairlead-operator", "fairlead-relay"} {
 		path, err := tools.Program(t.Context(), name)
 		controlplanetest.Require(t, err)
-		all[name] = ours{program{path: path, help: map[string]string{}}}
+		all[name] = &program{path: path, common: "--help", help: map[string]string{}}
 	}
 	return all
 }
 
-var (
-	verb = regexp.MustCompile(`^[a-z][a-z-]*$`)
-	// alone is the usage of what has no arguments: other words than those of the command are none.
-	alone     = regexp.MustCompile(`Usage:\n  (fairlead[a-z -]*?)(?: \[(?:flags|command)\])?\n`)
-	available = regexp.MustCompile(`(?s)\nAvailable Commands:\n(.*?)\n\n`)
-)
-
-func (o ours) check(words []string) error {
-	verbs := words[1:]
-	if len(verbs) > 0 && verbs[0] == "help" {
-		verbs = verbs[1:]
-	}
-	if end := slices.IndexFunc(verbs, func(w string) bool { return !verb.MatchString(w) }); end >= 0 {
-		verbs = verbs[:end]
-	}
-	help, err := o.ask(append(slices.Clone(verbs), "--help")...)
-	if err != nil {
-		return err
-	}
-	if m := alone.FindStringSubmatch(help); m != nil && len(verbs) >= len(strings.Fields(m[1])) {
-		return fmt.Errorf("%s has no %s", m[1], verbs[len(strings.Fields(m[1]))-1])
-	}
-	if err := checkValues(help, words); err != nil {
-		return err
-	}
-	return checkFlags(words, func(flag string) bool { return row(help, flag) != "" })
-}
+var available = regexp.MustCompile(`(?s)\nAvailable Commands:\n(.*?)\n\n`)
 
 // row of a flag in the help; fairlead-relay's have one dash, and it takes two.
 func row(help, flag string) string {
@@ -60,7 +31,7 @@ func row(help, flag string) string {
 	if strings.HasPrefix(help, "Usage of ") {
 		dashes = "--?" + strings.TrimLeft(flag, "-")
 	}
-	return regexp.MustCompile(`(?m)^ +(?:-\w, )?` + dashes + `(?:[ ,].*)?$`).FindString(help)
+	return regexp.MustCompile(`(?m)^ +(?:-\w, )?` + dashes + `(?:[ =,].*)?$`).FindString(help)
 }
 
 var oneOf = regexp.MustCompile(`one of ([\w=-]+(?:, [\w=-]+)*)`)
@@ -86,9 +57,9 @@ func checkValues(help string, words []string) error {
 }
 
 // all is what the program says of itself and of each verb below these.
-func (o ours) all(t *testing.T, verbs ...string) string {
+func (p *program) all(t *testing.T, verbs ...string) string {
 	t.Helper()
-	help, err := o.ask(append(slices.Clone(verbs), "--help")...)
+	help, err := p.ask(append(slices.Clone(verbs), "--help")...)
 	controlplanetest.Require(t, err)
 	m := available.FindStringSubmatch(help)
 	if m == nil {
@@ -96,7 +67,7 @@ func (o ours) all(t *testing.T, verbs ...string) string {
 	}
 	for line := range strings.Lines(m[1]) {
 		if name := strings.Fields(line)[0]; name != "help" {
-			help += o.all(t, append(slices.Clone(verbs), name)...)
+			help += p.all(t, append(slices.Clone(verbs), name)...)
 		}
 	}
 	return help

@@ -16,6 +16,7 @@ func TestTheLookUpsFindMistakesAndNothingElse(t *testing.T) {
 		"helm -n x upgrade a b --reuse-valuez":                              "no --reuse-valuez",
 		"sudo -E fairlead lintt":                                            "no lintt",
 		"FOO=1 time fairlead lintt":                                         "no lintt",
+		"fairlead version now":                                              "no now",
 		"fairlead help imprt":                                               "no imprt",
 		"kubectl get proxyreportz -A":                                       "no kind proxyreportz",
 		"kubectl -n fairlead-system logs deployment/fairlead-nosuch":        "fairlead-nosuch",

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
 
 var (
@@ -19,11 +21,15 @@ var (
 // TestEveryFieldOfABlockIsOneThatThereIs looks at objects of ours and at values of the charts.
 func TestEveryFieldOfABlockIsOneThatThereIs(t *testing.T) {
 	values, objects, known := 0, 0, readSchemas(t)
+	scheme := runtime.NewScheme()
+	controlplanetest.Require(t, v1alpha1.AddToScheme(scheme))
 	for _, file := range markdown(t) {
 		for _, document := range documents(t, file) {
 			if kind := ourKind.FindStringSubmatch(document); kind != nil && strings.Contains(document, "apiVersion: fairlead.io/") {
 				objects++
-				if err := yaml.UnmarshalStrict([]byte(document), newObject(kind[1])); err != nil {
+				object, err := scheme.New(v1alpha1.GroupVersion.WithKind(kind[1]))
+				controlplanetest.Require(t, err)
+				if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
 					t.Errorf("%s: %v in\n%s", file, err, document)
 				}
 				continue
@@ -53,16 +59,6 @@ func documents(t *testing.T, file string) []string {
 		all = append(all, strings.Split(dedent(strings.Split(m[2], "\n"), m[1]), "\n---\n")...)
 	}
 	return all
-}
-
-func newObject(kind string) any {
-	switch kind {
-	case "CorporateProxy":
-		return &v1alpha1.CorporateProxy{}
-	case "ProxyOverride":
-		return &v1alpha1.ProxyOverride{}
-	}
-	return &v1alpha1.ProxyReport{}
 }
 
 // chartOf returns the schema of the chart whose values a document is, if half of its keys are that chart's: the

@@ -192,30 +192,3 @@ func dedent(lines []string, indent string) string {
 	}
 	return strings.Join(out, "\n")
 }
-
-var heredoc = regexp.MustCompile(`<<-?'?(\w+)'?`)
-
-// count is how many commands a script has: lines, without comments, continuations and what is fed to a command.
-func count(script string) int {
-	n, until, continued := 0, "", false
-	for line := range strings.SplitSeq(script, "\n") {
-		line = strings.TrimSpace(line)
-		switch {
-		case until != "":
-			if line == until {
-				until = ""
-			}
-			continue
-		case line == "" || strings.HasPrefix(line, "#"):
-			continue
-		}
-		if !continued {
-			n++
-		}
-		if m := heredoc.FindStringSubmatch(line); m != nil {
-			until = m[1]
-		}
-		continued = strings.HasSuffix(line, `\`) || strings.HasSuffix(line, "|") || strings.HasSuffix(line, "&&")
-	}
-	return n
-}

@@ -57,9 +57,6 @@ func TestAPageIsReadAsItIsWritten(t *testing.T) {
 	if diff := cmp.Diff(want, p, cmp.AllowUnexported(page{}, step{}, command{})); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if n := count("# no\na \\\n  b\n\nc <<END\nd\nEND\ne |\n  f\n"); n != 3 {
-		t.Errorf("%d commands", n)
-	}
 }
 
 func TestWhatAPageShowsIsComparedButForWhatVaries(t *testing.T) {

@@ -50,31 +50,3 @@ func TestNoPagesUpgradeResetsWhatWasSet(t *testing.T) {
 		t.Errorf("only %d upgrades found", found)
 	}
 }
-
-var (
-	asValues  = regexp.MustCompile(`--values=?[ ]?([\w.-]+\.yaml)\b`)
-	asObjects = regexp.MustCompile(`(?:apply[^\n|]* -f|--proxy)[ =]([\w.-]+\.yaml)\b`)
-)
-
-// Who follows two pages in one folder must not give Helm the objects, nor apply the values.
-func TestNoFileOfThePagesIsBothValuesAndObjects(t *testing.T) {
-	values, objects := map[string]string{}, map[string]string{}
-	for _, p := range readPages(t) {
-		for _, s := range p.steps {
-			for _, m := range asValues.FindAllStringSubmatch(s.text, -1) {
-				values[m[1]] = p.file
-			}
-			for _, m := range asObjects.FindAllStringSubmatch(s.text, -1) {
-				objects[m[1]] = p.file
-			}
-		}
-	}
-	for name, page := range values {
-		if other, is := objects[name]; is {
-			t.Errorf("%s are values in %s, and objects in %s", name, page, other)
-		}
-	}
-	if len(values) < 5 || len(objects) < 7 {
-		t.Errorf("only %d files of values, %d of objects", len(values), len(objects))
-	}
-}
