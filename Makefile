@@ -125,11 +125,10 @@ fuzz: ## ten million pairs of list and URL against httpproxy, then every fuzz ta
 		for package in $$(grep -rlE "^func $$target\b" --include=*_test.go noproxy internal | xargs -n1 dirname); do \
 			go test ./$$package -run='^$$' -fuzz="^$$target$$" -fuzztime=$${FUZZTIME:-1m} || exit 1; done; done
 
-bench: ## benchmarks: the pure core, what a pod costs under each policy, the relay beside squid (docs/reference/scale.md), the page of a fleet
+bench: ## benchmarks: the pure core, what a pod costs under each policy, the relay beside squid (docs/reference/scale.md)
 	go test ./noproxy/... ./internal/... -run='^$$' -bench=. -benchmem
 	cd e2e && go test ./policies -run='^$$' -bench=Pods -benchtime=1000x
 	cd e2e && go run ./relaybench
-	cd e2e && go test ./page -run='^$$' -bench=. -benchtime=3x
 
 soak: ## the relay for FOR (1h) among 50 clients and hostile ones, while accounts change and squid dies (docs/reference/scale.md)
 	cd e2e && go run ./relaybench soak $(or $(FOR),1h)

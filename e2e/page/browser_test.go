@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"image"
-	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +30,7 @@ var scheme = map[theme]string{dark: "0", light: "1"}
 type window struct{ width, height int }
 
 // browser returns Chromium, or skips the test; in CI that would hide that nothing is looked at.
-func browser(t testing.TB) string {
+func browser(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil && os.Getenv("CI") == "true" {
@@ -74,23 +72,6 @@ func common(profile string, as theme, size window) []string {
 		"--blink-settings=preferredColorScheme=" + scheme[as],
 		fmt.Sprintf("--window-size=%d,%d", size.width, size.height),
 	}
-}
-
-// screenshot returns what a reader sees.
-func screenshot(t *testing.T, page string, as theme, size window) image.Image {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "page.png")
-	browse(t, page, as, size, "--screenshot="+path)
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	picture, err := png.Decode(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return picture
 }
 
 // measure runs a script in the page, which has none of its own, and returns

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +21,7 @@ import (
 )
 
 // fleet is the page of "fairlead status -o html" about so many clusters, at a time that does not change.
-func fleet(t testing.TB, clusters int) []byte {
+func fleet(t *testing.T, clusters int) []byte {
 	t.Helper()
 	browser(t)
 	now := time.Date(2026, 11, 24, 10, 0, 0, 0, time.UTC)
@@ -35,7 +34,7 @@ func fleet(t testing.TB, clusters int) []byte {
 	return out.Bytes()
 }
 
-func fleetFile(t testing.TB, page []byte) string {
+func fleetFile(t *testing.T, page []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fleet.html")
 	if err := os.WriteFile(path, page, 0o600); err != nil {
@@ -53,17 +52,16 @@ func withoutPolicy(page []byte) []byte {
 
 // act runs a script in a page while it lives, in real time, and returns what the script returns: an async function's body.
 // The policy of the page allows no script but its own: that is taken out here, and tested elsewhere.
-func act(t testing.TB, page []byte, script string, size window, into any) {
+func act(t *testing.T, page []byte, script string, size window, into any) {
 	t.Helper()
 	actOn(t, page, script, size, func(w http.ResponseWriter, _ *http.Request, scripted string) { _, _ = io.WriteString(w, scripted) }, into)
 }
 
 // actOn has a server of the test's own answer, which is given the page with the script.
-func actOn(t testing.TB, page []byte, script string, size window, serve func(w http.ResponseWriter, r *http.Request, scripted string), into any) {
+func actOn(t *testing.T, page []byte, script string, size window, serve func(w http.ResponseWriter, r *http.Request, scripted string), into any) {
 	t.Helper()
 	results := make(chan []byte, 1)
-	text := strings.Replace(string(withoutPolicy(page)), "<script", observer+"<script", 1)
-	text = strings.Replace(text, "</body>", "<script>(async () => {"+helpers+script+`})().then(
+	text := strings.Replace(string(withoutPolicy(page)), "</body>", "<script>(async () => {"+helpers+script+`})().then(
 		result => fetch("/result", {method: "POST", body: JSON.stringify(result)}),
 		error => fetch("/result", {method: "POST", body: JSON.stringify({failed: String(error && error.stack || error)})}))</script></body>`, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,10 +100,7 @@ func actOn(t testing.TB, page []byte, script string, size window, serve func(w h
 	}
 }
 
-const (
-	// observer notes every task that is longer than 50 ms (https://www.w3.org/TR/longtasks-1/).
-	observer = `<script>window.tasks = []; new PerformanceObserver(list => window.tasks.push(...list.getEntries().map(e => e.duration))).observe({type: "longtask", buffered: true})</script>`
-	helpers  = `
+const helpers = `
 		const frame = () => new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)))
 		const until = async is => { for (const end = Date.now() + 120000; !is();) { if (Date.now() > end) throw new Error("not so: " + is); await frame() } }
 		const root = document.documentElement
@@ -115,25 +110,9 @@ const (
 		const visible = selector => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility())
 		const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}))
 	`
-)
-
-// readsAll does what a reader does with a page of 5,000 clusters, each part of it within during(what, part).
-const readsAll = `
-	await during("start", () => drawn("n"))
-	await during("scrolling", async () => { for (let y = 0; y < document.body.scrollHeight; y += 150) { scrollTo(0, y); await frame() } scrollTo(0, 0) })
-	await during("searching", async () => {
-		for (let i = 1; i <= 6; i++) { await type("madrid".slice(0, i)); await frame() }
-		await until(() => Number(root.dataset.found) === 714)
-		await type(""); await count(5000)
-	})
-	await during("grouping", async () => {
-		for (const by of ["p", "i", "n"]) { const radio = document.querySelector("input[value=" + by + "]"); radio.click(); await drawn(by) }
-	})
-	await during("opening", async () => { document.querySelector(".tile.error").click(); await until(() => document.querySelector("dialog").open) })
-`
 
 // A reader can scroll and type between any two steps of the page, and no step touches more than some hundred tiles. What it does in
-// a moment is as much as the clock allows: this one has time for two steps. BenchmarkFiveThousandTiles tells how long a step is.
+// a moment is as much as the clock allows: this one has time for two steps.
 func TestNoStepOfThePageTouchesManyTiles(t *testing.T) {
 	const counter = `<script>
 		let clock = 0
@@ -155,7 +134,17 @@ func TestNoStepOfThePageTouchesManyTiles(t *testing.T) {
 	act(t, page, `
 		const most = {}
 		const during = async (what, does) => { await does(); await frame(); most[what] = touched; touched = 0 }
-		`+readsAll+`
+		await during("start", () => drawn("n"))
+		await during("scrolling", async () => { for (let y = 0; y < document.body.scrollHeight; y += 150) { scrollTo(0, y); await frame() } scrollTo(0, 0) })
+		await during("searching", async () => {
+			for (let i = 1; i <= 6; i++) { await type("madrid".slice(0, i)); await frame() }
+			await until(() => Number(root.dataset.found) === 714)
+			await type(""); await count(5000)
+		})
+		await during("grouping", async () => {
+			for (const by of ["p", "i", "n"]) { const radio = document.querySelector("input[value=" + by + "]"); radio.click(); await drawn(by) }
+		})
+		await during("opening", async () => { document.querySelector(".tile.error").click(); await until(() => document.querySelector("dialog").open) })
 		return {tiles: document.querySelectorAll(".tile").length, touched: most, said: document.querySelector(".said").innerText}`, desktop, &got)
 	if got.Tiles != 5000 || !strings.Contains(got.Said, "Error") {
 		t.Errorf("%d tiles; the first that is opened says %q", got.Tiles, got.Said)
@@ -168,29 +157,6 @@ func TestNoStepOfThePageTouchesManyTiles(t *testing.T) {
 	if got.Touched["start"] == 0 || got.Touched["searching"] == 0 || got.Touched["grouping"] == 0 {
 		t.Errorf("the steps are not seen: %v", got.Touched)
 	}
-}
-
-// BenchmarkFiveThousandTiles measures the longest task of each part: a reader who types or scrolls waits for so long at most.
-func BenchmarkFiveThousandTiles(b *testing.B) {
-	page := fleet(b, 5000)
-	best := map[string]float64{} // what else the machine does makes a task longer, and never shorter
-	for b.Loop() {
-		var took map[string]float64
-		act(b, page, `
-			const took = {}
-			const during = async (what, does) => { await frame(); await frame(); if (what !== "start") tasks.length = 0; await does(); await frame(); await frame(); took[what] = Math.max(0, ...tasks) }
-			`+readsAll+`
-			return took`, desktop, &took)
-		for what, ms := range took {
-			if was, is := best[what]; !is || ms < was {
-				best[what] = ms
-			}
-		}
-	}
-	for what, ms := range best {
-		b.ReportMetric(ms, what+"-ms")
-	}
-	b.ReportMetric(float64(len(page)), "page-bytes")
 }
 
 func TestTheFleetIsReachedByKeyboardAndNamedForAScreenReader(t *testing.T) {
@@ -250,55 +216,5 @@ func TestThePageOfAFleetRunsUnderItsOwnPolicy(t *testing.T) {
 	}
 	if strings.Contains(dom, "<b>10.0.0.0/33</b>") {
 		t.Error("a message became markup")
-	}
-}
-
-func TestTheTextOfTheFleetCanBeReadAndNothingOverflows(t *testing.T) {
-	page := withoutPolicy(fleet(t, 40))
-	const script = `
-		const outside = [...document.querySelectorAll("header *, section *")].filter(e => !e.parentElement.closest(".wide") && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map(e => e.outerHTML.slice(0, 80))
-		return outside`
-	file := fleetFile(t, page)
-	for _, as := range []theme{light, dark} {
-		worst := map[string]float64{}
-		measure(t, file, contrast, as, desktop, &worst)
-		for what, contrast := range worst {
-			t.Errorf("%s: %s has a contrast of %.2f", as, what, contrast)
-		}
-	}
-	for _, size := range []window{desktop, phone} {
-		var outside []string
-		measure(t, file, script, light, size, &outside)
-		if len(outside) > 0 {
-			t.Errorf("at %v: outside the window are %q", size, outside)
-		}
-	}
-}
-
-// look writes screenshots for a person, where one asks for them.
-func TestScreenshotsOfTheFleet(t *testing.T) {
-	folder := os.Getenv("SCREENSHOTS")
-	if folder == "" {
-		t.Skip("SCREENSHOTS=folder writes them there")
-	}
-	for name, shot := range map[string]struct {
-		clusters int
-		as       theme
-		size     window
-		hash     string
-	}{
-		"few-light": {40, light, window{1280, 1500}, ""}, "few-dark": {40, dark, window{1280, 1500}, ""},
-		"many-light": {5000, light, window{1440, 1800}, ""}, "many-dark": {5000, dark, window{1440, 1800}, ""},
-		"phone": {40, light, phone, ""}, "open": {40, light, desktop, "#team-warsaw/warsaw-0017"}, "open-dark": {40, dark, desktop, "#team-warsaw/warsaw-0017"},
-	} {
-		picture := screenshot(t, fleetFile(t, fleet(t, shot.clusters))+shot.hash, shot.as, shot.size)
-		file, err := os.Create(filepath.Join(folder, name+".png"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		if err := png.Encode(file, picture); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
