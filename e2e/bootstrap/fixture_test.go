@@ -54,7 +54,7 @@ func newCompany(t *testing.T) *company {
 	c.pods = controlplanetest.Namespace(t, c.mgmt)
 	c.startNetwork(t)
 	var err error
-	c.page, err = howto.Read(t.Context(), "bootstrap.md", "e2e/bootstrap", t.TempDir(), tools.Helm, tools.Kubectl)
+	c.page, err = howto.Read(t.Context(), "bootstrap.md", "e2e/bootstrap", t.TempDir())
 	controlplanetest.Require(t, err)
 	c.page.Setenv("KUBECONFIG", c.mgmt.AdminKubeconfig())
 	return c

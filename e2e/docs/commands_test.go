@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/e2e/howto"
 )
 
 // TestEveryCommandOnAPageIsOneThatThereIs looks at the verbs and flags of all commands, run or not, in blocks and in the
@@ -76,7 +78,7 @@ func shells(t *testing.T, file string) []span {
 			} else {
 				language = ""
 			}
-		case language == consoleBlock+" " && strings.HasPrefix(trimmed, "$ "), language == shellBlock+" ":
+		case language == howto.ConsoleBlock+" " && strings.HasPrefix(trimmed, "$ "), language == howto.ShellBlock+" ":
 			trimmed = strings.TrimPrefix(trimmed, "$ ")
 			if begin > 0 {
 				last := &found[len(found)-1]
@@ -88,7 +90,7 @@ func shells(t *testing.T, file string) []span {
 			if strings.HasSuffix(trimmed, `\`) {
 				begin = i + 1
 			}
-		case language == consoleBlock+" " && begin > 0 && strings.HasPrefix(trimmed, "> "):
+		case language == howto.ConsoleBlock+" " && begin > 0 && strings.HasPrefix(trimmed, "> "):
 			last := &found[len(found)-1]
 			last.text = strings.TrimSuffix(last.text, `\`) + " " + strings.TrimPrefix(trimmed, "> ")
 			if !strings.HasSuffix(trimmed, `\`) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/howto"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
@@ -45,14 +46,14 @@ func TestEveryCommandOfTheDocumentationRuns(t *testing.T) {
 	t.Run("OnTheDemo", func(t *testing.T) {
 		pages := of(pages, "demo")
 		if tier.Short() {
-			pages = slices.DeleteFunc(pages, func(p page) bool { return p.file != "docs/tutorial.md" })
+			pages = slices.DeleteFunc(pages, func(p howto.Document) bool { return p.File != "docs/tutorial.md" })
 		}
 		if len(pages) > 0 {
 			r.all(t, pages, path, startCluster(t))
 		}
 	})
 	for _, p := range of(pages, "empty") {
-		t.Run("OnAClusterOfItsOwn", func(t *testing.T) { tier.Full(t); r.all(t, []page{p}, path, startCluster(t)) })
+		t.Run("OnAClusterOfItsOwn", func(t *testing.T) { tier.Full(t); r.all(t, []howto.Document{p}, path, startCluster(t)) })
 	}
 	slices.Sort(r.notRun)
 	fmt.Printf("%s\n%s, %d pages, %.0f s\n", strings.Join(r.notRun, "\n"), r, len(pages), time.Since(began).Seconds())
@@ -67,20 +68,20 @@ func TestEveryCommandOfTheDocumentationRuns(t *testing.T) {
 	}
 }
 
-func of(pages []page, cluster string) []page {
-	return slices.DeleteFunc(slices.Clone(pages), func(p page) bool { return p.cluster != cluster })
+func of(pages []howto.Document, cluster string) []howto.Document {
+	return slices.DeleteFunc(slices.Clone(pages), func(p howto.Document) bool { return p.Cluster != cluster })
 }
 
-func readPages(t *testing.T) []page {
+func readPages(t *testing.T) []howto.Document {
 	t.Helper()
-	var pages []page
+	var pages []howto.Document
 	only := regexp.MustCompile(os.Getenv("PAGE")) // for who writes one
 	for _, file := range pageFiles(t) {
 		content, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := parsePage(file, string(content))
+		p, err := howto.Parse(file, string(content))
 		if err != nil {
 			t.Error(err)
 		}
@@ -94,14 +95,14 @@ func readPages(t *testing.T) []page {
 	return pages
 }
 
-func (r *run) all(t *testing.T, pages []page, path string, cp *controlplane.ControlPlane) {
+func (r *run) all(t *testing.T, pages []howto.Document, path string, cp *controlplane.ControlPlane) {
 	t.Helper()
 	for _, p := range pages {
 		r.tell(p)
-		if !p.runs() {
+		if !runs(p) {
 			continue
 		}
-		t.Run(p.file, func(t *testing.T) {
+		t.Run(p.File, func(t *testing.T) {
 			kubeconfig := "/dev/null"
 			if cp == nil {
 				t.Parallel()
@@ -111,79 +112,79 @@ func (r *run) all(t *testing.T, pages []page, path string, cp *controlplane.Cont
 			sh, err := startShell(context.Background(), checkout(t), t.TempDir(), environment(t, path, kubeconfig))
 			controlplanetest.Require(t, err)
 			defer sh.stop()
-			if p.cluster == "demo" {
+			if p.Cluster == "demo" {
 				if output, status, err := sh.run(demo, true); err != nil || status != 0 {
 					t.Fatalf("install the demo: status %d, %v\n%s", status, err, output)
 				}
 			}
-			for _, s := range p.steps {
+			for _, s := range p.Steps {
 				r.step(t, sh, p, s)
 			}
 		})
 	}
 }
 
-func (p page) runs() bool {
-	return slices.ContainsFunc(p.steps, func(s step) bool { return len(s.commands) > 0 && !s.given })
+func runs(p howto.Document) bool {
+	return slices.ContainsFunc(p.Steps, func(s howto.Step) bool { return len(s.Commands) > 0 && !s.Given })
 }
 
 // tell notes what does not run.
-func (r *run) tell(p page) {
-	for _, s := range p.steps {
-		if s.notRun != "" {
-			first, _, _ := strings.Cut(s.text, "\n")
-			r.notRun = append(r.notRun, fmt.Sprintf("not run: %s:%d: %.60s: %s", p.file, s.line, first, s.notRun))
+func (r *run) tell(p howto.Document) {
+	for _, s := range p.Steps {
+		if s.NotRun != "" {
+			first, _, _ := strings.Cut(s.Text, "\n")
+			r.notRun = append(r.notRun, fmt.Sprintf("not run: %s:%d: %.60s: %s", p.File, s.Line, first, s.NotRun))
 		}
 	}
 }
 
-func (r *run) step(t *testing.T, sh *shell, p page, s step) {
+func (r *run) step(t *testing.T, sh *shell, p howto.Document, s howto.Step) {
 	t.Helper()
-	if s.writes != "" {
-		if err := os.WriteFile(filepath.Join(sh.cmd.Dir, s.writes), []byte(s.text+"\n"), 0o600); err != nil {
-			t.Fatalf("%s:%d: %v", p.file, s.line, err)
+	if s.Writes != "" {
+		if err := os.WriteFile(filepath.Join(sh.cmd.Dir, s.Writes), []byte(s.Text+"\n"), 0o600); err != nil {
+			t.Fatalf("%s:%d: %v", p.File, s.Line, err)
 		}
 	}
-	for i, c := range s.commands {
+	for i, c := range s.Commands {
 		want := 0
-		if i == len(s.commands)-1 {
-			want = s.status
+		if i == len(s.Commands)-1 {
+			want = s.Status
 		}
-		if !s.console {
-			output, status, err := sh.run(ending(c.text, want), want == 0)
+		if !s.Console {
+			output, status, err := sh.run(ending(c.Text, want), want == 0)
 			if err != nil || status != want {
-				t.Fatalf("%s:%d: status %d, want %d, %v:\n%s\n%s", p.file, s.line, status, want, err, c.text, output)
+				t.Fatalf("%s:%d: status %d, want %d, %v:\n%s\n%s", p.File, s.Line, status, want, err, c.Text, output)
 			}
 			continue
 		}
-		if err := sh.show(c, want, p.cluster != ""); err != nil {
-			t.Errorf("%s:%d: %v", p.file, s.line, err)
+		if err := sh.show(c, want, p.Cluster != ""); err != nil {
+			t.Errorf("%s:%d: %v", p.File, s.Line, err)
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s.given || len(s.commands) == 0 {
+	if s.Given || len(s.Commands) == 0 {
 		return
 	}
 	r.blocks++
-	if s.console {
-		r.compared += len(s.commands)
+	if s.Console {
+		r.compared += len(s.Commands)
 	}
 }
 
 // show runs a command until it prints what the page shows: a cluster may take a moment. One that changes something is
 // run once.
-func (s *shell) show(c command, want int, cluster bool) error {
+func (s *shell) show(c howto.Command, want int, cluster bool) error {
 	deadline := time.Now().Add(time.Minute)
 	for {
-		output, status, err := s.run(c.text, false)
+		output, status, err := s.run(c.Text, false)
 		switch {
 		case err != nil:
 			return err
-		case status == want && shows(c.want, output):
+		case status == want && shows(c.Want, output):
 			return nil
-		case !cluster || !onlyReads(c.text) || time.Now().After(deadline):
-			return fmt.Errorf("status %d, want %d:\n$ %s\n%s\nThe page shows\n%s", status, want, c.text, output, c.want)
+		case !cluster || !onlyReads(c.Text) || time.Now().After(deadline):
+			return fmt.Errorf("status %d, want %d:\n$ %s\n%s\nThe page shows\n%s", status, want, c.Text, output, c.Want)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/howto"
 )
 
 var (
@@ -56,7 +57,7 @@ func documents(t *testing.T, file string) []string {
 	t.Helper()
 	var all []string
 	for _, m := range yamlBlock.FindAllStringSubmatch(read(t, file), -1) {
-		all = append(all, strings.Split(dedent(strings.Split(m[2], "\n"), m[1]), "\n---\n")...)
+		all = append(all, strings.Split(howto.Dedent(strings.Split(m[2], "\n"), m[1]), "\n---\n")...)
 	}
 	return all
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/e2e/howto"
 )
 
 func TestABlockThatNeitherRunsNorSaysWhyNotIsRefusedByFileAndLine(t *testing.T) {
@@ -32,10 +34,10 @@ func TestABlockThatNeitherRunsNorSaysWhyNotIsRefusedByFileAndLine(t *testing.T) 
 		"```sh\ntrue\n```\n```sh":                        "",
 		"<!-- not run: it takes another kind -->\n```sh": "",
 	} {
-		p, err := parsePage("page.md", begin+block+end)
+		p, err := howto.Parse("page.md", begin+block+end)
 		switch {
-		case want == "" && (err != nil || len(p.steps) == 0):
-			t.Errorf("%q: %v, %d steps", block, err, len(p.steps))
+		case want == "" && (err != nil || len(p.Steps) == 0):
+			t.Errorf("%q: %v, %d steps", block, err, len(p.Steps))
 		case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)):
 			t.Errorf("%q: %v, want %s", block, err, want)
 		}
@@ -44,17 +46,17 @@ func TestABlockThatNeitherRunsNorSaysWhyNotIsRefusedByFileAndLine(t *testing.T) 
 
 func TestAPageIsReadAsItIsWritten(t *testing.T) {
 	const text = "# Page\n<!-- cluster: demo -->\n<!-- given:\na\nb\n-->\n<!-- file: x.yaml -->\n```yaml\nx: 1\n```\n" +
-		"- item\n  <!-- status: 2 -->\n  ```console\n  $ c 1 \\\n  > 2\n  out\n\n  > more\n  $ d\n  ```\n<!-- not run: it is dangerous -->\n```sh\ne\n```\n"
-	p, err := parsePage("page.md", text)
-	want := page{file: "page.md", cluster: "demo", steps: []step{
-		{line: 3, given: true, commands: []command{{text: "\na\nb\n"}}},
-		{line: 8, writes: "x.yaml", text: "x: 1"},
-		{line: 13, console: true, status: 2, text: "$ c 1 \\\n> 2\nout\n\n> more\n$ d", commands: []command{
-			{text: "c 1 \\\n2", want: "out\n\n> more\n"}, {text: "d"},
+		"## Part\n- item\n  <!-- status: 2 -->\n  ```console\n  $ c 1 \\\n  > 2\n  out\n\n  > more\n  $ d\n  ```\n<!-- not run: it is dangerous -->\n```sh\ne\n```\n"
+	p, err := howto.Parse("page.md", text)
+	want := howto.Document{File: "page.md", Cluster: "demo", Steps: []howto.Step{
+		{Line: 3, Given: true, Commands: []howto.Command{{Text: "\na\nb\n"}}},
+		{Line: 8, Writes: "x.yaml", Text: "x: 1"},
+		{Section: "Part", Line: 14, Console: true, Status: 2, Text: "$ c 1 \\\n> 2\nout\n\n> more\n$ d", Commands: []howto.Command{
+			{Text: "c 1 \\\n2", Want: "out\n\n> more\n"}, {Text: "d"},
 		}},
-		{line: 22, notRun: "it is dangerous", text: "e"},
+		{Section: "Part", Line: 23, NotRun: "it is dangerous", Text: "e"},
 	}}
-	if diff := cmp.Diff(want, p, cmp.AllowUnexported(page{}, step{}, command{})); err != nil || diff != "" {
+	if diff := cmp.Diff(want, p); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }

@@ -23,21 +23,21 @@ var (
 func TestNoPagesUpgradeResetsWhatWasSet(t *testing.T) {
 	found := 0
 	for _, p := range readPages(t) {
-		for _, s := range p.steps {
-			if s.given {
+		for _, s := range p.Steps {
+			if s.Given {
 				continue
 			}
-			for _, upgrade := range helmUpgrade.FindAllString(continued.ReplaceAllString(s.text, " "), -1) {
+			for _, upgrade := range helmUpgrade.FindAllString(continued.ReplaceAllString(s.Text, " "), -1) {
 				keeps := strings.Contains(upgrade, "--reset-then-reuse-values")
 				switch {
 				case ofPolicies.MatchString(upgrade):
-					first := strings.Contains(upgrade, "--install") && setsAll[p.file] != ""
-					if !keeps && !first || strings.Contains(upgrade, "--set engine") && p.file != "docs/tutorial.md" {
-						t.Errorf("%s:%d: %s", p.file, s.line, upgrade)
+					first := strings.Contains(upgrade, "--install") && setsAll[p.File] != ""
+					if !keeps && !first || strings.Contains(upgrade, "--set engine") && p.File != "docs/tutorial.md" {
+						t.Errorf("%s:%d: %s", p.File, s.Line, upgrade)
 					}
 				case ofOperator.MatchString(upgrade):
 					if !keeps && !strings.Contains(upgrade, "--values") {
-						t.Errorf("%s:%d: %s", p.file, s.line, upgrade)
+						t.Errorf("%s:%d: %s", p.File, s.Line, upgrade)
 					}
 				default:
 					continue

@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/e2e/repository"
@@ -18,51 +18,26 @@ import (
 
 // Page is a page of docs/how-to, and the folder and shell in which its commands run.
 type Page struct {
-	sections []section
-	dir      string
-	env      []string
+	steps []Step // that write a file, or that the test runs
+	dir   string
+	env   []string
 }
-
-type section struct {
-	title string
-	files []block // that the page shows, by name
-	runs  []block
-}
-
-type block struct{ name, text string }
-
-var (
-	mark  = regexp.MustCompile(`^<!-- (file|not run): (.*) -->$`)
-	fence = "```"
-)
 
 // Read reads a page. Of its blocks of commands those run that have the comment "not run: by <by>": e2e/docs, which runs those
 // of other pages, cannot have what they need. The folder is where they run: it has the repository's charts, bin with
-// programs, and the values that a reader is assumed to have.
-func Read(ctx context.Context, file, by, dir string, programs ...tools.Tool) (*Page, error) {
+// kubectl, helm, fairlead and more programs, and the values that a reader is assumed to have.
+func Read(ctx context.Context, file, by, dir string, more ...tools.Tool) (*Page, error) {
 	text, err := os.ReadFile(repository.Path("docs", "how-to", file))
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{dir: dir, sections: parse(string(text), "by "+by)}
-	bin := filepath.Join(dir, "bin")
-	if err := os.Mkdir(bin, 0o755); err != nil {
-		return nil, err
-	}
-	for _, tool := range programs {
-		path, err := tools.Build(ctx, tool, os.Stderr)
-		if err != nil {
-			return nil, err
-		}
-		if err := os.Symlink(path, filepath.Join(bin, tool.Name)); err != nil {
-			return nil, err
-		}
-	}
-	fairlead, err := tools.Program(ctx, "fairlead")
+	document, err := Parse(file, string(text))
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Symlink(fairlead, filepath.Join(bin, "fairlead")); err != nil {
+	p := &Page{dir: dir, steps: slices.DeleteFunc(document.Steps, func(s Step) bool { return s.Writes == "" && s.NotRun != "by "+by })}
+	bin := filepath.Join(dir, "bin")
+	if err := tools.Link(ctx, bin, os.Stderr, more...); err != nil {
 		return nil, err
 	}
 	// Nothing of this machine's settings, and no look for a newer clusterctl.
@@ -78,33 +53,6 @@ func Read(ctx context.Context, file, by, dir string, programs ...tools.Tool) (*P
 	return p, os.Symlink(repository.Path("charts"), filepath.Join(dir, "charts"))
 }
 
-func parse(text, runs string) []section {
-	sections := []section{{}}
-	lines := strings.Split(text, "\n")
-	for i := 0; i < len(lines); i++ {
-		if title, is := strings.CutPrefix(lines[i], "## "); is {
-			sections = append(sections, section{title: title})
-			continue
-		}
-		m := mark.FindStringSubmatch(lines[i])
-		if m == nil || i+1 == len(lines) || !strings.HasPrefix(lines[i+1], fence) {
-			continue
-		}
-		var content strings.Builder
-		for i += 2; i < len(lines) && lines[i] != fence; i++ {
-			content.WriteString(lines[i] + "\n")
-		}
-		last := &sections[len(sections)-1]
-		switch {
-		case m[1] == "file":
-			last.files = append(last.files, block{m[2], content.String()})
-		case m[2] == runs:
-			last.runs = append(last.runs, block{text: content.String()})
-		}
-	}
-	return sections
-}
-
 // Dir is where the page's files are.
 func (p *Page) Dir() string { return p.dir }
 
@@ -117,29 +65,30 @@ func (p *Page) Setenv(name, value string) { p.env = append(p.env, name+"="+value
 // Run writes the files of the section and runs its commands, each block in a shell of its own, with texts replaced as
 // strings.NewReplacer does: what the page cannot know here. It returns what they print.
 func (p *Page) Run(ctx context.Context, title string, replace ...string) (string, error) {
-	for _, s := range p.sections {
-		if s.title != title {
+	var printed strings.Builder
+	found := false
+	for _, s := range p.steps {
+		if s.Section != title {
 			continue
 		}
-		for _, file := range s.files {
-			if err := os.WriteFile(p.File(file.name), []byte(strings.NewReplacer(replace...).Replace(file.text)), 0o600); err != nil {
+		found = true
+		text := strings.NewReplacer(replace...).Replace(s.Text)
+		if s.Writes != "" {
+			if err := os.WriteFile(p.File(s.Writes), []byte(text+"\n"), 0o600); err != nil {
 				return "", err
 			}
+			continue
 		}
-		var printed strings.Builder
-		for _, run := range s.runs {
-			output, err := p.Shell(ctx, strings.NewReplacer(replace...).Replace(run.text))
-			printed.WriteString(output)
-			if err != nil {
-				return "", fmt.Errorf("section %q: %w", title, err)
-			}
+		output, err := p.Shell(ctx, text)
+		printed.WriteString(output)
+		if err != nil {
+			return "", fmt.Errorf("section %q: %w", title, err)
 		}
-		if len(s.runs)+len(s.files) == 0 {
-			return "", fmt.Errorf("section %q has nothing to run", title)
-		}
-		return printed.String(), nil
 	}
-	return "", fmt.Errorf("the page has no section %q", title)
+	if !found {
+		return "", fmt.Errorf("the page has no section %q with something to run", title)
+	}
+	return printed.String(), nil
 }
 
 // Shell runs a script as Run does, for what the page does not say.
@@ -156,10 +105,8 @@ func (p *Page) Shell(ctx context.Context, script string) (string, error) {
 // Titles are those of the sections with something to run.
 func (p *Page) Titles() []string {
 	var titles []string
-	for _, s := range p.sections {
-		if len(s.runs)+len(s.files) > 0 {
-			titles = append(titles, s.title)
-		}
+	for _, s := range p.steps {
+		titles = append(titles, s.Section)
 	}
-	return titles
+	return slices.Compact(titles)
 }

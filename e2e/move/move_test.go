@@ -40,7 +40,7 @@ const (
 
 func TestAMovedClusterKeepsItsSettings(t *testing.T) {
 	source, target := startManagement(t), startManagement(t)
-	page, err := howto.Read(t.Context(), "move.md", "e2e/move", t.TempDir(), tools.Helm, tools.Kubectl, tools.Clusterctl)
+	page, err := howto.Read(t.Context(), "move.md", "e2e/move", t.TempDir(), tools.Clusterctl)
 	controlplanetest.Require(t, err)
 	if diff := cmp.Diff([]string{install, move, look}, page.Titles()); diff != "" {
 		t.Fatalf("the page's sections (-want +got):\n%s", diff)

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Link makes a folder for the PATH with what the documentation calls: kubectl, helm and fairlead.
-func Link(ctx context.Context, dir string, progress io.Writer) error {
+// Link makes a folder for the PATH with what the documentation calls: kubectl, helm, fairlead, and more.
+func Link(ctx context.Context, dir string, progress io.Writer, more ...Tool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -17,7 +17,7 @@ func Link(ctx context.Context, dir string, progress io.Writer) error {
 		return err
 	}
 	paths := map[string]string{"fairlead": fairlead}
-	for _, tool := range []Tool{Kubectl, Helm} {
+	for _, tool := range append(more, Kubectl, Helm) {
 		if paths[tool.Name], err = Build(ctx, tool, progress); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package docs_test
+package howto
 
 import (
 	"fmt"
@@ -7,35 +7,40 @@ import (
 	"strings"
 )
 
-// page is a file of the documentation, as far as it runs.
-type page struct {
-	file    string
-	cluster string // what it runs on: nothing if empty, or one of the kinds of cluster
-	steps   []step
+// Document is a file of the documentation, as far as it runs.
+type Document struct {
+	File    string
+	Cluster string // what it runs on: nothing if empty, or one of the kinds of cluster
+	Steps   []Step
 }
 
-// step is a fenced block, or what a comment asks for in its place.
-type step struct {
-	line     int
-	given    bool   // in a comment: what the reader is taken to have
-	writes   string // the file that the block is
-	console  bool   // with prompts and output
-	notRun   string // why not
-	status   int    // of the last command
-	text     string
-	commands []command
+// Step is a fenced block, or what a comment asks for in its place.
+type Step struct {
+	Section  string // the title above it
+	Line     int
+	Given    bool   // in a comment: what the reader is taken to have
+	Writes   string // the file that the block is
+	Console  bool   // with prompts and output
+	NotRun   string // why not
+	Status   int    // of the last command
+	Text     string
+	Commands []Command
 }
 
-// command is what is run at a time, and what it prints.
-type command struct {
-	text string
-	want string
+// Command is what is run at a time, and what it prints.
+type Command struct {
+	Text string
+	Want string
 }
+
+// The languages of blocks of commands.
+const (
+	ShellBlock   = "sh"
+	ConsoleBlock = "console"
+)
 
 const (
 	clusterKinds = "demo, empty"
-	shellBlock   = "sh"
-	consoleBlock = "console"
 	noCommands   = "text, yaml, json" // another language, such as bash or zsh, may be commands, which nobody would run
 )
 
@@ -46,11 +51,12 @@ var (
 	marker    = regexp.MustCompile(`^ *<!-- (not run|file|status|cluster|given): ?(.*)$`)
 )
 
-// parsePage reads the blocks of a page. What it cannot make sense of is an error with file and line.
-func parsePage(file, text string) (page, error) {
-	p := page{file: file}
+// Parse reads the blocks of a page. What it cannot make sense of is an error with file and line.
+func Parse(file, text string) (Document, error) {
+	p := Document{File: file}
 	lines := strings.Split(text, "\n")
-	next := step{} // what the comments above the next fence say
+	section := ""
+	next := Step{} // what the comments above the next fence say
 	said := 0      // the line of the last of them
 	for i := 0; i < len(lines); i++ {
 		if m := marker.FindStringSubmatch(lines[i]); m != nil {
@@ -66,6 +72,9 @@ func parsePage(file, text string) (page, error) {
 		}
 		m := fence.FindStringSubmatch(lines[i])
 		if m == nil {
+			if title, is := strings.CutPrefix(lines[i], "## "); is {
+				section = title
+			}
 			if likeFence.MatchString(lines[i]) {
 				return p, fmt.Errorf("%s:%d: a block begins with blanks, ``` and its language alone", file, i+1)
 			}
@@ -81,14 +90,14 @@ func parsePage(file, text string) (page, error) {
 		if end == len(lines) {
 			return p, fmt.Errorf("%s:%d: the block does not end", file, i+1)
 		}
-		next.line, next.text = i+1, dedent(lines[i+1:end], m[1])
+		next.Section, next.Line, next.Text = section, i+1, Dedent(lines[i+1:end], m[1])
 		if err := next.read(m[2]); err != nil {
 			return p, fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
-		if len(next.commands) > 0 || next.notRun != "" || next.writes != "" {
-			p.steps = append(p.steps, next)
+		if len(next.Commands) > 0 || next.NotRun != "" || next.Writes != "" {
+			p.Steps = append(p.Steps, next)
 		}
-		next, i = step{}, end
+		next, i = Step{}, end
 	}
 	return p, nil
 }
@@ -106,69 +115,69 @@ func comment(lines []string, first int, rest string) (value string, last int, er
 	return "", first, fmt.Errorf("the comment does not end")
 }
 
-func (p *page) mark(next *step, name, value string, line int) error {
+func (p *Document) mark(next *Step, name, value string, line int) error {
 	switch name {
 	case "cluster":
-		if !slices.Contains(strings.Split(clusterKinds, ", "), value) || p.cluster != "" || len(p.steps) > 0 {
+		if !slices.Contains(strings.Split(clusterKinds, ", "), value) || p.Cluster != "" || len(p.Steps) > 0 {
 			return fmt.Errorf("cluster is one of %s, once and above all commands, not %q", clusterKinds, value)
 		}
-		p.cluster = value
+		p.Cluster = value
 	case "given":
-		p.steps = append(p.steps, step{line: line, given: true, commands: []command{{text: value}}})
+		p.Steps = append(p.Steps, Step{Line: line, Given: true, Commands: []Command{{Text: value}}})
 	case "not run":
 		if len(value) < 10 {
 			return fmt.Errorf("not run: it takes a reason")
 		}
-		next.notRun = value
+		next.NotRun = value
 	case "file":
-		next.writes = value
+		next.Writes = value
 	case "status":
-		if _, err := fmt.Sscanf(value, "%d", &next.status); err != nil {
+		if _, err := fmt.Sscanf(value, "%d", &next.Status); err != nil {
 			return fmt.Errorf("status: %w", err)
 		}
 	}
 	return nil
 }
 
-func (s *step) marked() bool { return s.notRun != "" || s.writes != "" || s.status != 0 }
+func (s *Step) marked() bool { return s.NotRun != "" || s.Writes != "" || s.Status != 0 }
 
 // read makes commands of the block's text.
-func (s *step) read(language string) error {
+func (s *Step) read(language string) error {
 	switch language {
 	case "":
 		return fmt.Errorf("the block has no language: sh or console for commands, text for what is none")
-	case shellBlock:
-		s.commands = []command{{text: s.text}}
-	case consoleBlock:
-		s.console = true
-		s.commands = prompts(s.text)
-		if len(s.commands) == 0 || !strings.HasPrefix(s.text, "$ ") {
+	case ShellBlock:
+		s.Commands = []Command{{Text: s.Text}}
+	case ConsoleBlock:
+		s.Console = true
+		s.Commands = prompts(s.Text)
+		if len(s.Commands) == 0 || !strings.HasPrefix(s.Text, "$ ") {
 			return fmt.Errorf("a console block begins with $ and a command")
 		}
 	default:
 		if !slices.Contains(strings.Split(noCommands, ", "), language) {
-			return fmt.Errorf("%s is no language of a block: %s or %s for commands; what is none is %s", language, shellBlock, consoleBlock, noCommands)
+			return fmt.Errorf("%s is no language of a block: %s or %s for commands; what is none is %s", language, ShellBlock, ConsoleBlock, noCommands)
 		}
-		if s.notRun != "" || s.status != 0 {
+		if s.NotRun != "" || s.Status != 0 {
 			return fmt.Errorf("a block of %s is no command", language)
 		}
 	}
-	if s.writes != "" && len(s.commands) > 0 {
+	if s.Writes != "" && len(s.Commands) > 0 {
 		return fmt.Errorf("a block of commands is no file")
 	}
-	if s.notRun != "" {
-		s.commands = nil
+	if s.NotRun != "" {
+		s.Commands = nil
 	}
 	return nil
 }
 
 // prompts reads what stands on a terminal: "$ " before a command, "> " before its further lines, then the output.
-func prompts(text string) []command {
-	var commands []command
+func prompts(text string) []Command {
+	var commands []Command
 	printed := false
 	for line := range strings.SplitSeq(text, "\n") {
 		if first, is := strings.CutPrefix(line, "$ "); is {
-			commands, printed = append(commands, command{text: first}), false
+			commands, printed = append(commands, Command{Text: first}), false
 			continue
 		}
 		if len(commands) == 0 {
@@ -176,16 +185,17 @@ func prompts(text string) []command {
 		}
 		last := &commands[len(commands)-1]
 		if more, is := strings.CutPrefix(line, "> "); is && !printed {
-			last.text += "\n" + more
+			last.Text += "\n" + more
 			continue
 		}
 		printed = true
-		last.want += line + "\n"
+		last.Want += line + "\n"
 	}
 	return commands
 }
 
-func dedent(lines []string, indent string) string {
+// Dedent takes the indent off the lines of a block.
+func Dedent(lines []string, indent string) string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
 		out[i] = strings.TrimPrefix(line, indent)
