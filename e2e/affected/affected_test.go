@@ -16,7 +16,6 @@ func TestAChangeTouchesWhatImportsItAndWhatTheTableSays(t *testing.T) {
 	all := []packages{
 		{"internal/core/render", true, nil},
 		{"internal/cli", true, []string{"internal/core/render"}},
-		{"internal/agents/pods", true, nil},
 		{"e2e/nodes", true, nil},
 		{"e2e/judges", true, nil},
 		{"e2e/operator", true, nil},
@@ -24,7 +23,6 @@ func TestAChangeTouchesWhatImportsItAndWhatTheTableSays(t *testing.T) {
 		{"e2e/ignition", true, nil},
 		{"e2e/workloads", true, []string{"e2e/helm"}},
 		{"e2e/helm", false, nil},
-		{"e2e/pods", true, nil},
 	}
 	for changed, want := range map[string][2][]string{
 		"internal/core/render/testdata/x": {
