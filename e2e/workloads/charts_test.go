@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/kubelet"
+	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/samples"
 	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/internal/core/proxyurl"
@@ -37,10 +39,10 @@ const (
 type environments map[string]map[string]string
 
 // effective is what is resolved for the published example with another proxy.
-func effective(t *testing.T, http, https proxyurl.URL, change ...func(*resolve.Input)) resolve.Effective {
+func effective(t *testing.T, proxy proxyurl.URL, change ...func(*resolve.Input)) resolve.Effective {
 	t.Helper()
 	in := resolve.Input{
-		Installation: resolve.Installation{Name: "default", HTTP: http, HTTPS: https},
+		Installation: resolve.Installation{Name: "default", HTTP: proxy, HTTPS: proxy},
 		Cluster: resolve.Cluster{
 			Namespace: "org-acme", Name: "mycluster", ServiceDomain: "cluster.local",
 			ServiceCIDRs: []string{"100.64.0.0/13"}, PodCIDRs: []string{"100.96.0.0/11"}, EndpointHost: "fd00::",
@@ -65,16 +67,26 @@ func parse(t *testing.T, url string) proxyurl.URL {
 	return u
 }
 
-// renderCharts lets Helm render the consumers with the values as they stand in <cluster>-cluster-values, and others
-// over them.
-func renderCharts(t *testing.T, e resolve.Effective, over ...any) (environments, error) {
+// entry is what an installation says with one entry.
+func entry(t *testing.T, text string) noproxy.List {
+	t.Helper()
+	e, err := noproxy.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return noproxy.List{{Entry: e, Sources: []noproxy.Source{{Layer: noproxy.LayerInstallation}}}}
+}
+
+// renderCharts lets Helm render the consumers with the values as they stand in <cluster>-cluster-values.
+func renderCharts(t *testing.T, e resolve.Effective) (environments, error) {
 	t.Helper()
 	secrets, err := render.Secrets(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers := append([]any{secrets[0].Data[render.ValuesKey]}, over...)
-	manifest, err := helm.Template(t.Context(), helm.Release{Chart: "testdata/consumers", Name: "consumers", Namespace: "kube-system", Values: layers})
+	manifest, err := helm.Template(t.Context(), helm.Release{
+		Chart: "testdata/consumers", Name: "consumers", Namespace: "kube-system", Values: []any{secrets[0].Data[render.ValuesKey]},
+	})
 	if errors.Is(err, tools.ErrUnavailable) {
 		controlplanetest.Require(t, err)
 	}
@@ -142,21 +154,12 @@ func expand(t *testing.T, text string) string {
 	return values[1]
 }
 
-// meant is what the consumers do with three settings.
-func meant(http, https, list string) environments {
-	want := environments{chartOperator: {}, certManagerApp: {}, certManager: {}}
-	for name, value := range map[string]string{"HTTP_PROXY": http, "HTTPS_PROXY": https, "NO_PROXY": list} {
-		if http != "" && https != "" && list != "" {
-			want[chartOperator][name], want[chartOperator][strings.ToLower(name)] = value, value
-		}
-		if http != "" || https != "" {
-			want[certManagerApp][name] = value
-		}
-		if value != "" {
-			want[certManager][name] = value
-		}
-	}
-	return want
+// meant is what the consumers make of a proxy and a list.
+func meant(proxy, list string) environments {
+	upper := map[string]string{"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "NO_PROXY": list}
+	both := map[string]string{"http_proxy": proxy, "https_proxy": proxy, "no_proxy": list}
+	maps.Copy(both, upper)
+	return environments{chartOperator: both, certManagerApp: upper, certManager: upper}
 }
 
 func TestChartsThatTakeTheValuesGiveTheirPodsWhatWasMeant(t *testing.T) {
@@ -175,129 +178,82 @@ func TestChartsThatTakeTheValuesGiveTheirPodsWhatWasMeant(t *testing.T) {
 		t.Fatalf("only %d passwords", len(proxies))
 	}
 	for name, proxy := range proxies {
-		e := effective(t, proxy, proxy)
+		e := effective(t, proxy)
 		got, err := renderCharts(t, e)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if diff := cmp.Diff(meant(proxy.Reveal(), proxy.Reveal(), e.NoProxy.Any.String()), got); diff != "" {
+		if diff := cmp.Diff(meant(proxy.Reveal(), e.NoProxy.Any.String()), got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
 
-func TestTheAppsOwnValuesComeBeforeTheClusters(t *testing.T) {
-	cluster := "http://me:S%25@proxy.example:3128"
-	e := effective(t, parse(t, cluster), parse(t, cluster))
-	list := e.NoProxy.Any.String()
-	for name, test := range map[string]struct {
-		own               map[string]any
-		http, https, list string
+// What unquoted templates, and the kubelet after them, do with spellings that Fairlead takes: docs/how-to/workloads.md says
+// what to write instead. A cluster in the newest form has values whose password the kubelet leaves alone.
+func TestWhatTheChartsOfOthersCarry(t *testing.T) {
+	dollar := parse(t, "http://me:a$$b$(HOME)@proxy.example:3128")
+	portable := func(in *resolve.Input) { in.PinnedForm = resolve.FormPortable }
+	for form, test := range map[string]struct {
+		effective              resolve.Effective
+		literal, fromConfigMap string // the password
 	}{
-		"nothing of its own":   {map[string]any{}, cluster, cluster, list},
-		"an empty one is none": {map[string]any{"http": "", "noProxy": ""}, cluster, cluster, list},
-		"one URL":              {map[string]any{"http": "http://own.example:1"}, "http://own.example:1", cluster, list},
-		"the list alone":       {map[string]any{"noProxy": "own.example"}, cluster, cluster, "own.example"},
-		"all three of its own": {map[string]any{"http": "http://own.example:1", "https": "http://own.example:2", "noProxy": "x"}, "http://own.example:1", "http://own.example:2", "x"},
+		"the newest": {effective(t, dollar), "a$$b$(HOME)", "a$$b$(HOME)"},
+		"Portable":   {effective(t, dollar, portable), "a$bexpanded", "a$$b$(HOME)"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := renderCharts(t, e, map[string]any{"proxy": test.own})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := meant(test.http, test.https, test.list)
-			want[certManager] = meant(cluster, cluster, list)[certManager] // it has no such values
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// Blank values override those of a lower layer, which absent ones would let through.
-func TestAClusterThatGoesDirectTakesTheProxyFromItsCharts(t *testing.T) {
-	proxy := parse(t, "http://proxy.example:3128")
-	lower, err := render.Values(effective(t, proxy, proxy))
-	if err != nil {
-		t.Fatal(err)
-	}
-	direct := effective(t, proxy, proxy, func(in *resolve.Input) {
-		in.Installation.Delegation.Direct = true
-		in.Override.Direct = true
-	})
-	blank, err := render.Values(direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := renderCharts(t, effective(t, proxy, proxy), lower, blank)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(meant("", "", ""), got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// chart-operator takes all three or none; docs/how-to/workloads.md says so.
-func TestOneURLAloneReachesAllButChartOperator(t *testing.T) {
-	proxy := parse(t, "http://proxy.example:3128")
-	e := effective(t, proxyurl.URL{}, proxy)
-	got, err := renderCharts(t, e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(meant("", proxy.Reveal(), e.NoProxy.Any.String()), got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// What an unquoted template, and the kubelet after it, do with two spellings that Fairlead takes: docs/how-to/workloads.md
-// says what to write instead.
-// A cluster in the newest form has values whose password kubelet leaves alone.
-func TestADollarArrivesThroughTheChartsOfOthers(t *testing.T) {
-	dollar := parse(t, "http://me:a$$b$(HOME)@proxy.example:3128")
-	got, err := renderCharts(t, effective(t, dollar, dollar))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, chart := range []string{chartOperator, certManager, certManagerApp} {
-		read, err := url.Parse(got[chart]["HTTP_PROXY"])
+		got, err := renderCharts(t, test.effective)
 		if err != nil {
-			t.Fatalf("%s: %v", chart, err)
+			t.Fatal(form, err)
 		}
-		if password, _ := read.User.Password(); password != "a$$b$(HOME)" {
-			t.Errorf("%s: the password is %q", chart, password)
+		for chart, want := range map[string]string{chartOperator: test.literal, certManager: test.literal, certManagerApp: test.fromConfigMap} {
+			read, err := url.Parse(got[chart]["HTTP_PROXY"])
+			if err != nil {
+				t.Fatalf("%s, %s: %v", form, chart, err)
+			}
+			if password, _ := read.User.Password(); password != want {
+				t.Errorf("%s, %s: the password is %q, not %q", form, chart, password, want)
+			}
 		}
-	}
-}
-
-func TestWhatTheChartsOfOthersCannotCarry(t *testing.T) {
-	dollar := parse(t, "http://me:a$$b$(HOME)@proxy.example:3128")
-	got, err := renderCharts(t, effective(t, dollar, dollar, func(in *resolve.Input) { in.PinnedForm = resolve.FormPortable }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "http://me:a$bexpanded@proxy.example:3128"; got[chartOperator]["HTTP_PROXY"] != want || got[certManager]["HTTP_PROXY"] != want {
-		t.Errorf("the kubelet no longer reads $ in a value: %v", got)
-	}
-	if got[certManagerApp]["HTTP_PROXY"] != dollar.Reveal() {
-		t.Errorf("by a ConfigMap: %v", got[certManagerApp])
 	}
 
-	star, err := noproxy.Parse("*")
-	if err != nil {
-		t.Fatal(err)
+	everything := func(form resolve.Form) resolve.Effective {
+		return effective(t, dollar, func(in *resolve.Input) { in.Installation.NoProxy, in.Installation.Form = entry(t, "*"), form })
 	}
-	everything := func(form resolve.Form) func(*resolve.Input) {
-		return func(in *resolve.Input) {
-			in.Installation.NoProxy = noproxy.List{{Entry: star, Sources: []noproxy.Source{{Layer: noproxy.LayerInstallation}}}}
-			in.Installation.Form = form
-		}
-	}
-	if _, err := renderCharts(t, effective(t, dollar, dollar, everything(resolve.FormPortable))); err == nil || !strings.Contains(err.Error(), "YAML") {
+	if _, err := renderCharts(t, everything(resolve.FormPortable)); err == nil || !strings.Contains(err.Error(), "YAML") {
 		t.Errorf("a list that begins with *: %v", err)
 	}
-	if _, err := renderCharts(t, effective(t, dollar, dollar, everything(resolve.FormExact))); err != nil {
+	if _, err := renderCharts(t, everything(resolve.FormExact)); err != nil {
 		t.Errorf("a list with * in it: %v", err)
+	}
+}
+
+// Pods are programs of any kind: theirs is the list that every client reads alike, the whole way from the Secret
+// <cluster>-cluster-values. The chart and "render -o pod-secret" make the same of it.
+func TestPodsGetTheListForAnyClientByTheChartAndWithoutIt(t *testing.T) {
+	e := effective(t, parse(t, "http://me:a%25%24!&'()*+,;=:@proxy.example:3128"), func(in *resolve.Input) {
+		in.Installation.NoProxy = entry(t, "fd12::/48") // which some clients cannot read: it is in the list for Go alone
+	})
+	if e.NoProxy.Any.String() == e.NoProxy.Go.String() {
+		t.Fatal("the two lists are the same, so this proves nothing")
+	}
+	values, err := render.Values(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := policies.Render(t.Context(), values)
+	controlplanetest.Require(t, err)
+	var chart corev1.Secret
+	for document := range bytes.SplitSeq(manifest, []byte("\n---\n")) {
+		var object corev1.Secret
+		if yaml.Unmarshal(document, &object) == nil && object.Kind == "Secret" {
+			chart = object
+		}
+	}
+	ours := render.PodSecret(e)
+	if diff := cmp.Diff(chart.Data, ours.Data); diff != "" || ours.Name != chart.Name || ours.Role() != chart.Labels[render.SecretLabel] {
+		t.Errorf("%s and %s: %s", ours, chart.Name, diff)
+	}
+	if got := string(chart.Data["NO_PROXY"]); got != e.NoProxy.Any.String() {
+		t.Errorf("the list is %q", got)
 	}
 }

@@ -47,7 +47,7 @@ func newMonitoring(t *testing.T) monitoring {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return monitoring{t, effective(t, url, url), program}
+	return monitoring{t, effective(t, url), program}
 }
 
 // run asks for a URL with every client of a configuration, in an injected pod's environment.

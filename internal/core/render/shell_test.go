@@ -48,21 +48,23 @@ func TestAShellTakesOverWhatWasMeantAndRunsNothingOfIt(t *testing.T) {
 		want[v.name] = v.value
 	}
 	for _, shell := range shells(t) {
-		// As eval "$(fairlead render …)" does, with everything on that makes a shell look at its words.
-		cmd := exec.Command(shell, "-eu", "-c", `eval "$(cat)"; exec /usr/bin/env -0`)
-		cmd.Stdin, cmd.Env, cmd.Dir = bytes.NewReader(text), []string{"PATH=/usr/bin:/bin", "HOME=expanded"}, t.TempDir()
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(shell, err)
-		}
-		got := map[string]string{}
-		for _, line := range strings.Split(string(out), "\x00") {
-			if name, value, _ := strings.Cut(line, "="); strings.HasSuffix(strings.ToLower(name), "_proxy") {
-				got[name] = value
+		// As eval "$(fairlead render …)" and . do, with everything on that makes a shell look at its words.
+		for _, way := range []string{`eval "$(cat)"`, ". /dev/stdin"} {
+			cmd := exec.Command(shell, "-eu", "-c", way+"; exec /usr/bin/env -0")
+			cmd.Stdin, cmd.Env, cmd.Dir = bytes.NewReader(text), []string{"PATH=/usr/bin:/bin", "HOME=expanded"}, t.TempDir()
+			out, err := cmd.Output()
+			if err != nil {
+				t.Fatal(shell, way, err)
 			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", shell, diff)
+			got := map[string]string{}
+			for _, line := range strings.Split(string(out), "\x00") {
+				if name, value, _ := strings.Cut(line, "="); strings.HasSuffix(strings.ToLower(name), "_proxy") {
+					got[name] = value
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, %s: %s", shell, way, diff)
+			}
 		}
 	}
 }
