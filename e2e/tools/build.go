@@ -87,48 +87,25 @@ func buildInto(ctx context.Context, cache string, tool Tool, module string, prog
 	if progress == nil {
 		progress = io.Discard
 	}
-	slot, err := cacheSlot(cache, tool, module)
+	key, err := keyOf(tool, module)
 	if err != nil {
 		return "", err
 	}
-	if slot.filled() {
-		return slot.program(), nil
-	}
-	unlock, err := Lock(ctx, slot.lockFile())
+	folder, err := folderIn(ctx, filepath.Join(cache, tool.Name), key, func(temp string) error {
+		fmt.Fprintf(progress, "building %s %s (once, about %s)…\n", tool.Name, tool.Version, tool.Duration)
+		begin := time.Now()
+		arguments := slices.Concat([]string{"build", "-mod=readonly"}, gobuild.Flags,
+			[]string{"-tags", tool.Tags, "-ldflags", "-s -w " + tool.LDFlags, "-o", filepath.Join(temp, tool.Name), tool.Package})
+		if _, err := goCommand(ctx, module, arguments...); err != nil {
+			return err
+		}
+		fmt.Fprintf(progress, "built %s %s in %s\n", tool.Name, tool.Version, time.Since(begin).Round(time.Second))
+		return nil
+	})
 	if err != nil {
-		return "", fmt.Errorf("wait for another build of %s: %w", tool.Name, err)
-	}
-	defer unlock()
-	if slot.filled() { // by whoever had the lock before
-		return slot.program(), nil
-	}
-	if err := build(ctx, tool, module, slot, progress); err != nil {
 		return "", fmt.Errorf("build %s %s: %w", tool.Name, tool.Version, err)
 	}
-	return slot.program(), slot.removeOld()
-}
-
-// build compiles beside the place where the program belongs and renames: a program that is there is whole.
-func build(ctx context.Context, tool Tool, module string, slot slot, progress io.Writer) error {
-	fmt.Fprintf(progress, "building %s %s (once, about %s)…\n", tool.Name, tool.Version, tool.Duration)
-	begin := time.Now()
-	temp, err := slot.tempFolder()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temp)
-
-	output := filepath.Join(temp, tool.Name)
-	arguments := slices.Concat([]string{"build", "-mod=readonly"}, gobuild.Flags,
-		[]string{"-tags", tool.Tags, "-ldflags", "-s -w " + tool.LDFlags, "-o", output, tool.Package})
-	if _, err := goCommand(ctx, module, arguments...); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, slot.folder()); err != nil {
-		return fmt.Errorf("put the program in its place: %w", err)
-	}
-	fmt.Fprintf(progress, "built %s %s in %s\n", tool.Name, tool.Version, time.Since(begin).Round(time.Second))
-	return nil
+	return filepath.Join(folder, tool.Name), nil
 }
 
 // goCommand runs the go command in a tool module. A workspace of the developer's must not choose the

@@ -2,8 +2,10 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // Folder returns the folder <name>/<key> of the cache. What is not there yet is filled first, in another
@@ -14,28 +16,36 @@ func Folder(ctx context.Context, name, key string, fill func(dir string) error) 
 	if err != nil {
 		return "", err
 	}
-	s := slot{dir: cache, key: key}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+	return folderIn(ctx, cache, key, fill)
+}
+
+// folderIn is Folder for <dir>/<key>.
+func folderIn(ctx context.Context, dir, key string, fill func(dir string) error) (string, error) {
+	folder := filepath.Join(dir, key)
+	if _, err := os.Stat(folder); err == nil {
+		return folder, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the cache folder: %w", err)
 	}
-	unlock, err := Lock(ctx, s.lockFile())
+	unlock, err := Lock(ctx, filepath.Join(dir, ".lock"))
 	if err != nil {
-		return "", fmt.Errorf("wait for another process that makes %s: %w", name, err)
+		return "", fmt.Errorf("wait for another process that makes %s: %w", dir, err)
 	}
 	defer unlock()
-	if _, err := os.Stat(s.folder()); err == nil {
-		return s.folder(), nil
+	if _, err := os.Stat(folder); err == nil { // by whoever had the lock before
+		return folder, nil
 	}
-	temp, err := s.tempFolder()
+	temp, err := os.MkdirTemp(dir, temporary)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("make a folder to build in: %w", err)
 	}
 	defer os.RemoveAll(temp)
-	if err := fill(temp); err != nil {
+	if err := errors.Join(os.Chmod(temp, 0o755), fill(temp)); err != nil {
 		return "", err
 	}
-	if err := os.Rename(temp, s.folder()); err != nil {
+	if err := os.Rename(temp, folder); err != nil {
 		return "", fmt.Errorf("put the folder in its place: %w", err)
 	}
-	return s.folder(), s.removeOld()
+	return folder, removeOld(dir, key)
 }

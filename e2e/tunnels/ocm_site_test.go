@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -257,10 +256,9 @@ func (s *ocmSite) chartValues(t *testing.T, entrypoint string) map[string]any {
 // returns the pod that the Deployment asks for. More values, each over the one before, are the hub's.
 func (s *ocmSite) agent(t *testing.T, entrypoint string, more ...any) []byte {
 	t.Helper()
-	chart := filepath.Join(t.TempDir(), "chart")
-	if output, err := exec.CommandContext(t.Context(), build(t, tools.ClusterProxyChart), chart).CombinedOutput(); err != nil {
-		t.Fatalf("write the chart: %v\n%s", err, output)
-	}
+	dir, err := tools.ModuleDir(t.Context(), tools.ClusterProxy.Module, "open-cluster-management.io/cluster-proxy")
+	controlplanetest.Require(t, err)
+	chart := filepath.Join(dir, "pkg/proxyagent/agent/manifests/charts/addon-agent")
 	manifest, err := helm.Template(t.Context(), helm.Release{
 		Chart: chart, Name: "cluster-proxy", Namespace: s.namespace, Values: append([]any{s.chartValues(t, entrypoint)}, more...),
 	})
