@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/e2e/vectors/client"
 	"github.com/fairlead-io/fairlead/e2e/vectors/differential"
@@ -27,7 +28,7 @@ func (c *campaign) measure(ctx context.Context, one *client.Client) error {
 	defer s.Close() //nolint:errcheck // an empty folder
 	unjudged := func(question table.Row) bool { return measure.Unjudged(one.Name, s.Version, question) }
 	questions := slices.DeleteFunc(slices.Clone(c.questionsFor(one)), unjudged)
-	progress := newProgress(one.Name+" "+s.Version, len(questions))
+	began := time.Now()
 	var rows []table.Row
 	for _, question := range questions {
 		row, err := c.askSteadily(s, question)
@@ -35,8 +36,8 @@ func (c *campaign) measure(ctx context.Context, one *client.Client) error {
 			return fmt.Errorf("%s, question %d: %w", one.Name, len(rows)+1, err)
 		}
 		rows = append(rows, row)
-		progress.step()
 	}
+	told(one.Name+" "+s.Version, len(rows), began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, change := range c.table.Merge(one.Name, s.Version, rows) {
@@ -75,11 +76,12 @@ func (c *campaign) compare(ctx context.Context, one *client.Client, o options) e
 		return err
 	}
 	defer s.Close() //nolint:errcheck // an empty folder
-	progress := newProgress(one.Name+" "+s.Version+", generated", o.cases)
-	result, err := differential.Compare(s, o.seed, o.cases, progress.step)
+	began := time.Now()
+	result, err := differential.Compare(s, o.seed, o.cases)
 	if err != nil {
 		return fmt.Errorf("%s, generated question %d: %w", one.Name, result.Cases+1, err)
 	}
+	told(one.Name+" "+s.Version+", generated", result.Cases, began)
 	fmt.Printf("%s %s: %d generated questions, %d direct, %d answered otherwise by its dialect\n",
 		one.Name, s.Version, result.Cases, result.Direct, len(result.Disagreements))
 	for _, disagreement := range result.Disagreements {
@@ -89,4 +91,9 @@ func (c *campaign) compare(ctx context.Context, one *client.Client, o options) e
 		return fmt.Errorf("%s and its dialect disagree; again with SEED=%d", one.Name, o.seed)
 	}
 	return nil
+}
+
+// told tells people that a client has answered, and how long it took.
+func told(name string, questions int, began time.Time) {
+	fmt.Fprintf(os.Stderr, "%-45s %5d in %s\n", name, questions, time.Since(began).Round(100*time.Millisecond))
 }

@@ -77,15 +77,13 @@ func inParallel(parallel int, clients []*client.Client, do func(*client.Client) 
 
 func chosen(names string) ([]*client.Client, error) {
 	var clients []*client.Client
-	for i := range client.All {
-		if names == "" {
+	if names == "" {
+		for i := range client.All {
 			clients = append(clients, &client.All[i])
 		}
+		return clients, nil
 	}
 	for name := range strings.SplitSeq(names, ",") {
-		if names == "" {
-			break
-		}
 		one, err := client.Find(name)
 		if err != nil {
 			return nil, err

@@ -30,7 +30,7 @@ type Client struct {
 	probe []string
 
 	// version is the command line that prints the version, and where it stands.
-	// A driver says it itself.
+	// A driver says it itself; in a module's program it is read.
 	version []string
 	pattern *regexp.Regexp
 }

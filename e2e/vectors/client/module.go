@@ -2,9 +2,12 @@ package client
 
 import (
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -12,8 +15,8 @@ import (
 // version of it, as it is seen from the folder of the module e2e.
 const modules = "vectors/client/modules"
 
-// module is a Go program that Build makes.
-type module struct{ folder, version, tags string }
+// module is a Go program that Build makes. The client's version is that of the Go module versionOf, by default Go's.
+type module struct{ folder, version, tags, versionOf string }
 
 func (m module) file() string { return m.folder + "-" + m.version }
 
@@ -31,23 +34,38 @@ func (c *Client) Build(ctx context.Context, cache string) error {
 	return nil
 }
 
+// built says which version is in a program that Build has made.
+func (m module) built(program string) (string, error) {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return "", err
+	}
+	if m.versionOf == "" {
+		return strings.TrimPrefix(info.GoVersion, "go"), nil
+	}
+	i := slices.IndexFunc(info.Deps, func(d *debug.Module) bool { return d.Path == m.versionOf })
+	if i < 0 {
+		return "", fmt.Errorf("%s is without %s", program, m.versionOf)
+	}
+	return strings.TrimPrefix(info.Deps[i].Version, "v"), nil
+}
+
 // ofModule is a client that a module's program is, asked with these arguments.
 func ofModule(name string, m module, arguments ...string) Client {
 	program := "{cache}/" + m.file()
 	return Client{
 		Name: fmt.Sprintf("%s(%s)", name, m.version), module: m,
-		once:    append(append([]string{program}, arguments...), "{url}"),
-		version: []string{program, "--version"}, pattern: number,
+		once: append(append([]string{program}, arguments...), "{url}"), version: []string{program},
 	}
 }
 
 func grpcGo(version string, tags ...string) Client {
-	return ofModule("grpc-go", module{"grpc", version, strings.Join(tags, ",")})
+	return ofModule("grpc-go", module{"grpc", version, strings.Join(tags, ","), "google.golang.org/grpc"})
 }
 
 // clientGo is client-go, used in one of three ways.
 func clientGo(how string) Client {
-	c := ofModule("client-go", module{folder: "kubernetes", version: "0.36.3"}, how)
+	c := ofModule("client-go", module{folder: "kubernetes", version: "0.36.3", versionOf: "k8s.io/client-go"}, how)
 	c.Name = "client-go-" + how
 	return c
 }
@@ -62,5 +80,5 @@ func sdk(library string) Client {
 
 // prometheus is proxy_from_environment of Prometheus, with a version of golang.org/x/net.
 func prometheus(version string) Client {
-	return ofModule("x-net-httpproxy", module{folder: "prometheus", version: version})
+	return ofModule("x-net-httpproxy", module{folder: "prometheus", version: version, versionOf: "golang.org/x/net"})
 }

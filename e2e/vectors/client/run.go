@@ -61,6 +61,9 @@ func writeDrivers(dir string) error {
 
 func (c *Client) askVersion(m Machine) (string, error) {
 	argv := m.command(c.version, "")
+	if c.module != (module{}) {
+		return c.module.built(argv[0])
+	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = c.environment(m)
 	out, err := cmd.Output()

@@ -43,6 +43,20 @@ func Ask(s *session.Session, question table.Row) (table.Row, error) {
 	return question.Answered(s.Client.Name, s.Version, text), nil
 }
 
+// Compare asks one question, and returns with it what the client's dialect says, and why.
+func Compare(s *session.Session, question table.Row) (answered table.Row, says string, why dialect.Decision, err error) {
+	answered, err = Ask(s, question)
+	if err != nil {
+		return answered, "", why, err
+	}
+	row, err := answered.Vector()
+	if err != nil {
+		return answered, "", why, err
+	}
+	says, why, err = row.Got()
+	return answered, says, why, err
+}
+
 // Unjudged reports whether the client's dialect leaves open what becomes of the value of
 // a proxy variable.
 func Unjudged(client, version string, question table.Row) bool {

@@ -2,10 +2,13 @@ package measure_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/tools"
 	"github.com/fairlead-io/fairlead/e2e/vectors/client"
 	"github.com/fairlead-io/fairlead/e2e/vectors/measure"
 	"github.com/fairlead-io/fairlead/e2e/vectors/session"
@@ -37,28 +40,15 @@ func TestClientsOfThisMachineDoWhatTheirDialectsSay(t *testing.T) {
 			t.Parallel()
 			s := open(t, name)
 			for i := range sampleSize {
-				compare(t, s, questions[i*len(questions)/sampleSize])
+				answered, says, why, err := measure.Compare(s, questions[i*len(questions)/sampleSize])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if answered.Answer() != says {
+					t.Errorf("%s %s: %s: %s, but its dialect says %s (%s)", answered.Client, answered.Version, answered, answered.Answer(), says, why.Reason)
+				}
 			}
 		})
-	}
-}
-
-func compare(t *testing.T, s *session.Session, question table.Row) {
-	t.Helper()
-	answered, err := measure.Ask(s, question)
-	if err != nil {
-		t.Fatal(err)
-	}
-	row, err := answered.Vector()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, decision, err := row.Got()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != row.Want() {
-		t.Errorf("%s %s: %s: %s, but its dialect says %s (%s)", row.Client, row.Version, answered, row.Want(), got, decision.Reason)
 	}
 }
 
@@ -70,27 +60,17 @@ func open(t *testing.T, name string) *session.Session {
 		t.Fatal(err)
 	}
 	if missing := c.Missing(t.Context()); missing != "" {
-		skip(t, "not installed: "+missing)
+		controlplanetest.Require(t, fmt.Errorf("%w: install %s", tools.ErrUnavailable, missing))
 	}
 	s, err := session.Open(t.Context(), c, "")
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) {
-		skip(t, err.Error())
+		err = errors.Join(tools.ErrUnavailable, err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	controlplanetest.Require(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s
-}
-
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }

@@ -20,10 +20,6 @@ import (
 const patience = 8 * time.Second
 
 func main() {
-	if os.Args[1] == "--version" {
-		fmt.Println(grpc.Version)
-		return
-	}
 	if err := dial(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -19,26 +17,12 @@ import (
 const patience = 8 * time.Second
 
 func main() {
-	if os.Args[1] == "--version" {
-		fmt.Println(version("k8s.io/client-go"))
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := ask(ctx, os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-func version(module string) string {
-	info, _ := debug.ReadBuildInfo()
-	for _, dependency := range info.Deps {
-		if dependency.Path == module {
-			return strings.TrimPrefix(dependency.Version, "v")
-		}
-	}
-	return ""
 }
 
 func ask(ctx context.Context, how, text string) error {

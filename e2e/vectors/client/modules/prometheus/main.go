@@ -7,37 +7,21 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/prometheus/common/config"
-	_ "golang.org/x/net/http/httpproxy" // which decides, and has the version
+	_ "golang.org/x/net/http/httpproxy" // which decides: the client's version is its
 )
 
 const patience = 8 * time.Second
 
 func main() {
-	if os.Args[1] == "--version" {
-		fmt.Println(version("golang.org/x/net"))
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := ask(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-func version(module string) string {
-	info, _ := debug.ReadBuildInfo()
-	for _, dependency := range info.Deps {
-		if dependency.Path == module {
-			return strings.TrimPrefix(dependency.Version, "v")
-		}
-	}
-	return ""
 }
 
 func ask(ctx context.Context, target string) error {

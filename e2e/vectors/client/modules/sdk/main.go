@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -25,10 +24,6 @@ import (
 const patience = 8 * time.Second
 
 func main() {
-	if os.Args[1] == "--version" { // whose net/http it is
-		fmt.Println(strings.TrimPrefix(runtime.Version(), "go"))
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := ask(ctx, os.Args[1], os.Args[2]); err != nil {
