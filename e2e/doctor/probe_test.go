@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -19,6 +20,8 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/internal/agents/doctor"
+	"github.com/fairlead-io/fairlead/internal/core/lint"
 )
 
 // What a proxy does that no setting mends is asked of real ones: a squid that decrypts TLS, one that asks for NTLM, and
@@ -61,7 +64,7 @@ func TestWhatTheProxyItselfDoesIsAskedOfIt(t *testing.T) {
 			var codes []string
 			var text strings.Builder
 			for _, f := range findings {
-				codes = append(codes, f.Code)
+				codes = append(codes, string(f.Code))
 				text.WriteString(f.Why + "\n" + f.Mend + "\n")
 			}
 			slices.Sort(codes)
@@ -80,51 +83,46 @@ func TestWhatTheProxyItselfDoesIsAskedOfIt(t *testing.T) {
 // serveHub asks for a certificate and speaks HTTP/2.
 func serveHub(t *testing.T, network *machine.Network, hubs *machine.Authority) {
 	t.Helper()
-	crt, key, err := hubs.Issue(machine.HubName)
-	controlplanetest.Require(t, err)
-	pair, err := tls.X509KeyPair(crt, key)
-	controlplanetest.Require(t, err)
-	listener, err := network.Listen(t.Context(), machine.Internet, net.JoinHostPort(machine.HubAddress, "443"))
-	controlplanetest.Require(t, err)
-	machinetest.Accept(t, tls.NewListener(listener, &tls.Config{
-		Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(),
-	}), func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	listener := machinetest.TLS(t, network, machine.Internet, net.JoinHostPort(machine.HubAddress, "443"), hubs, &tls.Config{
+		NextProtos: []string{"h2"}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(),
+	}, machine.HubName)
+	machinetest.Accept(t, listener, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 }
 
+const agentPod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {k8s-app: konnectivity-agent}}
+spec:
+  containers:
+  - name: konnectivity-agent
+    image: proxy-agent:v0.34.0
+    command: [/proxy-agent]
+    args: [--proxy-server-host=` + machine.HubName + `, --proxy-server-port=443, --ca-cert=/etc/agent/ca.crt, --agent-cert=/etc/agent/tls.crt]
+    env:
+    - {name: HTTPS_PROXY, valueFrom: {secretKeyRef: {name: fairlead-proxy, key: HTTPS_PROXY}}}
+    - {name: NO_PROXY, valueFrom: {secretKeyRef: {name: fairlead-proxy, key: NO_PROXY}}}
+    volumeMounts: [{name: agent, mountPath: /etc/agent}]
+  volumes: [{name: agent, secret: {secretName: agent}}]
+`
+
 // probed is what the built program says in corp of an agent of konnectivity.
-func probed(t *testing.T, network *machine.Network, hubs *machine.Authority, known bool) []probeFinding {
+func probed(t *testing.T, network *machine.Network, hubs *machine.Authority, known bool) []lint.Finding {
 	t.Helper()
 	dir := t.TempDir()
-	write := func(name string, content any) string {
-		text, err := json.Marshal(content)
-		controlplanetest.Require(t, err)
+	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
-		controlplanetest.Require(t, os.WriteFile(file, text, 0o600))
+		controlplanetest.Require(t, os.WriteFile(file, []byte(text), 0o600))
 		return file
 	}
 	url := "http://fleet:" + password + "@" + machine.ProxyAddress + ":3128"
-	values := write("values.yaml", map[string]any{"proxy": map[string]any{"http": url, "https": url, "noProxy": "internal.corpdomain.net"}})
+	values := write("values.yaml", fmt.Sprintf("proxy: {http: %q, https: %q, noProxy: internal.corpdomain.net}\n", url, url))
 	cluster, err := filepath.Abs("../../internal/cli/testdata/common/cluster.yaml")
 	controlplanetest.Require(t, err)
-	secret := map[string]string{}
+	files := []string{"-f", write("pod.yaml", agentPod)}
 	if known {
-		secret["ca.crt"] = string(hubs.PEM())
-	}
-	reference := func(name string) map[string]any {
-		return map[string]any{"name": name, "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "fairlead-proxy", "key": name}}}
-	}
-	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "labels": map[string]any{"k8s-app": "konnectivity-agent"}}, "spec": map[string]any{
-		"containers": []any{map[string]any{
-			"name": "konnectivity-agent", "image": "proxy-agent:v0.34.0", "command": []string{"/proxy-agent"},
-			"args":         []string{"--proxy-server-host=" + machine.HubName, "--proxy-server-port=443", "--ca-cert=/etc/agent/ca.crt", "--agent-cert=/etc/agent/tls.crt"},
-			"env":          []any{reference("HTTPS_PROXY"), reference("NO_PROXY")},
-			"volumeMounts": []any{map[string]any{"name": "agent", "mountPath": "/etc/agent"}},
-		}},
-		"volumes": []any{map[string]any{"name": "agent", "secret": map[string]any{"secretName": "agent"}}},
-	}}
-	files := []string{"-f", write("pod.yaml", pod)}
-	if known {
-		files = append(files, "-f", write("secret.yaml", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "agent"}, "stringData": secret}))
+		secret := fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: agent}\nstringData: {ca.crt: %q}\n", hubs.PEM())
+		files = append(files, "-f", write("secret.yaml", secret))
 	}
 	fairlead, err := tools.Program(t.Context(), "fairlead")
 	controlplanetest.Require(t, err)
@@ -137,13 +135,7 @@ func probed(t *testing.T, network *machine.Network, hubs *machine.Authority, kno
 	if bytes.Contains(out, []byte(password)) {
 		t.Error("it prints a password")
 	}
-	var said struct {
-		Pods []struct {
-			Containers []struct{ Findings []probeFinding }
-		}
-	}
+	var said doctor.Report
 	controlplanetest.Require(t, json.Unmarshal(out, &said))
 	return said.Pods[0].Containers[0].Findings
 }
-
-type probeFinding struct{ Code, Severity, Why, Mend string }

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/process"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/internal/agents/doctor"
 	"github.com/fairlead-io/fairlead/internal/core/cabundle/cabundletest"
 )
 
@@ -89,15 +90,15 @@ func TestWhatDoctorSaysIsWhatTheProgramsDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy := listen(t)
-			at := strings.NewReplacer("PROXY=", "PROXY=", "//PROXY", "//"+proxy.address)
+			at := func(text string) string { return strings.ReplaceAll(text, "//PROXY", "//"+proxy.address) }
 			a := test.agent
 			a.args = nil
 			for _, arg := range test.args {
-				a.args = append(a.args, at.Replace(arg))
+				a.args = append(a.args, at(arg))
 			}
 			var env []string
 			for _, variable := range test.env {
-				env = append(env, at.Replace(variable))
+				env = append(env, at(variable))
 			}
 			if got := a.diagnosed(t, env); got != test.through {
 				t.Errorf("doctor says %s, want %s", got, test.through)
@@ -159,9 +160,9 @@ func (a agent) diagnosed(t *testing.T, env []string) string {
 	command.Stdin = bytes.NewReader(pod)
 	out, err := command.Output()
 	controlplanetest.Require(t, err)
-	var said report
+	var said doctor.Report
 	controlplanetest.Require(t, json.Unmarshal(out, &said))
-	return said.Pods[0].Containers[0].Through
+	return string(said.Pods[0].Containers[0].Through)
 }
 
 // failed is what the agent of apiserver-network-proxy, which never ends, says when it could not connect.

@@ -2,6 +2,7 @@
 package machinetest
 
 import (
+	"crypto/tls"
 	"net"
 	"testing"
 
@@ -21,6 +22,21 @@ func Network(t testing.TB) *machine.Network {
 	})
 	controlplanetest.Require(t, network.CheckClosed(t.Context()))
 	return network
+}
+
+// TLS listens as a server of these names, whom the authority has certified.
+func TLS(
+	t testing.TB, network *machine.Network, where machine.Namespace, address string, authority *machine.Authority, config *tls.Config, names ...string,
+) net.Listener {
+	t.Helper()
+	certificate, key, err := authority.Issue(names...)
+	controlplanetest.Require(t, err)
+	pair, err := tls.X509KeyPair(certificate, key)
+	controlplanetest.Require(t, err)
+	config.Certificates = []tls.Certificate{pair}
+	listener, err := network.Listen(t.Context(), where, address)
+	controlplanetest.Require(t, err)
+	return tls.NewListener(listener, config)
 }
 
 // Accept has whoever comes to the listener handled until the test ends, and then hangs up.
