@@ -53,16 +53,11 @@ func newCompany(t *testing.T) *company {
 // serve answers every request at the address with the text, over http and https.
 func (c *company) serve(t *testing.T, authority *machine.Authority, where machine.Namespace, address, name, text string) {
 	t.Helper()
-	certificate, key, err := authority.Issue(name, address)
-	controlplanetest.Require(t, err)
-	pair, err := tls.X509KeyPair(certificate, key)
-	controlplanetest.Require(t, err)
 	plain, err := c.network.Listen(t.Context(), where, net.JoinHostPort(address, "80"))
 	controlplanetest.Require(t, err)
-	secure, err := c.network.Listen(t.Context(), where, net.JoinHostPort(address, "443"))
-	controlplanetest.Require(t, err)
+	secure := machinetest.TLS(t, c.network, where, net.JoinHostPort(address, "443"), authority, &tls.Config{}, name, address)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })}
-	for _, listener := range []net.Listener{plain, tls.NewListener(secure, &tls.Config{Certificates: []tls.Certificate{pair}})} {
+	for _, listener := range []net.Listener{plain, secure} {
 		go func() { _ = server.Serve(listener) }() // until it is closed
 	}
 	t.Cleanup(func() { _ = server.Close() })

@@ -23,7 +23,7 @@ import (
 
 func TestAContainerHasTheEnvironmentAndArgumentsOfItsPodAndNoOther(t *testing.T) {
 	t.Setenv("http_proxy", "http://somebody.else:8080")
-	n := newNode(t, secret(map[string]string{"url": "http://$(HOME)", "HOME": "/from"}), configMap(map[string]string{"LEVEL": "4"}))
+	n := newNode(t, secret(map[string]string{"url": "http://$(HOME)", "HOME": "/from"}), configMap(map[string]string{"LEVEL": "4", "MY_HOME": "/later"}))
 	n.ServiceEnv = map[string]string{"KUBERNETES_SERVICE_HOST": "100.64.0.1", "LEVEL": "0"}
 	n.Programs = map[string]string{"/agent": "/usr/bin/python3"}
 	c := corev1.Container{
@@ -47,12 +47,12 @@ func TestAContainerHasTheEnvironmentAndArgumentsOfItsPodAndNoOther(t *testing.T)
 ['--url=http://$(HOME)', '$(URL)', '$(UNKNOWN)', '100.64.0.1']
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 KUBERNETES_SERVICE_HOST=100.64.0.1
-MY_HOME=/from
 MY_url=http://$(HOME)
 LEVEL=4
+MY_HOME=/later
 NAME=agent-0
 URL=http://$(HOME)
-BOTH=agent-0 at /from
+BOTH=agent-0 at /later
 `
 	if diff := cmp.Diff(want, output); diff != "" {
 		t.Errorf("what the program was given (-want +got):\n%s", diff)
