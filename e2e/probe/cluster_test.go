@@ -210,12 +210,14 @@ func TestAClusterPublishesWhatItReaches(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	c.checkMetrics(t)
-	c.checkOneWriter(t)
+	c.checkWrites(t)
 
 	t.Run("squid restarts", func(t *testing.T) {
 		controlplanetest.Require(t, c.squid.Stop())
-		c.await(t, "squid's end to be seen", func(r probe.Result) error { return failed(r, target) }, sound)
-		c.await(t, "the node's, too", func(r probe.Result) error {
+		c.await(t, "squid's end and the node's to be seen", func(r probe.Result) error {
+			if err := failed(r, target); err != nil {
+				return err
+			}
 			if r.Nodes.Failed != 1 || len(r.Nodes.Worst) != 1 || r.Nodes.Worst[0].Name != "with" || r.Nodes.Worst[0].Outages[0].End != nil {
 				return fmt.Errorf("%+v", r.Nodes)
 			}
@@ -308,8 +310,8 @@ func (c *cluster) awaitMetric(t *testing.T, want string) {
 	})
 }
 
-// checkOneWriter: one object is written, once a period, and nothing else is.
-func (c *cluster) checkOneWriter(t *testing.T) {
+// checkWrites: it writes once a period. What it may write is in checkRights.
+func (c *cluster) checkWrites(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	mark, err := c.cp.AuditMark()
@@ -324,20 +326,8 @@ func (c *cluster) checkOneWriter(t *testing.T) {
 	}, sound)
 	events, err := c.cp.AuditEvents(mark, controlplane.ByUser(controlplane.ServiceAccountUser(policies.Namespace, name)), controlplane.Writes)
 	controlplanetest.Require(t, err)
-	for _, event := range events {
-		if event.Verb != "update" || event.ObjectRef.Resource != "configmaps" || event.ObjectRef.Name != name {
-			t.Errorf("it writes something else: %s %+v", event.Verb, event.ObjectRef)
-		}
-	}
 	took := time.Since(began) // three periods, or more on a busy machine
 	if most := int(took/(10*time.Second)) + 2; len(events) < 2 || len(events) > most {
 		t.Errorf("%d writes in %s, and not 2 to %d", len(events), took, most)
-	}
-	writers, err := c.cp.AuditEvents(mark, controlplane.Writes, controlplane.OnResource("", "configmaps"), controlplane.InNamespace(policies.Namespace))
-	controlplanetest.Require(t, err)
-	for _, event := range writers {
-		if event.ObjectRef.Name == name && event.User.Username != controlplane.ServiceAccountUser(policies.Namespace, name) {
-			t.Errorf("%s writes it, too", event.User.Username)
-		}
 	}
 }

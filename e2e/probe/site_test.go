@@ -61,18 +61,10 @@ func newSite(t *testing.T, authority *machine.Authority, options machine.SquidOp
 // serve answers every request with 401, in HTTP/2 if it is asked in that.
 func (s *site) serve(t *testing.T, where machine.Namespace, address, name string) {
 	t.Helper()
-	certificate, key, err := s.authority.Issue(name)
-	controlplanetest.Require(t, err)
-	pair, err := tls.X509KeyPair(certificate, key)
-	controlplanetest.Require(t, err)
-	listener, err := s.network.Listen(t.Context(), where, address)
-	controlplanetest.Require(t, err)
-	server := &http.Server{
-		Handler:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }),
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}},
-	}
+	listener := machinetest.TLS(t, s.network, where, address, s.authority, &tls.Config{NextProtos: []string{"h2", "http/1.1"}}, name)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })}
 	t.Cleanup(func() { _ = server.Close() })
-	go func() { _ = server.ServeTLS(listener, "", "") }()
+	go func() { _ = server.Serve(listener) }()
 }
 
 // serveNames has squid ask a real CoreDNS, which knows no name.
