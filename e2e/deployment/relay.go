@@ -78,14 +78,14 @@ func StartRelay(ctx context.Context, cp *controlplane.ControlPlane, namespace st
 	if err := os.MkdirAll(settings, 0o700); err != nil {
 		return nil, err
 	}
-	r.Follow, err = r.start(ctx, cp, pod.InitContainers, "follow", reserved[2].Address(), map[string]string{
-		"--folder": settings, "--health-address": reserved[2].Address(), "--kubeconfig": kubeconfig,
+	r.Follow, err = Container(ctx, cp, pod.InitContainers, "follow", reserved[2].Address(), map[string]string{
+		"--folder": settings, "--kubeconfig": kubeconfig,
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.Relay, err = r.start(ctx, cp, pod.Containers, "relay", r.Health, map[string]string{
-		"--listen": r.Address, "--health-address": r.Health, "--policy": policy, "--proxy": settings, "--drain-delay": "0s",
+	r.Relay, err = Container(ctx, cp, pod.Containers, "relay", r.Health, map[string]string{
+		"--listen": r.Address, "--policy": policy, "--proxy": settings, "--drain-delay": "0s",
 	})
 	if err != nil {
 		return nil, errors.Join(err, r.Follow.Stop())
@@ -104,11 +104,13 @@ func withLoopback(policy string) ([]byte, error) {
 	return yaml.Marshal(fields)
 }
 
-// start runs a container's program, with these flags in the place of its own.
-func (r *Relay) start(ctx context.Context, cp *controlplane.ControlPlane, among []corev1.Container, name, health string, flags map[string]string) (*process.Process, error) {
+// Container runs a container's program, with these flags in the place of its own, and returns when it is ready.
+func Container(
+	ctx context.Context, cp *controlplane.ControlPlane, among []corev1.Container, name, health string, flags map[string]string,
+) (*process.Process, error) {
 	i := slices.IndexFunc(among, func(c corev1.Container) bool { return c.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("the DaemonSet has no container %s", name)
+		return nil, fmt.Errorf("there is no container %s", name)
 	}
 	line := slices.Concat(among[i].Command, among[i].Args)
 	program, args := "fairlead-relay", line
@@ -119,6 +121,7 @@ func (r *Relay) start(ctx context.Context, cp *controlplane.ControlPlane, among 
 	if err != nil {
 		return nil, err
 	}
+	flags["--health-address"] = health
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		flag, _, _ := strings.Cut(arg, "=")
 		_, replaced := flags[flag]
@@ -128,7 +131,7 @@ func (r *Relay) start(ctx context.Context, cp *controlplane.ControlPlane, among 
 		args = append(args, flag+"="+value)
 	}
 	return cp.Run(ctx, process.Spec{
-		Name: "fairlead-relay-" + name + "-" + health[strings.LastIndexByte(health, ':')+1:], Path: path, Args: args,
+		Name: "fairlead-" + name + "-" + health[strings.LastIndexByte(health, ':')+1:], Path: path, Args: args,
 		Ready: func(ctx context.Context) error {
 			_, err := process.Get(ctx, "http://"+health+"/readyz")
 			return err

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/ports"
 	"github.com/fairlead-io/fairlead/e2e/process"
-	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/e2e/rights"
 )
 
 func TestMain(m *testing.M) { controlplanetest.Main(m) }
@@ -67,28 +67,29 @@ func (c *cluster) setPassword(t *testing.T, password string) {
 	controlplanetest.Require(t, err)
 }
 
-// follow starts the program of the DaemonSet fairlead-node.
+// follow starts the container of the DaemonSet fairlead-node.
 func (c *cluster) follow(t *testing.T) (folder string, p *process.Process) {
 	t.Helper()
-	program, err := tools.Program(t.Context(), "fairlead-operator")
+	daemons, err := c.clients.AppsV1().DaemonSets(account).Get(t.Context(), account, metav1.GetOptions{})
 	controlplanetest.Require(t, err)
-	config, err := c.cp.ServiceAccount(t.Context(), account, account)
-	controlplanetest.Require(t, err)
-	kubeconfig, err := c.cp.Kubeconfig(config)
+	kubeconfig, err := c.cp.Kubeconfig(c.account(t))
 	controlplanetest.Require(t, err)
 	health, err := ports.Reserve()
 	controlplanetest.Require(t, err)
 	folder = t.TempDir()
-	p, err = c.cp.Run(t.Context(), process.Spec{
-		Name: "fairlead-node", Path: program,
-		Args: []string{"follow", "--kubeconfig=" + kubeconfig, "--namespace=" + policies.Namespace, "--folder=" + folder, "--as-settings", "--health-address=" + health.Address()},
-		Ready: func(ctx context.Context) error {
-			_, err := process.Get(ctx, "http://"+health.Address()+"/readyz")
-			return err
-		},
+	p, err = deployment.Container(t.Context(), c.cp, daemons.Spec.Template.Spec.Containers, "follow", health.Address(), map[string]string{
+		"--folder": folder, "--kubeconfig": kubeconfig,
 	})
 	controlplanetest.Require(t, err)
 	return folder, p
+}
+
+// account has the rights of a machine.
+func (c *cluster) account(t *testing.T) *rest.Config {
+	t.Helper()
+	config, err := c.cp.ServiceAccount(t.Context(), account, account)
+	controlplanetest.Require(t, err)
+	return config
 }
 
 func awaitSettings(t *testing.T, folder, password string) {
@@ -99,11 +100,74 @@ func awaitSettings(t *testing.T, folder, password string) {
 	})
 }
 
-func TestAMachinesSettingsFollowTheSource(t *testing.T) {
+func TestAMachineOfACluster(t *testing.T) {
 	c := install(t)
 	folder, follower := c.follow(t)
 	awaitSettings(t, folder, password)
+	t.Run("TestWhereThePasswordIsInAClusterWithTheRelay", func(t *testing.T) { c.checkWhere(t, follower) })
+	t.Run("TestAMachineMayReadTheSourceAndTheCertificatesAlone", c.checkRights)
+	t.Run("TestAMachinesSettingsFollowTheSource", func(t *testing.T) { c.checkSettings(t, folder, follower) })
+}
 
+// checkWhere: with the relay, the password is in the two namespaces of ours and nowhere else: no object, no process, no log.
+func (c *cluster) checkWhere(t *testing.T, node *process.Process) {
+	t.Helper()
+	relay, err := deployment.StartRelay(t.Context(), c.cp, policies.Namespace)
+	controlplanetest.Require(t, err)
+	t.Cleanup(func() { _ = relay.Stop() })
+	for _, env := range c.createPod(t).Spec.Containers[0].Env {
+		if env.ValueFrom != nil { // the search reads what stands in the pod
+			t.Errorf("a pod's %s is not literal", env.Name)
+		}
+	}
+	for range 3 { // the proxy is nowhere: what fails is logged
+		if status := ask(relay.Address); status != http.StatusBadGateway {
+			t.Errorf("status %d", status)
+		}
+	}
+	found := c.search(t)
+	if want := policies.Namespace + "/Secret/" + source; len(found) != 1 || found[0] != want {
+		t.Errorf("objects: %q", found)
+	}
+	for name, p := range map[string]*process.Process{"follow of the node": node, "follow": relay.Follow, "relay": relay.Relay} {
+		for _, what := range []string{"environ", "cmdline"} {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID(), what))
+			controlplanetest.Require(t, err)
+			if strings.Contains(string(text), password) {
+				t.Errorf("it is in %s of %s", what, name)
+			}
+		}
+		log, err := p.Log()
+		controlplanetest.Require(t, err)
+		if strings.Contains(log, password) {
+			t.Errorf("it is in the log of %s", name)
+		}
+	}
+
+	_, err = c.clients.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Data: map[string]string{"a": "see " + proxy(password)},
+	}, metav1.CreateOptions{})
+	controlplanetest.Require(t, err)
+	if found := c.search(t); len(found) != 2 {
+		t.Errorf("with a canary: %q", found)
+	}
+}
+
+func (c *cluster) checkRights(t *testing.T) {
+	resources, err := rights.Resources(c.cp.Admin())
+	controlplanetest.Require(t, err)
+	atHome := rights.Table{"secrets " + source: "get list watch", "configmaps fairlead-trusted-ca": "get list watch"}
+	for namespace, want := range map[string]rights.Table{"default": {}, account: {}, policies.Namespace: atHome} {
+		got, err := rights.Allowed(t.Context(), c.account(t), resources, namespace, atHome)
+		controlplanetest.Require(t, err)
+		for _, line := range rights.Diff(got, rights.WithEverybody(want)) {
+			t.Errorf("in namespace %s: %s", namespace, line)
+		}
+	}
+}
+
+func (c *cluster) checkSettings(t *testing.T, folder string, follower *process.Process) {
+	t.Helper()
 	mark, err := c.cp.AuditMark()
 	controlplanetest.Require(t, err)
 	c.setPassword(t, "second")
@@ -136,89 +200,5 @@ func TestAMachinesSettingsFollowTheSource(t *testing.T) {
 		if strings.Contains(log, "corp:"+secret) {
 			t.Errorf("the log has a password:\n%s", log)
 		}
-	}
-}
-
-func TestAMachineMayReadTheSourceAndTheCertificatesAlone(t *testing.T) {
-	c := install(t)
-	config, err := c.cp.ServiceAccount(t.Context(), account, account)
-	controlplanetest.Require(t, err)
-	its, err := kubernetes.NewForConfig(config)
-	controlplanetest.Require(t, err)
-	if _, err := its.CoreV1().Secrets(policies.Namespace).Get(t.Context(), source, metav1.GetOptions{}); err != nil {
-		t.Error(err)
-	}
-	for what, try := range map[string]func() error{
-		"another Secret": func() error {
-			_, err := its.CoreV1().Secrets(policies.Namespace).Get(t.Context(), "other", metav1.GetOptions{})
-			return err
-		},
-		"all Secrets": func() error {
-			_, err := its.CoreV1().Secrets(policies.Namespace).List(t.Context(), metav1.ListOptions{})
-			return err
-		},
-		"elsewhere": func() error {
-			_, err := its.CoreV1().Secrets("default").Get(t.Context(), source, metav1.GetOptions{})
-			return err
-		},
-		"another ConfigMap": func() error {
-			_, err := its.CoreV1().ConfigMaps(policies.Namespace).Get(t.Context(), "other", metav1.GetOptions{})
-			return err
-		},
-		"writing the source": func() error {
-			return its.CoreV1().Secrets(policies.Namespace).Delete(t.Context(), source, metav1.DeleteOptions{})
-		},
-		"a node": func() error { _, err := its.CoreV1().Nodes().Get(t.Context(), "node", metav1.GetOptions{}); return err },
-		"pods of a namespace": func() error {
-			_, err := its.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
-			return err
-		},
-	} {
-		if err := try(); !apierrors.IsForbidden(err) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-}
-
-// With the relay, the password is in the two namespaces of ours and nowhere else: no object, no process of a pod, no log.
-func TestWhereThePasswordIsInAClusterWithTheRelay(t *testing.T) {
-	c := install(t)
-	folder, node := c.follow(t)
-	awaitSettings(t, folder, password)
-	relay, err := deployment.StartRelay(t.Context(), c.cp, policies.Namespace)
-	controlplanetest.Require(t, err)
-	t.Cleanup(func() { _ = relay.Stop() })
-	pod := c.createPod(t)
-	web := startPod(t, c.cp, pod, relay.Address)
-	for range 3 { // the proxy is nowhere: what fails is logged
-		if status := ask(relay.Address); status != http.StatusBadGateway {
-			t.Errorf("status %d", status)
-		}
-	}
-	found := c.search(t)
-	if want := policies.Namespace + "/Secret/" + source; len(found) != 1 || found[0] != want {
-		t.Errorf("objects: %q", found)
-	}
-	for name, p := range map[string]*process.Process{"follow of the node": node, "follow": relay.Follow, "relay": relay.Relay, "a pod": web} {
-		for _, what := range []string{"environ", "cmdline"} {
-			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.PID(), what))
-			controlplanetest.Require(t, err)
-			if strings.Contains(string(text), password) {
-				t.Errorf("it is in %s of %s", what, name)
-			}
-		}
-		log, err := p.Log()
-		controlplanetest.Require(t, err)
-		if strings.Contains(log, password) {
-			t.Errorf("it is in the log of %s", name)
-		}
-	}
-
-	_, err = c.clients.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: "canary"}, Data: map[string]string{"a": "see " + proxy(password)},
-	}, metav1.CreateOptions{})
-	controlplanetest.Require(t, err)
-	if found := c.search(t); len(found) != 2 {
-		t.Errorf("with a canary: %q", found)
 	}
 }

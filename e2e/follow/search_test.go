@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -17,9 +16,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
-	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 // createPod makes a pod as a user does, once the API server has the policy.
@@ -36,21 +33,6 @@ func (c *cluster) createPod(t *testing.T) *corev1.Pod {
 		return err == nil && len(made.Spec.Containers[0].Env) == 6, err
 	})
 	return made
-}
-
-// startPod runs a program with the pod's variables. There is no network of pods: it sleeps.
-func startPod(t *testing.T, cp *controlplane.ControlPlane, pod *corev1.Pod, _ string) *process.Process {
-	t.Helper()
-	sleep, err := exec.LookPath("sleep")
-	controlplanetest.Require(t, err)
-	spec := process.Spec{Name: pod.Name, Path: sleep, Args: []string{"infinity"}, OnlyEnv: true}
-	for _, env := range pod.Spec.Containers[0].Env {
-		spec.Env = append(spec.Env, env.Name+"="+env.Value)
-	}
-	p, err := cp.Run(t.Context(), spec)
-	controlplanetest.Require(t, err)
-	t.Cleanup(p.Kill)
-	return p
 }
 
 func ask(relay string) int {
