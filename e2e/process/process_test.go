@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
+	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
@@ -36,12 +35,9 @@ func TestAProgramThatIsNeverReadyIsStoppedAndItsLastAnswerQuoted(t *testing.T) {
 	spec := shell(t, "echo $$ > pid; exec sleep 1000")
 	spec.ReadyTimeout = 2 * time.Second
 	spec.Ready = func(context.Context) error { // it has begun before the time is up, however late it does
-		await(t, "its number", func() error {
+		controlplanetest.Await(t, "its number", func(context.Context) (bool, error) {
 			pid, err := os.ReadFile(filepath.Join(spec.Dir, "pid"))
-			if err == nil && len(pid) == 0 {
-				err = errors.New("the file is empty")
-			}
-			return err
+			return controlplanetest.Holds(len(pid) > 0, "it says %q: %v", pid, err)
 		})
 		return errors.New("still mooring")
 	}
@@ -111,24 +107,23 @@ func TestAProgramSurvivesTheThreadThatAskedForIt(t *testing.T) {
 		if thread == os.Getpid() {
 			continue // the first thread only rests
 		}
-		await(t, "the end of the thread", func() error {
-			if _, err := os.Stat(fmt.Sprint("/proc/self/task/", thread)); err == nil {
-				return fmt.Errorf("%d is there", thread)
-			}
-			return nil
+		controlplanetest.Await(t, "the end of the thread", func(context.Context) (bool, error) {
+			_, err := os.Stat(fmt.Sprint("/proc/self/task/", thread))
+			return controlplanetest.Holds(err != nil, "%d is there", thread)
 		})
 	}
 	for _, p := range started {
 		if err := syscall.Kill(p.PID(), syscall.SIGUSR1); err != nil {
 			t.Errorf("a program died with the thread: %v", err)
 		}
-		await(t, "an answer of the program", func() error {
+		controlplanetest.Await(t, "an answer of the program", func(context.Context) (bool, error) {
 			select {
 			case <-p.Done():
 				t.Fatal("a program died with the thread")
 			default:
 			}
-			return says(p.LogFile(), "alive")
+			err := says(p.LogFile(), "alive")
+			return err == nil, err
 		})
 		if err := p.Stop(); err != nil {
 			t.Error(err)
@@ -142,18 +137,6 @@ func says(file, text string) error {
 		err = fmt.Errorf("it says %q", log)
 	}
 	return err
-}
-
-func await(t *testing.T, what string, condition func() error) {
-	t.Helper()
-	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		last = condition()
-		return last == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("await %s: %v (last error: %v)", what, err, last)
-	}
 }
 
 func shell(t *testing.T, script string) process.Spec {

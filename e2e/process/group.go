@@ -8,6 +8,15 @@ import (
 	"syscall"
 )
 
+// attributes puts a program into a process group of its own, so that Stop reaches its children and
+// Ctrl-C in a terminal does not reach it before the test can clean up.
+func attributes(detached bool) *syscall.SysProcAttr {
+	if detached {
+		return &syscall.SysProcAttr{Setsid: true} // a session is a group too, and has no terminal
+	}
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // see fork
+}
+
 // groupAlive tells whether anybody in the process group still runs. The kernel's own answer is not
 // enough: it counts zombies, and where nobody reaps orphans those stay.
 func groupAlive(group int) bool {
