@@ -103,23 +103,58 @@ func checkFiles(t *testing.T, root string, s sample) {
 	}
 }
 
-func TestAMachineWithoutAProxyGetsAnEmptyFile(t *testing.T) {
+func TestIgnitionTakesEveryKindOfMachine(t *testing.T) {
 	program := validator(t)
-	for _, variant := range []ignition.Variant{ignition.Flatcar, ignition.FedoraCoreOS} {
-		config, err := render.Ignition(resolve.Effective{Namespace: "org-acme", Cluster: "mycluster", Mode: resolve.ModeDirect}, variant)
-		if err != nil {
-			t.Fatal(err)
+	relayed := newInternet(t).configuration(t)
+	relayed.Node.Delivery = resolve.DeliveryRelay
+	relayed.Node.Relay = resolve.MachineRelay{Image: "registry.example/fairlead-relay:1", Binary: "/opt/fairlead/bin/fairlead-relay"}
+	for name, row := range map[string]struct {
+		machine resolve.Effective
+		says    *regexp.Regexp
+		check   func(t *testing.T, root string, e resolve.Effective)
+	}{
+		"with a relay":    {relayed, insecure, checkRelay},
+		"without a proxy": {resolve.Effective{Namespace: "org-acme", Cluster: "mycluster", Mode: resolve.ModeDirect}, regexp.MustCompile("^$"), checkEmpty},
+	} {
+		for _, variant := range []ignition.Variant{ignition.Flatcar, ignition.FedoraCoreOS} {
+			t.Run(fmt.Sprintf("%s, %s", name, variant), func(t *testing.T) {
+				config, err := render.Ignition(row.machine, variant)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if said, err := validate(t, program, config); err != nil || !row.says.MatchString(said) {
+					t.Errorf("%v\n%s", err, said)
+				}
+				root := t.TempDir()
+				if said, err := apply(t, root, decode(t, config)); err != nil {
+					t.Fatalf("%v\n%.3000s", err, said)
+				}
+				row.check(t, root, row.machine)
+			})
 		}
-		if said, err := validate(t, program, config); err != nil || said != "" {
-			t.Errorf("%s: %v\n%s", variant, err, said)
+	}
+}
+
+func checkRelay(t *testing.T, root string, e resolve.Effective) {
+	t.Helper()
+	settings, mode := read(t, root, "/etc/fairlead/relay/settings")
+	if want, _ := render.RelaySettings(e); settings != string(want) || mode != 0o600 {
+		t.Errorf("the settings have %o:\n%s", mode, settings)
+	}
+	for _, unit := range []string{"relay.socket", "relay.service", "relay-install.service", "relay-update.path", "relay-update.service"} {
+		if content, _ := read(t, root, "/etc/systemd/system/fairlead-"+unit); !strings.HasPrefix(content, "[Unit]\n") {
+			t.Errorf("fairlead-%s is %q", unit, content)
 		}
-		root := t.TempDir()
-		if said, err := apply(t, root, decode(t, config)); err != nil {
-			t.Fatalf("%s: %v\n%s", variant, err, said)
-		}
-		if content, mode := read(t, root, "/etc/fairlead/proxy.env"); content != "" || mode != 0o600 {
-			t.Errorf("%s: %q, %#o", variant, content, mode)
-		}
+	}
+	if env, _ := read(t, root, "/etc/fairlead/proxy.env"); !strings.Contains(env, `HTTPS_PROXY="http://127.0.0.1:3128"`) {
+		t.Errorf("proxy.env is %s", env)
+	}
+}
+
+func checkEmpty(t *testing.T, root string, _ resolve.Effective) {
+	t.Helper()
+	if content, mode := read(t, root, "/etc/fairlead/proxy.env"); content != "" || mode != 0o600 {
+		t.Errorf("proxy.env is %q, %#o", content, mode)
 	}
 }
 
