@@ -3,14 +3,11 @@
 package egress_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -138,22 +135,12 @@ func (s *site) direct(address string) (bool, error) {
 	return true, conn.Close()
 }
 
-// proxied says what the proxy answers to a CONNECT.
-func (s *site) proxied(host string) (int, error) {
-	conn, err := s.network.Dial(s.Context(), machine.Corp, net.JoinHostPort(machine.ProxyAddress, fmt.Sprint(machine.ProxyPort)))
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = conn.Close() }()
-	account := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
-	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", host, host, account); err != nil {
-		return 0, err
-	}
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		return 0, err
-	}
-	return answer.StatusCode, answer.Body.Close()
+// proxied says what the proxy answers to a CONNECT. Nobody serves TLS behind it, so curl fails after that.
+func (s *site) proxied(host string) string {
+	s.Helper()
+	proxy := fmt.Sprintf("http://%s:%s@%s:%d", user, password, machine.ProxyAddress, machine.ProxyPort)
+	out, _ := s.network.Run(s.Context(), machine.Corp, nil, "curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_connect}", "--proxy", proxy, "https://"+host)
+	return string(out)
 }
 
 func TestPacketsGoWhereExplainSays(t *testing.T) {
@@ -195,19 +182,16 @@ func TestPacketsGoWhereExplainSays(t *testing.T) {
 		if d.connect == "" {
 			continue
 		}
-		if status, err := s.proxied(d.connect); status != http.StatusOK || says != "proxy" {
-			t.Errorf("%s: explain says %s, the proxy %d, %v", name, says, status, err)
+		if status := s.proxied(d.connect); status != "200" || says != "proxy" {
+			t.Errorf("%s: explain says %s, the proxy %q", name, says, status)
 		}
 	}
 	if seen["direct"] < 3 || seen["proxy"] < 2 {
 		t.Errorf("the table is blind: %v", seen)
 	}
-}
 
-// What is listed by name is reached with its address.
-func TestAnAddressThatIsAllowedIsReached(t *testing.T) {
-	s := newSite(t)
-	policy, _ := s.command("render", "-o", "networkpolicy", "--namespace", "shop", "--allow", machine.InternetAddress)
+	// What is listed by name is reached with its address.
+	policy, _ = s.command("render", "-o", "networkpolicy", "--namespace", "shop", "--allow", machine.InternetAddress)
 	s.enforce(policy)
 	for address, want := range map[string]bool{machine.InternetAddress + ":443": true, machine.HubAddress + ":443": false} {
 		if reached, err := s.direct(address); err != nil || reached != want {

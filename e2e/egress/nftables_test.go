@@ -36,7 +36,7 @@ func ruleset(policy networkingv1.NetworkPolicy, pods string) (string, error) {
 		}
 	}
 	// Refused, so that a client need not wait; answers to what came in pass, as NetworkPolicies have it.
-	return "table inet fairlead {\n chain leaving {\n  type filter hook output priority 0; policy accept;\n  oif lo accept\n  ct state established,related accept\n  " +
+	return "flush ruleset\ntable inet fairlead {\n chain leaving {\n  type filter hook output priority 0; policy accept;\n  oif lo accept\n  ct state established,related accept\n  " +
 		strings.Join(rules, "\n  ") + "\n  meta l4proto tcp reject with tcp reset\n  reject\n }\n}\n", nil
 }
 
