@@ -2,6 +2,8 @@ package node_test
 
 import (
 	"net"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +32,10 @@ func TestANodeAsksTheProxyForEtcdUnlessTheListHasTheNodes(t *testing.T) {
 	controlplanetest.Require(t, err)
 	t.Cleanup(func() { controlplanetest.Require(t, etcd.Stop()) })
 
-	member := build(t, "member")
+	member := filepath.Join(t.TempDir(), "member")
+	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", member, "./member").CombinedOutput(); err != nil {
+		t.Fatalf("build member: %v\n%s", err, output)
+	}
 	join := func(noProxy string) error {
 		_, err := n.Network.Run(t.Context(), machine.Corp, []string{
 			"HTTPS_PROXY=http://" + user + ":" + password + "@" + machine.ProxyAddress + ":3128", "NO_PROXY=" + noProxy,

@@ -1,10 +1,7 @@
 package node_test
 
 import (
-	"context"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/machine/machinetest"
 	"github.com/fairlead-io/fairlead/e2e/node"
-	"github.com/fairlead-io/fairlead/e2e/process"
 )
 
 func TestAContainerHasTheEnvironmentAndArgumentsOfItsPodAndNoOther(t *testing.T) {
@@ -150,18 +146,6 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
-func TestAContainerThatIsStoppedHasTimeToSayGoodbye(t *testing.T) {
-	n := newNode(t)
-	command := []string{"sh", "-c", "trap 'sleep .1; echo goodbye; exit' TERM; echo ready; while :; do sleep .05; done"}
-	p, err := n.Start(t.Context(), pod(corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Command: command}}}), "c")
-	controlplanetest.Require(t, err)
-	awaitLog(t, p, "ready")
-	controlplanetest.Require(t, p.Stop())
-	if log, err := p.Log(); !strings.HasSuffix(log, "goodbye\n") {
-		t.Errorf("it said %q (%v)", log, err)
-	}
-}
-
 const namespace = "tunnels"
 
 var ref = corev1.LocalObjectReference{Name: "agent"}
@@ -185,22 +169,4 @@ func pod(spec corev1.PodSpec) *corev1.Pod {
 func newNode(t *testing.T, objects ...runtime.Object) *node.Node {
 	t.Helper()
 	return &node.Node{Network: machinetest.Network(t), Clients: fake.NewClientset(objects...)}
-}
-
-// awaitLog returns when the program has printed the text.
-func awaitLog(t *testing.T, p *process.Process, text string) {
-	t.Helper()
-	controlplanetest.Await(t, "the program to say "+text, func(context.Context) (bool, error) {
-		log, err := p.Log()
-		return strings.Contains(log, text), err
-	})
-}
-
-func build(t *testing.T, name string) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), name)
-	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./"+name).CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", name, err, output)
-	}
-	return program
 }
