@@ -96,5 +96,8 @@ func (a *accounts) lastStart(user string) (last time.Time) {
 			last = start.At
 		}
 	}
+	if last.IsZero() {
+		a.t.Errorf("squid has noted no request of %s", user)
+	}
 	return last
 }
