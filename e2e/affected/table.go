@@ -25,7 +25,7 @@ var table = []row{
 	{"examples/charts", []string{"docs", "app"}},
 	{"examples/monitoring", []string{"docs", "monitoring"}},
 	{"examples/software", []string{"docs", "flux", "deliver"}},
-	{"images", []string{"image", "release", "machine"}},
+	{"images", []string{"image", "release", "nodes"}},
 	{"internal", nil},
 	{"internal/agents", []string{"mutate", "policies"}},
 	{"internal/agents/doctor", []string{"doctor"}},

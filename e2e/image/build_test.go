@@ -3,20 +3,16 @@
 package image_test
 
 import (
-	"archive/tar"
 	"context"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
+	"github.com/fairlead-io/fairlead/e2e/registry"
 	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/images"
 )
@@ -46,7 +42,7 @@ func host(t *testing.T, name string) (v1.Image, v1.Descriptor) {
 	t.Helper()
 	digest, err := built[name]()
 	controlplanetest.Require(t, err)
-	index, descriptor := readArchive(t, filepath.Join(output(), name+".tar"))
+	index, descriptor := registry.Archive(t, filepath.Join(output(), name+".tar"))
 	if descriptor.Digest != digest {
 		t.Fatalf("the archive of %s has %s, and %s was built", name, descriptor.Digest, digest)
 	}
@@ -58,36 +54,4 @@ func host(t *testing.T, name string) (v1.Image, v1.Descriptor) {
 	image, err := index.Image(manifests.Manifests[0].Digest)
 	controlplanetest.Require(t, err)
 	return image, descriptor
-}
-
-// readArchive unpacks an archive and reads the layout in it.
-func readArchive(t *testing.T, path string) (v1.ImageIndex, v1.Descriptor) {
-	t.Helper()
-	dir := t.TempDir()
-	file, err := os.Open(path)
-	controlplanetest.Require(t, err)
-	defer file.Close()
-	archive := tar.NewReader(file)
-	for {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		controlplanetest.Require(t, err)
-		content, err := io.ReadAll(archive)
-		controlplanetest.Require(t, err)
-		target := filepath.Join(dir, header.Name)
-		controlplanetest.Require(t, os.MkdirAll(filepath.Dir(target), 0o755))
-		controlplanetest.Require(t, os.WriteFile(target, content, 0o600))
-	}
-	top, err := layout.ImageIndexFromPath(dir)
-	controlplanetest.Require(t, err)
-	manifest, err := top.IndexManifest()
-	controlplanetest.Require(t, err)
-	if len(manifest.Manifests) != 1 {
-		t.Fatalf("%s has %d images", path, len(manifest.Manifests))
-	}
-	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
-	controlplanetest.Require(t, err)
-	return index, manifest.Manifests[0]
 }

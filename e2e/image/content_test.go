@@ -155,7 +155,8 @@ func TestTheBillOfMaterialsHasEveryModuleOfTheProgram(t *testing.T) {
 // Whoever reads it by image-spec's types and writes it again, as skopeo does, must have the same digest.
 func TestAnIndexIsWrittenAsTheImageSpecWritesIt(t *testing.T) {
 	host(t, "fairlead-relay")
-	raw, err := registry.Archive(t, filepath.Join(output(), "fairlead-relay.tar")).RawManifest()
+	archive, _ := registry.Archive(t, filepath.Join(output(), "fairlead-relay.tar"))
+	raw, err := archive.RawManifest()
 	controlplanetest.Require(t, err)
 	var index ispec.Index
 	controlplanetest.Require(t, json.Unmarshal(raw, &index))
@@ -182,7 +183,7 @@ func TestTheSameCommitHasTheSameDigestWhereverItIsCheckedOut(t *testing.T) {
 		head, err := exec.Command("git", "-C", clone, "rev-parse", "HEAD").Output()
 		controlplanetest.Require(t, err)
 		revision = strings.TrimSpace(string(head))
-		index, _ := readArchive(t, filepath.Join(into, "fairlead-relay.tar"))
+		index, _ := registry.Archive(t, filepath.Join(into, "fairlead-relay.tar"))
 		manifest, err := index.IndexManifest()
 		controlplanetest.Require(t, err)
 		image, err := index.Image(manifest.Manifests[0].Digest)

@@ -1,12 +1,10 @@
 package image_test
 
 import (
-	"archive/tar"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -167,22 +165,10 @@ func unpack(t *testing.T, name, root string) {
 	image, _ := host(t, name)
 	files := mutate.Extract(image)
 	defer files.Close()
-	controlplanetest.Require(t, os.MkdirAll(root, 0o755))
-	archive := tar.NewReader(files)
-	for {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		controlplanetest.Require(t, err)
-		path := filepath.Join(root, header.Name)
-		if header.Typeflag == tar.TypeDir {
-			controlplanetest.Require(t, os.MkdirAll(path, header.FileInfo().Mode().Perm()))
-			continue
-		}
-		content, err := io.ReadAll(archive)
-		controlplanetest.Require(t, err)
-		controlplanetest.Require(t, os.MkdirAll(filepath.Dir(path), 0o755)) // mutate.Extract has the last layer first
-		controlplanetest.Require(t, os.WriteFile(path, content, header.FileInfo().Mode().Perm()))
+	controlplanetest.Require(t, os.Mkdir(root, 0o755))
+	cmd := exec.CommandContext(t.Context(), "tar", "--extract", "--preserve-permissions", "--directory", root)
+	cmd.Stdin = files
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }

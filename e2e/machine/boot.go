@@ -35,8 +35,6 @@ type Options struct {
 	Programs []string
 	// Baked are files here that the machine's image has at these paths, for everybody to execute.
 	Baked map[string]string
-	// Hostname is "node" if not set.
-	Hostname string
 	// Progress is told what takes long.
 	Progress io.Writer
 }
@@ -62,9 +60,6 @@ func (n *Network) Boot(ctx context.Context, options Options) (*Machine, error) {
 	if options.Progress == nil {
 		options.Progress = io.Discard
 	}
-	if options.Hostname == "" {
-		options.Hostname = "node"
-	}
 	debian, err := rootFS(ctx, options.Progress)
 	if err != nil {
 		return nil, err
@@ -84,7 +79,7 @@ func (n *Network) Boot(ctx context.Context, options Options) (*Machine, error) {
 func (m *Machine) makeDisk(ctx context.Context, debian string, options Options) error {
 	const script = `mkdir "$1" "$2" && mount -t tmpfs tmpfs "$1" && mkdir "$1/upper" "$1/work" &&
 		mount -t overlay overlay -o "lowerdir=$3,upperdir=$1/upper,workdir=$1/work" "$2"`
-	if err := m.network.run(ctx, Corp, "sh", "-c", script, "sh", disk, root, debian); err != nil {
+	if _, err := m.network.Run(ctx, Corp, nil, "sh", "-c", script, "sh", disk, root, debian); err != nil {
 		return fmt.Errorf("make its disk: %w", err)
 	}
 	inside, err := os.OpenRoot(m.network.Path(root))
@@ -129,7 +124,7 @@ func (m *Machine) start(ctx context.Context, programs []string) error {
 		args = append(args, "--bind-ro="+program+":/usr/local/bin/"+filepath.Base(program))
 	}
 	var err error
-	m.process, err = m.network.start(ctx, Corp, process.Spec{Name: "machine", Path: "sh", Args: args})
+	m.process, err = m.network.Start(ctx, Corp, process.Spec{Name: "machine", Path: "sh", Args: args})
 	if err != nil {
 		return err
 	}
@@ -230,6 +225,6 @@ func (m *Machine) forget() error {
 		! mountpoint --quiet "$folder" || umount --lazy "$folder"
 		[ ! -e "$folder" ] || rmdir "$folder"
 	done`
-	err := m.network.run(context.Background(), Corp, "sh", "-e", "-c", script, "sh", root, disk)
+	_, err := m.network.Run(context.Background(), Corp, nil, "sh", "-e", "-c", script, "sh", root, disk)
 	return errors.Join(err, m.network.removeCgroups())
 }

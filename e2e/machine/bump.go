@@ -56,12 +56,12 @@ func (s *Squid) bumps(ctx context.Context, options SquidOptions) error {
 	}
 	// Not written by this process: what it forks meanwhile would have the file open for a moment, and a program that is open
 	// for writing does not start.
-	if _, err := output(ctx, "", "cp", filepath.Join(root, "usr/lib/squid/security_file_certgen"), s.file("certgen")); err != nil {
+	if _, err := output(ctx, "", nil, "cp", filepath.Join(root, "usr/lib/squid/security_file_certgen"), s.file("certgen")); err != nil {
 		return err
 	}
-	if out, err := output(ctx, "", s.file("certgen"), "-c", "-s", s.file("certificates"), "-M", "4MB"); err != nil {
+	if out, err := output(ctx, "", nil, s.file("certgen"), "-c", "-s", s.file("certificates"), "-M", "4MB"); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	_, err = output(ctx, "", "chown", "-R", "proxy:proxy", s.file("certificates"))
+	_, err = output(ctx, "", nil, "chown", "-R", "proxy:proxy", s.file("certificates"))
 	return err
 }

@@ -48,7 +48,9 @@ func (n *Network) Run(ctx context.Context, where Namespace, environment []string
 		return nil, errors.New("there is no command to run")
 	}
 	environment = append([]string{"PATH=" + path}, environment...) // of two, the last counts
-	out, err := outputOf(ctx, "", environment, n.nsenter(where, command...)...)
+	out, err := output(ctx, "", environment, append([]string{
+		"nsenter", "--target", strconv.Itoa(n.init), "--mount", "--pid", "--net=" + n.namespace(where),
+	}, command...)...)
 	if err != nil {
 		return out, fmt.Errorf("%s in %s: %w", command[0], where, err)
 	}
@@ -64,7 +66,27 @@ func (n *Network) Start(ctx context.Context, where Namespace, spec process.Spec)
 // StartIn does the same with mounts of its own, see Mounts; nil are the network's.
 func (n *Network) StartIn(ctx context.Context, where Namespace, mounts *os.File, spec process.Spec) (*process.Process, error) {
 	spec.OnlyEnv, spec.Env = true, append([]string{"PATH=" + path}, spec.Env...)
-	return n.startIn(ctx, where, mounts, spec)
+	nsenter, err := exec.LookPath("nsenter") // env would look where the program's PATH says
+	if err != nil {
+		return nil, err
+	}
+	// The whole group gets a signal. nsenter outlives it: with its end, process ends those that are left.
+	const signals = "-signal=HUP,INT,TERM"
+	args := []string{"--ignore" + signals, nsenter, "--target", strconv.Itoa(n.init), "--pid", "--net=" + n.namespace(where)}
+	if mounts == nil {
+		args = append(args, "--mount")
+	} else {
+		args = append(args, fmt.Sprintf("--mount=/proc/%d/fd/%d", os.Getpid(), mounts.Fd()))
+	}
+	if spec.Dir != "" {
+		args = append(args, "--wdns="+spec.Dir)
+	}
+	args = append(args, "/usr/bin/env", "--default"+signals, spec.Path)
+	spec.Path, spec.Args, spec.Dir = "/usr/bin/env", append(args, spec.Args...), ""
+	if spec.LogFile == "" {
+		spec.LogFile = n.Path(Dir, spec.Name+".log")
+	}
+	return process.Start(ctx, spec)
 }
 
 // within makes a socket in a network. It stays there, wherever it is used.
@@ -90,48 +112,6 @@ func (n *Network) within(where Namespace, socket func() error) error {
 // namespace is the file of a network.
 func (n *Network) namespace(where Namespace) string { return n.Path("/run/netns", string(where)) }
 
-// nsenter is a command line that runs another one in a network.
-func (n *Network) nsenter(where Namespace, command ...string) []string {
-	return append([]string{
-		"nsenter", "--target", strconv.Itoa(n.init), "--mount", "--pid", "--net=" + n.namespace(where),
-	}, command...)
-}
-
-// run runs a command to its end.
-func (n *Network) run(ctx context.Context, where Namespace, command ...string) error {
-	_, err := output(ctx, "", n.nsenter(where, command...)...)
-	return err
-}
-
-// start runs a program, with this process's environment too, until the network ends, or it is stopped.
-func (n *Network) start(ctx context.Context, where Namespace, spec process.Spec) (*process.Process, error) {
-	return n.startIn(ctx, where, nil, spec)
-}
-
-func (n *Network) startIn(ctx context.Context, where Namespace, mounts *os.File, spec process.Spec) (*process.Process, error) {
-	nsenter, err := exec.LookPath("nsenter") // env would look where the program's PATH says
-	if err != nil {
-		return nil, err
-	}
-	// The whole group gets a signal. nsenter outlives it: with its end, process ends those that are left.
-	const signals = "-signal=HUP,INT,TERM"
-	args := []string{"--ignore" + signals, nsenter, "--target", strconv.Itoa(n.init), "--pid", "--net=" + n.namespace(where)}
-	if mounts == nil {
-		args = append(args, "--mount")
-	} else {
-		args = append(args, fmt.Sprintf("--mount=/proc/%d/fd/%d", os.Getpid(), mounts.Fd()))
-	}
-	if spec.Dir != "" {
-		args = append(args, "--wdns="+spec.Dir)
-	}
-	args = append(args, "/usr/bin/env", "--default"+signals, spec.Path)
-	spec.Path, spec.Args, spec.Dir = "/usr/bin/env", append(args, spec.Args...), ""
-	if spec.LogFile == "" {
-		spec.LogFile = n.Path(Dir, spec.Name+".log")
-	}
-	return process.Start(ctx, spec)
-}
-
 // Answers is a condition: somebody listens on the address.
 func (n *Network) Answers(from Namespace, address string) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -143,13 +123,8 @@ func (n *Network) Answers(from Namespace, address string) func(context.Context) 
 	}
 }
 
-// output is what a command prints. Its complaints are in the error.
-func output(ctx context.Context, stdin string, command ...string) ([]byte, error) {
-	return outputOf(ctx, stdin, nil, command...)
-}
-
-// outputOf is the same for a command with an environment; nil is this process's.
-func outputOf(ctx context.Context, stdin string, environment []string, command ...string) ([]byte, error) {
+// output is what a command prints. Its complaints are in the error. Without an environment it has this process's.
+func output(ctx context.Context, stdin string, environment []string, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = environment
 	var stderr bytes.Buffer

@@ -9,7 +9,17 @@ import (
 // Forward connects whoever comes to the listener with what is dialled, until the context ends.
 func Forward(ctx context.Context, listener net.Listener, dial func(context.Context) (net.Conn, error)) {
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
-	Accept(listener, func(from net.Conn) { forward(ctx, from, dial) })
+	Accept(listener, func(from net.Conn) {
+		to, err := dial(ctx)
+		if err != nil {
+			return
+		}
+		go func() {
+			defer to.Close() //nolint:errcheck // both ends see it
+			_, _ = io.Copy(to, from)
+		}()
+		_, _ = io.Copy(from, to)
+	})
 }
 
 // Accept has whoever comes to the listener handled, and then hangs up, until the listener is closed.
@@ -26,18 +36,6 @@ func Accept(listener net.Listener, handle func(net.Conn)) {
 			}()
 		}
 	}()
-}
-
-func forward(ctx context.Context, from net.Conn, dial func(context.Context) (net.Conn, error)) {
-	to, err := dial(ctx)
-	if err != nil {
-		return
-	}
-	go func() {
-		defer to.Close() //nolint:errcheck // both ends see it
-		_, _ = io.Copy(to, from)
-	}()
-	_, _ = io.Copy(from, to)
 }
 
 // To dials an address of this machine's, outside of all networks.

@@ -7,12 +7,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"os"
 	"runtime"
-	"slices"
 
 	"github.com/google/go-containerregistry/pkg/crane"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -61,22 +59,17 @@ http: {addr: "%[2]s", tls: {certificate: %[1]s/tls.crt, key: %[1]s/tls.key}}
 			return nil, fmt.Errorf("configure the registry: %w", err)
 		}
 	}
-	_, err = n.start(ctx, where, process.Spec{
+	_, err = n.Start(ctx, where, process.Spec{
 		Name: name, Path: "docker-registry", Args: []string{"serve", folder + "/config.yml"},
 		Ready: n.Answers(where, listen),
 	})
 	return &Registry{network: n, where: where, address: address, authority: authority}, err
 }
 
-// Push makes an image of one file and puts it into the registry, see PushFiles. The name is such as hello:1.
+// Push makes an image of one file, which anybody may execute, and puts it into the registry, from the registry's own
+// network. The name is such as hello:1.
 func (r *Registry) Push(ctx context.Context, name string) error {
-	return r.PushFiles(ctx, name, map[string][]byte{"hello": []byte("#!/bin/sh\necho hello\n")})
-}
-
-// PushFiles makes an image of files, which anybody may execute, and puts it into the registry, from the registry's own
-// network.
-func (r *Registry) PushFiles(ctx context.Context, name string, files map[string][]byte) error {
-	layer, err := layerOf(files)
+	layer, err := helloLayer()
 	if err != nil {
 		return fmt.Errorf("make an image: %w", err)
 	}
@@ -125,16 +118,15 @@ func (r *Registry) transport() *http.Transport {
 	}
 }
 
-func layerOf(files map[string][]byte) (v1.Layer, error) {
+func helloLayer() (v1.Layer, error) {
+	const hello = "#!/bin/sh\necho hello\n"
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(files[name]))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(files[name]); err != nil {
-			return nil, err
-		}
+	if err := w.WriteHeader(&tar.Header{Name: "hello", Mode: 0o755, Size: int64(len(hello))}); err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(w, hello); err != nil {
+		return nil, err
 	}
 	if err := w.Close(); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ const suite = "bookworm"
 // mirrors are where this machine has the suite from, as lines of sources.list: the one that mmdebstrap knows may
 // be out of reach. Where this is another Debian, there are none, and mmdebstrap takes that one.
 func mirrors(ctx context.Context) []string {
-	out, err := output(ctx, "", "apt-get", "indextargets", "--format", "deb $(REPO_URI) $(RELEASE) $(COMPONENT)",
+	out, err := output(ctx, "", nil, "apt-get", "indextargets", "--format", "deb $(REPO_URI) $(RELEASE) $(COMPONENT)",
 		"Created-By: Packages", "Origin: Debian")
 	if err != nil || !strings.Contains(string(out), " "+suite+" main\n") {
 		return nil
@@ -67,7 +67,7 @@ func rootFS(ctx context.Context, progress io.Writer) (string, error) {
 		// With mounts and processes of its own, nothing is left of it when it is killed.
 		command := append([]string{"unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"}, recipe...)
 		command = append(command, suite, filepath.Join(temp, "root"))
-		if _, err := output(ctx, "", append(command, mirrors(ctx)...)...); err != nil {
+		if _, err := output(ctx, "", nil, append(command, mirrors(ctx)...)...); err != nil {
 			return fmt.Errorf("%w: mmdebstrap: %w", tools.ErrUnavailable, err)
 		}
 		return os.Chmod(temp, 0o755)

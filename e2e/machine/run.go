@@ -15,7 +15,7 @@ import (
 // Run runs a command in the machine as root, with an environment that has a PATH and nothing else, and
 // returns what it prints. The error holds what it complains.
 func (m *Machine) Run(ctx context.Context, command ...string) (string, error) {
-	out, err := output(ctx, "", append([]string{
+	out, err := output(ctx, "", nil, append([]string{
 		"nsenter", "--target", strconv.Itoa(m.leader), "--all", "env", "-i", "--chdir=/", "PATH=" + path,
 	}, command...)...)
 	if err != nil {
@@ -26,7 +26,7 @@ func (m *Machine) Run(ctx context.Context, command ...string) (string, error) {
 
 // ReadFile reads a file of the running machine. A link that begins with a slash is not followed.
 func (m *Machine) ReadFile(name string) ([]byte, error) {
-	inside, err := os.OpenRoot(m.path("/"))
+	inside, err := os.OpenRoot(m.Path("/"))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (m *Machine) ReadFile(name string) ([]byte, error) {
 
 // WriteFile writes a file of the running machine, see ReadFile; its folder is there.
 func (m *Machine) WriteFile(name string, content []byte, mode os.FileMode) error {
-	inside, err := os.OpenRoot(m.path("/"))
+	inside, err := os.OpenRoot(m.Path("/"))
 	if err != nil {
 		return err
 	}
@@ -45,15 +45,11 @@ func (m *Machine) WriteFile(name string, content []byte, mode os.FileMode) error
 }
 
 // Path is where this process sees a file of the running machine, mounts in it included. It is gone with the machine.
-func (m *Machine) Path(name string) string { return m.path(name) }
-
-// path is where this process sees a file of the machine, mounts in it included.
-func (m *Machine) path(name string) string { return fmt.Sprintf("/proc/%d/root%s", m.leader, name) }
+func (m *Machine) Path(name string) string { return fmt.Sprintf("/proc/%d/root%s", m.leader, name) }
 
 // CloudInit is how cloud-init went.
 type CloudInit struct {
-	DataSource string
-	Errors     []string // of its modules; a command of runcmd that fails is one
+	Errors []string // of its modules; a command of runcmd that fails is one
 }
 
 // AwaitCloudInit returns when cloud-init has finished, well or not.
@@ -68,8 +64,7 @@ func (m *Machine) AwaitCloudInit(ctx context.Context) (CloudInit, error) {
 func (m *Machine) AwaitFiles(ctx context.Context) (CloudInit, error) {
 	var status struct {
 		V1 struct {
-			DataSource string
-			Init       struct {
+			Init struct {
 				Finished float64
 				Errors   []string
 			}
@@ -79,7 +74,7 @@ func (m *Machine) AwaitFiles(ctx context.Context) (CloudInit, error) {
 	if err == nil {
 		_, err = m.Run(ctx, "systemctl", "stop", "cloud-config.service", "cloud-final.service")
 	}
-	return CloudInit{DataSource: status.V1.DataSource, Errors: status.V1.Init.Errors}, err
+	return CloudInit{Errors: status.V1.Init.Errors}, err
 }
 
 // awaitReport reads what cloud-init says of itself, until that is there and done.

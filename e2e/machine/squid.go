@@ -85,7 +85,7 @@ func (n *Network) StartSquid(ctx context.Context, options SquidOptions) (*Squid,
 // Start starts it again, as it was and with the same log, after a Stop or Kill.
 func (s *Squid) Start(ctx context.Context) error {
 	var err error
-	s.process, err = s.network.start(ctx, DMZ, process.Spec{
+	s.process, err = s.network.Start(ctx, DMZ, process.Spec{
 		Name: "squid",
 		Path: s.program,
 		// -d1: what cache.log would hold is printed, and thus in the error if squid does not start.
@@ -203,7 +203,7 @@ func (o SquidOptions) hosts() string {
 func (s *Squid) writeUsers(ctx context.Context, passwords map[string]string) error {
 	var lines strings.Builder
 	for _, user := range slices.Sorted(maps.Keys(passwords)) {
-		hash, err := output(ctx, passwords[user]+"\n", "openssl", "passwd", "-apr1", "-stdin")
+		hash, err := output(ctx, passwords[user]+"\n", nil, "openssl", "passwd", "-apr1", "-stdin")
 		if err != nil {
 			return err
 		}

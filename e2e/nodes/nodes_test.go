@@ -61,6 +61,10 @@ func TestAMachineOfTheExamplePullsThroughTheProxy(t *testing.T) {
 		}
 		checkStaticPods(t, m)
 		checkFiles(t, m)
+		controlplanetest.Require(t, site.squid.SetPassword(t.Context(), "another"))
+		if err := m.Pull(t.Context(), machine.InternetName+"/"+image); err == nil || !strings.Contains(err.Error(), ": Proxy Authentication Required") {
+			t.Errorf("with the password of before: %v", err)
+		}
 		controlplanetest.Require(t, m.PowerOff(t.Context())) // ends the tunnels
 		tunnel := machine.Request{User: username, Method: "CONNECT", Target: machine.InternetName + ":443", Status: 200}
 		controlplanetest.Await(t, "the tunnel in squid's log", func(context.Context) (bool, error) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,8 +21,11 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/machine"
 	"github.com/fairlead-io/fairlead/e2e/operator"
 	"github.com/fairlead-io/fairlead/e2e/process"
+	"github.com/fairlead-io/fairlead/e2e/registry"
+	"github.com/fairlead-io/fairlead/e2e/repository"
 	"github.com/fairlead-io/fairlead/e2e/tier"
 	"github.com/fairlead-io/fairlead/e2e/tools"
+	"github.com/fairlead-io/fairlead/images"
 )
 
 // The second account, and what is to be found of both passwords wherever they stand in a URL.
@@ -121,9 +126,13 @@ func (s *site) awaitTunnels(t *testing.T, users ...string) {
 func TestAMachineWithoutTheProgramFetchesItThroughTheProxy(t *testing.T) {
 	tier.Full(t)
 	site := newSite(t)
-	program, err := os.ReadFile(relayProgram(t))
+	dir := t.TempDir()
+	_, err := images.Build(t.Context(), images.Options{ // as it is released
+		Repository: repository.Path(), Output: dir, Name: "fairlead-relay", Platforms: []v1.Platform{{OS: "linux", Architecture: runtime.GOARCH}},
+	})
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, site.internet.PushFiles(t.Context(), relayImage, map[string][]byte{"usr/local/bin/fairlead-relay": program}))
+	index, _ := registry.Archive(t, filepath.Join(dir, "fairlead-relay.tar"))
+	controlplanetest.Require(t, site.internet.PushIndex(t.Context(), relayImage, index))
 	fleet := newFleet(t, site.authority.PEM(), relayed())
 	m := site.boot(t, fleet.bootstrapData(t, exampleSpec(t, "kubeadm-debian-relay.yaml")), nil)
 	if err := m.Pull(t.Context(), machine.InternetName+"/"+image); err != nil {

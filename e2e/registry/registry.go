@@ -48,8 +48,8 @@ func Start(t *testing.T) string {
 	return port.Address()
 }
 
-// Archive is the image in an archive of package images.
-func Archive(t *testing.T, file string) v1.ImageIndex {
+// Archive is the image in an archive of package images, and its descriptor there.
+func Archive(t *testing.T, file string) (v1.ImageIndex, v1.Descriptor) {
 	t.Helper()
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), "tar", "--extract", "--file", file, "--directory", dir).CombinedOutput(); err != nil {
@@ -59,7 +59,10 @@ func Archive(t *testing.T, file string) v1.ImageIndex {
 	controlplanetest.Require(t, err)
 	manifest, err := top.IndexManifest()
 	controlplanetest.Require(t, err)
+	if len(manifest.Manifests) != 1 {
+		t.Fatalf("%s has %d images", file, len(manifest.Manifests))
+	}
 	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
 	controlplanetest.Require(t, err)
-	return index
+	return index, manifest.Manifests[0]
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/images"
 )
 
-// The relay stands for all images: they are made alike, and it is the smallest. e2e/machine has containerd pull it, e2e/flux the chart by Flux.
+// The relay stands for all images: they are made alike, and it is the smallest. e2e/nodes has containerd pull it, e2e/flux the chart by Flux.
 func TestARegistryTakesImagesAndChartsAndHelmPullsFromIt(t *testing.T) {
 	address, dir := registry.Start(t), t.TempDir()
 	version, err := images.Version(repository.Path())
@@ -81,5 +81,6 @@ func push(t *testing.T, archive, reference string) {
 	t.Helper()
 	to, err := name.ParseReference(reference)
 	controlplanetest.Require(t, err)
-	controlplanetest.Require(t, remote.WriteIndex(to, registry.Archive(t, archive), remote.WithContext(t.Context())))
+	index, _ := registry.Archive(t, archive)
+	controlplanetest.Require(t, remote.WriteIndex(to, index, remote.WithContext(t.Context())))
 }
