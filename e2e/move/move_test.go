@@ -87,15 +87,6 @@ func TestAMovedClusterKeepsItsSettings(t *testing.T) {
 		}
 	})
 	t.Run("the source's writes nothing, and nothing comes back", func(t *testing.T) { checkLeft(t, source, leaving, secrets, marks[source]) })
-	t.Run("a restart writes nothing", func(t *testing.T) {
-		controlplanetest.Require(t, target.operator.Stop())
-		mark := target.mark(t)
-		target.startOperator(t)
-		target.awaitReconciles(t, 1)
-		if writes := target.secretWrites(t, mark); len(writes) != 0 {
-			t.Errorf("%v", writes)
-		}
-	})
 	t.Run("the target's operator goes on", func(t *testing.T) { checkGoesOn(t, target) })
 	t.Run("a report that comes first waits for its Cluster", func(t *testing.T) { checkReportFirst(t, target) })
 	t.Run("what nothing selects in the target", func(t *testing.T) { checkNotSelected(t, source, target, func() { run(move) }) })

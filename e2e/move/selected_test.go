@@ -45,41 +45,11 @@ func checkNotSelected(t *testing.T, source, target *management, run func()) {
 		target.awaitReconciles(t, 4) // once each of the clusters
 		target.checkKept(t, had)
 	})
-	t.Run("without the note", func(t *testing.T) {
-		was := target.reconciles(t)
-		report := target.rawReport(t, next)
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.HadProxyAnnotation+`":null}}}`))
-		controlplanetest.Require(t, target.client.Patch(t.Context(), report, patch))
-		target.awaitReconciles(t, was+1)
-		controlplanetest.Await(t, "the note", func(context.Context) (bool, error) {
-			if note := target.rawReport(t, next).Annotations[v1alpha1.HadProxyAnnotation]; note != "true" {
-				return false, fmt.Errorf("it is %q", note)
-			}
-			return true, nil
-		})
-		target.checkKept(t, had)
-	})
 	for _, write := range target.secretWrites(t, mark) {
 		if strings.Contains(write, next) {
 			t.Error(write)
 		}
 	}
-	t.Run("its owner's word that it never had one", func(t *testing.T) {
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.HadProxyAnnotation+`":"false"}}}`))
-		controlplanetest.Require(t, target.client.Patch(t.Context(), target.rawReport(t, next), patch))
-		controlplanetest.Await(t, "the note, since the Secrets say otherwise", func(context.Context) (bool, error) {
-			noted := target.rawReport(t, next).Annotations
-			return controlplanetest.Holds(noted[v1alpha1.HadProxyAnnotation] == "true", "the report has %v", noted)
-		})
-		target.checkKept(t, had)
-
-		were := target.ours(t, next)
-		for _, secret := range were {
-			controlplanetest.Require(t, target.client.Delete(t.Context(), secret.DeepCopy()))
-		}
-		controlplanetest.Require(t, target.client.Patch(t.Context(), target.rawReport(t, next), patch))
-		target.checkBlank(t, were)
-	})
 }
 
 // selectNothing leaves the CorporateProxy there, but with a selector that nothing matches.
