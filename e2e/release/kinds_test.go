@@ -90,7 +90,6 @@ func kubectl(t *testing.T, cp *controlplane.ControlPlane, file string, flags ...
 	program, err := tools.Build(t.Context(), tools.Kubectl, os.Stderr)
 	controlplanetest.Require(t, err)
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"apply", "--kubeconfig", cp.AdminKubeconfig(), "-f", file}, flags...)...)
-	cmd.Env = append(os.Environ(), "KUBECACHEDIR="+t.TempDir()) // another test may have had the port before
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
