@@ -40,7 +40,7 @@ func (cp *ControlPlane) Expired(name string, groups ...string) (*rest.Config, er
 
 func (cp *ControlPlane) user(name string, template *x509.Certificate) (*rest.Config, error) {
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	certificate, key, err := cp.pki.client.issue(template)
+	certificate, key, err := cp.pki.client.IssueFrom(template)
 	if err != nil {
 		return nil, fmt.Errorf("make user %s: %w", name, err)
 	}
@@ -77,7 +77,7 @@ func (cp *ControlPlane) ServiceAccount(ctx context.Context, namespace, name stri
 func (cp *ControlPlane) anonymous() *rest.Config {
 	return &rest.Config{
 		Host:            "https://" + cp.port.Address(),
-		TLSClientConfig: rest.TLSClientConfig{CAData: cp.pki.serving.pem()},
+		TLSClientConfig: rest.TLSClientConfig{CAData: cp.pki.serving.PEM()},
 		QPS:             -1,
 	}
 }

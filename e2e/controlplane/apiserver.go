@@ -33,7 +33,7 @@ func (cp *ControlPlane) StartAPIServer(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make client to ask for readiness: %w", err)
 	}
-	cp.apiServer, err = cp.run(ctx, process.Spec{
+	cp.apiServer, err = cp.Run(ctx, process.Spec{
 		Name: "kube-apiserver",
 		Path: cp.programs.apiServer,
 		Args: append(cp.apiServerArgs(), cp.options.APIServerArgs...),

@@ -20,7 +20,6 @@ const (
 	ServiceAccounts        = "serviceaccount-controller"
 	ServiceAccountTokens   = "serviceaccount-token-controller"
 	EndpointSlices         = "endpointslice-controller"
-	RootCAPublisher        = "root-ca-certificate-publisher-controller"
 )
 
 // StartControllerManager runs kube-controller-manager with the named controllers, or with those that it
@@ -43,7 +42,7 @@ func (cp *ControlPlane) StartControllerManager(ctx context.Context, controllers 
 	if err != nil {
 		return err
 	}
-	cp.controllerManager, err = cp.run(ctx, process.Spec{
+	cp.controllerManager, err = cp.Run(ctx, process.Spec{
 		Name:  "kube-controller-manager",
 		Path:  path,
 		Args:  cp.controllerManagerArgs(port, controllers),
@@ -71,8 +70,8 @@ func (cp *ControlPlane) controllerManagerArgs(port *ports.Port, controllers []st
 	}
 }
 
-// StopControllerManager does nothing when there is none.
-func (cp *ControlPlane) StopControllerManager() error {
+// stopControllerManager does nothing when there is none.
+func (cp *ControlPlane) stopControllerManager() error {
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
 	if cp.controllerManager == nil {

@@ -116,7 +116,7 @@ func (cp *ControlPlane) AdminKubeconfig() string { return cp.dir.adminKubeconfig
 
 // Stop ends all programs and removes all files. It may be called more than once.
 func (cp *ControlPlane) Stop() error {
-	errs := []error{cp.StopControllerManager(), cp.StopAPIServer(), cp.stopEtcd()}
+	errs := []error{cp.stopControllerManager(), cp.StopAPIServer(), cp.stopEtcd()}
 	if cp.port != nil {
 		_ = cp.port.Release()
 	}

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const servedTimeout = 2 * time.Minute
@@ -25,15 +25,11 @@ func (cp *ControlPlane) awaitServed(ctx context.Context, crds []*unstructured.Un
 	if err != nil {
 		return fmt.Errorf("make discovery client: %w", err)
 	}
-	objects, err := dynamic.NewForConfig(cp.admin)
-	if err != nil {
-		return fmt.Errorf("make client for CRDs: %w", err)
-	}
-	definitions := objects.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	for _, crd := range crds {
 		err := wait.PollUntilContextTimeout(ctx, pollInterval, servedTimeout, true, func(ctx context.Context) (bool, error) {
-			current, err := definitions.Get(ctx, crd.GetName(), metav1.GetOptions{})
-			if err != nil {
+			current := &unstructured.Unstructured{}
+			current.SetGroupVersionKind(crd.GroupVersionKind())
+			if err := cp.client.Get(ctx, client.ObjectKeyFromObject(crd), current); err != nil {
 				return false, err
 			}
 			return served(current, announced)
@@ -50,7 +46,7 @@ func served(object *unstructured.Unstructured, announced discovery.DiscoveryInte
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &crd); err != nil {
 		return false, err
 	}
-	if !established(crd) {
+	if !apihelpers.IsCRDConditionTrue(&crd, apiextensionsv1.Established) {
 		return false, nil
 	}
 	for _, version := range crd.Spec.Versions {
@@ -63,15 +59,6 @@ func served(object *unstructured.Unstructured, announced discovery.DiscoveryInte
 		}
 	}
 	return true, nil
-}
-
-func established(crd apiextensionsv1.CustomResourceDefinition) bool {
-	for _, condition := range crd.Status.Conditions {
-		if condition.Type == apiextensionsv1.Established {
-			return condition.Status == apiextensionsv1.ConditionTrue
-		}
-	}
-	return false
 }
 
 func announces(announced discovery.DiscoveryInterface, group schema.GroupVersion, plural string) (bool, error) {

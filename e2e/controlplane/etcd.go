@@ -20,7 +20,7 @@ func (cp *ControlPlane) StartEtcd(ctx context.Context) (err error) {
 		return nil
 	}
 	socket := cp.dir.etcdSocket()
-	cp.etcd, err = cp.run(ctx, process.Spec{
+	cp.etcd, err = cp.Run(ctx, process.Spec{
 		Name: "etcd",
 		Path: cp.programs.etcd,
 		Args: []string{

@@ -15,11 +15,6 @@ import (
 // folder, and to be kept running and ended by StopKept where the control plane is. Otherwise ending it
 // is the caller's.
 func (cp *ControlPlane) Run(ctx context.Context, spec process.Spec) (*process.Process, error) {
-	return cp.run(ctx, spec)
-}
-
-// run starts a program with its log, and when it is to be kept its process id, in our folder.
-func (cp *ControlPlane) run(ctx context.Context, spec process.Spec) (*process.Process, error) {
 	spec.Dir = cp.Dir()
 	spec.LogFile = cp.dir.log(spec.Name)
 	spec.Detached = cp.options.KeepRunning

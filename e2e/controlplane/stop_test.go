@@ -10,11 +10,11 @@ import (
 	"syscall"
 	"testing"
 
-	"k8s.io/client-go/tools/clientcmd"
-
 	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 )
+
+func TestMain(m *testing.M) { controlplanetest.Main(m) }
 
 func TestStopLeavesNoProcessAndNoFile(t *testing.T) {
 	t.Parallel()
@@ -38,25 +38,6 @@ func TestStopLeavesNoProcessAndNoFile(t *testing.T) {
 	}
 }
 
-func TestAFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(shortTempDir(t), "cp")
-	options := controlplane.Options{Dir: dir, Progress: os.Stderr, APIServerArgs: []string{"--no-such-flag"}}
-	_, err := controlplane.Start(t.Context(), options)
-	if err == nil {
-		t.Fatal("the API server started with a flag that it does not know")
-	}
-	if !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
-		controlplanetest.Require(t, err)
-	}
-	if running := processesIn(t, dir); len(running) != 0 {
-		t.Errorf("still running: %v", running)
-	}
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the folder is still there (%v)", err)
-	}
-}
-
 func TestAFolderWithSomethingInItIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -69,13 +50,13 @@ func TestAFolderWithSomethingInItIsRefused(t *testing.T) {
 	}
 }
 
-// startInChild makes the test binary start a control plane: its value is how it then ends, and where.
+// startInChild makes the test binary start a control plane in the folder that it names.
 const startInChild = "FAIRLEAD_E2E_TEST_START_IN"
 
 func TestTheProgramsDieWithAKilledTest(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(shortTempDir(t), "cp")
-	runChild(t, "killed", dir)
+	runChild(t, dir)
 	controlplanetest.Await(t, "the programs to die", func(context.Context) (bool, error) {
 		if running := processesIn(t, dir); len(running) != 0 {
 			return false, fmt.Errorf("still running: %v", running)
@@ -84,34 +65,11 @@ func TestTheProgramsDieWithAKilledTest(t *testing.T) {
 	})
 }
 
-func TestAKeptControlPlaneOutlivesItsStarterAndCanBeStopped(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(shortTempDir(t), "cp")
-	runChild(t, "kept", dir)
-	t.Cleanup(func() { _ = controlplane.StopKept(dir) })
-	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "admin.kubeconfig"))
-	controlplanetest.Require(t, err)
-	if _, err := clientsFor(t, cfg).Discovery().ServerVersion(); err != nil {
-		t.Errorf("the API server does not answer: %v", err)
-	}
-
-	controlplanetest.Require(t, controlplane.StopKept(dir))
-	if running := processesIn(t, dir); len(running) != 0 {
-		t.Errorf("still running: %v", running)
-	}
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the folder is still there (%v)", err)
-	}
-	if err := controlplane.StopKept(dir); err == nil {
-		t.Error("a folder that is none was accepted")
-	}
-}
-
-// runChild runs this test binary as one whose control plane is left to its fate.
-func runChild(t *testing.T, fate, dir string) {
+// runChild runs this test binary as one that is killed and leaves a control plane behind.
+func runChild(t *testing.T, dir string) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestChildIsNoTest$", "-test.v")
-	child.Env = append(os.Environ(), startInChild+"="+fate+" "+dir)
+	child.Env = append(os.Environ(), startInChild+"="+dir)
 	out, err := child.CombinedOutput()
 	if strings.Contains(string(out), "--- SKIP") {
 		t.Skipf("%s", out)
@@ -122,17 +80,14 @@ func runChild(t *testing.T, fate, dir string) {
 }
 
 func TestChildIsNoTest(t *testing.T) {
-	fate, dir, ok := strings.Cut(os.Getenv(startInChild), " ")
-	if !ok {
-		t.Skip("only for TestTheProgramsDieWithAKilledTest and its like")
+	dir := os.Getenv(startInChild)
+	if dir == "" {
+		t.Skip("only for TestTheProgramsDieWithAKilledTest")
 	}
-	_, err := controlplane.Start(t.Context(), controlplane.Options{Dir: dir, KeepRunning: fate == "kept", Progress: os.Stderr})
+	_, err := controlplane.Start(t.Context(), controlplane.Options{Dir: dir, Progress: os.Stderr})
 	controlplanetest.Require(t, err)
 	fmt.Println("started")
-	if fate == "killed" {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	}
-	os.Exit(0)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
 // processesIn are the programs whose working directory is the folder.

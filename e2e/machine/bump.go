@@ -45,7 +45,7 @@ func (s *Squid) bumps(ctx context.Context, options SquidOptions) error {
 	if err := os.MkdirAll(s.file(""), 0o755); err != nil {
 		return err
 	}
-	key, err := options.Bump.keyPEM()
+	key, err := options.Bump.KeyPEM()
 	if err != nil {
 		return err
 	}
