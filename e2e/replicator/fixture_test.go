@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -58,7 +59,7 @@ func newFixture(t *testing.T) *fixture {
 	defer shared.Unlock()
 	f := on(t, cp)
 	if shared.replicator == nil {
-		controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.NamespaceDeletion, controlplane.ServiceAccounts))
+		controlplanetest.Require(t, cp.StartControllerManager(t.Context(), controlplane.ServiceAccounts))
 		f.install("pl4in")
 		r, err := replicator.Start(context.Background(), cp)
 		controlplanetest.Require(t, err)
@@ -269,6 +270,19 @@ func (f *fixture) awaitCopies(state string, atLeast int) {
 	controlplanetest.Await(f, "the metric of copies that are "+state, func(context.Context) (bool, error) {
 		copies := f.copies(state)
 		return controlplanetest.Holds(copies >= atLeast, "it is %v, and not %v", copies, atLeast)
+	})
+}
+
+// awaitEvent awaits one about an object of this name; in all namespaces where none is named.
+func (f *fixture) awaitEvent(namespace, reason, about string) {
+	f.Helper()
+	controlplanetest.Await(f, "the event "+reason, func(ctx context.Context) (bool, error) {
+		events := &eventsv1.EventList{}
+		if err := f.client.List(ctx, events, client.InNamespace(namespace)); err != nil {
+			return false, err
+		}
+		found := slices.ContainsFunc(events.Items, func(e eventsv1.Event) bool { return e.Reason == reason && e.Regarding.Name == about })
+		return controlplanetest.Holds(found, "none about %s among %d", about, len(events.Items))
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -31,16 +30,7 @@ func TestARefusedWriteIsReportedAndTriedAgain(t *testing.T) {
 	})
 	f.label(namespace, selection, "include")
 	f.awaitCopies("WriteFailed", 1)
-	controlplanetest.Await(t, "the event", func(ctx context.Context) (bool, error) {
-		events := &eventsv1.EventList{}
-		err := f.client.List(ctx, events, client.InNamespace("default"))
-		for _, event := range events.Items {
-			if event.Reason == "WriteFailed" && event.Regarding.Kind == "Namespace" && event.Regarding.Name == namespace {
-				return true, err
-			}
-		}
-		return false, err
-	})
+	f.awaitEvent("default", "WriteFailed", namespace)
 	f.awaitServed(namespace, unserved)
 	for _, env := range f.pod(namespace).Spec.Containers[0].Env {
 		if !ptr.Deref(env.ValueFrom.SecretKeyRef.Optional, false) {

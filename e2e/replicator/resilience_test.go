@@ -13,49 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/e2e/tier"
 )
 
-func TestWhatWentWrongWhileItWasDownIsRightAfterARestart(t *testing.T) {
-	t.Parallel()
-	f := newOwnFixture(t)
-	deleted, drifted, right := f.namespace(), f.namespace(), f.namespace()
-	for _, namespace := range []string{deleted, drifted, right} {
-		f.awaitCopy(namespace)
-	}
-	f.replicator.Kill()
-	f.must(f.client.Delete(t.Context(), f.secret(deleted)))
-	f.change(drifted, func(s *corev1.Secret) { delete(s.Data, "NO_PROXY") })
-	fresh := f.namespace()
-	untouched := f.secret(right).ResourceVersion
-	mark := f.mark()
-	f.start()
-	for _, namespace := range []string{deleted, drifted, fresh} {
-		f.awaitCopy(namespace)
-	}
-	if len(f.secretWrites(mark)) != 3 || f.secret(right).ResourceVersion != untouched {
-		t.Errorf("%d requests for three copies", len(f.secretWrites(mark)))
-	}
-}
-
-// A leader ends where it cannot renew its lease, and is started again; on a slow machine the restart takes that long.
-func TestTheReplicatorComesBackAfterARestartOfTheAPIServer(t *testing.T) {
-	tier.Full(t)
-	t.Parallel()
-	f := newOwnFixture(t, "--leader-elect=false")
-	namespace := f.namespace()
-	f.awaitCopy(namespace)
-	f.must(f.cp.StopAPIServer())
-	f.must(f.cp.StartAPIServer(t.Context()))
-	f.install("another")
-	f.awaitCopy(namespace)
-	f.awaitCopy(f.namespace())
-	f.must(f.client.Delete(t.Context(), f.secret(namespace)))
-	f.awaitCopy(namespace)
-	select {
-	case <-f.replicator.Done():
-		t.Error("it ended")
-	default:
-	}
-}
-
 func TestAStandbyWritesNothingUntilTheLeaderIsKilled(t *testing.T) {
 	tier.Full(t)
 	t.Parallel()
@@ -75,20 +32,6 @@ func TestAStandbyWritesNothingUntilTheLeaderIsKilled(t *testing.T) {
 	f.install("third")
 	f.awaitCopy(namespace)
 	f.awaitCopy(f.namespace())
-}
-
-func TestSeveralChangesOfTheSourceEndInTheLast(t *testing.T) {
-	tier.Full(t)
-	t.Parallel()
-	f := newOwnFixture(t)
-	namespace := f.namespace()
-	f.awaitCopy(namespace)
-	for _, password := range []string{"1", "2", "3", "4", "5"} {
-		f.change(policies.Namespace, func(s *corev1.Secret) { s.Data["HTTP_PROXY"] = []byte("http://p:" + password) })
-	}
-	f.awaitCopy(namespace)
-	f.awaitIdle(f.looks())
-	f.awaitCopy(namespace)
 }
 
 // A rival that answers every write of ours at once, as a controller does.
@@ -127,7 +70,7 @@ func TestARivalDoesNotMakeItWriteWithoutEnd(t *testing.T) {
 			if writes := len(f.secretWrites(mark, controlplane.InNamespace(namespace))); writes > 12 {
 				t.Errorf("%d requests until it slowed down", writes)
 			}
-			f.awaitEvent(namespace, "Contended")
+			f.awaitEvent(namespace, "Contended", policies.Secret)
 			f.awaitCopy(namespace)
 			controlplanetest.Await(t, "the metric to forget", func(context.Context) (bool, error) { return f.none("Contended") })
 		})

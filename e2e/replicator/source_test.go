@@ -1,7 +1,6 @@
 package replicator_test
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
 	"github.com/fairlead-io/fairlead/e2e/helm"
 	"github.com/fairlead-io/fairlead/e2e/policies"
 	"github.com/fairlead-io/fairlead/e2e/replicator"
@@ -51,7 +49,7 @@ func TestABadSourceChangesNoCopyAndIsReportedWithoutAPassword(t *testing.T) {
 				t.Error("the copy was changed")
 			}
 			f.must(f.replicator.Ready(t.Context()))
-			f.awaitEvent(policies.Namespace, bad.reason)
+			f.awaitEvent(policies.Namespace, bad.reason, policies.Secret)
 			f.label(excluded, selection, "include")
 			f.install("pl4in")
 		})
@@ -87,36 +85,6 @@ func asText(f *fixture, object any) string {
 	text, err := json.Marshal(object)
 	f.must(err)
 	return string(text)
-}
-
-func (f *fixture) awaitEvent(namespace, reason string) {
-	f.Helper()
-	controlplanetest.Await(f, "the event "+reason, func(ctx context.Context) (bool, error) {
-		events := &eventsv1.EventList{}
-		err := f.client.List(ctx, events, client.InNamespace(namespace))
-		for _, event := range events.Items {
-			if event.Reason == reason && event.Regarding.Name == policies.Secret {
-				return true, err
-			}
-		}
-		return false, err
-	})
-}
-
-func TestDirectBlanksTheCopiesAndKeepsTheirKeys(t *testing.T) {
-	tier.Full(t)
-	t.Parallel()
-	f := newOwnFixture(t)
-	namespace := f.namespace()
-	before := f.awaitCopy(namespace)
-	f.must(policies.Install(t.Context(), f.cp, values("pl4in"), map[string]any{"proxy": map[string]any{"http": "", "https": "", "noProxy": ""}}))
-	blank := map[string][]byte{}
-	for key := range before.Data {
-		blank[key] = nil
-	}
-	if after := f.awaitData(namespace, blank); after.UID != before.UID || len(after.Data) != 6 {
-		t.Error("the copy was not blanked in place")
-	}
 }
 
 func TestHelmUninstallLeavesTheCopies(t *testing.T) {

@@ -170,27 +170,6 @@ func TestABundleThatGoesTakesFewListsOfPodsAndLeavesWhatIsMounted(t *testing.T) 
 	}
 }
 
-func TestSomebodyElsesConfigMapIsNotTouched(t *testing.T) {
-	tier.Full(t)
-	t.Parallel()
-	f := newOwnFixture(t)
-	namespace := f.namespace()
-	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: policies.TrustedCA}, Data: map[string]string{"theirs": "x"}}
-	f.must(f.client.Create(t.Context(), theirs))
-	f.setBundle("a bundle")
-	f.mounting(namespace)
-	f.label(namespace, "touched", "true")
-	controlplanetest.Await(t, "the metric", func(context.Context) (bool, error) {
-		taken := f.metric(`fairlead_trusted_ca_copies{state="NameTaken"}`)
-		return controlplanetest.Holds(taken == 1, "it is %v", taken)
-	})
-	if after := f.bundle(namespace); after.ResourceVersion != theirs.ResourceVersion {
-		t.Error("it was changed")
-	}
-	f.awaitCopy(namespace)
-	f.nothingForbidden()
-}
-
 // Somebody has stolen the replicator's token.
 func TestAStolenTokenWritesNoOtherConfigMap(t *testing.T) {
 	f := newFixture(t)
@@ -224,10 +203,6 @@ func TestAStolenTokenWritesNoOtherConfigMap(t *testing.T) {
 		}
 	}
 	for name, try := range map[string]func() error{
-		"list all": func() error { return thief.List(ctx, &corev1.ConfigMapList{}) },
-		"list those of another name": func() error {
-			return thief.List(ctx, &corev1.ConfigMapList{}, client.MatchingFields{"metadata.name": "kube-root-ca.crt"})
-		},
 		"change somebody's": func() error {
 			return thief.Update(ctx, ours(func(c *corev1.ConfigMap) { c.Namespace, c.ResourceVersion = namespace, theirs.ResourceVersion }))
 		},
