@@ -26,52 +26,34 @@ const (
 	kubeletDropIn    = "/etc/systemd/system/kubelet.service.d/http-proxy.conf"
 )
 
+// The examples have the other pairs of format and encoding, see TestTheKubeadmExamplesGiveTheFirstMachineItsFiles.
 func TestAMachineWaitsForTheSecretAndIsThenBuiltFromTheMergedList(t *testing.T) {
-	for _, variant := range []struct {
-		name     string
-		format   bootstrapv1.Format
-		encoding bootstrapv1.Encoding
-		suffix   string // of the Secret's keys
-	}{
-		{name: "cloud-init"},
-		{name: "cloud-init, base64", encoding: bootstrapv1.Base64, suffix: ".base64"},
-		{name: "ignition", format: bootstrapv1.Ignition},
-		{name: "ignition, base64", format: bootstrapv1.Ignition, encoding: bootstrapv1.Base64, suffix: ".base64"},
-	} {
-		t.Run(variant.name, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t)
-			cluster := f.cluster("waiting")
-			f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
-			config, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "first", bootstrapv1.KubeadmConfigSpec{
-				Format: variant.format,
-				Files: []bootstrapv1.File{
-					fromSecret(containerdDropIn, "waiting-systemd-proxy", "containerdProxy"+variant.suffix, variant.encoding),
-					fromSecret(kubeletDropIn, "waiting-systemd-proxy", "kubeletProxy"+variant.suffix, variant.encoding),
-				},
-			})
-			f.must(err)
-			f.awaitWaiting(config, "secret not found: "+f.namespace+"/waiting-systemd-proxy")
+	t.Parallel()
+	f := newFleet(t)
+	cluster := f.cluster("waiting")
+	f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
+	config, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "first", bootstrapv1.KubeadmConfigSpec{
+		Format: bootstrapv1.Ignition,
+		Files: []bootstrapv1.File{
+			fromSecret(containerdDropIn, "waiting-systemd-proxy", "containerdProxy.base64", bootstrapv1.Base64),
+			fromSecret(kubeletDropIn, "waiting-systemd-proxy", "kubeletProxy.base64", bootstrapv1.Base64),
+		},
+	})
+	f.must(err)
+	f.awaitWaiting(config, "secret not found: "+f.namespace+"/waiting-systemd-proxy")
 
-			endpointKnown := time.Now()
-			f.setEndpoint(cluster)
-			secret := f.awaitSystemdSecret(cluster)
-			t.Logf("%s from the endpoint being known until the Secret", since(endpointKnown))
-			data := f.awaitData(config)
-			t.Logf("%s from the endpoint being known until the bootstrap data", since(endpointKnown))
-
-			files, err := data.Files()
-			f.must(err)
-			for path, key := range map[string]string{containerdDropIn: "containerdProxy", kubeletDropIn: "kubeletProxy"} {
-				if got, want := files[path].Content, string(secret.Data[key]); got != want {
-					t.Errorf("%s is\n%s\nwant what the Secret has under %s:\n%s", path, got, key, want)
-				}
-				if got := files[path]; got.Permissions != "0600" || got.Owner != "root:root" {
-					t.Errorf("%s has %s and belongs to %s", path, got.Permissions, got.Owner)
-				}
-				wantMerged(t, files[path].Content)
-			}
-		})
+	f.setEndpoint(cluster)
+	secret := f.awaitSystemdSecret(cluster)
+	files, err := f.awaitData(config).Files()
+	f.must(err)
+	for path, key := range map[string]string{containerdDropIn: "containerdProxy", kubeletDropIn: "kubeletProxy"} {
+		if got, want := files[path].Content, string(secret.Data[key]); got != want {
+			t.Errorf("%s is\n%s\nwant what the Secret has under %s:\n%s", path, got, key, want)
+		}
+		if got := files[path]; got.Permissions != "0600" || got.Owner != "root:root" {
+			t.Errorf("%s has %s and belongs to %s", path, got.Permissions, got.Owner)
+		}
+		wantMerged(t, files[path].Content)
 	}
 }
 
@@ -140,5 +122,3 @@ func (f *fleet) awaitData(config *bootstrapv1.KubeadmConfig) clusterapi.Bootstra
 	f.must(err)
 	return data
 }
-
-func since(begin time.Time) time.Duration { return time.Since(begin).Round(10 * time.Millisecond) }

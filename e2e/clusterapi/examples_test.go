@@ -1,21 +1,17 @@
 package clusterapi_test
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/e2e/controlplane"
 	"github.com/fairlead-io/fairlead/internal/core/render"
 )
 
@@ -26,28 +22,16 @@ func readExample(name string) ([]*unstructured.Unstructured, error) {
 	return readManifest(filepath.Join(examples, name))
 }
 
-// readManifest refuses a key that stands twice, which YAML readers pass over in silence.
 func readManifest(path string) ([]*unstructured.Unstructured, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var objects []*unstructured.Unstructured
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		object := &unstructured.Unstructured{}
-		if err := yaml.UnmarshalStrict(document, &object.Object); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		objects = append(objects, object)
+	objects, err := controlplane.ParseStrict(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	return objects, nil
 }
 
 // applyExample creates its objects in this test's namespace; a field that a kind does not have is an error.

@@ -2,7 +2,6 @@ package clusterapi_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,9 +19,7 @@ const (
 	vsphereCRDs   = "config/default/crd/bases"
 )
 
-// installInfrastructure installs the CRDs of vSphere, and those of RKE2 and k0smotron. The latter are copies of the
-// release that each names, for want of their Go modules: github.com/rancher/cluster-api-provider-rke2 v0.25.0 and
-// github.com/k0sproject/k0smotron/v2 v2.1.0 could not be downloaded where this was written.
+// installInfrastructure installs the CRDs of vSphere.
 func installInfrastructure(ctx context.Context, cp *controlplane.ControlPlane) error {
 	module, err := tools.ModuleDir(ctx, "provider-crds", vsphereModule)
 	if err != nil {
@@ -44,10 +41,7 @@ func installInfrastructure(ctx context.Context, cp *controlplane.ControlPlane) e
 			crds = append(crds, crd)
 		}
 	}
-	if err := cp.ApplyObjects(ctx, crds...); err != nil {
-		return err
-	}
-	return cp.ApplyFS(ctx, os.DirFS("testdata/crds"))
+	return cp.ApplyObjects(ctx, crds...)
 }
 
 // infrastructure creates what the examples refer to.

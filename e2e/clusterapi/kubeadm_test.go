@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,38 +40,6 @@ func TestTheKubeadmExamplesGiveTheFirstMachineItsFiles(t *testing.T) {
 			f.wantFiles(format)
 		})
 	}
-}
-
-// Workers wait for a control plane, which there is not: what they would get is given to a first machine.
-func TestTheKubeadmExamplesGiveWorkersTheirFiles(t *testing.T) {
-	for example, format := range kubeadmExamples {
-		t.Run(example, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t)
-			cluster := f.clusterOf(example, "mycluster")
-			f.setEndpoint(cluster)
-			f.must(clusterapi.SetInfrastructureProvisioned(t.Context(), f.client, cluster))
-			_, err := clusterapi.CreateControlPlaneMachine(t.Context(), f.client, cluster, "worker", f.workersSpec(example))
-			f.must(err)
-			f.wantFiles(format)
-		})
-	}
-}
-
-// workersSpec is that of the example's KubeadmConfigTemplate.
-func (f *fleet) workersSpec(example string) bootstrapv1.KubeadmConfigSpec {
-	f.Helper()
-	objects, err := readExample(example)
-	f.must(err)
-	for _, object := range objects {
-		if object.GetKind() == "KubeadmConfigTemplate" {
-			template := &bootstrapv1.KubeadmConfigTemplate{}
-			f.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, template))
-			return template.Spec.Template.Spec
-		}
-	}
-	f.Fatalf("%s has no KubeadmConfigTemplate", example)
-	return bootstrapv1.KubeadmConfigSpec{}
 }
 
 // wantFiles requires that the first machine of mycluster gets bootstrap data, and in it all files that its

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -216,7 +215,7 @@ func (w *wired) kubectl(verb string, manifest *unstructured.Unstructured) {
 	text, err := json.Marshal(manifest)
 	w.must(err)
 	w.answered(func() error {
-		cmd := exec.CommandContext(w.Context(), path, verb, "--filename=-", "--kubeconfig="+w.cp.AdminKubeconfig(), "--cache-dir="+filepath.Join(w.cp.Dir(), "kubectl"))
+		cmd := exec.CommandContext(w.Context(), path, verb, "--filename=-", "--kubeconfig="+w.cp.AdminKubeconfig())
 		cmd.Stdin = bytes.NewReader(text)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("kubectl %s: %w\n%s", verb, err, out)

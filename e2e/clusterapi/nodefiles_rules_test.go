@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/e2e/controlplane/controlplanetest"
@@ -222,43 +221,36 @@ func TestFilesByHandAreNotDoubledAndWhatLacksTheLabelIsLeftAlone(t *testing.T) {
 // Nothing is to be added, and nothing to be refused.
 func TestATemplateWithAllFilesFromElsewhereIsStoredAsItIs(t *testing.T) {
 	tier.Full(t)
-	for example, settings := range map[string]map[string]any{
-		"kubeadm-debian.yaml":       {"trustedCA": "Debian"},
-		"kubeadm-debian-relay.yaml": {"trustedCA": "Debian", "delivery": "Relay", "relayImage": true},
-	} {
-		t.Run(example, func(t *testing.T) {
-			withEachEngine(t, true, func(_ *testing.T, w *wired) {
-				w.settings = settings
-				w.install(func(o *unstructured.Unstructured) bool { return len(listOf(o, "files")) > 0 })
-				objects, err := readExample(example)
-				w.must(err)
-				for _, object := range objects {
-					if !strings.HasPrefix(object.GetKind(), "Kubeadm") {
-						continue
-					}
-					object.SetNamespace(w.namespace)
-					object.SetLabels(map[string]string{nodeFilesLabel: "inject", clusterLabel: "mycluster"})
-					unstructured.RemoveNestedField(object.Object, append(wiring(object), "preKubeadmCommands")...)
-					w.must(unstructured.SetNestedSlice(object.Object, inlined(listOf(object, "files")), append(wiring(object), "files")...))
-					for range 2 {
-						applied["kubectl"](w, object)
-						w.want(w.live(object), pathsOf(object), nil)
-					}
-					// What was never the policy's does not come back.
-					some := slices.DeleteFunc(listOf(object, "files"), func(file any) bool {
-						return file.(map[string]any)["path"] == "/etc/systemd/system/kubelet.service.d/http-proxy.conf"
-					})
-					w.must(unstructured.SetNestedSlice(object.Object, some, append(wiring(object), "files")...))
-					object.SetResourceVersion(w.live(object).GetResourceVersion())
-					if err := w.client.Update(w.Context(), object, client.DryRunAll); err == nil || !strings.Contains(err.Error(), requireFiles) {
-						w.Errorf("%s without a path: %v", object.GetKind(), err)
-					}
-					object.SetAnnotations(map[string]string{renewNodeFiles: "1"})
-					w.answered(func() error { return w.client.Update(w.Context(), object, client.DryRunAll) })
-				}
+	withEachEngine(t, true, func(_ *testing.T, w *wired) {
+		w.settings = map[string]any{"trustedCA": "Debian", "delivery": "Relay", "relayImage": true}
+		w.install(func(o *unstructured.Unstructured) bool { return len(listOf(o, "files")) > 0 })
+		objects, err := readExample("kubeadm-debian-relay.yaml")
+		w.must(err)
+		for _, object := range objects {
+			if !strings.HasPrefix(object.GetKind(), "Kubeadm") {
+				continue
+			}
+			object.SetNamespace(w.namespace)
+			object.SetLabels(map[string]string{nodeFilesLabel: "inject", clusterLabel: "mycluster"})
+			unstructured.RemoveNestedField(object.Object, append(wiring(object), "preKubeadmCommands")...)
+			w.must(unstructured.SetNestedSlice(object.Object, inlined(listOf(object, "files")), append(wiring(object), "files")...))
+			for range 2 {
+				applied["kubectl"](w, object)
+				w.want(w.live(object), pathsOf(object), nil)
+			}
+			// What was never the policy's does not come back.
+			some := slices.DeleteFunc(listOf(object, "files"), func(file any) bool {
+				return file.(map[string]any)["path"] == "/etc/systemd/system/kubelet.service.d/http-proxy.conf"
 			})
-		})
-	}
+			w.must(unstructured.SetNestedSlice(object.Object, some, append(wiring(object), "files")...))
+			object.SetResourceVersion(w.live(object).GetResourceVersion())
+			if err := w.client.Update(w.Context(), object, client.DryRunAll); err == nil || !strings.Contains(err.Error(), requireFiles) {
+				w.Errorf("%s without a path: %v", object.GetKind(), err)
+			}
+			object.SetAnnotations(map[string]string{renewNodeFiles: "1"})
+			w.answered(func() error { return w.client.Update(w.Context(), object, client.DryRunAll) })
+		}
+	})
 }
 
 // inlined are files with a content of their own, at the same paths.
@@ -287,52 +279,6 @@ func TestALabelWiresATemplateThatIsThereAndItsRemovalTakesNothingAway(t *testing
 		w.want(w.live(template), injectedPaths, []any{injectedCommand})
 		w.patch(template, `{"spec":{"template":{"spec":{"files":null,"preKubeadmCommands":null}}}}`)
 		w.want(w.live(template), nil, nil)
-	})
-}
-
-// A label on what a topology made is the user's, and the topology controller leaves it there. The files belong into the class.
-func TestWhatATopologyOwnsIsLeftAlone(t *testing.T) {
-	tier.Full(t)
-	withEachEngine(t, true, func(_ *testing.T, w *wired) {
-		w.install(hasInjected)
-		w.infrastructure()
-		objects, err := readExample("clusterclass.yaml")
-		w.must(err)
-		for _, object := range objects {
-			unstructured.RemoveNestedField(object.Object, "spec", "patches")
-		}
-		w.must(w.create(objects...))
-		controlPlane := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane",
-			"metadata": map[string]any{"name": w.awaitTopology().Name, "namespace": w.namespace},
-		}}
-		template := w.template(w.workersTemplate().Name, nil)
-		for _, object := range []*unstructured.Unstructured{controlPlane, template} {
-			w.patch(object, `{"metadata":{"labels":{%q:"inject"}}}`, nodeFilesLabel)
-		}
-		generation := w.live(controlPlane).GetGeneration()
-		for replicas := int64(4); replicas < 7; replicas++ { // each time the topology looks at all there is
-			cluster := &clusterv1.Cluster{}
-			cluster.Namespace, cluster.Name = w.namespace, "mycluster"
-			w.must(w.client.Patch(w.Context(), cluster, client.RawPatch("application/json-patch+json", fmt.Appendf(nil,
-				`[{"op":"replace","path":"/spec/topology/workers/machineDeployments/0/replicas","value":%d}]`, replicas))))
-			controlplanetest.Await(w, "the topology", func(ctx context.Context) (bool, error) {
-				deployments := &clusterv1.MachineDeploymentList{}
-				err := w.client.List(ctx, deployments, client.InNamespace(w.namespace))
-				return err == nil && len(deployments.Items) == 1 && int64(*deployments.Items[0].Spec.Replicas) == replicas, err
-			})
-		}
-		for _, object := range []*unstructured.Unstructured{controlPlane, template} {
-			if live := w.live(object); live.GetLabels()[nodeFilesLabel] != "inject" || len(listOf(live, "files")) != 0 {
-				w.Errorf("%s has labels %v and files %v", live.GetKind(), live.GetLabels(), pathsOf(live))
-			}
-		}
-		if name := w.workersTemplate().Name; name != template.GetName() {
-			w.Errorf("template %s has become %s", template.GetName(), name)
-		}
-		if after := w.live(controlPlane).GetGeneration(); after != generation {
-			w.Errorf("generation %d, then %d", generation, after)
-		}
 	})
 }
 

@@ -174,29 +174,20 @@ func (w *wired) labelled(manifests map[string]*unstructured.Unstructured) (n int
 func (w *wired) wantShown(shown decided.Result) {
 	w.Helper()
 	for _, o := range shown.Objects {
-		text := strings.Join(o.Diff, "\n")
+		text, replaced, paths := strings.Join(o.Diff, "\n"), int64(0), injectedPaths
 		switch o.Kind {
 		case "Cluster":
-			if text != "+ metadata.labels[fairlead.io/cluster]: mycluster" || o.Replaces != 0 {
-				w.Errorf("%+v", o)
-			}
-			continue
+			paths = nil
 		case "KubeadmControlPlane":
-			if o.Replaces != 1 || !strings.Contains(o.Why, "its machines are replaced: 1") {
-				w.Errorf("it does not say that a machine is replaced: %+v", o)
-			}
-		default:
-			if o.Replaces != 0 {
-				w.Errorf("%+v", o)
-			}
+			replaced = 1
 		}
-		for _, want := range append([]string{"+ metadata.labels[fairlead.io/node-files]: inject", injectedCommand.(string)}, injectedPaths...) {
+		if o.Replaces != replaced || strings.Contains(text, "~ ") {
+			w.Errorf("it replaces machines, or changes what is not the policy's: %+v", o)
+		}
+		for _, want := range paths {
 			if !strings.Contains(text, want) {
 				w.Errorf("the diff of %s does not show %s:\n%s", o.Kind, want, text)
 			}
-		}
-		if strings.Contains(text, "~ ") || strings.Contains(text, "\n- ") {
-			w.Errorf("the diff of %s changes what is not the policy's:\n%s", o.Kind, text)
 		}
 	}
 }
@@ -215,92 +206,68 @@ func (w *wired) wantWritten(manifests map[string]*unstructured.Unstructured) {
 	}
 }
 
-// A label that has no effect now has none later either, so that nobody would know.
-func TestWireWritesNoLabelWhereThePolicyDoesNotAct(t *testing.T) {
+// A label on what a topology made is the user's, and the topology controller leaves it there. The files belong into the class.
+func TestWhatATopologyOwnsIsLeftAlone(t *testing.T) {
 	tier.Full(t)
-	t.Parallel()
-	w := &wired{fleet: newFleet(t)}
-	w.infrastructure()
-	manifests := w.unlabelled()
-	for _, kind := range allKinds {
-		applied["flux"](w, manifests[kind])
-	}
-	result, states := w.wire(1, "--machines=false")
-	if !cmp.Equal(map[string]decided.State{"Cluster": decided.Change}, states) {
-		t.Errorf("%+v", result)
-	}
-	result, states = w.wire(0, "--data=false", "--yes")
-	if states["KubeadmControlPlane"] != decided.Left || w.labelled(manifests) != 0 {
-		t.Errorf("%+v", result)
-	}
-}
-
-func TestWireLeavesWhatATopologyOwnsToTheClass(t *testing.T) {
-	tier.Full(t)
-	withEachEngine(t, true, func(t *testing.T, w *wired) {
-		t.Helper()
+	withEachEngine(t, true, func(_ *testing.T, w *wired) {
 		w.install(hasInjected)
-		for name, want := range map[string]decided.State{"with the patch": decided.Wired, "without": decided.Left} {
-			own := w.again(t)
-			own.infrastructure()
-			objects, err := readExample("clusterclass.yaml")
-			own.must(err)
-			for _, object := range objects {
-				if want == decided.Left {
-					unstructured.RemoveNestedField(object.Object, "spec", "patches")
-				}
-			}
-			own.must(own.create(objects...))
-			own.wireTopology(name, want)
+		w.infrastructure()
+		objects, err := readExample("clusterclass.yaml")
+		w.must(err)
+		for _, object := range objects {
+			unstructured.RemoveNestedField(object.Object, "spec", "patches")
 		}
-	})
-}
+		w.must(w.create(objects...))
+		manifests := w.ofTopology()
+		before := w.generations(manifests)
 
-func (w *wired) wireTopology(name string, want decided.State) {
-	w.Helper()
-	controlPlane := &unstructured.Unstructured{}
-	controlPlane.SetAPIVersion("controlplane.cluster.x-k8s.io/v1beta2")
-	controlPlane.SetKind("KubeadmControlPlane")
-	controlPlane.SetNamespace(w.namespace)
-	controlPlane.SetName(w.awaitTopology().Name)
-	template := w.template(w.workersTemplate().Name, nil)
-	cluster := &unstructured.Unstructured{}
-	cluster.SetAPIVersion(clusterv1.GroupVersion.String())
-	cluster.SetKind("Cluster")
-	cluster.SetNamespace(w.namespace)
-	cluster.SetName("mycluster")
-	controlplanetest.Await(w, "the Cluster to name its control plane", func(context.Context) (bool, error) {
-		found, _, err := unstructured.NestedString(w.live(cluster).Object, "spec", "controlPlaneRef", "name")
-		return found != "", err
-	})
-	manifests := map[string]*unstructured.Unstructured{"KubeadmControlPlane": controlPlane, "KubeadmConfigTemplate": template}
-	before := w.generations(manifests)
-
-	states := map[string]decided.State{"Cluster": decided.Change, "KubeadmControlPlane": want, "KubeadmConfigTemplate": want}
-	for _, step := range []struct {
-		status int
-		args   []string
-	}{{1, nil}, {0, []string{"--yes"}}} {
-		result, got := w.wire(step.status, step.args...)
-		if diff := cmp.Diff(states, got); diff != "" {
-			w.Errorf("%s: states (-want +got):\n%s", name, diff)
+		want := map[string]decided.State{"Cluster": decided.Change, "KubeadmControlPlane": decided.Left, "KubeadmConfigTemplate": decided.Left}
+		result, states := w.wire(1)
+		if diff := cmp.Diff(want, states); diff != "" {
+			w.Errorf("states (-want +got):\n%s", diff)
 		}
 		for _, o := range result.Objects {
 			if o.State == decided.Left && !strings.Contains(o.Do, "examples/nodes/clusterclass.yaml") {
-				w.Errorf("%s: it does not say what to do: %+v", name, o)
+				w.Errorf("it does not say what to do: %+v", o)
 			}
 		}
-	}
-	states["Cluster"] = decided.Wired
-	if _, got := w.wire(0); !cmp.Equal(states, got) {
-		w.Errorf("%s, again: %v", name, got)
-	}
-	w.scaleTopology(4) // with which the topology looks at all there is
-	if name := w.workersTemplate().Name; name != template.GetName() {
-		w.Errorf("template %s has become %s", template.GetName(), name)
-	}
-	if diff := cmp.Diff(before, w.generations(manifests)); diff != "" {
-		w.Errorf("%s: generations (-before +after):\n%s", name, diff)
+		w.wire(0, "--yes")
+		for kind, object := range manifests {
+			if labels := w.live(object).GetLabels(); labels[nodeFilesLabel] != "" {
+				w.Errorf("the %s has got the labels %v", kind, labels)
+			}
+			w.patch(object, `{"metadata":{"labels":{%q:"inject"}}}`, nodeFilesLabel)
+		}
+
+		w.scaleTopology(4) // with which the topology looks at all there is
+		for kind, object := range manifests {
+			if live := w.live(object); live.GetLabels()[nodeFilesLabel] != "inject" || len(listOf(live, "files")) != 0 {
+				w.Errorf("%s has labels %v and files %v", kind, live.GetLabels(), pathsOf(live))
+			}
+		}
+		if was, name := manifests["KubeadmConfigTemplate"].GetName(), w.workersTemplate().Name; name != was {
+			w.Errorf("template %s has become %s", was, name)
+		}
+		if diff := cmp.Diff(before, w.generations(manifests)); diff != "" {
+			w.Errorf("generations (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// ofTopology are what the topology controller has made, once the Cluster names its control plane.
+func (w *wired) ofTopology() map[string]*unstructured.Unstructured {
+	w.Helper()
+	controlPlane := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlane",
+		"metadata": map[string]any{"name": w.awaitTopology().Name, "namespace": w.namespace},
+	}}
+	cluster := &clusterv1.Cluster{}
+	controlplanetest.Await(w, "the Cluster to name its control plane", func(ctx context.Context) (bool, error) {
+		err := w.client.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "mycluster"}, cluster)
+		return cluster.Spec.ControlPlaneRef.Name != "", err
+	})
+	return map[string]*unstructured.Unstructured{
+		"KubeadmControlPlane": controlPlane, "KubeadmConfigTemplate": w.template(w.workersTemplate().Name, nil),
 	}
 }
 

@@ -103,6 +103,15 @@ func turn(object *unstructured.Unstructured) int {
 
 // Parse splits a manifest of YAML documents. Those with nothing but comments are left out.
 func Parse(manifest []byte) ([]*unstructured.Unstructured, error) {
+	return parse(manifest, utilyaml.Unmarshal)
+}
+
+// ParseStrict refuses a key that stands twice, which YAML readers pass over in silence.
+func ParseStrict(manifest []byte) ([]*unstructured.Unstructured, error) {
+	return parse(manifest, utilyaml.UnmarshalStrict)
+}
+
+func parse(manifest []byte, unmarshal func([]byte, any, ...utilyaml.JSONOpt) error) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
 	for {
@@ -114,7 +123,7 @@ func Parse(manifest []byte) ([]*unstructured.Unstructured, error) {
 			return nil, fmt.Errorf("split manifest: %w", err)
 		}
 		object := &unstructured.Unstructured{}
-		if err := utilyaml.Unmarshal(document, &object.Object); err != nil {
+		if err := unmarshal(document, &object.Object); err != nil {
 			return nil, fmt.Errorf("parse manifest: %w", err)
 		}
 		if len(object.Object) == 0 {
